@@ -1,0 +1,122 @@
+//! The one identifier everything hangs on: a 20-byte account address. Parsing, printing, EIP-55; no lookups.
+
+use std::{borrow::Cow, fmt};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+use sha3::{Digest, Keccak256};
+
+/// Twenty bytes, compared and answered as `0x` and 40 lower-case hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Address(pub [u8; 20]);
+
+impl Address {
+    /// The zero address, which issuers use to burn.
+    pub const ZERO: Self = Self([0; 20]);
+
+    /// Any letter case; exactly `0x` and 40 hex digits, else `None`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?.as_bytes();
+        let mut bytes = [0u8; 20];
+        if digits.len() != 40 {
+            return None;
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
+        }
+        Some(Self(bytes))
+    }
+
+    /// `0x1f98…f984`, for columns too narrow for the whole.
+    pub fn short(&self) -> String {
+        let whole = self.to_string();
+        format!("{}…{}", &whole[..6], &whole[38..])
+    }
+
+    /// Whether the letter case of `text` (a readable address) breaks its EIP-55 checksum. One case alone carries none.
+    pub fn checksum_broken(text: &str) -> bool {
+        let Some(digits) = text.get(2..) else { return false };
+        if !(digits.bytes().any(|b| b.is_ascii_lowercase()) && digits.bytes().any(|b| b.is_ascii_uppercase())) {
+            return false;
+        }
+        let hash = Keccak256::digest(digits.to_ascii_lowercase().as_bytes());
+        digits.bytes().enumerate().any(|(i, b)| {
+            let high = (hash[i / 2] >> if i % 2 == 0 { 4 } else { 0 }) & 0x0f >= 8;
+            b.is_ascii_alphabetic() && b.is_ascii_uppercase() != high
+        })
+    }
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).map(|n| n as u8)
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [0u8; 42];
+        text[..2].copy_from_slice(b"0x");
+        for (pair, byte) in text[2..].chunks_exact_mut(2).zip(self.0) {
+            pair[0] = HEX[usize::from(byte >> 4)];
+            pair[1] = HEX[usize::from(byte & 15)];
+        }
+        f.pad(std::str::from_utf8(&text).unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Address {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for Address {
+    fn schema_name() -> Cow<'static, str> {
+        "Address".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string", "pattern": "^0x[0-9a-f]{40}$",
+            "description": "`0x` and 40 hexadecimal digits; any letter case is accepted, lower case is answered.",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_letter_case_is_read_and_lower_case_is_written() {
+        let text = "0x1F9840a85d5aF5bf1D1762F925BDADdC4201F984";
+        let address = Address::parse(text).expect("readable");
+        assert_eq!(address.to_string(), text.to_lowercase());
+        assert_eq!(address.short(), "0x1f98…f984");
+    }
+
+    #[test]
+    fn anything_but_40_digits_is_refused() {
+        let digits = "1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+        for text in ["", "0x", digits, &format!("0x{digits}0"), &format!("0x{}", &digits[1..]), "0xg", "0x€€€€€€€€€€€€€€"]
+        {
+            assert_eq!(Address::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_mixed_case_address_can_break_its_checksum() {
+        // The examples of EIP-55.
+        assert!(!Address::checksum_broken("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"));
+        assert!(!Address::checksum_broken("0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"));
+        assert!(Address::checksum_broken("0xFB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"));
+        assert!(!Address::checksum_broken("0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359"));
+        assert!(!Address::checksum_broken(""));
+    }
+}

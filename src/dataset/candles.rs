@@ -1,0 +1,181 @@
+//! Candles as struct-of-arrays slices, and the intervals they come in. A token's rows are a slice of the ordered table, whatever
+//! the table is made of (frames today, mapped files later). Resampling is the analysis's.
+
+use std::{collections::HashMap, fmt, ops::Range};
+
+use polars::prelude::{DataFrame, DataType};
+
+use super::{
+    address::Address,
+    time::{DAY_MS, HOUR_MS, MINUTE_MS, Time},
+};
+
+/// One token's candles of one interval, oldest first. All slices have one length.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Candles<'a> {
+    /// Start of each candle, milliseconds since 1970 UTC.
+    pub timestamp: &'a [i64],
+    pub open: &'a [f64],
+    pub high: &'a [f64],
+    pub low: &'a [f64],
+    pub close: &'a [f64],
+    /// Whole tokens traded; NaN where unknown.
+    pub volume: &'a [f64],
+}
+
+impl Candles<'_> {
+    pub fn len(&self) -> usize {
+        self.timestamp.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.timestamp.is_empty()
+    }
+
+    /// Whether candle `i` can be believed: prices finite and above zero, the high and low around the rest.
+    pub fn valid(&self, i: usize) -> bool {
+        let (o, h, l, c) = (self.open[i], self.high[i], self.low[i], self.close[i]);
+        [o, h, l, c].iter().all(|price| price.is_finite() && *price > 0.0) && h >= o.max(c) && l <= o.min(c)
+    }
+}
+
+/// The length of a candle, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Interval(pub i64);
+
+impl Interval {
+    pub const HOUR: Self = Self(HOUR_MS);
+    pub const FOUR_HOURS: Self = Self(4 * HOUR_MS);
+    pub const DAY: Self = Self(DAY_MS);
+    pub const WEEK: Self = Self(7 * DAY_MS);
+
+    /// `1h`, `15m`, `1d`, `1w`, also `60` (minutes) as exchanges write it; lengths up to a year.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let count: i64 = text[..digits].parse().ok()?;
+        let unit = match &text[digits..] {
+            "s" | "S" => 1_000,
+            "" | "m" | "min" => MINUTE_MS,
+            "h" | "H" => HOUR_MS,
+            "d" | "D" => DAY_MS,
+            "w" | "W" => 7 * DAY_MS,
+            _ => return None,
+        };
+        let length = count.checked_mul(unit)?;
+        (1..=366 * DAY_MS).contains(&length).then_some(Self(length))
+    }
+}
+
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (length, unit) = [(7 * DAY_MS, "w"), (DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE_MS, "m"), (1_000, "s")]
+            .into_iter()
+            .find(|(length, _)| self.0 % length == 0)
+            .unwrap_or((1, "ms"));
+        write!(f, "{}{unit}", self.0 / length)
+    }
+}
+
+/// The candles of every token, ordered by (token, interval, time), and where each token's lie.
+#[derive(Debug, Default)]
+pub struct CandleTable {
+    timestamp: Vec<i64>,
+    open: Vec<f64>,
+    high: Vec<f64>,
+    low: Vec<f64>,
+    close: Vec<f64>,
+    volume: Vec<f64>,
+    index: HashMap<Address, Vec<(Interval, Range<usize>)>>,
+}
+
+impl CandleTable {
+    /// From a canonical frame: ordered, `interval` filled, no empty cell but in `volume`.
+    pub fn new(frame: &DataFrame) -> Self {
+        let floats = |name: &str| -> Vec<f64> {
+            let column = frame.column(name).ok().and_then(|column| column.f64().ok());
+            column.map_or_else(|| vec![f64::NAN; frame.height()], |numbers| numbers.iter().map(|n| n.unwrap_or(f64::NAN)).collect())
+        };
+        let timestamp: Vec<i64> = frame
+            .column("timestamp")
+            .ok()
+            .and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok())
+            .and_then(|column| column.i64().map(|times| times.iter().map(Option::unwrap_or_default).collect()).ok())
+            .unwrap_or_default();
+        let mut table = Self {
+            open: floats("open"),
+            high: floats("high"),
+            low: floats("low"),
+            close: floats("close"),
+            volume: floats("volume"),
+            timestamp,
+            index: HashMap::new(),
+        };
+        table.index(frame);
+        table
+    }
+
+    fn index(&mut self, frame: &DataFrame) {
+        let (Some(tokens), Some(intervals)) = (
+            frame.column("token_address").ok().and_then(|column| column.str().ok()),
+            frame.column("interval").ok().and_then(|column| column.str().ok()),
+        ) else {
+            return;
+        };
+        let mut start = 0;
+        let mut last: Option<(&str, &str)> = None;
+        let mut close_run = |last: Option<(&str, &str)>, range: Range<usize>| {
+            if let Some((token, interval)) = last
+                && let (Some(token), Some(interval)) = (Address::parse(token), Interval::parse(interval))
+            {
+                self.index.entry(token).or_default().push((interval, range));
+            }
+        };
+        for (row, key) in tokens.iter().zip(intervals.iter()).enumerate() {
+            let key = (key.0.unwrap_or_default(), key.1.unwrap_or_default());
+            if last != Some(key) {
+                close_run(last, start..row);
+                (start, last) = (row, Some(key));
+            }
+        }
+        close_run(last, start..frame.height());
+        for runs in self.index.values_mut() {
+            runs.sort_by_key(|(interval, _)| *interval);
+        }
+    }
+
+    /// The token's candles, finest interval first; empty without any.
+    pub fn of(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
+        let runs = self.index.get(token).map_or(&[][..], Vec::as_slice);
+        runs.iter().map(|(interval, range)| (*interval, self.slice(range.clone()))).collect()
+    }
+
+    pub fn tokens(&self) -> impl Iterator<Item = &Address> {
+        self.index.keys()
+    }
+
+    /// The close of the token's latest candle in any interval; of two that start together, the finer.
+    pub fn latest_close(&self, token: &Address) -> Option<(Time, f64)> {
+        let mut latest: Option<(Time, f64)> = None;
+        for (_, candles) in self.of(token) {
+            let last = (0..candles.len()).rev().find(|&i| candles.close[i].is_finite());
+            if let Some(i) = last
+                && latest.is_none_or(|(time, _)| candles.timestamp[i] > time.0)
+            {
+                latest = Some((Time(candles.timestamp[i]), candles.close[i]));
+            }
+        }
+        latest
+    }
+
+    fn slice(&self, range: Range<usize>) -> Candles<'_> {
+        Candles {
+            timestamp: &self.timestamp[range.clone()],
+            open: &self.open[range.clone()],
+            high: &self.high[range.clone()],
+            low: &self.low[range.clone()],
+            close: &self.close[range.clone()],
+            volume: &self.volume[range],
+        }
+    }
+}

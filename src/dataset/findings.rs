@@ -1,0 +1,116 @@
+//! What the loader found wrong, for the person who can mend it: file, row, column, value, expectation. Counted exactly, kept in part.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// How many findings of one file, column and reason are kept; all are counted.
+pub const KEPT_PER_REASON: u64 = 100;
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Data were left out: a row set aside, a table unusable.
+    Error,
+    /// Data were changed: a cell made null, the last of two rows kept.
+    Warning,
+    /// Worth knowing: a column that is ignored.
+    Note,
+}
+
+/// One thing that is wrong in the data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Finding {
+    pub severity: Severity,
+    /// Relative to the dataset's folder where it lies in it.
+    pub file: String,
+    /// The row in the file, the first data row being 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row: Option<u64>,
+    /// The column of ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
+    /// What stood there, shortened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// What is wrong, what was expected and what was done.
+    pub reason: String,
+}
+
+/// How often one reason was met in one column of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FindingCount {
+    pub severity: Severity,
+    pub file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
+    pub reason: String,
+    pub count: u64,
+}
+
+/// The findings of one table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Findings {
+    kept: Vec<Finding>,
+    counts: Vec<FindingCount>,
+    positions: HashMap<(String, Option<String>, String), usize>,
+}
+
+impl Findings {
+    pub fn add(&mut self, finding: Finding) {
+        let key = (finding.file.clone(), finding.column.clone(), finding.reason.clone());
+        let position = *self.positions.entry(key).or_insert_with(|| {
+            self.counts.push(FindingCount {
+                severity: finding.severity,
+                file: finding.file.clone(),
+                column: finding.column.clone(),
+                reason: finding.reason.clone(),
+                count: 0,
+            });
+            self.counts.len() - 1
+        });
+        self.counts[position].count += 1;
+        if self.counts[position].count <= KEPT_PER_REASON {
+            self.kept.push(finding);
+        }
+    }
+
+    /// The findings kept, in the order they were met.
+    pub fn kept(&self) -> &[Finding] {
+        &self.kept
+    }
+
+    /// Every reason met, with its exact count.
+    pub fn counts(&self) -> &[FindingCount] {
+        &self.counts
+    }
+
+    pub fn count(&self, severity: Severity) -> u64 {
+        self.counts.iter().filter(|count| count.severity == severity).map(|count| count.count).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_counted_and_the_first_hundred_of_a_reason_are_kept() {
+        let mut findings = Findings::default();
+        for row in 1..=250 {
+            findings.add(Finding {
+                severity: Severity::Error,
+                file: "candles.csv".into(),
+                row: Some(row),
+                column: Some("open".into()),
+                value: Some("x".into()),
+                reason: "expected a number".into(),
+            });
+        }
+        assert_eq!((findings.kept().len(), findings.counts().len()), (100, 1));
+        assert_eq!((findings.count(Severity::Error), findings.count(Severity::Warning)), (250, 0));
+        assert_eq!(findings.kept()[99].row, Some(100));
+    }
+}

@@ -1,0 +1,188 @@
+//! The typed rows of the small tables, read out of their frames. A field is named as its column in the schema; what a table may
+//! lack is an `Option`. No rules about what the figures mean.
+
+use polars::prelude::{Column, DataFrame, DataType};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    address::Address,
+    chain::Chain,
+    time::{Day, Time},
+};
+
+macro_rules! rows {
+    ($($(#[$meta:meta])* $row:ident { $($field:ident: $type:ty,)* })*) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $row { $(pub $field: $type),* }
+
+        impl FromFrame for $row {
+            fn rows(frame: &DataFrame) -> Vec<Self> {
+                $(let mut $field = <$type as FromColumn>::cells(frame.column(stringify!($field)).ok(), frame.height()).into_iter();)*
+                let mut rows = Vec::with_capacity(frame.height());
+                while let ($(Some($field),)*) = ($($field.next(),)*) {
+                    rows.push(Self { $($field),* });
+                }
+                rows
+            }
+        }
+    )*};
+}
+
+/// A row type that knows how to read itself out of a canonical frame (see `load`).
+pub trait FromFrame: Sized {
+    fn rows(frame: &DataFrame) -> Vec<Self>;
+}
+
+rows! {
+    /// A row of `tokens`; `Dataset` merges the rows of one address.
+    TokenRow {
+        token_address: Address,
+        symbol: Option<String>,
+        name: Option<String>,
+        chain: Vec<Chain>,
+        decimals: Option<i64>,
+        price: Option<f64>,
+        market_cap: Option<f64>,
+        total_supply: Option<f64>,
+        holders: Option<i64>,
+        followers: Option<i64>,
+        smart_followers: Option<i64>,
+        impressions: Option<i64>,
+        smart_reach: Option<i64>,
+        post_engagement: Option<i64>,
+        smart_engagement: Option<i64>,
+        listed: Option<bool>,
+    }
+    KolRow {
+        token_address: Address,
+        kol_address: Address,
+        handle: Option<String>,
+        followers: Option<i64>,
+        engagement_rate: Option<f64>,
+    }
+    /// A social post that concerns a token.
+    #[derive(Serialize, JsonSchema)]
+    Post {
+        post_id: String,
+        token_address: Address,
+        title: Option<String>,
+        link: Option<String>,
+        published_at: Time,
+        impressions: Option<i64>,
+        engagement: Option<i64>,
+        smart_engagement: Option<i64>,
+    }
+    HolderRow {
+        token_address: Address,
+        holder_address: Address,
+        balance: Option<f64>,
+    }
+    HolderCountRow {
+        token_address: Address,
+        date: Day,
+        holders: Option<i64>,
+        whale_balance: Option<f64>,
+    }
+    LabelRow {
+        address: Address,
+        label: String,
+        name: Option<String>,
+        chain: Option<Chain>,
+    }
+    DexRow {
+        dex_id: String,
+        name: Option<String>,
+        chain: Chain,
+        version: Option<String>,
+        router: Option<Address>,
+        factory: Option<Address>,
+        total_value_locked: Option<f64>,
+    }
+    FeeTierRow {
+        dex_id: String,
+        chain: Option<Chain>,
+        tier: Option<String>,
+        fee: Option<f64>,
+    }
+    PoolRow {
+        address: Address,
+        dex_id: String,
+        chain: Chain,
+        token0: Address,
+        token1: Address,
+        pair: Option<String>,
+        liquidity: Option<f64>,
+        volume24h: Option<f64>,
+    }
+}
+
+/// A cell type that knows how to read a whole column of a canonical frame; a missing column is all empty.
+pub trait FromColumn: Sized {
+    fn cells(column: Option<&Column>, height: usize) -> Vec<Self>;
+}
+
+/// Reads a text column through `read`; `None` where the cell is null or not readable.
+fn texts<T>(column: Option<&Column>, height: usize, read: impl Fn(&str) -> Option<T>) -> Vec<Option<T>> {
+    match column.and_then(|column| column.str().ok()) {
+        Some(texts) => texts.iter().map(|cell| cell.and_then(&read)).collect(),
+        None => (0..height).map(|_| None).collect(),
+    }
+}
+
+/// Reads a list-of-text column through `read`.
+fn lists<T>(column: Option<&Column>, height: usize, read: impl Fn(&str) -> Option<T>) -> Vec<Vec<T>> {
+    match column.and_then(|column| column.list().ok()) {
+        Some(lists) => (0..lists.len())
+            .map(|i| {
+                let series = lists.get_as_series(i);
+                series.as_ref().and_then(|s| s.str().ok()).map_or_else(Vec::new, |texts| texts.iter().flatten().filter_map(&read).collect())
+            })
+            .collect(),
+        None => (0..height).map(|_| Vec::new()).collect(),
+    }
+}
+
+/// Whole numbers behind a column, times and days as their physical number.
+fn integers(column: Option<&Column>, height: usize) -> Vec<Option<i64>> {
+    let cast = column.and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
+    match cast.as_ref().and_then(|column| column.i64().ok()) {
+        Some(numbers) => numbers.iter().collect(),
+        None => vec![None; height],
+    }
+}
+
+macro_rules! cells {
+    ($($type:ty: |$column:ident, $height:ident| $read:expr;)*) => {$(
+        impl FromColumn for $type {
+            fn cells($column: Option<&Column>, $height: usize) -> Vec<Self> {
+                $read
+            }
+        }
+    )*};
+}
+
+// The loader lets no row through whose key cells are empty, so the defaults below are never seen.
+cells! {
+    Option<Address>: |column, height| texts(column, height, Address::parse);
+    Address: |column, height| texts(column, height, Address::parse).into_iter().map(Option::unwrap_or_default).collect();
+    Option<String>: |column, height| texts(column, height, |text| Some(text.to_owned()));
+    String: |column, height| texts(column, height, |text| Some(text.to_owned())).into_iter().map(Option::unwrap_or_default).collect();
+    Option<Chain>: |column, height| texts(column, height, Chain::parse);
+    Chain: |column, height| texts(column, height, Chain::parse).into_iter().map(|c| c.unwrap_or_else(Chain::unknown)).collect();
+    Vec<Chain>: |column, height| lists(column, height, Chain::parse);
+    Vec<Address>: |column, height| lists(column, height, Address::parse);
+    Option<i64>: |column, height| integers(column, height);
+    Time: |column, height| integers(column, height).into_iter().map(|ms| Time(ms.unwrap_or_default())).collect();
+    Option<Time>: |column, height| integers(column, height).into_iter().map(|ms| ms.map(Time)).collect();
+    Day: |column, height| integers(column, height).into_iter().map(|day| Day(day.unwrap_or_default() as i32)).collect();
+    Option<f64>: |column, height| match column.and_then(|column| column.f64().ok()) {
+        Some(numbers) => numbers.iter().map(|n| n.filter(|n| n.is_finite())).collect(),
+        None => vec![None; height],
+    };
+    Option<bool>: |column, height| match column.and_then(|column| column.bool().ok()) {
+        Some(cells) => cells.iter().collect(),
+        None => vec![None; height],
+    };
+}

@@ -1,0 +1,136 @@
+//! The one kind of refusal a question can meet, in domain words, with the table of stable codes.
+//! Knows nothing of HTTP libraries, terminals or files; `status` is the number the contract gives.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Why a question has no answer. `detail` is written for the person who asked: it names the value that was wrong and
+/// what would be right, and nothing internal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    pub code: Code,
+    pub detail: String,
+}
+
+pub type Result<T> = std::result::Result<T, Problem>;
+
+impl Problem {
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self { code, detail: detail.into() }
+    }
+
+    /// The RFC 9457 body; `instance` is the path asked for, without the query.
+    pub fn body(&self, instance: Option<&str>) -> ProblemBody {
+        let row = self.code.row();
+        ProblemBody {
+            kind: "about:blank",
+            title: row.title,
+            status: row.status,
+            code: row.word,
+            detail: self.detail.clone(),
+            instance: instance.map(str::to_owned),
+        }
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// One body for every error (RFC 9457, `application/problem+json`).
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ProblemBody {
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    pub title: &'static str,
+    /// The HTTP status.
+    pub status: u16,
+    /// The stable word for the kind of error.
+    pub code: &'static str,
+    /// What was wrong and what would be right.
+    pub detail: String,
+    /// The path that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
+}
+
+/// A row of the table of codes.
+#[derive(Debug, Clone, Copy)]
+pub struct CodeRow {
+    pub code: Code,
+    /// The stable word in `code`.
+    pub word: &'static str,
+    pub status: u16,
+    /// The reason phrase of the status.
+    pub title: &'static str,
+}
+
+macro_rules! codes {
+    ($($name:ident $word:literal $status:literal $title:literal;)*) => {
+        /// Every kind of error there is.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code { $($name),* }
+
+        /// The table of codes, in the order of the enum.
+        pub const CODES: &[CodeRow] = &[$(CodeRow { code: Code::$name, word: $word, status: $status, title: $title }),*];
+    };
+}
+
+codes! {
+    InvalidAddress "invalid_address" 400 "Bad Request";
+    InvalidParameter "invalid_parameter" 400 "Bad Request";
+    InvalidRequest "invalid_request" 400 "Bad Request";
+    InvalidJson "invalid_json" 400 "Bad Request";
+    Unauthorized "unauthorized" 401 "Unauthorized";
+    RouteNotFound "route_not_found" 404 "Not Found";
+    TokenNotFound "token_not_found" 404 "Not Found";
+    DexNotFound "dex_not_found" 404 "Not Found";
+    JobNotFound "job_not_found" 404 "Not Found";
+    NoCandles "no_candles" 404 "Not Found";
+    NoSecurityData "no_security_data" 404 "Not Found";
+    MethodNotAllowed "method_not_allowed" 405 "Method Not Allowed";
+    JobEnded "job_ended" 409 "Conflict";
+    BodyTooLarge "body_too_large" 413 "Content Too Large";
+    TargetTooLong "target_too_long" 414 "URI Too Long";
+    UnsupportedMediaType "unsupported_media_type" 415 "Unsupported Media Type";
+    MisdirectedHost "misdirected_host" 421 "Misdirected Request";
+    InvalidValue "invalid_value" 422 "Unprocessable Content";
+    TooManyRequests "too_many_requests" 429 "Too Many Requests";
+    HeadersTooLarge "headers_too_large" 431 "Request Header Fields Too Large";
+    Defect "internal_error" 500 "Internal Server Error";
+    NotBuilt "not_built" 501 "Not Implemented";
+    Loading "loading" 503 "Service Unavailable";
+    Busy "busy" 503 "Service Unavailable";
+    ShuttingDown "shutting_down" 503 "Service Unavailable";
+    Cancelled "cancelled" 503 "Service Unavailable";
+}
+
+impl Code {
+    pub fn row(self) -> &'static CodeRow {
+        &CODES[self as usize]
+    }
+
+    pub fn word(self) -> &'static str {
+        self.row().word
+    }
+
+    pub fn status(self) -> u16 {
+        self.row().status
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_codes_is_in_the_order_of_the_enum() {
+        for row in CODES {
+            assert_eq!(row.code.word(), row.word);
+        }
+    }
+}

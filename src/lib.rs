@@ -1,0 +1,3 @@
+//! tokendeck
+pub mod dataset;
+pub mod error;
