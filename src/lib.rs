@@ -1,3 +1,6 @@
 //! tokendeck
+pub mod analysis;
 pub mod dataset;
+pub mod deck;
 pub mod error;
+pub mod question;
