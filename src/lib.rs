@@ -1,3 +1,4 @@
 //! tokendeck
+pub mod analysis;
 pub mod dataset;
 pub mod error;
