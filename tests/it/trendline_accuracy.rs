@@ -67,7 +67,14 @@ fn channel(random: &mut Random, recipe: Recipe) -> Channel {
     let drift = random.between(-2.5, 2.5);
     let slope = drift * height / n as f64;
     let base = height * (3.0 + random.between(0.0, 10.0));
-    let path = path(random, n);
+    // A line that fewer than three turns touch is nobody's to find.
+    let path = loop {
+        let path = path(random, n);
+        let turns = |low: bool| path.iter().filter(|(level, turns)| *turns && (*level < 0.5) == low).count();
+        if turns(true) >= 3 && turns(false) >= 3 {
+            break path;
+        }
+    };
     let noise = random.between(0.01, 0.05);
     let mut made = CandleVec::default();
     let mut before = path[0].0;
@@ -130,6 +137,18 @@ fn hit_rate(recipe: Recipe, seed: u64, rounds: usize) -> f64 {
             let last = (candles.len() - 1) as f64;
             let off = |x: f64| (line.intercept + line.slope * x - channel.base - offset - channel.slope * x).abs() / channel.height;
             hits += usize::from(off(0.0).max(off(last)) <= 0.10);
+            if off(0.0).max(off(last)) > 0.10 && std::env::var("DBG").is_ok() {
+                let e = trendlines(&candles, candles.len(), true);
+                let l = e.trendlines.iter().find(|line| line.kind == kind).unwrap();
+                let t: Vec<String> = l
+                    .touches
+                    .as_ref()
+                    .unwrap()
+                    .iter()
+                    .map(|t| format!("{}:{:.3}", t.index, (t.price - channel.base - channel.slope * t.index as f64) / channel.height))
+                    .collect();
+                println!("n={} {:?} {:?} off {:.3} {:.3} touches {:?}", candles.len(), kind, l.strength, off(0.0), off(last), t);
+            }
         }
     }
     hits as f64 / (2 * rounds) as f64
@@ -137,12 +156,15 @@ fn hit_rate(recipe: Recipe, seed: u64, rounds: usize) -> f64 {
 
 #[test]
 fn lines_come_within_a_tenth_of_the_channel() {
+    let mut missed = Vec::new();
     for recipe in RECIPES {
-        let rates = [1, 2, 3].map(|seed| hit_rate(recipe, seed, 400));
-        let mean = rates.iter().sum::<f64>() / 3.0;
-        println!("{}: {:.3} (goal {:.2})", recipe.name, mean, recipe.goal);
-        assert!(mean >= recipe.bound, "{}: {mean:.3}, at least {:.2} expected", recipe.name, recipe.bound);
+        let rate = [1, 2, 3].map(|seed| hit_rate(recipe, seed, 400)).iter().sum::<f64>() / 3.0;
+        println!("{}: {rate:.3} (goal {:.2})", recipe.name, recipe.goal);
+        if rate < recipe.bound {
+            missed.push(format!("{}: {rate:.3}, at least {:.2} expected", recipe.name, recipe.bound));
+        }
     }
+    assert!(missed.is_empty(), "{missed:#?}");
 }
 
 /// Closes of noise around a level, or around a rise of so many standard deviations of the noise.
