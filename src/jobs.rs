@@ -1,0 +1,5 @@
+//! Deep-analysis jobs.
+
+/// The jobs of this user.
+#[derive(Debug)]
+pub struct Jobs;

@@ -1,0 +1,1 @@
+//! The views, one file each, in the order of their keys. No view knows another.
