@@ -1,3 +1,4 @@
 //! tokendeck
 pub mod dataset;
 pub mod error;
+pub mod tui;
