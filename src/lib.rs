@@ -3,6 +3,4 @@ pub mod analysis;
 pub mod dataset;
 pub mod deck;
 pub mod error;
-pub mod jobs;
-pub mod question;
 pub mod tui;

@@ -1,4 +1,5 @@
-//! The terminal face. Nothing under this module computes a figure of the market; it shows what the questions answer.
+//! The terminal face. Here: its building blocks. Nothing under this module computes a figure of the market; it shows what the
+//! questions answer.
 
 pub mod filter;
 pub mod format;
@@ -6,5 +7,4 @@ pub mod fuzzy;
 pub mod keymap;
 pub mod text;
 pub mod theme;
-pub mod view;
-pub mod views;
+pub mod widgets;
