@@ -209,7 +209,7 @@ fn remove_others(folder: &Path, table: &str, kept: Encoding) -> Result<(), Strin
 
 fn describe(options: &DemoOptions) -> String {
     format!(
-        "# Written by `{}`. Invented data: see README.md.\ntitle = \"{TITLE}\"\nlicense = \"CC0-1.0\"\nsynthetic = true\n",
+        "# Written by `{}`. Invented data: see README.md.\ntitle = \"{TITLE}\"\nlicense = \"MIT\"\nsynthetic = true\n",
         readme::command(options)
     )
 }

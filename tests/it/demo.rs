@@ -226,6 +226,59 @@ fn holders_hold_no_more_than_there_is() {
 }
 
 #[test]
+fn the_last_count_of_holders_is_the_one_the_token_tells() {
+    let folder = Path::new(COMMITTED);
+    let counts = parquet(&folder.join("holder_counts.parquet"));
+    let holders = counts.column("holders").expect("there").i64().expect("whole").iter().flatten();
+    let last: HashMap<String, i64> = texts(&counts, "token_address").into_iter().zip(holders).collect();
+    for token in csv_rows(&folder.join("tokens.csv")) {
+        assert_eq!(last[&token["token_address"]].to_string(), token["holders"], "{}", token["symbol"]);
+    }
+}
+
+#[test]
+fn opinion_leaders_hold_much_some_and_little() {
+    let folder = Path::new(COMMITTED);
+    let holders = parquet(&folder.join("holders.parquet"));
+    let keys = texts(&holders, "token_address").into_iter().zip(texts(&holders, "holder_address"));
+    let held: HashMap<(String, String), f64> = keys.zip(floats(&holders, "balance")).collect();
+    let prices: HashMap<String, f64> = csv_rows(&folder.join("tokens.csv"))
+        .into_iter()
+        .map(|row| (row["token_address"].clone(), row["price"].parse().expect("a number")))
+        .collect();
+    let mut kinds: HashMap<String, HashSet<u8>> = HashMap::new();
+    for kol in csv_rows(&folder.join("kols.csv")) {
+        let (token, leader) = (kol["token_address"].clone(), kol["kol_address"].clone());
+        if let Some(balance) = held.get(&(token.clone(), leader)) {
+            let usd = balance * prices[&token];
+            let kind = u8::from(usd >= 10_000.0) + u8::from(usd >= 100_000.0);
+            kinds.entry(token).or_default().insert(kind);
+        }
+    }
+    let all = kinds.values().filter(|kinds| kinds.len() == 3).count();
+    assert!(all >= 50, "{all} of {} tokens have leaders of all three sizes", prices.len());
+}
+
+#[test]
+fn nobody_sends_what_they_do_not_have() {
+    let transfers = parquet(&Path::new(COMMITTED).join("transfers.parquet"));
+    let columns = ["token_address", "from_address", "to_address", "value"].map(|name| texts(&transfers, name));
+    let status = transfers.column("status").expect("there").i64().expect("whole").iter();
+    let null = Address::ZERO.to_string();
+    let mut balances: HashMap<(String, String), u128> = HashMap::new();
+    for (i, status) in status.enumerate().filter(|(_, status)| *status == Some(1)) {
+        let [token, from, to, value] = [0, 1, 2, 3].map(|column| columns[column][i].clone());
+        assert_eq!(status, Some(1));
+        let value: u128 = value.parse().expect("a whole number");
+        if from != null {
+            let balance = balances.get_mut(&(token.clone(), from)).expect("had some");
+            *balance = balance.checked_sub(value).expect("had enough");
+        }
+        *balances.entry((token, to)).or_default() += value;
+    }
+}
+
+#[test]
 fn addresses_are_lower_case_and_chains_known() {
     for token in csv_rows(&Path::new(COMMITTED).join("tokens.csv")) {
         let address = Address::parse(&token["token_address"]).expect("an address");

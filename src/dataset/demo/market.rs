@@ -66,12 +66,11 @@ impl Market {
         for index in 0..options.tokens as usize {
             // After the leading ones, one in three is invented, so that a small market has both kinds too.
             let fact = if index >= LEADERS && index % 3 == 1 { None } else { facts.next() };
-            let mut token = match fact {
-                Some(fact) => real(index, fact),
-                None => {
-                    inventions += 1;
-                    made_up(index, inventions - 1, &mut random)
-                }
+            let mut token = if let Some(fact) = fact {
+                real(index, fact)
+            } else {
+                inventions += 1;
+                made_up(index, inventions - 1, &mut random)
             };
             let count = ordinals.len();
             token.ordinal = *ordinals.entry(token.asset.clone()).or_insert(count);
@@ -95,9 +94,10 @@ impl Market {
         Day(END_DAY.0 - ago as i32)
     }
 
-    /// What an address of a token is on `chain`, by symbol; `None` where the market holds none.
+    /// The real token called `symbol` on `chain`, if the market holds it.
     pub(super) fn find(&self, symbol: &str, chain: &str) -> Option<&Token> {
-        self.tokens.iter().find(|token| token.real && token.symbol == symbol && token.chains.contains(&chain))
+        // The real ones come early, one in three invented between them.
+        self.tokens.iter().take(2 * facts::TOKENS.len()).find(|token| token.real && token.symbol == symbol && token.chains.contains(&chain))
     }
 }
 

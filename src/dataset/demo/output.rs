@@ -108,7 +108,7 @@ impl<'a> Table<'a> {
     }
 
     pub(super) fn row(&mut self, cells: &[Cell]) -> Result<(), String> {
-        if self.rows % REPORT_ROWS == 0 {
+        if self.rows.is_multiple_of(REPORT_ROWS) {
             self.report()?;
         }
         self.rows += 1;

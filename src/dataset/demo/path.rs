@@ -15,8 +15,12 @@ const BETA: f64 = 0.55;
 /// Spread of the market's daily return.
 const MARKET_SPREAD: f64 = 0.017;
 /// A pattern's size in daily spreads, and how calm the days in it are.
-const SHAPE_SIZE: f64 = 7.0;
-const SHAPE_CALM: f64 = 0.42;
+const SHAPE_SIZE: f64 = 6.2;
+const SHAPE_CALM: f64 = 0.6;
+/// How far the closes of a pattern stray from its lines, in the spread of its days.
+const SHAPE_NOISE: f64 = 0.6;
+/// How strongly prices far from where they started are drawn back, a day.
+const PULL: f64 = 0.006;
 const TREND_BARS: usize = 64;
 /// Tokens that fall to nothing near the end: names of swindles, all invented.
 const CRASHES: &[(&str, usize)] = &[("SAFEMAX", 9), ("CLAIMETH", 33), ("TETRIS∞", 150)];
@@ -47,7 +51,7 @@ impl Path {
 }
 
 fn pegged(token: &Token, seed: u64, steps: usize) -> Path {
-    let mut random = Random::new(seed, &format!("peg:{}", token.asset));
+    let mut random = Random::new(seed, &format!("peg:{}", token.symbol));
     let mut level = 0.0;
     let slip = steps * 3 / 5;
     let mut levels: Vec<f64> = Vec::with_capacity(steps + 1);
@@ -71,22 +75,22 @@ fn free(token: &Token, seed: u64, steps: usize, length: f64) -> Path {
     let (mut level, mut noise) = (0.0, 0.0);
     for i in 0..steps {
         if i % 45 == 0 {
-            market_drift = market.between(-0.12, 0.13);
+            market_drift = market.between(-0.1, 0.1);
         }
         let tide = length.sqrt() * MARKET_SPREAD * (market.normal() + market_drift);
         let (step, spread) = match plan.at(i) {
             Part::Shape(shape, bar) => {
                 let before = noise;
-                noise = 0.5 * noise + 0.25 * usual * SHAPE_CALM * random.normal();
+                noise = 0.45 * noise + SHAPE_NOISE * usual * SHAPE_CALM * random.normal();
                 (SHAPE_SIZE * usual * (shape.height(bar + 1) - shape.height(bar)) + noise - before, usual * SHAPE_CALM)
             }
             Part::Trend(drift) => {
                 let (step, spread) = walk.step(&mut random);
-                (0.7 * (step - walk.drift) + drift * usual, spread)
+                (0.8 * (step - walk.drift) + drift * usual, spread)
             }
             Part::Open => {
                 let (step, spread) = walk.step(&mut random);
-                (step + BETA * tide, spread)
+                (step + BETA * tide - PULL * length * level, spread)
             }
         };
         level += step;
@@ -130,8 +134,8 @@ struct Walk {
 impl Walk {
     fn step(&mut self, random: &mut Random) -> (f64, f64) {
         if self.left == 0 {
-            self.left = random.spread(14.0, 75.0) as usize;
-            self.drift = self.usual * random.pick(&[-0.3, -0.18, -0.1, 0.0, 0.0, 0.1, 0.2, 0.32]);
+            self.left = random.spread(8.0, 48.0) as usize;
+            self.drift = self.usual * random.pick(&[-0.24, -0.15, -0.08, 0.0, 0.0, 0.08, 0.15, 0.24]);
         }
         self.left -= 1;
         let spread = self.variance.sqrt();

@@ -1,5 +1,7 @@
 //! Who holds and who speaks: labels, holders, holder counts, opinion leaders. All of them invented but the burn addresses.
 
+use std::collections::HashMap;
+
 use super::{
     market::{LEADERS, Market, Token, chains},
     output::{Cell, Table},
@@ -124,7 +126,7 @@ fn holders(
     market: &Market,
     voices: &[Voice],
     services: &[(Address, &str, String, &str)],
-    pools: &[pools::Pool],
+    pools: &HashMap<Address, Vec<&pools::Pool>>,
     token: &Token,
 ) -> Vec<(Address, f64)> {
     let mut random = market.random("holders", token);
@@ -142,7 +144,7 @@ fn holders(
         let usd = [random.spread(110e3, 900e3), random.spread(12e3, 85e3), random.spread(60.0, 6e3), 0.0][i % 4];
         give(voices[speaker].address, (usd / token.price).min(token.supply * 0.03), &mut rows);
     }
-    for pool in pools.iter().filter(|pool| pool.token0 == token.address || pool.token1 == token.address) {
+    for pool in pools.get(&token.address).into_iter().flatten() {
         give(pool.address, (pool.liquidity / 2.0 / token.price).min(token.supply * 0.06), &mut rows);
     }
     for (address, label, _, chain) in services {
@@ -156,7 +158,7 @@ fn holders(
             give(*address, token.supply * share, &mut rows);
         }
     }
-    if !token.stable && (!token.real || token.index % 3 == 0) {
+    if !token.stable && (!token.real || token.index.is_multiple_of(3)) {
         give(burn_addresses()[1], token.supply * random.spread(0.002, 0.12), &mut rows);
     }
     if !token.real {
@@ -175,9 +177,15 @@ fn holders(
 
 pub(super) fn write_holders(market: &Market, table: &mut Table) -> Result<(), String> {
     let (voices, services, pools) = (voices(market), services(market), pools::all(market));
+    let mut of_token: HashMap<Address, Vec<&pools::Pool>> = HashMap::new();
+    for pool in &pools {
+        for token in [pool.token0, pool.token1] {
+            of_token.entry(token).or_default().push(pool);
+        }
+    }
     for token in &market.tokens {
         let address = token.address.to_string();
-        for (holder, balance) in holders(market, &voices, &services, &pools, token) {
+        for (holder, balance) in holders(market, &voices, &services, &of_token, token) {
             table.row(&[Cell::Text(&address), Cell::Text(&holder.to_string()), Cell::Float(balance)])?;
         }
     }
@@ -188,7 +196,7 @@ pub(super) fn write_holders(market: &Market, table: &mut Table) -> Result<(), St
 fn growth(kind: usize, x: f64) -> f64 {
     match kind {
         0 => 0.55 + 0.45 * x,
-        1 => 0.12 + 0.88 / (1.0 + (-11.0 * (x - 0.62)).exp()) / (1.0 / (1.0 + (-4.18_f64).exp())),
+        1 => 0.12 + 0.88 / (1.0 + (-11.0 * (x - 0.62)).exp()),
         2 => 1.45 - 0.45 * x,
         3 => (3.2 * (x - 1.0)).exp(),
         4 => 0.9 + 0.9 * (-(x - 0.55) * (x - 0.55) / 0.03).exp() + 0.1 * x,
@@ -208,20 +216,22 @@ pub(super) fn write_counts(market: &Market, table: &mut Table) -> Result<(), Str
         let mut random = market.random("growth", token);
         let kind = token.index % 6;
         let address = token.address.to_string();
-        // Whales buy, sell or wait for the last two months; before that their share wanders.
-        let lean = [0.009, -0.008, 0.0, 0.004, -0.003][token.index % 5];
+        // Whales come and go in waves; at the end they buy, sell or wait.
+        let lean = [0.006, -0.006, 0.0, 0.004, -0.0035][token.index % 5];
         let mut whales = token.supply * random.between(0.18, 0.42);
         let mut busy = 0.0;
         for i in 0..market.days {
             let ago = market.days - i;
             busy = 0.9 * busy + 0.0015 * random.normal();
-            whales *= 1.0 + if ago <= 60 { lean } else { 0.0 } + 0.0004 * random.normal();
+            whales *= 1.0 + lean * (ago as f64 / 26.0).cos() + 0.0011 * random.normal();
             whales = whales.min(token.supply * 0.85);
-            let holders = last * growth(kind, (i + 1) as f64 / market.days as f64) * (1.0 + busy);
+            let share = growth(kind, (i + 1) as f64 / market.days as f64) / growth(kind, 1.0);
+            // The last count is the one that `tokens` tells.
+            let holders = last * share * (1.0 + busy * ((ago - 1) as f64 / 10.0).min(1.0));
             table.row(&[
                 Cell::Text(&address),
                 Cell::Date(Market::day(ago)),
-                Cell::Int((holders as i64).max(2)),
+                Cell::Int((holders.round() as i64).max(2)),
                 Cell::Float(round(whales, 6)),
             ])?;
         }

@@ -42,11 +42,11 @@ const FALLS: &[&str] = &[
     "Liquidations on {chain}: {sym} falls {pct}% within hours",
 ];
 const QUIET: &[&str] = &[
-    "{name}: a short introduction for newcomers",
+    "{name}: an introduction for newcomers in {n} slides",
     "Weekly {sym} on-chain report #{n}",
     "{sym} holders, week {n}: who is accumulating?",
     "Governance: proposal {n} of {name} passes with 82% in favour",
-    "{name} on {chain}: fees, liquidity and where to trade it",
+    "{name} on {chain}: fees and liquidity at ${price}",
     "AMA recap with the {name} contributors, part {n}",
     "Is {sym} undervalued at ${price}? A look at the numbers",
     "{sym} ranges around ${price}; patience pays",
@@ -55,8 +55,8 @@ const QUIET: &[&str] = &[
     "{sym}/USD chart of the day: watch the ${price} level",
     "I tracked {n} wallets that bought {sym} early. Here is what they do now",
     "{name} grants round {n}: winners announced 🎉",
-    "Comparing {sym} staking options on {chain}",
-    "[Discussion] Would you hold {sym} for five years?",
+    "Comparing {n} ways to put {sym} to work on {chain}",
+    "[Discussion] Would you hold {sym} for {n} months?",
     "{name} development update {n}: faster sync, smaller proofs",
     "新手指南：{name} 是什么？（第 {n} 期）",
     "تقرير أسبوعي عن {sym} رقم {n}",
@@ -66,10 +66,10 @@ const QUIET: &[&str] = &[
 /// For the invented tokens that promise too much.
 const PROMISES: &[&str] = &[
     "{sym} 100x soon 🚀🚀🚀 do not miss it, {n} holders already",
-    "LAST CHANCE: {name} airdrop closes tonight!!! 🎁",
-    "Dev wallet locked, trust me. {sym} to the moon 🌕",
-    "Warning: could not sell my {sym}, anyone else?",
-    "{sym} liquidity looks thin, be careful out there ⚠️",
+    "LAST CHANCE: {name} airdrop closes in {n} hours!!! 🎁",
+    "Dev wallet locked for {n} years, trust me. {sym} to the moon 🌕",
+    "Warning: tried {n} times and could not sell my {sym}, anyone else?",
+    "{sym} liquidity looks thin at ${price}, be careful out there ⚠️",
 ];
 
 pub(super) fn rows(options: &DemoOptions) -> u64 {

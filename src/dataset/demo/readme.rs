@@ -27,7 +27,7 @@ pub(super) fn text(options: &DemoOptions, written: &[Written]) -> String {
          which writes the same bytes whenever it is run. It ends at 2026-11-15T00:00Z, whatever the day.\n\n\
          **Nothing here is a quotation.** Prices, supplies, holders, wallets, opinion leaders, posts, pools and their addresses, liquidity, volumes,\n\
          yields and gas are invented, and so are all exchanges, bridges and lockers among the labels. Names of yield protocols are real, their\n\
-         figures are not. Invented data are dedicated to the public domain (CC0-1.0).\n\n\
+         figures are not. The data come under the program's licence (MIT).\n\n\
          ## Tables\n\n| file | rows | what |\n|---|---:|---|\n",
         command(options)
     );

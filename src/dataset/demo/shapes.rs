@@ -92,26 +92,26 @@ use Ending::{Open, Shape as Through, Trend};
 /// Taken in turn, one an asset.
 pub(super) const ENDINGS: &[Ending] = &[
     Through(0),
-    Trend(0.34),
+    Trend(0.24),
     Through(1),
     Open,
     Through(2),
     Through(3),
-    Trend(-0.36),
+    Trend(-0.26),
     Through(4),
     Through(5),
     Through(6),
     Open,
     Through(7),
     Through(8),
-    Trend(0.3),
+    Trend(0.2),
     Through(9),
     Through(10),
     Through(11),
     Open,
     Through(12),
     Through(13),
-    Trend(-0.3),
+    Trend(-0.22),
 ];
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub(super) fn write(market: &Market, options: &DemoOptions, table: &mut Table) -
         let [null, dead] = burn_addresses().map(|address| address.to_string());
         let mut held = vec![0_usize];
         for i in 0..count {
-            let time = END_MS - span + (span as i128 * i128::from(i) / i128::from(count.max(1))) as i64 / BLOCK_MS * BLOCK_MS;
+            let time = END_MS - span + (i128::from(span) * i128::from(i) / i128::from(count.max(1))) as i64 / BLOCK_MS * BLOCK_MS;
             let block = LAST_BLOCK - (END_MS - time) / BLOCK_MS;
             let place = random.below(held.len());
             let from = held[place];

@@ -1,5 +1,5 @@
 //! Pools that pay a yield, and gas. Names of protocols are real, their figures invented; sizes and rates are spread as they were
-//! across DeFi in 2026, when most lending of volatile assets paid next to nothing and dollars paid three to six percent.
+//! across the chains in 2026, when most lending of volatile assets paid next to nothing and dollars paid three to six percent.
 
 use super::{
     facts::{DEXES, GAS},
