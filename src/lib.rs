@@ -3,4 +3,6 @@ pub mod analysis;
 pub mod dataset;
 pub mod deck;
 pub mod error;
+pub mod jobs;
+pub mod question;
 pub mod tui;

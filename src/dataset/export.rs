@@ -51,8 +51,7 @@ fn cell(value: &Value) -> String {
 
 fn write_json(file: &File, columns: &[String], rows: &[Vec<Value>]) -> Result<(), String> {
     let mut writer = BufWriter::new(file);
-    let objects: Vec<Map<String, Value>> =
-        rows.iter().map(|row| columns.iter().cloned().zip(row.iter().cloned()).collect()).collect();
+    let objects: Vec<Map<String, Value>> = rows.iter().map(|row| columns.iter().cloned().zip(row.iter().cloned()).collect()).collect();
     serde_json::to_writer_pretty(&mut writer, &objects).map_err(|error| error.to_string())?;
     writer.write_all(b"\n").and_then(|()| writer.flush()).map_err(|error| error.to_string())
 }

@@ -51,6 +51,8 @@ pub struct Look {
     /// Only ASCII glyphs.
     pub ascii: bool,
     pub options: super::theme::Options,
+    /// The theme was asked for by name; what the last run had chosen does not count.
+    pub fixed: bool,
 }
 
 /// What the footer says.
@@ -83,6 +85,7 @@ pub struct App {
     pub(super) load: LoadState,
     /// Where tabs and body were drawn last, for the mouse.
     pub(super) hits: Hits,
+    pub(super) chosen_theme: Option<String>,
     wake: Wake,
     /// What the terminal is to be told after the next frame (clipboard sequences).
     after_frame: Vec<u8>,
@@ -107,6 +110,7 @@ impl App {
             snapshot: None,
             load: LoadState::default(),
             hits: Hits::default(),
+            chosen_theme: None,
             wake,
             after_frame: Vec::new(),
             dirty: true,
@@ -133,6 +137,10 @@ impl App {
             Event::Terminate(code) => self.exit = Some(code),
             Event::Suspend => self.suspend = true,
         }
+    }
+
+    pub fn is_dirty(&self) -> bool {
+        self.dirty
     }
 
     /// Whether a frame must be drawn, and from now on not.
@@ -194,6 +202,7 @@ impl App {
                 }
             }
             DeckEvent::LoadFailed(reason) => self.load_failed(&reason),
+            DeckEvent::Said(text) => self.say(text, false),
             DeckEvent::JobUpdated(_) => {}
         }
         self.look_again();

@@ -100,9 +100,7 @@ impl App {
         let theme = &self.setup.look.theme;
         let dot = if self.setup.look.ascii { "*" } else { "●" };
         match self.setup.api.state() {
-            ApiState::Listening(base) => {
-                (format!("{dot} api {}", base.trim_start_matches("http://")), theme.style(Role::Up))
-            }
+            ApiState::Listening(base) => (format!("{dot} api {}", base.trim_start_matches("http://")), theme.style(Role::Up)),
             ApiState::Off => ("api off".to_owned(), theme.dim()),
             ApiState::Failed(_) => (format!("{dot} api failed, see 0"), theme.style(Role::Warning)),
         }

@@ -47,6 +47,7 @@ impl App {
             self.current = view;
         }
         self.token = session["token"].as_str().and_then(Address::parse).or(self.token);
+        self.chosen_theme = session["theme"].as_str().map(str::to_owned);
         if let Some(palette) = session["theme"].as_str().and_then(Palette::builtin)
             && !self.setup.look.fixed
         {
@@ -58,8 +59,13 @@ impl App {
     }
 
     pub(super) fn session(&self) -> Value {
-        let views: Map<String, Value> =
-            self.views.iter().zip(VIEWS).map(|(view, row)| (row.word.to_owned(), view.save())).filter(|(_, kept)| !kept.is_null()).collect();
+        let views: Map<String, Value> = self
+            .views
+            .iter()
+            .zip(VIEWS)
+            .map(|(view, row)| (row.word.to_owned(), view.save()))
+            .filter(|(_, kept)| !kept.is_null())
+            .collect();
         json!({
             "view": self.current.row().word,
             "token": self.token.map(|token| token.to_string()),

@@ -72,7 +72,9 @@ fn svg_line(out: &mut String, line: &[(u16, &Cell)], y: usize, foreground: &str,
         let width = cell.symbol().width().max(1) as u16;
         match runs.last_mut() {
             // Wide symbols get runs of their own, so that a font's idea of their width shifts nothing.
-            Some((start, cells, last, text)) if *last == style && width == 1 && *start + *cells == *x && text.is_ascii() == cell.symbol().is_ascii() => {
+            Some((start, cells, last, text))
+                if *last == style && width == 1 && *start + *cells == *x && text.is_ascii() == cell.symbol().is_ascii() =>
+            {
                 *cells += 1;
                 text.push_str(cell.symbol());
             }
@@ -147,10 +149,22 @@ fn sgr(out: &mut String, style: Style) {
 
 /// The sixteen named colours in the order of their codes, as xterm shows them.
 const SIXTEEN: [(Color, &str); 16] = [
-    (Color::Black, "#000000"), (Color::Red, "#cd3131"), (Color::Green, "#0dbc79"), (Color::Yellow, "#e5e510"),
-    (Color::Blue, "#2472c8"), (Color::Magenta, "#bc3fbc"), (Color::Cyan, "#11a8cd"), (Color::Gray, "#e5e5e5"),
-    (Color::DarkGray, "#666666"), (Color::LightRed, "#f14c4c"), (Color::LightGreen, "#23d18b"), (Color::LightYellow, "#f5f543"),
-    (Color::LightBlue, "#3b8eea"), (Color::LightMagenta, "#d670d6"), (Color::LightCyan, "#29b8db"), (Color::White, "#ffffff"),
+    (Color::Black, "#000000"),
+    (Color::Red, "#cd3131"),
+    (Color::Green, "#0dbc79"),
+    (Color::Yellow, "#e5e510"),
+    (Color::Blue, "#2472c8"),
+    (Color::Magenta, "#bc3fbc"),
+    (Color::Cyan, "#11a8cd"),
+    (Color::Gray, "#e5e5e5"),
+    (Color::DarkGray, "#666666"),
+    (Color::LightRed, "#f14c4c"),
+    (Color::LightGreen, "#23d18b"),
+    (Color::LightYellow, "#f5f543"),
+    (Color::LightBlue, "#3b8eea"),
+    (Color::LightMagenta, "#d670d6"),
+    (Color::LightCyan, "#29b8db"),
+    (Color::White, "#ffffff"),
 ];
 
 fn hex(color: Option<Color>, default: &str) -> String {

@@ -111,6 +111,7 @@ impl App {
     fn change_theme(&mut self, name: &str) {
         if let Some(palette) = Palette::builtin(name) {
             self.setup.look.theme = Theme::new(&palette, self.setup.look.options);
+            self.chosen_theme = Some(name.to_owned());
         } else {
             self.say(format!("no theme `{name}`"), true);
         }

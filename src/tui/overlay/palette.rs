@@ -8,8 +8,7 @@ use super::{Command, Outcome, floating, line};
 use crate::{
     analysis::market::TokenSummary,
     tui::{
-        format,
-        fuzzy,
+        format, fuzzy,
         keymap::{Keymap, ViewId},
         text,
         theme::{Role, Theme},
