@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use self::{
     lines::{Found, Side, TOUCHES_MODERATE, TOUCHES_STRONG},
-    window::Window,
+    window::{Measure, Window},
 };
 use super::numeric::{Line, finite};
 use crate::dataset::{candles::Candles, time::Time};
@@ -117,9 +117,9 @@ pub fn trendlines(candles: &Candles, period: usize, explain: bool) -> TrendlineA
     let answer = Answer { window: &window, candles, explain };
     let mut lines = vec![answer.regression(verdict.p)];
     if window.len() >= 3 {
-        let tolerance = window.tolerance();
-        lines.push(answer.edge(LineType::Support, &Side::support(&window), tolerance));
-        lines.push(answer.edge(LineType::Resistance, &Side::resistance(&window), tolerance));
+        let measure = window.measure();
+        lines.push(answer.edge(LineType::Support, &Side::support(&window), measure));
+        lines.push(answer.edge(LineType::Resistance, &Side::resistance(&window), measure));
     }
     TrendlineAnswer { trendlines: lines, trend: verdict.trend, confidence: finite(verdict.confidence) }
 }
@@ -145,14 +145,14 @@ impl Answer<'_> {
         self.line(LineType::Regression, line, r2, strength, &[])
     }
 
-    fn edge(&self, kind: LineType, side: &Side, tolerance: f64) -> Trendline {
-        let found = lines::find(side, tolerance);
+    fn edge(&self, kind: LineType, side: &Side, measure: Measure) -> Trendline {
+        let found = lines::find(side, measure);
         let Found { line, touches } = &found;
         let points = touches.iter().map(|&(at, tip)| (self.window.x[at], tip));
         let squares: f64 = points.clone().map(|(x, tip)| (tip - line.at(x)).powi(2)).sum();
         let rms = (squares / touches.len().max(1) as f64).sqrt();
         let strength = match touches.len() {
-            TOUCHES_STRONG.. if rms <= tolerance / 2.0 => Strength::Strong,
+            TOUCHES_STRONG.. if rms <= measure.tolerance / 2.0 => Strength::Strong,
             TOUCHES_MODERATE.. => Strength::Moderate,
             _ => Strength::Weak,
         };

@@ -49,16 +49,24 @@ struct Recipe {
     candles: (usize, usize),
     /// Wicks on each side that stab through the line, at most.
     false_wicks: usize,
+    /// How far turns miss the line, in units of the noise.
+    slack: f64,
     goal: f64,
     bound: f64,
 }
 
-const RECIPES: [Recipe; 5] = [
-    Recipe { name: "clean, 60 to 250 candles", candles: (60, 250), false_wicks: 0, goal: 0.95, bound: 0.95 },
-    Recipe { name: "false wicks, 60 to 250 candles", candles: (60, 250), false_wicks: 3, goal: 0.90, bound: 0.90 },
-    Recipe { name: "clean, 30 candles", candles: (30, 30), false_wicks: 0, goal: 0.90, bound: 0.90 },
-    Recipe { name: "one false wick, 30 candles", candles: (30, 30), false_wicks: 1, goal: 0.90, bound: 0.80 },
-    Recipe { name: "false wicks, 1,000 candles", candles: (1_000, 1_000), false_wicks: 10, goal: 0.90, bound: 0.90 },
+const fn recipe(name: &'static str, candles: (usize, usize), false_wicks: usize, slack: f64, goal: f64, bound: f64) -> Recipe {
+    Recipe { name, candles, false_wicks, slack, goal, bound }
+}
+
+const RECIPES: [Recipe; 7] = [
+    recipe("clean, 60 to 250 candles", (60, 250), 0, 0.25, 0.95, 0.97),
+    recipe("false wicks, 60 to 250 candles", (60, 250), 3, 0.25, 0.90, 0.95),
+    recipe("clean, 30 candles", (30, 30), 0, 0.25, 0.90, 0.95),
+    recipe("one false wick, 30 candles", (30, 30), 1, 0.25, 0.90, 0.90),
+    recipe("false wicks, 1,000 candles", (1_000, 1_000), 10, 0.25, 0.90, 0.97),
+    recipe("loose turns, 60 to 250 candles", (60, 250), 0, 1.0, 0.95, 0.93),
+    recipe("loose turns and false wicks, 60 to 250 candles", (60, 250), 3, 1.0, 0.90, 0.90),
 ];
 
 fn channel(random: &mut Random, recipe: Recipe) -> Channel {
@@ -67,7 +75,14 @@ fn channel(random: &mut Random, recipe: Recipe) -> Channel {
     let drift = random.between(-2.5, 2.5);
     let slope = drift * height / n as f64;
     let base = height * (3.0 + random.between(0.0, 10.0));
-    let path = path(random, n);
+    // A line that fewer than three turns touch is nobody's to find.
+    let path = loop {
+        let path = path(random, n);
+        let turns = |low: bool| path.iter().filter(|(level, turns)| *turns && (*level < 0.5) == low).count();
+        if turns(true) >= 3 && turns(false) >= 3 {
+            break path;
+        }
+    };
     let noise = random.between(0.01, 0.05);
     let mut made = CandleVec::default();
     let mut before = path[0].0;
@@ -76,7 +91,7 @@ fn channel(random: &mut Random, recipe: Recipe) -> Channel {
         let (mut low, mut high) = (before.min(close), before.max(close));
         low = (low - noise * random.between(0.0, 1.5)).max(0.0 + noise * random.between(0.0, 0.5));
         high = (high + noise * random.between(0.0, 1.5)).min(1.0 - noise * random.between(0.0, 0.5));
-        let near = 0.25 * noise * random.normal();
+        let near = recipe.slack * noise * random.normal();
         if turns && level < 0.5 {
             low = level.min(0.02) + near;
         } else if turns {
@@ -137,12 +152,15 @@ fn hit_rate(recipe: Recipe, seed: u64, rounds: usize) -> f64 {
 
 #[test]
 fn lines_come_within_a_tenth_of_the_channel() {
+    let mut missed = Vec::new();
     for recipe in RECIPES {
-        let rates = [1, 2, 3].map(|seed| hit_rate(recipe, seed, 400));
-        let mean = rates.iter().sum::<f64>() / 3.0;
-        println!("{}: {:.3} (goal {:.2})", recipe.name, mean, recipe.goal);
-        assert!(mean >= recipe.bound, "{}: {mean:.3}, at least {:.2} expected", recipe.name, recipe.bound);
+        let rate = [1, 2, 3].map(|seed| hit_rate(recipe, seed, 400)).iter().sum::<f64>() / 3.0;
+        println!("{}: {rate:.3} (goal {:.2})", recipe.name, recipe.goal);
+        if rate < recipe.bound {
+            missed.push(format!("{}: {rate:.3}, at least {:.2} expected", recipe.name, recipe.bound));
+        }
     }
+    assert!(missed.is_empty(), "{missed:#?}");
 }
 
 /// Closes of noise around a level, or around a rise of so many standard deviations of the noise.
@@ -188,9 +206,8 @@ fn the_trend_word_is_seldom_wrong() {
 #[ignore = "prints times, holds nothing"]
 fn times() {
     for n in [200, 1_000, 10_000, 1_000_000] {
-        let recipe = Recipe { name: "", candles: (n, n), false_wicks: n / 100, goal: 0.0, bound: 0.0 };
         let mut random = Random(11);
-        let channel = channel(&mut random, recipe);
+        let channel = channel(&mut random, recipe("", (n, n), n / 100, 0.25, 0.0, 0.0));
         let mut walk = noisy(&mut random, n, 0.0);
         let mut level = 0.0;
         for i in 0..n {

@@ -1,18 +1,42 @@
 //! The search for the line under the lows, and, on negated highs, the one over the highs. Wicks may cross it, closes may not.
 
-use std::cmp::Ordering;
-
-use super::{hull::Hull, pivots, window::Window};
+use super::{
+    hull::Hull,
+    pivots,
+    window::{Measure, Window},
+};
 use crate::analysis::numeric::Line;
 
 /// Three touches make a line: two only draw one.
 pub(super) const TOUCHES_MODERATE: usize = 3;
 pub(super) const TOUCHES_STRONG: usize = 4;
 
+/// Wicks that may be beyond a line: this share of the candles, at least so many.
+const WICKS: Allowance = Allowance { percent: 3, least: 1 };
+/// Where that leaves no line with three sure touches. On channels with false wicks it is what finds the line in a fifth of the cases.
+const WICKS_AT_MOST: Allowance = Allowance { percent: 6, least: 3 };
+/// A wick longer than this share of the median true range stabs: the low is the wick's, not the market's.
+const STAB: f64 = 0.8;
+/// What a touch counts that may not be a turn: at the window's edge, or a stab.
+const UNSURE: f64 = 0.3;
+
+struct Allowance {
+    percent: usize,
+    least: usize,
+}
+
+impl Allowance {
+    fn of(&self, candles: usize) -> usize {
+        (candles * self.percent / 100).max(self.least)
+    }
+}
+
 /// The window as seen from below: what a line must stay under.
 pub(super) struct Side<'a> {
     x: &'a [f64],
     tip: Vec<f64>,
+    /// Where the wick begins: the nearer of open and close.
+    body: Vec<f64>,
     close: Vec<f64>,
     /// 1 for support; −1 for resistance, whose prices are negated.
     pub(super) sign: f64,
@@ -20,12 +44,14 @@ pub(super) struct Side<'a> {
 
 impl<'a> Side<'a> {
     pub(super) fn support(window: &'a Window) -> Self {
-        Self { x: &window.x, tip: window.low.clone(), close: window.close.clone(), sign: 1.0 }
+        let body = window.open.iter().zip(&window.close).map(|(open, close)| open.min(*close)).collect();
+        Self { x: &window.x, tip: window.low.clone(), body, close: window.close.clone(), sign: 1.0 }
     }
 
     pub(super) fn resistance(window: &'a Window) -> Self {
         let negated = |prices: &[f64]| prices.iter().map(|price| -price).collect();
-        Self { x: &window.x, tip: negated(&window.high), close: negated(&window.close), sign: -1.0 }
+        let body = window.open.iter().zip(&window.close).map(|(open, close)| -open.max(*close)).collect();
+        Self { x: &window.x, tip: negated(&window.high), body, close: negated(&window.close), sign: -1.0 }
     }
 
     fn points<'b>(&'b self, values: &'b [f64]) -> impl Iterator<Item = (f64, f64)> + Clone + 'b {
@@ -39,111 +65,135 @@ pub(super) struct Found {
     pub(super) touches: Vec<(usize, f64)>,
 }
 
-/// What makes one line better than another: most touches, then the widest span of them, then the closest fit.
-#[derive(Clone, Copy)]
-struct Merit {
-    touches: u32,
-    span: f64,
-    error: f64,
-}
-
-impl Merit {
-    const NONE: Self = Self { touches: 0, span: 0.0, error: f64::INFINITY };
-
-    fn beats(self, other: Self) -> bool {
-        let order = self.touches.cmp(&other.touches).then(self.span.total_cmp(&other.span)).then(other.error.total_cmp(&self.error));
-        order == Ordering::Greater
+/// The best line through two pivots that no close is beyond, with few wicks beyond; where there is none, the hull's edge over the
+/// middle, which has nothing beyond it at all. So there is always a line.
+pub(super) fn find(side: &Side, measure: Measure) -> Found {
+    let n = side.x.len();
+    let mut search = Search::new(side, measure, WICKS.of(n));
+    let strict = search.best_pair();
+    if let Some(best) = strict.filter(Candidate::makes_a_line) {
+        return search.refined(best.line);
+    }
+    search.most_wicks = WICKS_AT_MOST.of(n);
+    match search.best_pair().filter(Candidate::makes_a_line) {
+        Some(best) => search.refined(best.line),
+        None => {
+            search.most_wicks = WICKS.of(n);
+            strict.map_or_else(|| search.edge(), |best| search.refined(best.line))
+        }
     }
 }
 
-/// The best line through two pivots that no close is beyond; where there is none, the hull's edge over the middle.
-pub(super) fn find(side: &Side, tolerance: f64) -> Found {
-    let search = Search::new(side, tolerance);
-    match search.best_pair() {
-        Some(line) => search.refined(line),
-        None => search.edge(),
+/// A turning point of the tips.
+struct Pivot {
+    /// Its place among the valid candles.
+    at: usize,
+    x: f64,
+    tip: f64,
+    /// Neither at the window's edge, beyond which the tips may go on falling, nor a stab.
+    sure: bool,
+}
+
+/// A line through two pivots and its merit. A touch counts for more the nearer it is: with plain counts, three exact touches lose to
+/// a tilted line that just reaches a fourth pivot.
+#[derive(Clone, Copy)]
+struct Candidate {
+    line: Line,
+    sure: usize,
+    /// Σ 1 − (error/tolerance)² over the touches, unsure ones at their share.
+    score: f64,
+    /// From the first touch to the last, in candles; the wider wins where scores are equal.
+    span: f64,
+}
+
+impl Candidate {
+    fn beats(&self, other: &Self) -> bool {
+        self.score.total_cmp(&other.score).then(self.span.total_cmp(&other.span)).is_gt()
+    }
+
+    fn makes_a_line(&self) -> bool {
+        self.sure >= TOUCHES_MODERATE
     }
 }
 
 struct Search<'a> {
     side: &'a Side<'a>,
     tolerance: f64,
-    bars: Vec<usize>,
-    pivots: Vec<usize>,
+    most_wicks: usize,
+    pivots: Vec<Pivot>,
     closes: Hull,
 }
 
 impl<'a> Search<'a> {
-    fn new(side: &'a Side<'a>, tolerance: f64) -> Self {
-        let bars = pivots::bars(&side.tip);
-        let pivots = pivots::pivots(&side.tip, &bars);
+    fn new(side: &'a Side<'a>, measure: Measure, most_wicks: usize) -> Self {
+        let stab = |at: usize| side.body[at] - side.tip[at] > STAB * measure.true_range;
+        // Pivots are sought with stabs cut off, or one would hide the turns beside it.
+        let calm: Vec<f64> = (0..side.x.len()).map(|at| if stab(at) { side.body[at] } else { side.tip[at] }).collect();
+        let pivots = pivots::pivots(&calm)
+            .into_iter()
+            .map(|pivots::Turn { at, clipped }| Pivot { at, x: side.x[at], tip: side.tip[at], sure: !clipped && !stab(at) })
+            .collect();
         let closes = Hull::below(side.points(&side.close));
-        Self { side, tolerance, bars, pivots, closes }
+        Self { side, tolerance: measure.tolerance, most_wicks, pivots, closes }
     }
 
-    fn point(&self, at: usize) -> (f64, f64) {
-        (self.side.x[at], self.side.tip[at])
-    }
-
-    fn best_pair(&self) -> Option<Line> {
+    /// Over all pairs of pivots a fifth of the window apart. The cheap tests come first: a line with a close beyond it is known from
+    /// the hull, and wicks are counted only for a line that would be the best.
+    fn best_pair(&self) -> Option<Candidate> {
         let apart = (self.side.x.len() as f64 / 5.0).max(3.0);
-        let mut best = (Merit::NONE, None);
-        for (k, &first) in self.pivots.iter().enumerate() {
-            for &second in &self.pivots[k + 1..] {
-                let (a, b) = (self.point(first), self.point(second));
-                if b.0 - a.0 < apart {
+        let mut best: Option<Candidate> = None;
+        for (k, first) in self.pivots.iter().enumerate() {
+            for second in self.pivots[k + 1..].iter().filter(|second| second.x - first.x >= apart) {
+                let line = Line::through((first.x, first.tip), (second.x, second.tip));
+                if !self.holds_closes(line) {
                     continue;
                 }
-                let line = Line::through(a, b);
-                if self.closes.clearance(line) < -self.tolerance {
-                    continue;
-                }
-                let merit = self.merit(line);
-                if merit.beats(best.0) && self.few_wicks_beyond(line) {
-                    best = (merit, Some(line));
+                let candidate = self.candidate(line);
+                if best.is_none_or(|best| candidate.beats(&best)) && self.few_wicks_beyond(line) {
+                    best = Some(candidate);
                 }
             }
         }
-        best.1
+        best
     }
 
-    fn merit(&self, line: Line) -> Merit {
-        let (mut touches, mut first, mut last, mut sum) = (0_u32, 0.0, 0.0, 0.0);
-        for &pivot in &self.pivots {
-            let (x, tip) = self.point(pivot);
-            let error = (tip - line.at(x)).abs();
-            if error <= self.tolerance {
-                first = if touches == 0 { x } else { first };
-                (touches, last, sum) = (touches + 1, x, sum + error);
-            }
+    fn candidate(&self, line: Line) -> Candidate {
+        let mut first = None;
+        let mut candidate = Candidate { line, sure: 0, score: 0.0, span: 0.0 };
+        for (pivot, error) in self.touched(line) {
+            let share = if self.tolerance > 0.0 { error / self.tolerance } else { 0.0 };
+            candidate.sure += usize::from(pivot.sure);
+            candidate.score += (1.0 - share * share) * if pivot.sure { 1.0 } else { UNSURE };
+            candidate.span = pivot.x - *first.get_or_insert(pivot.x);
         }
-        Merit { touches, span: last - first, error: sum / f64::from(touches.max(1)) }
+        candidate
+    }
+
+    /// The pivots within the tolerance of the line, and how far they are from it.
+    fn touched(&self, line: Line) -> impl Iterator<Item = (&Pivot, f64)> {
+        let errors = self.pivots.iter().map(move |pivot| (pivot, (pivot.tip - line.at(pivot.x)).abs()));
+        errors.filter(|(_, error)| *error <= self.tolerance)
     }
 
     fn touches(&self, line: Line) -> Vec<(usize, f64)> {
-        let near = |&(x, tip): &(f64, f64)| (tip - line.at(x)).abs() <= self.tolerance;
-        self.pivots.iter().filter(|&&at| near(&self.point(at))).map(|&at| (at, self.side.tip[at])).collect()
+        self.touched(line).map(|(pivot, _)| (pivot.at, pivot.tip)).collect()
     }
 
-    /// At most 3 % of the tips, or one, are beyond the line. Counted on the bars first, which is cheap where they are few.
+    fn holds_closes(&self, line: Line) -> bool {
+        self.closes.clearance(line) >= -self.tolerance
+    }
+
     fn few_wicks_beyond(&self, line: Line) -> bool {
-        let few = |places: &mut dyn Iterator<Item = usize>, of: usize| {
-            let most = (of * 3 / 100).max(1);
-            places.filter(|&at| self.side.tip[at] < line.at(self.side.x[at]) - self.tolerance).nth(most).is_none()
-        };
-        let n = self.side.x.len();
-        few(&mut self.bars.iter().copied(), self.bars.len()) && (self.bars.len() == n || few(&mut (0..n), n))
-    }
-
-    fn permits(&self, line: Line) -> bool {
-        self.closes.clearance(line) >= -self.tolerance && self.few_wicks_beyond(line)
+        let beyond = |(x, tip): &(f64, f64)| *tip < line.at(*x) - self.tolerance;
+        self.side.points(&self.side.tip).filter(beyond).nth(self.most_wicks).is_none()
     }
 
     /// Least squares through the touches, where that is a line by the same rules.
     fn refined(&self, line: Line) -> Found {
         let touches = self.touches(line);
-        let fit = Line::least_squares(touches.iter().map(|&(at, _)| self.point(at)));
-        Found { line: if touches.len() > 2 && self.permits(fit) { fit } else { line }, touches }
+        let fit = Line::least_squares(touches.iter().map(|&(at, tip)| (self.side.x[at], tip)));
+        let better = touches.len() >= TOUCHES_MODERATE && self.holds_closes(fit) && self.few_wicks_beyond(fit);
+        Found { line: if better { fit } else { line }, touches }
     }
 
     fn edge(&self) -> Found {
@@ -154,10 +204,7 @@ impl<'a> Search<'a> {
         };
         let line = Line::through(a, b);
         let mut touches = self.touches(line);
-        for end in [a, b] {
-            let at = x.partition_point(|&x| x < end.0);
-            touches.push((at, end.1));
-        }
+        touches.extend([a, b].map(|corner| (x.partition_point(|&x| x < corner.0), corner.1)));
         touches.sort_by_key(|&(at, _)| at);
         touches.dedup_by_key(|&mut (at, _)| at);
         Found { line, touches }

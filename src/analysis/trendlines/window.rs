@@ -14,11 +14,22 @@ pub(super) struct Window {
     pub(super) slots: usize,
     /// Slot of each valid candle: 0 at the window's oldest.
     pub(super) x: Vec<f64>,
+    pub(super) open: Vec<f64>,
     pub(super) high: Vec<f64>,
     pub(super) low: Vec<f64>,
     pub(super) close: Vec<f64>,
     /// What the prices were divided by: a power of two, so the division loses nothing.
     scale: f64,
+}
+
+/// What counts as near in this window.
+#[derive(Clone, Copy)]
+pub(super) struct Measure {
+    /// The median true range (Wilder 1978) of a candle.
+    pub(super) true_range: f64,
+    /// How far from the line a tip still touches it and a close is not yet beyond it: 0.35 of the median true range, at least 1 % and
+    /// at most 4 % of the range of prices between their 2nd and 98th hundredth.
+    pub(super) tolerance: f64,
 }
 
 impl Window {
@@ -33,6 +44,7 @@ impl Window {
             start,
             slots: candles.len() - start,
             x: slots.iter().map(|&i| (i - start) as f64).collect(),
+            open: column(candles.open),
             high: column(candles.high),
             low: column(candles.low),
             close: column(candles.close),
@@ -53,10 +65,8 @@ impl Window {
         figure * self.scale
     }
 
-    /// How far from the line a tip still touches it and a close is not yet beyond it: 0.35 of the median true range (Wilder 1978), at
-    /// least 1 % and at most 4 % of the range of prices between their 2nd and 98th hundredth. Medians and quantiles, because one wick
-    /// in a flash crash must not widen it.
-    pub(super) fn tolerance(&self) -> f64 {
+    /// Medians and quantiles, because one wick in a flash crash must not widen them.
+    pub(super) fn measure(&self) -> Measure {
         let mut ranges: Vec<f64> = (0..self.len())
             .map(|i| {
                 let before = self.close[i.saturating_sub(1)];
@@ -64,7 +74,8 @@ impl Window {
             })
             .collect();
         let range = quantile(&mut self.high.clone(), 0.98) - quantile(&mut self.low.clone(), 0.02);
-        (0.35 * median(&mut ranges)).max(0.01 * range).min(0.04 * range)
+        let true_range = median(&mut ranges);
+        Measure { true_range, tolerance: (0.35 * true_range).max(0.01 * range).min(0.04 * range) }
     }
 }
 
