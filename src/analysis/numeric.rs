@@ -97,7 +97,7 @@ impl Line {
 /// The Mann-Kendall trend statistic and its variance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MannKendall {
-    /// Σ sgn(y_j − y_i) over i < j.
+    /// Σ sgn(later − earlier) over all pairs of values.
     pub s: f64,
     /// Of independent values: \[n(n−1)(2n+5) − Σ t(t−1)(2t+5)\]/18, t the sizes of the groups of equal values.
     pub variance: f64,

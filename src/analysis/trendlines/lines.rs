@@ -13,7 +13,8 @@ pub(super) const TOUCHES_STRONG: usize = 4;
 
 /// Wicks that may be beyond a line: this share of the candles, at least so many.
 const WICKS: Allowance = Allowance { percent: 3, least: 1 };
-/// Where that leaves no line with three sure touches. On channels with false wicks it is what finds the line in a fifth of the cases.
+/// Where that leaves no line with three sure touches. In made-up channels of 60 to 250 candles with three false wicks on each side
+/// it takes the share of lines found from 0.80 to 0.98.
 const WICKS_AT_MOST: Allowance = Allowance { percent: 6, least: 3 };
 /// A wick longer than this share of the median true range stabs: the low is the wick's, not the market's.
 const STAB: f64 = 0.8;
@@ -69,19 +70,12 @@ pub(super) struct Found {
 /// middle, which has nothing beyond it at all. So there is always a line.
 pub(super) fn find(side: &Side, measure: Measure) -> Found {
     let n = side.x.len();
-    let mut search = Search::new(side, measure, WICKS.of(n));
-    let strict = search.best_pair();
-    if let Some(best) = strict.filter(Candidate::makes_a_line) {
-        return search.refined(best.line);
-    }
-    search.most_wicks = WICKS_AT_MOST.of(n);
-    match search.best_pair().filter(Candidate::makes_a_line) {
-        Some(best) => search.refined(best.line),
-        None => {
-            search.most_wicks = WICKS.of(n);
-            strict.map_or_else(|| search.edge(), |best| search.refined(best.line))
-        }
-    }
+    let search = Search::new(side, measure);
+    let best = |most_wicks: usize| search.best_pair(most_wicks).map(|best| (best, most_wicks));
+    let strict = best(WICKS.of(n));
+    let makes_a_line = |(best, _): &(Candidate, usize)| best.sure >= TOUCHES_MODERATE;
+    let found = strict.filter(makes_a_line).or_else(|| best(WICKS_AT_MOST.of(n)).filter(makes_a_line)).or(strict);
+    found.map_or_else(|| search.edge(), |(best, most_wicks)| search.refined(best.line, most_wicks))
 }
 
 /// A turning point of the tips.
@@ -110,22 +104,17 @@ impl Candidate {
     fn beats(&self, other: &Self) -> bool {
         self.score.total_cmp(&other.score).then(self.span.total_cmp(&other.span)).is_gt()
     }
-
-    fn makes_a_line(&self) -> bool {
-        self.sure >= TOUCHES_MODERATE
-    }
 }
 
 struct Search<'a> {
     side: &'a Side<'a>,
     tolerance: f64,
-    most_wicks: usize,
     pivots: Vec<Pivot>,
     closes: Hull,
 }
 
 impl<'a> Search<'a> {
-    fn new(side: &'a Side<'a>, measure: Measure, most_wicks: usize) -> Self {
+    fn new(side: &'a Side<'a>, measure: Measure) -> Self {
         let stab = |at: usize| side.body[at] - side.tip[at] > STAB * measure.true_range;
         // Pivots are sought with stabs cut off, or one would hide the turns beside it.
         let calm: Vec<f64> = (0..side.x.len()).map(|at| if stab(at) { side.body[at] } else { side.tip[at] }).collect();
@@ -134,12 +123,12 @@ impl<'a> Search<'a> {
             .map(|pivots::Turn { at, clipped }| Pivot { at, x: side.x[at], tip: side.tip[at], sure: !clipped && !stab(at) })
             .collect();
         let closes = Hull::below(side.points(&side.close));
-        Self { side, tolerance: measure.tolerance, most_wicks, pivots, closes }
+        Self { side, tolerance: measure.tolerance, pivots, closes }
     }
 
     /// Over all pairs of pivots a fifth of the window apart. The cheap tests come first: a line with a close beyond it is known from
     /// the hull, and wicks are counted only for a line that would be the best.
-    fn best_pair(&self) -> Option<Candidate> {
+    fn best_pair(&self, most_wicks: usize) -> Option<Candidate> {
         let apart = (self.side.x.len() as f64 / 5.0).max(3.0);
         let mut best: Option<Candidate> = None;
         for (k, first) in self.pivots.iter().enumerate() {
@@ -149,7 +138,7 @@ impl<'a> Search<'a> {
                     continue;
                 }
                 let candidate = self.candidate(line);
-                if best.is_none_or(|best| candidate.beats(&best)) && self.few_wicks_beyond(line) {
+                if best.is_none_or(|best| candidate.beats(&best)) && self.few_wicks_beyond(line, most_wicks) {
                     best = Some(candidate);
                 }
             }
@@ -183,16 +172,16 @@ impl<'a> Search<'a> {
         self.closes.clearance(line) >= -self.tolerance
     }
 
-    fn few_wicks_beyond(&self, line: Line) -> bool {
+    fn few_wicks_beyond(&self, line: Line, most: usize) -> bool {
         let beyond = |(x, tip): &(f64, f64)| *tip < line.at(*x) - self.tolerance;
-        self.side.points(&self.side.tip).filter(beyond).nth(self.most_wicks).is_none()
+        self.side.points(&self.side.tip).filter(beyond).nth(most).is_none()
     }
 
     /// Least squares through the touches, where that is a line by the same rules.
-    fn refined(&self, line: Line) -> Found {
+    fn refined(&self, line: Line, most_wicks: usize) -> Found {
         let touches = self.touches(line);
         let fit = Line::least_squares(touches.iter().map(|&(at, tip)| (self.side.x[at], tip)));
-        let better = touches.len() >= TOUCHES_MODERATE && self.holds_closes(fit) && self.few_wicks_beyond(fit);
+        let better = touches.len() >= TOUCHES_MODERATE && self.holds_closes(fit) && self.few_wicks_beyond(fit, most_wicks);
         Found { line: if better { fit } else { line }, touches }
     }
 
