@@ -69,13 +69,12 @@ pub(super) struct Found {
 /// The best line through two pivots that no close is beyond, with few wicks beyond; where there is none, the hull's edge over the
 /// middle, which has nothing beyond it at all. So there is always a line.
 pub(super) fn find(side: &Side, measure: Measure) -> Found {
-    let n = side.x.len();
     let search = Search::new(side, measure);
-    let best = |most_wicks: usize| search.best_pair(most_wicks).map(|best| (best, most_wicks));
-    let strict = best(WICKS.of(n));
-    let makes_a_line = |(best, _): &(Candidate, usize)| best.sure >= TOUCHES_MODERATE;
-    let found = strict.filter(makes_a_line).or_else(|| best(WICKS_AT_MOST.of(n)).filter(makes_a_line)).or(strict);
-    found.map_or_else(|| search.edge(), |(best, most_wicks)| search.refined(best.line, most_wicks))
+    let best = |allowance: &'static Allowance| search.best_pair(allowance).map(|best| (best, allowance));
+    let strict = best(&WICKS);
+    let makes_a_line = |(best, _): &(Candidate, &Allowance)| best.sure >= TOUCHES_MODERATE;
+    let found = strict.filter(makes_a_line).or_else(|| best(&WICKS_AT_MOST).filter(makes_a_line)).or(strict);
+    found.map_or_else(|| search.edge(), |(best, allowance)| search.refined(best.line, allowance))
 }
 
 /// A turning point of the tips.
@@ -84,8 +83,8 @@ struct Pivot {
     at: usize,
     x: f64,
     tip: f64,
-    /// Neither at the window's edge, beyond which the tips may go on falling, nor a stab.
-    sure: bool,
+    /// What a touch of it counts: 1, or less where it may not be a turn.
+    weight: f64,
 }
 
 /// A line through two pivots and its merit. A touch counts for more the nearer it is: with plain counts, three exact touches lose to
@@ -93,11 +92,12 @@ struct Pivot {
 #[derive(Clone, Copy)]
 struct Candidate {
     line: Line,
-    sure: usize,
-    /// Σ 1 − (error/tolerance)² over the touches, unsure ones at their share.
+    /// Σ weight·(1 − (error/tolerance)²) over the touches.
     score: f64,
     /// From the first touch to the last, in candles; the wider wins where scores are equal.
     span: f64,
+    /// Touches of full weight.
+    sure: usize,
 }
 
 impl Candidate {
@@ -106,29 +106,43 @@ impl Candidate {
     }
 }
 
+/// Pivots side by side, so that a line is scored on four at a time. Places beyond the last weigh nothing.
+#[derive(Clone, Copy, Default)]
+struct Four {
+    x: [f64; 4],
+    tip: [f64; 4],
+    weight: [f64; 4],
+}
+
 struct Search<'a> {
     side: &'a Side<'a>,
     tolerance: f64,
     pivots: Vec<Pivot>,
+    fours: Vec<Four>,
+    /// The tips on which wicks are counted: all, of a long window an even sample.
+    wicks: Vec<(f64, f64)>,
     closes: Hull,
 }
 
 impl<'a> Search<'a> {
     fn new(side: &'a Side<'a>, measure: Measure) -> Self {
-        let stab = |at: usize| side.body[at] - side.tip[at] > STAB * measure.true_range;
-        // Pivots are sought with stabs cut off, or one would hide the turns beside it.
-        let calm: Vec<f64> = (0..side.x.len()).map(|at| if stab(at) { side.body[at] } else { side.tip[at] }).collect();
-        let pivots = pivots::pivots(&calm)
-            .into_iter()
-            .map(|pivots::Turn { at, clipped }| Pivot { at, x: side.x[at], tip: side.tip[at], sure: !clipped && !stab(at) })
-            .collect();
+        let pivots = weighed_pivots(side, STAB * measure.true_range);
+        let four = |pivots: &[Pivot]| {
+            let mut four = Four::default();
+            for (k, pivot) in pivots.iter().enumerate() {
+                (four.x[k], four.tip[k], four.weight[k]) = (pivot.x, pivot.tip, pivot.weight);
+            }
+            four
+        };
+        let fours = pivots.chunks(4).map(four).collect();
+        let wicks = side.points(&side.tip).step_by(side.x.len().div_ceil(pivots::LONG)).collect();
         let closes = Hull::below(side.points(&side.close));
-        Self { side, tolerance: measure.tolerance, pivots, closes }
+        Self { side, tolerance: measure.tolerance, pivots, fours, wicks, closes }
     }
 
     /// Over all pairs of pivots a fifth of the window apart. The cheap tests come first: a line with a close beyond it is known from
     /// the hull, and wicks are counted only for a line that would be the best.
-    fn best_pair(&self, most_wicks: usize) -> Option<Candidate> {
+    fn best_pair(&self, allowance: &Allowance) -> Option<Candidate> {
         let apart = (self.side.x.len() as f64 / 5.0).max(3.0);
         let mut best: Option<Candidate> = None;
         for (k, first) in self.pivots.iter().enumerate() {
@@ -137,8 +151,12 @@ impl<'a> Search<'a> {
                 if !self.holds_closes(line) {
                     continue;
                 }
-                let candidate = self.candidate(line);
-                if best.is_none_or(|best| candidate.beats(&best)) && self.few_wicks_beyond(line, most_wicks) {
+                let score = self.score(line);
+                if best.is_some_and(|best| score < best.score) {
+                    continue;
+                }
+                let candidate = self.candidate(line, score);
+                if best.is_none_or(|best| candidate.beats(&best)) && self.few_wicks_beyond(line, allowance) {
                     best = Some(candidate);
                 }
             }
@@ -146,42 +164,51 @@ impl<'a> Search<'a> {
         best
     }
 
-    fn candidate(&self, line: Line) -> Candidate {
+    fn score(&self, line: Line) -> f64 {
+        let share = self.tolerance.max(f64::MIN_POSITIVE).recip();
+        let mut sums = [0.0; 4];
+        for four in &self.fours {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                let error = (four.tip[k] - line.at(four.x[k])) * share;
+                *sum += four.weight[k] * (1.0 - error * error).max(0.0);
+            }
+        }
+        (sums[0] + sums[1]) + (sums[2] + sums[3])
+    }
+
+    fn candidate(&self, line: Line, score: f64) -> Candidate {
         let mut first = None;
-        let mut candidate = Candidate { line, sure: 0, score: 0.0, span: 0.0 };
-        for (pivot, error) in self.touched(line) {
-            let share = if self.tolerance > 0.0 { error / self.tolerance } else { 0.0 };
-            candidate.sure += usize::from(pivot.sure);
-            candidate.score += (1.0 - share * share) * if pivot.sure { 1.0 } else { UNSURE };
+        let mut candidate = Candidate { line, score, span: 0.0, sure: 0 };
+        for pivot in self.touched(line) {
+            candidate.sure += usize::from(pivot.weight == 1.0);
             candidate.span = pivot.x - *first.get_or_insert(pivot.x);
         }
         candidate
     }
 
-    /// The pivots within the tolerance of the line, and how far they are from it.
-    fn touched(&self, line: Line) -> impl Iterator<Item = (&Pivot, f64)> {
-        let errors = self.pivots.iter().map(move |pivot| (pivot, (pivot.tip - line.at(pivot.x)).abs()));
-        errors.filter(|(_, error)| *error <= self.tolerance)
+    /// The pivots within the tolerance of the line.
+    fn touched(&self, line: Line) -> impl Iterator<Item = &Pivot> {
+        self.pivots.iter().filter(move |pivot| (pivot.tip - line.at(pivot.x)).abs() <= self.tolerance)
     }
 
     fn touches(&self, line: Line) -> Vec<(usize, f64)> {
-        self.touched(line).map(|(pivot, _)| (pivot.at, pivot.tip)).collect()
+        self.touched(line).map(|pivot| (pivot.at, pivot.tip)).collect()
     }
 
     fn holds_closes(&self, line: Line) -> bool {
         self.closes.clearance(line) >= -self.tolerance
     }
 
-    fn few_wicks_beyond(&self, line: Line, most: usize) -> bool {
-        let beyond = |(x, tip): &(f64, f64)| *tip < line.at(*x) - self.tolerance;
-        self.side.points(&self.side.tip).filter(beyond).nth(most).is_none()
+    fn few_wicks_beyond(&self, line: Line, allowance: &Allowance) -> bool {
+        let beyond = |&&(x, tip): &&(f64, f64)| tip < line.at(x) - self.tolerance;
+        self.wicks.iter().filter(beyond).nth(allowance.of(self.wicks.len())).is_none()
     }
 
     /// Least squares through the touches, where that is a line by the same rules.
-    fn refined(&self, line: Line, most_wicks: usize) -> Found {
+    fn refined(&self, line: Line, allowance: &Allowance) -> Found {
         let touches = self.touches(line);
         let fit = Line::least_squares(touches.iter().map(|&(at, tip)| (self.side.x[at], tip)));
-        let better = touches.len() >= TOUCHES_MODERATE && self.holds_closes(fit) && self.few_wicks_beyond(fit, most_wicks);
+        let better = touches.len() >= TOUCHES_MODERATE && self.holds_closes(fit) && self.few_wicks_beyond(fit, allowance);
         Found { line: if better { fit } else { line }, touches }
     }
 
@@ -198,4 +225,16 @@ impl<'a> Search<'a> {
         touches.dedup_by_key(|&mut (at, _)| at);
         Found { line, touches }
     }
+}
+
+/// The turns of the tips with stabs cut off, lest a stab hide the turns beside it, and the stabs that are turns themselves.
+fn weighed_pivots(side: &Side, longest_wick: f64) -> Vec<Pivot> {
+    let stab = |at: usize| side.body[at] - side.tip[at] > longest_wick;
+    let calm: Vec<f64> = (0..side.x.len()).map(|at| if stab(at) { side.body[at] } else { side.tip[at] }).collect();
+    let mut turns = pivots::pivots(&calm);
+    turns.extend(pivots::pivots(&side.tip).into_iter().filter(|turn| stab(turn.at)));
+    turns.sort_by_key(|turn| turn.at);
+    turns.dedup_by_key(|turn| turn.at);
+    let weight = |turn: &pivots::Turn| if turn.clipped || stab(turn.at) { UNSURE } else { 1.0 };
+    turns.into_iter().map(|turn| Pivot { at: turn.at, x: side.x[turn.at], tip: side.tip[turn.at], weight: weight(&turn) }).collect()
 }

@@ -2,11 +2,11 @@
 //! costs the same however long it is.
 
 /// Longer windows are drawn together…
-const LONG: usize = 5_000;
+pub(super) const LONG: usize = 5_000;
 /// …into this many bars.
 const BARS: usize = 1_000;
-/// At most this many pivots take part, the most prominent ones.
-const MOST: usize = 400;
+/// At most this many pivots take part, the most prominent ones. Every pair of them is a candidate.
+const MOST: usize = 200;
 
 /// A bar whose tip is the lowest around.
 pub(super) struct Turn {
