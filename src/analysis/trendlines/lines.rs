@@ -2,7 +2,7 @@
 
 use super::{
     hull::Hull,
-    pivots,
+    pivots::{self, Turn},
     window::{Measure, Window},
 };
 use crate::analysis::numeric::Line;
@@ -14,20 +14,22 @@ pub(super) const TOUCHES_STRONG: usize = 4;
 /// Wicks that may be beyond a line: this share of the candles, at least so many.
 const WICKS: Allowance = Allowance { percent: 3, least: 1 };
 /// Where that leaves no line with three sure touches. In made-up channels of 60 to 250 candles with three false wicks on each side
-/// it takes the share of lines found from 0.80 to 0.98.
+/// it takes the share of lines found from 0.80 to 0.97.
 const WICKS_AT_MOST: Allowance = Allowance { percent: 6, least: 3 };
 /// A wick longer than this share of the median true range stabs: the low is the wick's, not the market's.
 const STAB: f64 = 0.8;
-/// What a touch counts that may not be a turn: at the window's edge, or a stab.
-const UNSURE: f64 = 0.3;
+/// What a touch at the window's edge counts, beyond which the tips may go on; and what a stab counts.
+const CLIPPED: f64 = 0.3;
+const STABBED: f64 = 0.1;
 
+#[derive(Clone, Copy)]
 struct Allowance {
     percent: usize,
     least: usize,
 }
 
 impl Allowance {
-    fn of(&self, candles: usize) -> usize {
+    fn of(self, candles: usize) -> usize {
         (candles * self.percent / 100).max(self.least)
     }
 }
@@ -66,15 +68,17 @@ pub(super) struct Found {
     pub(super) touches: Vec<(usize, f64)>,
 }
 
-/// The best line through two pivots that no close is beyond, with few wicks beyond; where there is none, the hull's edge over the
-/// middle, which has nothing beyond it at all. So there is always a line.
+/// The best line through two pivots that no close is beyond, with few wicks beyond: one with three sure touches if there is any, else
+/// one that may rest on stabs. Where there is none, the hull's edge over the middle, which has nothing beyond it at all.
 pub(super) fn find(side: &Side, measure: Measure) -> Found {
-    let search = Search::new(side, measure);
-    let best = |allowance: &'static Allowance| search.best_pair(allowance).map(|best| (best, allowance));
-    let strict = best(&WICKS);
-    let makes_a_line = |(best, _): &(Candidate, &Allowance)| best.sure >= TOUCHES_MODERATE;
-    let found = strict.filter(makes_a_line).or_else(|| best(&WICKS_AT_MOST).filter(makes_a_line)).or(strict);
-    found.map_or_else(|| search.edge(), |(best, allowance)| search.refined(best.line, allowance))
+    let mut search = Search::new(side, measure);
+    for allowance in [WICKS, WICKS_AT_MOST] {
+        if let Some(best) = search.best_pair(allowance).filter(|best| best.sure >= TOUCHES_MODERATE) {
+            return search.refined(best.line, allowance);
+        }
+    }
+    search.rest_on_stabs_too();
+    search.best_pair(WICKS).map_or_else(|| search.edge(), |best| search.refined(best.line, WICKS))
 }
 
 /// A turning point of the tips.
@@ -114,9 +118,20 @@ struct Four {
     weight: [f64; 4],
 }
 
+impl Four {
+    fn of(pivots: &[Pivot]) -> Self {
+        let mut four = Self::default();
+        for (k, pivot) in pivots.iter().enumerate().take(4) {
+            (four.x[k], four.tip[k], four.weight[k]) = (pivot.x, pivot.tip, pivot.weight);
+        }
+        four
+    }
+}
+
 struct Search<'a> {
     side: &'a Side<'a>,
     tolerance: f64,
+    longest_wick: f64,
     pivots: Vec<Pivot>,
     fours: Vec<Four>,
     /// The tips on which wicks are counted: all, of a long window an even sample.
@@ -125,24 +140,41 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
+    /// Pivots are sought with stabs cut off, or a stab would hide the turns beside it.
     fn new(side: &'a Side<'a>, measure: Measure) -> Self {
-        let pivots = weighed_pivots(side, STAB * measure.true_range);
-        let four = |pivots: &[Pivot]| {
-            let mut four = Four::default();
-            for (k, pivot) in pivots.iter().enumerate() {
-                (four.x[k], four.tip[k], four.weight[k]) = (pivot.x, pivot.tip, pivot.weight);
-            }
-            four
-        };
-        let fours = pivots.chunks(4).map(four).collect();
+        let longest_wick = STAB * measure.true_range;
+        let calm = |(&body, &tip): (&f64, &f64)| if body - tip > longest_wick { body } else { tip };
+        let calm: Vec<f64> = side.body.iter().zip(&side.tip).map(calm).collect();
         let wicks = side.points(&side.tip).step_by(side.x.len().div_ceil(pivots::LONG)).collect();
         let closes = Hull::below(side.points(&side.close));
-        Self { side, tolerance: measure.tolerance, pivots, fours, wicks, closes }
+        let mut search = Self { side, tolerance: measure.tolerance, longest_wick, pivots: Vec::new(), fours: Vec::new(), wicks, closes };
+        search.rest_on(&pivots::pivots(&calm));
+        search
+    }
+
+    fn rest_on_stabs_too(&mut self) {
+        self.rest_on(&pivots::pivots(&self.side.tip));
+    }
+
+    /// Adds the turns to the pivots, each once.
+    fn rest_on(&mut self, turns: &[Turn]) {
+        let pivot = |&Turn { at, clipped }: &Turn| {
+            let (x, tip) = (self.side.x[at], self.side.tip[at]);
+            let stab = self.side.body[at] - tip > self.longest_wick;
+            let weight = if stab { STABBED } else { [1.0, CLIPPED][usize::from(clipped)] };
+            Pivot { at, x, tip, weight }
+        };
+        let mut pivots: Vec<Pivot> = turns.iter().map(pivot).collect();
+        pivots.append(&mut self.pivots);
+        pivots.sort_by_key(|pivot| pivot.at);
+        pivots.dedup_by_key(|pivot| pivot.at);
+        self.fours = pivots.chunks(4).map(Four::of).collect();
+        self.pivots = pivots;
     }
 
     /// Over all pairs of pivots a fifth of the window apart. The cheap tests come first: a line with a close beyond it is known from
     /// the hull, and wicks are counted only for a line that would be the best.
-    fn best_pair(&self, allowance: &Allowance) -> Option<Candidate> {
+    fn best_pair(&self, allowance: Allowance) -> Option<Candidate> {
         let apart = (self.side.x.len() as f64 / 5.0).max(3.0);
         let mut best: Option<Candidate> = None;
         for (k, first) in self.pivots.iter().enumerate() {
@@ -199,13 +231,13 @@ impl<'a> Search<'a> {
         self.closes.clearance(line) >= -self.tolerance
     }
 
-    fn few_wicks_beyond(&self, line: Line, allowance: &Allowance) -> bool {
+    fn few_wicks_beyond(&self, line: Line, allowance: Allowance) -> bool {
         let beyond = |&&(x, tip): &&(f64, f64)| tip < line.at(x) - self.tolerance;
         self.wicks.iter().filter(beyond).nth(allowance.of(self.wicks.len())).is_none()
     }
 
     /// Least squares through the touches, where that is a line by the same rules.
-    fn refined(&self, line: Line, allowance: &Allowance) -> Found {
+    fn refined(&self, line: Line, allowance: Allowance) -> Found {
         let touches = self.touches(line);
         let fit = Line::least_squares(touches.iter().map(|&(at, tip)| (self.side.x[at], tip)));
         let better = touches.len() >= TOUCHES_MODERATE && self.holds_closes(fit) && self.few_wicks_beyond(fit, allowance);
@@ -225,16 +257,4 @@ impl<'a> Search<'a> {
         touches.dedup_by_key(|&mut (at, _)| at);
         Found { line, touches }
     }
-}
-
-/// The turns of the tips with stabs cut off, lest a stab hide the turns beside it, and the stabs that are turns themselves.
-fn weighed_pivots(side: &Side, longest_wick: f64) -> Vec<Pivot> {
-    let stab = |at: usize| side.body[at] - side.tip[at] > longest_wick;
-    let calm: Vec<f64> = (0..side.x.len()).map(|at| if stab(at) { side.body[at] } else { side.tip[at] }).collect();
-    let mut turns = pivots::pivots(&calm);
-    turns.extend(pivots::pivots(&side.tip).into_iter().filter(|turn| stab(turn.at)));
-    turns.sort_by_key(|turn| turn.at);
-    turns.dedup_by_key(|turn| turn.at);
-    let weight = |turn: &pivots::Turn| if turn.clipped || stab(turn.at) { UNSURE } else { 1.0 };
-    turns.into_iter().map(|turn| Pivot { at: turn.at, x: side.x[turn.at], tip: side.tip[turn.at], weight: weight(&turn) }).collect()
 }
