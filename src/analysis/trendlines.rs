@@ -280,6 +280,14 @@ mod tests {
     }
 
     #[test]
+    fn a_window_reaches_to_the_last_candle_even_a_bad_one() {
+        let candles = daily(&[level(9.0), level(1.0), [f64::NAN; 4], level(2.0), level(3.0), [0.0; 4]]);
+        let answer = trendlines(&candles.as_candles(), 3, true);
+        let line = &answer.trendlines[0];
+        assert_eq!((line.start_time, line.end_time), (Some(Time(86_400_000)), Some(Time(5 * 86_400_000))));
+    }
+
+    #[test]
     fn members_of_the_explanation_are_written_only_when_asked_for() {
         let candles = daily(&[level(1.0), level(2.0), level(3.0)]);
         let keys = |explain: bool| {

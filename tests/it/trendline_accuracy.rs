@@ -165,9 +165,16 @@ fn lines_come_within_a_tenth_of_the_channel() {
 
 /// Closes of noise around a level, or around a rise of so many standard deviations of the noise.
 fn noisy(random: &mut Random, n: usize, rise: f64) -> CandleVec {
+    swaying(random, n, rise, 0.0)
+}
+
+/// The same with noise of which `memory` lasts from one close to the next: AR(1).
+fn swaying(random: &mut Random, n: usize, rise: f64, memory: f64) -> CandleVec {
     let mut made = CandleVec::default();
+    let mut noise = random.normal();
     for i in 0..n {
-        let close = (0.05 * (rise * i as f64 / (n - 1) as f64 + random.normal())).exp();
+        noise = memory * noise + (1.0 - memory * memory).sqrt() * random.normal();
+        let close = (0.05 * (rise * i as f64 / (n - 1) as f64 + noise)).exp();
         made.timestamp.push(i as i64 * DAY_MS);
         for column in [&mut made.open, &mut made.high, &mut made.low, &mut made.close] {
             column.push(close);
@@ -198,6 +205,21 @@ fn the_trend_word_is_seldom_wrong() {
         let share = |count: usize| count as f64 / ROUNDS as f64;
         println!("n = {n}: flat called trend {:.3}, true trend found {:.3}, wrong way {:.3}", share(called), share(found), share(wrong));
         assert!(share(called) <= 0.08 && share(found) >= found_bound && wrong == 0, "n = {n}");
+    }
+}
+
+#[test]
+fn swaying_prices_are_seldom_called_a_trend() {
+    const ROUNDS: usize = 1_000;
+    for (n, bound) in [(14, 0.11), (50, 0.10), (200, 0.06)] {
+        let mut random = Random(70 + n as u64);
+        let called = (0..ROUNDS).filter(|_| {
+            let flat = swaying(&mut random, n, 0.0, 0.7);
+            trendlines(&flat.as_candles(), n, false).trend != Trend::Sideways
+        });
+        let share = called.count() as f64 / ROUNDS as f64;
+        println!("n = {n}: AR(1) of 0.7 called trend {share:.3}");
+        assert!(share <= bound, "n = {n}: {share:.3} called a trend, at most {bound} expected");
     }
 }
 
