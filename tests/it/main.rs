@@ -1,1 +1,3 @@
-use {criterion as _, insta as _, portable_pty as _, proptest as _, tempfile as _, ureq as _, vt100 as _};
+mod dataset;
+
+use {criterion as _, insta as _, portable_pty as _, ureq as _, vt100 as _};
