@@ -1,3 +1,5 @@
+//! Tests of the chart: its glyphs, its places, and that nothing makes it panic.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -77,7 +79,9 @@ fn the_chart_as_a_whole() {
     };
     let (buffer, layout) = drawn(&data, 64, 18, &Theme::default());
     let text = lines(&buffer);
-    insta::assert_snapshot!("chart", text.join("\n"));
+    insta::with_settings!({ snapshot_path => concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots"), prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!("chart", text.join("\n"));
+    });
     assert_eq!(buffer[(layout.x_of(25).unwrap(), 0)].bg, Theme::default().tint(Role::Up).bg.unwrap());
     assert_eq!(layout.shown(), (0, 48));
 }
