@@ -30,10 +30,14 @@ pub(super) fn candles(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buff
     }
 }
 
-/// The candle's style. Underlines, which tell falling figures where there are no colours, would strike through the picture: there
-/// the bodies' shapes tell it.
+/// The candle's style; where there are no colours its shape tells falling from rising.
 pub(super) fn style(data: &ChartData<'_>, theme: &Theme, i: usize) -> Style {
-    Style { add_modifier: theme.style(role(data, i)).add_modifier - Modifier::UNDERLINED, ..theme.style(role(data, i)) }
+    drawing(theme.style(role(data, i)))
+}
+
+/// A role's style for shapes: underlines, which mark figures where there are no colours, would strike through the picture.
+pub(super) fn drawing(style: Style) -> Style {
+    Style { add_modifier: style.add_modifier - Modifier::UNDERLINED, ..style }
 }
 
 /// Falling below its open; else rising.

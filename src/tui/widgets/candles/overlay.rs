@@ -2,7 +2,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
-use super::{ChartData, Line, axes, layout::ChartLayout};
+use super::{ChartData, Line, axes, body, layout::ChartLayout};
 use crate::{
     dataset::time::Time,
     tui::{
@@ -56,7 +56,7 @@ pub(super) fn span_labels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut 
 pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     for level in data.levels {
         let Some(y) = layout.y_of(level.price) else { continue };
-        let style = theme.style(level.role);
+        let style = body::drawing(theme.style(level.role));
         let from = level.from.map_or(layout.plot.x, |i| layout.left_of(i.clamp(layout.shown.0, layout.shown.1)));
         for x in from..layout.plot.right() {
             dot(buf, x, y, if data.ascii { '-' } else { '┄' }, style);
@@ -104,7 +104,7 @@ fn write_where_free(layout: &ChartLayout, buf: &mut Buffer, rows: impl Iterator<
 
 pub(super) fn lines(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     for line in data.lines {
-        let style = theme.style(line.role);
+        let style = body::drawing(theme.style(line.role));
         let drawn = if data.ascii { ascii_line(line, layout, buf, style) } else { braille_line(line, layout, buf, style) };
         if let Some((x, y)) = drawn {
             line_label(line, layout, buf, (x, y), style);
