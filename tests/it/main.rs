@@ -1,3 +1,4 @@
 use {criterion as _, insta as _, portable_pty as _, proptest as _, tempfile as _, ureq as _, vt100 as _};
 
 mod demo;
+mod trendline_accuracy;

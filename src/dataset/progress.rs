@@ -1,0 +1,21 @@
+//! How a long load tells where it stands and learns that it is no longer wanted. No clock, no terminal.
+
+/// Watches a load. Called from several threads, once a batch.
+pub trait Progress: Sync {
+    /// `done` of `total` bytes of the table are read. An error ends the load.
+    fn step(&self, table: &str, done: u64, total: u64) -> Result<(), Cancelled>;
+}
+
+/// The load is no longer wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cancelled;
+
+/// Nobody watches.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
+        Ok(())
+    }
+}
