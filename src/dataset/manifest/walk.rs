@@ -133,11 +133,16 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// The known name nearest to `name`, if any is near at all.
+/// The known name nearest to `name`, if any is near at all: a slip of one or two letters first, else a name that begins alike.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let lower = name.to_lowercase();
     known
-        .map(|candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))
+        .map(|candidate| {
+            let other = candidate.to_lowercase();
+            let slips = strsim::osa_distance(&lower, &other);
+            let near = if slips <= 2 { 3.0 - slips as f64 } else { 0.0 };
+            (near + strsim::jaro_winkler(&lower, &other), candidate)
+        })
         .filter(|(likeness, _)| *likeness > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use bytes::Bytes;
 use polars::prelude::{ParquetReader, SerReader};
 
-use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, guarded};
+use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, guarded, sane};
 
 pub(super) struct ParquetRows {
     bytes: Bytes,
@@ -24,6 +24,7 @@ impl ParquetRows {
         let (names, groups) = guarded("Parquet", || {
             let mut reader = ParquetReader::new(Cursor::new(bytes.clone()));
             let names: Vec<String> = reader.schema()?.iter_names().map(ToString::to_string).collect();
+            sane::parquet(&bytes, reader.get_metadata()?)?;
             let groups: Vec<usize> = reader.get_metadata()?.row_groups.iter().rev().map(|group| group.num_rows()).collect();
             Ok((names, groups))
         })?;
