@@ -36,7 +36,7 @@ impl<'t> Walk<'t> {
         self.text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1
     }
 
-    pub(super) fn members<'a>(&self, table: &'a DeTable<'a>) -> Members<'a> {
+    pub(super) fn members<'a>(table: &'a DeTable<'a>) -> Members<'a> {
         let entry = |(key, value): (&'a Spanned<std::borrow::Cow<'a, str>>, &'a Spanned<DeValue<'a>>)| Entry {
             key: key.get_ref(),
             value: value.get_ref(),
@@ -67,7 +67,7 @@ impl<'t> Walk<'t> {
 
     pub(super) fn table<'a>(&self, member: &Entry<'a>) -> Result<Members<'a>, String> {
         match member.value {
-            DeValue::Table(table) => Ok(self.members(table)),
+            DeValue::Table(table) => Ok(Self::members(table)),
             _ => Err(self.error(member, "must be a table")),
         }
     }

@@ -62,7 +62,7 @@ pub(super) fn ipc_file(bytes: &[u8]) -> PolarsResult<()> {
     let Some(footer) = footer(bytes) else { polars_bail!(ComputeError: "its end is missing") };
     let footer = FooterRef::read_as_root(footer)?;
     for blocks in [footer.dictionaries()?, footer.record_batches()?].into_iter().flatten() {
-        for block in blocks.iter() {
+        for block in blocks {
             let read = usize::try_from(block.offset()).ok().and_then(|at| message(bytes, at));
             let Some((text, body)) = read else { polars_bail!(ComputeError: DAMAGED) };
             let message = MessageRef::read_as_root(text)?;

@@ -54,7 +54,8 @@ fn cases() -> Vec<Case> {
         ),
         case(
             "invalid UTF-8",
-            [rows("").as_bytes(), b"\xff\xfe,2024-01-01,5\n", rows("UNI,2024-01-02,6\n").split_once('\n').expect("a header").1.as_bytes()].concat(),
+            [rows("").as_bytes(), b"\xff\xfe,2024-01-01,5\n", rows("UNI,2024-01-02,6\n").split_once('\n').expect("a header").1.as_bytes()]
+                .concat(),
             1,
             1,
             &["Error holder_counts.csv:1: the row is not UTF-8; it is set aside"],
@@ -80,7 +81,13 @@ fn cases() -> Vec<Case> {
                 "Warning holder_counts.csv:2 holders `many`: expected a whole number; the cell is left empty",
             ],
         ),
-        case("null words", rows("UNI,2024-01-01,null\nUNI,2024-01-02,NA\nUNI,2024-01-03,NaN\nUNI,2024-01-04,-\nUNI,2024-01-05,\n"), 5, 0, &[]),
+        case(
+            "null words",
+            rows("UNI,2024-01-01,null\nUNI,2024-01-02,NA\nUNI,2024-01-03,NaN\nUNI,2024-01-04,-\nUNI,2024-01-05,\n"),
+            5,
+            0,
+            &[],
+        ),
         case("epochs of every unit", rows("UNI,1704067200,1\nUNI,1704153600000,2\nUNI,1704240000000000,3\nUNI,20240104,4\n"), 4, 0, &[]),
         case(
             "one key twice",
@@ -94,10 +101,8 @@ fn cases() -> Vec<Case> {
             rows("0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984,2024-01-01,5\n0x1f9840A85d5aF5bf1D1762F925BDADDc4201F984,2024-01-02,5\n"),
             2,
             0,
-            &[
-                "Warning holder_counts.csv:2 token_address `0x1f9840A85d5aF5bf1D1762F925BDADDc4201F984`: the letter case breaks the EIP-55 \
-                 checksum; the address is accepted, but compare it with its source",
-            ],
+            &["Warning holder_counts.csv:2 token_address `0x1f9840A85d5aF5bf1D1762F925BDADDc4201F984`: the letter case breaks the EIP-55 \
+                 checksum; the address is accepted, but compare it with its source"],
         ),
         case(
             "a column that is none of ours",
@@ -118,7 +123,9 @@ fn a_broken_row_costs_the_row_and_says_why() {
         assert_eq!((table.frame.height(), table.rows_bad), (case.rows, case.bad), "{}: {:?}", case.what, findings(table));
         assert_eq!(findings(table), case.findings, "{}", case.what);
         // The same text packed is the same table.
-        for (name, packed) in [("holder_counts.csv.gz", gzip(&case.text)), ("holder_counts.csv.zst", zstd::encode_all(&case.text[..], 3).expect("packed"))] {
+        for (name, packed) in
+            [("holder_counts.csv.gz", gzip(&case.text)), ("holder_counts.csv.zst", zstd::encode_all(&case.text[..], 3).expect("packed"))]
+        {
             let dataset = load_files(&[(name, &packed)]).expect(case.what);
             assert!(super::table(&dataset, "holder_counts").frame.equals_missing(&table.frame), "{} in {name}", case.what);
         }
@@ -142,8 +149,16 @@ fn a_broken_file_costs_the_table_and_says_why() {
         ("holder_counts.ndjson", b"\n\n".to_vec(), "`holder_counts.ndjson` is empty: expected one JSON object a line"),
         ("holder_counts.json", b"[]".to_vec(), "`holder_counts.json` is empty: expected an array of objects"),
         ("holder_counts.json", b"{\"data\": []}".to_vec(), "`holder_counts.json` is not a JSON array of objects: "),
-        ("holder_counts.parquet", good.clone().into_bytes(), "`holder_counts.parquet` is not Parquet: it does not begin with `PAR1`; give it the extension of what it holds"),
-        ("holder_counts.arrow", good.clone().into_bytes(), "`holder_counts.arrow` is not Arrow IPC: it does not begin with `ARROW1`; give it the extension of what it holds"),
+        (
+            "holder_counts.parquet",
+            good.clone().into_bytes(),
+            "`holder_counts.parquet` is not Parquet: it does not begin with `PAR1`; give it the extension of what it holds",
+        ),
+        (
+            "holder_counts.arrow",
+            good.clone().into_bytes(),
+            "`holder_counts.arrow` is not Arrow IPC: it does not begin with `ARROW1`; give it the extension of what it holds",
+        ),
         ("holder_counts.parquet", cut(&whole_parquet), "`holder_counts.parquet` is damaged"),
         ("holder_counts.feather", cut(&whole_ipc), "`holder_counts.feather` is damaged"),
         ("holder_counts.csv.gz", cut(&packed), "`holder_counts.csv.gz` is cut off or damaged: "),
@@ -153,8 +168,16 @@ fn a_broken_file_costs_the_table_and_says_why() {
             "`holder_counts.csv` lacks the column `token_address` (the token); the nearest is `token_adress`; if it goes by another name, \
              say so in dataset.toml: [tables.holder_counts.columns] token_address = \"token_adress\"",
         ),
-        ("holder_counts.csv", good.replace("date", "Holders").into_bytes(), "`holder_counts.csv` two columns are named `Holders`: rename one"),
-        ("holder_counts.csv", format!("date,date,holders\n{UNI},2,3\n").into_bytes(), "`holder_counts.csv` two columns are named `date`: rename one"),
+        (
+            "holder_counts.csv",
+            good.replace("date", "Holders").into_bytes(),
+            "`holder_counts.csv` two columns are named `Holders`: rename one",
+        ),
+        (
+            "holder_counts.csv",
+            format!("date,date,holders\n{UNI},2,3\n").into_bytes(),
+            "`holder_counts.csv` two columns are named `date`: rename one",
+        ),
     ] {
         let dataset = load_files(&[(name, &bytes)]).expect("the tokens are fine");
         let table = table(&dataset, "holder_counts");
@@ -170,14 +193,16 @@ fn a_broken_file_costs_the_table_and_says_why() {
 fn two_names_for_one_column_leave_the_table_out() {
     let text = "address,symbol,pool,protocol,chain,tokens,tvl,tvlUsd,apy_base,apy_reward\n,,,,,,,,,\n";
     let dataset = load_files(&[("yields.csv", text.as_bytes())]).expect("the tokens are fine");
-    let expected = "`yields.csv` two columns claim to be `tvl`: `tvl` and `tvlUsd`; say which in dataset.toml: columns = { tvl = \"NAME\" }";
+    let expected =
+        "`yields.csv` two columns claim to be `tvl`: `tvl` and `tvlUsd`; say which in dataset.toml: columns = { tvl = \"NAME\" }";
     assert_eq!(table(&dataset, "yields").state, TableState::Unusable(expected.to_owned()));
 }
 
 #[test]
 fn two_files_for_one_table_leave_it_out() {
     let text = format!("{COUNTS}{UNI},2024-01-01,5\n");
-    let dataset = load_files(&[("holder_counts.csv", text.as_bytes()), ("holder_counts/a.csv", text.as_bytes())]).expect("the tokens are fine");
+    let dataset =
+        load_files(&[("holder_counts.csv", text.as_bytes()), ("holder_counts/a.csv", text.as_bytes())]).expect("the tokens are fine");
     let expected = "`holder_counts`, `holder_counts.csv` all claim to be it: keep one, or name those to read in dataset.toml under \
                     [tables.holder_counts] path";
     assert_eq!(table(&dataset, "holder_counts").state, TableState::Unusable(expected.to_owned()));
@@ -202,7 +227,9 @@ fn bad_lines_of_ndjson_cost_the_line() {
 fn amounts_larger_than_any_integer_type_survive_every_text_format() {
     let value = "340282366920938463463374607431768211456";
     let hash = format!("0x{}", "ab".repeat(32));
-    let csv = format!("token_address,timestamp,block_number,transaction_hash,from_address,to_address,value\n{UNI},1700000000,1,{hash},{UNI},{ETH},{value}\n");
+    let csv = format!(
+        "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value\n{UNI},1700000000,1,{hash},{UNI},{ETH},{value}\n"
+    );
     let json = format!(
         "{{\"token_address\":\"{UNI}\",\"timestamp\":1700000000,\"block_number\":1,\"transaction_hash\":\"{hash}\",\"from_address\":\"{UNI}\",\"to_address\":\"{ETH}\",\"value\":{value}}}"
     );

@@ -1,5 +1,6 @@
 //! What `dataset.toml` can say, followed through to the rows; and what is worked out where a table leaves it out.
 
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokendeck::dataset::{
@@ -17,7 +18,9 @@ fn address(text: &str) -> Address {
 
 /// A column as text, empty cells as `∅`.
 fn column(dataset: &Dataset, name: &str, column: &str) -> Vec<String> {
-    let cell = |value: polars::prelude::AnyValue<'_>| value.get_str().map_or_else(|| if value.is_null() { "∅".into() } else { value.to_string() }, str::to_owned);
+    let cell = |value: polars::prelude::AnyValue<'_>| {
+        value.get_str().map_or_else(|| if value.is_null() { "∅".into() } else { value.to_string() }, str::to_owned)
+    };
     let column = table(dataset, name).frame.column(column).expect("loaded").clone();
     column.as_materialized_series().iter().map(cell).collect()
 }
@@ -36,8 +39,14 @@ fn values_where_set_and_formats_are_followed() {
     assert_eq!((dataset.title.as_deref(), dataset.synthetic), (Some("Mine"), true));
     let candles = table(&dataset, "candles");
     assert_eq!((candles.frame.height(), candles.rows_bad), (2, 1));
-    assert_eq!(candles.sources.iter().map(|source| (source.file.as_str(), source.rows)).collect::<Vec<_>>(), [("k/deep/er/y.csv", 2), ("k/x.csv", 2)]);
-    assert_eq!(findings(candles)[0], "Error k/deep/er/y.csv:2 timestamp `13/13/2024`: expected a time written as %m/%d/%Y; the row is set aside");
+    assert_eq!(
+        candles.sources.iter().map(|source| (source.file.as_str(), source.rows)).collect::<Vec<_>>(),
+        [("k/deep/er/y.csv", 2), ("k/x.csv", 2)]
+    );
+    assert_eq!(
+        findings(candles)[0],
+        "Error k/deep/er/y.csv:2 timestamp `13/13/2024`: expected a time written as %m/%d/%Y; the row is set aside"
+    );
     assert_eq!(dataset.candles().of(&address(UNI))[0].1.volume, [7.0, 7.0]);
 }
 
@@ -45,9 +54,9 @@ fn values_where_set_and_formats_are_followed() {
 fn the_interval_is_the_most_frequent_step_and_given_ones_are_spelled_one_way() {
     let mut text = "token_address,timestamp,open,high,low,close,interval\n".to_owned();
     for hour in [0, 1, 2, 3, 10, 11] {
-        text += &format!("{UNI},{},1,1,1,1,\n", 1_700_000_000 / 3600 * 3600 + hour * 3600);
+        let _ = writeln!(text, "{UNI},{},1,1,1,1,", 1_700_000_000 / 3600 * 3600 + hour * 3600);
     }
-    text += &format!("{ETH},1700000000,1,1,1,1,\n{ETH},1700000000,1,1,1,1,240\n{ETH},1700000000,1,1,1,1,daily\n");
+    let _ = writeln!(text, "{ETH},1700000000,1,1,1,1,\n{ETH},1700000000,1,1,1,1,240\n{ETH},1700000000,1,1,1,1,daily");
     let dataset = load_files(&[("candles.csv", text.as_bytes())]).expect("loads");
     // The third row of ETH has no interval that can be read, and so repeats the first.
     assert_eq!(column(&dataset, "candles", "interval"), ["1h", "1h", "1h", "1h", "1h", "1h", "1d", "4h"]);
@@ -78,8 +87,8 @@ fn pools_of_yield_and_fee_tiers_without_a_name_get_one() {
         aave,Ethereum,USDC,,1,2,3,,\naave,eth,USDC,,1,2,3,,\naave,eth,USDC,,1,2,3,,v2\naave,eth,USDC,,1,2,3,id-1,\n";
     let tiers = "dex_id,fees\nuni,500;3000\nuni,\n";
     let toml = "[tables.fee_tiers]\ncolumns = { fee = { from = 'fees', scale = 1e-6 } }\nexplode = 'fee'\nset = { chain = 'ethereum' }\n";
-    let dataset =
-        load_files(&[("yields.csv", yields.as_bytes()), ("fee_tiers.csv", tiers.as_bytes()), ("dataset.toml", toml.as_bytes())]).expect("loads");
+    let dataset = load_files(&[("yields.csv", yields.as_bytes()), ("fee_tiers.csv", tiers.as_bytes()), ("dataset.toml", toml.as_bytes())])
+        .expect("loads");
     assert_eq!(column(&dataset, "yields", "pool"), ["aave:eth:USDC", "aave:eth:USDC#2", "aave:eth:USDC:v2", "id-1"]);
     assert_eq!(column(&dataset, "yields", "category"), ["vault"; 4]);
     assert_eq!(column(&dataset, "fee_tiers", "tier"), ["0.05%", "0.3%"]);
@@ -105,7 +114,8 @@ fn a_mapping_that_names_what_is_not_there_says_so() {
         ("where = { mood = 'good' }", "`holder_counts.csv` has no column `mood`, which dataset.toml names in [tables.holder_counts.where]"),
     ] {
         let toml = format!("[tables.holder_counts]\n{toml}\n");
-        let dataset = load_files(&[("holder_counts.csv", text.as_bytes()), ("dataset.toml", toml.as_bytes())]).expect("the tokens are fine");
+        let dataset =
+            load_files(&[("holder_counts.csv", text.as_bytes()), ("dataset.toml", toml.as_bytes())]).expect("the tokens are fine");
         assert_eq!(table(&dataset, "holder_counts").state, TableState::Unusable(expected.to_owned()));
     }
 }
@@ -113,10 +123,14 @@ fn a_mapping_that_names_what_is_not_there_says_so() {
 #[cfg(unix)]
 #[test]
 fn loops_of_links_and_pipes_end() {
-    let folder = folder(&[("tokens.csv", TOKENS.as_bytes()), ("holder_counts/a.csv", format!("token_address,date,holders\n{UNI},2024-01-01,5\n").as_bytes())]);
+    let folder = folder(&[
+        ("tokens.csv", TOKENS.as_bytes()),
+        ("holder_counts/a.csv", format!("token_address,date,holders\n{UNI},2024-01-01,5\n").as_bytes()),
+    ]);
     std::os::unix::fs::symlink(folder.path(), folder.path().join("holder_counts/again")).expect("linked");
     std::os::unix::fs::symlink("loop.csv", folder.path().join("loop.csv")).expect("linked");
-    std::fs::write(folder.path().join("dataset.toml"), "[tables.labels]\npath = '**/loop.csv'\n[tables.gas]\npath = '/dev/zero'\n").expect("written");
+    std::fs::write(folder.path().join("dataset.toml"), "[tables.labels]\npath = '**/loop.csv'\n[tables.gas]\npath = '/dev/zero'\n")
+        .expect("written");
     let dataset = load(folder.path(), &Silent).expect("the tokens are fine");
     // What the link leads back to is read under the folder's own names only.
     assert!(!matches!(table(&dataset, "holder_counts").state, TableState::Absent));

@@ -13,7 +13,14 @@ type Row = (i64, i64, [u8; 32], Option<[u8; 20]>, [u8; 32], Option<i64>);
 
 fn row() -> impl Strategy<Value = Row> {
     // Epochs in milliseconds, from where they are told apart from seconds.
-    (100_000_000_000..4_000_000_000_000i64, 0..i64::MAX, any::<[u8; 32]>(), option::of(any::<[u8; 20]>()), any::<[u8; 32]>(), option::of(0..9_999i64))
+    (
+        100_000_000_000..4_000_000_000_000i64,
+        0..i64::MAX,
+        any::<[u8; 32]>(),
+        option::of(any::<[u8; 20]>()),
+        any::<[u8; 32]>(),
+        option::of(0..9_999i64),
+    )
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -48,7 +55,9 @@ fn texts(frame: &DataFrame) -> (String, String) {
     for row in 0..frame.height() {
         let cells: Vec<_> = frame.columns().iter().map(|column| text_of(&column.get(row).expect("in the frame"))).collect();
         let _ = writeln!(csv, "{}", cells.iter().map(|cell| cell.clone().unwrap_or_default()).collect::<Vec<_>>().join(","));
-        let member = |(name, cell): (&&str, &Option<String>)| format!("\"{name}\": {}", cell.as_ref().map_or("null".to_owned(), |cell| format!("\"{cell}\"")));
+        let member = |(name, cell): (&&str, &Option<String>)| {
+            format!("\"{name}\": {}", cell.as_ref().map_or("null".to_owned(), |cell| format!("\"{cell}\"")))
+        };
         let _ = writeln!(json, "{{{}}}", names.iter().zip(&cells).map(member).collect::<Vec<_>>().join(", "));
     }
     (csv, json)
