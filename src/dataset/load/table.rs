@@ -173,10 +173,13 @@ impl Reading<'_> {
         for name in names {
             if !used.contains(&name.as_str()) && !filters(name) {
                 let ours = self.schema.columns.iter().find(|column| super::bind::answers(column, name));
-                self.note(file, match ours {
-                    Some(ours) => format!("column `{name}` is not read, as dataset.toml fills `{}` otherwise", ours.name),
-                    None => format!("column `{name}` is not one of ours, ignored"),
-                });
+                self.note(
+                    file,
+                    match ours {
+                        Some(ours) => format!("column `{name}` is not read, as dataset.toml fills `{}` otherwise", ours.name),
+                        None => format!("column `{name}` is not one of ours, ignored"),
+                    },
+                );
             }
         }
     }

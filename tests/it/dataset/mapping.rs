@@ -47,6 +47,7 @@ fn values_where_set_and_formats_are_followed() {
         findings(candles)[0],
         "Error k/deep/er/y.csv:2 timestamp `13/13/2024`: expected a time written as %m/%d/%Y; the row is set aside"
     );
+    assert!(findings(candles).contains(&"Note k/x.csv: `where` leaves out 1 of 2 rows".to_owned()), "{:?}", findings(candles));
     assert_eq!(dataset.candles().of(&address(UNI))[0].1.volume, [7.0, 7.0]);
 }
 
@@ -111,7 +112,10 @@ fn a_mapping_that_names_what_is_not_there_says_so() {
         ("columns = { date = 'dya' }", "`holder_counts.csv` has no column `dya`, which dataset.toml names for `date`; did you mean `day`?"),
         ("path = 'nowhere.csv'", "`nowhere.csv` is not there; paths in dataset.toml are relative to it"),
         ("path = 'x*.csv'", "`x*.csv` matches no file of a known format"),
-        ("where = { mood = 'good' }", "`holder_counts.csv` has no column `mood`, which dataset.toml names in [tables.holder_counts.where]"),
+        (
+            "columns = { date = 'day' }\nwhere = { mood = 'good' }",
+            "`holder_counts.csv` has no column `mood`, which dataset.toml names in [tables.holder_counts.where]",
+        ),
     ] {
         let toml = format!("[tables.holder_counts]\n{toml}\n");
         let dataset =

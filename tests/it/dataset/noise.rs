@@ -66,7 +66,8 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let mut lines = String::new();
     for day in 1..=20 {
         let _ = writeln!(csv, "{UNI},2024-01-{day:02},\"{day}\",{day}.5");
-        let _ = writeln!(lines, "{{\"token_address\":\"{UNI}\",\"date\":\"2024-01-{day:02}\",\"holders\":{day},\"whale_balance\":{day}.5}}");
+        let _ =
+            writeln!(lines, "{{\"token_address\":\"{UNI}\",\"date\":\"2024-01-{day:02}\",\"holders\":{day},\"whale_balance\":{day}.5}}");
     }
     let array = format!("[{}]", lines.trim_end().replace('\n', ","));
     vec![

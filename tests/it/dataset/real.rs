@@ -73,14 +73,3 @@ fn the_same_files_have_one_identity() {
     assert_eq!(first.identity, second.identity);
     assert_ne!(first.identity, [0; 32]);
 }
-
-#[test]
-#[ignore]
-fn timing_probe() {
-    for f in ["/tmp/bench/p", "/tmp/bench/c", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real")] {
-        let start = std::time::Instant::now();
-        let d = load(Path::new(f), &Silent).unwrap();
-        eprintln!("{f}: {:?} candles {} ms", start.elapsed(), d.table("candles").unwrap().load_ms);
-        for t in &d.tables { if t.load_ms > 0 { eprintln!("   {} {} rows {} ms", t.schema.name, t.frame.height(), t.load_ms); } }
-    }
-}
