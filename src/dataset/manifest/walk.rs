@@ -28,7 +28,7 @@ impl<'t> Walk<'t> {
     pub(super) fn parse(&self) -> Result<DeTable<'t>, String> {
         DeTable::parse(self.text).map(Spanned::into_inner).map_err(|error| {
             let line = self.line(error.span().map_or(0, |span| span.start));
-            format!("{FILE}, line {line}: {}", error.message())
+            format!("{FILE}, line {line}: {}", error.message().replace('\n', ", "))
         })
     }
 
