@@ -5,6 +5,8 @@ pub mod address;
 pub mod candles;
 pub mod chain;
 mod coerce;
+pub mod demo;
+pub mod export;
 pub mod findings;
 pub mod load;
 pub mod manifest;
@@ -122,9 +124,6 @@ impl Dataset {
     pub fn new(tables: Vec<Table>) -> Self {
         let mut given: HashMap<&str, Table> = tables.into_iter().map(|table| (table.schema.name, table)).collect();
         let tables: Vec<Table> = TABLES.iter().map(|schema| given.remove(schema.name).unwrap_or_else(|| Table::absent(schema))).collect();
-        fn rows<T: FromFrame>(tables: &[Table], name: &str) -> Vec<T> {
-            tables.iter().find(|table| table.schema.name == name).map_or_else(Vec::new, |table| T::rows(&table.frame))
-        }
         let mut dataset = Self { tables, ..Self::default() };
         let tables = &dataset.tables;
         let tokens = merge_tokens(rows(tables, "tokens"));
@@ -226,6 +225,11 @@ impl Dataset {
     pub fn has(&self, name: &str) -> bool {
         self.table(name).is_some_and(Table::loaded)
     }
+}
+
+/// The typed rows of the table `name`; none when it is not loaded.
+fn rows<T: FromFrame>(tables: &[Table], name: &str) -> Vec<T> {
+    tables.iter().find(|table| table.schema.name == name).map_or_else(Vec::new, |table| T::rows(&table.frame))
 }
 
 /// Rows ordered by token, and where each token's lie.

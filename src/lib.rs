@@ -1,3 +1,8 @@
 //! tokendeck
+pub mod analysis;
 pub mod dataset;
+pub mod deck;
 pub mod error;
+pub mod jobs;
+pub mod question;
+pub mod tui;

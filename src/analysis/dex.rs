@@ -1,0 +1,210 @@
+//! Where a token trades: its DEXes and pools, one entry for each DEX and chain. Pure.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::token::descending;
+use crate::dataset::{
+    Dataset,
+    address::Address,
+    chain::Chain,
+    rows::{DexRow, PoolRow},
+};
+
+/// The DEXes that have a pool of the token, by volume, then name.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct DexList {
+    pub dexes: Vec<DexSummary>,
+}
+
+/// A DEX on one chain, as the token sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DexSummary {
+    /// Names the DEX in `/{contractAddress}/dexes/{dexId}`.
+    pub dex_id: String,
+    pub name: String,
+    /// EIP-155 id as decimal text; null for a chain without one.
+    pub chain_id: Option<String>,
+    /// USD traded in 24 hours in the token's pools there; null when none is known.
+    #[serde(rename = "volume24h")]
+    pub volume24h: Option<f64>,
+    /// The token's pools there.
+    pub pool_count: i64,
+    pub best_pool: BestPool,
+}
+
+/// The pool with the most liquidity.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct BestPool {
+    pub address: Address,
+    pub pair: String,
+    /// USD.
+    pub liquidity: Option<f64>,
+}
+
+/// Detail of one DEX on one chain.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DexDetail {
+    pub name: String,
+    /// EIP-155 id as decimal text; null for a chain without one.
+    pub chain_id: Option<String>,
+    pub version: Option<String>,
+    pub router: Option<Address>,
+    pub factory: Option<Address>,
+    pub fee_structure: Vec<FeeTier>,
+    /// USD on the whole DEX.
+    pub total_value_locked: Option<f64>,
+    /// The token's pools there, most liquid first.
+    pub pools: Vec<Pool>,
+}
+
+/// What a trade costs.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FeeTier {
+    pub tier: String,
+    /// Fraction of the amount traded.
+    pub fee: f64,
+}
+
+/// A liquidity pool.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Pool {
+    pub address: Address,
+    pub pair: String,
+    /// USD.
+    pub liquidity: Option<f64>,
+    /// USD traded in 24 hours.
+    #[serde(rename = "volume24h")]
+    pub volume24h: Option<f64>,
+}
+
+/// The token's pools on one DEX and chain, most liquid first.
+struct Venue<'a> {
+    slug: &'a str,
+    chain: &'a Chain,
+    pools: Vec<&'a PoolRow>,
+}
+
+pub fn list(dataset: &Dataset, token: &Address) -> DexList {
+    let venues = venues(dataset, token);
+    let mut dexes: Vec<DexSummary> = venues
+        .iter()
+        .filter_map(|venue| {
+            let best = venue.pools.first()?;
+            Some(DexSummary {
+                dex_id: dex_id(&venues, venue),
+                name: venue_name(dataset, venue),
+                chain_id: venue.chain.id().map(|id| id.to_string()),
+                volume24h: volume(venue),
+                pool_count: venue.pools.len() as i64,
+                best_pool: BestPool { address: best.address, pair: pair(dataset, best), liquidity: best.liquidity },
+            })
+        })
+        .collect();
+    dexes.sort_by(|a, b| descending(a.volume24h, b.volume24h).then_with(|| a.name.cmp(&b.name)).then_with(|| a.dex_id.cmp(&b.dex_id)));
+    DexList { dexes }
+}
+
+/// The DEX that `id` names for this token: `slug`, or `slug-chain`; a bare slug on several chains means the one with the most
+/// liquidity. Any letter case.
+pub fn detail(dataset: &Dataset, token: &Address, id: &str) -> Option<DexDetail> {
+    let venues = venues(dataset, token);
+    let id = id.to_lowercase();
+    let exact = venues.iter().find(|venue| dex_id(&venues, venue) == id);
+    let liquidity = |venue: &Venue<'_>| known_sum(venue.pools.iter().map(|pool| pool.liquidity));
+    let venue = exact.or_else(|| {
+        let mut named: Vec<&Venue<'_>> = venues.iter().filter(|venue| venue.slug.to_lowercase() == id || full_id(venue) == id).collect();
+        named.sort_by(|a, b| descending(liquidity(a), liquidity(b)).then(a.chain.cmp(b.chain)));
+        named.first().copied()
+    })?;
+    let row = dex_row(dataset, venue);
+    Some(DexDetail {
+        name: venue_name(dataset, venue),
+        chain_id: venue.chain.id().map(|id| id.to_string()),
+        version: row.and_then(|row| row.version.clone()),
+        router: row.and_then(|row| row.router),
+        factory: row.and_then(|row| row.factory),
+        fee_structure: fees(dataset, venue),
+        total_value_locked: row.and_then(|row| row.total_value_locked),
+        pools: venue
+            .pools
+            .iter()
+            .map(|pool| Pool { address: pool.address, pair: pair(dataset, pool), liquidity: pool.liquidity, volume24h: pool.volume24h })
+            .collect(),
+    })
+}
+
+fn venues<'a>(dataset: &'a Dataset, token: &Address) -> Vec<Venue<'a>> {
+    let mut pools: Vec<&PoolRow> = dataset.pools_of(token).collect();
+    pools.sort_by(|a, b| {
+        (a.dex_id.cmp(&b.dex_id))
+            .then_with(|| a.chain.cmp(&b.chain))
+            .then_with(|| descending(a.liquidity, b.liquidity))
+            .then_with(|| descending(a.volume24h, b.volume24h))
+            .then_with(|| a.address.cmp(&b.address))
+    });
+    let mut venues: Vec<Venue<'_>> = Vec::new();
+    for pool in pools {
+        match venues.last_mut() {
+            Some(venue) if venue.slug == pool.dex_id && *venue.chain == pool.chain => venue.pools.push(pool),
+            _ => venues.push(Venue { slug: &pool.dex_id, chain: &pool.chain, pools: vec![pool] }),
+        }
+    }
+    venues
+}
+
+/// The slug where the token has that DEX on one chain, else `slug-chain`.
+fn dex_id(venues: &[Venue<'_>], venue: &Venue<'_>) -> String {
+    let chains = venues.iter().filter(|other| other.slug == venue.slug).count();
+    if chains == 1 { venue.slug.to_lowercase() } else { full_id(venue) }
+}
+
+fn full_id(venue: &Venue<'_>) -> String {
+    format!("{}-{}", venue.slug, venue.chain).to_lowercase()
+}
+
+fn dex_row<'a>(dataset: &'a Dataset, venue: &Venue<'_>) -> Option<&'a DexRow> {
+    dataset.dexes().iter().find(|row| row.dex_id == venue.slug && row.chain == *venue.chain)
+}
+
+/// The DEX's name on that chain, else on any, else its slug.
+fn venue_name(dataset: &Dataset, venue: &Venue<'_>) -> String {
+    let anywhere = || dataset.dexes().iter().find(|row| row.dex_id == venue.slug);
+    let row = dex_row(dataset, venue).or_else(anywhere);
+    row.and_then(|row| row.name.clone()).unwrap_or_else(|| venue.slug.to_owned())
+}
+
+fn volume(venue: &Venue<'_>) -> Option<f64> {
+    known_sum(venue.pools.iter().map(|pool| pool.volume24h))
+}
+
+fn known_sum(figures: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    figures.flatten().reduce(|a, b| a + b).filter(|sum| sum.is_finite())
+}
+
+/// Tiers of that chain, else those that hold on every chain.
+fn fees(dataset: &Dataset, venue: &Venue<'_>) -> Vec<FeeTier> {
+    let of_dex = || dataset.fee_tiers().iter().filter(|row| row.dex_id == venue.slug);
+    let here = of_dex().any(|row| row.chain.as_ref() == Some(venue.chain));
+    of_dex()
+        .filter(|row| if here { row.chain.as_ref() == Some(venue.chain) } else { row.chain.is_none() })
+        .filter_map(|row| {
+            let fee = row.fee?;
+            Some(FeeTier { tier: row.tier.clone().unwrap_or_else(|| percent(fee)), fee })
+        })
+        .collect()
+}
+
+/// `0.003` as `0.3%`.
+fn percent(fee: f64) -> String {
+    let rounded = (fee * 1e8).round() / 1e6;
+    format!("{rounded}%")
+}
+
+/// `TOKEN0/TOKEN1`: the dataset's text, else by symbol, else short address.
+fn pair(dataset: &Dataset, pool: &PoolRow) -> String {
+    let name = |address: &Address| dataset.token(address).and_then(|token| token.row.symbol.clone()).unwrap_or_else(|| address.short());
+    pool.pair.clone().unwrap_or_else(|| format!("{}/{}", name(&pool.token0), name(&pool.token1)))
+}

@@ -1,0 +1,117 @@
+//! Growth of a token's holder count over a window, and what its whales did meanwhile. Pure functions over the counts.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::dataset::{rows::HolderCountRow, time::Day};
+
+/// The window of the documented ranking.
+pub const WINDOW_DAYS_DEFAULT: u64 = 7;
+
+/// How much older than the window's start the base may be.
+const BASE_SLACK_DAYS: i32 = 7;
+
+/// Growth between two counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Growth {
+    /// Percent of the base.
+    pub percent: f64,
+    pub base: Day,
+    pub last: Day,
+}
+
+/// What the whales did over the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhaleTrend {
+    Accumulating,
+    Distributing,
+    Stable,
+}
+
+/// Growth over the `window` days up to the token's last count, against the nearest earlier count no more than seven days older
+/// than the window's start. `None` without such a count, or when it is 0. `counts` is oldest first.
+pub fn growth(counts: &[HolderCountRow], window: u64) -> Option<Growth> {
+    let (last, base) = ends(counts, window, |count| count.holders.map(|holders| holders as f64))?;
+    (base.1 > 0.0).then(|| Growth { percent: (last.1 / base.1 - 1.0) * 100.0, base: base.0, last: last.0 })
+}
+
+/// The whales' balance at the last count against that at the window's base: beyond ±`threshold_percent` it has a direction.
+pub fn whale_trend(counts: &[HolderCountRow], window: u64, threshold_percent: f64) -> Option<WhaleTrend> {
+    let (last, base) = ends(counts, window, |count| count.whale_balance)?;
+    if base.1 <= 0.0 {
+        return (last.1 > 0.0).then_some(WhaleTrend::Accumulating);
+    }
+    let percent = (last.1 / base.1 - 1.0) * 100.0;
+    Some(if percent > threshold_percent {
+        WhaleTrend::Accumulating
+    } else if percent < -threshold_percent {
+        WhaleTrend::Distributing
+    } else {
+        WhaleTrend::Stable
+    })
+}
+
+type Point = (Day, f64);
+
+/// The last count that has a value, and the latest one at or before the window's start that is not too old.
+fn ends(counts: &[HolderCountRow], window: u64, value: impl Fn(&HolderCountRow) -> Option<f64>) -> Option<(Point, Point)> {
+    let mut points = counts.iter().rev().filter_map(|count| Some((count.date, value(count)?)));
+    let last = points.next()?;
+    let start = last.0.0.saturating_sub(i32::try_from(window).unwrap_or(i32::MAX));
+    let base = points.find(|(day, _)| day.0 <= start)?;
+    (base.0.0 >= start.saturating_sub(BASE_SLACK_DAYS)).then_some((last, base))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::address::Address;
+
+    fn counts(points: &[(i32, Option<i64>, Option<f64>)]) -> Vec<HolderCountRow> {
+        points
+            .iter()
+            .map(|&(day, holders, whale_balance)| HolderCountRow { token_address: Address::ZERO, date: Day(day), holders, whale_balance })
+            .collect()
+    }
+
+    #[test]
+    fn growth_is_taken_against_the_nearest_count_before_the_window() {
+        let cases = [
+            (vec![(0, 100), (7, 110)], Some(10.0)),
+            (vec![(0, 100), (3, 1), (7, 110)], Some(10.0)),
+            (vec![(0, 50), (5, 100), (12, 90)], Some(-10.0)),
+            (vec![(-7, 100), (7, 150)], Some(50.0)),
+            (vec![(-8, 100), (7, 150)], None),
+            (vec![(1, 100), (7, 150)], None),
+            (vec![(0, 0), (7, 150)], None),
+            (vec![(7, 150)], None),
+            (vec![], None),
+        ];
+        for (points, expected) in cases {
+            let points: Vec<_> = points.iter().map(|&(day, holders)| (day, Some(holders), None)).collect();
+            let got = growth(&counts(&points), 7).map(|growth| (growth.percent * 1e9).round() / 1e9);
+            assert_eq!(got, expected, "{points:?}");
+        }
+    }
+
+    #[test]
+    fn a_count_without_value_is_passed_over() {
+        let counts = counts(&[(0, Some(100), None), (7, Some(120), None), (8, None, None)]);
+        assert_eq!(growth(&counts, 7).map(|growth| growth.last), Some(Day(7)));
+    }
+
+    #[test]
+    fn whales_have_a_direction_only_beyond_the_threshold() {
+        for (last, expected) in [
+            (1010.0, WhaleTrend::Stable),
+            (1010.1, WhaleTrend::Accumulating),
+            (990.0, WhaleTrend::Stable),
+            (989.9, WhaleTrend::Distributing),
+        ] {
+            let counts = counts(&[(0, None, Some(1000.0)), (7, None, Some(last))]);
+            assert_eq!(whale_trend(&counts, 7, 1.0), Some(expected), "{last}");
+        }
+        assert_eq!(whale_trend(&counts(&[(0, None, Some(1.0))]), 7, 1.0), None);
+    }
+}

@@ -1,0 +1,48 @@
+//! An answer with its JSON and its entity tag, as the deck remembers it.
+
+use std::{any::Any, sync::Arc};
+
+use bytes::Bytes;
+use quick_cache::Weighter;
+use serde::Serialize;
+
+use super::{MemoKey, Remembered};
+use crate::error::{Code, Problem, Result};
+
+/// An answer that is known: typed for the terminal, rendered for the API.
+#[derive(Debug)]
+pub struct Known<A> {
+    pub answer: A,
+    /// The answer as JSON; shared, not copied, by every reply.
+    pub json: Bytes,
+    /// The strong entity tag, quotes included.
+    pub etag: Box<str>,
+}
+
+impl<A: Serialize> Known<A> {
+    pub(super) fn new(answer: A, etag: String) -> Result<Self> {
+        let json = serde_json::to_vec(&answer)
+            .map_err(|_| Problem::new(Code::Defect, "The answer cannot be written as JSON: a defect of the program."))?;
+        Ok(Self { answer, json: json.into(), etag: etag.into_boxed_str() })
+    }
+}
+
+impl<A: Send + Sync + 'static> Remembered for Known<A> {
+    fn bytes(&self) -> u64 {
+        self.json.len() as u64
+    }
+
+    fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+/// Weighs a remembered answer: its JSON, about as much again for the typed form, and its key.
+#[derive(Debug, Clone)]
+pub(super) struct BodyBytes;
+
+impl Weighter<MemoKey, Arc<dyn Remembered>> for BodyBytes {
+    fn weight(&self, key: &MemoKey, known: &Arc<dyn Remembered>) -> u64 {
+        known.bytes() * 2 + key.1.len() as u64 + 200
+    }
+}

@@ -1,0 +1,105 @@
+//! Loading and reloading: the next generation is built beside the current one and swapped in whole; one that is unusable leaves
+//! the current one standing.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError},
+};
+
+use super::{Deck, DeckEvent};
+use crate::{
+    dataset::{
+        load::load,
+        progress::{Cancelled, Progress},
+    },
+    question::snapshot::Snapshot,
+};
+
+/// Where a load stands, for the faces.
+#[derive(Debug, Clone, Default)]
+pub struct LoadState {
+    pub running: bool,
+    /// Each table under way: (name, done, total), total 0 while unknown.
+    pub tables: Vec<(String, u64, u64)>,
+    /// Why the last load failed.
+    pub failure: Option<String>,
+    generation: u64,
+    cancelled: bool,
+}
+
+impl Deck {
+    /// Loads the next generation on this thread and swaps it in. The failure is told to listeners too.
+    pub fn load(self: &Arc<Self>) -> Result<Arc<Snapshot>, String> {
+        let generation = {
+            let mut state = self.load_lock();
+            if state.running {
+                return Err("a load is running already".to_owned());
+            }
+            state.running = true;
+            state.tables.clear();
+            state.cancelled = false;
+            state.generation += 1;
+            state.generation
+        };
+        let folder = self.folder();
+        let outcome = load(&folder, &Reporter(self)).map_err(|error| error.to_string());
+        let outcome = outcome.map(|dataset| Arc::new(Snapshot::new(generation, dataset, self.options.settings.clone())));
+        let mut state = self.load_lock();
+        state.running = false;
+        state.failure = outcome.as_ref().err().cloned();
+        drop(state);
+        match &outcome {
+            Ok(snapshot) => {
+                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(snapshot));
+                self.memo.clear();
+                self.tell(DeckEvent::Reloaded(generation));
+            }
+            Err(reason) => self.tell(DeckEvent::LoadFailed(reason.clone())),
+        }
+        outcome
+    }
+
+    /// As `load`, on a thread of its own.
+    pub fn load_in_background(self: &Arc<Self>) {
+        let deck = Arc::clone(self);
+        let spawned = std::thread::Builder::new().name("load".into()).spawn(move || deck.load().map(drop));
+        if let Err(error) = spawned {
+            self.tell(DeckEvent::LoadFailed(format!("cannot start a thread to load with: {error}")));
+        }
+    }
+
+    pub fn load_state(&self) -> LoadState {
+        self.load_lock().clone()
+    }
+
+    /// Ends the load that runs, if one does; what stands stays.
+    pub fn cancel_load(&self) {
+        self.load_lock().cancelled = true;
+    }
+
+    pub fn folder(&self) -> PathBuf {
+        self.folder.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Points the deck at another dataset folder; the next load reads it.
+    pub fn open(&self, folder: &Path) {
+        folder.clone_into(&mut self.folder.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn load_lock(&self) -> std::sync::MutexGuard<'_, LoadState> {
+        self.load.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Reporter<'a>(&'a Deck);
+
+impl Progress for Reporter<'_> {
+    fn step(&self, table: &str, done: u64, total: u64) -> Result<(), Cancelled> {
+        let mut state = self.0.load_lock();
+        match state.tables.iter_mut().find(|(name, ..)| name == table) {
+            Some(row) => (row.1, row.2) = (done, total),
+            None => state.tables.push((table.to_owned(), done, total)),
+        }
+        if state.cancelled { Err(Cancelled) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,64 @@
+//! An answer that is on its way: polled by the terminal, awaited by the API, cancelled when dropped.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use tokio::sync::oneshot;
+
+use super::known::Known;
+use crate::{
+    error::{Code, Problem, Result},
+    question::progress::Progress,
+};
+
+type Outcome<A> = Result<Arc<Known<A>>>;
+
+#[derive(Debug)]
+pub struct Pending<A> {
+    receiver: oneshot::Receiver<Outcome<A>>,
+    progress: Progress,
+}
+
+impl<A> Pending<A> {
+    pub(super) fn new() -> (oneshot::Sender<Outcome<A>>, Progress, Self) {
+        let (sender, receiver) = oneshot::channel();
+        let progress = Progress::default();
+        (sender, progress.clone(), Self { receiver, progress })
+    }
+
+    /// The outcome once it is there; it comes once.
+    pub fn poll_now(&mut self) -> Option<Outcome<A>> {
+        match self.receiver.try_recv() {
+            Ok(outcome) => Some(outcome),
+            Err(oneshot::error::TryRecvError::Empty) => None,
+            Err(oneshot::error::TryRecvError::Closed) => Some(Err(lost())),
+        }
+    }
+
+    /// (done, total); total 0 while unknown.
+    pub fn progress(&self) -> (u64, u64) {
+        self.progress.state()
+    }
+}
+
+impl<A> Future for Pending<A> {
+    type Output = Outcome<A>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.receiver).poll(context).map(|outcome| outcome.unwrap_or_else(|_| Err(lost())))
+    }
+}
+
+impl<A> Drop for Pending<A> {
+    fn drop(&mut self) {
+        self.progress.cancel();
+    }
+}
+
+fn lost() -> Problem {
+    Problem::new(Code::Cancelled, "The question was dropped before it was answered.")
+}

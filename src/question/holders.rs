@@ -1,0 +1,133 @@
+//! The questions behind GET /tokens/{token_address}/holders and /holder-counts.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Question, known_token,
+    parameter::{Arguments, Parameter, ParameterKind, parameter},
+    posts::{PAGE, page_of},
+    progress::Progress,
+    snapshot::Snapshot,
+};
+use crate::{
+    dataset::{address::Address, time::Day},
+    error::Result,
+};
+
+const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, "The token's contract address.");
+const LIMIT: Parameter = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Rows a page.");
+
+/// A page of a token's holders, largest balance first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HoldersQuestion {
+    pub token_address: Address,
+    pub page: u64,
+    pub limit: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Holders {
+    pub token_address: Address,
+    pub page: u64,
+    pub limit: u64,
+    pub total: u64,
+    pub holders: Vec<Holder>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Holder {
+    pub holder_address: Address,
+    /// Whole tokens.
+    pub balance: Option<f64>,
+    /// What is known of the address: burn, exchange, …
+    pub labels: Vec<String>,
+}
+
+impl Question for HoldersQuestion {
+    type Answer = Holders;
+    const NAME: &'static str = "holders";
+    const SUMMARY: &'static str = "A token's holders, largest balance first.";
+    const PATH: &'static str = "/tokens/{token_address}/holders";
+    const PARAMETERS: &'static [Parameter] = &[TOKEN, PAGE, LIMIT];
+
+    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
+        Ok(Self {
+            token_address: arguments.address("token_address")?,
+            page: arguments.integer("page")?,
+            limit: arguments.integer("limit")?,
+        })
+    }
+
+    fn target(&self) -> String {
+        format!("/tokens/{}/holders?page={}&limit={}", self.token_address, self.page, self.limit)
+    }
+
+    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<Holders> {
+        known_token(snapshot, &self.token_address)?;
+        let rows = snapshot.dataset.holders_of(&self.token_address);
+        let holders = page_of(rows.iter(), self.page, self.limit)
+            .map(|row| Holder {
+                holder_address: row.holder_address,
+                balance: row.balance,
+                labels: snapshot.dataset.labels_of(&row.holder_address).iter().map(|label| label.label.clone()).collect(),
+            })
+            .collect();
+        Ok(Holders { token_address: self.token_address, page: self.page, limit: self.limit, total: rows.len() as u64, holders })
+    }
+}
+
+/// A page of a token's holder counts, newest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HolderCountsQuestion {
+    pub token_address: Address,
+    pub page: u64,
+    pub limit: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HolderCounts {
+    pub token_address: Address,
+    pub page: u64,
+    pub limit: u64,
+    pub total: u64,
+    pub holder_counts: Vec<HolderCount>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HolderCount {
+    pub date: Day,
+    /// Number of holders.
+    pub holders: Option<i64>,
+    /// Whole tokens held by whales.
+    pub whale_balance: Option<f64>,
+}
+
+impl Question for HolderCountsQuestion {
+    type Answer = HolderCounts;
+    const NAME: &'static str = "holder_counts";
+    const SUMMARY: &'static str = "A token's number of holders day by day, newest first.";
+    const PATH: &'static str = "/tokens/{token_address}/holder-counts";
+    const PARAMETERS: &'static [Parameter] = &[TOKEN, PAGE, LIMIT];
+
+    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
+        Ok(Self {
+            token_address: arguments.address("token_address")?,
+            page: arguments.integer("page")?,
+            limit: arguments.integer("limit")?,
+        })
+    }
+
+    fn target(&self) -> String {
+        format!("/tokens/{}/holder-counts?page={}&limit={}", self.token_address, self.page, self.limit)
+    }
+
+    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<HolderCounts> {
+        known_token(snapshot, &self.token_address)?;
+        let rows = snapshot.dataset.holder_counts_of(&self.token_address);
+        let holder_counts = page_of(rows.iter().rev(), self.page, self.limit)
+            .map(|row| HolderCount { date: row.date, holders: row.holders, whale_balance: row.whale_balance })
+            .collect();
+        Ok(HolderCounts { token_address: self.token_address, page: self.page, limit: self.limit, total: rows.len() as u64, holder_counts })
+    }
+}

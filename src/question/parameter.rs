@@ -1,0 +1,259 @@
+//! What a question may be told: the kinds of parameters with their ranges and defaults, and reading them from a request. The
+//! tables of parameters stand beside each question; nothing here knows a route.
+
+use std::borrow::Cow;
+
+use crate::{
+    dataset::{address::Address, chain::Chain, time::Time},
+    error::{Code, Problem, Result},
+};
+
+/// A parameter of a question, as documents show it and requests are checked against it.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    pub name: &'static str,
+    pub kind: ParameterKind,
+    /// User text.
+    pub meaning: &'static str,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum ParameterKind {
+    /// A token contract in the path.
+    Address,
+    /// A free identifier in the path.
+    Identifier,
+    /// A whole number in the query.
+    Integer { min: u64, max: u64, default: u64 },
+    /// One of a few words in the query.
+    Word { words: &'static [&'static str], default: Option<&'static str> },
+    /// `true` or `false` in the query; false when omitted.
+    Flag,
+    /// Free text in the query, up to 200 characters.
+    Text,
+    /// A chain's name in the query.
+    Chain,
+    /// An RFC 3339 time, a date or epoch seconds in the query.
+    Time,
+}
+
+impl ParameterKind {
+    pub fn in_path(self) -> bool {
+        matches!(self, Self::Address | Self::Identifier)
+    }
+}
+
+pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'static str) -> Parameter {
+    Parameter { name, kind, meaning }
+}
+
+/// `explain`, which every analysis knows.
+pub const EXPLAIN: Parameter = parameter("explain", ParameterKind::Flag, "Adds the evidence behind the answer, where any is defined.");
+
+const TEXT_CHARS_MAX: usize = 200;
+
+/// The values of one request, read through the question's own table of parameters.
+#[derive(Debug)]
+pub struct Arguments<'a> {
+    parameters: &'static [Parameter],
+    path: Vec<(&'a str, Cow<'a, str>)>,
+    query: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+}
+
+impl<'a> Arguments<'a> {
+    /// `path` holds the values of the route's placeholders, percent-encoded as they came; `query` is what stands behind `?`.
+    pub fn new(parameters: &'static [Parameter], path: &[(&'a str, &'a str)], query: &'a str) -> Result<Self> {
+        let mut arguments = Self { parameters, path: Vec::with_capacity(path.len()), query: Vec::new() };
+        for (name, value) in path {
+            // An address that cannot even be decoded is, first of all, not an address.
+            let value = decode(value).unwrap_or(Cow::Borrowed(*value));
+            arguments.path.push((name, value));
+        }
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            arguments.query.push((decode_query(name)?, decode_query(value)?));
+        }
+        Ok(arguments)
+    }
+
+    pub fn address(&self, name: &str) -> Result<Address> {
+        let text = self.path_value(name);
+        Address::parse(text).ok_or_else(|| {
+            Problem::new(
+                Code::InvalidAddress,
+                format!("`{}` is not an address: expected 0x followed by 40 hexadecimal digits.", clip(text)),
+            )
+        })
+    }
+
+    pub fn identifier(&self, name: &str) -> &str {
+        self.path_value(name)
+    }
+
+    pub fn integer(&self, name: &str) -> Result<u64> {
+        let ParameterKind::Integer { min, max, default } = self.kind(name) else { return Ok(0) };
+        let Some(text) = self.once(name)? else { return Ok(default) };
+        let digits = !text.is_empty() && text.len() <= 20 && text.bytes().all(|b| b.is_ascii_digit());
+        text.parse().ok().filter(|n| digits && (min..=max).contains(n)).ok_or_else(|| {
+            Problem::new(Code::InvalidParameter, format!("`{name}` is `{}`: expected a whole number from {min} to {max}.", clip(text)))
+        })
+    }
+
+    /// `None` when omitted and there is no default.
+    pub fn word(&self, name: &str) -> Result<Option<&'static str>> {
+        let ParameterKind::Word { words, default } = self.kind(name) else { return Ok(None) };
+        let Some(text) = self.once(name)? else { return Ok(default) };
+        words.iter().find(|word| **word == text).map(|word| Some(*word)).ok_or_else(|| {
+            Problem::new(Code::InvalidParameter, format!("`{name}` is `{}`: expected one of {}.", clip(text), words.join(", ")))
+        })
+    }
+
+    pub fn flag(&self, name: &str) -> Result<bool> {
+        match self.once(name)? {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(text) => Err(Problem::new(Code::InvalidParameter, format!("`{name}` is `{}`: expected true or false.", clip(text)))),
+        }
+    }
+
+    /// Trimmed; empty text counts as omitted.
+    pub fn text(&self, name: &str) -> Result<Option<String>> {
+        let text = self.once(name)?.map(str::trim).filter(|text| !text.is_empty());
+        match text {
+            Some(text) if text.chars().count() > TEXT_CHARS_MAX => Err(Problem::new(
+                Code::InvalidParameter,
+                format!("`{name}` is `{}`: expected at most {TEXT_CHARS_MAX} characters.", clip(text)),
+            )),
+            text => Ok(text.map(str::to_owned)),
+        }
+    }
+
+    pub fn chain(&self, name: &str) -> Result<Option<Chain>> {
+        Ok(self.text(name)?.and_then(|text| Chain::parse(&text)))
+    }
+
+    pub fn time(&self, name: &str) -> Result<Option<Time>> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        let parsed = chrono::DateTime::parse_from_rfc3339(&text)
+            .map(|time| time.timestamp_millis())
+            .ok()
+            .or_else(|| {
+                text.parse::<chrono::NaiveDate>().ok().map(|date| date.and_time(chrono::NaiveTime::MIN).and_utc().timestamp_millis())
+            })
+            .or_else(|| text.parse::<i64>().ok().and_then(|seconds| seconds.checked_mul(1_000)));
+        parsed.map(|ms| Some(Time(ms))).ok_or_else(|| {
+            Problem::new(
+                Code::InvalidParameter,
+                format!("`{name}` is `{}`: expected a time such as 2026-08-14T00:00:00Z, a date or epoch seconds.", clip(&text)),
+            )
+        })
+    }
+
+    fn kind(&self, name: &str) -> ParameterKind {
+        self.parameters.iter().find(|p| p.name == name).map_or(ParameterKind::Text, |p| p.kind)
+    }
+
+    fn path_value(&self, name: &str) -> &str {
+        self.path.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
+    }
+
+    /// The value of a query parameter that may be given once.
+    fn once(&self, name: &str) -> Result<Option<&str>> {
+        let mut values = self.query.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_ref());
+        let first = values.next();
+        match values.next() {
+            Some(_) => Err(Problem::new(Code::InvalidParameter, format!("`{name}` is given more than once: give it once."))),
+            None => Ok(first),
+        }
+    }
+}
+
+/// Percent-decodes; `None` when an escape is broken or the bytes are not UTF-8.
+pub fn decode(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('%') {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let digit = |b: Option<u8>| b.and_then(|b| char::from(b).to_digit(16));
+        bytes.push(if byte == b'%' { (digit(rest.next())? << 4 | digit(rest.next())?) as u8 } else { byte });
+    }
+    String::from_utf8(bytes).ok().map(Cow::Owned)
+}
+
+/// As `decode`, with `+` for a space.
+fn decode_query(text: &str) -> Result<Cow<'_, str>> {
+    let spaced = if text.contains('+') { Cow::Owned(text.replace('+', " ")) } else { Cow::Borrowed(text) };
+    let decoded = match &spaced {
+        Cow::Borrowed(text) => decode(text),
+        Cow::Owned(text) => decode(text).map(|decoded| Cow::Owned(decoded.into_owned())),
+    };
+    decoded.ok_or_else(|| {
+        Problem::new(Code::InvalidRequest, format!("`{}` in the query is not valid percent-encoded UTF-8: write `%` as `%25`.", clip(text)))
+    })
+}
+
+/// Percent-encodes everything but unreserved characters.
+pub fn encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            for nibble in [byte >> 4, byte & 15] {
+                out.push(char::from(b"0123456789ABCDEF"[usize::from(nibble)]));
+            }
+        }
+    }
+    out
+}
+
+/// The first 80 characters, for error texts.
+pub fn clip(text: &str) -> String {
+    let mut clipped: String = text.chars().take(80).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(80).is_some() {
+        clipped.push('…');
+    }
+    clipped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &[Parameter] = &[
+        parameter("page", ParameterKind::Integer { min: 1, max: 100, default: 1 }, ""),
+        parameter("timeframe", ParameterKind::Word { words: &["1h", "1d"], default: Some("1d") }, ""),
+    ];
+
+    #[test]
+    fn integers_are_plain_digits_in_range_given_once() {
+        let page = |query| Arguments::new(TABLE, &[], query).and_then(|arguments| arguments.integer("page"));
+        for (query, value) in [("", 1), ("page=7", 7), ("other=x", 1), ("page=007", 7), ("&&page=2&", 2)] {
+            assert_eq!(page(query), Ok(value), "{query}");
+        }
+        for query in ["page=", "page=0", "page=101", "page=-1", "page=%2B1", "page=1e1", "page=1.0", "page=%00", "page=2&page=2", "page"] {
+            assert_eq!(page(query).map_err(|p| p.code), Err(Code::InvalidParameter), "{query}");
+        }
+        assert_eq!(page("page=%zz").map_err(|p| p.code), Err(Code::InvalidRequest));
+    }
+
+    #[test]
+    fn words_are_matched_to_the_letter() {
+        let frame = |query| Arguments::new(TABLE, &[], query).and_then(|arguments| arguments.word("timeframe"));
+        assert_eq!(frame("").ok().flatten(), Some("1d"));
+        assert_eq!(frame("timeframe=1h").ok().flatten(), Some("1h"));
+        assert!(frame("timeframe=1D").is_err_and(|p| p.detail.contains("1h, 1d")));
+    }
+
+    #[test]
+    fn decoding_undoes_encoding() {
+        for text in ["", "a b", "€/ü?&=%", "plain"] {
+            assert_eq!(decode(&encode(text)).as_deref(), Some(text));
+        }
+        assert_eq!(decode("%e2%82"), None);
+        assert_eq!(decode("%2"), None);
+    }
+}

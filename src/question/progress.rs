@@ -1,0 +1,41 @@
+//! How far a question has come, and whether its asker still wants it: the two meet in one call.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use crate::error::{Code, Problem, Result};
+
+/// Shared between the asker and the worker.
+#[derive(Debug, Clone, Default)]
+pub struct Progress(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    done: AtomicU64,
+    total: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Progress {
+    /// Reports `done` of `total` steps; an error when the asker has gone.
+    pub fn step(&self, done: u64, total: u64) -> Result<()> {
+        self.0.done.store(done, Ordering::Relaxed);
+        self.0.total.store(total, Ordering::Relaxed);
+        if self.cancelled() { Err(Problem::new(Code::Cancelled, "The question was cancelled.")) } else { Ok(()) }
+    }
+
+    /// (done, total); total 0 while unknown.
+    pub fn state(&self) -> (u64, u64) {
+        (self.0.done.load(Ordering::Relaxed), self.0.total.load(Ordering::Relaxed))
+    }
+
+    pub fn cancel(&self) {
+        self.0.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    pub fn cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,63 @@
+//! What every question is asked of: one generation of data with what is derived from it once, and the settings that shape answers.
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::{analysis::market::Market, dataset::Dataset};
+
+/// One generation, immutable; replaced whole on reload.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// Counts up from 1 with every load.
+    pub generation: u64,
+    pub dataset: Dataset,
+    pub market: Market,
+    pub settings: AnswerSettings,
+    /// Hash of all that shapes answers: program version, settings, sources.
+    digest: [u8; 32],
+}
+
+/// The settings that change what is answered.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerSettings {
+    /// USD from which a holder counts as a whale.
+    pub whale_usd: f64,
+    /// USD from which a holder counts as medium.
+    pub medium_usd: f64,
+    /// Percent by which the whales' balance must change to count as accumulating or distributing.
+    pub whale_change_percent: f64,
+}
+
+impl Default for AnswerSettings {
+    fn default() -> Self {
+        Self { whale_usd: 100_000.0, medium_usd: 10_000.0, whale_change_percent: 1.0 }
+    }
+}
+
+impl Snapshot {
+    pub fn new(generation: u64, dataset: Dataset, settings: AnswerSettings) -> Self {
+        let market = Market::new(&dataset);
+        let mut hash = Sha256::new();
+        hash.update(env!("CARGO_PKG_VERSION"));
+        hash.update(format!("{settings:?}"));
+        hash.update(dataset.identity);
+        Self { generation, market, dataset, digest: hash.finalize().into(), settings }
+    }
+
+    /// The strong entity tag of the answer to the canonical request, quotes included.
+    pub fn etag(&self, canonical: &str) -> String {
+        let mut hash = Sha256::new();
+        hash.update(self.digest);
+        hash.update(canonical);
+        let mut tag = String::with_capacity(34);
+        tag.push('"');
+        for byte in &hash.finalize()[..16] {
+            for nibble in [byte >> 4, byte & 15] {
+                tag.push(char::from(b"0123456789abcdef"[usize::from(nibble)]));
+            }
+        }
+        tag.push('"');
+        tag
+    }
+}

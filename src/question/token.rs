@@ -1,0 +1,46 @@
+//! The question behind GET /tokens/{token_address}.
+
+use super::{
+    Question, known_token,
+    parameter::{Arguments, Parameter, ParameterKind, parameter},
+    progress::Progress,
+    snapshot::Snapshot,
+};
+use crate::{
+    analysis::token::{Thresholds, TokenDetail, detail},
+    dataset::address::Address,
+    error::Result,
+};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenQuestion {
+    pub token_address: Address,
+}
+
+impl Question for TokenQuestion {
+    type Answer = TokenDetail;
+    const NAME: &'static str = "token";
+    const SUMMARY: &'static str = "Detailed information for a token.";
+    const PATH: &'static str = "/tokens/{token_address}";
+    const PARAMETERS: &'static [Parameter] = &[parameter("token_address", ParameterKind::Address, "The token's contract address.")];
+
+    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
+        Ok(Self { token_address: arguments.address("token_address")? })
+    }
+
+    fn target(&self) -> String {
+        format!("/tokens/{}", self.token_address)
+    }
+
+    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenDetail> {
+        let token = known_token(snapshot, &self.token_address)?;
+        let position = snapshot.dataset.token_position(&self.token_address).unwrap_or_default();
+        let settings = &snapshot.settings;
+        let thresholds = Thresholds {
+            whale_usd: settings.whale_usd,
+            medium_usd: settings.medium_usd,
+            whale_change_percent: settings.whale_change_percent,
+        };
+        Ok(detail(&snapshot.dataset, token, &snapshot.market.tokens[position], thresholds))
+    }
+}

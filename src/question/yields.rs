@@ -1,0 +1,334 @@
+//! The question behind POST /yield/optimize: the portfolio and its settings, read and checked to the letter. The solver is not
+//! built yet and says so.
+
+use std::collections::{BTreeMap, HashSet};
+
+use ruint::aliases::U256;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{
+    Question,
+    parameter::{Arguments, Parameter, clip},
+    progress::Progress,
+    snapshot::Snapshot,
+};
+use crate::{
+    dataset::{address::Address, chain::Chain},
+    error::{Code, Problem, Result},
+};
+
+const TOKENS_MAX: usize = 1_000;
+
+/// A portfolio to place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct YieldQuestion {
+    /// Amounts in the token's smallest unit.
+    pub tokens: BTreeMap<Address, U256>,
+    pub risk_level: RiskLevel,
+    /// Empty: all.
+    pub chains: Vec<Chain>,
+    /// Percent.
+    pub min_apy: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RiskLevel {
+    Low,
+    Medium,
+    High,
+}
+
+/// The words of `riskLevel`, synonyms included.
+const RISK_WORDS: &[(&str, RiskLevel)] = &[
+    ("low", RiskLevel::Low),
+    ("medium", RiskLevel::Medium),
+    ("high", RiskLevel::High),
+    ("conservative", RiskLevel::Low),
+    ("moderate", RiskLevel::Medium),
+    ("balanced", RiskLevel::Medium),
+    ("aggressive", RiskLevel::High),
+];
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct YieldPlan {
+    pub strategies: Vec<Strategy>,
+    pub summary: YieldSummary,
+    /// Ordered actions.
+    pub steps: Vec<Step>,
+}
+
+/// A placement of a token amount.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Strategy {
+    pub protocol: String,
+    pub chain: Chain,
+    pub token: TokenAmount,
+    /// Percent a year after the deposit.
+    pub apy: f64,
+    /// USD.
+    pub tvl: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TokenAmount {
+    pub address: Address,
+    pub symbol: Option<String>,
+    /// Smallest unit, decimal digits.
+    pub amount: String,
+}
+
+/// Totals in USD.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct YieldSummary {
+    pub total_value_usd: f64,
+    pub estimated_annual_yield_usd: f64,
+    pub weighted_apy: f64,
+    pub gas_estimate_usd: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Step {
+    pub action: String,
+    pub gas_estimate_usd: Option<f64>,
+}
+
+impl Question for YieldQuestion {
+    type Answer = YieldPlan;
+    const NAME: &'static str = "yield";
+    const SUMMARY: &'static str = "Yield allocation for a portfolio.";
+    const PATH: &'static str = "/yield/optimize";
+    const PARAMETERS: &'static [Parameter] = &[];
+
+    /// A POST question is read from its body, by `parse_body`.
+    fn parse(_: &Arguments<'_>) -> Result<Self> {
+        Self::parse_body(b"")
+    }
+
+    fn target(&self) -> String {
+        Self::PATH.to_owned()
+    }
+
+    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<YieldPlan> {
+        for chain in &self.chains {
+            let in_data = || snapshot.market.tokens.iter().any(|token| token.chains.contains(chain));
+            if chain.id().is_none() && !in_data() {
+                return Err(invalid(
+                    "/settings/chains",
+                    &format!("`{}` is no known chain: did you mean {}?", clip(chain.as_str()), Chain::nearest(chain.as_str()).join(", ")),
+                ));
+            }
+        }
+        Err(Problem::new(Code::NotBuilt, "Yield optimisation is not built yet."))
+    }
+
+    fn body(&self) -> Option<String> {
+        let body = CanonicalBody {
+            tokens: self.tokens.iter().map(|(address, amount)| (address.to_string(), amount.to_string())).collect(),
+            settings: CanonicalSettings { risk_level: self.risk_level, chains: &self.chains, min_apy: self.min_apy },
+        };
+        serde_json::to_string(&body).ok()
+    }
+}
+
+#[derive(Serialize)]
+struct CanonicalBody<'a> {
+    tokens: BTreeMap<String, String>,
+    settings: CanonicalSettings<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CanonicalSettings<'a> {
+    risk_level: RiskLevel,
+    chains: &'a [Chain],
+    min_apy: f64,
+}
+
+/// A JSON object whose members keep their order and text, so that repeated keys and numbers can be judged as they were sent.
+type Members<'a> = Vec<(String, &'a RawValue)>;
+
+impl YieldQuestion {
+    /// Well formed first (400), then every value (422, naming its JSON pointer).
+    pub fn parse_body(body: &[u8]) -> Result<Self> {
+        let whole: &RawValue = serde_json::from_slice(body)
+            .map_err(|error| Problem::new(Code::InvalidJson, format!("The body is not valid JSON: {error}.")))?;
+        let mut question = Self { tokens: BTreeMap::new(), risk_level: RiskLevel::Medium, chains: Vec::new(), min_apy: 0.0 };
+        let mut seen_tokens = false;
+        for (name, value) in members("", whole)? {
+            match name.as_str() {
+                "tokens" => {
+                    seen_tokens = true;
+                    question.tokens = parse_tokens(value)?;
+                }
+                "settings" => question.parse_settings(value)?,
+                _ => return Err(invalid(&pointer("", &name), "no such member: expected `tokens` and `settings`")),
+            }
+        }
+        if seen_tokens { Ok(question) } else { Err(invalid("/tokens", "missing: expected an object from token address to amount")) }
+    }
+
+    fn parse_settings(&mut self, value: &RawValue) -> Result<()> {
+        for (name, value) in members("/settings", value)? {
+            match name.as_str() {
+                "riskLevel" => self.risk_level = parse_risk(value)?,
+                "chains" => self.chains = parse_chains(value)?,
+                "minApy" => {
+                    self.min_apy = serde_json::from_str(value.get()).ok().filter(|apy: &f64| apy.is_finite()).ok_or_else(|| {
+                        invalid("/settings/minApy", &format!("`{}`: expected a finite number, in percent", clip(value.get())))
+                    })?;
+                }
+                _ => {
+                    return Err(invalid(&pointer("/settings", &name), "no such setting: expected `riskLevel`, `chains` or `minApy`"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn parse_tokens(value: &RawValue) -> Result<BTreeMap<Address, U256>> {
+    let entries = members("/tokens", value)?;
+    if entries.is_empty() || entries.len() > TOKENS_MAX {
+        return Err(invalid("/tokens", &format!("{} entries: expected 1 to {TOKENS_MAX}", entries.len())));
+    }
+    let mut tokens = BTreeMap::new();
+    for (key, value) in entries {
+        let at = pointer("/tokens", &key);
+        let address = Address::parse(&key)
+            .ok_or_else(|| invalid(&at, &format!("`{}` is not an address: expected 0x and 40 hexadecimal digits", clip(&key))))?;
+        let amount = text(value)
+            .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+            .and_then(|digits| U256::from_str_radix(&digits, 10).ok())
+            .ok_or_else(|| {
+                let expected = "expected a string of decimal digits, the amount in the token's smallest unit, at most 2^256-1";
+                invalid(&at, &format!("`{}`: {expected}", clip(value.get())))
+            })?;
+        if tokens.insert(address, amount).is_some() {
+            return Err(invalid(&at, &format!("`{address}` is given twice, in one or two letter cases: give it once")));
+        }
+    }
+    Ok(tokens)
+}
+
+fn parse_risk(value: &RawValue) -> Result<RiskLevel> {
+    let word = text(value).map(|word| word.to_lowercase());
+    RISK_WORDS.iter().find(|(known, _)| word.as_deref() == Some(known)).map(|(_, level)| *level).ok_or_else(|| {
+        let words: Vec<_> = RISK_WORDS.iter().map(|(word, _)| *word).collect();
+        invalid("/settings/riskLevel", &format!("`{}`: expected one of {}", clip(value.get()), words.join(", ")))
+    })
+}
+
+/// Names are only slugged here: whether a chain outside the list is in the data is known when the question is answered.
+fn parse_chains(value: &RawValue) -> Result<Vec<Chain>> {
+    let names: Vec<String> = serde_json::from_str(value.get())
+        .map_err(|_| invalid("/settings/chains", &format!("`{}`: expected an array of chain names", clip(value.get()))))?;
+    let mut chains = Vec::new();
+    for (i, name) in names.iter().enumerate() {
+        let chain = Chain::parse(name).ok_or_else(|| invalid(&format!("/settings/chains/{i}"), "empty: expected a chain name"))?;
+        if !chains.contains(&chain) {
+            chains.push(chain);
+        }
+    }
+    Ok(chains)
+}
+
+fn text(value: &RawValue) -> Option<String> {
+    serde_json::from_str(value.get()).ok()
+}
+
+fn members<'a>(at: &str, value: &'a RawValue) -> Result<Members<'a>> {
+    let object: Object<'a> =
+        serde_json::from_str(value.get()).map_err(|_| invalid(at, &format!("`{}`: expected an object", clip(value.get()))))?;
+    let mut seen = HashSet::new();
+    for (name, _) in &object.0 {
+        if !seen.insert(name.clone()) {
+            return Err(invalid(&pointer(at, name), "given twice: give it once"));
+        }
+    }
+    Ok(object.0)
+}
+
+/// Keeps every member, repeated ones too, which a map would fold.
+struct Object<'a>(Members<'a>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(entry) = map.next_entry::<String, &'de RawValue>()? {
+                    members.push(entry);
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Visitor).map(Object)
+    }
+}
+
+fn invalid(pointer: &str, detail: &str) -> Problem {
+    let place = if pointer.is_empty() { "The body".to_owned() } else { format!("`{}`", clip(pointer)) };
+    Problem::new(Code::InvalidValue, format!("{place}: {}.", detail.trim_end_matches('.')))
+}
+
+/// RFC 6901: `~` and `/` in a member's name are escaped.
+fn pointer(parent: &str, name: &str) -> String {
+    format!("{parent}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+
+    #[test]
+    fn wrong_values_are_named_by_their_pointer() {
+        let upper = format!("0x{}", UNI[2..].to_uppercase());
+        for (body, code, part) in [
+            (String::new(), Code::InvalidJson, "not valid JSON"),
+            ("{".into(), Code::InvalidJson, "not valid JSON"),
+            ("[".repeat(100_000), Code::InvalidJson, "not valid JSON"),
+            ("[]".into(), Code::InvalidValue, "expected an object"),
+            ("{}".into(), Code::InvalidValue, "/tokens"),
+            (r#"{"tokens":{}}"#.into(), Code::InvalidValue, "0 entries"),
+            (r#"{"tokens":[]}"#.into(), Code::InvalidValue, "/tokens"),
+            (r#"{"tokens":{"0x12":"1"}}"#.into(), Code::InvalidValue, "/tokens/0x12"),
+            (format!(r#"{{"tokens":{{"{UNI}":5}}}}"#), Code::InvalidValue, "decimal digits"),
+            (format!(r#"{{"tokens":{{"{UNI}":""}}}}"#), Code::InvalidValue, "decimal digits"),
+            (format!(r#"{{"tokens":{{"{UNI}":"-5"}}}}"#), Code::InvalidValue, "decimal digits"),
+            (format!(r#"{{"tokens":{{"{UNI}":"{}0"}}}}"#, U256::MAX), Code::InvalidValue, "2^256-1"),
+            (format!(r#"{{"tokens":{{"{UNI}":"1","{upper}":"1"}}}}"#), Code::InvalidValue, "twice"),
+            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"riskLevel":"yolo"}}}}"#), Code::InvalidValue, "/settings/riskLevel"),
+            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"minApy":"5"}}}}"#), Code::InvalidValue, "/settings/minApy"),
+            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"minApi":5}}}}"#), Code::InvalidValue, "/settings/minApi"),
+            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"more":1}}"#), Code::InvalidValue, "/more"),
+        ] {
+            let problem = YieldQuestion::parse_body(body.as_bytes()).expect_err(&body);
+            assert_eq!(problem.code, code, "{}", clip(&body));
+            assert!(problem.detail.contains(part), "{}", problem.detail);
+        }
+    }
+
+    #[test]
+    fn the_whole_range_of_amounts_is_read_exactly() {
+        let body = format!(r#"{{"tokens":{{"{UNI}":"00{}"}},"settings":{{"riskLevel":"Balanced","chains":["bsc","bnb"]}}}}"#, U256::MAX);
+        let question = YieldQuestion::parse_body(body.as_bytes()).expect("valid");
+        assert_eq!(question.tokens.values().collect::<Vec<_>>(), [&U256::MAX]);
+        assert_eq!((question.risk_level, question.chains.len()), (RiskLevel::Medium, 1));
+        let again = YieldQuestion::parse_body(question.body().expect("a body").as_bytes());
+        assert_eq!(again, Ok(question));
+    }
+}
