@@ -193,7 +193,9 @@ impl Jobs {
     pub fn list(&self, page: u64, limit: u64) -> Result<JobList> {
         let shared = self.workers.shared();
         let (total, mut jobs) = shared.store.list(page, limit)?;
-        jobs.iter_mut().for_each(|job| shared.describe(job));
+        for job in &mut jobs {
+            shared.describe(job);
+        }
         Ok(JobList { page, limit, total, jobs })
     }
 
@@ -224,9 +226,8 @@ impl Jobs {
         let live = shared.live_task(id);
         let progress = job.tasks.into_iter().map(|task| {
             let (done, total) = match (task.status, &live) {
-                (TaskStatus::Queued, _) => (0, 0),
                 (TaskStatus::Running, Some((task_id, state))) if *task_id == task.task_id => *state,
-                (TaskStatus::Running, _) => (0, 0),
+                (TaskStatus::Queued | TaskStatus::Running, _) => (0, 0),
                 _ => (1, 1),
             };
             TaskProgress { task_id: task.task_id, status: task.status, done, total }

@@ -87,21 +87,23 @@ impl Store {
     /// One transaction, kept whole or not at all.
     fn write<T>(&self, sync: Sync, change: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let mut connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        connection.pragma_update(None, "synchronous", if sync == Sync::Sometime { "NORMAL" } else { "FULL" }).map_err(problem)?;
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(problem)?;
+        connection.pragma_update(None, "synchronous", if sync == Sync::Sometime { "NORMAL" } else { "FULL" })?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = change(&transaction)?;
-        transaction.commit().map_err(problem)?;
+        transaction.commit()?;
         Ok(value)
     }
 }
 
 /// What the person is told when the store cannot be used; the rest goes to the log.
-fn problem(error: rusqlite::Error) -> Problem {
-    tracing::error!("job store: {error}");
-    if damaged(&error) {
-        return Problem::new(Code::Defect, "The job store is damaged: restart the program, which sets it aside and starts a fresh one.");
+impl From<rusqlite::Error> for Problem {
+    fn from(error: rusqlite::Error) -> Self {
+        tracing::error!("job store: {error}");
+        if damaged(&error) {
+            return Self::new(Code::Defect, "The job store is damaged: restart the program, which sets it aside and starts a fresh one.");
+        }
+        Self::new(Code::Busy, "The job store cannot be used right now: check that its disk has room and is writable, then ask again.")
     }
-    Problem::new(Code::Busy, "The job store cannot be used right now: check that its disk has room and is writable, then ask again.")
 }
 
 fn damaged(error: &rusqlite::Error) -> bool {

@@ -164,7 +164,7 @@ impl Shared {
     pub(super) fn describe(&self, job: &mut Job) {
         let Some((task_id, (done, total))) = self.live_task(&job.job_id).filter(|(_, (_, total))| *total > 0) else { return };
         if let Some(task) = job.tasks.iter_mut().find(|task| task.status == TaskStatus::Running && task.task_id == task_id) {
-            task.description.push_str(&format!(": {done} of {total}"));
+            task.description = format!("{}: {done} of {total}", task.description);
         }
     }
 

@@ -58,7 +58,7 @@ impl Watchlist {
             // Another program's stars are kept too: the change is made to what the file holds now.
             let mut tokens = read(&path)?;
             change(&mut tokens);
-            let text: String = tokens.iter().map(|token| format!("{token}\n")).collect();
+            let text = tokens.iter().fold(String::new(), |text, token| text + &token.to_string() + "\n");
             write_atomic(&path, text.as_bytes(), Access::Private)?;
             Ok(tokens)
         })?;

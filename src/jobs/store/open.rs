@@ -58,6 +58,12 @@ enum Failure {
     Other(String),
 }
 
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        if damaged(&error) { Self::Damaged(error.to_string()) } else { Self::Other(error.to_string()) }
+    }
+}
+
 pub(super) fn open(path: &Path, owner: bool) -> Result<(Store, Option<String>), String> {
     match connect(path, owner) {
         Ok(store) => Ok((store, None)),
@@ -86,21 +92,21 @@ pub(super) fn open(path: &Path, owner: bool) -> Result<(Store, Option<String>), 
 fn connect(path: &Path, judge: bool) -> Result<Store, Failure> {
     // SQLite makes the file readable for others where the umask lets it; made here first, it is the user's alone.
     crate::state::open_private(path).map_err(|error| Failure::Other(error.to_string()))?;
-    let mut writer = Connection::open(path).map_err(failure)?;
-    writer.busy_timeout(BUSY_TIMEOUT).map_err(failure)?;
-    use_wal(&writer).map_err(failure)?;
-    writer.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216;").map_err(failure)?;
+    let mut writer = Connection::open(path)?;
+    writer.busy_timeout(BUSY_TIMEOUT)?;
+    use_wal(&writer)?;
+    writer.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216;")?;
     if judge {
-        let verdict: String = writer.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failure)?;
+        let verdict: String = writer.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if verdict != "ok" {
             return Err(Failure::Damaged(verdict.lines().last().unwrap_or_default().to_owned()));
         }
     }
-    let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failure)?;
-    match transaction.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).map_err(failure)? {
+    let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    match transaction.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? {
         0 => {
             transaction.execute_batch(SCHEMA).map_err(|error| Failure::Damaged(error.to_string()))?;
-            transaction.pragma_update(None, "user_version", VERSION).map_err(failure)?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
         }
         VERSION => {}
         newer => {
@@ -108,11 +114,11 @@ fn connect(path: &Path, judge: bool) -> Result<Store, Failure> {
             return Err(Failure::Other(reason));
         }
     }
-    transaction.commit().map_err(failure)?;
+    transaction.commit()?;
     writer.prepare(PROBE).map_err(|error| Failure::Damaged(error.to_string()))?;
-    let reader = Connection::open(path).map_err(failure)?;
-    reader.busy_timeout(BUSY_TIMEOUT).map_err(failure)?;
-    reader.execute_batch("PRAGMA query_only = ON").map_err(failure)?;
+    let reader = Connection::open(path)?;
+    reader.busy_timeout(BUSY_TIMEOUT)?;
+    reader.execute_batch("PRAGMA query_only = ON")?;
     Ok(Store { writer: Mutex::new(writer), reader: Mutex::new(reader), history_jobs: HISTORY_JOBS, history_bytes: HISTORY_BYTES })
 }
 
@@ -126,10 +132,6 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
         }
     }
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
-}
-
-fn failure(error: rusqlite::Error) -> Failure {
-    if damaged(&error) { Failure::Damaged(error.to_string()) } else { Failure::Other(error.to_string()) }
 }
 
 /// Renames the store and its companions, so that nothing of them is lost.

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::value::RawValue;
 
-use super::{Store, problem};
+use super::Store;
 use crate::{
     dataset::address::Address,
     error::Result,
@@ -13,54 +13,49 @@ use crate::{
 impl Store {
     pub(in crate::jobs) fn job(&self, id: &str) -> Result<Job> {
         let mut reader = self.reader();
-        let moment = reader.transaction().map_err(problem)?;
-        job(&moment, id).map_err(problem)?.ok_or_else(|| no_job(id))
+        let moment = reader.transaction()?;
+        job(&moment, id)?.ok_or_else(|| no_job(id))
     }
 
     /// How many jobs there are, and a page of them, newest first.
     pub(in crate::jobs) fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
         let mut reader = self.reader();
-        let mut read = || {
-            let moment = reader.transaction()?;
-            let total: i64 = moment.query_row("SELECT count(*) FROM job", [], |row| row.get(0))?;
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            let skip = i64::try_from(page.saturating_sub(1)).unwrap_or(i64::MAX).saturating_mul(limit);
-            let mut ids = moment.prepare_cached("SELECT job_id FROM job ORDER BY job_id DESC LIMIT ? OFFSET ?")?;
-            let ids: Vec<String> = ids.query_map(params![limit, skip], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-            let jobs: Vec<_> = ids.iter().map(|id| job(&moment, id)).collect::<rusqlite::Result<_>>()?;
-            Ok((total as u64, jobs.into_iter().flatten().collect()))
-        };
-        read().map_err(problem)
+        let moment = reader.transaction()?;
+        let total: i64 = moment.query_row("SELECT count(*) FROM job", [], |row| row.get(0))?;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let skip = i64::try_from(page.saturating_sub(1)).unwrap_or(i64::MAX).saturating_mul(limit);
+        let mut ids = moment.prepare_cached("SELECT job_id FROM job ORDER BY job_id DESC LIMIT ? OFFSET ?")?;
+        let ids: Vec<String> = ids.query_map(params![limit, skip], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let jobs: Vec<_> = ids.iter().map(|id| job(&moment, id)).collect::<rusqlite::Result<_>>()?;
+        Ok((total as u64, jobs.into_iter().flatten().collect()))
     }
 
     pub(in crate::jobs) fn report(&self, id: &str) -> Result<Report> {
         let mut reader = self.reader();
-        let moment = reader.transaction().map_err(problem)?;
-        report(&moment, id).map_err(problem)?.ok_or_else(|| no_job(id))
+        let moment = reader.transaction()?;
+        report(&moment, id)?.ok_or_else(|| no_job(id))
     }
 
     /// `None` when there is no such job (any more).
     pub(in crate::jobs) fn status(&self, id: &str) -> Result<Option<JobStatus>> {
-        self.reader().query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional().map_err(problem)
+        Ok(self.reader().query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?)
     }
 
     pub(in crate::jobs) fn any_queued(&self) -> Result<bool> {
-        self.reader().query_row("SELECT EXISTS (SELECT 1 FROM job WHERE status = 'queued')", [], |row| row.get(0)).map_err(problem)
+        Ok(self.reader().query_row("SELECT EXISTS (SELECT 1 FROM job WHERE status = 'queued')", [], |row| row.get(0))?)
     }
 
     /// The number of the last change.
     pub(in crate::jobs) fn last_change(&self) -> Result<i64> {
-        self.reader().query_row("SELECT coalesce(max(changed), 0) FROM job", [], |row| row.get(0)).map_err(problem)
+        Ok(self.reader().query_row("SELECT coalesce(max(changed), 0) FROM job", [], |row| row.get(0))?)
     }
 
     /// The jobs that changed after the change `since`, in the order of their last change.
     pub(in crate::jobs) fn changes(&self, since: i64) -> Result<Vec<(i64, String)>> {
         let reader = self.reader();
-        let read = || {
-            let mut rows = reader.prepare_cached("SELECT changed, job_id FROM job WHERE changed > ? ORDER BY changed")?;
-            rows.query_map([since], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()
-        };
-        read().map_err(problem)
+        let mut rows = reader.prepare_cached("SELECT changed, job_id FROM job WHERE changed > ? ORDER BY changed")?;
+        let rows = rows.query_map([since], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
+        Ok(rows)
     }
 }
 

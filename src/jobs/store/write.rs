@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{Claimed, Ending, NewToken, Place, Store, Sync, problem, read};
+use super::{Claimed, Ending, NewToken, Place, Store, Sync, read};
 use crate::{
     error::{Code, Problem, Result},
     jobs::{Analysis, Job, JobStatus, TaskStatus, id, no_job},
@@ -14,15 +14,15 @@ impl Store {
     /// A new job at the end of the queue, unless `queue` jobs wait there already.
     pub(in crate::jobs) fn insert(&self, tokens: &[NewToken], queue: usize) -> Result<Job> {
         self.write(Sync::BeforeReturning, |tx| {
-            let waiting: i64 = tx.query_row("SELECT count(*) FROM job WHERE status = 'queued'", [], |row| row.get(0)).map_err(problem)?;
+            let waiting: i64 = tx.query_row("SELECT count(*) FROM job WHERE status = 'queued'", [], |row| row.get(0))?;
             if waiting >= queue as i64 {
                 return Err(Problem::new(Code::Busy, format!("{waiting} jobs are waiting already: start this one again later.")));
             }
-            let last: Option<String> = tx.query_row("SELECT max(job_id) FROM job", [], |row| row.get(0)).map_err(problem)?;
+            let last: Option<String> = tx.query_row("SELECT max(job_id) FROM job", [], |row| row.get(0))?;
             let id = id::new(last.as_deref())
                 .map_err(|_| Problem::new(Code::Busy, "The system has no random numbers to give right now: ask again in a moment."))?;
-            self.insert_rows(tx, &id, tokens).map_err(problem)?;
-            read::job(tx, &id).map_err(problem)?.ok_or_else(|| no_job(&id))
+            self.insert_rows(tx, &id, tokens)?;
+            read::job(tx, &id)?.ok_or_else(|| no_job(&id))
         })
     }
 
@@ -49,62 +49,54 @@ impl Store {
     /// Takes the job that has waited longest.
     pub(in crate::jobs) fn claim(&self) -> Result<Option<Claimed>> {
         self.write(Sync::Sometime, |tx| {
-            let claim = || {
-                let next = "SELECT job_id FROM job WHERE status = 'queued' ORDER BY job_id LIMIT 1";
-                let Some(id) = tx.query_row(next, [], |row| row.get::<_, String>(0)).optional()? else { return Ok(None) };
-                tx.execute("UPDATE job SET status = 'running' WHERE job_id = ?", [&id])?;
-                touch(tx, &id)?;
-                let mut tokens = tx.prepare_cached("SELECT token_address FROM token WHERE job_id = ? ORDER BY position")?;
-                let tokens = tokens.query_map([&id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-                Ok(Some(Claimed { id, tokens }))
-            };
-            claim().map_err(problem)
+            let next = "SELECT job_id FROM job WHERE status = 'queued' ORDER BY job_id LIMIT 1";
+            let Some(id) = tx.query_row(next, [], |row| row.get::<_, String>(0)).optional()? else { return Ok(None) };
+            tx.execute("UPDATE job SET status = 'running' WHERE job_id = ?", [&id])?;
+            touch(tx, &id)?;
+            let mut tokens = tx.prepare_cached("SELECT token_address FROM token WHERE job_id = ? ORDER BY position")?;
+            let tokens = tokens.query_map([&id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            Ok(Some(Claimed { id, tokens }))
         })
     }
 
     /// The task runs from now on, and its job has read the data of `tokens_used` tokens; false when the job is not running any more.
     pub(in crate::jobs) fn begin_task(&self, place: Place<'_>, tokens_used: u64) -> Result<bool> {
         self.write(Sync::Sometime, |tx| {
-            let begin = || {
-                let used = "UPDATE job SET tokens_used = ? WHERE job_id = ? AND status = 'running'";
-                if tx.prepare_cached(used)?.execute(params![tokens_used as i64, place.job])? == 0 {
-                    return Ok(false);
-                }
-                set_task(tx, place, TaskStatus::Running, None)?;
-                Ok(true)
-            };
-            begin().map_err(problem)
+            let used = "UPDATE job SET tokens_used = ? WHERE job_id = ? AND status = 'running'";
+            if tx.prepare_cached(used)?.execute(params![tokens_used as i64, place.job])? == 0 {
+                return Ok(false);
+            }
+            set_task(tx, place, TaskStatus::Running, None)?;
+            Ok(true)
         })
     }
 
     /// Keeps what the task found; false when the job is not running any more.
     pub(in crate::jobs) fn end_task(&self, place: Place<'_>, ending: &Ending) -> Result<bool> {
         self.write(Sync::Sometime, |tx| {
-            let end = || {
-                let bytes = "UPDATE job SET bytes = bytes + ? WHERE job_id = ? AND status = 'running'";
-                if tx.prepare_cached(bytes)?.execute(params![ending.part.len() as i64, place.job])? == 0 {
-                    return Ok(false);
-                }
-                tx.prepare_cached("INSERT OR REPLACE INTO part (job_id, position, analysis, json) VALUES (?, ?, ?, ?)")?
-                    .execute(params![place.job, place.position as i64, place.analysis as i64, ending.part])?;
-                set_task(tx, place, ending.status, ending.reason.as_deref())?;
-                Ok(true)
-            };
-            end().map_err(problem)
+            let bytes = "UPDATE job SET bytes = bytes + ? WHERE job_id = ? AND status = 'running'";
+            if tx.prepare_cached(bytes)?.execute(params![ending.part.len() as i64, place.job])? == 0 {
+                return Ok(false);
+            }
+            tx.prepare_cached("INSERT OR REPLACE INTO part (job_id, position, analysis, json) VALUES (?, ?, ?, ?)")?.execute(params![
+                place.job,
+                place.position as i64,
+                place.analysis as i64,
+                ending.part
+            ])?;
+            set_task(tx, place, ending.status, ending.reason.as_deref())?;
+            Ok(true)
         })
     }
 
     /// Every task has ended: so does the job. A job all of whose tasks failed ends terminated.
     pub(in crate::jobs) fn finish(&self, id: &str) -> Result<()> {
         self.write(Sync::BeforeReturning, |tx| {
-            let finish = || {
-                let any = "SELECT EXISTS (SELECT 1 FROM task WHERE job_id = ? AND status <> 'failed')";
-                let status = if tx.query_row(any, [id], |row| row.get(0))? { JobStatus::Completed } else { JobStatus::Terminated };
-                tx.execute("UPDATE job SET status = ? WHERE job_id = ? AND status = 'running'", params![status, id])?;
-                touch(tx, id)?;
-                self.drop_old_findings(tx, id)
-            };
-            finish().map_err(problem)
+            let any = "SELECT EXISTS (SELECT 1 FROM task WHERE job_id = ? AND status <> 'failed')";
+            let status = if tx.query_row(any, [id], |row| row.get(0))? { JobStatus::Completed } else { JobStatus::Terminated };
+            tx.execute("UPDATE job SET status = ? WHERE job_id = ? AND status = 'running'", params![status, id])?;
+            touch(tx, id)?;
+            Ok(self.drop_old_findings(tx, id)?)
         })
     }
 
@@ -123,41 +115,34 @@ impl Store {
     /// Ends a job that has not ended; its open tasks are skipped.
     pub(in crate::jobs) fn terminate(&self, id: &str) -> Result<Job> {
         self.write(Sync::BeforeReturning, |tx| {
-            let status: Option<JobStatus> =
-                tx.query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional().map_err(problem)?;
+            let status: Option<JobStatus> = tx.query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?;
             let status = status.ok_or_else(|| no_job(id))?;
             if status.ended() {
                 return Err(Problem::new(Code::JobEnded, format!("Job `{id}` has ended already: it is {}.", status.word())));
             }
-            let end = || {
-                tx.execute("UPDATE job SET status = 'terminated' WHERE job_id = ?", [id])?;
-                tx.execute(
-                    "UPDATE task SET status = 'skipped', reason = 'The job was terminated before this was done.'
+            tx.execute("UPDATE job SET status = 'terminated' WHERE job_id = ?", [id])?;
+            tx.execute(
+                "UPDATE task SET status = 'skipped', reason = 'The job was terminated before this was done.'
                      WHERE job_id = ? AND status IN ('queued', 'running')",
-                    [id],
-                )?;
-                touch(tx, id)?;
-                read::job(tx, id)
-            };
-            end().map_err(problem)?.ok_or_else(|| no_job(id))
+                [id],
+            )?;
+            touch(tx, id)?;
+            read::job(tx, id)?.ok_or_else(|| no_job(id))
         })
     }
 
     /// Puts a running job back on the queue, from its first task; without an id, every running job.
     pub(in crate::jobs) fn requeue(&self, id: Option<&str>) -> Result<()> {
         self.write(Sync::BeforeReturning, |tx| {
-            let requeue = || {
-                let mut running = tx.prepare("SELECT job_id FROM job WHERE status = 'running' AND job_id = coalesce(?, job_id)")?;
-                let ids: Vec<String> = running.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-                for id in ids {
-                    tx.execute("DELETE FROM part WHERE job_id = ?", [&id])?;
-                    tx.execute("UPDATE task SET status = 'queued', reason = NULL WHERE job_id = ?", [&id])?;
-                    tx.execute("UPDATE job SET status = 'queued', tokens_used = 0, bytes = 0 WHERE job_id = ?", [&id])?;
-                    touch(tx, &id)?;
-                }
-                Ok(())
-            };
-            requeue().map_err(problem)
+            let mut running = tx.prepare("SELECT job_id FROM job WHERE status = 'running' AND job_id = coalesce(?, job_id)")?;
+            let ids: Vec<String> = running.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            for id in ids {
+                tx.execute("DELETE FROM part WHERE job_id = ?", [&id])?;
+                tx.execute("UPDATE task SET status = 'queued', reason = NULL WHERE job_id = ?", [&id])?;
+                tx.execute("UPDATE job SET status = 'queued', tokens_used = 0, bytes = 0 WHERE job_id = ?", [&id])?;
+                touch(tx, &id)?;
+            }
+            Ok(())
         })
     }
 }
