@@ -235,6 +235,11 @@ impl Jobs {
         Ok(progress.collect())
     }
 
+    /// Jobs that wait or run, as of the last change told; costs nothing.
+    pub fn open_count(&self) -> usize {
+        self.workers.shared().open_count()
+    }
+
     /// Whether this program runs the jobs, and not another one on the same store.
     pub fn runs_here(&self) -> bool {
         self.workers.shared().owner.is_owner()

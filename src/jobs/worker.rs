@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -44,6 +44,8 @@ pub(super) struct Shared {
     pub(super) options: JobOptions,
     pub(super) owner: Owner,
     stopping: AtomicBool,
+    /// Jobs that wait or run.
+    open: AtomicUsize,
     /// The task each running job is at.
     live: Mutex<HashMap<String, Live>>,
     /// How often `ring` was called.
@@ -74,7 +76,9 @@ impl Workers {
         if owner.is_owner() {
             store.requeue(None).map_err(|problem| problem.detail)?;
         }
+        let open = AtomicUsize::new(store.open_count().map_err(|problem| problem.detail)?);
         let shared = Arc::new(Shared {
+            open,
             store,
             deck,
             owner,
@@ -142,6 +146,10 @@ impl Shared {
         self.stopping.load(Ordering::SeqCst)
     }
 
+    pub(super) fn open_count(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
     /// Wakes every thread to look for what changed.
     pub(super) fn ring(&self) {
         *lock(&self.bell) += 1;
@@ -183,7 +191,11 @@ impl Shared {
                 // Here the store is only wrong for a moment; what fails is tried again by the workers.
                 self.store.requeue(None).ok();
             }
-            for (change, id) in self.store.changes(last).unwrap_or_default() {
+            let changes = self.store.changes(last).unwrap_or_default();
+            if !changes.is_empty() {
+                self.open.store(self.store.open_count().unwrap_or_default(), Ordering::Relaxed);
+            }
+            for (change, id) in changes {
                 last = last.max(change);
                 self.deck.tell(DeckEvent::JobUpdated(id));
             }

@@ -41,6 +41,12 @@ impl Store {
         Ok(self.reader().query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?)
     }
 
+    /// Jobs that wait or run.
+    pub(in crate::jobs) fn open_count(&self) -> Result<usize> {
+        let count = "SELECT count(*) FROM job WHERE status IN ('queued', 'running')";
+        Ok(self.reader().query_row(count, [], |row| row.get::<_, i64>(0))? as usize)
+    }
+
     pub(in crate::jobs) fn any_queued(&self) -> Result<bool> {
         Ok(self.reader().query_row("SELECT EXISTS (SELECT 1 FROM job WHERE status = 'queued')", [], |row| row.get(0))?)
     }
