@@ -3,5 +3,7 @@ use {criterion as _, insta as _, portable_pty as _, proptest as _, tempfile as _
 mod candle_frames;
 mod dataset;
 mod demo;
+mod jobs;
+mod state;
 mod trendline_accuracy;
 mod trendline_properties;
