@@ -151,6 +151,7 @@ impl Jobs {
         crate::state::create_dir(state_dir)?;
         let owner = owner::Owner::new(state_dir)?;
         let (store, notice) = Store::open(&state_dir.join("jobs.sqlite"), owner.is_owner())?;
+        crate::state::sync_folder(state_dir);
         if let Some(notice) = &notice {
             tracing::warn!("{notice}");
         }

@@ -75,13 +75,17 @@ pub fn write_atomic(path: &Path, bytes: &[u8], access: Access) -> Result<(), Str
             std::fs::remove_file(&beside).ok();
         }
         written?;
-        // The rename itself is only durable with its folder; some file systems can't sync one, and then nothing more can be done.
-        File::open(folder).and_then(|folder| folder.sync_all()).ok();
+        sync_folder(folder);
         Ok(())
     };
     write().map_err(|error: io::Error| {
         format!("cannot write `{}`: {error}: check that its folder is writable and its disk has room", path.display())
     })
+}
+
+/// A new name in a folder is only durable with the folder. Some file systems can't sync one, and then nothing more can be done.
+pub(crate) fn sync_folder(folder: &Path) {
+    File::open(folder).and_then(|folder| folder.sync_all()).ok();
 }
 
 fn temporary_name(target: &Path) -> io::Result<String> {

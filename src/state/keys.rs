@@ -162,7 +162,8 @@ impl Keys {
 
     /// Whether `header`, the value of `x-api-key`, is one of the keys. Takes the same time for every wrong one.
     pub fn accepts(&self, header: &[u8]) -> bool {
-        let digest: [u8; 32] = Sha256::digest(header).into();
+        // No key is longer, so what follows needs no hashing to be wrong.
+        let digest: [u8; 32] = Sha256::digest(&header[..header.len().min(KEY_CHARS_MAX + 1)]).into();
         let now = self.started.elapsed().as_millis() as u64;
         if now.saturating_sub(self.looked.load(Ordering::Relaxed)) >= LOOK_MS {
             self.look();

@@ -49,7 +49,7 @@ fn a_key_is_made_on_first_start_and_kept() {
         (format!("{first} ").as_bytes(), false),
         (first.to_uppercase().as_bytes(), false),
         (&[0xff; 67], false),
-        (&[b'x'; 100_000], false),
+        (&vec![b'x'; 100_000], false),
     ] {
         assert_eq!(read.accepts(header), accepted, "{}", String::from_utf8_lossy(&header[..header.len().min(80)]));
     }
@@ -63,7 +63,7 @@ fn the_key_file_is_the_users_alone_and_a_wider_mode_is_warned_of() {
     let keys = keys(state.path());
     let file = state.path().join("keys");
     assert_eq!(mode(&file), 0o600);
-    assert_eq!(keys.warnings(), [String::new(); 0]);
+    assert_eq!(keys.warnings(), Vec::<String>::new());
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("a mode");
     let opened = Keys::open_with(None, None, state.path()).expect("keys");
     assert!(opened.warnings().iter().any(|warning| warning.contains("chmod 600") && warning.contains("0644")), "{:?}", opened.warnings());
