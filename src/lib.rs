@@ -5,4 +5,5 @@ pub mod deck;
 pub mod error;
 pub mod jobs;
 pub mod question;
+pub mod state;
 pub mod tui;

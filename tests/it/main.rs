@@ -3,6 +3,8 @@
 mod candle_frames;
 mod dataset;
 mod demo;
+mod jobs;
+mod state;
 mod trendline_accuracy;
 mod trendline_properties;
 
