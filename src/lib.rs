@@ -1,6 +1,11 @@
 //! tokendeck
 pub mod analysis;
+pub mod api;
+pub mod cli;
+pub mod config;
 pub mod dataset;
 pub mod deck;
 pub mod error;
+pub mod jobs;
 pub mod question;
+pub mod state;
