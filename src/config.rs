@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub(crate) use self::field::is_listen_address;
 pub use self::{
     document::{config_toml, readme_table},
     field::{Expect, ThemeChoice},

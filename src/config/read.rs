@@ -70,7 +70,8 @@ fn walk<'a>(prefix: &str, table: &DeTable<'a>, given: &mut Given<'a>, faults: &m
         if prefix == KEYS_SECTION {
             match own_keys(content) {
                 Some(keys) => drop(given.keys.insert(key.to_owned(), keys)),
-                None => faults.push((offset, format!("`{full}` is {}: expected a key or a list of keys, as in [\"y\", \"F5\"]", shown(content)))),
+                None => faults
+                    .push((offset, format!("`{full}` is {}: expected a key or a list of keys, as in [\"y\", \"F5\"]", shown(content)))),
             }
         } else if let Some(row) = SETTINGS.iter().find(|row| row.section == prefix && row.key == key) {
             if accepts(row, content) {
@@ -128,13 +129,11 @@ fn unknown(prefix: &str, key: &str, full: &str) -> String {
         strsim::jaro_winkler(full, name).max(0.99 * strsim::jaro_winkler(key, own))
     };
     known.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
-    match known.first().filter(|name| likeness(name) > 0.7) {
-        Some(nearest) => format!("unknown setting `{full}`: did you mean `{nearest}`?"),
-        None => {
-            let names: Vec<&str> = SECTIONS.iter().map(|section| section.name).collect();
-            format!("unknown setting `{full}`: there are the sections {}", names.join(", "))
-        }
+    if let Some(nearest) = known.first().filter(|name| likeness(name) > 0.7) {
+        return format!("unknown setting `{full}`: did you mean `{nearest}`?");
     }
+    let names: Vec<&str> = SECTIONS.iter().map(|section| section.name).collect();
+    format!("unknown setting `{full}`: there are the sections {}", names.join(", "))
 }
 
 /// The value as a person wrote it, shortened.

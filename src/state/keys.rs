@@ -33,7 +33,8 @@ impl Keys {
     pub fn add(&mut self) -> Result<String, String> {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes).map_err(|error| format!("no random bytes: {error}"))?;
-        let key: String = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|n| char::from(b"0123456789abcdef"[usize::from(n)])).collect();
+        let key: String =
+            bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|n| char::from(b"0123456789abcdef"[usize::from(n)])).collect();
         self.keys.push(key.clone());
         self.save()?;
         Ok(key)
@@ -49,6 +50,8 @@ impl Keys {
     fn save(&self) -> Result<(), String> {
         let file = self.file.as_ref().ok_or("the key is given by TOKENDECK_API_KEY: change it there")?;
         let dir = file.parent().unwrap_or(Path::new(""));
-        std::fs::create_dir_all(dir).and_then(|()| std::fs::write(file, self.keys.join("\n"))).map_err(|error| format!("the keys cannot be written: {error}"))
+        std::fs::create_dir_all(dir)
+            .and_then(|()| std::fs::write(file, self.keys.join("\n")))
+            .map_err(|error| format!("the keys cannot be written: {error}"))
     }
 }
