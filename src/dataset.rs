@@ -5,6 +5,7 @@ pub mod address;
 pub mod candles;
 pub mod chain;
 pub mod demo;
+pub mod export;
 pub mod findings;
 pub mod load;
 pub mod progress;

@@ -58,6 +58,8 @@ pub enum DeckEvent {
     Reloaded(u64),
     /// A load failed and the generation before it, if any, stays; with the reason for the person.
     LoadFailed(String),
+    /// Something done in the background has ended; with what to tell the person.
+    Said(String),
     /// A job changed; with its id.
     JobUpdated(String),
 }

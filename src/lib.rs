@@ -9,3 +9,4 @@ pub mod error;
 pub mod jobs;
 pub mod question;
 pub mod state;
+pub mod tui;

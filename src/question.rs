@@ -5,6 +5,7 @@ pub mod parameter;
 pub mod progress;
 pub mod snapshot;
 
+pub mod candles;
 pub mod dexes;
 pub mod growth;
 pub mod holders;
@@ -13,6 +14,7 @@ pub mod posts;
 pub mod search;
 pub mod security;
 pub mod token;
+pub mod trendline;
 pub mod yields;
 
 use schemars::JsonSchema;

@@ -77,21 +77,21 @@ mod tests {
 
     #[test]
     fn growth_is_taken_against_the_nearest_count_before_the_window() {
-        let cases: &[(&[(i32, i64)], Option<f64>)] = &[
-            (&[(0, 100), (7, 110)], Some(10.0)),
-            (&[(0, 100), (3, 1), (7, 110)], Some(10.0)),
-            (&[(0, 50), (5, 100), (12, 90)], Some(-10.0)),
-            (&[(-7, 100), (7, 150)], Some(50.0)),
-            (&[(-8, 100), (7, 150)], None),
-            (&[(1, 100), (7, 150)], None),
-            (&[(0, 0), (7, 150)], None),
-            (&[(7, 150)], None),
-            (&[], None),
+        let cases = [
+            (vec![(0, 100), (7, 110)], Some(10.0)),
+            (vec![(0, 100), (3, 1), (7, 110)], Some(10.0)),
+            (vec![(0, 50), (5, 100), (12, 90)], Some(-10.0)),
+            (vec![(-7, 100), (7, 150)], Some(50.0)),
+            (vec![(-8, 100), (7, 150)], None),
+            (vec![(1, 100), (7, 150)], None),
+            (vec![(0, 0), (7, 150)], None),
+            (vec![(7, 150)], None),
+            (vec![], None),
         ];
         for (points, expected) in cases {
             let points: Vec<_> = points.iter().map(|&(day, holders)| (day, Some(holders), None)).collect();
             let got = growth(&counts(&points), 7).map(|growth| (growth.percent * 1e9).round() / 1e9);
-            assert_eq!(got, *expected, "{points:?}");
+            assert_eq!(got, expected, "{points:?}");
         }
     }
 

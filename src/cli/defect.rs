@@ -16,7 +16,7 @@ use std::{
 use color_eyre::config::{HookBuilder, Theme};
 
 use super::outcome::say;
-use crate::state;
+use crate::state::Dirs;
 
 /// A defect that repeats must not fill the disk.
 const REPORTS_MAX: u32 = 20;
@@ -79,5 +79,5 @@ fn write(report: &str, number: u32) -> Option<PathBuf> {
         let mut opened = fs::OpenOptions::new().write(true).create_new(true).open(&file).ok()?;
         opened.write_all(text.as_bytes()).ok().map(|()| file)
     };
-    state::state_dir().and_then(|folder| keep(&folder)).or_else(|| keep(&std::env::temp_dir()))
+    Dirs::find().ok().and_then(|dirs| keep(&dirs.state)).or_else(|| keep(&std::env::temp_dir()))
 }

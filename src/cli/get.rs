@@ -14,7 +14,7 @@ use super::{
     Place, flatten,
     meter::Meter,
     outcome::{Failure, Outcome, print},
-    program::{Program, no_dataset, warn},
+    program::{Program, no_dataset},
 };
 use crate::{api, config::plain_reason};
 
@@ -72,8 +72,9 @@ pub(super) fn run(args: &Get) -> Outcome {
     program.require_dataset()?;
     load(&program)?;
     let keys = program.keys().map_err(Failure::Bad)?;
-    // An answer that needs no jobs must not fail for want of a place to keep them.
-    let jobs = program.jobs().inspect_err(|reason| warn(&format!("jobs cannot be asked for: {reason}"))).ok();
+    // Opening the jobs takes them up where they were left: only for a request that is about them.
+    let about_jobs = args.path.starts_with("/deep");
+    let jobs = if about_jobs { Some(program.jobs().map_err(Failure::Bad)?) } else { None };
     let api = program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST));
     let reply = api::answer_offline(&api, method.word(), &args.path, body.unwrap_or_default().into());
     if reply.status >= 400 {

@@ -1,4 +1,4 @@
-//! `tokendeck key`: the API keys. A key is named by its beginning, so that no whole key stands in the list of processes.
+//! `tokendeck key`: the API keys. A key is revoked by its id, so that no key stands in the list of processes.
 
 use std::path::PathBuf;
 
@@ -6,13 +6,8 @@ use clap::{Args, Subcommand};
 
 use super::{
     outcome::{Failure, Outcome, print},
-    program::{configuration, open_keys},
+    program::{configuration, open_keys, warn},
 };
-
-/// Letters of a key that tell it from another.
-const START_MIN: usize = 6;
-/// More of a key than this has no business on a command line.
-const START_MAX: usize = 16;
 
 #[derive(Debug, Args)]
 pub(super) struct Key {
@@ -25,52 +20,41 @@ pub(super) struct Key {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print every key, one a line
+    /// Print every key with its id and when it was made, one a line
     Show,
-    /// Make a further key and print it
+    /// Make a further key and print it; running servers take it at once
     New,
-    /// Make a key worthless
+    /// Take a key back; running servers refuse it at once
     Revoke {
-        /// The first letters of the key, 6 to 16 of them
-        #[arg(value_name = "START", value_parser = start)]
-        start: String,
+        /// The key's id, as `tokendeck key show` prints it
+        id: String,
     },
-}
-
-fn start(text: &str) -> Result<String, String> {
-    let length = text.chars().count();
-    if (START_MIN..=START_MAX).contains(&length) {
-        Ok(text.to_owned())
-    } else {
-        Err(format!("expected the first {START_MIN} to {START_MAX} letters of the key"))
-    }
 }
 
 pub(super) fn run(args: &Key) -> Outcome {
     let config = configuration(args.config.as_deref())?;
-    let mut keys = open_keys(&config).map_err(Failure::Bad)?;
+    let keys = open_keys(&config).map_err(Failure::Bad)?;
+    keys.warnings().iter().for_each(|warning| warn(warning));
     match &args.command {
         None => {
-            let first = keys.list().into_iter().next();
-            let first = first.ok_or_else(|| Failure::Bad("there is no key: make one with `tokendeck key new`".to_owned()))?;
-            print(format!("{first}\n").as_bytes())
+            let key = keys.show().ok_or_else(|| Failure::Bad("there is no key: make one with `tokendeck key new`".to_owned()))?;
+            print(format!("{}\n", key.reveal()).as_bytes())
         }
-        Some(Command::Show) => print((keys.list().join("\n") + "\n").as_bytes()),
+        Some(Command::Show) => {
+            let lines: String = keys
+                .list()
+                .iter()
+                .flat_map(|key| [&key.id, "  ", key.reveal(), "  ", key.created.as_deref().unwrap_or("-"), "\n"].map(str::to_owned))
+                .collect();
+            print(lines.as_bytes())
+        }
         Some(Command::New) => {
-            let key = keys.add().map_err(Failure::Bad)?;
-            print(format!("{key}\n").as_bytes())
+            let key = keys.new_key().map_err(Failure::Bad)?;
+            print(format!("{}\n", key.reveal()).as_bytes())
         }
-        Some(Command::Revoke { start }) => revoke(&mut keys, start),
-    }
-}
-
-fn revoke(keys: &mut crate::state::keys::Keys, start: &str) -> Outcome {
-    match keys.list().iter().filter(|key| key.starts_with(start)).count() {
-        0 => Err(Failure::Bad(format!("no key begins with `{start}`: `tokendeck key show` lists them"))),
-        1 => {
-            keys.revoke(start).map_err(Failure::Bad)?;
-            print(format!("revoked the key that begins with {start}\n").as_bytes())
+        Some(Command::Revoke { id }) => {
+            let key = keys.revoke(id).map_err(Failure::Bad)?;
+            print(format!("revoked {}\n", key.id).as_bytes())
         }
-        several => Err(Failure::Bad(format!("{several} keys begin with `{start}`: give more letters of the one to revoke"))),
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     config::{self, Config},
     deck::Deck,
     jobs::{JobOptions, Jobs},
-    state::{self, keys::Keys},
+    state::{Dirs, keys::Keys},
 };
 
 pub(super) struct Program {
@@ -27,7 +27,8 @@ pub(super) struct Program {
 /// The configuration in force for this process.
 pub(super) fn configuration(file: Option<&Path>) -> Result<Config, Failure> {
     let variable = std::env::var_os(config::VARIABLE).map(PathBuf::from);
-    let home = state::config_dir();
+    // Without a home there is no such file, and the defaults do.
+    let home = Dirs::find().ok().map(|dirs| dirs.config);
     // A named file that is not there, or one that is wrong, is for the person to mend before anything starts.
     Config::find(file, variable.as_deref(), home.as_deref()).map_err(Failure::Usage)
 }
@@ -54,7 +55,7 @@ impl Program {
 
     /// The jobs as they were left; none, and why, where no state can be kept.
     pub(super) fn jobs(&self) -> Result<Arc<Jobs>, String> {
-        let folder = state::state_dir().ok_or("there is no state folder: set XDG_STATE_HOME or HOME")?;
+        let folder = Dirs::find()?.state;
         let options = JobOptions { workers: self.config.jobs.workers as usize, queue: self.config.jobs.queue as usize };
         Jobs::open(&folder, Arc::clone(&self.deck), options)
     }
@@ -78,7 +79,7 @@ impl Program {
 }
 
 pub(super) fn open_keys(config: &Config) -> Result<Keys, String> {
-    Keys::open(state::state_dir().as_deref(), config.api.keys_file.as_deref())
+    Keys::open(&Dirs::find()?.state, config.api.keys_file.as_deref())
 }
 
 /// What to do about a folder that is no dataset.

@@ -1,18 +1,53 @@
-//! Demo data. (A stand-in.)
+//! The demo data: a synthetic market, the same bytes for the same seed and options. Which tables there are and how they come to
+//! their folder; what is in them is in the modules below. A further table is a further row of `TABLES`.
 
-use std::path::Path;
+mod candles;
+mod facts;
+mod invented;
+mod market;
+mod output;
+mod path;
+mod people;
+mod pools;
+mod posts;
+mod random;
+mod readme;
+mod shapes;
+mod tokens;
+mod transfers;
+mod yields;
 
+use std::{fs, path::Path};
+
+use self::{
+    market::Market,
+    output::{Encoding, Table, failed, write_text},
+};
 use super::candles::Interval;
 
+/// The title that, with `synthetic = true`, tells a demo dataset, which may be written over, from any other.
+pub const TITLE: &str = "Demo market";
+const DESCRIPTION: &str = "dataset.toml";
+const README: &str = "README.md";
+/// More would not be read by anyone, and a token costs memory.
+const MOST_TOKENS: u32 = 100_000;
+const MOST_DAYS: u32 = 20_000;
+const MOST_ROWS: u64 = 1_000_000_000;
+
+/// Told (table, rows done, rows expected); answers whether to go on.
 pub type Progress<'a> = dyn FnMut(&str, u64, u64) -> bool + 'a;
 
+/// What the market is like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemoOptions {
     pub tokens: u32,
     pub days: u32,
     pub seed: u64,
+    /// Candles in all, shared among the tokens.
     pub candles: Option<u64>,
+    /// Transfers in all, shared among the tokens; else some thousand of a few invented tokens.
     pub transfers: Option<u64>,
+    /// Of all candles; else an hour for the leading ten tokens and a day for the others.
     pub interval: Option<Interval>,
     pub format: Format,
 }
@@ -23,20 +58,158 @@ impl Default for DemoOptions {
     }
 }
 
+/// How the tables that can be large are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Csv,
     Parquet,
+    /// Each table in a form it is often found in.
     Mixed,
 }
 
+impl Format {
+    /// `csv`, `parquet` or `mixed`.
+    pub fn parse(text: &str) -> Option<Self> {
+        [("csv", Self::Csv), ("parquet", Self::Parquet), ("mixed", Self::Mixed)]
+            .into_iter()
+            .find(|(name, _)| *name == text)
+            .map(|(_, format)| format)
+    }
+}
+
+/// A file that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     pub file: String,
+    /// 0 for a file that is no table.
     pub rows: u64,
     pub bytes: u64,
 }
 
-pub fn write(_: &Path, _: &DemoOptions, _: &mut Progress) -> Result<Vec<Written>, String> {
-    Err("demo data cannot be written yet".to_owned())
+/// One table of the demo: its usual format, whether `Format` overrides that, its columns and what writes it.
+struct Recipe {
+    name: &'static str,
+    encoding: Encoding,
+    large: bool,
+    columns: &'static [&'static str],
+    /// Rows expected, where they are many.
+    rows: fn(&Market, &DemoOptions) -> u64,
+    write: fn(&Market, &DemoOptions, &mut Table) -> Result<(), String>,
+}
+
+macro_rules! recipes {
+    ($($name:literal $encoding:ident $large:literal $columns:path, $rows:expr, $write:expr;)*) => {
+        &[$(Recipe { name: $name, encoding: Encoding::$encoding, large: $large, columns: $columns, rows: $rows, write: $write }),*]
+    };
+}
+
+const TABLES: &[Recipe] = recipes! {
+    "tokens" Csv false tokens::COLUMNS, |_, options| u64::from(options.tokens), |market, _, table| tokens::write(market, table);
+    "kols" Csv false people::KOL_COLUMNS, |_, options| u64::from(options.tokens) * 8, |market, _, table| people::write_kols(market, table);
+    "posts" Ndjson true posts::COLUMNS, |_, options| posts::rows(options), posts::write;
+    "candles" Parquet true candles::COLUMNS, |_, options| candles::rows(options), candles::write;
+    "holders" Parquet true people::HOLDER_COLUMNS, |_, options| u64::from(options.tokens) * 96, |market, _, table| people::write_holders(market, table);
+    "holder_counts" Parquet true people::COUNT_COLUMNS, |_, options| u64::from(options.tokens) * u64::from(options.days),
+        |market, _, table| people::write_counts(market, table);
+    "transfers" Parquet true transfers::COLUMNS, transfers::rows, transfers::write;
+    "labels" Csv false people::LABEL_COLUMNS, |_, options| u64::from(options.tokens) * 6, |market, _, table| people::write_labels(market, table);
+    "dexes" Csv false pools::DEX_COLUMNS, |_, _| facts::DEXES.len() as u64, |market, _, table| pools::write_dexes(market, table);
+    "fee_tiers" Csv false pools::FEE_COLUMNS, |_, _| 64, |market, _, table| pools::write_fee_tiers(market, table);
+    "pools" Csv false pools::POOL_COLUMNS, |_, options| u64::from(options.tokens) * 5, |market, _, table| pools::write_pools(market, table);
+    "yields" Ndjson false yields::YIELD_COLUMNS, |_, _| 150, |market, _, table| yields::write(market, table);
+    "gas" Csv false yields::GAS_COLUMNS, |_, _| facts::GAS.len() as u64, |market, _, table| yields::write_gas(market, table);
+};
+
+impl Recipe {
+    fn encoding(&self, format: Format) -> Encoding {
+        match format {
+            Format::Csv if self.large => Encoding::Csv,
+            Format::Parquet if self.large => Encoding::Parquet,
+            _ => self.encoding,
+        }
+    }
+}
+
+/// Writes the market of `options` into `folder`, which must be new, empty, or a demo dataset. Each file appears whole or not at
+/// all; one that `progress` stops leaves those before it, and may be written again.
+pub fn write(folder: &Path, options: &DemoOptions, progress: &mut Progress) -> Result<Vec<Written>, String> {
+    check(options)?;
+    let earlier = claim(folder)?;
+    let market = Market::new(options);
+    let description = describe(options);
+    // First of all, so that a folder left in the middle is known for a demo. Its bytes stay when they are the same.
+    if earlier.as_deref() != Some(&description) {
+        write_text(folder, DESCRIPTION, &description)?;
+    }
+    let mut written = vec![Written { file: DESCRIPTION.to_owned(), rows: 0, bytes: description.len() as u64 }];
+    for recipe in TABLES {
+        let encoding = recipe.encoding(options.format);
+        let total = (recipe.rows)(&market, options);
+        let mut report = |table: &str, done: u64, total: u64| progress(table, done, total);
+        let mut table = Table::create(folder, recipe.name, recipe.columns, encoding, total, &mut report)?;
+        (recipe.write)(&market, options, &mut table)?;
+        written.push(table.finish()?);
+        remove_others(folder, recipe.name, encoding)?;
+    }
+    let text = readme::text(options, &written);
+    written.push(write_text(folder, README, &text)?);
+    Ok(written)
+}
+
+fn check(options: &DemoOptions) -> Result<(), String> {
+    for (name, value, least, most) in [
+        ("tokens", u64::from(options.tokens), 1, u64::from(MOST_TOKENS)),
+        ("days", u64::from(options.days), 1, u64::from(MOST_DAYS)),
+        ("candles", options.candles.unwrap_or(0), 0, MOST_ROWS),
+        ("transfers", options.transfers.unwrap_or(0), 0, MOST_ROWS),
+    ] {
+        if !(least..=most).contains(&value) {
+            return Err(format!("{name} `{value}`: expected {least} to {most}"));
+        }
+    }
+    candles::check(options)
+}
+
+/// Makes `folder` ready to be written to; the description of the demo that is already in it.
+fn claim(folder: &Path) -> Result<Option<String>, String> {
+    let shown = folder.display();
+    if folder.exists() && !folder.is_dir() {
+        return Err(format!("`{shown}` is a file: expected a folder; name another"));
+    }
+    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    let mut entries = fs::read_dir(folder).map_err(|error| format!("could not read `{shown}`: {error}"))?;
+    if entries.next().is_none() {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(folder.join(DESCRIPTION)).unwrap_or_default();
+    let description: toml::Table = text.parse().unwrap_or_default();
+    let synthetic = description.get("synthetic").and_then(toml::Value::as_bool) == Some(true);
+    if synthetic && description.get("title").and_then(toml::Value::as_str) == Some(TITLE) {
+        return Ok(Some(text));
+    }
+    Err(format!(
+        "`{shown}` holds something that is not demo data, which is never written over: expected an empty folder, or one whose {DESCRIPTION} says \
+         title = \"{TITLE}\" and synthetic = true; name another folder"
+    ))
+}
+
+/// A table may lie in one file only: those that an earlier run wrote in another format go.
+fn remove_others(folder: &Path, table: &str, kept: Encoding) -> Result<(), String> {
+    for other in Encoding::ALL.into_iter().filter(|encoding| *encoding != kept) {
+        let path = folder.join(format!("{table}.{}", other.extension()));
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(format!("could not remove `{}`: {error}", path.display()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn describe(options: &DemoOptions) -> String {
+    format!(
+        "# Written by `{}`. Invented data: see README.md.\ntitle = \"{TITLE}\"\nlicense = \"MIT\"\nsynthetic = true\n",
+        readme::command(options)
+    )
 }

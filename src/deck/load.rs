@@ -24,6 +24,7 @@ pub struct LoadState {
     /// Why the last load failed.
     pub failure: Option<String>,
     generation: u64,
+    cancelled: bool,
 }
 
 impl Deck {
@@ -36,6 +37,7 @@ impl Deck {
             }
             state.running = true;
             state.tables.clear();
+            state.cancelled = false;
             state.generation += 1;
             state.generation
         };
@@ -70,6 +72,11 @@ impl Deck {
         self.load_lock().clone()
     }
 
+    /// Ends the load that runs, if one does; what stands stays.
+    pub fn cancel_load(&self) {
+        self.load_lock().cancelled = true;
+    }
+
     pub fn folder(&self) -> PathBuf {
         self.folder.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -93,6 +100,6 @@ impl Progress for Reporter<'_> {
             Some(row) => (row.1, row.2) = (done, total),
             None => state.tables.push((table.to_owned(), done, total)),
         }
-        Ok(())
+        if state.cancelled { Err(Cancelled) } else { Ok(()) }
     }
 }

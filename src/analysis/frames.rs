@@ -1,0 +1,157 @@
+//! Candles of one interval made from finer ones, and the series an analysis runs on. Buckets are UTC, a week starts on Monday, an
+//! empty bucket is no candle, and only valid candles count.
+
+use crate::dataset::{
+    candles::{Candles, Interval},
+    time::DAY_MS,
+};
+
+/// Candles that own their columns, oldest first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CandleVec {
+    pub timestamp: Vec<i64>,
+    pub open: Vec<f64>,
+    pub high: Vec<f64>,
+    pub low: Vec<f64>,
+    pub close: Vec<f64>,
+    pub volume: Vec<f64>,
+}
+
+impl CandleVec {
+    pub fn as_candles(&self) -> Candles<'_> {
+        Candles { timestamp: &self.timestamp, open: &self.open, high: &self.high, low: &self.low, close: &self.close, volume: &self.volume }
+    }
+
+    /// The first candle of a bucket that starts at `timestamp`.
+    fn start(&mut self, timestamp: i64, candles: &Candles, i: usize) {
+        self.timestamp.push(timestamp);
+        self.open.push(candles.open[i]);
+        self.high.push(candles.high[i]);
+        self.low.push(candles.low[i]);
+        self.close.push(candles.close[i]);
+        self.volume.push(candles.volume[i]);
+    }
+
+    /// A further candle of the last bucket. Unknown volumes count for nothing; all unknown stays unknown.
+    fn add(&mut self, candles: &Candles, i: usize) {
+        let last = self.timestamp.len() - 1;
+        self.high[last] = self.high[last].max(candles.high[i]);
+        self.low[last] = self.low[last].min(candles.low[i]);
+        self.close[last] = candles.close[i];
+        let (known, more) = (self.volume[last], candles.volume[i]);
+        if known.is_nan() {
+            self.volume[last] = more;
+        } else if !more.is_nan() {
+            self.volume[last] = known + more;
+        }
+    }
+
+    fn extend(&mut self, candles: &Candles) {
+        self.timestamp.extend_from_slice(candles.timestamp);
+        self.open.extend_from_slice(candles.open);
+        self.high.extend_from_slice(candles.high);
+        self.low.extend_from_slice(candles.low);
+        self.close.extend_from_slice(candles.close);
+        self.volume.extend_from_slice(candles.volume);
+    }
+}
+
+/// The candles of a frame: the token's own, or ones made from finer candles.
+#[derive(Debug, Clone)]
+pub enum Frame<'a> {
+    Own(Candles<'a>),
+    Made(CandleVec),
+}
+
+impl Frame<'_> {
+    pub fn as_candles(&self) -> Candles<'_> {
+        match self {
+            Self::Own(candles) => *candles,
+            Self::Made(candles) => candles.as_candles(),
+        }
+    }
+}
+
+/// The token's candles at `to`: its own of that interval; before their first and after their last, and where there are none,
+/// resampled from the coarsest finer interval that divides `to`. None when there is neither.
+pub fn frame<'a>(series: &[(Interval, Candles<'a>)], to: Interval) -> Option<Frame<'a>> {
+    let stored = || series.iter().filter(|(_, candles)| !candles.is_empty());
+    let own = stored().find(|(interval, _)| *interval == to).map(|(_, candles)| *candles);
+    let finer = stored().filter(|(interval, _)| *interval < to && divides(*interval, to)).max_by_key(|(interval, _)| *interval);
+    match (own, finer) {
+        (None, None) => None,
+        (Some(own), None) => Some(Frame::Own(own)),
+        (None, Some((from, candles))) => Some(Frame::Made(resample(candles, *from, to))),
+        (Some(own), Some((from, candles))) => Some(complete(own, candles, *from, to)),
+    }
+}
+
+/// What a trendline is drawn on when no frame is named: daily candles, else the finest coarser ones, else the coarsest there are.
+pub fn base<'a>(series: &[(Interval, Candles<'a>)]) -> Option<(Interval, Frame<'a>)> {
+    if let Some(daily) = frame(series, Interval::DAY) {
+        return Some((Interval::DAY, daily));
+    }
+    let stored = || series.iter().filter(|(_, candles)| !candles.is_empty());
+    let coarser = stored().filter(|(interval, _)| *interval > Interval::DAY).min_by_key(|(interval, _)| *interval);
+    let (interval, candles) = coarser.or_else(|| stored().max_by_key(|(interval, _)| *interval))?;
+    Some((*interval, Frame::Own(*candles)))
+}
+
+/// One candle for each bucket of length `to` that holds a valid one: first open, highest high, lowest low, last close, summed volume.
+/// Empty when `from`, the interval of the candles, does not divide `to`.
+pub fn resample(candles: &Candles, from: Interval, to: Interval) -> CandleVec {
+    let mut made = CandleVec::default();
+    if !divides(from, to) {
+        return made;
+    }
+    for i in (0..candles.len()).filter(|&i| candles.valid(i)) {
+        let start = bucket(candles.timestamp[i], to);
+        if made.timestamp.last() == Some(&start) {
+            made.add(candles, i);
+        } else {
+            made.start(start, candles, i);
+        }
+    }
+    made
+}
+
+/// The own candles, with resampled ones for the whole buckets before the first and after the last of them.
+fn complete<'a>(own: Candles<'a>, finer: &Candles, from: Interval, to: Interval) -> Frame<'a> {
+    let (Some(&first), Some(&last)) = (own.timestamp.first(), own.timestamp.last()) else {
+        return Frame::Made(resample(finer, from, to));
+    };
+    // Own candles need not start where a bucket does, so a bucket that overlaps one of them is left out.
+    let end = bucket(first, to);
+    let begin = bucket(last.saturating_add(to.0).saturating_add(to.0 - 1), to);
+    let before = finer.timestamp.partition_point(|&t| t < end);
+    let after = finer.timestamp.partition_point(|&t| t < begin).max(before);
+    let mut made = resample(&part(finer, 0..before), from, to);
+    let tail = resample(&part(finer, after..finer.len()), from, to);
+    if made.timestamp.is_empty() && tail.timestamp.is_empty() {
+        return Frame::Own(own);
+    }
+    made.extend(&own);
+    made.extend(&tail.as_candles());
+    Frame::Made(made)
+}
+
+fn part<'a>(candles: &Candles<'a>, range: std::ops::Range<usize>) -> Candles<'a> {
+    Candles {
+        timestamp: &candles.timestamp[range.clone()],
+        open: &candles.open[range.clone()],
+        high: &candles.high[range.clone()],
+        low: &candles.low[range.clone()],
+        close: &candles.close[range.clone()],
+        volume: &candles.volume[range],
+    }
+}
+
+fn divides(from: Interval, to: Interval) -> bool {
+    from.0 > 0 && to.0 >= from.0 && to.0 % from.0 == 0
+}
+
+/// Where the bucket of this time starts. Day 0 is a Thursday, so the first Monday is day 4.
+fn bucket(timestamp: i64, to: Interval) -> i64 {
+    let origin = if to.0 % Interval::WEEK.0 == 0 { 4 * DAY_MS } else { 0 };
+    timestamp.saturating_sub(origin).div_euclid(to.0).saturating_mul(to.0).saturating_add(origin)
+}

@@ -1,0 +1,260 @@
+//! The search for the line under the lows, and, on negated highs, the one over the highs. Wicks may cross it, closes may not.
+
+use super::{
+    hull::Hull,
+    pivots::{self, Turn},
+    window::{Measure, Window},
+};
+use crate::analysis::numeric::Line;
+
+/// Three touches make a line: two only draw one.
+pub(super) const TOUCHES_MODERATE: usize = 3;
+pub(super) const TOUCHES_STRONG: usize = 4;
+
+/// Wicks that may be beyond a line: this share of the candles, at least so many.
+const WICKS: Allowance = Allowance { percent: 3, least: 1 };
+/// Where that leaves no line with three sure touches. In made-up channels of 60 to 250 candles with three false wicks on each side
+/// it takes the share of lines found from 0.80 to 0.97.
+const WICKS_AT_MOST: Allowance = Allowance { percent: 6, least: 3 };
+/// A wick longer than this share of the median true range stabs: the low is the wick's, not the market's.
+const STAB: f64 = 0.8;
+/// What a touch at the window's edge counts, beyond which the tips may go on; and what a stab counts.
+const CLIPPED: f64 = 0.3;
+const STABBED: f64 = 0.1;
+
+#[derive(Clone, Copy)]
+struct Allowance {
+    percent: usize,
+    least: usize,
+}
+
+impl Allowance {
+    fn of(self, candles: usize) -> usize {
+        (candles * self.percent / 100).max(self.least)
+    }
+}
+
+/// The window as seen from below: what a line must stay under.
+pub(super) struct Side<'a> {
+    x: &'a [f64],
+    tip: Vec<f64>,
+    /// Where the wick begins: the nearer of open and close.
+    body: Vec<f64>,
+    close: Vec<f64>,
+    /// 1 for support; −1 for resistance, whose prices are negated.
+    pub(super) sign: f64,
+}
+
+impl<'a> Side<'a> {
+    pub(super) fn support(window: &'a Window) -> Self {
+        let body = window.open.iter().zip(&window.close).map(|(open, close)| open.min(*close)).collect();
+        Self { x: &window.x, tip: window.low.clone(), body, close: window.close.clone(), sign: 1.0 }
+    }
+
+    pub(super) fn resistance(window: &'a Window) -> Self {
+        let negated = |prices: &[f64]| prices.iter().map(|price| -price).collect();
+        let body = window.open.iter().zip(&window.close).map(|(open, close)| -open.max(*close)).collect();
+        Self { x: &window.x, tip: negated(&window.high), body, close: negated(&window.close), sign: -1.0 }
+    }
+
+    fn points<'b>(&'b self, values: &'b [f64]) -> impl Iterator<Item = (f64, f64)> + Clone + 'b {
+        self.x.iter().copied().zip(values.iter().copied())
+    }
+}
+
+/// A line and the tips it rests on: (place among the valid candles, tip), in order of time.
+pub(super) struct Found {
+    pub(super) line: Line,
+    pub(super) touches: Vec<(usize, f64)>,
+}
+
+/// The best line through two pivots that no close is beyond, with few wicks beyond: one with three sure touches if there is any, else
+/// one that may rest on stabs. Where there is none, the hull's edge over the middle, which has nothing beyond it at all.
+pub(super) fn find(side: &Side, measure: Measure) -> Found {
+    let mut search = Search::new(side, measure);
+    for allowance in [WICKS, WICKS_AT_MOST] {
+        if let Some(best) = search.best_pair(allowance).filter(|best| best.sure >= TOUCHES_MODERATE) {
+            return search.refined(best.line, allowance);
+        }
+    }
+    search.rest_on_stabs_too();
+    search.best_pair(WICKS).map_or_else(|| search.edge(), |best| search.refined(best.line, WICKS))
+}
+
+/// A turning point of the tips.
+struct Pivot {
+    /// Its place among the valid candles.
+    at: usize,
+    x: f64,
+    tip: f64,
+    /// What a touch of it counts: 1, or less where it may not be a turn.
+    weight: f64,
+}
+
+/// A line through two pivots and its merit. A touch counts for more the nearer it is: with plain counts, three exact touches lose to
+/// a tilted line that just reaches a fourth pivot.
+#[derive(Clone, Copy)]
+struct Candidate {
+    line: Line,
+    /// Σ weight·(1 − (error/tolerance)²) over the touches.
+    score: f64,
+    /// From the first touch to the last, in candles; the wider wins where scores are equal.
+    span: f64,
+    /// Touches of full weight.
+    sure: usize,
+}
+
+impl Candidate {
+    fn beats(&self, other: &Self) -> bool {
+        self.score.total_cmp(&other.score).then(self.span.total_cmp(&other.span)).is_gt()
+    }
+}
+
+/// Pivots side by side, so that a line is scored on four at a time. Places beyond the last weigh nothing.
+#[derive(Clone, Copy, Default)]
+struct Four {
+    x: [f64; 4],
+    tip: [f64; 4],
+    weight: [f64; 4],
+}
+
+impl Four {
+    fn of(pivots: &[Pivot]) -> Self {
+        let mut four = Self::default();
+        for (k, pivot) in pivots.iter().enumerate().take(4) {
+            (four.x[k], four.tip[k], four.weight[k]) = (pivot.x, pivot.tip, pivot.weight);
+        }
+        four
+    }
+}
+
+struct Search<'a> {
+    side: &'a Side<'a>,
+    tolerance: f64,
+    longest_wick: f64,
+    pivots: Vec<Pivot>,
+    fours: Vec<Four>,
+    /// The tips on which wicks are counted: all, of a long window an even sample.
+    wicks: Vec<(f64, f64)>,
+    closes: Hull,
+}
+
+impl<'a> Search<'a> {
+    /// Pivots are sought with stabs cut off, or a stab would hide the turns beside it.
+    fn new(side: &'a Side<'a>, measure: Measure) -> Self {
+        let longest_wick = STAB * measure.true_range;
+        let calm = |(&body, &tip): (&f64, &f64)| if body - tip > longest_wick { body } else { tip };
+        let calm: Vec<f64> = side.body.iter().zip(&side.tip).map(calm).collect();
+        let wicks = side.points(&side.tip).step_by(side.x.len().div_ceil(pivots::LONG)).collect();
+        let closes = Hull::below(side.points(&side.close));
+        let mut search = Self { side, tolerance: measure.tolerance, longest_wick, pivots: Vec::new(), fours: Vec::new(), wicks, closes };
+        search.rest_on(&pivots::pivots(&calm));
+        search
+    }
+
+    fn rest_on_stabs_too(&mut self) {
+        self.rest_on(&pivots::pivots(&self.side.tip));
+    }
+
+    /// Adds the turns to the pivots, each once.
+    fn rest_on(&mut self, turns: &[Turn]) {
+        let pivot = |&Turn { at, clipped }: &Turn| {
+            let (x, tip) = (self.side.x[at], self.side.tip[at]);
+            let stab = self.side.body[at] - tip > self.longest_wick;
+            let weight = if stab { STABBED } else { [1.0, CLIPPED][usize::from(clipped)] };
+            Pivot { at, x, tip, weight }
+        };
+        let mut pivots: Vec<Pivot> = turns.iter().map(pivot).collect();
+        pivots.append(&mut self.pivots);
+        pivots.sort_by_key(|pivot| pivot.at);
+        pivots.dedup_by_key(|pivot| pivot.at);
+        self.fours = pivots.chunks(4).map(Four::of).collect();
+        self.pivots = pivots;
+    }
+
+    /// Over all pairs of pivots a fifth of the window apart. The cheap tests come first: a line with a close beyond it is known from
+    /// the hull, and wicks are counted only for a line that would be the best.
+    fn best_pair(&self, allowance: Allowance) -> Option<Candidate> {
+        let apart = (self.side.x.len() as f64 / 5.0).max(3.0);
+        let mut best: Option<Candidate> = None;
+        for (k, first) in self.pivots.iter().enumerate() {
+            for second in self.pivots[k + 1..].iter().filter(|second| second.x - first.x >= apart) {
+                let line = Line::through((first.x, first.tip), (second.x, second.tip));
+                if !self.holds_closes(line) {
+                    continue;
+                }
+                let score = self.score(line);
+                if best.is_some_and(|best| score < best.score) {
+                    continue;
+                }
+                let candidate = self.candidate(line, score);
+                if best.is_none_or(|best| candidate.beats(&best)) && self.few_wicks_beyond(line, allowance) {
+                    best = Some(candidate);
+                }
+            }
+        }
+        best
+    }
+
+    fn score(&self, line: Line) -> f64 {
+        let share = self.tolerance.max(f64::MIN_POSITIVE).recip();
+        let mut sums = [0.0; 4];
+        for four in &self.fours {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                let error = (four.tip[k] - line.at(four.x[k])) * share;
+                *sum += four.weight[k] * (1.0 - error * error).max(0.0);
+            }
+        }
+        (sums[0] + sums[1]) + (sums[2] + sums[3])
+    }
+
+    fn candidate(&self, line: Line, score: f64) -> Candidate {
+        let mut first = None;
+        let mut candidate = Candidate { line, score, span: 0.0, sure: 0 };
+        for pivot in self.touched(line) {
+            candidate.sure += usize::from(pivot.weight == 1.0);
+            candidate.span = pivot.x - *first.get_or_insert(pivot.x);
+        }
+        candidate
+    }
+
+    /// The pivots within the tolerance of the line.
+    fn touched(&self, line: Line) -> impl Iterator<Item = &Pivot> {
+        self.pivots.iter().filter(move |pivot| (pivot.tip - line.at(pivot.x)).abs() <= self.tolerance)
+    }
+
+    fn touches(&self, line: Line) -> Vec<(usize, f64)> {
+        self.touched(line).map(|pivot| (pivot.at, pivot.tip)).collect()
+    }
+
+    fn holds_closes(&self, line: Line) -> bool {
+        self.closes.clearance(line) >= -self.tolerance
+    }
+
+    fn few_wicks_beyond(&self, line: Line, allowance: Allowance) -> bool {
+        let beyond = |&&(x, tip): &&(f64, f64)| tip < line.at(x) - self.tolerance;
+        self.wicks.iter().filter(beyond).nth(allowance.of(self.wicks.len())).is_none()
+    }
+
+    /// Least squares through the touches, where that is a line by the same rules.
+    fn refined(&self, line: Line, allowance: Allowance) -> Found {
+        let touches = self.touches(line);
+        let fit = Line::least_squares(touches.iter().map(|&(at, tip)| (self.side.x[at], tip)));
+        let better = touches.len() >= TOUCHES_MODERATE && self.holds_closes(fit) && self.few_wicks_beyond(fit, allowance);
+        Found { line: if better { fit } else { line }, touches }
+    }
+
+    fn edge(&self) -> Found {
+        let x = self.side.x;
+        let mean = x.iter().sum::<f64>() / x.len() as f64;
+        let Some([a, b]) = Hull::below(self.side.points(&self.side.tip)).edge_over(mean) else {
+            return Found { line: Line::default(), touches: Vec::new() };
+        };
+        let line = Line::through(a, b);
+        let mut touches = self.touches(line);
+        touches.extend([a, b].map(|corner| (x.partition_point(|&x| x < corner.0), corner.1)));
+        touches.sort_by_key(|&(at, _)| at);
+        touches.dedup_by_key(|&mut (at, _)| at);
+        Found { line, touches }
+    }
+}

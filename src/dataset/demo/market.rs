@@ -1,0 +1,145 @@
+//! The tokens of a demo market and what the tables about them share: prices at the end, supplies, addresses, chains.
+
+use std::collections::HashMap;
+
+use super::{
+    DemoOptions,
+    facts::{self, DOLLAR, GAS},
+    invented::{self, INVENTIONS},
+    random::{Random, round},
+};
+use crate::dataset::{
+    address::Address,
+    time::{DAY_MS, Day},
+};
+
+/// The demo's time ends here, whatever day it is written: 2026-11-15T00:00Z.
+pub(super) const END_DAY: Day = Day(20_772);
+/// So many tokens come first: the ones that carry hourly candles.
+pub(super) const LEADERS: usize = 10;
+pub(super) const END_MS: i64 = END_DAY.0 as i64 * DAY_MS;
+
+#[derive(Debug, Clone)]
+pub(super) struct Token {
+    pub(super) index: usize,
+    /// Position of its asset among the assets.
+    pub(super) ordinal: usize,
+    pub(super) address: Address,
+    pub(super) symbol: String,
+    pub(super) name: String,
+    pub(super) chains: Vec<&'static str>,
+    pub(super) decimals: i64,
+    /// The last close.
+    pub(super) price: f64,
+    pub(super) supply: f64,
+    /// Tokens of one asset share a price path.
+    pub(super) asset: String,
+    pub(super) real: bool,
+    pub(super) stable: bool,
+}
+
+impl Token {
+    pub(super) fn cap(&self) -> f64 {
+        self.price * self.supply
+    }
+
+    /// The first chain it lives on.
+    pub(super) fn chain(&self) -> &'static str {
+        self.chains.first().copied().unwrap_or("eth")
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Market {
+    pub(super) seed: u64,
+    pub(super) days: usize,
+    pub(super) tokens: Vec<Token>,
+}
+
+impl Market {
+    pub(super) fn new(options: &DemoOptions) -> Self {
+        let mut random = Random::new(options.seed, "tokens");
+        let mut facts = facts::TOKENS.iter();
+        let mut inventions = 0;
+        let mut ordinals: HashMap<String, usize> = HashMap::new();
+        let mut tokens = Vec::with_capacity(options.tokens as usize);
+        for index in 0..options.tokens as usize {
+            // After the leading ones, one in three is invented, so that a small market has both kinds too.
+            let fact = if index >= LEADERS && index % 3 == 1 { None } else { facts.next() };
+            let mut token = if let Some(fact) = fact {
+                real(index, fact)
+            } else {
+                inventions += 1;
+                made_up(index, inventions - 1, &mut random)
+            };
+            let count = ordinals.len();
+            token.ordinal = *ordinals.entry(token.asset.clone()).or_insert(count);
+            tokens.push(token);
+        }
+        Self { seed: options.seed, days: options.days as usize, tokens }
+    }
+
+    /// The stream of numbers for one token in one table.
+    pub(super) fn random(&self, table: &str, token: &Token) -> Random {
+        Random::new(self.seed, &format!("{table}:{}", token.index))
+    }
+
+    /// What a coin of `asset` costs at the end; a dollar for one that no token follows.
+    pub(super) fn asset_price(asset: &str) -> f64 {
+        facts::TOKENS.iter().find(|token| token.asset == asset).map_or(1.0, |token| token.price)
+    }
+
+    /// The day `ago` days before the last.
+    pub(super) fn day(ago: usize) -> Day {
+        Day(END_DAY.0 - ago as i32)
+    }
+
+    /// The real token called `symbol` on `chain`, if the market holds it.
+    pub(super) fn find(&self, symbol: &str, chain: &str) -> Option<&Token> {
+        // The real ones come early, one in three invented between them.
+        self.tokens.iter().take(2 * facts::TOKENS.len()).find(|token| token.real && token.symbol == symbol && token.chains.contains(&chain))
+    }
+}
+
+fn real(index: usize, fact: &facts::RealToken) -> Token {
+    Token {
+        index,
+        ordinal: 0,
+        address: Address::parse(fact.address).unwrap_or_default(),
+        symbol: fact.symbol.to_owned(),
+        name: fact.name.to_owned(),
+        chains: fact.chains.to_vec(),
+        decimals: fact.decimals,
+        price: fact.price,
+        supply: fact.supply,
+        asset: fact.asset.to_owned(),
+        real: true,
+        stable: fact.asset == DOLLAR,
+    }
+}
+
+fn made_up(index: usize, invention: usize, random: &mut Random) -> Token {
+    let (symbol, name, chain, decimals, price, cap) = match INVENTIONS.get(invention) {
+        Some((symbol, name, chain, decimals, price, cap)) => ((*symbol).to_owned(), (*name).to_owned(), *chain, *decimals, *price, *cap),
+        None => invented::further(invention - INVENTIONS.len(), random),
+    };
+    Token {
+        index,
+        ordinal: 0,
+        address: random.address(),
+        asset: format!("invented:{symbol}"),
+        stable: symbol == "NOVAUSD",
+        symbol,
+        name,
+        chains: vec![chain],
+        decimals,
+        price,
+        supply: round(cap / price, 2),
+        real: false,
+    }
+}
+
+/// The chains of the demo, by short name.
+pub(super) fn chains() -> impl Iterator<Item = &'static str> {
+    GAS.iter().map(|gas| gas.chain)
+}

@@ -1,0 +1,182 @@
+//! A token's price, step by step: regimes of drift, volatility that clusters, a common market, and a pattern or trend at the end.
+//! Levels are ln prices. What happens inside a step is the candles'.
+
+use super::{
+    market::Token,
+    random::Random,
+    shapes::{ENDINGS, Ending, SHAPES, Shape},
+};
+
+/// GARCH(1,1) (Bollerslev 1986) with the weights daily returns of large tokens show.
+const SHOCK: f64 = 0.10;
+const MEMORY: f64 = 0.86;
+/// Share of the market's return that tokens take part in.
+const BETA: f64 = 0.55;
+/// Spread of the market's daily return.
+const MARKET_SPREAD: f64 = 0.017;
+/// A pattern's size in daily spreads, and how calm the days in it are.
+const SHAPE_SIZE: f64 = 6.2;
+const SHAPE_CALM: f64 = 0.6;
+/// How far the closes of a pattern stray from its lines, in the spread of its days.
+const SHAPE_NOISE: f64 = 0.6;
+/// How strongly prices far from where they started are drawn back, a day.
+const PULL: f64 = 0.006;
+const TREND_BARS: usize = 64;
+/// Tokens that fall to nothing near the end: names of swindles, all invented.
+const CRASHES: &[(&str, usize)] = &[("SAFEMAX", 9), ("CLAIMETH", 33), ("TETRIS∞", 150)];
+
+#[derive(Debug, Clone)]
+pub(super) struct Path {
+    /// One more than there are steps: where the first starts, then where each ends.
+    pub(super) levels: Vec<f64>,
+    /// The spread of each step.
+    pub(super) spreads: Vec<f64>,
+    /// The spread of a usual step.
+    pub(super) usual: f64,
+}
+
+impl Path {
+    /// `steps` steps of `length` days each; the last ends at the token's price.
+    pub(super) fn new(token: &Token, seed: u64, steps: usize, length: f64) -> Self {
+        let mut path = if token.stable { pegged(token, seed, steps) } else { free(token, seed, steps, length) };
+        let shift = token.price.ln() - path.levels.last().copied().unwrap_or_default();
+        path.levels.iter_mut().for_each(|level| *level += shift);
+        path
+    }
+
+    /// The return of step `i`, a fraction.
+    pub(super) fn change(&self, i: usize) -> f64 {
+        (self.levels[i + 1] - self.levels[i]).exp() - 1.0
+    }
+}
+
+fn pegged(token: &Token, seed: u64, steps: usize) -> Path {
+    let mut random = Random::new(seed, &format!("peg:{}", token.symbol));
+    let mut level = 0.0;
+    let slip = steps * 3 / 5;
+    let mut levels: Vec<f64> = Vec::with_capacity(steps + 1);
+    for i in 0..=steps {
+        level = 0.7 * level + 0.0005 * random.normal();
+        // An invented dollar loses its peg once and finds it again.
+        let loss = if !token.real && i >= slip { -0.07 * (-((i - slip) as f64) / 5.0).exp() } else { 0.0 };
+        levels.push(level + loss);
+    }
+    Path { levels, spreads: vec![0.0006; steps], usual: 0.0006 }
+}
+
+fn free(token: &Token, seed: u64, steps: usize, length: f64) -> Path {
+    let mut random = Random::new(seed, &format!("path:{}", token.asset));
+    let mut market = Random::new(seed, "market");
+    let usual = length.sqrt() * if token.real { random.between(0.026, 0.042) } else { random.between(0.04, 0.065) };
+    let plan = Plan::new(token, steps, &mut random);
+    let mut walk = Walk { variance: usual * usual, usual, drift: 0.0, left: 0 };
+    let mut market_drift = 0.0;
+    let (mut levels, mut spreads) = (vec![0.0], Vec::with_capacity(steps));
+    let (mut level, mut noise) = (0.0, 0.0);
+    for i in 0..steps {
+        if i % 45 == 0 {
+            market_drift = market.between(-0.1, 0.1);
+        }
+        let tide = length.sqrt() * MARKET_SPREAD * (market.normal() + market_drift);
+        let (step, spread) = match plan.at(i) {
+            Part::Shape(shape, bar) => {
+                let before = noise;
+                noise = 0.45 * noise + SHAPE_NOISE * usual * SHAPE_CALM * random.normal();
+                (SHAPE_SIZE * usual * (shape.height(bar + 1) - shape.height(bar)) + noise - before, usual * SHAPE_CALM)
+            }
+            Part::Trend(drift) => {
+                let (step, spread) = walk.step(&mut random);
+                (0.8 * (step - walk.drift) + drift * usual, spread)
+            }
+            Part::Open => {
+                let (step, spread) = walk.step(&mut random);
+                (step + BETA * tide - PULL * length * level, spread)
+            }
+        };
+        level += step;
+        levels.push(level);
+        spreads.push(spread);
+    }
+    let mut path = Path { levels, spreads, usual };
+    path.rein_in(if token.real { 1.7 } else { 2.6 }, steps as f64 * length / 400.0);
+    path.crash(token);
+    path
+}
+
+impl Path {
+    /// Long histories must not wander off to prices nobody would believe.
+    fn rein_in(&mut self, limit: f64, years: f64) {
+        let (low, high) = self.levels.iter().fold((f64::MAX, f64::MIN), |(low, high), level| (low.min(*level), high.max(*level)));
+        let scale = (limit * years.max(1.0).powf(0.25) / (high - low).max(1e-9)).min(1.0);
+        self.levels.iter_mut().chain(&mut self.spreads).for_each(|value| *value *= scale);
+        self.usual *= scale;
+    }
+
+    /// The liquidity is pulled: nine tenths and more are gone within two steps, and little moves after.
+    fn crash(&mut self, token: &Token) {
+        let Some((_, before_end)) = CRASHES.iter().find(|(symbol, _)| !token.real && *symbol == token.symbol) else { return };
+        let Some(at) = self.levels.len().checked_sub(before_end + 2) else { return };
+        let base = self.levels[at];
+        for (i, level) in self.levels.iter_mut().enumerate().skip(at + 1) {
+            *level = base + 0.3 * (*level - base) - if i == at + 1 { 1.4 } else { 2.9 };
+        }
+    }
+}
+
+struct Walk {
+    variance: f64,
+    usual: f64,
+    drift: f64,
+    /// Steps until the regime changes.
+    left: usize,
+}
+
+impl Walk {
+    fn step(&mut self, random: &mut Random) -> (f64, f64) {
+        if self.left == 0 {
+            self.left = random.spread(8.0, 48.0) as usize;
+            self.drift = self.usual * random.pick(&[-0.24, -0.15, -0.08, 0.0, 0.0, 0.08, 0.15, 0.24]);
+        }
+        self.left -= 1;
+        let spread = self.variance.sqrt();
+        let jump = if random.unit() < 0.012 { 2.6 } else { 1.0 };
+        let shock = spread * jump * random.normal();
+        self.variance = (1.0 - SHOCK - MEMORY) * self.usual * self.usual + SHOCK * shock * shock + MEMORY * self.variance;
+        (shock + self.drift, spread)
+    }
+}
+
+enum Part {
+    Shape(&'static Shape, usize),
+    Trend(f64),
+    Open,
+}
+
+/// Which steps are a pattern or a trend.
+struct Plan {
+    steps: usize,
+    ending: Ending,
+    /// A pattern somewhere in the middle, and where it starts.
+    middle: Option<(&'static Shape, usize)>,
+}
+
+impl Plan {
+    fn new(token: &Token, steps: usize, random: &mut Random) -> Self {
+        let shape = random.pick(SHAPES);
+        let start = (steps as f64 * random.between(0.2, 0.6)) as usize;
+        let middle = (random.unit() < 0.7 && start + shape.bars() + TREND_BARS < steps).then_some((shape, start));
+        Self { steps, ending: ENDINGS[token.ordinal % ENDINGS.len()], middle }
+    }
+
+    fn at(&self, i: usize) -> Part {
+        match (self.ending, self.middle) {
+            (Ending::Shape(shape), _) if i + SHAPES[shape].bars() >= self.steps => {
+                let shape = &SHAPES[shape];
+                Part::Shape(shape, i + shape.bars() - self.steps)
+            }
+            (Ending::Trend(drift), _) if i + TREND_BARS >= self.steps => Part::Trend(drift),
+            (_, Some((shape, start))) if (start..start + shape.bars()).contains(&i) => Part::Shape(shape, i - start),
+            _ => Part::Open,
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Who holds and who speaks: labels, holders, holder counts, opinion leaders. All of them invented but the burn addresses.
+
+use std::collections::HashMap;
+
+use super::{
+    market::{LEADERS, Market, Token, chains},
+    output::{Cell, Table},
+    pools,
+    random::{Random, round},
+};
+use crate::dataset::address::Address;
+
+pub(super) const KOL_COLUMNS: &[&str] = &["token_address", "kol_address", "handle", "followers", "engagement_rate"];
+pub(super) const HOLDER_COLUMNS: &[&str] = &["token_address", "holder_address", "balance"];
+pub(super) const COUNT_COLUMNS: &[&str] = &["token_address", "date", "holders", "whale_balance"];
+pub(super) const LABEL_COLUMNS: &[&str] = &["address", "label", "name", "chain"];
+
+/// Holders listed a token, besides its leaders and pools.
+const HOLDERS: usize = 76;
+const VOICES: usize = 72;
+const EXCHANGES: &[&str] = &["Northgate Exchange", "Kumo Exchange", "Bourse Azur", "Tidewater Markets"];
+const FIRST: &[&str] = &[
+    "ada", "brook", "cleo", "dario", "esme", "fenn", "gaia", "hiro", "ines", "jory", "kaia", "lumi", "mirelle", "nico", "odile", "pax",
+    "quill", "rhea",
+];
+const LAST: &[&str] = &["onchain", "ledger", "alpha", "yields", "charts", "research", "degen", "macro"];
+
+/// The usual addresses for tokens nobody shall have.
+pub(super) fn burn_addresses() -> [Address; 2] {
+    let mut dead = [0; 20];
+    dead[18..].copy_from_slice(&[0xde, 0xad]);
+    [Address::ZERO, Address(dead)]
+}
+
+/// An opinion leader.
+pub(super) struct Voice {
+    address: Address,
+    handle: String,
+    followers: i64,
+    engagement_rate: f64,
+}
+
+fn voices(market: &Market) -> Vec<Voice> {
+    let mut random = Random::new(market.seed, "voices");
+    (0..VOICES)
+        .map(|i| Voice {
+            address: random.address(),
+            handle: format!(
+                "@{}_{}{}",
+                FIRST[i % FIRST.len()],
+                LAST[(i / FIRST.len() + i) % LAST.len()],
+                if i % 5 == 0 { "_eth" } else { "" }
+            ),
+            followers: round(random.spread(1_800.0, 1.9e6), 4) as i64,
+            engagement_rate: round(random.spread(0.002, 0.14), 3),
+        })
+        .collect()
+}
+
+/// The leaders who speak of `token`, 3 to 14 of them.
+fn speakers(market: &Market, token: &Token) -> Vec<usize> {
+    let mut random = market.random("kols", token);
+    let count = if token.index < LEADERS { 8 + random.below(7) } else { 3 + random.below(9) };
+    let mut all: Vec<usize> = (0..VOICES).collect();
+    (0..count).map(|i| all.swap_remove(random.below(VOICES - i))).collect()
+}
+
+pub(super) fn write_kols(market: &Market, table: &mut Table) -> Result<(), String> {
+    let voices = voices(market);
+    for token in &market.tokens {
+        for speaker in speakers(market, token) {
+            let voice = &voices[speaker];
+            table.row(&[
+                Cell::Text(&token.address.to_string()),
+                Cell::Text(&voice.address.to_string()),
+                Cell::Text(&voice.handle),
+                Cell::Int(voice.followers),
+                Cell::Float(voice.engagement_rate),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+/// Addresses that belong to the exchanges, lockers and bridges of the demo.
+fn services(market: &Market) -> Vec<(Address, &'static str, String, &'static str)> {
+    let mut random = Random::new(market.seed, "services");
+    let mut all = Vec::new();
+    for chain in chains() {
+        for (i, exchange) in EXCHANGES.iter().enumerate() {
+            all.push((random.address(), "exchange", format!("{exchange} {}", i % 3 + 1), chain));
+        }
+        all.push((random.address(), "bridge", "Causeway Bridge".to_owned(), chain));
+        all.push((random.address(), "locker", "Keepfast Locker".to_owned(), chain));
+    }
+    all
+}
+
+pub(super) fn write_labels(market: &Market, table: &mut Table) -> Result<(), String> {
+    let mut row = |address: Address, label: &str, name: &str, chain: &str| {
+        table.row(&[Cell::Text(&address.to_string()), Cell::Text(label), Cell::Text(name), Cell::Text(chain)])
+    };
+    for chain in chains() {
+        for (address, name) in burn_addresses().into_iter().zip(["Null address", "Dead address"]) {
+            row(address, "burn", name, chain)?;
+        }
+    }
+    for (address, label, name, chain) in services(market) {
+        row(address, label, &name, chain)?;
+    }
+    for pool in pools::all(market) {
+        row(pool.address, "liquidity_pool", &format!("{}: {}", pool.dex, pool.pair), pool.chain)?;
+    }
+    for token in market.tokens.iter().filter(|token| !token.real) {
+        row(deployer(market, token), "deployer", &format!("{}: deployer", token.symbol), token.chain())?;
+    }
+    Ok(())
+}
+
+pub(super) fn deployer(market: &Market, token: &Token) -> Address {
+    market.random("deployer", token).address()
+}
+
+/// Everyone listed for a token with what they hold: few hold most, and all of it is part of the supply.
+fn holders(
+    market: &Market,
+    voices: &[Voice],
+    services: &[(Address, &str, String, &str)],
+    pools: &HashMap<Address, Vec<&pools::Pool>>,
+    token: &Token,
+) -> Vec<(Address, f64)> {
+    let mut random = market.random("holders", token);
+    let mut rows: Vec<(Address, f64)> = Vec::new();
+    let mut left = token.supply;
+    let mut give = |address: Address, balance: f64, rows: &mut Vec<(Address, f64)>| {
+        let balance = round(balance, 6);
+        if balance > 0.0 && balance <= left {
+            left -= balance;
+            rows.push((address, balance));
+        }
+    };
+    // Sums of each leader's wallet in USD: each third large, middling, small.
+    for (i, speaker) in speakers(market, token).into_iter().enumerate() {
+        let usd = [random.spread(110e3, 900e3), random.spread(12e3, 85e3), random.spread(60.0, 6e3), 0.0][i % 4];
+        give(voices[speaker].address, (usd / token.price).min(token.supply * 0.03), &mut rows);
+    }
+    for pool in pools.get(&token.address).into_iter().flatten() {
+        give(pool.address, (pool.liquidity / 2.0 / token.price).min(token.supply * 0.06), &mut rows);
+    }
+    for (address, label, _, chain) in services {
+        let share = match *label {
+            "exchange" => random.between(0.008, 0.06),
+            "bridge" => random.between(0.0, 0.04),
+            _ if token.real => 0.0,
+            _ => random.between(0.0, 0.12),
+        };
+        if token.chains.contains(chain) {
+            give(*address, token.supply * share, &mut rows);
+        }
+    }
+    if !token.stable && (!token.real || token.index.is_multiple_of(3)) {
+        give(burn_addresses()[1], token.supply * random.spread(0.002, 0.12), &mut rows);
+    }
+    if !token.real {
+        give(deployer(market, token), token.supply * random.spread(0.01, 0.22), &mut rows);
+    }
+    // A power law over the rest of the listed: the r-th holds as much as 1/r^s of the first.
+    let steepness = random.between(0.7, 1.25);
+    let weights: Vec<f64> = (1..=HOLDERS).map(|rank| (rank as f64).powf(-steepness) * random.between(0.8, 1.2)).collect();
+    let scale = token.supply * random.between(0.25, 0.42) / weights.iter().sum::<f64>();
+    for weight in weights {
+        give(random.address(), weight * scale, &mut rows);
+    }
+    rows.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    rows
+}
+
+pub(super) fn write_holders(market: &Market, table: &mut Table) -> Result<(), String> {
+    let (voices, services, pools) = (voices(market), services(market), pools::all(market));
+    let mut of_token: HashMap<Address, Vec<&pools::Pool>> = HashMap::new();
+    for pool in &pools {
+        for token in [pool.token0, pool.token1] {
+            of_token.entry(token).or_default().push(pool);
+        }
+    }
+    for token in &market.tokens {
+        let address = token.address.to_string();
+        for (holder, balance) in holders(market, &voices, &services, &of_token, token) {
+            table.row(&[Cell::Text(&address), Cell::Text(&holder.to_string()), Cell::Float(balance)])?;
+        }
+    }
+    Ok(())
+}
+
+/// How a token's number of holders went, as a share of the last; `x` runs from 0 to 1.
+fn growth(kind: usize, x: f64) -> f64 {
+    match kind {
+        0 => 0.55 + 0.45 * x,
+        1 => 0.12 + 0.88 / (1.0 + (-11.0 * (x - 0.62)).exp()),
+        2 => 1.45 - 0.45 * x,
+        3 => (3.2 * (x - 1.0)).exp(),
+        4 => 0.9 + 0.9 * (-(x - 0.55) * (x - 0.55) / 0.03).exp() + 0.1 * x,
+        _ => 0.97 + 0.03 * x,
+    }
+}
+
+/// The token's holders at the end.
+pub(super) fn holder_count(market: &Market, token: &Token) -> i64 {
+    let mut random = market.random("counts", token);
+    (token.cap().powf(0.52) * random.spread(0.9, 4.0)) as i64 + 160
+}
+
+pub(super) fn write_counts(market: &Market, table: &mut Table) -> Result<(), String> {
+    for token in &market.tokens {
+        let last = holder_count(market, token) as f64;
+        let mut random = market.random("growth", token);
+        let kind = token.index % 6;
+        let address = token.address.to_string();
+        // Whales come and go in waves; at the end they buy, sell or wait.
+        let lean = [0.006, -0.006, 0.0, 0.004, -0.0035][token.index % 5];
+        let mut whales = token.supply * random.between(0.18, 0.42);
+        let mut busy = 0.0;
+        for i in 0..market.days {
+            let ago = market.days - i;
+            busy = 0.9 * busy + 0.0015 * random.normal();
+            whales *= 1.0 + lean * (ago as f64 / 26.0).cos() + 0.0011 * random.normal();
+            whales = whales.min(token.supply * 0.85);
+            let share = growth(kind, (i + 1) as f64 / market.days as f64) / growth(kind, 1.0);
+            // The last count is the one that `tokens` tells.
+            let holders = last * share * (1.0 + busy * ((ago - 1) as f64 / 10.0).min(1.0));
+            table.row(&[
+                Cell::Text(&address),
+                Cell::Date(Market::day(ago)),
+                Cell::Int((holders.round() as i64).max(2)),
+                Cell::Float(round(whales, 6)),
+            ])?;
+        }
+    }
+    Ok(())
+}

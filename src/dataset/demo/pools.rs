@@ -1,0 +1,119 @@
+//! The exchanges, which are real, and the pools on them, which are invented.
+
+use super::{
+    facts::{DEXES, Dex},
+    market::{Market, Token},
+    output::{Cell, Table},
+    random::{Random, round},
+};
+use crate::dataset::address::Address;
+
+pub(super) const DEX_COLUMNS: &[&str] = &["dex_id", "name", "chain", "version", "router", "factory", "total_value_locked"];
+pub(super) const FEE_COLUMNS: &[&str] = &["dex_id", "chain", "tier", "fee"];
+pub(super) const POOL_COLUMNS: &[&str] = &["address", "dex_id", "chain", "token0", "token1", "pair", "liquidity", "volume24h"];
+
+pub(super) struct Pool {
+    pub(super) address: Address,
+    pub(super) dex: &'static str,
+    pub(super) chain: &'static str,
+    pub(super) token0: Address,
+    pub(super) token1: Address,
+    pub(super) pair: String,
+    pub(super) liquidity: f64,
+    pub(super) volume24h: f64,
+}
+
+/// What the tokens of each chain trade against.
+const QUOTES: &[&str] = &["WETH", "USDC", "WBNB", "WMATIC", "USDT"];
+
+/// Pools of every token, on several exchanges of each of its chains.
+pub(super) fn all(market: &Market) -> Vec<Pool> {
+    let mut pools = Vec::new();
+    for token in &market.tokens {
+        let mut random = market.random("pools", token);
+        // A pool of two quoting tokens is made with the first of them.
+        let quotes = |chain: &'static str| {
+            let found = QUOTES.iter().filter_map(move |symbol| market.find(symbol, chain));
+            found.filter(|quote| quote.address != token.address && !(QUOTES.contains(&token.symbol.as_str()) && quote.index < token.index))
+        };
+        for chain in &token.chains {
+            let quotes: Vec<&Token> = quotes(chain).take(2).collect();
+            for dex in DEXES.iter().filter(|dex| dex.chain == *chain) {
+                for (i, quote) in quotes.iter().enumerate() {
+                    if random.unit() < if i == 0 { 0.75 } else { 0.4 } {
+                        pools.push(pool(dex, chain, token, quote, &mut random));
+                    }
+                }
+            }
+        }
+    }
+    pools
+}
+
+fn pool(dex: &Dex, chain: &'static str, token: &Token, quote: &Token, random: &mut Random) -> Pool {
+    // Pools keep their tokens in the order of the addresses.
+    let (first, second) = if token.address < quote.address { (token, quote) } else { (quote, token) };
+    let size = (token.cap().min(quote.cap()) * random.spread(0.0008, 0.03)).min(4e8);
+    let share = match dex.version {
+        "v3" => 1.0,
+        "v4" => 0.6,
+        _ => 0.25,
+    };
+    let liquidity = round(size * share + 900.0, 6);
+    Pool {
+        address: random.address(),
+        dex: dex.id,
+        chain,
+        token0: first.address,
+        token1: second.address,
+        pair: format!("{}/{}", first.symbol, second.symbol),
+        liquidity,
+        volume24h: round(liquidity * random.spread(0.01, 1.6), 6),
+    }
+}
+
+pub(super) fn write_pools(market: &Market, table: &mut Table) -> Result<(), String> {
+    for pool in all(market) {
+        table.row(&[
+            Cell::Text(&pool.address.to_string()),
+            Cell::Text(pool.dex),
+            Cell::Text(pool.chain),
+            Cell::Text(&pool.token0.to_string()),
+            Cell::Text(&pool.token1.to_string()),
+            Cell::Text(&pool.pair),
+            Cell::Float(pool.liquidity),
+            Cell::Float(pool.volume24h),
+        ])?;
+    }
+    Ok(())
+}
+
+/// The exchange holds more than the pools that are listed.
+pub(super) fn write_dexes(market: &Market, table: &mut Table) -> Result<(), String> {
+    let pools = all(market);
+    let mut random = Random::new(market.seed, "dexes");
+    for dex in DEXES {
+        let listed: f64 = pools.iter().filter(|pool| pool.dex == dex.id && pool.chain == dex.chain).map(|pool| pool.liquidity).sum();
+        let value = round(listed * random.between(1.1, 1.9), 6);
+        table.row(&[
+            Cell::Text(dex.id),
+            Cell::Text(dex.name),
+            Cell::Text(dex.chain),
+            Cell::Text(dex.version),
+            if dex.router.is_empty() { Cell::Null } else { Cell::Text(dex.router) },
+            Cell::Text(dex.factory),
+            if value > 0.0 { Cell::Float(value) } else { Cell::Null },
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn write_fee_tiers(_: &Market, table: &mut Table) -> Result<(), String> {
+    for dex in DEXES {
+        for ppm in dex.fees_ppm {
+            let tier = format!("{}%", f64::from(*ppm) / 1e4);
+            table.row(&[Cell::Text(dex.id), Cell::Text(dex.chain), Cell::Text(&tier), Cell::Float(f64::from(*ppm) / 1e6)])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! The README of a demo dataset: what is in it, what of it is real and whence, what is invented.
+
+use std::fmt::Write as _;
+
+use super::{DemoOptions, Format, Written, facts::SOURCES};
+use crate::dataset::schema;
+
+/// The command that writes the same bytes.
+pub(super) fn command(options: &DemoOptions) -> String {
+    let mut text = format!("tokendeck demo DIR --tokens {} --days {} --seed {}", options.tokens, options.days, options.seed);
+    let number = |name: &str, value: Option<String>| value.map_or(String::new(), |value| format!(" --{name} {value}"));
+    text += &number("candles", options.candles.map(|n| n.to_string()));
+    text += &number("transfers", options.transfers.map(|n| n.to_string()));
+    text += &number("interval", options.interval.map(|interval| interval.to_string()));
+    text += match options.format {
+        Format::Csv => " --format csv",
+        Format::Parquet => " --format parquet",
+        Format::Mixed => "",
+    };
+    text
+}
+
+pub(super) fn text(options: &DemoOptions, written: &[Written]) -> String {
+    let mut text = format!(
+        "# Demo market\n\n\
+         A synthetic market, written by\n\n    {}\n\n\
+         which writes the same bytes whenever it is run. It ends at 2026-11-15T00:00Z, whatever the day.\n\n\
+         **Nothing here is a quotation.** Prices, supplies, holders, wallets, opinion leaders, posts, pools and their addresses, liquidity, volumes,\n\
+         yields and gas are invented, and so are all exchanges, bridges and lockers among the labels. Names of yield protocols are real, their\n\
+         figures are not. The data come under the program's licence (MIT).\n\n\
+         ## Tables\n\n| file | rows | what |\n|---|---:|---|\n",
+        command(options)
+    );
+    // Writing into a String cannot fail.
+    for file in written {
+        if let Some(table) = file.file.split('.').next().and_then(schema::table) {
+            let _ = writeln!(text, "| `{}` | {} | {} |", file.file, file.rows, table.meaning);
+        }
+    }
+    text += "\n## Tokens\n\n\
+             Rows of `tokens` with `listed = true` exist: address, symbol, name, chain and decimals are facts; price and supply are only of the right\n\
+             size. Rows with `listed = false` do not exist: their names are made up and their addresses come from the seed, those that look like\n\
+             swindles included. A name that resembles a project's is chance.\n\n\
+             ## What is real, and from where\n\n| fact | source |\n|---|---|\n";
+    for (fact, source) in SOURCES {
+        let _ = writeln!(text, "| {fact} | {source} |");
+    }
+    text
+}

@@ -1,0 +1,63 @@
+//! The table of tokens: what the market knows of each, and invented social figures.
+
+use super::{
+    market::{Market, Token},
+    output::{Cell, Table},
+    people,
+    random::round,
+};
+
+pub(super) const COLUMNS: &[&str] = &[
+    "token_address",
+    "symbol",
+    "name",
+    "chain",
+    "decimals",
+    "price",
+    "market_cap",
+    "total_supply",
+    "holders",
+    "followers",
+    "smart_followers",
+    "impressions",
+    "smart_reach",
+    "post_engagement",
+    "smart_engagement",
+    "listed",
+];
+
+pub(super) fn write(market: &Market, table: &mut Table) -> Result<(), String> {
+    for token in &market.tokens {
+        row(market, token, table)?;
+    }
+    Ok(())
+}
+
+fn row(market: &Market, token: &Token, table: &mut Table) -> Result<(), String> {
+    let mut random = market.random("social", token);
+    let followers = round((token.cap().powf(0.47) * random.spread(1.2, 16.0)).min(4.2e6), 4);
+    let smart = followers * random.spread(0.001, 0.02);
+    let impressions = followers * random.spread(2.0, 40.0);
+    let engagement = impressions * random.spread(0.004, 0.05);
+    // Some tokens are followed by nobody who counts, or nobody counted.
+    let known = token.index % 11 != 7;
+    let figure = |value: f64| if known { Cell::Int(value as i64) } else { Cell::Null };
+    table.row(&[
+        Cell::Text(&token.address.to_string()),
+        Cell::Text(&token.symbol),
+        Cell::Text(&token.name),
+        Cell::Texts(&token.chains),
+        Cell::Int(token.decimals),
+        Cell::Float(token.price),
+        Cell::Float(round(token.cap(), 9)),
+        Cell::Float(token.supply),
+        Cell::Int(people::holder_count(market, token)),
+        figure(followers),
+        figure(smart),
+        figure(impressions),
+        figure(smart * random.spread(900.0, 9_000.0)),
+        figure(engagement),
+        figure(engagement * random.between(0.01, 0.2)),
+        Cell::Bool(token.real),
+    ])
+}

@@ -1,0 +1,232 @@
+//! Pools that pay a yield, and gas. Names of protocols are real, their figures invented; sizes and rates are spread as they were
+//! across the chains in 2026, when most lending of volatile assets paid next to nothing and dollars paid three to six percent.
+
+use super::{
+    facts::{DEXES, GAS},
+    market::{Market, Token},
+    output::{Cell, Table},
+    random::{Random, round},
+};
+
+pub(super) const YIELD_COLUMNS: &[&str] = &[
+    "pool",
+    "protocol",
+    "chain",
+    "symbol",
+    "tokens",
+    "tvl",
+    "apy_base",
+    "apy_reward",
+    "apy",
+    "category",
+    "total_supply_usd",
+    "total_borrow_usd",
+    "sigma",
+    "mu",
+    "count",
+    "outlier",
+    "stablecoin",
+    "il_risk",
+    "exposure",
+    "apy_mean_30d",
+    "pool_meta",
+];
+pub(super) const GAS_COLUMNS: &[&str] = &["chain", "usd_per_100k_gas", "gas_price_gwei", "native_price_usd"];
+
+/// A protocol, what it does, the chains it is on, and the tokens it takes.
+struct Protocol {
+    name: &'static str,
+    category: &'static str,
+    chains: &'static [&'static str],
+    symbols: &'static [&'static str],
+    /// USD in its largest pools.
+    size: f64,
+    /// Share of pools that pay rewards on top.
+    rewards: f64,
+}
+
+macro_rules! protocols {
+    ($($name:literal $category:literal [$($chain:literal)*] [$($symbol:literal)*] $size:literal $rewards:literal;)*) => {
+        &[$(Protocol { name: $name, category: $category, chains: &[$($chain),*], symbols: &[$($symbol),*], size: $size, rewards: $rewards }),*]
+    };
+}
+
+const PROTOCOLS: &[Protocol] = protocols! {
+    "aave-v3" "lending" ["eth" "base" "arb1" "oeth" "bnb" "pol"] ["USDC" "USDT" "WETH" "WBTC" "cbBTC" "LINK" "DAI" "cbETH" "WMATIC" "WBNB" "rETH" "AAVE"] 2.4e9 0.15;
+    "compound-v3" "lending" ["eth" "base" "arb1" "oeth" "pol"] ["USDC" "WETH" "USDT" "WBTC" "COMP"] 6e8 0.5;
+    "morpho-blue" "lending" ["eth" "base"] ["USDC" "WETH" "cbBTC" "USDT" "DAI" "WBTC"] 9e8 0.35;
+    "fluid-lending" "lending" ["eth" "base" "arb1"] ["USDC" "USDT" "WETH" "ARB"] 2.2e8 0.4;
+    "sparklend" "lending" ["eth"] ["WETH" "DAI" "rETH" "USDC" "WBTC"] 8e8 0.2;
+    "venus-core-pool" "lending" ["bnb"] ["WBNB" "USDT" "USDC" "Cake" "WETH"] 4e8 0.6;
+    "moonwell" "lending" ["base" "oeth"] ["USDC" "WETH" "cbETH" "AERO" "VELO" "OP"] 9e7 0.8;
+    "euler-v2" "lending" ["eth" "base" "arb1"] ["USDC" "WETH" "USDT"] 1.1e8 0.6;
+    "lido" "staking" ["eth"] ["stETH"] 2.2e10 0.0;
+    "rocket-pool" "staking" ["eth"] ["rETH"] 3.1e9 0.0;
+    "coinbase-wrapped-staked-eth" "staking" ["base"] ["cbETH"] 4.4e8 0.0;
+    "aave-safety-module" "staking" ["eth"] ["AAVE"] 1.6e8 1.0;
+    "spark-savings" "rwa" ["eth" "arb1" "base"] ["USDC" "USDT"] 3.2e8 0.0;
+    "maple" "rwa" ["eth"] ["USDC" "USDT"] 1.9e9 0.1;
+    "ondo-yield-assets" "rwa" ["eth"] ["ONDO"] 3.1e7 0.0;
+    "yearn-finance" "vault" ["eth" "arb1" "base" "pol"] ["USDC" "WETH" "DAI" "USDT" "CRV"] 5.2e7 0.2;
+    "beefy" "vault" ["arb1" "base" "oeth" "bnb" "pol"] ["USDC" "WETH" "USDT" "Cake" "GMX"] 1.1e7 0.3;
+    "harvest-finance" "vault" ["base" "eth" "arb1" "pol"] ["USDC" "WETH" "cbBTC"] 6e6 0.5;
+    "pendle" "vault" ["eth" "arb1"] ["stETH" "PENDLE" "USDC" "ENA"] 9e7 0.6;
+};
+
+pub(super) fn write(market: &Market, table: &mut Table) -> Result<(), String> {
+    let mut random = Random::new(market.seed, "yields");
+    for protocol in PROTOCOLS {
+        for chain in protocol.chains {
+            for symbol in protocol.symbols {
+                if let Some(token) = market.find(symbol, chain) {
+                    single(protocol, chain, token, "", &mut random, table)?;
+                    // The same protocol may run several pools for one token, told apart by a note.
+                    if matches!(protocol.name, "morpho-blue" | "yearn-finance" | "maple") && random.unit() < 0.4 {
+                        single(protocol, chain, token, random.pick::<&str>(&["Prime", "Core", "Frontier"]), &mut random, table)?;
+                    }
+                }
+            }
+        }
+    }
+    for dex in DEXES.iter().filter(|dex| dex.version != "v4") {
+        for pair in [["WETH", "USDC"], ["WBTC", "WETH"], ["USDC", "USDT"], ["WBNB", "USDT"], ["UNI", "WETH"], ["ARB", "WETH"]] {
+            if let [Some(first), Some(second)] = pair.map(|symbol| market.find(symbol, dex.chain)) {
+                double(dex.id, dex.chain, first, second, &mut random, table)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Rates {
+    base: Option<f64>,
+    reward: Option<f64>,
+}
+
+impl Rates {
+    fn total(&self) -> f64 {
+        self.base.unwrap_or(0.0) + self.reward.unwrap_or(0.0)
+    }
+}
+
+fn id(random: &mut Random) -> String {
+    let text = random.digest();
+    format!("{}-{}-{}-{}-{}", &text[2..10], &text[10..14], &text[14..18], &text[18..22], &text[22..34])
+}
+
+/// What a pool of one token pays in percent a year.
+fn rates(protocol: &Protocol, token: &Token, utilisation: f64, random: &mut Random) -> Rates {
+    let base = match protocol.category {
+        "lending" if token.stable => 6.2 * utilisation.powi(2) * random.between(0.85, 1.25),
+        "lending" if token.asset == "eth" => 2.4 * utilisation.powi(2) * random.between(0.8, 1.2),
+        "lending" => 2.5 * utilisation.powi(3) * random.unit().powi(2),
+        "staking" if token.asset == "eth" => random.between(2.1, 2.6),
+        "staking" => 0.0,
+        "rwa" => random.between(3.1, 5.2),
+        _ if token.stable => random.between(2.8, 8.4),
+        _ => random.spread(0.4, 9.0),
+    };
+    let reward = (random.unit() < protocol.rewards).then(|| round(random.spread(0.15, 4.5), 5));
+    // As in the wild: a part may be unknown, and some pools have only rewards.
+    let base = if protocol.category == "staking" && base == 0.0 { None } else { Some(round(base, 5)) };
+    Rates { base, reward }
+}
+
+fn single(protocol: &Protocol, chain: &str, token: &Token, meta: &str, random: &mut Random, table: &mut Table) -> Result<(), String> {
+    let address = token.address.to_string();
+    let utilisation = if token.stable { random.between(0.55, 0.93) } else { random.between(0.02, 0.88) };
+    let rates = rates(protocol, token, utilisation, random);
+    let scale = if chain == "eth" { 1.0 } else { 0.14 } * if meta.is_empty() { 1.0 } else { 0.3 };
+    let supply = (protocol.size * scale * random.spread(0.02, 1.0)).min(token.cap() * 0.4);
+    let lending = protocol.category == "lending";
+    // For lending, what is locked is what is supplied and not lent.
+    let borrowed = if lending { supply * utilisation } else { 0.0 };
+    row(
+        protocol.name,
+        protocol.category,
+        chain,
+        &token.symbol,
+        &[&address],
+        supply - borrowed,
+        lending.then_some((supply, borrowed)),
+        &rates,
+        token.stable,
+        meta,
+        random,
+        table,
+    )
+}
+
+fn double(
+    dex: &'static str,
+    chain: &'static str,
+    first: &Token,
+    second: &Token,
+    random: &mut Random,
+    table: &mut Table,
+) -> Result<(), String> {
+    let addresses = [first.address.to_string(), second.address.to_string()];
+    let symbol = format!("{}-{}", first.symbol, second.symbol);
+    let rates =
+        Rates { base: Some(round(random.spread(0.4, 38.0), 5)), reward: (random.unit() < 0.3).then(|| round(random.spread(0.5, 12.0), 5)) };
+    let tvl = random.spread(4e5, 1.6e8);
+    let both = first.stable && second.stable;
+    row(dex, "dex", chain, &symbol, &[&addresses[0], &addresses[1]], tvl, None, &rates, both, "", random, table)
+}
+
+#[allow(clippy::too_many_arguments, reason = "the parts of one row, each used once")]
+fn row(
+    protocol: &str,
+    category: &str,
+    chain: &str,
+    symbol: &str,
+    tokens: &[&str],
+    tvl: f64,
+    lent: Option<(f64, f64)>,
+    rates: &Rates,
+    stable: bool,
+    meta: &str,
+    random: &mut Random,
+    table: &mut Table,
+) -> Result<(), String> {
+    let total = rates.total();
+    let single = tokens.len() == 1;
+    let observed = random.below(900) as i64 + 20;
+    let outlier = random.unit() < 0.02;
+    table.row(&[
+        Cell::Text(&id(random)),
+        Cell::Text(protocol),
+        Cell::Text(chain),
+        Cell::Text(&symbol.to_uppercase()),
+        Cell::Texts(tokens),
+        Cell::Float(tvl.round()),
+        rates.base.into(),
+        rates.reward.into(),
+        Cell::Float(round(total, 6)),
+        Cell::Text(category),
+        lent.map(|(supply, _)| supply.round()).into(),
+        lent.map(|(_, borrowed)| borrowed.round()).into(),
+        Cell::Float(round(total * random.spread(0.02, 0.6), 4)),
+        Cell::Float(round(total * random.between(0.8, 1.3), 4)),
+        Cell::Int(observed),
+        Cell::Bool(outlier),
+        Cell::Bool(stable),
+        Cell::Text(if single || stable { "no" } else { "yes" }),
+        Cell::Text(if single { "single" } else { "multi" }),
+        if observed < 30 { Cell::Null } else { Cell::Float(round(total * random.between(0.85, 1.2), 4)) },
+        if meta.is_empty() { Cell::Null } else { Cell::Text(meta) },
+    ])
+}
+
+pub(super) fn write_gas(_: &Market, table: &mut Table) -> Result<(), String> {
+    for gas in GAS {
+        let native = Market::asset_price(gas.asset);
+        table.row(&[
+            Cell::Text(gas.chain),
+            Cell::Float(round(gas.gwei * 1e-9 * native * 1e5, 4)),
+            Cell::Float(gas.gwei),
+            Cell::Float(native),
+        ])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! The question behind GET /tokens/{token_address}/candles.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Question, known_token,
+    parameter::{Arguments, Parameter, ParameterKind, parameter},
+    patterns::{TIMEFRAMES, require_candles},
+    progress::Progress,
+    snapshot::Snapshot,
+    target,
+};
+use crate::{
+    analysis::frames,
+    dataset::{address::Address, candles::Interval, time::Time},
+    error::Result,
+};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct CandlesQuestion {
+    pub token_address: Address,
+    pub timeframe: &'static str,
+    pub from: Option<Time>,
+    pub to: Option<Time>,
+    pub limit: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TokenCandles {
+    pub token_address: Address,
+    pub timeframe: &'static str,
+    /// The latest that fit, oldest first.
+    pub candles: Vec<Candle>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Candle {
+    /// Start of the candle.
+    pub timestamp: Time,
+    /// USD; null where the data hold no finite number.
+    pub open: Option<f64>,
+    pub high: Option<f64>,
+    pub low: Option<f64>,
+    pub close: Option<f64>,
+    /// Whole tokens traded; null where unknown.
+    pub volume: Option<f64>,
+}
+
+/// The interval behind a word of `TIMEFRAMES`.
+pub fn interval(timeframe: &str) -> Interval {
+    Interval::parse(timeframe).unwrap_or(Interval::DAY)
+}
+
+impl Question for CandlesQuestion {
+    type Answer = TokenCandles;
+    const NAME: &'static str = "candles";
+    const SUMMARY: &'static str = "A token's candles: stored, or resampled from finer ones.";
+    const PATH: &'static str = "/tokens/{token_address}/candles";
+    const PARAMETERS: &'static [Parameter] = &[
+        parameter("token_address", ParameterKind::Address, "The token's contract address."),
+        parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
+        parameter("from", ParameterKind::Time, "The earliest start of a candle."),
+        parameter("to", ParameterKind::Time, "The latest start of a candle."),
+        parameter("limit", ParameterKind::Integer { min: 1, max: 5_000, default: 500 }, "Candles to return, the latest."),
+    ];
+
+    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
+        Ok(Self {
+            token_address: arguments.address("token_address")?,
+            timeframe: arguments.word("timeframe")?.unwrap_or("1d"),
+            from: arguments.time("from")?,
+            to: arguments.time("to")?,
+            limit: arguments.integer("limit")?,
+        })
+    }
+
+    fn target(&self) -> String {
+        target(
+            &format!("/tokens/{}/candles", self.token_address),
+            &[
+                ("timeframe", Some(self.timeframe.to_owned())),
+                ("from", self.from.map(|time| time.to_string())),
+                ("to", self.to.map(|time| time.to_string())),
+                ("limit", Some(self.limit.to_string())),
+            ],
+        )
+    }
+
+    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenCandles> {
+        known_token(snapshot, &self.token_address)?;
+        require_candles(snapshot, &self.token_address)?;
+        let series = snapshot.dataset.candles().of(&self.token_address);
+        let frame = frames::frame(&series, interval(self.timeframe));
+        let mut candles = Vec::new();
+        if let Some(frame) = &frame {
+            let all = frame.as_candles();
+            let start = self.from.map_or(0, |from| all.timestamp.partition_point(|&time| time < from.0));
+            let end = self.to.map_or(all.len(), |to| all.timestamp.partition_point(|&time| time <= to.0)).max(start);
+            let start = start.max(end.saturating_sub(usize::try_from(self.limit).unwrap_or(usize::MAX)));
+            let finite = |number: f64| number.is_finite().then_some(number);
+            candles.extend((start..end).map(|i| Candle {
+                timestamp: Time(all.timestamp[i]),
+                open: finite(all.open[i]),
+                high: finite(all.high[i]),
+                low: finite(all.low[i]),
+                close: finite(all.close[i]),
+                volume: finite(all.volume[i]),
+            }));
+        }
+        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles })
+    }
+}

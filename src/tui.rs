@@ -1,0 +1,20 @@
+//! The terminal face: one owner (`app`), views that are lenses on one selected token, widgets that draw plain input. Nothing under
+//! this module computes a figure of the market; it shows what the questions answer.
+
+pub mod app;
+pub mod chrome;
+pub mod event;
+pub mod filter;
+pub mod format;
+pub mod fuzzy;
+pub mod keymap;
+pub mod memory;
+pub mod overlay;
+pub mod picture;
+pub mod run;
+pub mod terminal;
+pub mod text;
+pub mod theme;
+pub mod view;
+pub mod views;
+pub mod widgets;

@@ -1,0 +1,389 @@
+//! The dashboard's state and what each event does to it. One owner, one thread: views look at a `Context` and return an `Effect`.
+//! Draws nothing and writes to no terminal.
+
+mod carry;
+mod context;
+
+use std::{
+    collections::HashSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use tui_input::Input;
+
+use super::{
+    chrome::Hits,
+    event::Event,
+    keymap::{Action, Keymap, VIEWS, ViewId},
+    overlay::{Outcome, Overlay, export::ExportDialog, help::Help, palette::Palette, question::YesNo},
+    theme::Theme,
+    view::{ApiDesk, ApiState, Effect, View, Wake},
+};
+use crate::{
+    dataset::address::Address,
+    deck::{Deck, DeckEvent, load::LoadState},
+    jobs::Jobs,
+    question::snapshot::Snapshot,
+};
+
+/// How long the footer shows a message.
+const MESSAGE_TIME: Duration = Duration::from_secs(4);
+
+/// Everything the dashboard is started with.
+pub struct Setup {
+    pub deck: Arc<Deck>,
+    pub jobs: Option<Arc<Jobs>>,
+    pub api: Arc<dyn ApiDesk>,
+    pub keymap: Keymap,
+    pub look: Look,
+    /// Where demo data may be written when there is no dataset.
+    pub demo_folder: Option<std::path::PathBuf>,
+    /// Things that went wrong before the screen was taken, to be said in the header.
+    pub warnings: Vec<String>,
+}
+
+/// How things look.
+#[derive(Debug, Clone)]
+pub struct Look {
+    pub theme: Theme,
+    /// Only ASCII glyphs.
+    pub ascii: bool,
+    pub options: super::theme::Options,
+    /// The theme was asked for by name; what the last run had chosen does not count.
+    pub fixed: bool,
+}
+
+/// What the footer says.
+#[derive(Debug, Clone)]
+pub struct Message {
+    pub text: String,
+    pub warning: bool,
+    until: Instant,
+}
+
+/// The line that `/` opens.
+#[derive(Debug)]
+pub struct FilterLine {
+    pub input: Input,
+    pub problem: Option<String>,
+    /// What stood before, for Esc.
+    before: String,
+}
+
+pub struct App {
+    pub(super) setup: Setup,
+    pub(super) views: Vec<Box<dyn View>>,
+    pub(super) current: ViewId,
+    pub(super) token: Option<Address>,
+    pub(super) watchlist: HashSet<Address>,
+    pub(super) overlay: Option<Overlay>,
+    pub(super) filter: Option<FilterLine>,
+    pub(super) message: Option<Message>,
+    pub(super) snapshot: Option<Arc<Snapshot>>,
+    pub(super) load: LoadState,
+    /// Where tabs and body were drawn last, for the mouse.
+    pub(super) hits: Hits,
+    pub(super) chosen_theme: Option<String>,
+    wake: Wake,
+    /// What the terminal is to be told after the next frame (clipboard sequences).
+    after_frame: Vec<u8>,
+    dirty: bool,
+    exit: Option<i32>,
+    suspend: bool,
+    watchlist_changed: bool,
+}
+
+impl App {
+    pub fn new(setup: Setup, views: Vec<Box<dyn View>>, wake: Wake) -> Self {
+        let warnings = setup.warnings.join(" · ");
+        let mut app = Self {
+            setup,
+            views,
+            current: ViewId::Tokens,
+            token: None,
+            watchlist: HashSet::new(),
+            overlay: None,
+            filter: None,
+            message: None,
+            snapshot: None,
+            load: LoadState::default(),
+            hits: Hits::default(),
+            chosen_theme: None,
+            wake,
+            after_frame: Vec::new(),
+            dirty: true,
+            exit: None,
+            suspend: false,
+            watchlist_changed: false,
+        };
+        if !warnings.is_empty() {
+            app.say(warnings, true);
+        }
+        app.look_again();
+        app
+    }
+
+    /// One event, whole.
+    pub fn update(&mut self, event: Event) {
+        match event {
+            Event::Key(key) => self.key(&key),
+            Event::Mouse(mouse) => self.mouse(mouse),
+            Event::Paste(text) => self.paste(&text),
+            Event::Resize | Event::Continue => self.dirty = true,
+            Event::Wake => self.look_again(),
+            Event::Deck(event) => self.news(event),
+            Event::Terminate(code) => self.exit = Some(code),
+            Event::Suspend => self.suspend = true,
+        }
+    }
+
+    pub fn is_dirty(&self) -> bool {
+        self.dirty
+    }
+
+    /// Whether a frame must be drawn, and from now on not.
+    pub fn take_dirty(&mut self) -> bool {
+        std::mem::take(&mut self.dirty)
+    }
+
+    /// What is to be written after the frame, once.
+    pub fn take_after_frame(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.after_frame)
+    }
+
+    pub fn take_suspend(&mut self) -> bool {
+        std::mem::take(&mut self.suspend)
+    }
+
+    pub fn take_watchlist_changed(&mut self) -> bool {
+        std::mem::take(&mut self.watchlist_changed)
+    }
+
+    pub fn exit(&self) -> Option<i32> {
+        self.exit
+    }
+
+    /// When something must happen though no event comes: the message has to go.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.message.as_ref().map(|message| message.until)
+    }
+
+    pub fn deadline_passed(&mut self, now: Instant) {
+        if self.message.as_ref().is_some_and(|message| message.until <= now) {
+            self.message = None;
+            self.dirty = true;
+        }
+    }
+
+    pub fn say(&mut self, text: impl Into<String>, warning: bool) {
+        self.message = Some(Message { text: text.into(), warning, until: Instant::now() + MESSAGE_TIME });
+        self.dirty = true;
+    }
+
+    /// Takes what changed outside: the generation, the load, answers that came.
+    pub fn look_again(&mut self) {
+        self.snapshot = self.setup.deck.snapshot().ok();
+        self.load = self.setup.deck.load_state();
+        if self.token.is_none_or(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_none())) {
+            self.token = self.snapshot.as_ref().and_then(|snapshot| largest(snapshot)).or(self.token);
+        }
+        self.with_view(self.current, |view, context| view.refresh(context));
+        self.dirty = true;
+    }
+
+    fn news(&mut self, event: DeckEvent) {
+        match event {
+            DeckEvent::Reloaded(generation) => {
+                self.overlay = self.overlay.take().filter(|overlay| !matches!(overlay, Overlay::Question(_)));
+                if generation > 1 {
+                    self.say("data loaded again", false);
+                }
+            }
+            DeckEvent::LoadFailed(reason) => self.load_failed(&reason),
+            DeckEvent::Said(text) => self.say(text, false),
+            DeckEvent::JobUpdated(_) => {}
+        }
+        self.look_again();
+    }
+
+    /// With nothing to show, the way out is demo data.
+    fn load_failed(&mut self, reason: &str) {
+        match (&self.setup.demo_folder, self.setup.deck.snapshot().is_err()) {
+            (Some(folder), true) => {
+                let says = format!("{reason}\n\nWrite synthetic demo data to {} and open it?", folder.display());
+                let question = YesNo::new("no dataset", says, "write demo data", super::overlay::Command::WriteDemo);
+                self.overlay = Some(Overlay::Question(question));
+            }
+            _ => self.say(reason, true),
+        }
+    }
+
+    fn key(&mut self, key: &KeyEvent) {
+        if key.kind == crossterm::event::KeyEventKind::Release {
+            return;
+        }
+        self.dirty = true;
+        if let Some(overlay) = &mut self.overlay {
+            let outcome = overlay.key(key);
+            self.outcome(outcome);
+        } else if self.filter.is_some() {
+            self.filter_key(key);
+        } else if let Some(action) = self.setup.keymap.action(self.current, key) {
+            self.act(action);
+        }
+    }
+
+    fn outcome(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Stay => {}
+            Outcome::Close => self.overlay = None,
+            Outcome::Run(command) => {
+                self.overlay = None;
+                self.run(command);
+            }
+        }
+    }
+
+    fn paste(&mut self, text: &str) {
+        self.dirty = true;
+        if let Some(overlay) = &mut self.overlay {
+            overlay.paste(text);
+        } else if let Some(line) = &mut self.filter {
+            let value: String = line.input.value().chars().chain(text.chars().filter(|c| !c.is_control())).take(500).collect();
+            line.input = Input::new(value);
+            self.apply_filter();
+        }
+    }
+
+    fn filter_key(&mut self, key: &KeyEvent) {
+        use tui_input::backend::crossterm::EventHandler;
+        let Some(line) = &mut self.filter else { return };
+        match key.code {
+            KeyCode::Enter => self.filter = None,
+            KeyCode::Esc => {
+                let before = std::mem::take(&mut line.before);
+                self.filter = None;
+                self.with_view(self.current, |view, context| view.set_filter(&before, context).ok());
+            }
+            // The rows are watched while the filter is typed.
+            KeyCode::Up => self.act(Action::Up),
+            KeyCode::Down => self.act(Action::Down),
+            _ => {
+                if line.input.value().len() < 1_000 || key.code == KeyCode::Backspace {
+                    line.input.handle_event(&crossterm::event::Event::Key(*key));
+                }
+                self.apply_filter();
+            }
+        }
+    }
+
+    fn apply_filter(&mut self) {
+        let Some(text) = self.filter.as_ref().map(|line| line.input.value().to_owned()) else { return };
+        let problem = self.with_view(self.current, |view, context| view.set_filter(&text, context).err());
+        if let Some(line) = &mut self.filter {
+            line.problem = problem;
+        }
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent) {
+        if matches!(mouse.kind, MouseEventKind::Moved) {
+            return;
+        }
+        if self.overlay.is_some() {
+            if matches!(mouse.kind, MouseEventKind::Down(_)) {
+                self.overlay = None;
+                self.dirty = true;
+            }
+            return;
+        }
+        let tab = self.hits.tab_at(mouse.column, mouse.row);
+        if let (MouseEventKind::Down(MouseButton::Left), Some(view)) = (mouse.kind, tab) {
+            self.go(view);
+            return;
+        }
+        let effect = self.with_view(self.current, |view, context| view.mouse(mouse, context));
+        self.carry_out(effect);
+    }
+
+    /// An action, wherever it came from.
+    pub fn act(&mut self, action: Action) {
+        self.dirty = true;
+        if let Some(row) = VIEWS.iter().find(|row| row.goto == action) {
+            self.go(row.id);
+            return;
+        }
+        match action {
+            Action::Quit => self.exit = Some(0),
+            Action::Suspend => self.suspend = true,
+            Action::Redraw => {}
+            Action::NextView => self.go(self.current.next()),
+            Action::PreviousView => self.go(self.current.previous()),
+            Action::Help => self.overlay = Some(Overlay::Help(Help::new(&self.setup.keymap, self.current))),
+            Action::Palette => self.open_palette(),
+            Action::Filter => self.open_filter(),
+            Action::Export => self.open_export(),
+            Action::CopyRow => self.copy_row(),
+            Action::CopyCurl => self.copy_curl(),
+            Action::Reload => self.reload(),
+            action => {
+                let effect = self.with_view(self.current, |view, context| view.act(action, context));
+                self.passed(action, effect);
+            }
+        }
+    }
+
+    /// What no view took for itself and still has a meaning.
+    fn passed(&mut self, action: Action, effect: Effect) {
+        if effect == Effect::Pass {
+            match (action, self.token) {
+                (Action::Star, Some(token)) => return self.carry_out(Effect::Star(token)),
+                (Action::CopyValue, Some(token)) => return self.carry_out(Effect::Copy(token.to_string(), "address")),
+                (Action::Back, _) if self.load.running && self.snapshot.is_some() => return self.setup.deck.cancel_load(),
+                _ => {}
+            }
+        }
+        self.carry_out(effect);
+    }
+
+    pub(super) fn go(&mut self, view: ViewId) {
+        self.current = view;
+        self.filter = None;
+        self.look_again();
+    }
+
+    fn open_palette(&mut self) {
+        let tokens = self.snapshot.as_ref().map_or(&[][..], |snapshot| &snapshot.market.tokens);
+        let themes: Vec<String> = super::theme::BUILTIN.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let on = matches!(self.setup.api.state(), ApiState::Listening(_));
+        self.overlay = Some(Overlay::Palette(Palette::new(&self.setup.keymap, self.current, tokens, &themes, on)));
+    }
+
+    fn open_filter(&mut self) {
+        let Some(before) = self.view().filter().map(str::to_owned) else {
+            return self.say("nothing to filter in this view", false);
+        };
+        self.filter = Some(FilterLine { input: Input::new(before.clone()), problem: None, before });
+    }
+
+    fn open_export(&mut self) {
+        match self.with_view(self.current, |view, context| view.export(context)) {
+            Some(export) if !export.rows.is_empty() => {
+                self.overlay = Some(Overlay::Export(ExportDialog::new(&export.name, export.rows.len())));
+            }
+            _ => self.say("no table to export in this view", false),
+        }
+    }
+
+    pub(super) fn view(&self) -> &dyn View {
+        self.views[self.current as usize].as_ref()
+    }
+}
+
+/// The token with the largest market cap stands at the start.
+fn largest(snapshot: &Snapshot) -> Option<Address> {
+    let tokens = &snapshot.market.tokens;
+    let cap = |i: usize| tokens[i].market_cap.unwrap_or(f64::NEG_INFINITY);
+    (0..tokens.len()).max_by(|&a, &b| cap(a).total_cmp(&cap(b)).then(b.cmp(&a))).map(|i| tokens[i].token_address)
+}

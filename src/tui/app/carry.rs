@@ -1,0 +1,217 @@
+//! Carrying out what views and overlays want: selecting, copying, opening, exporting, reloading. The only place of the terminal
+//! face that reaches outside itself.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command as Process, Stdio},
+    sync::Arc,
+    thread,
+};
+
+use crossterm::{Command as _, clipboard::CopyToClipboard};
+
+use super::App;
+use crate::{
+    dataset::{demo, export},
+    deck::DeckEvent,
+    tui::{
+        overlay::Command,
+        theme::{Palette, Theme},
+        view::{ApiState, Effect, Request},
+    },
+};
+
+impl App {
+    pub(in crate::tui) fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Nothing | Effect::Pass => return,
+            Effect::Redraw => {}
+            Effect::Select(token) => {
+                self.token = Some(token);
+                self.look_again();
+            }
+            Effect::Open(token, view) => {
+                self.token = Some(token);
+                self.go(view);
+            }
+            Effect::Copy(text, what) => self.copy(&text, what),
+            Effect::OpenLink(link) => self.open_link(&link),
+            Effect::Star(token) => {
+                let starred = self.watchlist.insert(token);
+                if !starred {
+                    self.watchlist.remove(&token);
+                }
+                self.watchlist_changed = true;
+                self.say(if starred { "on the watchlist" } else { "off the watchlist" }, false);
+                self.look_again();
+            }
+            Effect::Say(text) => self.say(text, false),
+            Effect::Warn(text) => self.say(text, true),
+            Effect::Reload => self.reload(),
+        }
+        self.dirty = true;
+    }
+
+    pub(super) fn run(&mut self, command: Command) {
+        match command {
+            Command::Act(action) => self.act(action),
+            Command::Select(token) => {
+                self.token = Some(token);
+                self.look_again();
+            }
+            Command::Theme(name) => self.change_theme(&name),
+            Command::OpenFolder(folder) => self.open_folder(&folder),
+            Command::ToggleApi => self.toggle_api(),
+            Command::Export(file, _) => self.export_to(&file),
+            Command::WriteDemo => self.write_demo(),
+        }
+        self.dirty = true;
+    }
+
+    /// Through the terminal (OSC 52), which works over ssh too.
+    fn copy(&mut self, text: &str, what: &str) {
+        let mut sequence = String::new();
+        if CopyToClipboard::to_clipboard_from(text).write_ansi(&mut sequence).is_ok() {
+            self.after_frame.extend_from_slice(sequence.as_bytes());
+            let shown: String = text.chars().take(40).collect();
+            self.say(if what.is_empty() { format!("copied {shown}") } else { format!("copied {what} {shown}") }, false);
+        }
+    }
+
+    /// The selected row as a JSON object.
+    pub(super) fn copy_row(&mut self) {
+        let export = self.with_view(self.current, |view, context| view.export(context));
+        let row = export.and_then(|export| {
+            let cells = export.rows.get(export.selected?)?.clone();
+            serde_json::to_string(&export.columns.into_iter().zip(cells).collect::<serde_json::Map<_, _>>()).ok()
+        });
+        match row {
+            Some(json) => self.copy(&json, "row"),
+            None => self.say("no row to copy in this view", false),
+        }
+    }
+
+    pub(super) fn copy_curl(&mut self) {
+        let Some(request) = self.with_view(self.current, |view, context| view.request(context)) else {
+            return self.say("this view has no request of its own", false);
+        };
+        let base = match self.setup.api.state() {
+            ApiState::Listening(base) => base,
+            ApiState::Off | ApiState::Failed(_) => "http://127.0.0.1:8787".to_owned(),
+        };
+        self.copy(&curl(&base, &request), "curl");
+    }
+
+    pub(super) fn reload(&mut self) {
+        self.setup.deck.load_in_background();
+        self.say("loading the data again", false);
+        self.look_again();
+    }
+
+    fn change_theme(&mut self, name: &str) {
+        if let Some(palette) = Palette::builtin(name) {
+            self.setup.look.theme = Theme::new(&palette, self.setup.look.options);
+            self.chosen_theme = Some(name.to_owned());
+        } else {
+            self.say(format!("no theme `{name}`"), true);
+        }
+    }
+
+    fn toggle_api(&mut self) {
+        let done = match self.setup.api.state() {
+            ApiState::Listening(_) => {
+                self.setup.api.stop();
+                Ok(())
+            }
+            ApiState::Off | ApiState::Failed(_) => self.setup.api.start(),
+        };
+        match done {
+            Ok(()) => self.say("done", false),
+            Err(reason) => self.say(reason, true),
+        }
+    }
+
+    fn open_folder(&mut self, folder: &str) {
+        let path = expand(folder);
+        if path.is_dir() {
+            self.setup.deck.open(&path);
+            self.reload();
+        } else {
+            self.say(format!("`{folder}` is not a folder"), true);
+        }
+    }
+
+    fn export_to(&mut self, file: &str) {
+        let Some(table) = self.with_view(self.current, |view, context| view.export(context)) else { return };
+        let path = expand(file);
+        // Written off the drawing thread; a table can be large.
+        let deck = Arc::clone(&self.setup.deck);
+        let spawned = thread::Builder::new().name("export".into()).spawn(move || {
+            let outcome = export::write(&path, &table.columns, &table.rows);
+            let said = match outcome {
+                Ok(()) => format!("exported {} rows to {}", table.rows.len(), path.display()),
+                Err(reason) => format!("not exported: {reason}"),
+            };
+            deck.tell(DeckEvent::Said(said));
+        });
+        if spawned.is_err() {
+            self.say("not exported: no thread could be started", true);
+        }
+    }
+
+    fn write_demo(&mut self) {
+        let Some(folder) = self.setup.demo_folder.clone() else { return };
+        let deck = Arc::clone(&self.setup.deck);
+        self.say("writing demo data", false);
+        let spawned = thread::Builder::new().name("demo".into()).spawn(move || {
+            match demo::write(&folder, &demo::DemoOptions::default(), &mut |_, _, _| true) {
+                Ok(_) => {
+                    deck.open(&folder);
+                    deck.load().ok();
+                }
+                Err(reason) => deck.tell(DeckEvent::LoadFailed(reason)),
+            }
+        });
+        if spawned.is_err() {
+            self.say("no thread could be started", true);
+        }
+    }
+
+    fn open_link(&mut self, link: &str) {
+        // Only what a browser should open; a dataset's text is not trusted with a command line.
+        if !(link.starts_with("https://") || link.starts_with("http://")) || link.chars().any(char::is_control) {
+            return self.say("not a web link", true);
+        }
+        let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+        let spawned = Process::new(opener).arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        match spawned {
+            Ok(mut child) => {
+                thread::spawn(move || child.wait());
+                self.say(format!("opening {link}"), false);
+            }
+            Err(_) => self.copy(link, "link (nothing here opens it):"),
+        }
+    }
+}
+
+/// `~` is the home folder.
+fn expand(path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => PathBuf::from(path),
+    }
+}
+
+/// The command line that asks the same; the key is fetched by the shell, so that it stands in no history.
+pub(in crate::tui) fn curl(base: &str, request: &Request) -> String {
+    let mut line = String::from("curl -s");
+    if request.method != "GET" {
+        line.push_str(&format!(" -X {}", request.method));
+    }
+    line.push_str(" -H \"x-api-key: $(tokendeck key)\"");
+    if let Some(body) = &request.body {
+        line.push_str(&format!(" -H 'Content-Type: application/json' -d '{}'", body.replace('\'', "'\\''")));
+    }
+    line.push_str(&format!(" '{base}{}'", request.target));
+    line
+}

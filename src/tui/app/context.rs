@@ -1,0 +1,38 @@
+//! Making the `Context` that a view looks at, and lending the view out beside it.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::App;
+use crate::{
+    dataset::time::Time,
+    tui::{
+        keymap::ViewId,
+        view::{Context, View},
+    },
+};
+
+impl App {
+    /// Runs `work` with the view and the context it may look at.
+    pub(in crate::tui) fn with_view<T>(&mut self, id: ViewId, work: impl FnOnce(&mut dyn View, &Context<'_>) -> T) -> T {
+        let Self { setup, views, token, watchlist, snapshot, load, wake, .. } = self;
+        let context = Context {
+            deck: &setup.deck,
+            jobs: setup.jobs.as_ref(),
+            api: setup.api.as_ref(),
+            snapshot: snapshot.as_ref(),
+            load,
+            token: *token,
+            watchlist,
+            theme: &setup.look.theme,
+            ascii: setup.look.ascii,
+            now: wall_clock(),
+            wake,
+        };
+        work(views[id as usize].as_mut(), &context)
+    }
+}
+
+/// The faces may look at the clock; the analyses may not.
+fn wall_clock() -> Time {
+    Time(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64))
+}

@@ -1,0 +1,184 @@
+//! What stands around every view: the header, the tabs, the footer, the filter line, and what floats. Pure drawing.
+
+use ratatui::{Frame, buffer::Buffer, layout::Rect, style::Style};
+
+use super::{
+    app::App,
+    format,
+    keymap::{VIEWS, ViewId},
+    text,
+    theme::Role,
+    view::ApiState,
+};
+
+/// Under this a line asks for more room.
+pub const WIDTH_MIN: u16 = 60;
+pub const HEIGHT_MIN: u16 = 16;
+
+/// Where things were drawn last, for the mouse.
+#[derive(Debug, Clone, Default)]
+pub struct Hits {
+    tabs: Vec<(Rect, ViewId)>,
+}
+
+impl Hits {
+    pub fn tab_at(&self, x: u16, y: u16) -> Option<ViewId> {
+        self.tabs.iter().find(|(place, _)| place.contains((x, y).into())).map(|(_, view)| *view)
+    }
+}
+
+impl App {
+    pub fn draw(&mut self, frame: &mut Frame<'_>) {
+        let area = frame.area();
+        self.draw_into(frame.buffer_mut(), area);
+    }
+
+    /// One frame, whole.
+    pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect) {
+        let theme = self.setup.look.theme.clone();
+        buffer.set_style(area, theme.text().patch(theme.style(Role::Background)));
+        self.hits.tabs.clear();
+        if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
+            let says = format!("{}×{} is too small: make it {WIDTH_MIN}×{HEIGHT_MIN}", area.width, area.height);
+            write(buffer, area, 0, area.height / 2, &says, theme.style(Role::Warning));
+            return;
+        }
+        let row = |y: u16| Rect { y: area.y + y, height: 1, ..area };
+        self.draw_header(buffer, row(0));
+        self.draw_tabs(buffer, row(1));
+        let rule = if self.setup.look.ascii { "-" } else { "─" };
+        write(buffer, row(2), 0, 0, &rule.repeat(usize::from(area.width)), theme.style(Role::Grid));
+        let body = Rect { y: area.y + 3, height: area.height - 4, ..area };
+        self.with_view(self.current, |view, context| view.draw(buffer, body, context));
+        self.draw_footer(buffer, row(area.height - 1));
+        if let Some(overlay) = &mut self.overlay {
+            overlay.draw(buffer, area, &theme);
+        }
+    }
+
+    fn draw_header(&self, buffer: &mut Buffer, row: Rect) {
+        let theme = &self.setup.look.theme;
+        let mut x = write(buffer, row, 1, 0, "tokendeck", theme.strong());
+        if let Some(snapshot) = &self.snapshot {
+            let title = snapshot.dataset.title.clone().unwrap_or_else(|| folder_name(&snapshot.dataset.folder));
+            x += 3 + write(buffer, row, x + 3, 0, &text::truncate(&title, usize::from(row.width / 4)), theme.dim());
+            if snapshot.dataset.synthetic {
+                x += 3 + write(buffer, row, x + 3, 0, "DEMO DATA", theme.style(Role::Warning));
+            }
+        }
+        if self.load.running {
+            x += 3 + write(buffer, row, x + 3, 0, &self.loading_text(), theme.style(Role::Accent));
+        }
+        let (api, style) = self.api_text();
+        let jobs = self.running_jobs();
+        let right = if jobs > 0 { format!("{api}   {jobs} job{} ", if jobs == 1 { "" } else { "s" }) } else { format!("{api} ") };
+        let right_x = row.width.saturating_sub(text::width(&right) as u16);
+        let token = self.token_text();
+        let token_x = right_x.saturating_sub(text::width(&token) as u16 + 3);
+        if token_x > x + 1 {
+            write(buffer, row, token_x, 0, &token, theme.text());
+        }
+        if right_x > x + 1 {
+            write(buffer, row, right_x, 0, &right, style);
+        }
+    }
+
+    /// `WETH  0xc02a…6cc2  eth`
+    fn token_text(&self) -> String {
+        let summary = self.token.and_then(|token| {
+            let snapshot = self.snapshot.as_ref()?;
+            snapshot.market.of(&snapshot.dataset, &token)
+        });
+        summary.map_or_else(String::new, |token| {
+            let symbol = text::truncate(token.symbol.as_deref().unwrap_or("–"), 16).into_owned();
+            let chain = token.chains.first().map(ToString::to_string).unwrap_or_default();
+            format!("{symbol}  {}  {chain}", token.token_address.short())
+        })
+    }
+
+    fn api_text(&self) -> (String, Style) {
+        let theme = &self.setup.look.theme;
+        let dot = if self.setup.look.ascii { "*" } else { "●" };
+        match self.setup.api.state() {
+            ApiState::Listening(base) => (format!("{dot} api {}", base.trim_start_matches("http://")), theme.style(Role::Up)),
+            ApiState::Off => ("api off".to_owned(), theme.dim()),
+            ApiState::Failed(_) => (format!("{dot} api failed, see 0"), theme.style(Role::Warning)),
+        }
+    }
+
+    fn running_jobs(&self) -> usize {
+        self.setup.jobs.as_ref().map_or(0, |jobs| jobs.open_count())
+    }
+
+    fn loading_text(&self) -> String {
+        let under_way = self.load.tables.iter().find(|(_, done, total)| done < total).or(self.load.tables.last());
+        match under_way {
+            Some((table, done, total)) if *total > 0 => {
+                format!("loading {table} {} %", done.saturating_mul(100) / total)
+            }
+            Some((table, done, _)) => format!("loading {table} {}", format::bytes(*done)),
+            None => "loading".to_owned(),
+        }
+    }
+
+    fn draw_tabs(&mut self, buffer: &mut Buffer, row: Rect) {
+        let theme = &self.setup.look.theme;
+        let full: usize = VIEWS.iter().map(|view| view.title.len() + 5).sum();
+        let wide = full <= usize::from(row.width) + 2;
+        let mut x = 1;
+        for view in VIEWS {
+            let active = view.id == self.current;
+            // Too narrow for every title: the others keep their number, and as much of a name as fits.
+            let title = if wide || active { view.title } else { &view.title[..view.title.len().min(3)] };
+            let start = x;
+            x += write(buffer, row, x, 0, &view.key.to_string(), if active { theme.accent() } else { theme.dim() });
+            x += 1 + write(buffer, row, x + 1, 0, title, if active { theme.strong() } else { theme.dim() });
+            self.hits.tabs.push((Rect { x: row.x + start, y: row.y, width: x - start, height: 1 }, view.id));
+            x += if wide { 3 } else { 2 };
+        }
+    }
+
+    fn draw_footer(&self, buffer: &mut Buffer, row: Rect) {
+        let theme = &self.setup.look.theme;
+        if let Some(line) = &self.filter {
+            let mut x = write(buffer, row, 1, 0, "/ ", theme.accent());
+            let room = usize::from(row.width / 2).max(1);
+            let typed: String = line.input.value().chars().skip(line.input.visual_scroll(room)).collect();
+            x += 1 + write(buffer, row, 1 + x, 0, &text::truncate(&typed, room), theme.text());
+            x += write(buffer, row, x, 0, if self.setup.look.ascii { "_" } else { "▏" }, theme.accent());
+            let (says, style) = match &line.problem {
+                Some(problem) => (problem.as_str(), theme.style(Role::Warning)),
+                None => ("⏎ keep   Esc undo", theme.dim()),
+            };
+            write(buffer, row, x + 2, 0, says, style);
+            return;
+        }
+        let message = self.message.as_ref().map(|message| {
+            let room = usize::from(row.width * 2 / 3);
+            (text::truncate(&message.text, room).into_owned(), message.warning)
+        });
+        let room = row.width.saturating_sub(message.as_ref().map_or(0, |(text, _)| text::width(text) as u16 + 2));
+        let mut x = 1;
+        for (key, label) in self.setup.keymap.footer(self.current, 6) {
+            let width = (text::width(&key) + 1 + text::width(label)) as u16;
+            if x + width > room {
+                break;
+            }
+            x += write(buffer, row, x, 0, &key, theme.accent());
+            x += 1 + write(buffer, row, x + 1, 0, label, theme.dim()) + 3;
+        }
+        if let Some((says, warning)) = message {
+            let style = if warning { theme.style(Role::Warning) } else { theme.text() };
+            write(buffer, row, row.width.saturating_sub(text::width(&says) as u16 + 1), 0, &says, style);
+        }
+    }
+}
+
+fn folder_name(folder: &std::path::Path) -> String {
+    folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Writes safe text at (`x`, `y`) of `area`, cut at its edge; the cells used.
+fn write(buffer: &mut Buffer, area: Rect, x: u16, y: u16, says: &str, style: Style) -> u16 {
+    super::widgets::put(buffer, area, x, y, says, style)
+}

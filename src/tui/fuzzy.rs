@@ -1,0 +1,82 @@
+//! Fuzzy matching for the palette and for plain words of a filter: the letters of the word in their order, better the closer
+//! together and the nearer to the start of words.
+
+/// How well `word` (already lower case) matches `text`: none if its letters do not all occur in order, else the more the better.
+pub fn score(word: &str, text: &str) -> Option<i32> {
+    let letters: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
+    let wanted: Vec<char> = word.chars().collect();
+    if wanted.is_empty() {
+        return Some(0);
+    }
+    // A whole run beats letters scattered about; the best run starts a word, and is all of it.
+    let mut best = None;
+    for start in 0..letters.len() {
+        if letters[start..].starts_with(&wanted) {
+            let end = start + wanted.len();
+            let boundary = start == 0 || !letters[start - 1].is_alphanumeric();
+            let whole = boundary && letters.get(end).is_none_or(|c| !c.is_alphanumeric());
+            let points =
+                1_000 + 200 * i32::from(boundary) + 200 * i32::from(whole) + 100 * i32::from(start == 0) - letters.len().min(99) as i32;
+            best = best.max(Some(points));
+        }
+    }
+    best.or_else(|| scattered(&wanted, &letters))
+}
+
+/// The letters in order with gaps, greedily; a letter at the start of a word or after the one before it counts more.
+fn scattered(wanted: &[char], letters: &[char]) -> Option<i32> {
+    let (mut points, mut at, mut last) = (0, 0, None);
+    for &letter in wanted {
+        let found = at + letters[at..].iter().position(|&c| c == letter)?;
+        let starts = found == 0 || !letters[found - 1].is_alphanumeric();
+        points += 10 * i32::from(starts) + 5 * i32::from(last == Some(found.wrapping_sub(1)));
+        points -= (found - at).min(9) as i32;
+        last = Some(found);
+        at = found + 1;
+    }
+    Some(points)
+}
+
+/// For filters, where a loose match is a wrong row: the word inside the text, or from four letters on its letters spread over no more
+/// than twice its length.
+pub fn contains(word: &str, text: &str) -> bool {
+    let letters: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
+    let wanted: Vec<char> = word.chars().collect();
+    if wanted.is_empty() || letters.windows(wanted.len()).any(|run| run == wanted) {
+        return true;
+    }
+    wanted.len() >= 4
+        && letters.windows((wanted.len() * 2).min(letters.len().max(1))).any(|run| {
+            let mut run = run.iter();
+            wanted.iter().all(|letter| run.any(|c| c == letter))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn better_matches_score_higher() {
+        let ranked = ["usd", "usd coin", "wrapped usd", "susd", "unlisted"];
+        let scores: Vec<_> = ranked.iter().map(|text| score("usd", text)).collect();
+        assert!(scores.windows(2).all(|pair| pair[0] > pair[1]), "{scores:?}");
+        assert_eq!(score("usd", "dust"), None);
+        assert!(score("cs", "copy symbol") > score("cs", "ecosia"));
+        assert_eq!(score("", "anything"), Some(0));
+    }
+
+    #[test]
+    fn a_filter_word_forgives_missing_letters_but_not_distance() {
+        let cases = [
+            ("usd", "USD Coin", true),
+            ("usd", "unlisted", false),
+            ("wrpd", "Wrapped Ether", true),
+            ("weth", "what is there", false),
+            ("ether", "Wrapped ETHER", true),
+        ];
+        for (word, text, expected) in cases {
+            assert_eq!(contains(word, text), expected, "{word} in {text}");
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Keys to actions. The one table (`keymap/table.rs`) feeds the dispatcher, the help, the footer and the palette; the person's own
+//! keys lie over it.
+
+mod chord;
+mod table;
+
+use crossterm::event::{KeyEvent, KeyEventKind};
+
+pub use self::{
+    chord::Chord,
+    table::{Action, KEYS, KeyRow, Scope, VIEWS, ViewId, ViewRow},
+};
+
+/// The keys in force.
+#[derive(Debug, Clone)]
+pub struct Keymap {
+    /// For each row of `KEYS`, its chords.
+    chords: Vec<Vec<Chord>>,
+}
+
+impl Default for Keymap {
+    fn default() -> Self {
+        let chords = KEYS.iter().map(|row| row.keys.iter().filter_map(|key| Chord::parse(key)).collect()).collect();
+        Self { chords }
+    }
+}
+
+impl Keymap {
+    /// The defaults with the person's `[keys]` over them: `copy_value = "y"` or `= ["y", "F5"]`, `[]` for none. What could not be used
+    /// is told, a sentence each; the rest holds.
+    pub fn with(own: &toml::Table) -> (Self, Vec<String>) {
+        let mut map = Self::default();
+        let mut problems = Vec::new();
+        let mut remapped = vec![false; KEYS.len()];
+        for (name, value) in own {
+            let Some(place) = KEYS.iter().position(|row| row.action.name() == name) else {
+                problems.push(unknown_action(name));
+                continue;
+            };
+            match chords_of(name, value) {
+                Ok(chords) => {
+                    map.chords[place] = chords;
+                    remapped[place] = true;
+                }
+                Err(problem) => problems.push(problem),
+            }
+        }
+        map.settle(&remapped, &mut problems);
+        (map, problems)
+    }
+
+    /// Where two actions share a key in one place, the person's choice keeps it, else the one first in the table.
+    fn settle(&mut self, remapped: &[bool], problems: &mut Vec<String>) {
+        for a in 0..KEYS.len() {
+            for b in a + 1..KEYS.len() {
+                if !KEYS[a].scope.meets(KEYS[b].scope) {
+                    continue;
+                }
+                let (keeps, loses) = if remapped[b] && !remapped[a] { (b, a) } else { (a, b) };
+                let kept = self.chords[keeps].clone();
+                let shared: Vec<Chord> = self.chords[loses].iter().copied().filter(|chord| kept.contains(chord)).collect();
+                for chord in shared {
+                    self.chords[loses].retain(|other| *other != chord);
+                    let (kept, lost) = (KEYS[keeps].action.name(), KEYS[loses].action.name());
+                    problems.push(format!("`{chord}` is a key of `{kept}` and of `{lost}`; it stays with `{kept}`, give `{lost}` another"));
+                }
+            }
+        }
+    }
+
+    /// What the key means in the view; its own keys come first.
+    pub fn action(&self, view: ViewId, event: &KeyEvent) -> Option<Action> {
+        if event.kind == KeyEventKind::Release {
+            return None;
+        }
+        self.action_of(view, Chord::of(event)?)
+    }
+
+    pub fn action_of(&self, view: ViewId, chord: Chord) -> Option<Action> {
+        let rows = KEYS.iter().zip(&self.chords);
+        let found = |scope: Scope| rows.clone().find(|(row, chords)| row.scope == scope && chords.contains(&chord));
+        found(Scope::View(view)).or_else(|| found(Scope::Everywhere)).map(|(row, _)| row.action)
+    }
+
+    /// The keys of an action as text, the first one first.
+    pub fn keys(&self, action: Action) -> Vec<String> {
+        let rows = KEYS.iter().zip(&self.chords);
+        rows.filter(|(row, _)| row.action == action).flat_map(|(_, chords)| chords.iter().map(Chord::to_string)).collect()
+    }
+
+    /// The help of a view: (keys, sentence), its own first.
+    pub fn help(&self, view: ViewId) -> Vec<HelpLine> {
+        let rows = |scope: Scope| KEYS.iter().zip(&self.chords).filter(move |(row, chords)| row.scope == scope && !chords.is_empty());
+        rows(Scope::View(view))
+            .chain(rows(Scope::Everywhere))
+            .map(|(row, chords)| HelpLine {
+                action: row.action,
+                scope: row.scope,
+                keys: chords.iter().map(Chord::to_string).collect::<Vec<_>>().join("  "),
+                says: row.help,
+            })
+            .collect()
+    }
+
+    /// The footer of a view: the `most` keys that matter now, (key, label), the view's own weighed in.
+    pub fn footer(&self, view: ViewId, most: usize) -> Vec<(String, &'static str)> {
+        let scopes = [Scope::View(view), Scope::Everywhere];
+        let mut rows: Vec<(&KeyRow, Chord)> = KEYS
+            .iter()
+            .zip(&self.chords)
+            .filter(|(row, _)| row.footer.is_some() && scopes.contains(&row.scope))
+            .filter_map(|(row, chords)| Some((row, *chords.first()?)))
+            .collect();
+        rows.sort_by_key(|(row, _)| row.footer.map(|(_, weight)| std::cmp::Reverse(weight)));
+        rows.truncate(most);
+        rows.into_iter().filter_map(|(row, chord)| Some((chord.symbol(), row.footer?.0))).collect()
+    }
+}
+
+/// A line of the help.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HelpLine {
+    pub action: Action,
+    pub scope: Scope,
+    pub keys: String,
+    pub says: &'static str,
+}
+
+fn unknown_action(name: &str) -> String {
+    let names = KEYS.iter().map(|row| row.action.name());
+    let nearest = names.max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b))).unwrap_or("help");
+    format!("`{name}` is not an action that has keys; the nearest is `{nearest}`")
+}
+
+fn chords_of(name: &str, value: &toml::Value) -> Result<Vec<Chord>, String> {
+    let one = |value: &toml::Value| {
+        let text = value.as_str().ok_or_else(|| format!("the keys of `{name}` must be text like \"Ctrl-P\", not {value}"))?;
+        Chord::parse(text)
+            .ok_or_else(|| format!("`{text}` is not a key for `{name}`; write it like \"g\", \"G\", \"Ctrl-P\", \"PageUp\", \"F5\""))
+    };
+    match value {
+        toml::Value::Array(keys) => keys.iter().map(one).collect(),
+        key => Ok(vec![one(key)?]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use crossterm::event::{KeyCode, KeyModifiers};
+
+    use super::*;
+
+    #[test]
+    fn every_default_key_can_be_read_and_no_two_actions_share_one_in_a_view() {
+        for row in KEYS {
+            for key in row.keys {
+                let chord = Chord::parse(key);
+                assert_eq!(chord.map(|chord| chord.to_string()).as_deref(), Some(*key));
+            }
+        }
+        let (_, problems) = Keymap::with(&toml::Table::new());
+        assert!(problems.is_empty(), "{problems:?}");
+    }
+
+    #[test]
+    fn names_and_sentences_are_there_once() {
+        let names: HashSet<_> = KEYS.iter().map(|row| row.action.name()).collect();
+        assert_eq!(names.len(), KEYS.len());
+        for row in KEYS {
+            assert!(row.help.ends_with('.') && row.help.len() > 8, "{:?}", row.action);
+            assert!(!row.keys.is_empty(), "{:?}", row.action);
+        }
+    }
+
+    #[test]
+    fn the_keys_of_the_description_do_what_it_says() {
+        let map = Keymap::default();
+        let cases = [
+            ("?", Action::Help),
+            (":", Action::Palette),
+            ("Ctrl-P", Action::Palette),
+            ("/", Action::Filter),
+            ("s", Action::Sort),
+            ("S", Action::SortReverse),
+            ("j", Action::Down),
+            ("Up", Action::Up),
+            ("g", Action::First),
+            ("G", Action::Last),
+            ("PageDown", Action::PageDown),
+            ("Enter", Action::Open),
+            ("Esc", Action::Back),
+            ("y", Action::CopyValue),
+            ("Y", Action::CopyRow),
+            ("e", Action::Export),
+            ("o", Action::OpenLink),
+            ("w", Action::Star),
+            ("c", Action::CopyCurl),
+            ("r", Action::Reload),
+            ("q", Action::Quit),
+            ("Ctrl-Z", Action::Suspend),
+            ("Tab", Action::NextView),
+            ("Shift-Tab", Action::PreviousView),
+            ("0", Action::ViewApi),
+            ("3", Action::ViewChart),
+        ];
+        for view in VIEWS {
+            for (key, action) in cases {
+                assert_eq!(map.action_of(view.id, Chord::parse(key).unwrap()), Some(action), "{key} in {}", view.title);
+            }
+        }
+        let own = [
+            (ViewId::Chart, "+", Action::ZoomIn),
+            (ViewId::Chart, "x", Action::Crosshair),
+            (ViewId::Chart, "t", Action::Timeframe),
+            (ViewId::Chart, "L", Action::LogScale),
+            (ViewId::Growth, "t", Action::Window),
+            (ViewId::Jobs, "x", Action::Terminate),
+            (ViewId::Api, "K", Action::ShowKey),
+            (ViewId::Posts, "a", Action::AllPosts),
+        ];
+        for (view, key, action) in own {
+            assert_eq!(map.action_of(view, Chord::parse(key).unwrap()), Some(action));
+        }
+    }
+
+    #[test]
+    fn shift_g_and_capital_g_are_one_chord() {
+        let map = Keymap::default();
+        for (code, modifiers) in [('G', KeyModifiers::SHIFT), ('g', KeyModifiers::SHIFT), ('G', KeyModifiers::NONE)] {
+            assert_eq!(map.action(ViewId::Tokens, &KeyEvent::new(KeyCode::Char(code), modifiers)), Some(Action::Last));
+        }
+        let release = KeyEvent::new_with_kind(KeyCode::Char('q'), KeyModifiers::NONE, KeyEventKind::Release);
+        assert_eq!(map.action(ViewId::Tokens, &release), None);
+        assert_eq!(map.action(ViewId::Tokens, &KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT)), Some(Action::PreviousView));
+        assert_eq!(map.action(ViewId::Chart, &KeyEvent::new(KeyCode::Char('+'), KeyModifiers::SHIFT)), Some(Action::ZoomIn));
+    }
+
+    #[test]
+    fn ones_own_keys_win_and_conflicts_are_told() {
+        let own: toml::Table = "export = 'y'\nquit = ['Q', 'Ctrl-Q']\nquitt = 'x'\nhelp = 7\nstar = 'Ctrl-Banana'".parse().unwrap();
+        let (map, problems) = Keymap::with(&own);
+        let of = |key: &str| map.action_of(ViewId::Tokens, Chord::parse(key).unwrap());
+        assert_eq!((of("y"), of("Ctrl-Q"), of("q"), of("w")), (Some(Action::Export), Some(Action::Quit), None, Some(Action::Star)));
+        assert_eq!(map.keys(Action::CopyValue), Vec::<String>::new());
+        assert_eq!(problems.len(), 4, "{problems:?}");
+        assert!(
+            problems
+                .iter()
+                .any(|text| text == "`y` is a key of `export` and of `copy_value`; it stays with `export`, give `copy_value` another")
+        );
+        assert!(problems.iter().any(|text| text.ends_with("the nearest is `quit`")));
+    }
+
+    #[test]
+    fn the_footer_shows_the_weightiest_keys() {
+        let footer = Keymap::default().footer(ViewId::Tokens, 6);
+        let shown: Vec<String> = footer.iter().map(|(key, label)| format!("{key} {label}")).collect();
+        assert_eq!(shown, ["⏎ open", "/ filter", "s sort", "w star", ": palette", "? help"]);
+        for view in VIEWS {
+            assert!(Keymap::default().footer(view.id, 6).iter().any(|(_, label)| *label == "help"), "{}", view.title);
+        }
+    }
+
+    #[test]
+    fn the_help_lists_the_views_own_keys_first() {
+        let help = Keymap::default().help(ViewId::Chart);
+        assert_eq!(help[0].scope, Scope::View(ViewId::Chart));
+        assert!(help.iter().any(|line| line.action == Action::Quit));
+    }
+}

@@ -1,0 +1,232 @@
+//! THE tables of views and of keys. A key is added here and nowhere else.
+
+/// The views, in the order of their number keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ViewId {
+    Tokens,
+    Posts,
+    Chart,
+    Security,
+    Dexes,
+    Growth,
+    Yield,
+    Jobs,
+    Data,
+    Api,
+}
+
+/// A row of the table of views.
+#[derive(Debug, Clone, Copy)]
+pub struct ViewRow {
+    pub id: ViewId,
+    pub key: char,
+    /// As in the tab.
+    pub title: &'static str,
+    /// As on the command line and in the state file.
+    pub word: &'static str,
+    pub goto: Action,
+}
+
+macro_rules! views {
+    ($($id:ident $key:literal $title:literal $word:literal $goto:ident;)*) => {
+        pub const VIEWS: &[ViewRow] =
+            &[$(ViewRow { id: ViewId::$id, key: $key, title: $title, word: $word, goto: Action::$goto }),*];
+    };
+}
+
+views! {
+    Tokens '1' "Tokens" "tokens" ViewTokens;
+    Posts '2' "Posts" "posts" ViewPosts;
+    Chart '3' "Chart" "chart" ViewChart;
+    Security '4' "Security" "security" ViewSecurity;
+    Dexes '5' "DEXes" "dexes" ViewDexes;
+    Growth '6' "Growth" "growth" ViewGrowth;
+    Yield '7' "Yield" "yield" ViewYield;
+    Jobs '8' "Jobs" "jobs" ViewJobs;
+    Data '9' "Data" "data" ViewData;
+    Api '0' "API" "api" ViewApi;
+}
+
+impl ViewId {
+    pub fn row(self) -> &'static ViewRow {
+        &VIEWS[self as usize]
+    }
+
+    pub fn title(self) -> &'static str {
+        self.row().title
+    }
+
+    pub fn parse(word: &str) -> Option<Self> {
+        VIEWS.iter().find(|row| row.word.eq_ignore_ascii_case(word)).map(|row| row.id)
+    }
+
+    pub fn next(self) -> Self {
+        VIEWS[(self as usize + 1) % VIEWS.len()].id
+    }
+
+    pub fn previous(self) -> Self {
+        VIEWS[(self as usize + VIEWS.len() - 1) % VIEWS.len()].id
+    }
+}
+
+/// Where a key holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scope {
+    Everywhere,
+    View(ViewId),
+}
+
+impl Scope {
+    /// Whether both can hold at one moment.
+    pub fn meets(self, other: Self) -> bool {
+        self == other || self == Self::Everywhere || other == Self::Everywhere
+    }
+}
+
+/// A row of the table of keys.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyRow {
+    pub action: Action,
+    pub scope: Scope,
+    /// As `Chord::parse` reads them; the footer shows the first.
+    pub keys: &'static [&'static str],
+    /// One sentence.
+    pub help: &'static str,
+    /// Label in the footer and its weight: the heaviest are shown.
+    pub footer: Option<(&'static str, u8)>,
+}
+
+macro_rules! keys {
+    (@scope Everywhere) => { Scope::Everywhere };
+    (@scope $view:ident) => { Scope::View(ViewId::$view) };
+    (@footer) => { None };
+    (@footer $label:literal $weight:literal) => { Some(($label, $weight)) };
+    ($($scope:ident { $($action:ident $name:literal [$($key:literal)*] $help:literal $(($label:literal $weight:literal))?;)* })*) => {
+        /// Everything a key, the palette or the mouse can ask for.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Action { $($(#[doc = $help] $action,)*)* }
+
+        pub const KEYS: &[KeyRow] = &[$($(KeyRow {
+            action: Action::$action,
+            scope: keys!(@scope $scope),
+            keys: &[$($key),*],
+            help: $help,
+            footer: keys!(@footer $($label $weight)?),
+        },)*)*];
+
+        impl Action {
+            /// The word in the `[keys]` of the configuration and in the palette.
+            pub fn name(self) -> &'static str {
+                match self { $($(Action::$action => $name,)*)* }
+            }
+        }
+    };
+}
+
+keys! {
+    Everywhere {
+        Help "help" ["?" "F1"] "Show the keys of this view." ("help" 50);
+        Palette "palette" [":" "Ctrl-P"] "Find an action or a token by name." ("palette" 60);
+        Filter "filter" ["/"] "Filter the rows: words are fuzzy, `cap>1m` is exact." ("filter" 90);
+        Sort "sort" ["s"] "Sort by the next column." ("sort" 80);
+        SortReverse "sort_reverse" ["S"] "Turn the sort order around.";
+        Up "up" ["Up" "k"] "One row up.";
+        Down "down" ["Down" "j"] "One row down.";
+        Left "left" ["Left" "h"] "To the left; pans the chart.";
+        Right "right" ["Right" "l"] "To the right; pans the chart.";
+        First "first" ["g" "Home"] "To the first row.";
+        Last "last" ["G" "End"] "To the last row.";
+        PageUp "page_up" ["PageUp" "Ctrl-B"] "A page up.";
+        PageDown "page_down" ["PageDown" "Ctrl-F"] "A page down.";
+        Open "open" ["Enter"] "Open what is selected." ("open" 100);
+        Back "back" ["Esc"] "Go back, close, cancel.";
+        CopyValue "copy_value" ["y"] "Copy the selected value." ("copy" 40);
+        CopyRow "copy_row" ["Y"] "Copy the selected row as JSON.";
+        CopyCurl "copy_curl" ["c"] "Copy the curl command that gives the same data." ("curl" 30);
+        Export "export" ["e"] "Export the table as CSV, JSON or Parquet." ("export" 35);
+        OpenLink "open_link" ["o"] "Open the link of the selected row.";
+        Star "star" ["w"] "Put the token on the watchlist, or take it off." ("star" 70);
+        Reload "reload" ["r" "F5"] "Read the data again.";
+        NextView "next_view" ["Tab"] "To the next view.";
+        PreviousView "previous_view" ["Shift-Tab"] "To the view before.";
+        ViewTokens "view_tokens" ["1"] "Every token in one table.";
+        ViewPosts "view_posts" ["2"] "Posts about the token.";
+        ViewChart "view_chart" ["3"] "Candles, trendlines and patterns of the token.";
+        ViewSecurity "view_security" ["4"] "The token's score and the reasons for it.";
+        ViewDexes "view_dexes" ["5"] "Where the token is traded.";
+        ViewGrowth "view_growth" ["6"] "The tokens whose holders grow fastest.";
+        ViewYield "view_yield" ["7"] "A plan for idle tokens.";
+        ViewJobs "view_jobs" ["8"] "Deep analyses, running and done.";
+        ViewData "view_data" ["9"] "The tables, where they come from and what was found in them.";
+        ViewApi "view_api" ["0"] "Address, key and requests of the API.";
+        Redraw "redraw" ["Ctrl-L"] "Draw the screen afresh.";
+        Suspend "suspend" ["Ctrl-Z"] "Leave for the shell; `fg` comes back.";
+        Quit "quit" ["q" "Ctrl-C"] "Leave the program.";
+    }
+    Tokens {
+        Detail "detail" ["d"] "Show or hide the detail beside the table.";
+        Watchlist "watchlist" ["W"] "Show the watchlist alone, or every token.";
+        MoreColumns "more_columns" ["m"] "Show trend, pattern, action and score of the tokens, or hide them.";
+    }
+    Posts {
+        AllPosts "all_posts" ["a"] "Posts about every token, or about the selected one." ("all/one" 75);
+    }
+    Chart {
+        ZoomIn "zoom_in" ["+" "="] "Zoom in." ("zoom" 110);
+        ZoomOut "zoom_out" ["-"] "Zoom out.";
+        Crosshair "crosshair" ["x"] "Show or hide the crosshair; left and right move it." ("crosshair" 105);
+        Timeframe "timeframe" ["t"] "The next timeframe: 1h, 4h, 1d, 1w." ("timeframe" 108);
+        TimeframeBack "timeframe_back" ["T"] "The timeframe before.";
+        PeriodShorter "period_shorter" ["["] "A shorter period for the trendlines." ("period" 85);
+        PeriodLonger "period_longer" ["]"] "A longer period for the trendlines.";
+        LogScale "log_scale" ["L"] "Logarithmic or linear prices." ("log" 84);
+        Volume "volume" ["v"] "Show or hide the volume.";
+        Trendlines "trendlines" ["m"] "Show or hide the trendlines.";
+        Patterns "patterns" ["p"] "Show or hide the patterns.";
+        NextPattern "next_pattern" ["n"] "To the next pattern." ("pattern" 86);
+        PreviousPattern "previous_pattern" ["N"] "To the pattern before.";
+    }
+    Security {
+        ExpandAll "expand_all" ["x"] "Show the evidence of every anomaly, or of none." ("evidence" 75);
+    }
+    Growth {
+        Window "window" ["t"] "The next window: 1, 7, 30 days." ("window" 85);
+    }
+    Yield {
+        AddAmount "add_amount" ["a"] "Add a token and its amount." ("add" 95);
+        RemoveAmount "remove_amount" ["Delete" "d"] "Remove the selected amount.";
+        Risk "risk" ["t"] "The next risk level: low, medium, high." ("risk" 88);
+        Chains "chains" ["i"] "Choose the chains." ("chains" 87);
+        MinimumApy "minimum_apy" ["m"] "Set the minimum APY.";
+        Plan "plan" ["p"] "Make the plan." ("plan" 98);
+        Compare "compare" ["n"] "Compare with the naive plan.";
+        SavePlan "save_plan" ["v"] "Save the plan.";
+    }
+    Jobs {
+        StartJob "start_job" ["a"] "Start a deep analysis of tokens." ("start" 95);
+        Terminate "terminate" ["x"] "Terminate the selected job." ("terminate" 92);
+    }
+    Data {
+        Findings "findings" ["f"] "Show what was found wrong in the selected table." ("findings" 88);
+    }
+    Api {
+        ShowKey "show_key" ["K"] "Show or hide the key." ("key" 95);
+        StartStop "start_stop" ["a"] "Start or stop the API." ("start/stop" 88);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_views_is_in_the_order_of_the_enum() {
+        for (place, row) in VIEWS.iter().enumerate() {
+            assert_eq!(row.id as usize, place);
+            let key = KEYS.iter().find(|key| key.action == row.goto).unwrap();
+            assert_eq!(key.keys, [row.key.to_string()]);
+            assert_eq!(ViewId::parse(row.word), Some(row.id));
+        }
+        assert_eq!((ViewId::Api.next(), ViewId::Tokens.previous()), (ViewId::Tokens, ViewId::Api));
+    }
+}

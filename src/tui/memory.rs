@@ -1,0 +1,76 @@
+//! What the dashboard remembers between runs: the watchlist and the session (view, token, each view's own choices). Where it is
+//! kept is the state's.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    app::App,
+    keymap::{VIEWS, ViewId},
+    theme::{Palette, Theme},
+};
+use crate::dataset::address::Address;
+
+/// Keeps and gives back. A memory that cannot keep says so itself; the dashboard goes on.
+pub trait Memory {
+    fn watchlist(&self) -> HashSet<Address>;
+    fn session(&self) -> Value;
+    fn keep_watchlist(&mut self, watchlist: &HashSet<Address>);
+    fn keep_session(&mut self, session: &Value);
+}
+
+/// Remembers nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Forgetful;
+
+impl Memory for Forgetful {
+    fn watchlist(&self) -> HashSet<Address> {
+        HashSet::new()
+    }
+
+    fn session(&self) -> Value {
+        Value::Null
+    }
+
+    fn keep_watchlist(&mut self, _: &HashSet<Address>) {}
+
+    fn keep_session(&mut self, _: &Value) {}
+}
+
+impl App {
+    /// Takes up where the last run was left. Anything unreadable is passed over.
+    pub(super) fn remember(&mut self, memory: &dyn Memory) {
+        self.watchlist = memory.watchlist();
+        let session = memory.session();
+        if let Some(view) = session["view"].as_str().and_then(ViewId::parse) {
+            self.current = view;
+        }
+        self.token = session["token"].as_str().and_then(Address::parse).or(self.token);
+        self.chosen_theme = session["theme"].as_str().map(str::to_owned);
+        if let Some(palette) = session["theme"].as_str().and_then(Palette::builtin)
+            && !self.setup.look.fixed
+        {
+            self.setup.look.theme = Theme::new(&palette, self.setup.look.options);
+        }
+        for (view, row) in self.views.iter_mut().zip(VIEWS) {
+            view.restore(&session["views"][row.word]);
+        }
+    }
+
+    pub(super) fn session(&self) -> Value {
+        let views: Map<String, Value> = self
+            .views
+            .iter()
+            .zip(VIEWS)
+            .map(|(view, row)| (row.word.to_owned(), view.save()))
+            .filter(|(_, kept)| !kept.is_null())
+            .collect();
+        json!({
+            "view": self.current.row().word,
+            "token": self.token.map(|token| token.to_string()),
+            "theme": self.chosen_theme,
+            "views": views,
+        })
+    }
+}

@@ -1,0 +1,105 @@
+//! What floats over the views: at most one at a time, and it takes the keys first. Each says what it wants done as an `Outcome`.
+
+pub mod export;
+pub mod help;
+pub mod palette;
+pub mod question;
+
+use crossterm::event::KeyEvent;
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    widgets::{Block, Clear, Widget},
+};
+
+use self::{export::ExportDialog, help::Help, palette::Palette, question::YesNo};
+use super::{
+    keymap::Action,
+    theme::{Role, Theme},
+};
+use crate::dataset::address::Address;
+
+#[derive(Debug)]
+pub enum Overlay {
+    Palette(Palette),
+    Help(Help),
+    Export(ExportDialog),
+    Question(YesNo),
+}
+
+/// What came of a key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// It stays open.
+    Stay,
+    /// It closes, nothing else.
+    Close,
+    /// It closes and this is done.
+    Run(Command),
+}
+
+/// What an overlay can ask the program to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    Act(Action),
+    Select(Address),
+    Theme(String),
+    OpenFolder(String),
+    ToggleApi,
+    Export(String, export::Format),
+    WriteDemo,
+}
+
+impl Overlay {
+    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+        match self {
+            Self::Palette(palette) => palette.key(key),
+            Self::Help(help) => help.key(key),
+            Self::Export(dialog) => dialog.key(key),
+            Self::Question(question) => question.key(key),
+        }
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        match self {
+            Self::Palette(palette) => palette.paste(text),
+            Self::Export(dialog) => dialog.paste(text),
+            Self::Help(_) | Self::Question(_) => {}
+        }
+    }
+
+    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        match self {
+            Self::Palette(palette) => palette.draw(buffer, area, theme),
+            Self::Help(help) => help.draw(buffer, area, theme),
+            Self::Export(dialog) => dialog.draw(buffer, area, theme),
+            Self::Question(question) => question.draw(buffer, area, theme),
+        }
+    }
+}
+
+/// Clears a centred box of at most `width` × `height` with a border and a title; what is inside it.
+fn floating(buffer: &mut Buffer, area: Rect, (width, height): (u16, u16), title: &str, theme: &Theme) -> Rect {
+    let width = width.min(area.width.saturating_sub(2));
+    let height = height.min(area.height.saturating_sub(2));
+    let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 4, width, height };
+    Clear.render(place, buffer);
+    let block = Block::bordered()
+        .title(format!(" {title} "))
+        .style(theme.text().patch(theme.style(Role::Panel)))
+        .border_style(theme.style(Role::Grid).patch(theme.style(Role::Panel)))
+        .title_style(theme.style(Role::Accent));
+    let inner = block.inner(place);
+    block.render(place, buffer);
+    Rect { x: inner.x + 1.min(inner.width), width: inner.width.saturating_sub(2), ..inner }
+}
+
+/// Writes text into one line of a box; returns the cells used.
+fn line(buffer: &mut Buffer, area: Rect, row: u16, x: u16, text: &str, style: ratatui::style::Style) -> u16 {
+    if row >= area.height || x >= area.width {
+        return 0;
+    }
+    let shown = super::text::truncate(text, usize::from(area.width - x));
+    let (end, _) = buffer.set_stringn(area.x + x, area.y + row, &*shown, usize::from(area.width - x), style);
+    end - area.x - x
+}

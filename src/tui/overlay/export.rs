@@ -1,0 +1,99 @@
+//! Asks where the table on screen is to be written and as what. Writes nothing itself.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::{buffer::Buffer, layout::Rect};
+use tui_input::{Input, backend::crossterm::EventHandler};
+
+use super::{Command, Outcome, floating, line};
+use crate::tui::theme::{Role, Theme};
+
+/// What a table can be written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Csv,
+    Json,
+    Parquet,
+}
+
+impl Format {
+    pub const ALL: [Self; 3] = [Self::Csv, Self::Json, Self::Parquet];
+
+    /// The ending of its files.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Parquet => "parquet",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct ExportDialog {
+    input: Input,
+    format: Format,
+    rows: usize,
+}
+
+impl ExportDialog {
+    pub fn new(name: &str, rows: usize) -> Self {
+        Self { input: Input::new(format!("{name}.csv")), format: Format::Csv, rows }
+    }
+
+    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Esc => return Outcome::Close,
+            KeyCode::Char('c') if control => return Outcome::Close,
+            KeyCode::Enter if !self.input.value().trim().is_empty() => {
+                return Outcome::Run(Command::Export(self.input.value().trim().to_owned(), self.format));
+            }
+            KeyCode::Tab | KeyCode::Down => self.turn(1),
+            KeyCode::BackTab | KeyCode::Up => self.turn(Format::ALL.len() - 1),
+            _ => {
+                self.input.handle_event(&Event::Key(*key));
+                self.follow_ending();
+            }
+        }
+        Outcome::Stay
+    }
+
+    pub fn paste(&mut self, pasted: &str) {
+        let value: String = self.input.value().chars().chain(pasted.chars().filter(|c| !c.is_control())).take(1_000).collect();
+        self.input = Input::new(value);
+        self.follow_ending();
+    }
+
+    /// The next format, and the file's ending with it.
+    fn turn(&mut self, by: usize) {
+        let place = Format::ALL.iter().position(|format| *format == self.format).unwrap_or(0);
+        self.format = Format::ALL[(place + by) % Format::ALL.len()];
+        let value = self.input.value();
+        let stem = Format::ALL.iter().find_map(|format| value.strip_suffix(&format!(".{}", format.ending()))).unwrap_or(value);
+        self.input = Input::new(format!("{stem}.{}", self.format.ending()));
+    }
+
+    /// An ending that is typed chooses the format.
+    fn follow_ending(&mut self) {
+        let value = self.input.value();
+        if let Some(format) = Format::ALL.into_iter().find(|format| value.ends_with(&format!(".{}", format.ending()))) {
+            self.format = format;
+        }
+    }
+
+    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        let inside = floating(buffer, area, (70, 7), &format!("export {} rows", self.rows), theme);
+        let base = theme.style(Role::Panel);
+        let used = line(buffer, inside, 0, 0, "file  ", theme.dim().patch(base));
+        let scroll = self.input.visual_scroll(usize::from(inside.width.saturating_sub(used + 1)).max(1));
+        let typed: String = self.input.value().chars().skip(scroll).collect();
+        let end = line(buffer, inside, 0, used, &typed, theme.text().patch(base));
+        line(buffer, inside, 0, used + end, "▏", theme.accent().patch(base));
+        let mut x = line(buffer, inside, 2, 0, "as    ", theme.dim().patch(base));
+        for format in Format::ALL {
+            let style = if format == self.format { theme.accent() } else { theme.dim() };
+            x += line(buffer, inside, 2, x, format.ending(), style.patch(base)) + 3;
+        }
+        line(buffer, inside, 4, 0, "⏎ writes it   Tab other format   Esc leaves it", theme.dim().patch(base));
+    }
+}

@@ -1,0 +1,92 @@
+//! The help of a view: its keys from the key table, filtered as one types, and Enter runs the one that is selected.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Command, Outcome, floating, line};
+use crate::tui::{
+    fuzzy,
+    keymap::{HelpLine, Keymap, Scope, ViewId},
+    text,
+    theme::{Role, Theme},
+};
+
+#[derive(Debug)]
+pub struct Help {
+    view: ViewId,
+    lines: Vec<HelpLine>,
+    /// `None` until `/` begins it.
+    filter: Option<String>,
+    selected: usize,
+}
+
+impl Help {
+    pub fn new(keymap: &Keymap, view: ViewId) -> Self {
+        Self { view, lines: keymap.help(view), filter: None, selected: 0 }
+    }
+
+    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+        let count = self.shown().len();
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match (key.code, self.filter.as_mut()) {
+            (KeyCode::Esc, Some(_)) => self.set_filter(None),
+            (KeyCode::Esc, None) => return Outcome::Close,
+            (KeyCode::Char('c'), _) if control => return Outcome::Close,
+            (KeyCode::Enter, _) => {
+                return self.shown().get(self.selected).map_or(Outcome::Close, |line| Outcome::Run(Command::Act(line.action)));
+            }
+            (KeyCode::Down, _) => self.selected = (self.selected + 1).min(count.saturating_sub(1)),
+            (KeyCode::Up, _) => self.selected = self.selected.saturating_sub(1),
+            (KeyCode::PageDown, _) => self.selected = (self.selected + 10).min(count.saturating_sub(1)),
+            (KeyCode::PageUp, _) => self.selected = self.selected.saturating_sub(10),
+            (KeyCode::Backspace, Some(filter)) => {
+                filter.pop();
+                self.selected = 0;
+            }
+            (KeyCode::Char(letter), Some(filter)) if filter.len() < 100 => {
+                filter.push(letter);
+                self.selected = 0;
+            }
+            (KeyCode::Char('/'), None) => self.set_filter(Some(String::new())),
+            (KeyCode::Char('j'), None) => self.selected = (self.selected + 1).min(count.saturating_sub(1)),
+            (KeyCode::Char('k'), None) => self.selected = self.selected.saturating_sub(1),
+            (KeyCode::Char('q' | '?'), None) => return Outcome::Close,
+            _ => {}
+        }
+        Outcome::Stay
+    }
+
+    fn set_filter(&mut self, filter: Option<String>) {
+        self.filter = filter;
+        self.selected = 0;
+    }
+
+    fn shown(&self) -> Vec<&HelpLine> {
+        let wanted = self.filter.as_deref().unwrap_or_default().to_lowercase();
+        let hit = |line: &&HelpLine| wanted.is_empty() || fuzzy::contains(&wanted, line.says) || line.action.name().contains(&wanted);
+        self.lines.iter().filter(hit).collect()
+    }
+
+    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        let shown = self.shown();
+        let title = format!("keys · {}", self.view.title());
+        let inside = floating(buffer, area, (76, self.lines.len() as u16 + 5), &title, theme);
+        let base = theme.style(Role::Panel);
+        let rows = usize::from(inside.height.saturating_sub(2));
+        let first = self.selected.saturating_sub(rows.saturating_sub(1));
+        for (row, entry) in shown.iter().enumerate().skip(first).take(rows) {
+            let place = Rect { y: inside.y + (row - first) as u16, height: 1, ..inside };
+            let style = if row == self.selected { theme.style(Role::Selection) } else { base };
+            buffer.set_style(place, style);
+            let own = entry.scope != Scope::Everywhere;
+            let keys = if own { theme.accent() } else { theme.text() };
+            let used = line(buffer, place, 0, 0, &text::fit(&entry.keys, 18, text::Align::Left), keys.patch(style));
+            line(buffer, place, 0, used + 1, entry.says, theme.dim().patch(style).patch(theme.text()));
+        }
+        let hint = match &self.filter {
+            Some(filter) => format!("/ {filter}▏"),
+            None => "⏎ runs it   / filters   Esc closes".to_owned(),
+        };
+        line(buffer, inside, inside.height.saturating_sub(1), 0, &hint, theme.dim().patch(base));
+    }
+}

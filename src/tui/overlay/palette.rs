@@ -1,0 +1,171 @@
+//! The palette: every action, token and setting by name, found fuzzily. The list comes from the tables; nothing is run here.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::{buffer::Buffer, layout::Rect};
+use tui_input::{Input, backend::crossterm::EventHandler};
+
+use super::{Command, Outcome, floating, line};
+use crate::{
+    analysis::market::TokenSummary,
+    tui::{
+        format, fuzzy,
+        keymap::{Keymap, ViewId},
+        text,
+        theme::{Role, Theme},
+    },
+};
+
+/// How many entries are ranked and shown at the most.
+const SHOWN_MAX: usize = 200;
+
+#[derive(Debug)]
+pub struct Palette {
+    input: Input,
+    entries: Vec<Entry>,
+    /// Positions in `entries`, best first.
+    found: Vec<usize>,
+    selected: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    /// What is matched and shown.
+    name: String,
+    /// Shown dim beside it.
+    note: String,
+    /// Shown at the right: keys, price.
+    right: String,
+    command: Command,
+}
+
+impl Palette {
+    pub fn new(keymap: &Keymap, view: ViewId, tokens: &[TokenSummary], themes: &[String], api_on: bool) -> Self {
+        let mut entries: Vec<Entry> = keymap
+            .help(view)
+            .into_iter()
+            .map(|row| Entry {
+                name: row.action.name().replace('_', " "),
+                note: row.says.to_owned(),
+                right: row.keys,
+                command: Command::Act(row.action),
+            })
+            .collect();
+        entries.push(Entry {
+            name: if api_on { "stop api" } else { "start api" }.to_owned(),
+            note: "Start or stop answering over HTTP.".to_owned(),
+            right: String::new(),
+            command: Command::ToggleApi,
+        });
+        entries.extend(themes.iter().map(|theme| Entry {
+            name: format!("theme {theme}"),
+            note: "Change the colours.".to_owned(),
+            right: String::new(),
+            command: Command::Theme(theme.clone()),
+        }));
+        entries.extend(tokens.iter().map(|token| Entry {
+            name: text::clean(token.symbol.as_deref().unwrap_or("–")).into_owned(),
+            note: format!("{}  {}", text::clean(token.name.as_deref().unwrap_or_default()), token.token_address.short()),
+            right: format::price(token.price),
+            command: Command::Select(token.token_address),
+        }));
+        let mut palette = Self { input: Input::default(), entries, found: Vec::new(), selected: 0 };
+        palette.rank();
+        palette
+    }
+
+    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Esc => return Outcome::Close,
+            KeyCode::Char('c' | 'p') if control => return Outcome::Close,
+            KeyCode::Enter => return self.chosen(),
+            KeyCode::Down | KeyCode::Tab => self.move_by(1),
+            KeyCode::Up | KeyCode::BackTab => self.move_by(-1),
+            KeyCode::PageDown => self.move_by(10),
+            KeyCode::PageUp => self.move_by(-10),
+            _ => {
+                if self.input.handle_event(&Event::Key(*key)).is_some_and(|change| change.value) {
+                    self.rank();
+                }
+            }
+        }
+        Outcome::Stay
+    }
+
+    pub fn paste(&mut self, pasted: &str) {
+        let value: String = self.input.value().chars().chain(pasted.chars().filter(|c| !c.is_control())).take(500).collect();
+        self.input = Input::new(value);
+        self.rank();
+    }
+
+    /// `open DIR` is typed out, for a folder cannot be listed here; everything else is an entry.
+    fn chosen(&self) -> Outcome {
+        if let Some(folder) = self.folder() {
+            return Outcome::Run(Command::OpenFolder(folder.to_owned()));
+        }
+        self.found.get(self.selected).map_or(Outcome::Close, |&i| Outcome::Run(self.entries[i].command.clone()))
+    }
+
+    fn folder(&self) -> Option<&str> {
+        self.input.value().strip_prefix("open ").map(str::trim).filter(|folder| folder.contains(['/', '.', '~']))
+    }
+
+    fn move_by(&mut self, rows: isize) {
+        let last = self.found.len().saturating_sub(1);
+        self.selected = self.selected.saturating_add_signed(rows).min(last);
+    }
+
+    fn rank(&mut self) {
+        self.selected = 0;
+        let wanted = self.input.value().trim().to_lowercase();
+        let mut ranked: Vec<(i32, usize)> = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter_map(|(i, entry)| {
+                // A word of the note finds an entry too, behind those it names.
+                let by_name = fuzzy::score(&wanted, &entry.name);
+                let by_note = (wanted.len() > 2).then(|| fuzzy::contains(&wanted, &entry.note)).filter(|hit| *hit).map(|_| 0);
+                by_name.or(by_note).map(|score| (score, i))
+            })
+            .collect();
+        ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        self.found = ranked.into_iter().take(SHOWN_MAX).map(|(_, i)| i).collect();
+    }
+
+    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        let inside = floating(buffer, area, (84, 20), "palette", theme);
+        let base = theme.style(Role::Panel);
+        let width = usize::from(inside.width).saturating_sub(3);
+        let scroll = self.input.visual_scroll(width.max(1));
+        let typed: String = self.input.value().chars().skip(scroll).collect();
+        let used = line(buffer, inside, 0, 0, "› ", theme.accent().patch(base));
+        let end = line(buffer, inside, 0, used, &typed, theme.text().patch(base));
+        line(buffer, inside, 0, used + end, "▏", theme.accent().patch(base));
+        if self.input.value().is_empty() {
+            line(buffer, inside, 0, used + 2, "an action, a token, or `open DIR` for another dataset", theme.dim().patch(base));
+        }
+        let rows = usize::from(inside.height.saturating_sub(2));
+        let first = self.selected.saturating_sub(rows.saturating_sub(1));
+        for (row, &i) in self.found.iter().enumerate().skip(first).take(rows) {
+            let y = (row - first) as u16 + 2;
+            let place = Rect { y: inside.y + y, height: 1, ..inside };
+            let style = if row == self.selected { theme.style(Role::Selection) } else { base };
+            buffer.set_style(place, style);
+            self.draw_entry(buffer, place, &self.entries[i], theme, style);
+        }
+        if self.found.is_empty() {
+            let says = if self.folder().is_some() { "⏎ opens this folder" } else { "nothing is called that" };
+            line(buffer, inside, 2, 0, says, theme.dim().patch(base));
+        }
+    }
+
+    fn draw_entry(&self, buffer: &mut Buffer, place: Rect, entry: &Entry, theme: &Theme, style: ratatui::style::Style) {
+        let right = text::width(&entry.right) as u16;
+        let room = place.width.saturating_sub(right + 1);
+        let left = Rect { width: room, ..place };
+        let used = line(buffer, left, 0, 0, &text::fit(&entry.name, 18, text::Align::Left), theme.text().patch(style));
+        line(buffer, left, 0, used + 1, &entry.note, theme.dim().patch(style));
+        line(buffer, place, 0, place.width.saturating_sub(right), &entry.right, theme.accent().patch(style));
+    }
+}

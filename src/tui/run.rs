@@ -1,0 +1,125 @@
+//! The loop: events in, frames out, at most sixty a second and none when nothing changed. Also a screen without a terminal, for
+//! pictures.
+
+use std::{
+    sync::mpsc::RecvTimeoutError,
+    time::{Duration, Instant},
+};
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{
+    app::{App, Setup},
+    event::{Event, Events},
+    keymap::ViewId,
+    memory::Memory,
+    terminal::Screen,
+    views,
+};
+
+/// Sixty frames a second at most.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// Runs the dashboard until it is left; the exit code.
+pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool) -> Result<i32, String> {
+    let events = Events::new();
+    let deck = setup.deck.clone();
+    let mut app = App::new(setup, views::all(), events.wake());
+    app.remember(memory);
+    let mut screen = Screen::enter(mouse).map_err(|error| format!("cannot take the terminal: {error}"))?;
+    // The first frame stands before anything is read.
+    paint(&mut app, &mut screen)?;
+    events.listen(&deck).map_err(|error| format!("cannot listen to the terminal: {error}"))?;
+    deck.load_in_background();
+    let mut painted = Instant::now();
+    let code = loop {
+        match next(&events, &app) {
+            Some(event) => {
+                if matches!(event, Event::Wake) {
+                    events.seen_wake();
+                }
+                app.update(event);
+            }
+            None => app.deadline_passed(Instant::now()),
+        }
+        // Whatever has gathered meanwhile is one frame; under a flood the frame is still drawn in time.
+        while painted.elapsed() < FRAME || !app.is_dirty() {
+            match events.receiver.try_recv() {
+                Ok(event) => {
+                    if matches!(event, Event::Wake) {
+                        events.seen_wake();
+                    }
+                    app.update(event);
+                }
+                Err(_) => break,
+            }
+        }
+        if app.take_watchlist_changed() {
+            memory.keep_watchlist(&app.watchlist);
+        }
+        if let Some(code) = app.exit() {
+            break code;
+        }
+        if app.take_suspend() {
+            screen.suspend().map_err(|error| format!("cannot suspend: {error}"))?;
+            app.update(Event::Continue);
+        }
+        if app.is_dirty() {
+            std::thread::sleep(FRAME.saturating_sub(painted.elapsed()).min(FRAME));
+            paint(&mut app, &mut screen)?;
+            painted = Instant::now();
+        }
+    };
+    memory.keep_session(&app.session());
+    drop(screen);
+    Ok(code)
+}
+
+/// Waits for an event, or for the app's deadline; no other time is spent awake.
+fn next(events: &Events, app: &App) -> Option<Event> {
+    match app.deadline() {
+        Some(deadline) => match events.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Event::Terminate(0)),
+        },
+        None => Some(events.receiver.recv().unwrap_or(Event::Terminate(0))),
+    }
+}
+
+fn paint(app: &mut App, screen: &mut Screen) -> Result<(), String> {
+    app.take_dirty();
+    let after = app.take_after_frame();
+    screen.draw(|frame| app.draw(frame), &after).map_err(|error| format!("cannot draw: {error}"))
+}
+
+/// How long a picture waits for the answers its view asks for.
+const PICTURE_WAIT: Duration = Duration::from_secs(30);
+
+/// The view drawn once every answer it asked for is there, from a deck that is loaded already.
+pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnce(&mut App)) -> (Buffer, App) {
+    let events = Events::new();
+    let mut app = App::new(setup, views::all(), events.wake());
+    app.go(view);
+    prepare(&mut app);
+    let area = Rect::new(0, 0, size.0, size.1);
+    let mut buffer = Buffer::empty(area);
+    let start = Instant::now();
+    loop {
+        // Drawing tells a view how many rows it shows, so it may ask for more.
+        buffer.reset();
+        app.draw_into(&mut buffer, area);
+        app.look_again();
+        match events.receiver.recv_timeout(Duration::from_millis(150)) {
+            Ok(_) => events.seen_wake(),
+            Err(_) => break,
+        }
+        if start.elapsed() > PICTURE_WAIT {
+            break;
+        }
+    }
+    app.look_again();
+    buffer.reset();
+    app.draw_into(&mut buffer, area);
+    (buffer, app)
+}

@@ -1,0 +1,81 @@
+//! The terminal's modes: entered together, left together, whatever happens in between. Knows nothing of views.
+
+use std::{
+    io::{self, BufWriter, Stdout, Write},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use crossterm::{
+    cursor::{Hide, Show},
+    event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture},
+    execute, queue,
+    terminal::{
+        BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    },
+};
+use ratatui::{Frame, Terminal, backend::CrosstermBackend};
+
+/// Whether the modes are entered, so that a panic or a signal knows what to undo.
+static ENTERED: AtomicBool = AtomicBool::new(false);
+
+/// The terminal in the dashboard's modes; dropping it restores what was.
+pub struct Screen {
+    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    mouse: bool,
+}
+
+impl Screen {
+    pub fn enter(mouse: bool) -> io::Result<Self> {
+        enter_modes(mouse)?;
+        let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())))?;
+        Ok(Self { terminal, mouse })
+    }
+
+    /// Draws one frame as a single synchronized update, then writes `after` (clipboard sequences).
+    pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>), after: &[u8]) -> io::Result<()> {
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        self.terminal.draw(render)?;
+        self.terminal.backend_mut().write_all(after)?;
+        queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
+        Write::flush(self.terminal.backend_mut())
+    }
+
+    /// The next frame is drawn whole.
+    pub fn clear(&mut self) -> io::Result<()> {
+        self.terminal.clear()
+    }
+
+    /// Gives the terminal back, stops the program until it is continued, and takes the terminal again.
+    pub fn suspend(&mut self) -> io::Result<()> {
+        restore();
+        signal_hook::low_level::raise(signal_hook::consts::SIGSTOP)?;
+        enter_modes(self.mouse)?;
+        self.clear()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+fn enter_modes(mouse: bool) -> io::Result<()> {
+    enable_raw_mode()?;
+    ENTERED.store(true, Ordering::SeqCst);
+    let mut out = io::stdout();
+    execute!(out, EnterAlternateScreen, EnableBracketedPaste, Hide)?;
+    if mouse {
+        execute!(out, EnableMouseCapture)?;
+    }
+    Ok(())
+}
+
+/// Undoes every mode, once. Safe to call from a panic hook and when nothing was entered; a terminal that is gone is no error.
+pub fn restore() {
+    if ENTERED.swap(false, Ordering::SeqCst) {
+        let mut out = io::stdout();
+        execute!(out, EndSynchronizedUpdate, DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, Show).ok();
+        disable_raw_mode().ok();
+    }
+}

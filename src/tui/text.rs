@@ -1,0 +1,281 @@
+//! Text from the data made safe to display: no control or direction characters, one cell count that every terminal agrees on, cut
+//! and padded to exact widths. What is copied or exported never passes through here.
+
+use std::borrow::Cow;
+
+use ratatui::buffer::CellWidth;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthChar;
+
+/// Marks stacked on one letter beyond this many are dropped.
+const MAX_MARKS: usize = 4;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    Left,
+    Right,
+    Centre,
+}
+
+/// The text without what could move the cursor, turn the line around or hide: control characters (line breaks and tabs become
+/// spaces), direction marks, invisible characters. A cluster whose cells terminals disagree about (emoji joined by ZWJ, skin tones,
+/// VS16) is reduced to its first character, so that the row stands still everywhere.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return Cow::Borrowed(text);
+    }
+    let visible: String = text.chars().filter_map(visible).collect();
+    let mut out = String::with_capacity(visible.len());
+    for cluster in visible.graphemes(true) {
+        push_cluster(&mut out, cluster);
+    }
+    Cow::Owned(out)
+}
+
+/// The character to show instead, or nothing.
+fn visible(c: char) -> Option<char> {
+    match c {
+        '\t' | '\n' | '\r' | '\u{2028}' | '\u{2029}' => Some(' '),
+        _ if c.is_control() => None,
+        // Soft hyphen, combining grapheme joiner, Arabic letter mark, fillers, Mongolian separators.
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' => None,
+        // Zero-width space and non-joiner, direction marks, overrides, isolates, word joiner and invisible operators. ZWJ stays
+        // until clusters are formed.
+        '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => None,
+        '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => None,
+        _ => Some(c),
+    }
+}
+
+fn push_cluster(out: &mut String, cluster: &str) {
+    let chars = || cluster.chars().filter(|&c| c != '\u{200d}');
+    let apart: usize = chars().map(char_width).sum();
+    let together = usize::from(cluster.cell_width());
+    let Some(first) = chars().next() else { return };
+    if apart == together && chars().count() == cluster.chars().count() && cluster.chars().count() <= 1 + MAX_MARKS {
+        out.push_str(cluster);
+        return;
+    }
+    if char_width(first) == 0 {
+        return;
+    }
+    out.push(first);
+    // A joined emoji keeps its first picture alone; a letter keeps its first marks.
+    if chars().skip(1).all(|c| char_width(c) == 0) && !cluster.contains('\u{fe0f}') {
+        let before = out.len() - first.len_utf8();
+        out.extend(chars().skip(1).take(MAX_MARKS));
+        if usize::from(out[before..].cell_width()) != char_width(first) {
+            out.truncate(before + first.len_utf8());
+        }
+    }
+}
+
+fn char_width(c: char) -> usize {
+    c.width().unwrap_or(0)
+}
+
+/// Cells the text takes once cleaned.
+pub fn width(text: &str) -> usize {
+    clean(text).graphemes(true).map(|cluster| usize::from(cluster.cell_width())).sum()
+}
+
+/// The cleaned text in at most `cells`; what is cut ends with `…`.
+pub fn truncate(text: &str, cells: usize) -> Cow<'_, str> {
+    cut(text, cells, "…")
+}
+
+/// As `truncate` with another sign for what was left out, for terminals without Unicode.
+pub fn cut<'a>(text: &'a str, cells: usize, sign: &str) -> Cow<'a, str> {
+    let text = clean(text);
+    let sign_cells = sign.chars().map(char_width).sum::<usize>();
+    let (mut used, mut keep) = (0, 0);
+    for (start, cluster) in text.grapheme_indices(true) {
+        used += usize::from(cluster.cell_width());
+        if used > cells {
+            let mut short = text[..keep].to_owned();
+            if cells >= sign_cells {
+                short.push_str(sign);
+            }
+            return Cow::Owned(short);
+        }
+        if used + sign_cells <= cells {
+            keep = start + cluster.len();
+        }
+    }
+    text
+}
+
+/// The cleaned text in exactly `cells`, cut or padded with spaces.
+pub fn fit(text: &str, cells: usize, align: Align) -> String {
+    let short = truncate(text, cells);
+    let spare = cells.saturating_sub(width(&short));
+    let before = match align {
+        Align::Left => 0,
+        Align::Right => spare,
+        Align::Centre => spare / 2,
+    };
+    let mut out = String::with_capacity(short.len() + spare);
+    out.extend(std::iter::repeat_n(' ', before));
+    out.push_str(&short);
+    out.extend(std::iter::repeat_n(' ', spare - before));
+    out
+}
+
+/// The text broken at spaces into lines of at most `cells`; a longer word is broken inside. At most `lines` lines, the last cut.
+pub fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
+    let text = clean(text);
+    let mut out: Vec<String> = Vec::new();
+    if cells == 0 || lines == 0 {
+        return out;
+    }
+    let mut line = String::new();
+    let mut used = 0;
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        if out.len() > lines {
+            break;
+        }
+        let word_cells = width(word);
+        if used > 0 && used + 1 + word_cells <= cells {
+            line.push(' ');
+            line.push_str(word);
+            used += 1 + word_cells;
+            continue;
+        }
+        if used > 0 {
+            out.push(std::mem::take(&mut line));
+            used = 0;
+        }
+        for cluster in word.graphemes(true) {
+            let cluster_cells = usize::from(cluster.cell_width());
+            if used + cluster_cells > cells && used > 0 {
+                out.push(std::mem::take(&mut line));
+                used = 0;
+            }
+            if cluster_cells <= cells {
+                line.push_str(cluster);
+                used += cluster_cells;
+            }
+        }
+    }
+    if used > 0 {
+        out.push(line);
+    }
+    if out.len() > lines {
+        out.truncate(lines);
+        if let Some(last) = out.last_mut() {
+            *last = truncate(&format!("{last}…"), cells).into_owned();
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_could_disturb_the_screen_is_taken_out() {
+        let cases = [
+            ("plain", "plain"),
+            ("a\u{1b}[31mred", "a[31mred"),
+            ("two\nlines\tand\ta tab", "two lines and a tab"),
+            ("\u{202e}evil\u{202c}", "evil"),
+            ("\u{2066}a\u{2069}\u{200e}\u{200f}b", "ab"),
+            ("zero\u{200b}width\u{feff}\u{2060}", "zerowidth"),
+            ("soft\u{ad}hyphen", "softhyphen"),
+            ("👩\u{200d}💻 dev", "👩 dev"),
+            ("❤\u{fe0f} heart", "❤ heart"),
+            ("👍🏽", "👍"),
+            ("🇩🇪", "🇩🇪"),
+            ("1\u{fe0f}\u{20e3}", "1"),
+            ("漢字", "漢字"),
+            ("e\u{301}t\u{e9}", "e\u{301}té"),
+            ("שלום", "שלום"),
+            ("مرحبا", "مرحبا"),
+            ("\u{9b}31mC1", "31mC1"),
+        ];
+        for (given, shown) in cases {
+            assert_eq!(clean(given), shown, "{given:?}");
+        }
+        let zalgo = format!("Z{}", "\u{336}".repeat(50));
+        assert!(clean(&zalgo).chars().count() <= 1 + MAX_MARKS);
+    }
+
+    #[test]
+    fn cut_text_ends_with_an_ellipsis_and_never_inside_a_cluster() {
+        let cases = [
+            ("Wrapped Ether", 9, "Wrapped …"),
+            ("漢字漢字", 5, "漢字…"),
+            ("漢字漢字", 4, "漢…"),
+            ("abc", 3, "abc"),
+            ("abc", 0, ""),
+            ("漢", 1, "…"),
+        ];
+        for (given, cells, shown) in cases {
+            assert_eq!(truncate(given, cells), shown, "{given} in {cells}");
+        }
+        assert_eq!(cut("Wrapped Ether", 9, "..."), "Wrappe...");
+        assert_eq!(fit("7.31", 8, Align::Right), "    7.31");
+        assert_eq!(fit("ab", 5, Align::Centre), " ab  ");
+    }
+
+    #[test]
+    fn wrapped_lines_fit_and_the_last_says_that_more_follows() {
+        assert_eq!(wrap("sells fail after opening", 10, 5), ["sells fail", "after", "opening"]);
+        assert_eq!(wrap("sells fail after opening", 10, 2), ["sells fail", "after…"]);
+        assert_eq!(wrap("abcdefgh", 3, 9), ["abc", "def", "gh"]);
+    }
+
+    fn nasty() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            any::<char>().prop_map(String::from),
+            "[a-zA-Z0-9 ]{1,6}",
+            proptest::sample::select(vec![
+                "👩\u{200d}👩\u{200d}👧",
+                "❤\u{fe0f}",
+                "👍🏽",
+                "🇩🇪",
+                "漢",
+                "e\u{301}",
+                "\u{202e}",
+                "\u{200d}",
+                "\u{fe0f}",
+                "ﾊﾞ",
+                "\u{301}",
+                "한",
+                "ᄒ",
+                "ᅡ",
+                "लक्ष्मी",
+                "لا",
+                "\u{1b}",
+                "\n",
+                "ﷺ",
+                "𒐫",
+                "\u{11a8}",
+                "ா",
+                "\u{e0067}",
+            ])
+            .prop_map(String::from),
+        ];
+        proptest::collection::vec(piece, 0..16).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn fitted_text_has_exactly_the_cells_asked_for(text in nasty(), cells in 0_usize..40) {
+            for align in [Align::Left, Align::Right, Align::Centre] {
+                let fitted = fit(&text, cells, align);
+                prop_assert_eq!(width(&fitted), cells);
+                // The terminal may count by character or by cluster: the sums agree.
+                prop_assert_eq!(fitted.chars().map(char_width).sum::<usize>(), cells, "{:?}", fitted);
+                let mut buffer = ratatui::buffer::Buffer::empty(ratatui::layout::Rect::new(0, 0, 60, 1));
+                prop_assert_eq!(usize::from(buffer.set_string(0, 0, &fitted, ratatui::style::Style::new()).0), cells);
+            }
+            for line in wrap(&text, cells, 3) {
+                prop_assert!(width(&line) <= cells);
+            }
+        }
+    }
+}

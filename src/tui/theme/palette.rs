@@ -1,0 +1,180 @@
+//! Palettes: the colours of a theme file, built in or the person's own.
+
+use std::collections::BTreeMap;
+
+use super::{Rgb, Role};
+
+/// The themes that are always there: name and file.
+pub const BUILTIN: &[(&str, &str)] = &[
+    ("dark", include_str!("../../../assets/themes/dark.toml")),
+    ("light", include_str!("../../../assets/themes/light.toml")),
+    ("high-contrast", include_str!("../../../assets/themes/high-contrast.toml")),
+];
+
+/// Up, up soft, down, down soft for people who do not tell green from red: blue and vermilion of Okabe and Ito's set
+/// (jfly.uni-koeln.de/color), made lighter on dark backgrounds.
+const COLOUR_BLIND_DARK: [Rgb; 4] = [(0x56, 0xb4, 0xe9), (0x28, 0x55, 0x70), (0xf2, 0x8e, 0x3c), (0x72, 0x45, 0x1f)];
+const COLOUR_BLIND_LIGHT: [Rgb; 4] = [(0x00, 0x62, 0x9c), (0xa6, 0xcd, 0xe6), (0xb3, 0x4a, 0x00), (0xee, 0xc0, 0xa0)];
+
+/// A colour for every role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Palette {
+    pub name: String,
+    pub light: bool,
+    colors: Vec<Rgb>,
+}
+
+impl Palette {
+    pub fn dark() -> Self {
+        Self::builtin("dark").expect("the built-in themes are read by a test")
+    }
+
+    pub fn light() -> Self {
+        Self::builtin("light").expect("the built-in themes are read by a test")
+    }
+
+    pub fn high_contrast() -> Self {
+        Self::builtin("high-contrast").expect("the built-in themes are read by a test")
+    }
+
+    pub fn builtin(name: &str) -> Option<Self> {
+        let (_, file) = BUILTIN.iter().find(|(known, _)| *known == name)?;
+        Self::parse(file).ok()
+    }
+
+    /// A theme file: `name`, `light = true|false`, `base = "dark"` whose colours stand for those not given, and a colour `"#rrggbb"`
+    /// for each role. The error is one sentence for the person.
+    pub fn parse(file: &str) -> Result<Self, String> {
+        let table: toml::Table = file.parse().map_err(|error: toml::de::Error| format!("the theme is not TOML: {}", error.message()))?;
+        let mut given: BTreeMap<&str, Rgb> = BTreeMap::new();
+        let (mut name, mut light, mut base) = (None, None, None);
+        for (key, value) in &table {
+            match (key.as_str(), value) {
+                ("name", toml::Value::String(text)) => name = Some(text.clone()),
+                ("light", toml::Value::Boolean(flag)) => light = Some(*flag),
+                ("base", toml::Value::String(text)) => {
+                    base = Some(
+                        Self::builtin(text)
+                            .ok_or_else(|| format!("`base`: no built-in theme is called `{text}`; there are {}", names()))?,
+                    );
+                }
+                (key, value) if Role::ALL.iter().any(|role| role.key() == key) => {
+                    let color = value.as_str().and_then(parse_color);
+                    given.insert(key, color.ok_or_else(|| format!("`{key}` must be a colour like \"#4cc38a\", not {value}"))?);
+                }
+                ("name" | "light" | "base", value) => return Err(format!("`{key}` cannot be {value}")),
+                (key, _) => return Err(unknown(key)),
+            }
+        }
+        let light = light.or(base.as_ref().map(|base| base.light)).unwrap_or(false);
+        let color = |role: &Role| {
+            let inherited = base.as_ref().map(|base| base.rgb(*role));
+            given
+                .get(role.key())
+                .copied()
+                .or(inherited)
+                .ok_or_else(|| format!("the theme has no `{}`; give it, or `base = \"dark\"`", role.key()))
+        };
+        let colors = Role::ALL.iter().map(color).collect::<Result<_, _>>()?;
+        Ok(Self { name: name.unwrap_or_else(|| "unnamed".to_owned()), light, colors })
+    }
+
+    pub(super) fn rgb(&self, role: Role) -> Rgb {
+        self.colors[role as usize]
+    }
+
+    pub(super) fn with(&self, swapped: bool, colour_blind: bool) -> Self {
+        let mut palette = self.clone();
+        let roles = [Role::Up, Role::UpSoft, Role::Down, Role::DownSoft];
+        let mut pair = if !colour_blind {
+            roles.map(|role| self.rgb(role))
+        } else if self.light {
+            COLOUR_BLIND_LIGHT
+        } else {
+            COLOUR_BLIND_DARK
+        };
+        if swapped {
+            pair.rotate_left(2);
+        }
+        for (role, color) in roles.into_iter().zip(pair) {
+            palette.colors[role as usize] = color;
+        }
+        palette
+    }
+}
+
+fn names() -> String {
+    BUILTIN.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn unknown(key: &str) -> String {
+    let known = Role::ALL.iter().map(|role| role.key()).chain(["name", "light", "base"]);
+    let nearest = known.max_by(|a, b| strsim::jaro_winkler(key, a).total_cmp(&strsim::jaro_winkler(key, b))).unwrap_or("text");
+    format!("`{key}` is not a key of a theme; the nearest is `{nearest}`")
+}
+
+/// `#rrggbb` or `#rgb`.
+fn parse_color(text: &str) -> Option<Rgb> {
+    let digits: Vec<u8> = text.strip_prefix('#')?.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect::<Option<_>>()?;
+    match *digits {
+        [r, g, b] => Some((r * 17, g * 17, b * 17)),
+        [r1, r0, g1, g0, b1, b0] => Some((r1 * 16 + r0, g1 * 16 + g0, b1 * 16 + b0)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Contrast of WCAG 2.2, 1.4.3.
+    fn contrast(a: Rgb, b: Rgb) -> f64 {
+        let part = |value: u8| {
+            let s = f64::from(value) / 255.0;
+            if s <= 0.04045 { s / 12.92 } else { ((s + 0.055) / 1.055).powf(2.4) }
+        };
+        let luminance = |(r, g, b): Rgb| 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn built_in_themes_are_whole_and_readable() {
+        for (name, file) in BUILTIN {
+            let palette = Palette::parse(file).unwrap();
+            assert_eq!(&palette.name, name);
+            let wanted = if *name == "high-contrast" { 7.0 } else { 4.0 };
+            for colour_blind in [false, true] {
+                let palette = palette.with(false, colour_blind && *name != "high-contrast");
+                for role in [Role::Text, Role::Dim, Role::Accent, Role::Up, Role::Down, Role::Warning] {
+                    let found = contrast(palette.rgb(role), palette.rgb(Role::Background));
+                    assert!(found >= wanted, "{name}: {role:?} {found:.2}");
+                    let selected = contrast(palette.rgb(role), palette.rgb(Role::Selection));
+                    assert!(selected >= 3.0, "{name}: {role:?} selected {selected:.2}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_theme_of_ones_own_may_change_a_little_or_all() {
+        let palette = Palette::parse("name = 'mine'\nbase = 'light'\nup = '#0a0'").unwrap();
+        assert_eq!((palette.name.as_str(), palette.light, palette.rgb(Role::Up)), ("mine", true, (0, 170, 0)));
+        assert_eq!(palette.rgb(Role::Text), Palette::light().rgb(Role::Text));
+    }
+
+    #[test]
+    fn a_wrong_theme_is_refused_in_words() {
+        let cases = [
+            ("base = 'dark'\nselektion = '#fff'", "`selektion` is not a key of a theme; the nearest is `selection`"),
+            ("base = 'dark'\nup = 'greenish'", "`up` must be a colour like \"#4cc38a\", not \"greenish\""),
+            ("base = 'drak'", "`base`: no built-in theme is called `drak`; there are `dark`, `light`, `high-contrast`"),
+            ("up = '#0a0'", "the theme has no `text`; give it, or `base = \"dark\"`"),
+            ("base = 'dark'\nlight = 3", "`light` cannot be 3"),
+        ];
+        for (file, message) in cases {
+            assert_eq!(Palette::parse(file).unwrap_err(), message);
+        }
+        assert!(Palette::parse("= = =").unwrap_err().starts_with("the theme is not TOML"));
+    }
+}

@@ -1,0 +1,264 @@
+//! What a view is to the program around it: it sees a `Context`, holds answers it asked for, and returns what it wants done. A view
+//! knows no other view, asks only the deck, and never waits.
+
+use std::{collections::HashSet, sync::Arc};
+
+use crossterm::event::MouseEvent;
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{
+    keymap::{Action, ViewId},
+    theme::Theme,
+};
+use crate::{
+    dataset::{address::Address, time::Time},
+    deck::{Deck, known::Known, load::LoadState, pending::Pending},
+    error::Problem,
+    jobs::Jobs,
+    question::{Question, snapshot::Snapshot},
+};
+
+/// Called when an answer is there, from any thread: makes the program look again.
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// What every view may look at. Made afresh for every update and every frame.
+pub struct Context<'a> {
+    pub deck: &'a Arc<Deck>,
+    pub jobs: Option<&'a Arc<Jobs>>,
+    pub api: &'a dyn ApiDesk,
+    /// None until the first generation is loaded.
+    pub snapshot: Option<&'a Arc<Snapshot>>,
+    pub load: &'a LoadState,
+    /// The one token that runs through all views.
+    pub token: Option<Address>,
+    pub watchlist: &'a HashSet<Address>,
+    pub theme: &'a Theme,
+    /// Only ASCII glyphs.
+    pub ascii: bool,
+    /// The wall clock, for ages.
+    pub now: Time,
+    pub wake: &'a Wake,
+}
+
+/// A view of the selected token or of the whole market.
+pub trait View {
+    fn id(&self) -> ViewId;
+
+    /// After anything changed outside (token, generation, an answer came): asks what is needed, takes what is there. Never waits.
+    fn refresh(&mut self, context: &Context<'_>);
+
+    /// An action of the view's scope, or one of everywhere that is the view's to carry out (movement, sort, filter, copy, …).
+    fn act(&mut self, action: Action, context: &Context<'_>) -> Effect;
+
+    fn mouse(&mut self, _: MouseEvent, _: &Context<'_>) -> Effect {
+        Effect::Nothing
+    }
+
+    /// Draws the body into `area` of any size. Asks nothing and waits for nothing.
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>);
+
+    /// What `/` edits; `None` when the view has nothing to filter.
+    fn filter(&self) -> Option<&str> {
+        None
+    }
+
+    /// Called at every key while the filter is edited; the error is shown beside it and the last good filter stands.
+    fn set_filter(&mut self, _: &str, _: &Context<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// The request that gives the same data over HTTP.
+    fn request(&self, _: &Context<'_>) -> Option<Request> {
+        None
+    }
+
+    /// The table on screen, for export and for copying a row.
+    fn export(&self, _: &Context<'_>) -> Option<Export> {
+        None
+    }
+
+    /// What is kept between runs.
+    fn save(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+
+    /// Takes back what `save` gave; anything unreadable is passed over.
+    fn restore(&mut self, _: &serde_json::Value) {}
+}
+
+/// What a view wants done that it cannot do itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Nothing changed.
+    Nothing,
+    /// Draw again.
+    Redraw,
+    /// Not mine: let the program handle it (Esc with nothing open, say).
+    Pass,
+    /// Make this the selected token.
+    Select(Address),
+    /// Make this the selected token and go to the view.
+    Open(Address, ViewId),
+    /// Put the text on the clipboard; the second says what it was ("address").
+    Copy(String, &'static str),
+    /// Open a link with the system's handler.
+    OpenLink(String),
+    /// Star the token, or unstar it.
+    Star(Address),
+    /// Show the text in the footer for a few seconds.
+    Say(String),
+    /// As `Say`, as something that went wrong.
+    Warn(String),
+    /// Load the data again.
+    Reload,
+}
+
+/// A request as `curl` would send it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    pub method: &'static str,
+    pub target: String,
+    pub body: Option<String>,
+}
+
+impl Request {
+    pub fn of<Q: Question>(question: &Q) -> Self {
+        let body = question.body();
+        Self { method: if body.is_some() { "POST" } else { "GET" }, target: question.target(), body }
+    }
+}
+
+/// A table as it is exported: names as in the API, exact values.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Export {
+    /// For the file's name.
+    pub name: String,
+    pub columns: Vec<String>,
+    /// One JSON value a cell.
+    pub rows: Vec<Vec<serde_json::Value>>,
+    /// The selected row.
+    pub selected: Option<usize>,
+}
+
+/// A question that a view keeps asked: the answer that stands, and the next one on its way. The last good answer is shown until
+/// the next is there.
+pub struct Asked<Q: Question> {
+    question: Option<(u64, Q)>,
+    pending: Option<Pending<Q::Answer>>,
+    pub answer: Option<Arc<Known<Q::Answer>>>,
+    pub problem: Option<Problem>,
+}
+
+impl<Q: Question> Default for Asked<Q> {
+    fn default() -> Self {
+        Self { question: None, pending: None, answer: None, problem: None }
+    }
+}
+
+impl<Q: Question + PartialEq> Asked<Q> {
+    /// Asks unless this very question of this generation is asked already, and takes the answer if it has come. True when what is
+    /// shown changed.
+    pub fn refresh(&mut self, question: Q, context: &Context<'_>) -> bool {
+        let Some(snapshot) = context.snapshot else { return false };
+        let wanted = (snapshot.generation, question);
+        let mut changed = false;
+        if self.question.as_ref() != Some(&wanted) {
+            if let Some(known) = context.deck.known(&wanted.1) {
+                self.pending = None;
+                (self.answer, self.problem) = (Some(known), None);
+            } else {
+                let wake = Arc::clone(context.wake);
+                self.pending = Some(context.deck.ask(wanted.1.clone(), move || wake()));
+            }
+            self.question = Some(wanted);
+            changed = true;
+        }
+        if let Some(outcome) = self.pending.as_mut().and_then(Pending::poll_now) {
+            self.pending = None;
+            changed = true;
+            match outcome {
+                Ok(known) => (self.answer, self.problem) = (Some(known), None),
+                Err(problem) => (self.answer, self.problem) = (None, Some(problem)),
+            }
+        }
+        changed
+    }
+
+    /// Forgets everything; what is on its way is cancelled.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    pub fn question(&self) -> Option<&Q> {
+        self.question.as_ref().map(|(_, question)| question)
+    }
+
+    /// (done, total) while an answer is on its way.
+    pub fn progress(&self) -> Option<(u64, u64)> {
+        self.pending.as_ref().map(Pending::progress)
+    }
+}
+
+/// The API as its view sees it; wired where both faces are known.
+pub trait ApiDesk {
+    fn state(&self) -> ApiState;
+    /// The first key, for showing and for copying.
+    fn key(&self) -> Option<String>;
+    /// The latest requests, newest first, at most `limit`.
+    fn requests(&self, limit: usize) -> Vec<RequestLine>;
+    /// Requests by duration: upper bound in microseconds, count.
+    fn histogram(&self) -> Vec<(u64, u64)>;
+    fn start(&self) -> Result<(), String>;
+    fn stop(&self);
+}
+
+/// Whether the API listens, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ApiState {
+    /// It was not wanted, or was stopped.
+    #[default]
+    Off,
+    /// At this address.
+    Listening(String),
+    /// It could not; the reason for the person.
+    Failed(String),
+}
+
+/// A request that was answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestLine {
+    pub time: Time,
+    pub method: String,
+    pub path: String,
+    pub status: u16,
+    pub micros: u64,
+    pub bytes: u64,
+}
+
+/// No API at all.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoApi;
+
+impl ApiDesk for NoApi {
+    fn state(&self) -> ApiState {
+        ApiState::Off
+    }
+
+    fn key(&self) -> Option<String> {
+        None
+    }
+
+    fn requests(&self, _: usize) -> Vec<RequestLine> {
+        Vec::new()
+    }
+
+    fn histogram(&self) -> Vec<(u64, u64)> {
+        Vec::new()
+    }
+
+    fn start(&self) -> Result<(), String> {
+        Err("the API is not part of this run".to_owned())
+    }
+
+    fn stop(&self) {}
+}

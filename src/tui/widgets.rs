@@ -1,0 +1,32 @@
+//! The widgets: each draws plain input into a rectangle of any size, with the theme's roles, and keeps no data of its own.
+
+pub mod bar;
+pub mod candles;
+pub mod gauge;
+pub mod panel;
+pub mod progress;
+pub mod sparkline;
+pub mod table;
+
+use ratatui::{buffer::Buffer, layout::Rect, style::Style};
+
+use super::text;
+
+/// Writes `text`, made safe for display, at (`x`, `y`) of `area` (counted from its corner), cut with `…` to what fits; the cells used.
+pub fn put(buf: &mut Buffer, area: Rect, x: u16, y: u16, text: &str, style: Style) -> u16 {
+    let area = area.intersection(buf.area);
+    if x >= area.width || y >= area.height {
+        return 0;
+    }
+    let shown = text::truncate(text, usize::from(area.width - x));
+    let (left, top) = (area.x + x, area.y + y);
+    let (end, _) = buf.set_stringn(left, top, &*shown, usize::from(area.width - x), style);
+    end - left
+}
+
+/// As `put`, with its last cell at the right edge.
+pub fn put_right(buf: &mut Buffer, area: Rect, y: u16, text: &str, style: Style) -> u16 {
+    let shown = text::truncate(text, usize::from(area.width));
+    let x = area.width - text::width(&shown) as u16;
+    put(buf, area, x, y, &shown, style)
+}

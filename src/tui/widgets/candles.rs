@@ -1,0 +1,118 @@
+//! The price chart: candles, volume, lines, spans, levels and a crosshair over two axes. It draws what it is handed, one candle a
+//! slot; merging, choosing and computing are the caller's.
+
+mod axes;
+mod body;
+mod layout;
+mod overlay;
+mod scale;
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+pub use self::{layout::ChartLayout, scale::Scale};
+use crate::{
+    dataset::candles::Candles,
+    tui::theme::{Role, Theme},
+};
+
+/// What to draw. Indexes count from the first candle handed over; a line may begin before it and end after the last.
+#[derive(Debug, Clone, Copy)]
+pub struct ChartData<'a> {
+    /// Oldest first. One that is not valid leaves a gap.
+    pub candles: Candles<'a>,
+    /// Columns for each candle: 1, or more when zoomed in.
+    pub columns: u16,
+    /// Empty slots after the last candle, for what lies ahead.
+    pub future: u16,
+    pub lines: &'a [Line<'a>],
+    pub spans: &'a [Span<'a>],
+    pub levels: &'a [Level<'a>],
+    pub crosshair: Option<Crosshair>,
+    pub log: bool,
+    pub volume: bool,
+    /// No characters beyond ASCII.
+    pub ascii: bool,
+}
+
+/// `price = intercept + slope × index`, from one index to another.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'a> {
+    pub intercept: f64,
+    pub slope: f64,
+    pub from: f64,
+    pub to: f64,
+    pub role: Role,
+    pub dashed: bool,
+    pub label: &'a str,
+}
+
+/// Candles `from..=to` shaded in the role's tint, between two prices or over the whole height.
+#[derive(Debug, Clone, Copy)]
+pub struct Span<'a> {
+    pub from: usize,
+    pub to: usize,
+    pub prices: Option<(f64, f64)>,
+    pub role: Role,
+    pub label: &'a str,
+}
+
+/// A dashed line at a price.
+#[derive(Debug, Clone, Copy)]
+pub struct Level<'a> {
+    pub price: f64,
+    /// The index it begins at; over the whole width if none.
+    pub from: Option<usize>,
+    pub role: Role,
+    pub label: &'a str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Crosshair {
+    /// Index of the candle.
+    pub candle: usize,
+    /// Where its horizontal line stands; none leaves it out.
+    pub price: Option<f64>,
+}
+
+impl<'a> ChartData<'a> {
+    pub fn new(candles: Candles<'a>) -> Self {
+        Self {
+            candles,
+            columns: 1,
+            future: 0,
+            lines: &[],
+            spans: &[],
+            levels: &[],
+            crosshair: None,
+            log: false,
+            volume: true,
+            ascii: false,
+        }
+    }
+
+    /// How many candles fit in the area, for choosing what to hand over.
+    pub fn capacity(area: Rect, columns: u16, future: u16) -> usize {
+        usize::from((area.width.saturating_sub(layout::AXIS_WIDTH) / columns.max(1)).saturating_sub(future))
+    }
+}
+
+/// Draws the chart; the layout tells what lies under the mouse.
+pub fn render(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) -> ChartLayout {
+    let layout = ChartLayout::new(data, area.intersection(buf.area));
+    if layout.plot.is_empty() {
+        return layout;
+    }
+    overlay::spans(data, &layout, buf, theme);
+    axes::grid(data, &layout, buf, theme);
+    body::candles(data, &layout, buf, theme);
+    overlay::levels(data, &layout, buf, theme);
+    overlay::lines(data, &layout, buf, theme);
+    body::volume(data, &layout, buf, theme);
+    axes::price(data, &layout, buf, theme);
+    axes::time(data, &layout, buf, theme);
+    overlay::crosshair(data, &layout, buf, theme);
+    layout
+}
+
+#[cfg(test)]
+mod tests;

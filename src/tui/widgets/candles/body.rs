@@ -1,0 +1,149 @@
+//! Candles and their volume: box glyphs to half a cell, bodies of more than one column to an eighth.
+
+use ratatui::{
+    buffer::Buffer,
+    style::{Modifier, Style},
+};
+
+use super::{ChartData, layout::ChartLayout};
+use crate::tui::{
+    theme::{Depth, Role, Theme},
+    widgets::sparkline,
+};
+
+/// By what the upper and the lower half of a cell hold: nothing, wick, body.
+const BOX: [[char; 3]; 3] = [[' ', '╷', '╻'], ['╵', '│', '╽'], ['╹', '╿', '┃']];
+/// A rising body where there are no colours to tell it: hollow.
+const HOLLOW: [[char; 3]; 3] = [[' ', '╷', '║'], ['╵', '│', '║'], ['║', '║', '║']];
+const ASCII_FALLING: [[char; 3]; 3] = [[' ', '|', '#'], ['|', '|', '#'], ['#', '#', '#']];
+const ASCII_RISING: [[char; 3]; 3] = [[' ', '|', 'o'], ['|', '|', 'o'], ['o', 'o', 'o']];
+const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+pub(super) fn candles(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    for i in (layout.shown.0..layout.shown.1).filter(|&i| data.candles.valid(i)) {
+        let style = theme.style(role(data, i));
+        if layout.body_width() > 1 && !data.ascii && theme.depth() != Depth::None {
+            wide(data, layout, buf, i, style);
+        } else {
+            narrow(data, layout, buf, i, style, glyphs(data, theme, i));
+        }
+    }
+}
+
+/// Falling below its open; else rising.
+fn role(data: &ChartData<'_>, i: usize) -> Role {
+    if data.candles.close[i] < data.candles.open[i] { Role::Down } else { Role::Up }
+}
+
+fn glyphs(data: &ChartData<'_>, theme: &Theme, i: usize) -> &'static [[char; 3]; 3] {
+    match (data.ascii, theme.depth() == Depth::None, role(data, i)) {
+        (true, _, Role::Down) => &ASCII_FALLING,
+        (true, _, _) => &ASCII_RISING,
+        (false, true, Role::Up) => &HOLLOW,
+        _ => &BOX,
+    }
+}
+
+/// The halves that high and low, and open and close, cover: counted from the bottom of the plot, at least one each.
+fn halves(data: &ChartData<'_>, layout: &ChartLayout, i: usize) -> ((i64, i64), (i64, i64)) {
+    let (o, h, l, c) = (data.candles.open[i], data.candles.high[i], data.candles.low[i], data.candles.close[i]);
+    let half = |price: f64| (layout.rise(price) * 2.0).round() as i64;
+    let most = i64::from(layout.plot.height) * 2;
+    let at_least_one = |low: i64, high: i64| if high > low { (low, high) } else { (low.clamp(0, most - 1), low.clamp(0, most - 1) + 1) };
+    let body = at_least_one(half(o.min(c)), half(o.max(c)));
+    let wick = (half(l).min(body.0), half(h).max(body.1));
+    (wick, body)
+}
+
+fn narrow(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize, style: Style, glyphs: &[[char; 3]; 3]) {
+    let (wick, body) = halves(data, layout, i);
+    let kind = |half: i64| if (body.0..body.1).contains(&half) { 2 } else { usize::from((wick.0..wick.1).contains(&half)) };
+    let left = layout.left_of(i);
+    let middle = left + (layout.body_width() - 1) / 2;
+    for row in 0..layout.plot.height {
+        let below = i64::from(row) * 2;
+        let (lower, upper) = (kind(below), kind(below + 1));
+        let y = layout.plot.bottom() - 1 - row;
+        let columns = if lower == 2 || upper == 2 { left..left + layout.body_width() } else { middle..middle + 1 };
+        if lower + upper > 0 {
+            for x in columns {
+                buf[(x, y)].set_char(glyphs[upper][lower]).set_style(style);
+            }
+        }
+    }
+}
+
+/// A body of several columns: its ends in eighths (the lower end drawn as what is missing, in reverse), its wick in the middle.
+fn wide(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize, style: Style) {
+    let (o, c) = (data.candles.open[i], data.candles.close[i]);
+    let eighth = |price: f64| (layout.rise(price) * 8.0).round() as i64;
+    let (bottom, mut top) = (eighth(o.min(c)), eighth(o.max(c)));
+    if top <= bottom {
+        top = bottom + 1;
+    }
+    let (wick, _) = halves(data, layout, i);
+    let left = layout.left_of(i);
+    let middle = left + (layout.body_width() - 1) / 2;
+    for row in 0..layout.plot.height {
+        let (floor, ceiling) = (i64::from(row) * 8, i64::from(row) * 8 + 8);
+        let (from, to) = (bottom.clamp(floor, ceiling) - floor, top.clamp(floor, ceiling) - floor);
+        let y = layout.plot.bottom() - 1 - row;
+        if to > from {
+            for x in left..left + layout.body_width() {
+                end(&mut buf[(x, y)], from, to, style);
+            }
+            continue;
+        }
+        let below = i64::from(row) * 2;
+        let half = |half: i64| usize::from((wick.0..wick.1).contains(&half));
+        let (lower, upper) = (half(below), half(below + 1));
+        if lower + upper > 0 {
+            buf[(middle, y)].set_char(BOX[upper][lower]).set_style(style);
+        }
+    }
+}
+
+/// Fills eighths `from..to` of a cell, as near as one glyph can.
+fn end(cell: &mut ratatui::buffer::Cell, from: i64, to: i64, style: Style) {
+    match (from, to) {
+        (0, to) => cell.set_char(EIGHTHS[to as usize]).set_style(style),
+        (from, 8) => cell.set_char(EIGHTHS[from as usize]).set_style(style.add_modifier(Modifier::REVERSED)),
+        // A sliver in the middle: the nearest line.
+        (from, to) => cell
+            .set_char(if from + to >= 10 {
+                '▀'
+            } else if from + to <= 6 {
+                '▄'
+            } else {
+                '━'
+            })
+            .set_style(style),
+    };
+}
+
+pub(super) fn volume(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    let area = layout.volume;
+    if area.is_empty() {
+        return;
+    }
+    let (first, last) = layout.shown;
+    let width = layout.body_width();
+    let mut values = Vec::with_capacity(usize::from(area.width));
+    let mut owners = Vec::with_capacity(usize::from(area.width));
+    for i in first..last {
+        let value = Some(data.candles.volume[i]).filter(|value| value.is_finite());
+        for column in 0..layout.columns {
+            values.push(value.filter(|_| column < width));
+            owners.push(i);
+        }
+    }
+    let style = |column: usize| {
+        let i = owners[column];
+        let soft = if role(data, i) == Role::Down { Role::DownSoft } else { Role::UpSoft };
+        let on_crosshair = data.crosshair.is_some_and(|crosshair| crosshair.candle == i);
+        theme.style(if on_crosshair { role(data, i) } else { soft })
+    };
+    let left = layout.first_x;
+    let bars = ratatui::layout::Rect { x: left, width: area.right() - left, ..area };
+    sparkline::columns(&values, bars, buf, style, data.ascii);
+}

@@ -1,0 +1,137 @@
+//! Where the parts of the chart stand, and what lies at a place of the screen.
+
+use ratatui::layout::Rect;
+
+use super::{ChartData, scale::Scale};
+
+/// Cells left of the plot: the price labels and the axis.
+pub(super) const AXIS_WIDTH: u16 = 11;
+
+/// The parts of a drawn chart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChartLayout {
+    pub area: Rect,
+    /// Prices.
+    pub plot: Rect,
+    /// Volume, under the axis; empty if there is none.
+    pub volume: Rect,
+    /// The row of the time axis.
+    pub axis: Rect,
+    /// The row of its labels.
+    pub labels: Rect,
+    pub scale: Scale,
+    /// Screen column of the first candle.
+    pub(super) first_x: u16,
+    pub(super) columns: u16,
+    /// The candles that are drawn, the latest if they do not all fit.
+    pub(super) shown: (usize, usize),
+}
+
+impl ChartLayout {
+    pub fn new(data: &ChartData<'_>, area: Rect) -> Self {
+        let columns = data.columns.max(1);
+        let axis_width = if area.width >= AXIS_WIDTH + 8 { AXIS_WIDTH } else { 0 };
+        // Small charts give up the volume first, then the axis.
+        let axis_rows = if area.height >= 6 { 2 } else { 0 };
+        let volume_rows = if data.volume && area.height >= 11 { (area.height / 6).clamp(2, 8) } else { 0 };
+        let inner = Rect { x: area.x + axis_width, width: area.width - axis_width, ..area };
+        let plot = Rect { height: area.height - axis_rows - volume_rows, ..inner };
+        let axis = Rect { y: plot.bottom(), height: axis_rows.min(1), ..inner };
+        let volume = Rect { y: axis.bottom(), height: volume_rows, ..inner };
+        let labels = Rect { y: volume.bottom(), height: axis_rows.min(1), ..inner };
+        let slots = usize::from(plot.width / columns);
+        let fit = slots.saturating_sub(usize::from(data.future)).max(slots.min(1));
+        let count = data.candles.len();
+        let shown = (count.saturating_sub(fit), count);
+        // The latest candle stands at the right, before what lies ahead; the odd columns are left over at the left.
+        let used = (shown.1 - shown.0 + usize::from(data.future).min(slots.saturating_sub(shown.1 - shown.0))) as u16 * columns;
+        let first_x = plot.x + plot.width.saturating_sub(used);
+        let scale = range(data, shown);
+        Self { area, plot, volume, axis, labels, scale, first_x, columns, shown }
+    }
+
+    /// The candle at a column of the screen.
+    pub fn candle_at(&self, x: u16) -> Option<usize> {
+        if x < self.first_x || x >= self.plot.right() {
+            return None;
+        }
+        let index = self.shown.0 + usize::from((x - self.first_x) / self.columns);
+        (index < self.shown.1).then_some(index)
+    }
+
+    /// The price at the middle of a row of the plot.
+    pub fn price_at(&self, y: u16) -> Option<f64> {
+        if y < self.plot.y || y >= self.plot.bottom() {
+            return None;
+        }
+        let below = f64::from(self.plot.bottom() - 1 - y) + 0.5;
+        Some(self.scale.price(below / f64::from(self.plot.height)))
+    }
+
+    /// The column of the screen in the middle of a candle's slot.
+    pub fn x_of(&self, index: usize) -> Option<u16> {
+        (self.shown.0..self.shown.1).contains(&index).then(|| self.left_of(index) + (self.body_width() - 1) / 2)
+    }
+
+    /// The row of the screen of a price.
+    pub fn y_of(&self, price: f64) -> Option<u16> {
+        let place = self.scale.place(price);
+        // Exactly the top of the range belongs to the top row.
+        (0.0..=1.0)
+            .contains(&place)
+            .then(|| self.plot.bottom() - 1 - ((place * f64::from(self.plot.height)) as u16).min(self.plot.height - 1))
+    }
+
+    /// The candles on screen, first and one after the last.
+    pub fn shown(&self) -> (usize, usize) {
+        self.shown
+    }
+
+    pub(super) fn left_of(&self, index: usize) -> u16 {
+        self.first_x + (index - self.shown.0) as u16 * self.columns
+    }
+
+    /// Columns of a candle's body: odd, so that the wick has a middle, with a gap beside it where there is room.
+    pub(super) fn body_width(&self) -> u16 {
+        match self.columns {
+            0..=2 => 1,
+            columns if columns % 2 == 0 => columns - 1,
+            columns => columns - 2,
+        }
+    }
+
+    /// The column, with fractions, of an index with fractions: whole indexes are at the middle of their bodies.
+    pub(super) fn x_exact(&self, index: f64) -> f64 {
+        f64::from(self.first_x) + (index - self.shown.0 as f64) * f64::from(self.columns) + f64::from(self.body_width()) / 2.0
+    }
+
+    /// The index, with fractions, at a column with fractions.
+    pub(super) fn index_exact(&self, x: f64) -> f64 {
+        self.shown.0 as f64 + (x - f64::from(self.first_x) - f64::from(self.body_width()) / 2.0) / f64::from(self.columns)
+    }
+
+    /// How many cells above the bottom of the plot a price stands, with fractions.
+    pub(super) fn rise(&self, price: f64) -> f64 {
+        self.scale.place(price) * f64::from(self.plot.height)
+    }
+}
+
+/// The prices of the candles shown, and of levels not too far from them, with a little room.
+fn range(data: &ChartData<'_>, shown: (usize, usize)) -> Scale {
+    let valid = (shown.0..shown.1).filter(|&i| data.candles.valid(i));
+    let (low, high) =
+        valid.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), i| (low.min(data.candles.low[i]), high.max(data.candles.high[i])));
+    if low > high {
+        return Scale::new(0.0, 1.0, false);
+    }
+    let reach = (high - low) * 0.5;
+    let levels = data.levels.iter().map(|level| level.price).filter(|price| (low - reach..=high + reach).contains(price) && *price > 0.0);
+    let (low, high) = levels.fold((low, high), |(low, high), price| (low.min(price), high.max(price)));
+    if data.log {
+        let room = (high / low).powf(0.03);
+        Scale::new(low / room, high * room, true)
+    } else {
+        let room = (high - low) * 0.03;
+        Scale::new((low - room).max(low * 0.5), high + room, false)
+    }
+}

@@ -1,0 +1,90 @@
+//! Progress: a thin line in a title rule, a bar with its figure, and the dim skeleton of what is coming.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::bar;
+use crate::tui::theme::{Role, Theme};
+
+/// The rule of a panel as a thin bar: the part that is done in the accent; where that is not known, a short stretch in the middle. It
+/// stands still: nothing is drawn for the sake of moving.
+pub(super) fn in_rule(area: Rect, buf: &mut Buffer, theme: &Theme, done: Option<f64>, ascii: bool) {
+    let (from, to) = match done {
+        Some(share) => (0, (share.clamp(0.0, 1.0) * f64::from(area.width)).round() as u16),
+        None => (area.width / 3, area.width - area.width / 3),
+    };
+    let line = if ascii { "=" } else { "━" };
+    super::put(buf, area, from, 0, &line.repeat(usize::from(to.saturating_sub(from))), theme.accent());
+}
+
+/// A bar with its percentage: `██████▌──────  52 %`.
+pub fn render(area: Rect, buf: &mut Buffer, theme: &Theme, done: f64, role: Role, ascii: bool) {
+    let done = if done.is_nan() { 0.0 } else { done.clamp(0.0, 1.0) };
+    // Not 100 before it is done.
+    let figure = format!("{:3.0} %", (done * 100.0).floor());
+    if area.width < 12 {
+        super::put(buf, area, 0, 0, figure.trim_start(), theme.text());
+        return;
+    }
+    bar::render(Rect { width: area.width - 7, ..area }, buf, theme, done, role, ascii);
+    super::put(buf, area, area.width - 5, 0, &figure, theme.text());
+}
+
+/// Dim lines where text will be, of uneven lengths but the same ones each time.
+pub fn skeleton(area: Rect, buf: &mut Buffer, theme: &Theme, ascii: bool) {
+    const LENGTHS: [u32; 5] = [72, 54, 63, 40, 58];
+    let area = area.intersection(buf.area);
+    for y in 0..area.height {
+        let length = u32::from(area.width) * LENGTHS[usize::from(y) % LENGTHS.len()] / 100;
+        let glyph = if ascii { "." } else { "░" };
+        super::put(buf, area, 0, y, &glyph.repeat(length as usize), theme.style(Role::Grid));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tui::widgets::{gauge, panel};
+
+    fn line(buffer: &Buffer, y: u16) -> String {
+        (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect()
+    }
+
+    #[test]
+    fn a_panel_has_its_title_note_and_progress_in_the_rule() {
+        let area = Rect::new(0, 0, 30, 3);
+        let mut buffer = Buffer::empty(area);
+        let theme = Theme::default();
+        let inside = panel::Panel { note: "62 of 8,764", ..panel::Panel::new("holders") }.render(area, &mut buffer, &theme);
+        assert_eq!((line(&buffer, 0).as_str(), inside), ("─ holders ────── 62 of 8,764 ─", Rect::new(0, 1, 30, 2)));
+        let loading = panel::Panel { progress: Some(Some(0.5)), ..panel::Panel::new("holders") };
+        loading.render(area, &mut buffer, &theme);
+        assert_eq!(line(&buffer, 0), "━ holders ━━━━━───────────────");
+    }
+
+    #[test]
+    fn progress_says_its_figure_and_not_done_too_early() {
+        let area = Rect::new(0, 0, 20, 1);
+        let mut buffer = Buffer::empty(area);
+        render(area, &mut buffer, &Theme::default(), 0.999, Role::Accent, false);
+        assert!(line(&buffer, 0).ends_with(" 99 %"), "{}", line(&buffer, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn any_rectangle_can_be_drawn(x in any::<u16>(), y in any::<u16>(), width in any::<u16>(), height in any::<u16>(), share in any::<f64>(), small in any::<bool>()) {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, 60, 20));
+            let theme = Theme::default();
+            let area = if small { Rect::new(x % 70, y % 25, width % 70, height % 25) } else { Rect::new(x, y, width, height) };
+            render(area, &mut buffer, &theme, share, Role::Up, false);
+            skeleton(area, &mut buffer, &theme, false);
+            bar::stacked(area, &mut buffer, &theme, &[(share, Role::Up), (0.5, Role::Down)], false);
+            panel::Panel { note: "note", progress: Some(Some(share)), ..panel::Panel::new("漢字 title") }.render(area, &mut buffer, &theme);
+            panel::failure(area, &mut buffer, &theme, "it failed; do something about it");
+            panel::float(area, &mut buffer, &theme, "title", false);
+            gauge::render(area, &mut buffer, "74", theme.text(), false);
+            let _ = panel::centred(area, 40, 10);
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! A table that builds only the rows on screen: fit for twenty million of them and for any rectangle. Columns go by priority where
+//! it is narrow. It sorts and filters nothing itself.
+
+mod columns;
+
+use std::borrow::Cow;
+
+use ratatui::{buffer::Buffer, layout::Rect, style::Style};
+
+pub use self::columns::{Column, ColumnAlign};
+use self::columns::{GAP, GUTTER};
+use crate::tui::{
+    text,
+    theme::{Role, Theme},
+};
+
+/// A cell: pieces of text, each with its role.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cell {
+    pub pieces: Vec<(Cow<'static, str>, Role)>,
+}
+
+impl Cell {
+    pub fn new(text: impl Into<Cow<'static, str>>, role: Role) -> Self {
+        Self { pieces: vec![(text.into(), role)] }
+    }
+
+    pub fn text(text: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(text, Role::Text)
+    }
+
+    /// A dim `–`.
+    pub fn missing() -> Self {
+        Self::new(crate::tui::format::MISSING, Role::Dim)
+    }
+
+    /// A figure already written: dim if it is missing.
+    pub fn figure(text: String) -> Self {
+        let role = if text == crate::tui::format::MISSING { Role::Dim } else { Role::Text };
+        Self::new(text, role)
+    }
+
+    #[must_use]
+    pub fn then(mut self, text: impl Into<Cow<'static, str>>, role: Role) -> Self {
+        self.pieces.push((text.into(), role));
+        self
+    }
+
+    fn plain(&self) -> Cow<'_, str> {
+        match &*self.pieces {
+            [(only, _)] => Cow::Borrowed(only),
+            pieces => Cow::Owned(pieces.iter().map(|(text, _)| &**text).collect()),
+        }
+    }
+}
+
+/// Where the person is in the table; the view keeps it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TableState {
+    pub selected: usize,
+    /// The first row on screen.
+    pub offset: usize,
+}
+
+impl TableState {
+    /// Moves the selection by `rows`, within the table.
+    pub fn step(&mut self, rows: isize, count: usize) {
+        self.selected = self.selected.saturating_add_signed(rows).min(count.saturating_sub(1));
+    }
+
+    pub fn select(&mut self, row: usize, count: usize) {
+        self.selected = row.min(count.saturating_sub(1));
+    }
+
+    /// Moves the rows under the selection, as the wheel does; the selection stays on screen.
+    pub fn scroll(&mut self, rows: isize, count: usize, height: usize) {
+        self.offset = self.offset.saturating_add_signed(rows).min(count.saturating_sub(height));
+        self.selected = self.selected.clamp(self.offset, (self.offset + height.max(1) - 1).max(self.offset)).min(count.saturating_sub(1));
+    }
+
+    /// Brings the offset to where the selection is on screen.
+    fn settle(&mut self, count: usize, height: usize) {
+        self.selected = self.selected.min(count.saturating_sub(1));
+        self.offset = self.offset.min(count.saturating_sub(height));
+        if self.selected < self.offset {
+            self.offset = self.selected;
+        } else if height > 0 && self.selected - self.offset >= height {
+            self.offset = self.selected + 1 - height;
+        }
+    }
+}
+
+/// What lies under the mouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hit {
+    /// The place of the column among those given.
+    Header(usize),
+    Row(usize),
+    /// The star of a row.
+    Star(usize),
+    /// The scrollbar; the row that the place stands for.
+    Scrollbar(usize),
+}
+
+/// A table to draw.
+pub struct Table<'a> {
+    pub columns: &'a [Column],
+    pub count: usize,
+    /// Builds row `i`: one cell for each column. Called only for rows on screen.
+    pub row: &'a dyn Fn(usize) -> Vec<Cell>,
+    /// The column sorted by, and whether it falls.
+    pub sort: Option<(usize, bool)>,
+    /// Marked where they occur in columns with `matched`.
+    pub words: &'a [&'a str],
+    /// A gutter with ★ before the rows it says so of.
+    pub star: Option<&'a dyn Fn(usize) -> bool>,
+    /// Whether keys go here; else the selection is quieter.
+    pub focused: bool,
+    /// What stands in place of rows when there are none: one line, why and what to do.
+    pub empty: &'a str,
+    pub ascii: bool,
+}
+
+impl<'a> Table<'a> {
+    pub fn new(columns: &'a [Column], count: usize, row: &'a dyn Fn(usize) -> Vec<Cell>) -> Self {
+        Self { columns, count, row, sort: None, words: &[], star: None, focused: true, empty: "", ascii: false }
+    }
+
+    /// Rows that fit in the area, for page keys.
+    pub fn height(area: Rect) -> usize {
+        usize::from(area.height.saturating_sub(1))
+    }
+
+    pub fn render(&self, area: Rect, buf: &mut Buffer, theme: &Theme, state: &mut TableState) {
+        let area = area.intersection(buf.area);
+        if area.is_empty() {
+            return;
+        }
+        let height = Self::height(area);
+        state.settle(self.count, height);
+        let places = self.places(area);
+        self.header(area, buf, theme, &places);
+        if self.count == 0 {
+            super::put(buf, area, self.gutter(), 1, self.empty, theme.dim());
+            return;
+        }
+        let window = state.offset..(state.offset + height).min(self.count);
+        let mut rows: Vec<Vec<Cell>> = window.clone().map(|i| (self.row)(i)).collect();
+        self.align_decimals(&mut rows, &places);
+        for (line, (index, cells)) in window.zip(&rows).enumerate() {
+            let y = 1 + line as u16;
+            self.body_row(area, buf, theme, &places, y, cells);
+            if self.star.is_some_and(|star| star(index)) {
+                super::put(buf, area, 0, y, if self.ascii { "*" } else { "★" }, theme.style(Role::Warning));
+            }
+            if index == state.selected {
+                let row = Rect { y: area.y + y, height: 1, ..area };
+                let style = theme.style(Role::Selection);
+                buf.set_style(row, style);
+                if self.focused {
+                    buf.set_style(row, Style::new().add_modifier(ratatui::style::Modifier::BOLD));
+                }
+            }
+        }
+        self.scrollbar(area, buf, theme, state.offset);
+    }
+
+    /// What lies at (`x`, `y`) of the screen.
+    pub fn hit(&self, area: Rect, x: u16, y: u16, state: &TableState) -> Option<Hit> {
+        if !area.contains((x, y).into()) {
+            return None;
+        }
+        let (column, line) = (x - area.x, usize::from(y - area.y));
+        if line == 0 {
+            let places = self.places(area);
+            return places.iter().rfind(|place| place.x <= column.saturating_add(GAP)).map(|place| Hit::Header(place.column));
+        }
+        if self.scrolls(area) && x == area.right() - 1 {
+            let height = Self::height(area);
+            let row = (line - 1) as u128 * self.count as u128 / height.max(1) as u128;
+            return Some(Hit::Scrollbar(row as usize));
+        }
+        let row = state.offset.checked_add(line - 1).filter(|row| *row < self.count)?;
+        Some(if column < self.gutter() { Hit::Star(row) } else { Hit::Row(row) })
+    }
+
+    fn gutter(&self) -> u16 {
+        if self.star.is_some() { GUTTER } else { 0 }
+    }
+
+    fn scrolls(&self, area: Rect) -> bool {
+        self.count > Self::height(area) && area.width > 4
+    }
+
+    fn places(&self, area: Rect) -> Vec<columns::Place> {
+        let bar = if self.scrolls(area) { 2 } else { 0 };
+        let width = area.width.saturating_sub(self.gutter() + bar);
+        let mut places = columns::places(self.columns, width);
+        for place in &mut places {
+            place.x += self.gutter();
+        }
+        places
+    }
+
+    fn header(&self, area: Rect, buf: &mut Buffer, theme: &Theme, places: &[columns::Place]) {
+        for place in places {
+            let column = &self.columns[place.column];
+            let mut title = column.title.to_uppercase();
+            if !column.unit.is_empty() {
+                title = format!("{title} {}", column.unit);
+            }
+            let sorted = self.sort.filter(|(sorted, _)| *sorted == place.column);
+            let style = if sorted.is_some() { theme.accent() } else { theme.dim() };
+            let mark = match (sorted, self.ascii) {
+                (Some((_, true)), false) => " ▾",
+                (Some((_, false)), false) => " ▴",
+                (Some((_, true)), true) => " v",
+                (Some((_, false)), true) => " ^",
+                (None, _) => "",
+            };
+            let cells = usize::from(place.width);
+            // The mark is the last to go; the title gives way.
+            let title = text::truncate(&title, cells.saturating_sub(mark.chars().count())).into_owned() + mark;
+            let slot = Rect { x: area.x + place.x, y: area.y, width: place.width, height: 1 };
+            super::put(buf, slot, 0, 0, &text::fit(&title, cells, column.align.plain()), style);
+        }
+    }
+
+    fn body_row(&self, area: Rect, buf: &mut Buffer, theme: &Theme, places: &[columns::Place], y: u16, cells: &[Cell]) {
+        for place in places {
+            let (column, missing) = (&self.columns[place.column], Cell::missing());
+            let cell = cells.get(place.column).unwrap_or(&missing);
+            let slot = Rect { x: area.x.saturating_add(place.x), y: area.y + y, width: place.width, height: 1 };
+            let cells = usize::from(place.width);
+            let used = text::width(&cell.plain()).min(cells) as u16;
+            let mut x = if column.align.plain() == text::Align::Right { place.width - used } else { 0 };
+            for (piece, role) in &cell.pieces {
+                x += super::put(buf, slot, x, 0, piece, theme.style(*role));
+            }
+            if column.matched {
+                self.mark(slot, buf, theme, &cell.plain(), place.width - used, column.align.plain());
+            }
+        }
+    }
+
+    /// Puts the style of matches on the words found in the cell's text.
+    fn mark(&self, slot: Rect, buf: &mut Buffer, theme: &Theme, plain: &str, spare: u16, align: text::Align) {
+        let clean = text::clean(plain);
+        let lower = clean.to_lowercase();
+        if lower.len() != clean.len() {
+            return;
+        }
+        for word in self.words.iter().filter(|word| !word.is_empty()) {
+            let Some(found) = lower.find(word) else { continue };
+            let (Some(before), Some(inside)) = (clean.get(..found), clean.get(found..found + word.len())) else { continue };
+            let start = text::width(before) as u16 + if align == text::Align::Right { spare } else { 0 };
+            let width = (text::width(inside) as u16).min(slot.width.saturating_sub(start));
+            if start < slot.width {
+                buf.set_style(Rect { x: slot.x + start, width, ..slot }.intersection(buf.area), theme.matched());
+            }
+        }
+    }
+
+    fn align_decimals(&self, rows: &mut [Vec<Cell>], places: &[columns::Place]) {
+        for place in places.iter().filter(|place| self.columns[place.column].align == ColumnAlign::Decimal) {
+            let mut texts: Vec<String> =
+                rows.iter().map(|cells| cells.get(place.column).map_or_else(String::new, |cell| cell.plain().into_owned())).collect();
+            let before: Vec<usize> = texts.iter().map(String::len).collect();
+            crate::tui::format::align_decimals(&mut texts);
+            // Aligning must not cost digits: where it does not fit, the right edge is enough.
+            if texts.iter().any(|text| text::width(text) > usize::from(place.width)) {
+                continue;
+            }
+            for ((cells, text), before) in rows.iter_mut().zip(texts).zip(before) {
+                if let (Some(cell), true) = (cells.get_mut(place.column), text.len() > before) {
+                    cell.pieces.push((Cow::Owned(text[before..].to_owned()), Role::Text));
+                }
+            }
+        }
+    }
+
+    fn scrollbar(&self, area: Rect, buf: &mut Buffer, theme: &Theme, offset: usize) {
+        if !self.scrolls(area) {
+            return;
+        }
+        let height = Self::height(area);
+        let thumb = (height as u128 * height as u128 / self.count.max(1) as u128).max(1) as usize;
+        let range = self.count - height.min(self.count);
+        let top = if range == 0 { 0 } else { (offset as u128 * (height - thumb.min(height)) as u128 / range as u128) as usize };
+        for line in top..(top + thumb).min(height) {
+            let glyph = if self.ascii { "|" } else { "▐" };
+            super::put(buf, area, area.width - 1, 1 + line as u16, glyph, theme.style(Role::Grid));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Which columns of a table are shown at a width, and how wide: the least wanted go first, the rest share what is left.
+
+use crate::tui::text::Align;
+
+/// Cells between columns.
+pub(super) const GAP: u16 = 2;
+/// Cells of the star's gutter.
+pub(super) const GUTTER: u16 = 2;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnAlign {
+    Left,
+    Right,
+    /// To the right, decimal points under each other.
+    Decimal,
+}
+
+impl ColumnAlign {
+    pub(super) fn plain(self) -> Align {
+        if self == Self::Left { Align::Left } else { Align::Right }
+    }
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// The dataset's word for it, also the filter's.
+    pub key: &'static str,
+    /// Shown in capitals.
+    pub title: &'static str,
+    /// After the title, once for all rows: `%`, `USD`.
+    pub unit: &'static str,
+    pub min: u16,
+    pub ideal: u16,
+    /// The lowest goes first when it is narrow; 255 stays.
+    pub priority: u8,
+    pub align: ColumnAlign,
+    /// Takes what width is left when every column has its ideal.
+    pub grows: bool,
+    /// Words of the filter are marked in it.
+    pub matched: bool,
+}
+
+impl Column {
+    /// A column of text, of the priority and widths given.
+    pub const fn text(key: &'static str, title: &'static str, min: u16, ideal: u16, priority: u8) -> Self {
+        Self { key, title, unit: "", min, ideal, priority, align: ColumnAlign::Left, grows: false, matched: true }
+    }
+
+    /// A column of figures, to the right.
+    pub const fn figure(key: &'static str, title: &'static str, width: u16, priority: u8) -> Self {
+        Self { key, title, unit: "", min: width, ideal: width, priority, align: ColumnAlign::Right, grows: false, matched: false }
+    }
+
+    #[must_use]
+    pub const fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    #[must_use]
+    pub const fn grows(mut self) -> Self {
+        self.grows = true;
+        self
+    }
+
+    #[must_use]
+    pub const fn decimal(mut self) -> Self {
+        self.align = ColumnAlign::Decimal;
+        self
+    }
+}
+
+/// Where a column stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Its place among the columns given.
+    pub(super) column: usize,
+    /// From the left of the table.
+    pub(super) x: u16,
+    pub(super) width: u16,
+}
+
+pub(super) fn places(columns: &[Column], width: u16) -> Vec<Place> {
+    let mut kept: Vec<usize> = (0..columns.len()).collect();
+    let total = |kept: &[usize], size: fn(&Column) -> u16| -> u32 {
+        kept.iter().map(|&i| u32::from(size(&columns[i]))).sum::<u32>() + u32::from(GAP) * kept.len().saturating_sub(1) as u32
+    };
+    while kept.len() > 1 && total(&kept, |column| column.min) > u32::from(width) {
+        // Of equals the one further right goes.
+        let Some(least) = (0..kept.len()).rev().min_by_key(|&k| columns[kept[k]].priority) else { break };
+        kept.remove(least);
+    }
+    let mut widths: Vec<u16> = kept.iter().map(|&i| columns[i].min.min(width)).collect();
+    let mut spare = u32::from(width).saturating_sub(total(&kept, |column| column.min)) as u16;
+    let mut order: Vec<usize> = (0..kept.len()).collect();
+    order.sort_by_key(|&k| std::cmp::Reverse(columns[kept[k]].priority));
+    for k in order {
+        let more = columns[kept[k]].ideal.saturating_sub(widths[k]).min(spare);
+        widths[k] += more;
+        spare -= more;
+    }
+    let growing: Vec<usize> = (0..kept.len()).filter(|&k| columns[kept[k]].grows).collect();
+    for (nth, &k) in growing.iter().enumerate() {
+        let share = spare / (growing.len() - nth) as u16;
+        widths[k] += share;
+        spare -= share;
+    }
+    let mut x = 0;
+    kept.into_iter()
+        .zip(widths)
+        .map(|(column, width)| {
+            let place = Place { column, x, width };
+            x += width + GAP;
+            place
+        })
+        .collect()
+}
