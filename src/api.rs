@@ -9,6 +9,7 @@ use crate::{
     deck::Deck,
     error::{Code, Problem},
     jobs::Jobs,
+    question::{Question, parameter::Arguments, progress::Progress, search::SearchQuestion},
     state::keys::Keys,
 };
 
@@ -25,7 +26,7 @@ pub struct ApiOptions {
 }
 
 #[derive(Debug)]
-pub struct Api;
+pub struct Api(Arc<Deck>);
 
 pub struct OfflineReply {
     pub status: u16,
@@ -33,8 +34,8 @@ pub struct OfflineReply {
 }
 
 impl Api {
-    pub fn new(_: Arc<Deck>, _: Option<Arc<Jobs>>, _: Arc<Keys>, _: ApiOptions) -> Arc<Self> {
-        Arc::new(Self)
+    pub fn new(deck: Arc<Deck>, _: Option<Arc<Jobs>>, _: Arc<Keys>, _: ApiOptions) -> Arc<Self> {
+        Arc::new(Self(deck))
     }
 }
 
@@ -43,7 +44,21 @@ pub async fn serve(listener: TcpListener, _: Arc<Api>, shutdown: impl Future<Out
     drop(listener);
 }
 
-pub fn answer_offline(_: &Api, _: &str, target: &str, _: Bytes) -> OfflineReply {
-    let problem = Problem::new(Code::RouteNotFound, format!("No route `{target}`."));
-    OfflineReply { status: 404, body: serde_json::to_vec(&problem.body(Some(target))).unwrap_or_default().into() }
+pub fn answer_offline(api: &Api, method: &str, target: &str, _: Bytes) -> OfflineReply {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let answer = match (method, path) {
+        ("GET", "/healthz") => Ok(Bytes::from(format!("{{\"status\":\"ok\",\"version\":\"{}\"}}", env!("CARGO_PKG_VERSION")))),
+        ("GET", "/tokens") => Arguments::new(SearchQuestion::PARAMETERS, &[], query)
+            .and_then(|arguments| SearchQuestion::parse(&arguments))
+            .and_then(|search| api.0.answer(&search, &Progress::default()))
+            .map(|known| known.json.clone()),
+        _ => Err(Problem::new(Code::RouteNotFound, format!("No route `{path}`."))),
+    };
+    match answer {
+        Ok(body) => OfflineReply { status: 200, body },
+        Err(problem) => {
+            let body = serde_json::to_vec(&problem.body(Some(path))).unwrap_or_default().into();
+            OfflineReply { status: problem.code.status(), body }
+        }
+    }
 }

@@ -16,7 +16,7 @@ use std::{
 use color_eyre::config::{HookBuilder, Theme};
 
 use super::outcome::say;
-use crate::state::Dirs;
+use crate::{dataset::source::decoding, state::Dirs};
 
 /// A defect that repeats must not fill the disk.
 const REPORTS_MAX: u32 = 20;
@@ -41,7 +41,7 @@ pub fn restore_with(restore: fn()) {
 
 /// Whether the panic is one that the loader catches: damaged files make decoders panic, and become a finding.
 fn expected() -> bool {
-    false
+    decoding()
 }
 
 fn tell(panic: &PanicHookInfo<'_>, report: &str) {
