@@ -9,6 +9,7 @@ mod demo;
 mod flatten;
 mod get;
 mod key;
+mod look;
 mod meter;
 mod outcome;
 mod program;

@@ -21,8 +21,8 @@ use crate::{deck::DeckOptions, question::snapshot::AnswerSettings};
 pub const FILE: &str = "config.toml";
 /// Names the file where no `--config` does.
 pub const VARIABLE: &str = "TOKENDECK_CONFIG";
-/// Requests a second that one client may make of a server that is reachable from elsewhere, unless configured: ten times what a
-/// person's dashboard asks, and no more than one core answers.
+/// Requests a second that one key may make of a server that is reachable from elsewhere, unless configured: far above what a person
+/// looking at a page needs, far below what the machine answers.
 const RATE_ELSEWHERE: u32 = 100;
 
 /// A setting, as a person is told of it.
@@ -95,10 +95,10 @@ settings! {
         hosts: Vec<String> = "[]", Expect::Hosts, "Names besides loopback that a request's `Host` may have.";
         cors_origins: Vec<String> = "[]", Expect::Origins, "Web pages that a browser lets read the answers.";
         keys_file: Option<PathBuf> = "\"\"", Expect::OptionalPath, "A file with the API keys, one a line, instead of the key made at the first start.";
-        rate_per_second: u32 = "0", Expect::Whole(0, 1_000_000), "Requests a second of one client; 0: no limit on loopback, 100 elsewhere.";
+        rate_per_second: u32 = "0", Expect::Whole(0, 1_000_000), "Requests a second of one key; 0: no limit on loopback, 100 elsewhere.";
         connections: u32 = "1024", Expect::Whole(1, 65_536), "Connections at once.";
         event_streams: u32 = "64", Expect::Whole(0, 65_536), "Connections of those that may listen to events.";
-        header_seconds: u32 = "10", Expect::Whole(1, 3_600), "Time for a request's head to arrive.";
+        header_seconds: u32 = "5", Expect::Whole(1, 3_600), "Time for a request's head to arrive.";
         body_seconds: u32 = "30", Expect::Whole(1, 3_600), "Time for a request's body to arrive.";
         idle_seconds: u32 = "75", Expect::Whole(1, 86_400), "How long a connection without a request stays open.";
     }
@@ -172,7 +172,7 @@ impl Config {
 }
 
 impl Api {
-    /// Requests a second that one client may make of a server that listens on `address`; none for no limit.
+    /// Requests a second that one key may make of a server that listens on `address`; none for no limit.
     pub fn rate(&self, address: IpAddr) -> Option<u32> {
         match self.rate_per_second {
             0 if address.is_loopback() => None,

@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(lines[0], "severity  file        row  column         value  reason");
         assert_eq!(lines[1], "error     tokens.csv    1  token_address  0x12   expected an address");
         assert_eq!(lines[101], "error     tokens.csv       token_address         and 2 more: expected an address");
-        assert_eq!(lines[102], "error     posts                                 is damaged");
+        assert_eq!(lines[102], "error     posts                                  is damaged");
         let total = schema::TABLES.len();
         assert_eq!(lines[104], format!("0 of {total} tables, 0 rows (102 set aside): 103 errors, 0 warnings, 0 notes"));
     }

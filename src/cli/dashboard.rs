@@ -3,16 +3,28 @@
 use std::{
     io::{IsTerminal, stdin, stdout},
     path::Path,
+    sync::Arc,
 };
 
 use clap::Args;
 
 use super::{
-    Place,
+    Place, defect, look,
     outcome::{Failure, Outcome},
     program::Program,
 };
-use crate::config::{Expect, ThemeChoice};
+use crate::{
+    config::{Expect, ThemeChoice},
+    state::Dirs,
+    tui::{
+        self,
+        app::{Look, Setup},
+        keymap::Keymap,
+        memory::Forgetful,
+        terminal,
+        view::NoApi,
+    },
+};
 
 #[derive(Debug, Args)]
 pub(super) struct Dashboard {
@@ -47,12 +59,20 @@ pub(super) fn run(args: &Dashboard) -> Outcome {
     if let Some(theme) = &args.theme {
         config.terminal.theme = theme.clone();
     }
-    show(&program)
+    let look = look::for_terminal(&program.config.terminal, args.theme.is_some())?;
+    show(&program, look)
 }
 
-/// The one place where the terminal takes over. It offers demo data where there is no dataset, and runs on without the API, the
-/// keys or the jobs where they cannot be had, saying so in its header.
-fn show(program: &Program) -> Outcome {
-    program.deck.load_in_background();
-    Err(Failure::Bad("the dashboard is not built yet: use `tokendeck serve`".to_owned()))
+/// The one place where the terminal takes over. It offers demo data where there is no dataset, and runs on without what cannot be
+/// had, saying so in its header.
+fn show(program: &Program, look: Look) -> Outcome {
+    let (keymap, mut warnings) = Keymap::with(&program.config.keys);
+    let jobs = program.jobs().map_err(|reason| warnings.push(reason)).ok();
+    let demo_folder = Dirs::find().ok().map(|dirs| dirs.data.join("demo"));
+    let setup = Setup { deck: program.deck.clone(), jobs, api: Arc::new(NoApi), keymap, look, demo_folder, warnings };
+    defect::restore_with(terminal::restore);
+    match tui::run::run(setup, &mut Forgetful, program.config.terminal.mouse).map_err(Failure::Bad)? {
+        0 => Ok(()),
+        code => Err(Failure::Signal(u8::try_from(code).unwrap_or(1))),
+    }
 }

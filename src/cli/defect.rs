@@ -5,7 +5,7 @@ use std::{
     fs,
     io::Write,
     panic::{PanicHookInfo, set_hook},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         OnceLock,
         atomic::{AtomicU32, Ordering},
@@ -54,15 +54,16 @@ fn tell(panic: &PanicHookInfo<'_>, report: &str) {
         return;
     }
     let place = panic.location().map_or_else(String::new, |location| format!(" at {}:{}", location.file(), location.line()));
-    let line = match write(report, number) {
+    let folders: Vec<PathBuf> = Dirs::find().ok().map(|dirs| dirs.state).into_iter().chain([std::env::temp_dir()]).collect();
+    let line = match write(&folders, report, number) {
         Some(file) => format!("this is a defect of the program{place}: the report is in `{}`", file.display()),
         None => format!("this is a defect of the program{place}: no report could be written"),
     };
     if fatal { say(&line) } else { tracing::error!("{line}") }
 }
 
-/// Writes the report into the state folder, else into the folder for temporary files.
-fn write(report: &str, number: u32) -> Option<PathBuf> {
+/// Writes the report into the first of the folders that takes it.
+fn write(folders: &[PathBuf], report: &str, number: u32) -> Option<PathBuf> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let name = format!("defect-{seconds}-{}-{number}.txt", std::process::id());
     let arguments = std::env::args_os().skip(1).count();
@@ -72,12 +73,29 @@ fn write(report: &str, number: u32) -> Option<PathBuf> {
         std::thread::current().name().unwrap_or("without a name"),
         Backtrace::force_capture()
     );
-    let keep = |folder: &Path| {
+    folders.iter().find_map(|folder| {
         let file = folder.join(&name);
         fs::create_dir_all(folder).ok()?;
         // Never through a link that somebody laid in a shared folder.
         let mut opened = fs::OpenOptions::new().write(true).create_new(true).open(&file).ok()?;
         opened.write_all(text.as_bytes()).ok().map(|()| file)
-    };
-    Dirs::find().ok().and_then(|dirs| keep(&dirs.state)).or_else(|| keep(&std::env::temp_dir()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_goes_to_the_first_folder_that_can_be_written() {
+        let place = tempfile::tempdir().expect("a folder");
+        let blocked = place.path().join("file");
+        fs::write(&blocked, "").expect("a file");
+        let good = place.path().join("deep/state");
+        let file = write(&[blocked.clone(), good.clone()], "it broke", 3).expect("one of the two can be written");
+        assert!(file.starts_with(&good) && file.to_string_lossy().ends_with("-3.txt"));
+        let text = fs::read_to_string(&file).expect("the report");
+        assert!(text.starts_with("tokendeck ") && text.contains("\n\nit broke\n"));
+        assert_eq!(write(&[blocked], "it broke", 4), None);
+    }
 }

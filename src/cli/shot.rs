@@ -1,17 +1,33 @@
 //! `tokendeck shot`: a view drawn into a file. Drawing is the terminal's; the arguments are settled here.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use clap::{Args, builder::PossibleValuesParser};
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 
 use super::{
-    Place,
+    Place, look,
     outcome::{Failure, Outcome},
     program::Program,
 };
-use crate::config::ThemeChoice;
+use crate::{
+    config::{ThemeChoice, plain_reason},
+    dataset::{address::Address, schema::Kind},
+    question::known_token,
+    tui::{
+        app::{Look, Setup},
+        keymap::{Keymap, VIEWS, ViewId},
+        picture as ink,
+        run::picture,
+        view::NoApi,
+    },
+};
 
-const VIEWS: [&str; 10] = ["tokens", "posts", "chart", "security", "dexes", "growth", "yield", "jobs", "data", "api"];
 /// The least the views are made for, and the most that a picture makes sense of.
 const WIDTHS: std::ops::RangeInclusive<u16> = 60..=400;
 const HEIGHTS: std::ops::RangeInclusive<u16> = 16..=200;
@@ -19,17 +35,17 @@ const HEIGHTS: std::ops::RangeInclusive<u16> = 16..=200;
 #[derive(Debug, Args)]
 pub(super) struct Shot {
     /// The view
-    #[arg(value_parser = PossibleValuesParser::new(VIEWS), ignore_case = true)]
-    view: String,
+    #[arg(value_parser = view())]
+    view: ViewId,
     /// Columns and rows
     #[arg(long, value_name = "WxH", default_value = "140x42", value_parser = size)]
     size: Size,
     /// The file to write; its ending says how: .svg, .txt or .ansi
-    #[arg(long, value_name = "FILE", value_parser = picture)]
+    #[arg(long, value_name = "FILE", value_parser = out_file)]
     out: Picture,
-    /// The token that is selected, by address; else the first
-    #[arg(long, value_name = "ADDRESS")]
-    token: Option<String>,
+    /// The token that is selected, by address; else the largest
+    #[arg(long, value_name = "ADDRESS", value_parser = token)]
+    token: Option<Address>,
     /// auto, dark, light, high-contrast, or a theme file
     #[arg(long, value_parser = super::dashboard::theme)]
     theme: Option<ThemeChoice>,
@@ -71,7 +87,7 @@ fn size(text: &str) -> Result<Size, String> {
     }
 }
 
-fn picture(text: &str) -> Result<Picture, String> {
+fn out_file(text: &str) -> Result<Picture, String> {
     let ending = Path::new(text).extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
     let ink = match ending.as_deref() {
         Some("svg") => Ink::Svg,
@@ -82,22 +98,48 @@ fn picture(text: &str) -> Result<Picture, String> {
     Ok(Picture { file: PathBuf::from(text), ink })
 }
 
+/// The words of the table of views.
+fn view() -> impl TypedValueParser<Value = ViewId> {
+    PossibleValuesParser::new(VIEWS.iter().map(|row| row.word)).try_map(|word| ViewId::parse(&word).ok_or("expected a view"))
+}
+
+fn token(text: &str) -> Result<Address, String> {
+    Address::parse(text).ok_or_else(|| format!("expected {}", Kind::Address.expectation()))
+}
+
 pub(super) fn run(args: &Shot) -> Outcome {
-    let program = Program::open(&args.place)?;
+    let mut program = Program::open(&args.place)?;
     program.require_dataset()?;
+    if let Some(theme) = &args.theme {
+        program.config.terminal.theme = theme.clone();
+    }
+    let look = look::for_picture(&program.config.terminal)?;
     super::get::load(&program)?;
-    let picture = draw(args, &program)?;
+    let picture = draw(args, &program, look)?;
     std::fs::write(&args.out.file, picture)
-        .map_err(|error| Failure::Bad(format!("`{}` cannot be written: {}", args.out.file.display(), crate::config::plain_reason(&error))))
+        .map_err(|error| Failure::Bad(format!("`{}` cannot be written: {}", args.out.file.display(), plain_reason(&error))))
 }
 
 /// The one place where the terminal is asked for a picture.
-fn draw(args: &Shot, _: &Program) -> Result<String, Failure> {
-    let Size { columns, rows } = args.size;
-    Err(Failure::Bad(format!(
-        "the view `{}` ({columns}x{rows}, {:?}, {:?}, {:?}) cannot be drawn yet: the terminal is not built",
-        args.view, args.out.ink, args.theme, args.token
-    )))
+fn draw(args: &Shot, program: &Program, look: Look) -> Result<String, Failure> {
+    if let Some(token) = args.token {
+        let snapshot = program.deck.snapshot().map_err(|problem| Failure::Bad(problem.detail))?;
+        known_token(&snapshot, &token).map_err(|problem| Failure::Bad(problem.detail))?;
+    }
+    let theme = look.theme.clone();
+    let (keymap, _) = Keymap::with(&program.config.keys);
+    let setup =
+        Setup { deck: program.deck.clone(), jobs: None, api: Arc::new(NoApi), keymap, look, demo_folder: None, warnings: Vec::new() };
+    let (buffer, _) = picture(setup, args.view, (args.size.columns, args.size.rows), |app| {
+        if let Some(token) = args.token {
+            app.select(token);
+        }
+    });
+    Ok(match args.out.ink {
+        Ink::Svg => ink::svg(&buffer, &theme),
+        Ink::Text => ink::text(&buffer),
+        Ink::Ansi => ink::ansi(&buffer),
+    })
 }
 
 #[cfg(test)]
@@ -110,7 +152,7 @@ mod tests {
         for bad in ["", "140", "59x42", "140x15", "401x42", "140x", "-1x42", "140x42x1", "99999999999x42"] {
             assert!(size(bad).is_err(), "{bad}");
         }
-        assert_eq!(picture("a/b.SVG").map(|picture| picture.ink), Ok(Ink::Svg));
-        assert!(picture("a.png").is_err() && picture("svg").is_err());
+        assert_eq!(out_file("a/b.SVG").map(|picture| picture.ink), Ok(Ink::Svg));
+        assert!(out_file("a.png").is_err() && out_file("svg").is_err());
     }
 }

@@ -280,3 +280,23 @@ fn a_body_is_read_from_stdin() {
     let (code, _, err) = told(&child.wait_with_output().unwrap());
     assert!(code == 1 && err.starts_with("tokendeck: 404 route_not_found: "), "{err}");
 }
+
+#[test]
+fn a_view_becomes_a_picture() {
+    let desk = Desk::new();
+    for (file, start) in [("a.svg", "<svg "), ("a.txt", ""), ("a.ansi", "")] {
+        let (code, out, err) = desk.run(&["shot", "tokens", "--size", "100x30", "--out", file, "--data", DEMO]);
+        assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""), "{file}");
+        let picture = fs::read_to_string(desk.path().join(file)).unwrap();
+        assert!(picture.starts_with(start), "{file}: {picture}");
+        assert_eq!(picture.contains('\u{1b}'), file == "a.ansi", "{file}");
+    }
+    assert_eq!(fs::read_to_string(desk.path().join("a.txt")).unwrap().lines().count(), 30);
+    let (code, _, err) = desk.run(&["shot", "tokens", "--out", "none/a.svg", "--data", DEMO]);
+    assert_eq!((code, err.as_str()), (1, "tokendeck: `none/a.svg` cannot be written: no such file or directory\n"));
+    let nobody = "0x00000000000000000000000000000000000000ff";
+    let (code, _, err) = desk.run(&["shot", "chart", "--token", nobody, "--out", "b.svg", "--data", DEMO]);
+    assert!(code == 1 && err.contains(nobody), "{err}");
+    let (code, _, err) = desk.run(&["shot", "chart", "--theme", "own.toml", "--out", "b.svg", "--data", DEMO]);
+    assert_eq!((code, err.as_str()), (2, "tokendeck: the theme `own.toml` cannot be read: no such file or directory\n"));
+}

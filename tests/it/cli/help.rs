@@ -15,11 +15,13 @@ fn every_command_explains_itself() {
     for command in ["serve", "get", "check", "demo", "schema", "key", "shot", "completions", "man"] {
         let (code, out, _) = desk.run(&[command, "--help"]);
         assert!(code == 0 && out.contains(&format!("Usage: tokendeck {command}")), "{out}");
-        // Options without a word of help would leave the person guessing.
-        let bare = out
-            .lines()
-            .filter(|line| line.trim_start().starts_with("--"))
-            .find(|line| line.split("  ").filter(|part| !part.trim().is_empty()).count() < 2);
+        // An option without a word of help, beside it or below it, would leave the person guessing.
+        let lines: Vec<&str> = out.lines().chain([""]).collect();
+        let option = |line: &str| line.trim_start().starts_with('-');
+        let bare = lines.windows(2).find(|pair| {
+            let beside = pair[0].trim_start().split_once("  ").is_some();
+            option(pair[0]) && !beside && (pair[1].trim().is_empty() || option(pair[1]))
+        });
         assert_eq!(bare, None, "{command}");
     }
 }
