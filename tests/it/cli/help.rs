@@ -17,7 +17,7 @@ fn every_command_explains_itself() {
         assert!(code == 0 && out.contains(&format!("Usage: tokendeck {command}")), "{out}");
         // An option without a word of help, beside it or below it, would leave the person guessing.
         let lines: Vec<&str> = out.lines().chain([""]).collect();
-        let option = |line: &str| line.trim_start().starts_with('-');
+        let option = |line: &str| line.trim_start().starts_with("--");
         let bare = lines.windows(2).find(|pair| {
             let beside = pair[0].trim_start().split_once("  ").is_some();
             option(pair[0]) && !beside && (pair[1].trim().is_empty() || option(pair[1]))
