@@ -1,5 +1,8 @@
 //! tokendeck
 pub mod analysis;
+pub mod api;
+pub mod cli;
+pub mod config;
 pub mod dataset;
 pub mod deck;
 pub mod error;

@@ -347,6 +347,12 @@ impl App {
         self.carry_out(effect);
     }
 
+    /// Selects the token that the views are about.
+    pub fn select(&mut self, token: Address) {
+        self.token = Some(token);
+        self.look_again();
+    }
+
     pub(super) fn go(&mut self, view: ViewId) {
         self.current = view;
         self.filter = None;
