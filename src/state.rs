@@ -1,0 +1,3 @@
+//! What is kept per user between runs.
+
+pub mod keys;
