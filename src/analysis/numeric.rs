@@ -97,7 +97,7 @@ impl Line {
 /// The Mann-Kendall trend statistic and its variance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MannKendall {
-    /// Σ sgn(y_j − y_i) over i < j.
+    /// Σ sgn(later − earlier) over all pairs of values.
     pub s: f64,
     /// Of independent values: \[n(n−1)(2n+5) − Σ t(t−1)(2t+5)\]/18, t the sizes of the groups of equal values.
     pub variance: f64,
@@ -119,13 +119,23 @@ pub fn mann_kendall(values: &[f64]) -> MannKendall {
     MannKendall { s: pairs - tied_pairs - 2.0 * inversions as f64, variance: ((term(n) - tied_terms) / 18.0).max(0.0) }
 }
 
-/// The values in ascending order, and how many pairs stood the other way round. Bottom-up merge sort.
-fn sort_counting_inversions(values: &[f64]) -> (Vec<f64>, u64) {
+/// The number's place in the order of all numbers as an integer, which compares without branches; 0.0 and -0.0 share one.
+fn order_key(number: f64) -> u64 {
+    let bits = (number + 0.0).to_bits();
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+}
+
+/// Below this length insertion is faster than merging.
+const RUN: usize = 8;
+
+/// The values' order keys, ascending, and how many pairs of values stood the other way round: insertion sort of short runs,
+/// then bottom-up merges.
+fn sort_counting_inversions(values: &[f64]) -> (Vec<u64>, u64) {
     let n = values.len();
-    let mut source = values.to_vec();
-    let mut target = vec![0.0; n];
-    let mut inversions = 0;
-    let mut width = 1;
+    let mut source: Vec<u64> = values.iter().map(|value| order_key(*value)).collect();
+    let mut target = vec![0; n];
+    let mut inversions: u64 = source.chunks_mut(RUN).map(insert).sum();
+    let mut width = RUN;
     while width < n {
         for (from, to) in source.chunks(2 * width).zip(target.chunks_mut(2 * width)) {
             let (left, right) = from.split_at(width.min(from.len()));
@@ -137,8 +147,24 @@ fn sort_counting_inversions(values: &[f64]) -> (Vec<f64>, u64) {
     (source, inversions)
 }
 
+/// Sorts a short run; each step a value moves passes a larger one.
+fn insert(run: &mut [u64]) -> u64 {
+    let mut inversions = 0;
+    for end in 1..run.len() {
+        let value = run[end];
+        let mut place = end;
+        while place > 0 && run[place - 1] > value {
+            run[place] = run[place - 1];
+            place -= 1;
+        }
+        run[place] = value;
+        inversions += (end - place) as u64;
+    }
+    inversions
+}
+
 /// Merges two sorted runs; each value taken from the right one passes what is left of the left one.
-fn merge(left: &[f64], right: &[f64], target: &mut [f64]) -> u64 {
+fn merge(left: &[u64], right: &[u64], target: &mut [u64]) -> u64 {
     let (mut i, mut j, mut inversions) = (0, 0, 0_u64);
     while i < left.len() && j < right.len() {
         let (a, b) = (left[i], right[j]);

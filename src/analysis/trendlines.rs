@@ -163,9 +163,10 @@ impl Answer<'_> {
     fn line(&self, kind: LineType, line: Line, r2: f64, strength: Strength, touches: &[(usize, f64)]) -> Trendline {
         let window = self.window;
         let time = |slot: usize| self.candles.timestamp.get(window.start + slot).map_or(Time(0), |&t| Time(t));
-        let touch = |&(at, tip): &(usize, f64)| {
+        let tips = if kind == LineType::Support { self.candles.low } else { self.candles.high };
+        let touch = |&(at, _): &(usize, f64)| {
             let index = window.x[at] as usize;
-            Touch { index, timestamp: time(index), price: finite(window.unscaled(tip.abs())) }
+            Touch { index, timestamp: time(index), price: tips[window.start + index] }
         };
         Trendline {
             slope: finite(window.unscaled(line.slope)),
@@ -177,5 +178,123 @@ impl Answer<'_> {
             end_time: self.explain.then(|| time(window.slots - 1)),
             touches: self.explain.then(|| touches.iter().map(touch).collect()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::frames::CandleVec;
+
+    /// Daily candles of (open, high, low, close).
+    fn daily(prices: &[[f64; 4]]) -> CandleVec {
+        let column = |k: usize| prices.iter().map(|price| price[k]).collect::<Vec<f64>>();
+        CandleVec {
+            timestamp: (0..prices.len() as i64).map(|day| day * 86_400_000).collect(),
+            open: column(0),
+            high: column(1),
+            low: column(2),
+            close: column(3),
+            volume: vec![f64::NAN; prices.len()],
+        }
+    }
+
+    fn level(price: f64) -> [f64; 4] {
+        [price; 4]
+    }
+
+    /// The answer in short: (slope, intercept, r2, strength) of each line, then the word and the confidence.
+    type Short = (Vec<(f64, f64, f64, Strength)>, Trend, f64);
+
+    fn short(answer: &TrendlineAnswer) -> Short {
+        (
+            answer.trendlines.iter().map(|line| (line.slope, line.intercept, line.r2, line.strength)).collect(),
+            answer.trend,
+            answer.confidence,
+        )
+    }
+
+    #[test]
+    fn the_edge_cases_answer_as_their_table_says() {
+        const BAD: [f64; 4] = [f64::NAN, 1.0, 1.0, 1.0];
+        let sideways = |lines: Vec<(f64, f64, f64, Strength)>, confidence| (lines, Trend::Sideways, confidence);
+        let flat = (0.0, 0.3, 1.0, Strength::Weak);
+        let cases: [(&str, Vec<[f64; 4]>, usize, Short); 11] = [
+            ("no candle", vec![], 14, sideways(vec![], 0.0)),
+            ("one candle", vec![level(5.0)], 14, sideways(vec![], 0.0)),
+            ("no valid candle", vec![BAD; 5], 14, sideways(vec![], 0.0)),
+            ("one valid candle among bad ones", vec![BAD, level(1.0), BAD], 14, sideways(vec![], 0.0)),
+            ("a period of one", vec![level(5.0); 9], 1, sideways(vec![], 0.0)),
+            ("two candles", vec![level(5.0), level(7.0)], 14, sideways(vec![(2.0, 5.0, 1.0, Strength::Weak)], 0.0)),
+            ("two flat candles", vec![level(0.3); 2], 14, sideways(vec![flat], 0.0)),
+            (
+                "two candles with a bad one between, which keeps its slot",
+                vec![level(5.0), BAD, level(7.0)],
+                14,
+                sideways(vec![(1.0, 5.0, 1.0, Strength::Weak)], 0.0),
+            ),
+            (
+                "a bad candle last, which keeps its slot too",
+                vec![level(1.0), level(5.0), level(7.0), BAD],
+                2,
+                sideways(vec![(2.0, 5.0, 1.0, Strength::Weak)], 0.0),
+            ),
+            ("flat", vec![level(0.3); 14], 14, sideways(vec![flat, flat, flat], 1.0)),
+            ("flat, three candles", vec![level(0.3); 3], 3, sideways(vec![flat, flat, flat], 1.0)),
+        ];
+        for (name, prices, period, expected) in cases {
+            let candles = daily(&prices);
+            assert_eq!(short(&trendlines(&candles.as_candles(), period, false)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_steady_rise_of_eight_candles_is_an_uptrend_with_a_strong_regression() {
+        let rise: Vec<[f64; 4]> = (0..8).map(|i| level(100.0 * 1.01_f64.powi(i))).collect();
+        let candles = daily(&rise);
+        let answer = trendlines(&candles.as_candles(), 14, false);
+        assert_eq!((answer.trend, answer.trendlines[0].strength), (Trend::Uptrend, Strength::Strong));
+        assert!(answer.confidence > 0.999, "{}", answer.confidence);
+        let fall: Vec<[f64; 4]> = rise.into_iter().rev().collect();
+        assert_eq!(trendlines(&daily(&fall).as_candles(), 14, false).trend, Trend::Downtrend);
+    }
+
+    #[test]
+    fn support_rests_on_the_lows_it_names() {
+        // A zigzag of ten candles a leg over a floor that rises by 0.1 a candle; its lows are at 10, 30, 50 and 70.
+        let prices: Vec<[f64; 4]> = (0..81_i32)
+            .map(|i| {
+                let middle = 100.0 + 0.1 * f64::from(i) + f64::from((i % 20 - 10).abs());
+                [middle + 0.2, middle + 0.4, middle, middle + 0.2]
+            })
+            .collect();
+        let candles = daily(&prices);
+        let answer = trendlines(&candles.as_candles(), 100, true);
+        let support = &answer.trendlines[1];
+        assert_eq!((support.kind, support.strength), (LineType::Support, Strength::Strong));
+        assert!((support.slope - 0.1).abs() < 1e-9 && (support.intercept - 100.0).abs() < 1e-6, "{support:?}");
+        let touches = support.touches.as_ref().expect("explained");
+        assert_eq!(touches.iter().map(|touch| touch.index).collect::<Vec<_>>(), [10, 30, 50, 70]);
+        assert_eq!((touches[0].timestamp, touches[0].price), (Time(10 * 86_400_000), prices[10][2]));
+        assert_eq!((support.start_time, support.end_time), (Some(Time(0)), Some(Time(80 * 86_400_000))));
+    }
+
+    #[test]
+    fn a_window_reaches_to_the_last_candle_even_a_bad_one() {
+        let candles = daily(&[level(9.0), level(1.0), [f64::NAN; 4], level(2.0), level(3.0), [0.0; 4]]);
+        let answer = trendlines(&candles.as_candles(), 3, true);
+        let line = &answer.trendlines[0];
+        assert_eq!((line.start_time, line.end_time), (Some(Time(86_400_000)), Some(Time(5 * 86_400_000))));
+    }
+
+    #[test]
+    fn members_of_the_explanation_are_written_only_when_asked_for() {
+        let candles = daily(&[level(1.0), level(2.0), level(3.0)]);
+        let keys = |explain: bool| {
+            let answer = serde_json::to_value(trendlines(&candles.as_candles(), 3, explain)).expect("plain data");
+            answer["trendlines"][1].as_object().expect("an object").keys().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(keys(false), ["slope", "intercept", "r2", "type", "strength"]);
+        assert_eq!(keys(true), ["slope", "intercept", "r2", "type", "strength", "startTime", "endTime", "touches"]);
     }
 }

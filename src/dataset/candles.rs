@@ -35,7 +35,8 @@ impl Candles<'_> {
     /// Whether candle `i` can be believed: prices finite and above zero, the high and low around the rest.
     pub fn valid(&self, i: usize) -> bool {
         let (o, h, l, c) = (self.open[i], self.high[i], self.low[i], self.close[i]);
-        [o, h, l, c].iter().all(|price| price.is_finite() && *price > 0.0) && h >= o.max(c) && l <= o.min(c)
+        // A comparison with NaN is false, so these six say all of it.
+        l > 0.0 && h < f64::INFINITY && l <= o && l <= c && o <= h && c <= h
     }
 }
 

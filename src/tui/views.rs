@@ -1,5 +1,6 @@
 //! The views, one file each, in the order of their keys. No view knows another.
 
+pub mod chart;
 pub mod coming;
 
 use super::{
@@ -13,7 +14,8 @@ pub fn all() -> Vec<Box<dyn View>> {
         .iter()
         .map(|row| -> Box<dyn View> {
             match row.id {
-                ViewId::Security | ViewId::Yield | _ => Box::new(coming::Coming::new(row.id)),
+                ViewId::Chart => Box::new(chart::Chart::default()),
+                _ => Box::new(coming::Coming::new(row.id)),
             }
         })
         .collect()

@@ -18,7 +18,7 @@ pub(super) struct Window {
     pub(super) high: Vec<f64>,
     pub(super) low: Vec<f64>,
     pub(super) close: Vec<f64>,
-    /// What the prices were divided by: a power of two, so the division loses nothing.
+    /// What the prices were divided by: a power of two, so no digit is lost.
     scale: f64,
 }
 
@@ -39,7 +39,8 @@ impl Window {
         slots.reverse();
         let (&start, _) = slots.split_first().filter(|(_, more)| !more.is_empty())?;
         let scale = power_of_two(slots.iter().map(|&i| candles.high[i]).fold(0.0, f64::max));
-        let column = |prices: &[f64]| slots.iter().map(|&i| prices[i] / scale).collect();
+        let share = scale.recip();
+        let column = |prices: &[f64]| slots.iter().map(|&i| prices[i] * share).collect();
         Some(Self {
             start,
             slots: candles.len() - start,

@@ -1,0 +1,367 @@
+//! The Chart view: the selected token's candles and volume with its trendlines over them; zoom, pan, crosshair. It shows what the
+//! candles and trendline questions answer.
+
+mod sheet;
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::{buffer::Buffer, layout::Rect};
+use serde_json::{Value, json};
+
+use self::sheet::{Sheet, Zoom};
+use crate::{
+    dataset::{address::Address, time::Time},
+    question::{
+        candles::CandlesQuestion,
+        patterns::TIMEFRAMES,
+        trendline::{PERIOD_DEFAULT, TrendlineQuestion},
+    },
+    tui::{
+        format,
+        keymap::{Action, ViewId},
+        text,
+        theme::Role,
+        view::{Asked, Context, Effect, Export, Request, View},
+        widgets::{
+            candles::{ChartLayout, Crosshair},
+            panel::{self, Panel},
+            progress, put,
+        },
+    },
+};
+
+/// Candles asked for at once; panning past them asks for older ones.
+const CANDLES_ASKED: u64 = 5_000;
+
+/// The periods that `[` and `]` step through.
+const PERIODS: &[u64] = &[5, 7, 14, 21, 30, 50, 90, 120, 200, 365, 500, 1_000, 5_000];
+
+/// The second of `TIMEFRAMES` after which a day follows.
+const TIMEFRAME_DEFAULT: usize = 2;
+
+#[derive(Debug, Clone, PartialEq)]
+struct Choices {
+    timeframe: usize,
+    period: u64,
+    log: bool,
+    volume: bool,
+    lines: bool,
+}
+
+pub struct Chart {
+    choices: Choices,
+    zoom: Zoom,
+    /// Candles hidden to the right of the screen.
+    offset: usize,
+    /// The latest candle asked for, when one has panned far back.
+    anchor: Option<Time>,
+    /// Index of the candle under the crosshair, in the candles that were answered.
+    crosshair: Option<usize>,
+    crosshair_price: Option<f64>,
+    token: Option<Address>,
+    candles: Asked<CandlesQuestion>,
+    trendline: Asked<TrendlineQuestion>,
+    sheet: Sheet,
+    layout: Option<ChartLayout>,
+    drag: Option<(u16, usize)>,
+}
+
+impl Default for Chart {
+    fn default() -> Self {
+        Self {
+            choices: Choices { timeframe: TIMEFRAME_DEFAULT, period: PERIOD_DEFAULT * 3, log: false, volume: true, lines: true },
+            zoom: Zoom::default(),
+            offset: 0,
+            anchor: None,
+            crosshair: None,
+            crosshair_price: None,
+            token: None,
+            candles: Asked::default(),
+            trendline: Asked::default(),
+            sheet: Sheet::default(),
+            layout: None,
+            drag: None,
+        }
+    }
+}
+
+impl View for Chart {
+    fn id(&self) -> ViewId {
+        ViewId::Chart
+    }
+
+    fn refresh(&mut self, context: &Context<'_>) {
+        let Some(token) = context.token else { return };
+        if self.token != Some(token) {
+            self.token = Some(token);
+            self.home();
+            self.candles.clear();
+            self.trendline.clear();
+        }
+        self.candles.refresh(self.candles_question(token), context);
+        self.trendline.refresh(self.trendline_question(token), context);
+        self.sheet.take(self.candles.answer.as_ref());
+    }
+
+    fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        match action {
+            Action::ZoomIn => self.zoom = self.zoom.closer(),
+            Action::ZoomOut => self.zoom = self.zoom.wider(),
+            Action::Left | Action::Right if self.crosshair.is_some() => self.move_crosshair(action),
+            Action::Left => self.pan(self.step() as isize),
+            Action::Right => self.pan(-(self.step() as isize)),
+            Action::PageUp => self.pan(self.sheet.shown(self.zoom).max(1) as isize),
+            Action::PageDown => self.pan(-(self.sheet.shown(self.zoom).max(1) as isize)),
+            Action::First => self.pan(isize::MAX / 2),
+            Action::Last => self.home(),
+            Action::Crosshair => self.toggle_crosshair(),
+            Action::Back if self.crosshair.is_some() => self.crosshair = None,
+            Action::Timeframe => self.turn_timeframe(1),
+            Action::TimeframeBack => self.turn_timeframe(TIMEFRAMES.len() - 1),
+            Action::PeriodLonger => {
+                self.choices.period = PERIODS.iter().copied().find(|p| *p > self.choices.period).unwrap_or(self.choices.period);
+            }
+            Action::PeriodShorter => {
+                self.choices.period = PERIODS.iter().rev().copied().find(|p| *p < self.choices.period).unwrap_or(self.choices.period);
+            }
+            Action::LogScale => self.choices.log = !self.choices.log,
+            Action::Volume => self.choices.volume = !self.choices.volume,
+            Action::Trendlines => self.choices.lines = !self.choices.lines,
+            Action::Patterns | Action::NextPattern | Action::PreviousPattern => {
+                return Effect::Say("pattern detection is not built yet".to_owned());
+            }
+            Action::CopyValue => return self.copy_value(),
+            _ => return Effect::Pass,
+        }
+        self.refresh(context);
+        Effect::Redraw
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        match mouse.kind {
+            MouseEventKind::ScrollUp => self.zoom = self.zoom.closer(),
+            MouseEventKind::ScrollDown => self.zoom = self.zoom.wider(),
+            MouseEventKind::Down(MouseButton::Left) => self.drag = Some((mouse.column, self.offset)),
+            MouseEventKind::Drag(MouseButton::Left) => self.drag_to(mouse.column),
+            MouseEventKind::Up(MouseButton::Left) => {
+                let moved = self.drag.take().is_some_and(|(column, _)| column != mouse.column);
+                if !moved {
+                    self.point_at(mouse.column, mouse.row);
+                }
+            }
+            _ => return Effect::Nothing,
+        }
+        self.refresh(context);
+        Effect::Redraw
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        let title = self.title(context);
+        let asked = self.candles.progress().map(|(done, total)| if total > 0 { done as f64 / total as f64 } else { 0.0 });
+        let rule = Panel { ascii: context.ascii, progress: asked.map(Some), ..Panel::new(&title) };
+        let body = rule.render(area, buffer, theme);
+        if let Some(problem) = &self.candles.problem {
+            panel::failure(body, buffer, theme, &problem.detail);
+            return;
+        }
+        if self.sheet.is_empty() {
+            if self.candles.answer.is_some() {
+                let frame = TIMEFRAMES[self.choices.timeframe];
+                let says = format!("no {frame} candles: the data are coarser; t shows another timeframe");
+                put(buffer, body, 1, 1, &says, theme.dim());
+            } else {
+                progress::skeleton(body, buffer, theme, context.ascii);
+            }
+            return;
+        }
+        // The last line belongs to what the lines say.
+        let chart = Rect { height: body.height.saturating_sub(1), ..body };
+        let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
+        let lines = self.choices.lines.then_some(()).and(self.trendline.answer.as_ref()).map(|known| &known.answer);
+        let view = sheet::Window { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
+        self.layout = self.sheet.draw(buffer, chart, &view, lines, context);
+        self.draw_legend(buffer, Rect { y: body.y + body.height.saturating_sub(1), height: 1.min(body.height), ..body }, context);
+    }
+
+    fn request(&self, context: &Context<'_>) -> Option<Request> {
+        context.token.map(|token| Request::of(&self.trendline_question(token)))
+    }
+
+    fn export(&self, context: &Context<'_>) -> Option<Export> {
+        let known = self.candles.answer.as_ref()?;
+        let columns = ["timestamp", "open", "high", "low", "close", "volume"];
+        let rows = known.answer.candles.iter().map(|candle| {
+            let row = serde_json::to_value(candle).unwrap_or_default();
+            columns.iter().map(|column| row[*column].clone()).collect()
+        });
+        let symbol = symbol(context).to_lowercase();
+        Some(Export {
+            name: format!("{symbol}-candles-{}", known.answer.timeframe),
+            columns: columns.iter().map(|&column| column.to_owned()).collect(),
+            rows: rows.collect(),
+            selected: self.crosshair.or(known.answer.candles.len().checked_sub(1)),
+        })
+    }
+
+    fn save(&self) -> Value {
+        let Choices { timeframe, period, log, volume, lines } = self.choices;
+        json!({"timeframe": TIMEFRAMES[timeframe], "period": period, "log": log, "volume": volume, "lines": lines})
+    }
+
+    fn restore(&mut self, kept: &Value) {
+        let choices = &mut self.choices;
+        let frame = |word: &str| TIMEFRAMES.iter().position(|frame| *frame == word);
+        choices.timeframe = kept["timeframe"].as_str().and_then(frame).unwrap_or(choices.timeframe);
+        choices.period = kept["period"].as_u64().filter(|period| (2..=1_000_000).contains(period)).unwrap_or(choices.period);
+        for (name, choice) in [("log", &mut choices.log), ("volume", &mut choices.volume), ("lines", &mut choices.lines)] {
+            *choice = kept[name].as_bool().unwrap_or(*choice);
+        }
+    }
+}
+
+impl Chart {
+    fn candles_question(&self, token: Address) -> CandlesQuestion {
+        let timeframe = TIMEFRAMES[self.choices.timeframe];
+        CandlesQuestion { token_address: token, timeframe, from: None, to: self.anchor, limit: CANDLES_ASKED }
+    }
+
+    fn trendline_question(&self, token: Address) -> TrendlineQuestion {
+        let timeframe = Some(TIMEFRAMES[self.choices.timeframe]);
+        TrendlineQuestion { contract_address: token, period: self.choices.period, timeframe, explain: true }
+    }
+
+    /// Back to the latest candles.
+    fn home(&mut self) {
+        (self.offset, self.anchor, self.crosshair) = (0, None, None);
+    }
+
+    fn turn_timeframe(&mut self, by: usize) {
+        self.choices.timeframe = (self.choices.timeframe + by) % TIMEFRAMES.len();
+        self.home();
+    }
+
+    /// An eighth of the screen.
+    fn step(&self) -> usize {
+        (self.sheet.shown(self.zoom) / 8).max(1)
+    }
+
+    /// `by` candles back in time; negative is forward. Past what was answered, older or newer candles are asked for.
+    fn pan(&mut self, by: isize) {
+        let most = self.sheet.len().saturating_sub(self.sheet.shown(self.zoom));
+        let wanted = self.offset as isize + by;
+        let whole = self.sheet.len() as u64 >= CANDLES_ASKED;
+        if wanted > most as isize && whole && self.offset == most {
+            self.anchor = self.sheet.time(self.sheet.shown(self.zoom)).or(self.anchor);
+            self.offset = 0;
+        } else if wanted < 0 && self.anchor.is_some() {
+            self.anchor = None;
+            self.offset = 0;
+        } else {
+            self.offset = wanted.clamp(0, most as isize) as usize;
+        }
+    }
+
+    fn drag_to(&mut self, column: u16) {
+        if let Some((from, offset)) = self.drag {
+            let columns = i32::from(column) - i32::from(from);
+            let by = self.zoom.candles(columns.unsigned_abs() as usize) as isize;
+            self.offset = offset;
+            self.pan(if columns < 0 { -by } else { by });
+        }
+    }
+
+    fn toggle_crosshair(&mut self) {
+        self.crosshair = match self.crosshair {
+            Some(_) => None,
+            None => self.sheet.len().checked_sub(1 + self.offset),
+        };
+        self.crosshair_price = None;
+    }
+
+    fn move_crosshair(&mut self, action: Action) {
+        let Some(at) = self.crosshair else { return };
+        let step = self.zoom.candles(1).max(1);
+        let last = self.sheet.len().saturating_sub(1);
+        let at = if action == Action::Left { at.saturating_sub(step) } else { (at + step).min(last) };
+        self.crosshair = Some(at);
+        self.crosshair_price = None;
+        // The screen follows it.
+        let shown = self.sheet.shown(self.zoom);
+        let right = self.sheet.len().saturating_sub(self.offset);
+        if at >= right {
+            self.offset = self.sheet.len() - 1 - at;
+        } else if at + shown < right {
+            self.offset = self.sheet.len().saturating_sub(at + shown);
+        }
+    }
+
+    fn point_at(&mut self, column: u16, row: u16) {
+        let Some(layout) = &self.layout else { return };
+        if let Some(slot) = layout.candle_at(column) {
+            self.crosshair = self.sheet.index_of_slot(slot, self.zoom, self.offset);
+            self.crosshair_price = layout.price_at(row);
+        }
+    }
+
+    fn copy_value(&self) -> Effect {
+        let at = self.crosshair.or(self.sheet.len().checked_sub(1));
+        let candle = at.and_then(|at| self.candles.answer.as_ref()?.answer.candles.get(at).cloned());
+        match candle.and_then(|candle| candle.close) {
+            Some(close) => Effect::Copy(close.to_string(), "close"),
+            None => Effect::Pass,
+        }
+    }
+
+    /// `UNI · 1d · 400 candles ─ 2026-08-14  o 7.02  h 7.41  l 6.98  c 7.31  v 4.1M ─ uptrend 0.93`
+    fn title(&self, context: &Context<'_>) -> String {
+        let mut title = format!("{} · {}", symbol(context), TIMEFRAMES[self.choices.timeframe]);
+        let Some(known) = &self.candles.answer else { return title };
+        title.push_str(&format!(" · {} candles", format::count(known.answer.candles.len() as u64)));
+        let at = self.crosshair.or(self.sheet.len().checked_sub(1 + self.offset));
+        if let Some(candle) = at.and_then(|at| known.answer.candles.get(at)) {
+            let time = candle.timestamp.minute_text();
+            let day = self.choices.timeframe >= TIMEFRAME_DEFAULT;
+            let shown = if day { time.split(' ').next().unwrap_or_default() } else { &time };
+            title.push_str(&format!(
+                " ─ {shown}  o {}  h {}  l {}  c {}  v {}",
+                format::price(candle.open),
+                format::price(candle.high),
+                format::price(candle.low),
+                format::price(candle.close),
+                format::human(candle.volume)
+            ));
+        }
+        if let Some(known) = &self.trendline.answer {
+            let word = sheet::word(&known.answer.trend);
+            title.push_str(&format!(" ─ {word} {:.2}", known.answer.confidence));
+        }
+        title
+    }
+
+    /// What the lines are, under the chart: each with its strength and touches.
+    fn draw_legend(&self, buffer: &mut Buffer, row: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        let mut x = 1 + put(buffer, row, 1, 0, &format!("period {}", self.choices.period), theme.dim()) + 3;
+        if let Some(problem) = &self.trendline.problem {
+            put(buffer, row, x, 0, &problem.detail, theme.style(Role::Warning));
+            return;
+        }
+        for legend in self.trendline.answer.iter().flat_map(|known| sheet::legends(&known.answer)) {
+            x += put(buffer, row, x, 0, &legend.name, theme.style(legend.role));
+            x += 1 + put(buffer, row, x + 1, 0, &legend.says, theme.dim()) + 3;
+        }
+        let mode = if self.choices.log { "log" } else { "linear" };
+        let right = format!("{mode} · {}", self.zoom);
+        if x + (text::width(&right) as u16) < row.width {
+            put(buffer, row, row.width - text::width(&right) as u16 - 1, 0, &right, theme.dim());
+        }
+    }
+}
+
+fn symbol(context: &Context<'_>) -> String {
+    let summary = context.token.and_then(|token| {
+        let snapshot = context.snapshot?;
+        snapshot.market.of(&snapshot.dataset, &token)
+    });
+    summary.and_then(|token| token.symbol.clone()).map_or_else(|| "token".to_owned(), |symbol| text::truncate(&symbol, 16).into_owned())
+}
