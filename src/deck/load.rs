@@ -50,28 +50,28 @@ impl Deck {
         state.failure = outcome.as_ref().err().cloned();
         drop(state);
         match &outcome {
-            Ok(snapshot) => self.stand(snapshot),
+            Ok(snapshot) => {
+                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(snapshot));
+                self.memo.clear();
+                self.tell(DeckEvent::Reloaded(generation));
+            }
             Err(reason) => self.tell(DeckEvent::LoadFailed(reason.clone())),
         }
         outcome
     }
 
-    /// Swaps in a dataset that is ready, as the next generation.
-    pub fn stand_on(&self, dataset: Dataset) -> Arc<Snapshot> {
+    /// Stands on a dataset that is ready, as a load would.
+    pub fn stand_on(self: &Arc<Self>, dataset: Dataset) -> Arc<Snapshot> {
         let generation = {
             let mut state = self.load_lock();
             state.generation += 1;
             state.generation
         };
         let snapshot = Arc::new(Snapshot::new(generation, dataset, self.options.settings.clone()));
-        self.stand(&snapshot);
-        snapshot
-    }
-
-    fn stand(&self, snapshot: &Arc<Snapshot>) {
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(snapshot));
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&snapshot));
         self.memo.clear();
-        self.tell(DeckEvent::Reloaded(snapshot.generation));
+        self.tell(DeckEvent::Reloaded(generation));
+        snapshot
     }
 
     /// As `load`, on a thread of its own.
