@@ -2,6 +2,7 @@
 
 use std::{
     io::{IsTerminal, stdin, stdout},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     path::Path,
     sync::Arc,
 };
@@ -9,20 +10,24 @@ use std::{
 use clap::Args;
 
 use super::{
-    Place, defect, look,
+    Place, defect,
+    desk::Desk,
+    look,
+    memory::Kept,
     outcome::{Failure, Outcome},
     program::Program,
 };
 use crate::{
     config::{Expect, ThemeChoice},
-    state::Dirs,
+    jobs::Jobs,
+    state::{Dirs, keys::Keys},
     tui::{
         self,
         app::{Look, Setup},
         keymap::Keymap,
-        memory::Forgetful,
+        memory::{Forgetful, Memory},
         terminal,
-        view::NoApi,
+        view::{ApiDesk, NoApi},
     },
 };
 
@@ -68,11 +73,51 @@ pub(super) fn run(args: &Dashboard) -> Outcome {
 fn show(program: &Program, look: Look) -> Outcome {
     let (keymap, mut warnings) = Keymap::with(&program.config.keys);
     let jobs = program.jobs().map_err(|reason| warnings.push(reason)).ok();
-    let demo_folder = Dirs::find().ok().map(|dirs| dirs.data.join("demo"));
-    let setup = Setup { deck: program.deck.clone(), jobs, api: Arc::new(NoApi), keymap, look, demo_folder, warnings };
+    warnings.extend(jobs.as_ref().and_then(|jobs| jobs.notice().map(str::to_owned)));
+    let dirs = Dirs::find().ok();
+    let api = desk(program, jobs.clone(), &mut warnings);
+    let mut memory: Box<dyn Memory> = match &dirs {
+        Some(dirs) => Box::new(Kept::open(dirs.state.clone())),
+        None => Box::new(Forgetful),
+    };
+    let setup = Setup {
+        deck: program.deck.clone(),
+        jobs: jobs.clone(),
+        api: Arc::clone(&api),
+        start_api: program.config.api.enabled,
+        keymap,
+        look,
+        demo_folder: dirs.map(|dirs| dirs.data.join("demo")),
+        warnings,
+    };
     defect::restore_with(terminal::restore);
-    match tui::run::run(setup, &mut Forgetful, program.config.terminal.mouse).map_err(Failure::Bad)? {
+    let outcome = tui::run::run(setup, memory.as_mut(), program.config.terminal.mouse).map_err(Failure::Bad);
+    api.stop();
+    if let Some(jobs) = jobs {
+        jobs.stop();
+    }
+    match outcome? {
         0 => Ok(()),
         code => Err(Failure::Signal(u8::try_from(code).unwrap_or(1))),
+    }
+}
+
+/// The API beside the dashboard. Without a place for keys it has one for this run alone.
+fn desk(program: &Program, jobs: Option<Arc<Jobs>>, warnings: &mut Vec<String>) -> Arc<dyn ApiDesk> {
+    let keys = program.keys().or_else(|reason| {
+        warnings.push(reason);
+        Keys::in_memory()
+    });
+    let listen = &program.config.api.listen;
+    let address = listen.parse::<SocketAddr>().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |address| address.ip());
+    match keys {
+        Ok(keys) => {
+            warnings.extend(keys.warnings());
+            Desk::new(program.api(keys, jobs, address), listen)
+        }
+        Err(reason) => {
+            warnings.push(reason);
+            Arc::new(NoApi)
+        }
     }
 }

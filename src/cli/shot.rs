@@ -128,8 +128,16 @@ fn draw(args: &Shot, program: &Program, look: Look) -> Result<String, Failure> {
     }
     let theme = look.theme.clone();
     let (keymap, _) = Keymap::with(&program.config.keys);
-    let setup =
-        Setup { deck: program.deck.clone(), jobs: None, api: Arc::new(NoApi), keymap, look, demo_folder: None, warnings: Vec::new() };
+    let setup = Setup {
+        deck: program.deck.clone(),
+        jobs: None,
+        api: Arc::new(NoApi),
+        start_api: false,
+        keymap,
+        look,
+        demo_folder: None,
+        warnings: Vec::new(),
+    };
     let (buffer, _) = picture(setup, args.view, (args.size.columns, args.size.rows), |app| {
         if let Some(token) = args.token {
             app.select(token);
