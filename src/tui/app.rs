@@ -206,7 +206,14 @@ impl App {
         self.dirty = true;
     }
 
+    fn refresh_palette(&mut self) {
+        if let (Some(Overlay::Palette(palette)), Some(snapshot)) = (&mut self.overlay, &self.snapshot) {
+            palette.set_tokens(&snapshot.market.tokens);
+        }
+    }
+
     fn news(&mut self, event: DeckEvent) {
+        let reloaded = matches!(event, DeckEvent::Reloaded(_));
         match event {
             DeckEvent::Reloaded(generation) => {
                 self.overlay = self.overlay.take().filter(|overlay| !matches!(overlay, Overlay::Question(_)));
@@ -219,6 +226,9 @@ impl App {
             DeckEvent::JobUpdated(_) => {}
         }
         self.look_again();
+        if reloaded {
+            self.refresh_palette();
+        }
     }
 
     /// With nothing to show, the way out is demo data.
