@@ -2,6 +2,9 @@
 
 pub mod chart;
 pub mod coming;
+mod parts;
+mod rows;
+pub mod tokens;
 
 use super::{
     keymap::{VIEWS, ViewId},
@@ -14,6 +17,7 @@ pub fn all() -> Vec<Box<dyn View>> {
         .iter()
         .map(|row| -> Box<dyn View> {
             match row.id {
+                ViewId::Tokens => Box::new(tokens::TokensView::default()),
                 ViewId::Chart => Box::new(chart::Chart::default()),
                 _ => Box::new(coming::Coming::new(row.id)),
             }
