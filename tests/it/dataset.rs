@@ -1,0 +1,3 @@
+//! Datasets from files to tables: the recorded data, broken files, and files of noise.
+
+mod real;
