@@ -65,11 +65,11 @@ pub(crate) fn coerce(ours: &SchemaColumn, cells: &[Cell<'_>], rule: &ColumnManif
         Kind::Boolean => numbers(name, cells, &mut issues, cell::boolean),
         Kind::Time => {
             let column = numbers(name, cells, &mut issues, |cell| time::time(cell, rule.format.as_deref()));
-            cast(column, &DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)))
+            cast(&column, &DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)))
         }
         Kind::Date => {
             let column = numbers(name, cells, &mut issues, |cell| time::date(cell, rule.format.as_deref()));
-            cast(column, &DataType::Date)
+            cast(&column, &DataType::Date)
         }
     };
     Coerced { column, issues }
@@ -94,7 +94,7 @@ pub(crate) fn empty(ours: &SchemaColumn, height: usize) -> Column {
 }
 
 /// Times and days from their physical numbers, which always succeeds.
-fn cast(column: Column, to: &DataType) -> Column {
+fn cast(column: &Column, to: &DataType) -> Column {
     column.cast(to).unwrap_or_else(|_| Column::full_null(column.name().clone(), column.len(), to))
 }
 
@@ -121,12 +121,11 @@ fn issue(row: usize, cell: &Cell<'_>, odd: Option<&'static str>) -> Issue {
 /// A cell of whatever kind, through `read`; what is bad is noted and left empty.
 fn each<T>(cells: &[Cell<'_>], issues: &mut Vec<Issue>, mut read: impl FnMut(&Cell<'_>) -> Read<T>, mut put: impl FnMut(Option<T>)) {
     for (row, cell) in cells.iter().enumerate() {
-        match read(cell) {
-            Ok(value) => put(value),
-            Err(Bad) => {
-                issues.push(issue(row, cell, None));
-                put(None);
-            }
+        if let Ok(value) = read(cell) {
+            put(value);
+        } else {
+            issues.push(issue(row, cell, None));
+            put(None);
         }
     }
 }

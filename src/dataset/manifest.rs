@@ -68,7 +68,7 @@ impl Manifest {
         let walk = Walk { text };
         let table = walk.parse()?;
         let mut manifest = Self::default();
-        for member in walk.members(&table) {
+        for member in Walk::members(&table) {
             match member.key {
                 "title" => manifest.title = Some(walk.text(&member)?),
                 "license" => manifest.license = Some(walk.text(&member)?),

@@ -9,6 +9,7 @@ pub(crate) mod locate;
 mod ndjson;
 mod parquet;
 mod records;
+mod sane;
 mod text;
 
 use std::{

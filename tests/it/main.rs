@@ -1,7 +1,9 @@
-use {criterion as _, insta as _, portable_pty as _, proptest as _, tempfile as _, ureq as _, vt100 as _};
+//! The integration tests, one binary; a module a topic.
 
 mod candle_frames;
 mod dataset;
 mod demo;
 mod trendline_accuracy;
 mod trendline_properties;
+
+use {criterion as _, insta as _, portable_pty as _, ureq as _, vt100 as _};

@@ -3,15 +3,13 @@
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 
 use super::{
-    super::time::{DAY_MS, Time},
+    super::time::{DAY_MS, MINUTE_MS, Time},
     Bad, Read,
     cell::Cell,
 };
 
-/// Times without a zone, which are UTC.
-const PLAIN: &[&str] = &["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y/%m/%d %H:%M:%S%.f"];
-/// Times with one.
-const ZONED: &[&str] = &["%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M%#z", "%Y-%m-%dT%H:%M%#z"];
+/// Times that are not quite ISO 8601: digits left out, strokes for dashes. UTC.
+const PLAIN: &[&str] = &["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y/%m/%d %H:%M:%S%.f", "%Y/%m/%d %H:%M"];
 const DAYS: &[&str] = &["%Y-%m-%d", "%Y/%m/%d"];
 
 /// Milliseconds since 1970 UTC.
@@ -67,6 +65,9 @@ fn epoch_float(number: f64) -> Option<i64> {
 }
 
 fn written(text: &str) -> Option<i64> {
+    if let Some(time) = iso(text) {
+        return Some(time);
+    }
     let number = text.strip_prefix('-').unwrap_or(text);
     if number.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.parse().ok().and_then(epoch);
@@ -79,7 +80,54 @@ fn written(text: &str) -> Option<i64> {
     times
         .or_else(|| DAYS.iter().find_map(|format| NaiveDate::parse_from_str(plain, format).ok()).map(|day| day.and_time(NaiveTime::MIN)))
         .map(|time| time.and_utc().timestamp_millis())
-        .or_else(|| ZONED.iter().find_map(|format| DateTime::parse_from_str(text, format).ok()).map(|time| time.timestamp_millis()))
+}
+
+/// ISO 8601 as nearly everyone writes it, by hand, as it is read millions of times: `2021-01-02`, then `T` or a space and `03:04`,
+/// `:05`, `.678`, and `Z`, ` UTC` or an offset.
+fn iso(text: &str) -> Option<i64> {
+    let bytes = text.as_bytes();
+    let number = |from: usize, digits: usize| -> Option<u32> {
+        let field = bytes.get(from..from + digits)?;
+        field.iter().try_fold(0, |sum, digit| digit.is_ascii_digit().then(|| sum * 10 + u32::from(digit - b'0')))
+    };
+    let is = |at: usize, byte: u8| bytes.get(at) == Some(&byte);
+    if !is(4, b'-') || !is(7, b'-') {
+        return None;
+    }
+    let day = NaiveDate::from_ymd_opt(number(0, 4)? as i32, number(5, 2)?, number(8, 2)?)?;
+    if bytes.len() == 10 {
+        return Some(day.and_time(NaiveTime::MIN).and_utc().timestamp_millis());
+    }
+    if !(is(10, b'T') || is(10, b' ')) || !is(13, b':') {
+        return None;
+    }
+    let (hour, minute) = (number(11, 2)?, number(14, 2)?);
+    let (mut second, mut milli, mut at) = (0, 0, 16);
+    if is(at, b':') {
+        (second, at) = (number(at + 1, 2)?, at + 3);
+        if is(at, b'.') {
+            let digits = bytes[at + 1..].iter().take_while(|digit| digit.is_ascii_digit()).count();
+            // What is finer than a millisecond is cut off.
+            let kept = digits.min(3);
+            milli = number(at + 1, kept)? * 10u32.pow(3 - kept as u32);
+            at += 1 + digits;
+        }
+    }
+    let time = day.and_time(NaiveTime::from_hms_milli_opt(hour, minute, second, milli)?).and_utc().timestamp_millis();
+    let sign = match bytes.get(at..)? {
+        b"" | b"Z" | b"z" | b" UTC" => return Some(time),
+        [b'+', ..] => 1,
+        [b'-', ..] => -1,
+        _ => return None,
+    };
+    let minutes = match bytes.len() - at {
+        3 => 0,
+        5 => number(at + 3, 2)?,
+        6 if is(at + 3, b':') => number(at + 4, 2)?,
+        _ => return None,
+    };
+    let hours = number(at + 1, 2)?;
+    (hours < 24 && minutes < 60).then(|| time - sign * i64::from(hours * 60 + minutes) * MINUTE_MS)
 }
 
 fn formatted(text: &str, format: &str) -> Option<i64> {
@@ -104,6 +152,9 @@ mod tests {
             "2021-01-02T03:04:05.000+00:00",
             "2021-01-02 05:04:05+0200",
             "2021-01-02T05:04:05+02",
+            "2021-01-01 22:04:05.000000-05:00",
+            "2021-1-2 3:04:05",
+            "2021/01/02 03:04:05",
             "1609556645",
             "1609556645.0",
             "1609556645000",
@@ -129,8 +180,18 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_bad() {
-        for text in ["yesterday", "2021-13-01", "20211301", "99999999999999999999999999", "1.2.3", "2021-01-02T03:04:05+99:99", ".", "--1"]
-        {
+        for text in [
+            "yesterday",
+            "2021-13-01",
+            "20211301",
+            "99999999999999999999999999",
+            "1.2.3",
+            "2021-01-02T03:04:05+99:99",
+            "2021-01-02T25:00",
+            "2021-01-02é",
+            ".",
+            "--1",
+        ] {
             assert_eq!(time(&Cell::Text(text.into()), None), Err(Bad), "{text}");
         }
         assert_eq!(time(&Cell::Text("x".into()), Some("%Q%%%")), Err(Bad));

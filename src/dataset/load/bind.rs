@@ -75,7 +75,7 @@ pub(super) fn bind<'a>(schema: &'static TableSchema, manifest: &'a TableManifest
 }
 
 /// Whether a column of theirs has one of our column's names.
-fn answers(column: &Column, name: &str) -> bool {
+pub(super) fn answers(column: &Column, name: &str) -> bool {
     column.aliases.iter().chain([&column.name]).any(|known| same(known, name))
 }
 

@@ -33,6 +33,8 @@ pub(super) struct FileRows<'a> {
     pub rows_bad: u64,
     /// Rows of the file.
     pub rows: u64,
+    /// Rows that `where` does not keep.
+    pub left_out: u64,
     /// The number in the file of each row of `frames`.
     pub numbers: Vec<u32>,
     pub frames: Vec<DataFrame>,
@@ -127,13 +129,14 @@ impl FileRows<'_> {
             let ours = bound.iter().find(|bound| bound.column.name == name && !bound.is_absent());
             let cells = match ours {
                 Some(bound) => gather(batch, bound, &rows)?,
-                None if find(batch, name).is_some() => gather_named(batch, name, &rows)?,
-                None => return Err(format!("has no column `{name}`, which dataset.toml names in [tables.{}.where]", self.schema.name)),
+                None => gather_named(batch, name, &rows)?,
             };
             let kind = ours.map_or(Kind::Text, |bound| bound.column.kind);
             let values: HashSet<String> = values.iter().flat_map(|value| comparable(&Cell::Text(value.as_str().into()), kind)).collect();
             let kept = cells.iter().map(|cell| comparable(cell, kind).iter().any(|text| values.contains(text)));
+            let before = rows.len();
             rows = rows.iter().zip(kept).filter(|(_, kept)| *kept).map(|(row, _)| *row).collect();
+            self.left_out += (before - rows.len()) as u64;
         }
         Ok(rows)
     }

@@ -84,14 +84,14 @@ pub(super) fn intervals_read(columns: &mut [Column]) -> (Option<&'static str>, V
 
 /// Fills empty intervals of one file's candles: the most frequent step of the token's rows, the finest of several; a day without any.
 pub(super) fn intervals(frame: &mut DataFrame) {
-    let Some((filled, _)) = filled_intervals(frame) else { return };
+    let Some(filled) = filled_intervals(frame) else { return };
     if let Some(at) = frame.get_column_index("interval") {
         // A column of the same name and length always fits.
         let _ = frame.replace_column(at, Series::new("interval".into(), filled).into_column());
     }
 }
 
-fn filled_intervals(frame: &DataFrame) -> Option<(Vec<Option<String>>, ())> {
+fn filled_intervals(frame: &DataFrame) -> Option<Vec<Option<String>>> {
     let given = frame.column("interval").ok()?.str().ok()?;
     if given.null_count() == 0 {
         return None;
@@ -106,7 +106,7 @@ fn filled_intervals(frame: &DataFrame) -> Option<(Vec<Option<String>>, ())> {
     }
     let steps: HashMap<&str, String> = by_token.into_iter().map(|(token, times)| (token, step(times).to_string())).collect();
     let fill = |(token, given): (Option<&str>, Option<&str>)| given.map(str::to_owned).or_else(|| steps.get(token?).cloned());
-    Some((tokens.iter().zip(given.iter()).map(fill).collect(), ()))
+    Some(tokens.iter().zip(given.iter()).map(fill).collect())
 }
 
 fn step(mut times: Vec<i64>) -> Interval {

@@ -122,6 +122,7 @@ impl Reading<'_> {
             findings: &mut self.table.findings,
             rows_bad: 0,
             rows: 0,
+            left_out: 0,
             numbers: Vec::new(),
             frames: Vec::new(),
         };
@@ -133,12 +134,21 @@ impl Reading<'_> {
             let done = self.done + source.bytes_read().min(before.0);
             self.context.progress.step(self.schema.name, done, self.total).map_err(|Cancelled| Stop::Cancelled)?;
         }
-        let (frames, numbers, count, bad) = (rows.frames, rows.numbers, rows.rows, rows.rows_bad);
+        let (frames, numbers, count, bad, left_out) = (rows.frames, rows.numbers, rows.rows, rows.rows_bad, rows.left_out);
         let bound = bind(self.schema, self.manifest, source.columns())?;
         if let Some(reason) = missing(self.schema, &bound, source.columns()) {
             return Err(Stop::Unusable(reason));
         }
+        let known = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
+        let lacks = |name: &str| !known(name) && !source.columns().iter().any(|column| column.eq_ignore_ascii_case(name));
+        if let Some((name, _)) = self.manifest.keep.iter().find(|(name, _)| lacks(name)) {
+            let table = self.schema.name;
+            return Err(Stop::Unusable(format!("has no column `{name}`, which dataset.toml names in [tables.{table}.where]")));
+        }
         self.note_unknown(&file.name, source.columns(), &bound);
+        if left_out > 0 {
+            self.note(&file.name, format!("`where` leaves out {left_out} of {count} rows"));
+        }
         let hash = identity::ends(&file.path).map_err(|error| format!("cannot be read: {error}"))?;
         if stamp(&file.path)? != before {
             return Err(Stop::Unusable("changed while it was read: load again once it is complete".to_owned()));
@@ -162,16 +172,21 @@ impl Reading<'_> {
         let filters = |name: &str| self.manifest.keep.iter().any(|(kept, _)| kept.eq_ignore_ascii_case(name));
         for name in names {
             if !used.contains(&name.as_str()) && !filters(name) {
-                self.table.findings.add(Finding {
-                    severity: Severity::Note,
-                    file: file.to_owned(),
-                    row: None,
-                    column: None,
-                    value: None,
-                    reason: format!("column `{name}` is not one of ours, ignored"),
-                });
+                let ours = self.schema.columns.iter().find(|column| super::bind::answers(column, name));
+                self.note(
+                    file,
+                    match ours {
+                        Some(ours) => format!("column `{name}` is not read, as dataset.toml fills `{}` otherwise", ours.name),
+                        None => format!("column `{name}` is not one of ours, ignored"),
+                    },
+                );
             }
         }
+    }
+
+    fn note(&mut self, file: &str, reason: String) {
+        let finding = Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: None, value: None, reason };
+        self.table.findings.add(finding);
     }
 
     fn finish(&mut self, mut frame: DataFrame, files: &[Found]) -> Result<DataFrame, Stop> {

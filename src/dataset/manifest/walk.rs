@@ -28,7 +28,7 @@ impl<'t> Walk<'t> {
     pub(super) fn parse(&self) -> Result<DeTable<'t>, String> {
         DeTable::parse(self.text).map(Spanned::into_inner).map_err(|error| {
             let line = self.line(error.span().map_or(0, |span| span.start));
-            format!("{FILE}, line {line}: {}", error.message())
+            format!("{FILE}, line {line}: {}", error.message().replace('\n', ", "))
         })
     }
 
@@ -36,7 +36,7 @@ impl<'t> Walk<'t> {
         self.text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1
     }
 
-    pub(super) fn members<'a>(&self, table: &'a DeTable<'a>) -> Members<'a> {
+    pub(super) fn members<'a>(table: &'a DeTable<'a>) -> Members<'a> {
         let entry = |(key, value): (&'a Spanned<std::borrow::Cow<'a, str>>, &'a Spanned<DeValue<'a>>)| Entry {
             key: key.get_ref(),
             value: value.get_ref(),
@@ -67,7 +67,7 @@ impl<'t> Walk<'t> {
 
     pub(super) fn table<'a>(&self, member: &Entry<'a>) -> Result<Members<'a>, String> {
         match member.value {
-            DeValue::Table(table) => Ok(self.members(table)),
+            DeValue::Table(table) => Ok(Self::members(table)),
             _ => Err(self.error(member, "must be a table")),
         }
     }
@@ -133,11 +133,16 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// The known name nearest to `name`, if any is near at all.
+/// The known name nearest to `name`, if any is near at all: a slip of one or two letters first, else a name that begins alike.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let lower = name.to_lowercase();
     known
-        .map(|candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))
+        .map(|candidate| {
+            let other = candidate.to_lowercase();
+            let slips = strsim::osa_distance(&lower, &other);
+            let near = if slips <= 2 { 3.0 - slips as f64 } else { 0.0 };
+            (near + strsim::jaro_winkler(&lower, &other), candidate)
+        })
         .filter(|(likeness, _)| *likeness > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)

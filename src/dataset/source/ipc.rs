@@ -5,7 +5,7 @@ use std::io::Cursor;
 use bytes::Bytes;
 use polars::prelude::{DataFrame, IpcReader, IpcStreamReader, SerReader};
 
-use super::{BATCH_ROWS, Batch, RowSource, Wanted, guarded};
+use super::{BATCH_ROWS, Batch, RowSource, Wanted, guarded, sane};
 
 pub(super) struct IpcRows {
     names: Vec<String>,
@@ -21,6 +21,11 @@ impl IpcRows {
         let size = bytes.len() as u64;
         let (names, frame) = guarded("Arrow IPC", || {
             let file = bytes.starts_with(b"ARROW1");
+            if file {
+                sane::ipc_file(&bytes)?;
+            } else {
+                sane::ipc_stream(&bytes)?;
+            }
             let names: Vec<String> = if file {
                 IpcReader::new(Cursor::new(bytes.clone())).schema()?.iter_names().map(ToString::to_string).collect()
             } else {

@@ -4,8 +4,9 @@ use std::io::Cursor;
 
 use bytes::Bytes;
 use polars::prelude::{ParquetReader, SerReader};
+use polars_parquet::read::RowGroupMetadata;
 
-use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, guarded};
+use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, guarded, sane};
 
 pub(super) struct ParquetRows {
     bytes: Bytes,
@@ -24,7 +25,8 @@ impl ParquetRows {
         let (names, groups) = guarded("Parquet", || {
             let mut reader = ParquetReader::new(Cursor::new(bytes.clone()));
             let names: Vec<String> = reader.schema()?.iter_names().map(ToString::to_string).collect();
-            let groups: Vec<usize> = reader.get_metadata()?.row_groups.iter().rev().map(|group| group.num_rows()).collect();
+            sane::parquet(&bytes, reader.get_metadata()?)?;
+            let groups: Vec<usize> = reader.get_metadata()?.row_groups.iter().rev().map(RowGroupMetadata::num_rows).collect();
             Ok((names, groups))
         })?;
         let rows = groups.iter().try_fold(0usize, |sum, &rows| sum.checked_add(rows)).filter(|&rows| rows as u64 <= MAX_ROWS);
