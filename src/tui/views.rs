@@ -2,6 +2,8 @@
 
 pub mod chart;
 pub mod coming;
+#[cfg(test)]
+mod fixture;
 mod parts;
 mod rows;
 pub mod tokens;

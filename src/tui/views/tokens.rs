@@ -157,7 +157,8 @@ impl View for TokensView {
             _ if self.order.is_empty() => self.draw_list(buffer, area, context),
             Place::Over if self.detail_open => self.draw_detail(buffer, area, context),
             Place::Beside if self.detail_shown => {
-                let width = (area.width / 3).clamp(46, 66);
+                // Inside it a whole address fits.
+                let width = (area.width * 3 / 10).clamp(44, 66);
                 self.draw_list(buffer, Rect { width: area.width - width - 2, ..area }, context);
                 self.draw_detail(buffer, Rect { x: area.right() - width, width, ..area }, context);
             }
@@ -378,3 +379,6 @@ fn draw_waiting(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         _ => progress::skeleton(Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }, buffer, context.theme, context.ascii),
     }
 }
+
+#[cfg(test)]
+mod tests;

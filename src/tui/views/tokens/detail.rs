@@ -52,7 +52,9 @@ pub(super) fn draw(shown: &Shown<'_>, buffer: &mut Buffer, area: Rect, context: 
         return;
     }
     if body.width >= TWO_COLUMNS_WIDTH && body.height < TWO_COLUMNS_HEIGHT {
-        let left = body.width * 11 / 20;
+        let used = draw_identity(summary, buffer, body, context);
+        let body = rest(body, used);
+        let left = body.width / 2;
         let columns = [Rect { width: left - 2, ..body }, Rect { x: body.x + left, width: body.width - left, ..body }];
         let used = draw_figures(shown, buffer, columns[0], context);
         let below = rest(columns[0], used);
@@ -60,6 +62,7 @@ pub(super) fn draw(shown: &Shown<'_>, buffer: &mut Buffer, area: Rect, context: 
         draw_sections(shown, &[Section::Kols, Section::Posts], buffer, columns[1], context);
     } else {
         let used = draw_figures(shown, buffer, body, context);
+        let used = used + draw_identity(summary, buffer, rest(body, used), context);
         draw_sections(shown, &[Section::Holders, Section::Kols, Section::Posts], buffer, rest(body, used), context);
     }
 }
@@ -113,9 +116,9 @@ impl Figure {
     }
 }
 
-/// The figures, then address and chains; the lines used.
+/// The figures, one a line where there is room, else the social ones two a line; the lines used.
 fn draw_figures(shown: &Shown<'_>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
-    let roomy = area.height >= 40;
+    let roomy = area.height >= 36;
     let mut y = 0;
     for figure in market_figures(shown, context) {
         figure.draw(buffer, area, y, context);
@@ -150,9 +153,7 @@ fn draw_figures(shown: &Shown<'_>, buffer: &mut Buffer, area: Rect, context: &Co
             y += 1;
         }
     }
-    y += u16::from(roomy);
-    y += draw_identity(shown.summary, buffer, rest(area, y), context);
-    y.min(area.height)
+    (y + u16::from(roomy)).min(area.height)
 }
 
 fn market_figures(shown: &Shown<'_>, context: &Context<'_>) -> Vec<Figure> {
@@ -167,7 +168,8 @@ fn market_figures(shown: &Shown<'_>, context: &Context<'_>) -> Vec<Figure> {
     let usd = |value: Option<f64>, text: String| if value.is_some() { format!("{text} USD") } else { text };
     let exact_price = format::exact(summary.price);
     // A price shows every digit at once where they are few.
-    let price = if exact_price.len() <= 14 { exact_price } else { format::price(summary.price) };
+    let rounded = format::price(summary.price);
+    let price = if (rounded.len()..=14).contains(&exact_price.len()) { exact_price } else { rounded };
     vec![
         Figure::new("price", usd(summary.price, price), String::new()).noted(day, day_role),
         Figure::money("market cap", summary.market_cap),

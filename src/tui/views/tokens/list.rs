@@ -23,9 +23,9 @@ use crate::{
 };
 
 const COLUMNS: &[Column] = &[
-    Column::text("symbol", "symbol", 6, 9, 255),
+    Column::text("symbol", "symbol", 6, 8, 255),
     Column { ideal: 18, ..Column::text("name", "name", 8, 18, 200).grows() },
-    Column::text("chain", "chain", 6, 8, 50),
+    Column::text("chain", "chain", 7, 8, 50),
     Column::figure("price", "price", 10, 220).decimal(),
     Column::figure("price_change_24h", "24h", 7, 210).unit("%").decimal(),
     Column::figure("market_cap", "cap", 6, 205),
@@ -90,8 +90,9 @@ pub(super) fn columns(width: u16) -> (Vec<Column>, usize) {
                 (column.min, column.ideal, column.matched) = (spark, spark, false);
                 column.title = if spark < 12 { "30 days" } else { "last 30 days" };
             }
-            "price" if width >= 100 => (column.min, column.ideal) = (12, 12),
-            "name" if width >= 120 => column.ideal = 26,
+            "symbol" if width >= 110 => column.ideal = 11,
+            "price" if width >= 110 => (column.min, column.ideal) = (12, 12),
+            "name" if width >= 110 => column.ideal = 26,
             _ => {}
         }
     }
