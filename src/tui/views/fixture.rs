@@ -164,7 +164,8 @@ fn posts() -> Vec<Value> {
 }
 
 fn kols() -> Vec<Value> {
-    let known = [("@onchain_ada", 812_000, 0.041), ("@blockmaru", 540_210, 0.037), ("@漢字_trader", 90_100, 0.11), ("@quietlpwhale", 12_034, 0.2)];
+    let known =
+        [("@onchain_ada", 812_000, 0.041), ("@blockmaru", 540_210, 0.037), ("@漢字_trader", 90_100, 0.11), ("@quietlpwhale", 12_034, 0.2)];
     let kol = |(i, (handle, followers, rate)): (usize, (&str, i64, f64))| {
         json!({
             "token_address": address(1).to_string(), "kol_address": address(100 + i as u8).to_string(), "handle": handle,
@@ -185,16 +186,20 @@ fn holders() -> Vec<Value> {
 }
 
 fn dexes() -> Vec<Value> {
-    [("uniswap-v3", "Uniswap", "eth", "v3", 1.507e9), ("uniswap-v3", "Uniswap", "base", "v3", 2.1e8), ("curve", "Curve", "eth", "v1", 9.9e8)]
-        .into_iter()
-        .enumerate()
-        .map(|(i, (dex, name, chain, version, locked))| {
-            json!({
-                "dex_id": dex, "name": name, "chain": chain, "version": version, "router": address(150 + i as u8).to_string(),
-                "factory": address(160 + i as u8).to_string(), "total_value_locked": locked,
-            })
+    [
+        ("uniswap-v3", "Uniswap", "eth", "v3", 1.507e9),
+        ("uniswap-v3", "Uniswap", "base", "v3", 2.1e8),
+        ("curve", "Curve", "eth", "v1", 9.9e8),
+    ]
+    .into_iter()
+    .enumerate()
+    .map(|(i, (dex, name, chain, version, locked))| {
+        json!({
+            "dex_id": dex, "name": name, "chain": chain, "version": version, "router": address(150 + i as u8).to_string(),
+            "factory": address(160 + i as u8).to_string(), "total_value_locked": locked,
         })
-        .collect()
+    })
+    .collect()
 }
 
 fn fee_tiers() -> Vec<Value> {

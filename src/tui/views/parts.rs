@@ -6,8 +6,7 @@ use crate::{
     analysis::market::TokenSummary,
     dataset::address::Address,
     tui::{
-        format,
-        text,
+        format, text,
         theme::Role,
         view::Context,
         widgets::{put, put_right},
@@ -53,7 +52,9 @@ pub(super) fn absent(context: &Context<'_>, table: &str, for_what: &str) -> Opti
     (!snapshot.dataset.has(table)).then(|| {
         let folder = snapshot.dataset.folder.display().to_string();
         let place = if folder.is_empty() { String::new() } else { format!(" to {folder}") };
-        format!("no `{table}` table in this dataset: add {table}.csv, .parquet or .ndjson{place} for {for_what}, then press r; see Data (9)")
+        format!(
+            "no `{table}` table in this dataset: add {table}.csv, .parquet or .ndjson{place} for {for_what}, then press r; see Data (9)"
+        )
     })
 }
 

@@ -1,6 +1,8 @@
 //! What every list of rows on screen does alike: moving the selection by key, wheel and click, and remembering how it is sorted.
 //! What the rows hold is the view's.
 
+use std::cmp::Ordering;
+
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
@@ -47,11 +49,6 @@ impl Rows {
     pub(super) fn set_count(&mut self, count: usize) {
         self.count = count;
         self.state.selected = self.state.selected.min(count.saturating_sub(1));
-    }
-
-    /// Rows on screen in the last frame.
-    pub(super) fn window(&self) -> std::ops::Range<usize> {
-        self.state.offset..(self.state.offset + self.height()).min(self.count)
     }
 
     fn height(&self) -> usize {
@@ -163,6 +160,19 @@ impl Sorting {
             _ => self,
         }
     }
+}
+
+/// Sorts places by what `key` gives for them; those without a value come last either way, equals stay as they are.
+pub(super) fn order_by<K: PartialOrd>(order: &mut Vec<u32>, descending: bool, key: impl Fn(u32) -> Option<K>) {
+    let mut keyed: Vec<(Option<K>, u32)> = order.iter().map(|&i| (key(i), i)).collect();
+    keyed.sort_by(|(a, _), (b, _)| match (a, b) {
+        (Some(a), Some(b)) => {
+            let ascending = a.partial_cmp(b).unwrap_or(Ordering::Equal);
+            if descending { ascending.reverse() } else { ascending }
+        }
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    });
+    *order = keyed.into_iter().map(|(_, i)| i).collect();
 }
 
 #[cfg(test)]

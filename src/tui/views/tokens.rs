@@ -246,7 +246,8 @@ impl TokensView {
     /// Puts the selection on the token; false when it is not among the rows.
     fn point_to(&mut self, token: Option<Address>, snapshot: &Arc<Snapshot>) -> bool {
         let tokens = &snapshot.market.tokens;
-        let place = token.and_then(|token| self.order.iter().position(|&i| tokens.get(i as usize).is_some_and(|t| t.token_address == token)));
+        let place =
+            token.and_then(|token| self.order.iter().position(|&i| tokens.get(i as usize).is_some_and(|t| t.token_address == token)));
         place.map(|place| self.rows.select(place)).is_some()
     }
 
@@ -352,13 +353,8 @@ impl TokensView {
         if self.watched_only {
             notes.push(if context.ascii { "* watchlist" } else { "★ watchlist" }.to_owned());
         }
-        let line = ListLine {
-            filter: &self.filter_text,
-            notes: &notes,
-            shown: self.order.len() as u64,
-            total: total as u64,
-            noun: "tokens",
-        };
+        let line =
+            ListLine { filter: &self.filter_text, notes: &notes, shown: self.order.len() as u64, total: total as u64, noun: "tokens" };
         line.draw(buffer, area, context);
     }
 

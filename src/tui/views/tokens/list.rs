@@ -1,6 +1,6 @@
 //! The rows of the Tokens table: its columns, what a filter can name, in which order tokens stand, and each token's cells.
 
-use std::{cmp::Ordering, collections::HashSet};
+use std::collections::HashSet;
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::{
         theme::Role,
         views::{
             parts::{change, float},
-            rows::{SortColumn, Sorting},
+            rows::{SortColumn, Sorting, order_by},
         },
         widgets::{
             sparkline::sparkline,
@@ -116,41 +116,10 @@ pub(super) fn order(
     let Sorting { key, descending } = sorting;
     // Tokens stand by address, so that a stable sort leaves equals by address.
     match key {
-        "symbol" | "name" | "chain" => {
-            order.sort_by_cached_key(|&i| Reversible { text: word(of(i), key), descending });
-        }
-        key => order.sort_by(|&a, &b| compare(number(of(a), key), number(of(b), key), descending)),
+        "symbol" | "name" | "chain" => order_by(&mut order, descending, |i| word(of(i), key)),
+        key => order_by(&mut order, descending, |i| number(of(i), key)),
     }
     order
-}
-
-/// What has no value comes last either way.
-fn compare<T: PartialOrd>(a: Option<T>, b: Option<T>, descending: bool) -> Ordering {
-    match (a, b) {
-        (Some(a), Some(b)) => {
-            let ascending = a.partial_cmp(&b).unwrap_or(Ordering::Equal);
-            if descending { ascending.reverse() } else { ascending }
-        }
-        (a, b) => b.is_some().cmp(&a.is_some()),
-    }
-}
-
-#[derive(PartialEq, Eq)]
-struct Reversible {
-    text: Option<String>,
-    descending: bool,
-}
-
-impl Ord for Reversible {
-    fn cmp(&self, other: &Self) -> Ordering {
-        compare(self.text.as_ref(), other.text.as_ref(), self.descending)
-    }
-}
-
-impl PartialOrd for Reversible {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 fn word(token: &TokenSummary, key: &str) -> Option<String> {
@@ -233,18 +202,8 @@ pub(super) fn history(closes: &[f64], cells: usize, ascii: bool) -> Cell {
     Cell::new(line[..split].to_owned(), soft).then(line[split..].to_owned(), strong)
 }
 
-pub(super) const EXPORTED: &[&str] = &[
-    "token_address",
-    "symbol",
-    "name",
-    "chains",
-    "price",
-    "market_cap",
-    "price_change_24h",
-    "holders",
-    "holders_growth",
-    "price_history",
-];
+pub(super) const EXPORTED: &[&str] =
+    &["token_address", "symbol", "name", "chains", "price", "market_cap", "price_change_24h", "holders", "holders_growth", "price_history"];
 
 /// The token as the API would list it, column by column.
 pub(super) fn exported(token: &TokenSummary) -> Vec<Value> {
@@ -273,7 +232,12 @@ mod tests {
 
     #[test]
     fn tokens_stand_in_their_order_and_those_without_a_value_last() {
-        let tokens = [token(1, "b", None, "eth"), token(2, "C", Some(5.0), "base"), token(3, "a", Some(9.0), "eth"), token(4, "d", Some(5.0), "bnb")];
+        let tokens = [
+            token(1, "b", None, "eth"),
+            token(2, "C", Some(5.0), "base"),
+            token(3, "a", Some(9.0), "eth"),
+            token(4, "d", Some(5.0), "bnb"),
+        ];
         let cases: [(&str, bool, &str, &[u32]); 6] = [
             ("market_cap", true, "", &[2, 1, 3, 0]),
             ("market_cap", false, "", &[1, 3, 2, 0]),
