@@ -9,6 +9,7 @@ use std::{
 use super::{Deck, DeckEvent};
 use crate::{
     dataset::{
+        Dataset,
         load::load,
         progress::{Cancelled, Progress},
     },
@@ -49,14 +50,28 @@ impl Deck {
         state.failure = outcome.as_ref().err().cloned();
         drop(state);
         match &outcome {
-            Ok(snapshot) => {
-                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(snapshot));
-                self.memo.clear();
-                self.tell(DeckEvent::Reloaded(generation));
-            }
+            Ok(snapshot) => self.swap_in(snapshot),
             Err(reason) => self.tell(DeckEvent::LoadFailed(reason.clone())),
         }
         outcome
+    }
+
+    /// Stands on a dataset that is ready, as a load would.
+    pub fn stand_on(self: &Arc<Self>, dataset: Dataset) -> Arc<Snapshot> {
+        let generation = {
+            let mut state = self.load_lock();
+            state.generation += 1;
+            state.generation
+        };
+        let snapshot = Arc::new(Snapshot::new(generation, dataset, self.options.settings.clone()));
+        self.swap_in(&snapshot);
+        snapshot
+    }
+
+    fn swap_in(&self, snapshot: &Arc<Snapshot>) {
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(snapshot));
+        self.memo.clear();
+        self.tell(DeckEvent::Reloaded(snapshot.generation));
     }
 
     /// As `load`, on a thread of its own.

@@ -271,7 +271,7 @@ mod tests {
                 // The terminal may count by character or by cluster: the sums agree.
                 prop_assert_eq!(fitted.chars().map(char_width).sum::<usize>(), cells, "{:?}", fitted);
                 let mut buffer = ratatui::buffer::Buffer::empty(ratatui::layout::Rect::new(0, 0, 60, 1));
-                prop_assert_eq!(usize::from(buffer.set_string(0, 0, &fitted, ratatui::style::Style::new()).0), cells);
+                prop_assert_eq!(usize::from(buffer.set_stringn(0, 0, &fitted, usize::MAX, ratatui::style::Style::new()).0), cells);
             }
             for line in wrap(&text, cells, 3) {
                 prop_assert!(width(&line) <= cells);
