@@ -9,7 +9,7 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use super::sorting::Sorting;
+use super::{inset, sorting::Sorting};
 use crate::tui::{
     filter::{self, Filter},
     format,
@@ -128,12 +128,12 @@ impl View for Api {
             let width = (rest.width * 34 / 100).min(64);
             let right = Rect { x: rest.right() - width, width, ..rest };
             self.draw_log(buffer, Rect { width: rest.width - width - 2, ..rest }, context);
-            latency::draw(buffer, right, &self.histogram, context);
+            latency::draw(buffer, right, &self.histogram, &self.requests, context);
         } else {
             let height = if rest.height >= 14 { latency::height(&self.histogram).min(rest.height / 2) } else { 0 };
             let (log, low) = (rest.height - height, rest.bottom() - height);
             self.draw_log(buffer, Rect { height: log, ..rest }, context);
-            latency::draw(buffer, Rect { y: low, height, ..rest }, &self.histogram, context);
+            latency::draw(buffer, Rect { y: low, height, ..rest }, &self.histogram, &[], context);
         }
     }
 
@@ -241,7 +241,7 @@ impl Api {
                 put(buffer, area, x + 2, y, &says, theme.text());
                 continue;
             }
-            let x = 9 + put(buffer, area, 9, y, &value, if title == "key" { theme.text() } else { theme.style(Role::AccentSoft) });
+            let x = 9 + put(buffer, area, 9, y, &value, if title == "key" { theme.text() } else { theme.accent() });
             if x + 3 + (text::width(hint) as u16) < area.width {
                 put(buffer, area, x + 3, y, hint, theme.dim());
             }
@@ -255,11 +255,11 @@ impl Api {
         let failed = self.requests.iter().filter(|line| line.status >= 400).count();
         let mut note = format!("{} answered", format::count(total.max(self.requests.len() as u64)));
         if failed > 0 {
-            note.push_str(&format!(" · {failed} of the last {} refused", self.requests.len()));
+            note.push_str(&format!(" · {failed} errors in the last {}", self.requests.len()));
         }
         let title = if self.filter_text.is_empty() { "requests".to_owned() } else { format!("requests / {}", self.filter_text) };
         let panel = Panel { note: if total > 0 { &note } else { "" }, focused: true, ascii: context.ascii, ..Panel::new(&title) };
-        let body = panel.render(area, buffer, theme);
+        let body = inset(panel.render(area, buffer, theme));
         self.log_area = body;
         if self.requests.is_empty() {
             put(buffer, body, 1, 1, "no request yet", theme.text());
@@ -278,6 +278,14 @@ impl Api {
         let table =
             Table { sort: self.sorting.0, words: &words, empty, ascii: context.ascii, ..Table::new(log::COLUMNS, self.shown.len(), &row) };
         table.render(body, buffer, theme, &mut self.log);
+    }
+}
+
+/// How long an answer took: `88 µs`, `1.9 ms`, `18 ms`, `2.4 s`.
+fn took(micros: u64) -> String {
+    match micros {
+        1_000..10_000 => format!("{:.1} ms", micros as f64 / 1e3),
+        micros => format::duration(micros),
     }
 }
 

@@ -14,7 +14,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
 use self::{findings::FindingsPane, rows::Rows};
-use super::sorting::Sorting;
+use super::{inset, sorting::Sorting};
 use crate::{
     dataset::{Table as DataTable, TableState as Loaded, findings::Severity, schema},
     tui::{
@@ -298,7 +298,7 @@ impl Data {
         let loaded = context.snapshot.map_or(0, |snapshot| snapshot.dataset.tables.iter().filter(|table| table.loaded()).count());
         let note = if load.running { "loading · Esc stops it".to_owned() } else { format!("{loaded} of {} loaded", self.order.len()) };
         let panel = Panel { note: &note, focused: true, progress: share, ascii: context.ascii, ..Panel::new("tables") };
-        let mut body = panel.render(left, buffer, context.theme);
+        let mut body = inset(panel.render(left, buffer, context.theme));
         if let Some(reason) = load.failure.as_ref().filter(|_| !load.running) {
             progress_line(buffer, &mut body, &format!("! the last load failed: {reason}"), context);
         }

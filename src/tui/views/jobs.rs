@@ -99,12 +99,13 @@ impl View for JobsView {
             () => return Effect::Nothing,
         };
         let (count, area) = self.table(focus);
+        let tasks = self.job().map_or(rows::COLUMNS, rows::task_columns);
         let state = if focus == Focus::Jobs { &mut self.list } else { &mut self.tasks };
         match mouse.kind {
             MouseEventKind::ScrollUp => state.scroll(-3, count, Table::height(area)),
             MouseEventKind::ScrollDown => state.scroll(3, count, Table::height(area)),
             MouseEventKind::Down(MouseButton::Left) => {
-                let columns = if focus == Focus::Jobs { rows::COLUMNS } else { rows::TASK_COLUMNS };
+                let columns = if focus == Focus::Jobs { rows::COLUMNS } else { tasks };
                 let hit = Table::new(columns, count, &|_| Vec::new()).hit(area, mouse.column, mouse.row, state);
                 match hit {
                     Some(Hit::Row(row) | Hit::Star(row) | Hit::Scrollbar(row)) => state.select(row, count),

@@ -2,11 +2,13 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
+use super::{log, took};
 use crate::tui::{
     format,
     theme::Role,
-    view::Context,
-    widgets::{bar, panel::Panel, put},
+    view::{Context, RequestLine},
+    views::thin_bar,
+    widgets::{bar, panel::Panel, put, put_right},
 };
 
 /// The widest label: `≤ 999 ms`.
@@ -49,7 +51,7 @@ fn under(histogram: &[(u64, u64)], share: f64) -> Option<u64> {
         .map(|(micros, _)| *micros)
 }
 
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], context: &Context<'_>) {
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], requests: &[RequestLine], context: &Context<'_>) {
     let area = area.intersection(buffer.area);
     if area.height < 2 || area.width < LABEL + FIGURE + 4 {
         return;
@@ -67,9 +69,9 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], co
     let sign = if context.ascii { "<=" } else { "≤" };
     for (y, (bound, count)) in spans.iter().enumerate() {
         let y = y as u16;
-        let label = bound.map_or_else(|| "longer".to_owned(), |micros| format!("{sign} {}", format::duration(micros)));
+        let label = bound.map_or_else(|| "longer".to_owned(), |micros| format!("{sign} {}", took(micros)));
         let label_area = Rect { width: LABEL, ..body };
-        crate::tui::widgets::put_right(buffer, label_area, y, &label, theme.dim());
+        put_right(buffer, label_area, y, &label, theme.dim());
         let width = body.width - LABEL - FIGURE - 2;
         let place = Rect { x: body.x + LABEL + 1, y: body.y + y, width, height: 1 };
         // What lies beyond all but a hundredth stands out.
@@ -77,12 +79,38 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], co
         put(buffer, place, 0, 0, &bar::bar(*count as f64 / highest as f64, usize::from(width), context.ascii), theme.style(role));
         let figure = Rect { x: body.right() - FIGURE, width: FIGURE - 1, ..body };
         let shown = if *count == 0 { format::MISSING.to_owned() } else { format::count(*count) };
-        crate::tui::widgets::put_right(buffer, figure, y, &shown, if *count == 0 { theme.dim() } else { theme.text() });
+        put_right(buffer, figure, y, &shown, if *count == 0 { theme.dim() } else { theme.text() });
     }
     let y = spans.len() as u16 + 1;
-    let time = |share| under(histogram, share).map_or_else(|| format::MISSING.to_owned(), format::duration);
+    let time = |share| under(histogram, share).map_or_else(|| format::MISSING.to_owned(), took);
     let says = format!("half within {} · 99 % within {}", time(0.5), time(0.99));
     put(buffer, body, 1, y, &says, theme.dim());
+    let rest = Rect { y: body.y + y + 2, height: body.height.saturating_sub(y + 2), ..body };
+    draw_statuses(buffer, rest, requests, context);
+}
+
+/// How the latest requests were answered, by status.
+fn draw_statuses(buffer: &mut Buffer, area: Rect, requests: &[RequestLine], context: &Context<'_>) {
+    if area.height < 3 || requests.is_empty() {
+        return;
+    }
+    let theme = context.theme;
+    let note = format!("the last {}", format::count(requests.len() as u64));
+    let body = Panel { note: &note, ascii: context.ascii, ..Panel::new("statuses") }.render(area, buffer, theme);
+    let mut counts = std::collections::BTreeMap::<u16, usize>::new();
+    for request in requests {
+        *counts.entry(request.status).or_default() += 1;
+    }
+    let highest = counts.values().copied().max().unwrap_or(1);
+    for (y, (status, count)) in counts.into_iter().enumerate().take(usize::from(body.height)) {
+        let y = y as u16;
+        let role = log::status_role(status);
+        put_right(buffer, Rect { width: LABEL, ..body }, y, &status.to_string(), theme.style(role));
+        let width = body.width - LABEL - FIGURE - 2;
+        let [bar, _] = thin_bar(count as f64 / highest as f64, usize::from(width), context.ascii);
+        put(buffer, body, LABEL + 1, y, &bar, theme.style(role));
+        put_right(buffer, Rect { x: body.right() - FIGURE, width: FIGURE - 1, ..body }, y, &format::count(count as u64), theme.text());
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A request of the log as a row: its cells, what it is sorted and filtered by.
 
+use crate::dataset::address::Address;
 use crate::tui::{
     filter::{FieldValue, FilterColumn},
     format,
@@ -42,7 +43,7 @@ pub(super) fn row(line: &RequestLine) -> Vec<Cell> {
     // `2026-08-14T09:30:12Z`: the day is of no interest in a log of minutes.
     let time = text.get(11..19).unwrap_or(&text).to_owned();
     let (path, query) = line.path.split_once('?').map_or((line.path.as_str(), None), |(path, query)| (path, Some(query)));
-    let mut shown = Cell::text(path.to_owned());
+    let mut shown = Cell::text(shorten(path));
     if let Some(query) = query {
         shown = shown.then(format!("?{query}"), Role::Dim);
     }
@@ -51,9 +52,15 @@ pub(super) fn row(line: &RequestLine) -> Vec<Cell> {
         Cell::new(line.method.clone(), if line.method == "GET" { Role::Dim } else { Role::Accent }),
         shown,
         Cell::new(line.status.to_string(), status_role(line.status)),
-        Cell::text(format::duration(line.micros)),
+        Cell::text(super::took(line.micros)),
         Cell::new(format::bytes(line.bytes), Role::Dim),
     ]
+}
+
+/// The path with its addresses cut in the middle, so that what differs is seen; the whole is copied.
+fn shorten(path: &str) -> String {
+    let short = |part: &str| if Address::parse(part).is_some() { format::short_address(part) } else { part.to_owned() };
+    path.split('/').map(short).collect::<Vec<_>>().join("/")
 }
 
 pub(super) fn sort_key(line: &RequestLine, column: usize) -> SortKey {

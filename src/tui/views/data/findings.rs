@@ -15,6 +15,7 @@ use crate::{
         text,
         theme::Role,
         view::{Context, Effect, Export},
+        views::{inset, many},
         widgets::{
             panel::Panel,
             put,
@@ -34,8 +35,8 @@ const REASONS: &[Column] = &[
 const CELLS: &[Column] = &[
     Column::figure("row", "row", 11, 255),
     Column::text("column", "column", 10, 16, 200),
-    Column::text("value", "value", 16, 30, 250).grows(),
-    Column::text("file", "file", 12, 24, 100),
+    Column::text("value", "value", 16, 40, 250),
+    Column::text("file", "file", 12, 24, 100).grows(),
 ];
 
 #[derive(Debug)]
@@ -138,15 +139,15 @@ impl FindingsPane {
         let theme = context.theme;
         let sum = |severity| self.counts.iter().filter(|count| count.severity == severity).map(|count| count.count).sum::<u64>();
         let note = format!(
-            "{} errors · {} warnings · {} notes",
-            format::count(sum(Severity::Error)),
-            format::count(sum(Severity::Warning)),
-            format::count(sum(Severity::Note))
+            "{} · {} · {}",
+            many(sum(Severity::Error), "error", "errors"),
+            many(sum(Severity::Warning), "warning", "warnings"),
+            many(sum(Severity::Note), "note", "notes")
         );
         let title = format!("findings · {}", self.table);
         let height = (self.counts.len() as u16 + 2).clamp(3, (area.height / 2).max(3)).min(area.height);
         let panel = Panel { note: &note, focused: !self.inside, ascii: context.ascii, ..Panel::new(&title) };
-        let body = panel.render(Rect { height, ..area }, buffer, theme);
+        let body = inset(panel.render(Rect { height, ..area }, buffer, theme));
         self.reasons_area = body;
         let row = |i: usize| self.counts.get(i).map_or_else(Vec::new, |count| reason_row(count, context.ascii));
         let table = Table {
@@ -167,12 +168,11 @@ impl FindingsPane {
         let note = if reason.count > KEPT_PER_REASON {
             format!("the first {} of {}", met.len(), format::count(reason.count))
         } else {
-            format!("{} times", format::count(reason.count))
+            many(reason.count, "time", "times")
         };
         let says = text::wrap(&reason.reason, usize::from(area.width.saturating_sub(2)), 3);
-        let title = if reason.count == 1 { "where" } else { "where, row by row" };
-        let panel = Panel { note: &note, focused: self.inside, ascii: context.ascii, ..Panel::new(title) };
-        let body = panel.render(area, buffer, theme);
+        let panel = Panel { note: &note, focused: self.inside, ascii: context.ascii, ..Panel::new("where") };
+        let body = inset(panel.render(area, buffer, theme));
         for (y, line) in says.iter().enumerate() {
             put(buffer, body, 0, y as u16, line, theme.text());
         }

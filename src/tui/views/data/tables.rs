@@ -12,9 +12,12 @@ use crate::{
         format, text,
         theme::Role,
         view::Context,
-        views::sorting::{SortKey, Sorting},
+        views::{
+            many,
+            sorting::{SortKey, Sorting},
+            thin_bar,
+        },
         widgets::{
-            bar,
             panel::Panel,
             put,
             table::{Cell, Column, Table, TableState},
@@ -27,7 +30,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::text("state", "state", 14, 14, 250),
     Column::figure("rows", "rows", 11, 240),
     Column::figure("rows_bad", "set aside", 9, 200),
-    Column::text("findings", "findings", 12, 16, 230),
+    Column::text("findings", "findings", 13, 20, 230),
     Column::text("source", "source", 14, 26, 120).grows(),
     Column::figure("bytes", "size", 8, 80),
     Column::figure("age", "age", 5, 110),
@@ -48,6 +51,9 @@ fn schema(dataset: Option<&Dataset>, place: usize) -> Option<&'static TableSchem
 
 pub(super) fn in_order(dataset: Option<&Dataset>, sorting: Sorting) -> Vec<usize> {
     let mut places: Vec<usize> = (0..count(dataset)).collect();
+    // What is there comes first.
+    let absent = |place: usize| dataset.and_then(|dataset| dataset.tables.get(place)).is_some_and(|table| table.state == Loaded::Absent);
+    places.sort_by_key(|&place| absent(place));
     sorting.sort(&mut places, |&place, column| {
         let Some(table) = dataset.and_then(|dataset| dataset.tables.get(place)) else { return SortKey::Missing };
         match COLUMNS[column].key {
@@ -96,15 +102,19 @@ fn cells(dataset: Option<&Dataset>, place: usize, context: &Context<'_>) -> Vec<
     let name = Cell::new(schema.name, if table.is_some_and(DataTable::loaded) { Role::Text } else { Role::Dim });
     if let Some((_, done, total)) = context.load.tables.iter().find(|(table, ..)| context.load.running && table == schema.name) {
         let share = if *total == 0 { 0.0 } else { *done as f64 / *total as f64 };
-        let bar = bar::bar(share, 8, context.ascii);
-        let rest = 8 - bar.chars().count().min(8);
-        let track = (if context.ascii { "." } else { "─" }).repeat(rest);
-        let loading = Cell::new(bar, Role::Accent).then(track, Role::Grid).then(format!(" {:3.0} %", (share * 100.0).floor()), Role::Text);
+        let [bar, track] = thin_bar(share, 8, context.ascii);
+        let figure = if *total == 0 { " open".to_owned() } else { format!(" {:3.0} %", (share * 100.0).floor()) };
+        let loading = Cell::new(bar, Role::Accent).then(track, Role::Grid).then(figure, Role::Text);
         let mut row = vec![name, loading];
         row.extend(table.filter(|table| table.loaded()).map_or_else(Vec::new, |table| figures(table, context)));
+        row.resize(COLUMNS.len(), Cell::text(""));
         return row;
     }
-    let Some(table) = table else { return vec![name, Cell::new("not read yet", Role::Dim)] };
+    let Some(table) = table else {
+        let mut row = vec![name, Cell::new("not read yet", Role::Dim)];
+        row.resize(COLUMNS.len(), Cell::text(""));
+        return row;
+    };
     let (mark, word, role) = state_mark(&table.state, context.ascii);
     let mut row = vec![name, Cell::new(format!("{mark} "), role).then(word, role)];
     match &table.state {
@@ -114,7 +124,8 @@ fn cells(dataset: Option<&Dataset>, place: usize, context: &Context<'_>) -> Vec<
             row.push(findings_cell(table, context.ascii));
             row.push(source_cell(table));
         }
-        Loaded::Absent => {}
+        // Nothing is missing in these cells: there is nothing they could be about.
+        Loaded::Absent => row.resize(COLUMNS.len(), Cell::text("")),
     }
     row
 }
@@ -154,7 +165,8 @@ fn findings_cell(table: &DataTable, ascii: bool) -> Cell {
     for ((severity, role), mark) in kinds.into_iter().zip(marks) {
         let count = table.findings.count(severity);
         if count > 0 {
-            cell = cell.then(format!("{mark} {}  ", format::human(Some(count as f64))), role);
+            let gap = if cell.pieces.is_empty() { "" } else { "  " };
+            cell = cell.then(format!("{gap}{mark} {}", format::human(Some(count as f64))), role);
         }
     }
     if cell.pieces.is_empty() { Cell::missing() } else { cell }
@@ -201,7 +213,7 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, context
         line(1, &format!("{} · {} rows · {}{time}", source.file, format::count(source.rows), format::bytes(source.bytes)), Role::Dim);
     }
     if let Some(table) = table.filter(|table| errors(table) + warnings(table) > 0) {
-        let says = format!("{} errors, {} warnings: f shows them", format::count(errors(table)), format::count(warnings(table)));
+        let says = format!("{}, {}: f shows them", many(errors(table), "error", "errors"), many(warnings(table), "warning", "warnings"));
         line(1, &says, if errors(table) > 0 { Role::Down } else { Role::Warning });
     }
     draw_columns(buffer, body, y + 1, schema, context);
@@ -211,6 +223,16 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, context
 fn draw_columns(buffer: &mut Buffer, body: Rect, top: u16, schema: &TableSchema, context: &Context<'_>) {
     let theme = context.theme;
     let names = schema.columns.iter().map(|column| column.name.len()).max().unwrap_or(0) as u16;
+    let room = usize::from(body.height.saturating_sub(top));
+    if room < schema.columns.len().min(4) {
+        let all: Vec<&str> = schema.columns.iter().map(|column| column.name).collect();
+        // Without a line between where there is none to spare.
+        let lines = text::wrap(&all.join(", "), usize::from(body.width.saturating_sub(2)), room + 1);
+        for (nth, line) in lines.iter().enumerate() {
+            put(buffer, body, 1, (top - 1) + nth as u16, line, theme.dim());
+        }
+        return;
+    }
     for (nth, column) in schema.columns.iter().enumerate() {
         let y = top + nth as u16;
         if y >= body.height {
@@ -224,9 +246,9 @@ fn draw_columns(buffer: &mut Buffer, body: Rect, top: u16, schema: &TableSchema,
         put(buffer, body, 1, y, if needed { "*" } else { " " }, theme.accent());
         put(buffer, body, 3, y, column.name, if needed { theme.text() } else { theme.dim() });
         let x = names + 5;
-        put(buffer, body, x, y, column.kind.word(), theme.style(Role::AccentSoft));
+        put(buffer, body, x, y, column.kind.word(), theme.dim());
         if x + 11 < body.width {
-            put(buffer, body, x + 11, y, column.meaning, theme.dim());
+            put(buffer, body, x + 11, y, column.meaning, if needed { theme.text() } else { theme.dim() });
         }
     }
 }

@@ -103,7 +103,7 @@ fn rows_are_browsed_cell_by_cell() {
 fn columns_scroll_with_the_first_one_frozen() {
     let stage = Stage::loaded();
     let mut view = opened(&stage, "tokens");
-    let header = |view: &mut Data| picture::text(&stage.draw(view, 80, 20)).lines().nth(2).unwrap().to_owned();
+    let header = |view: &mut Data| picture::text(&stage.draw(view, 80, 20)).lines().nth(2).unwrap().trim_start().to_owned();
     assert!(header(&mut view).starts_with("TOKEN_ADDRESS") && !header(&mut view).contains("LISTED"));
     stage.look(|context| (0..20).for_each(|_| drop(view.act(Action::Right, context))));
     let scrolled = header(&mut view);
@@ -184,14 +184,17 @@ fn the_mouse_selects_opens_and_sorts() {
         modifiers: crossterm::event::KeyModifiers::NONE,
     };
     let before = view.order.clone();
-    stage.look(|context| view.mouse(click(36, 2), context));
-    assert_eq!(view.sorting, Sorting(Some((2, false))));
+    stage.look(|context| {
+        view.mouse(click(36, 2), context);
+        view.mouse(click(36, 2), context);
+    });
+    assert_eq!(view.sorting, Sorting(Some((2, true))));
     assert_ne!(view.order, before);
     stage.look(|context| {
         view.mouse(click(3, 4), context);
         view.mouse(click(3, 4), context);
     });
-    assert!(matches!(&view.open, Open::Rows(rows) if rows.schema.name == "candles"));
+    assert!(matches!(&view.open, Open::Rows(rows) if rows.schema.name == "tokens"));
     stage.draw(&mut view, 140, 38);
     stage.look(|context| view.mouse(click(1, 2), context));
     settled(&stage, &mut view);

@@ -3,21 +3,22 @@
 
 use serde_json::{Map, Value};
 
-use crate::tui::{format, text, theme::Role};
+use crate::tui::{format, text, theme::Role, views::many};
 
 /// More lines are read better elsewhere.
 const LINES_MAX: usize = 100_000;
 const KEY_MAX: usize = 28;
 /// Cells that a list may take to stand in one line.
 const INLINE_MAX: usize = 96;
+/// Of the longest name of a part.
+const PART_WIDTH: usize = 9;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub(super) indent: u16,
     pub(super) key: String,
-    pub(super) value: String,
-    /// Of the value.
-    pub(super) role: Role,
+    /// The value, in pieces of a role each.
+    pub(super) value: Vec<(String, Role)>,
     /// Begins a part: one jumps from one to the next.
     pub(super) heading: bool,
 }
@@ -26,28 +27,27 @@ pub(super) struct Line {
 pub(super) fn lines(report: &Value) -> Vec<Line> {
     let mut out = Vec::new();
     for (key, value) in report.as_object().into_iter().flatten().filter(|(_, value)| !value.is_array()) {
-        let (value, role) = scalar(value);
-        out.push(Line { indent: 0, key: format!("{key:<13}"), value, role, heading: false });
+        out.push(Line { indent: 0, key: format!("{key:<13}"), value: vec![scalar(value)], heading: false });
     }
     for token in report["tokens"].as_array().into_iter().flatten() {
-        let (address, _) = scalar(&token["token_address"]);
+        let address = token["token_address"].as_str().unwrap_or_default().to_owned();
         let symbol = token["token"]["symbol"].as_str().or_else(|| token["token"]["name"].as_str()).unwrap_or("token");
         blank(&mut out);
-        out.push(Line { indent: 0, key: text::truncate(symbol, 24).into_owned(), value: address, role: Role::Dim, heading: true });
+        out.push(Line { indent: 0, key: text::truncate(symbol, 24).into_owned(), value: vec![(address, Role::Dim)], heading: true });
         for (part, value) in token.as_object().into_iter().flatten().filter(|(part, _)| *part != "token_address") {
-            member(part, 0, value, 1, &mut out);
+            member(part, PART_WIDTH, value, 1, &mut out);
         }
     }
     if out.len() >= LINES_MAX {
         let value = format!("… cut after {} lines; c copies the curl that gives the rest", format::count(LINES_MAX as u64));
-        out.push(Line { indent: 0, key: String::new(), value, role: Role::Warning, heading: false });
+        out.push(Line { indent: 0, key: String::new(), value: vec![(value, Role::Warning)], heading: false });
     }
     out
 }
 
 fn blank(out: &mut Vec<Line>) {
     if !out.is_empty() {
-        out.push(Line { indent: 0, key: String::new(), value: String::new(), role: Role::Dim, heading: false });
+        out.push(Line { indent: 0, key: String::new(), value: Vec::new(), heading: false });
     }
 }
 
@@ -59,8 +59,7 @@ fn member(key: &str, width: usize, value: &Value, indent: u16, out: &mut Vec<Lin
     let line = |value: String, role| Line {
         indent,
         key: text::fit(key, width.max(text::width(key).min(KEY_MAX)), text::Align::Left),
-        value,
-        role,
+        value: vec![(value, role)],
         heading: false,
     };
     match value {
@@ -70,14 +69,14 @@ fn member(key: &str, width: usize, value: &Value, indent: u16, out: &mut Vec<Lin
                 out.push(line(format!("! {problem}"), Role::Warning));
                 return;
             }
-            out.push(line(String::new(), Role::Dim));
+            out.push(Line { value: Vec::new(), ..line(String::new(), Role::Dim) });
             object(members, indent + 1, out);
         }
         Value::Array(items) if items.is_empty() => out.push(line("none".to_owned(), Role::Dim)),
         Value::Array(items) => match inline(items) {
             Some(joined) => out.push(line(joined, Role::Text)),
             None => {
-                out.push(line(format!("{} entries", format::count(items.len() as u64)), Role::Dim));
+                out.push(line(many(items.len() as u64, "entry", "entries"), Role::Dim));
                 list(items, indent + 1, out);
             }
         },
@@ -103,8 +102,11 @@ fn list(items: &[Value], indent: u16, out: &mut Vec<Line>) {
         let flat = item.as_object().filter(|members| members.values().all(|value| !value.is_object() && !value.is_array()));
         match flat {
             Some(members) => {
-                let parts: Vec<String> = members.iter().map(|(key, value)| format!("{key} {}", scalar(value).0)).collect();
-                out.push(Line { indent, key, value: parts.join(" · "), role: Role::Text, heading: false });
+                let pairs = members.iter().flat_map(|(name, value)| {
+                    let (value, role) = scalar(value);
+                    [(format!("{name} "), Role::Dim), (format!("{value}  "), role)]
+                });
+                out.push(Line { indent, key, value: pairs.collect(), heading: false });
             }
             None => member(&key, 0, item, indent, out),
         }
@@ -140,7 +142,16 @@ fn scalar(value: &Value) -> (String, Role) {
     match value {
         Value::Null => (format::MISSING.to_owned(), Role::Dim),
         Value::String(text) => (text.clone(), Role::Text),
-        Value::Number(number) => (number.to_string(), Role::Text),
+        Value::Number(number) => {
+            let grouped = |number: f64| format::exact(Some(number));
+            // Beyond 2^53 a float would show other digits than the answer's.
+            let text = match (number.as_u64(), number.as_f64()) {
+                (Some(whole), _) => format::count(whole),
+                (None, Some(number)) => grouped(number),
+                (None, None) => number.to_string(),
+            };
+            (text, Role::Text)
+        }
         Value::Bool(flag) => (flag.to_string(), Role::Text),
         Value::Array(_) | Value::Object(_) => (value.to_string(), Role::Text),
     }
@@ -163,7 +174,10 @@ mod tests {
         }]});
         let shown: Vec<String> = lines(&report)
             .iter()
-            .map(|line| format!("{}{} {}", "  ".repeat(usize::from(line.indent)), line.key, line.value).trim_end().to_owned())
+            .map(|line| {
+                let value: String = line.value.iter().map(|(piece, _)| piece.as_str()).collect();
+                format!("{}{} {value}", "  ".repeat(usize::from(line.indent)), line.key).trim_end().to_owned()
+            })
             .collect();
         let expected = [
             "job_id        j_1",
@@ -175,10 +189,10 @@ mod tests {
             "    price  7.31",
             "    chains eth, base",
             "  trendline ! No candles of this token.",
-            "  patterns –",
+            "  patterns  –",
             "  dexes",
-            "    pools 1 entries",
-            "      1 pair UNI/WETH · volume24h 12",
+            "    pools 1 entry",
+            "      1 pair UNI/WETH  volume24h 12",
             "    best",
             "      fee 0.003",
             "    none  none",
@@ -191,6 +205,6 @@ mod tests {
         let many: Vec<Value> = (0..LINES_MAX + 5).map(|i| json!({"i": i, "inside": {"deep": [i]}})).collect();
         let lines = lines(&json!({"tokens": [{"token_address": "0x1", "holders": many}]}));
         assert!(lines.len() < LINES_MAX + 10);
-        assert!(lines.last().unwrap().value.contains("cut after 100,000 lines"));
+        assert!(lines.last().unwrap().value[0].0.contains("cut after 100,000 lines"));
     }
 }

@@ -2,7 +2,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Focus, JobsView, rows};
+use super::{super::inset, Focus, JobsView, rows};
 use crate::{
     jobs::{self, Job, JobStatus},
     tui::{
@@ -33,7 +33,7 @@ impl JobsView {
 
     fn split(&self, area: Rect) -> (Rect, Rect) {
         if area.width >= WIDE {
-            let width = (area.width * 46 / 100).min(94);
+            let width = (area.width * 48 / 100).min(90);
             let right = Rect { x: area.x + width + 2, width: area.width - width - 2, ..area };
             return (Rect { width, ..area }, right);
         }
@@ -60,7 +60,7 @@ impl JobsView {
         }
         let title = if self.filter_text.is_empty() { "deep analyses".to_owned() } else { format!("deep analyses / {}", self.filter_text) };
         let panel = Panel { note: &note, focused: self.focus == Focus::Jobs, ascii: context.ascii, ..Panel::new(&title) };
-        let body = panel.render(area, buffer, theme);
+        let body = inset(panel.render(area, buffer, theme));
         self.list_area = body;
         if self.desk.reading.jobs.is_empty() {
             self.draw_empty(buffer, body, context);
@@ -116,23 +116,26 @@ impl JobsView {
             progress: running.then(|| Some(done as f64 / job.tasks.len() as f64)),
             ascii: context.ascii,
         };
-        let body = panel.render(area, buffer, theme);
+        let body = inset(panel.render(area, buffer, theme));
         // Two lines under the table say the selected one whole.
         let detail = if body.height >= 7 { 3 } else { 0 };
         let room = Rect { height: body.height - detail, ..body };
         let table_area = Rect { height: room.height.min(job.tasks.len() as u16 + 1), ..room };
         self.tasks_area = table_area;
+        let columns = rows::task_columns(&job);
         let none = Vec::new();
         let watched = self.desk.reading.progress.as_ref().filter(|(id, _)| *id == job.job_id);
         let progress = rows::by_task(watched.map_or(&none, |(_, progress)| progress));
         let row = |i: usize| {
-            job.tasks.get(i).map_or_else(Vec::new, |task| rows::task_row(task, progress.get(task.task_id.as_str()).copied(), context))
+            job.tasks
+                .get(i)
+                .map_or_else(Vec::new, |task| rows::task_row(task, columns, progress.get(task.task_id.as_str()).copied(), context))
         };
         let table = Table {
             focused: self.focus == Focus::Tasks,
             empty: "the job has no tasks",
             ascii: context.ascii,
-            ..Table::new(rows::TASK_COLUMNS, job.tasks.len(), &row)
+            ..Table::new(columns, job.tasks.len(), &row)
         };
         table.render(table_area, buffer, theme, &mut self.tasks);
         if detail > 0 {
@@ -163,7 +166,7 @@ impl JobsView {
         if let Some(problem) = &self.desk.problem {
             put(buffer, area, 0, y + 1, &problem.detail, theme.style(Role::Warning));
         } else {
-            put(buffer, area, 0, y + 1, "⏎ report   → tasks   x terminate", theme.style(Role::Grid));
+            put(buffer, area, 0, y + 1, "⏎ report   → tasks   x terminate", theme.dim());
         }
     }
 }

@@ -9,7 +9,6 @@ use crate::{
     tui::{
         format,
         keymap::Action,
-        theme::Role,
         view::{Context, Effect},
         widgets::{
             panel::{self, Panel},
@@ -139,5 +138,8 @@ fn draw_line(buffer: &mut Buffer, body: Rect, y: u16, line: &Line, context: &Con
         (false, false) => theme.dim(),
     };
     let used = put(buffer, body, x, y, &line.key, key);
-    put(buffer, body, x + used + 2, y, &line.value, theme.style(if line.heading { Role::Dim } else { line.role }));
+    let mut x = x + used + 2;
+    for (piece, role) in &line.value {
+        x += put(buffer, body, x, y, piece, theme.style(*role));
+    }
 }

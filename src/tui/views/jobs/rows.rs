@@ -10,11 +10,8 @@ use crate::{
         format, text,
         theme::Role,
         view::Context,
-        views::sorting::SortKey,
-        widgets::{
-            bar,
-            table::{Cell, Column},
-        },
+        views::{sorting::SortKey, thin_bar},
+        widgets::table::{Cell, Column},
     },
 };
 
@@ -22,8 +19,8 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::text("job_id", "job", 13, 13, 255),
     Column::figure("age", "age", 5, 60),
     Column::text("status", "status", 12, 12, 250),
-    Column::text("tokens", "tokens", 8, 14, 80).grows(),
-    Column::text("tasks", "tasks", 16, 26, 200),
+    Column::text("tokens", "tokens", 8, 12, 80).grows(),
+    Column::text("tasks", "tasks", 16, 17, 200),
     Column::figure("tokens_used", "tokens used", 11, 20),
 ];
 
@@ -35,13 +32,21 @@ pub(super) const FILTER: &[FilterColumn] = &[
     FilterColumn { name: "tokens_used", aliases: &["used"], searched: false },
 ];
 
-pub(super) const TASK_COLUMNS: &[Column] = &[
+/// As `TASK_COLUMNS`, without the token.
+const ONE_TOKEN_COLUMNS: &[Column] = &[TASK_COLUMNS[0], TASK_COLUMNS[1], TASK_COLUMNS[3], TASK_COLUMNS[4]];
+
+const TASK_COLUMNS: &[Column] = &[
     Column::text("status", "status", 12, 12, 250),
     Column::text("task", "task", 9, 10, 255),
     Column::text("token", "token", 6, 9, 100),
-    Column::text("progress", "progress", 10, 16, 90),
-    Column::text("description", "description", 16, 24, 80).grows(),
+    Column::text("progress", "progress", 16, 16, 90),
+    Column::text("description", "description", 16, 32, 110).grows(),
 ];
+
+/// A job of one token does not say its name in every row.
+pub(super) fn task_columns(job: &Job) -> &'static [Column] {
+    if tokens(job).len() > 1 { TASK_COLUMNS } else { ONE_TOKEN_COLUMNS }
+}
 
 /// (analysis, address) of `market-0x…`.
 pub(super) fn parts(task: &Task) -> (&str, &str) {
@@ -108,9 +113,8 @@ fn task_mark(status: TaskStatus, ascii: bool) -> (&'static str, Role) {
 
 /// A bar over its track in a cell of the table.
 fn bar_cell(share: f64, cells: usize, role: Role, ascii: bool) -> Cell {
-    let filled = bar::bar(share, cells, ascii);
-    let rest = cells - filled.chars().count().min(cells);
-    Cell::new(filled, role).then((if ascii { "." } else { "─" }).repeat(rest), Role::Grid)
+    let [filled, rest] = thin_bar(share, cells, ascii);
+    Cell::new(filled, role).then(rest, Role::Grid)
 }
 
 pub(super) fn job_row(job: &Job, context: &Context<'_>) -> Vec<Cell> {
@@ -135,7 +139,7 @@ pub(super) fn job_row(job: &Job, context: &Context<'_>) -> Vec<Cell> {
     ]
 }
 
-pub(super) fn task_row(task: &Task, progress: Option<&TaskProgress>, context: &Context<'_>) -> Vec<Cell> {
+pub(super) fn task_row(task: &Task, columns: &[Column], progress: Option<&TaskProgress>, context: &Context<'_>) -> Vec<Cell> {
     let (mark, role) = task_mark(task.status, context.ascii);
     let (analysis, address) = parts(task);
     let share = progress.filter(|progress| progress.total > 0).map(|progress| progress.done as f64 / progress.total as f64);
@@ -152,13 +156,14 @@ pub(super) fn task_row(task: &Task, progress: Option<&TaskProgress>, context: &C
         TaskStatus::Skipped | TaskStatus::Queued => Role::Dim,
         _ => Role::Text,
     };
-    vec![
-        Cell::new(format!("{mark} "), role).then(task.status.word(), role),
-        Cell::text(analysis.to_owned()),
-        Cell::text(token_name(address, context)),
-        bar,
-        Cell::new(task.description.clone(), says),
-    ]
+    let mut row = vec![Cell::new(format!("{mark} "), role).then(task.status.word(), role), Cell::text(analysis.to_owned())];
+    if columns.iter().any(|column| column.key == "token") {
+        row.push(Cell::text(token_name(address, context)));
+    }
+    // The columns before it say what it is about; the reason alone is left. Under the table it stands whole.
+    let reason = task.description.split_once(": ").filter(|_| task.status != TaskStatus::Completed);
+    row.extend([bar, Cell::new(reason.map_or(&*task.description, |(_, reason)| reason).to_owned(), says)]);
+    row
 }
 
 pub(super) fn sort_key(job: &Job, column: usize, context: &Context<'_>) -> SortKey {

@@ -7,6 +7,7 @@ use crate::tui::{
     format, text,
     theme::Role,
     view::Context,
+    views::inset,
     widgets::{
         panel::{self, Panel},
         put,
@@ -15,7 +16,7 @@ use crate::tui::{
 };
 
 /// From this width the inspector stands beside the rows, else over them.
-const BESIDE: u16 = 110;
+const BESIDE: u16 = 120;
 /// Cells between columns and those that the scrollbar takes.
 const GAP: u16 = 2;
 const BAR: u16 = 2;
@@ -24,7 +25,7 @@ impl Rows {
     pub(in crate::tui::views::data) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let (left, right) = match &self.inspector {
             Some(_) if area.width >= BESIDE => {
-                let width = (area.width * 38 / 100).clamp(48, 84);
+                let width = (area.width * 38 / 100).clamp(64, 90);
                 let left = area.width - width - 2;
                 (Rect { width: left, ..area }, Rect { x: area.x + left + 2, width, ..area })
             }
@@ -56,7 +57,7 @@ impl Rows {
         });
         let note = if progress.is_some() { "Esc cancels".to_owned() } else { self.note() };
         let panel = Panel { note: &note, focused: true, progress, ascii: context.ascii, ..Panel::new(&title) };
-        let body = panel.render(area, buffer, theme);
+        let body = inset(panel.render(area, buffer, theme));
         // The selected cell whole, under the rows.
         let line = u16::from(body.height > 4);
         let mut table_area = Rect { height: body.height - line, ..body };
@@ -124,17 +125,8 @@ impl Rows {
     }
 
     pub(super) fn screen_columns(&self) -> Vec<Column> {
-        let mut columns: Vec<Column> = self
-            .drawn
-            .iter()
-            .map(|&place| {
-                let mut column = cells::column(self.columns[place].name, self.columns[place].kind, place == 0);
-                if place == self.column {
-                    column.priority = 200;
-                }
-                column
-            })
-            .collect();
+        let mut columns: Vec<Column> =
+            self.drawn.iter().map(|&place| cells::column(self.columns[place].name, self.columns[place].kind, place == 0)).collect();
         // Where none takes what is left, the figures would stand far from their titles: the last text does.
         if !columns.iter().any(|column| column.grows)
             && let Some(last) = columns.last_mut()
