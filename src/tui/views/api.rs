@@ -9,7 +9,7 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use super::{inset, sorting::Sorting};
+use super::{inset, many, sorting::Sorting};
 use crate::tui::{
     filter::{self, Filter},
     format,
@@ -233,12 +233,17 @@ impl Api {
         let curl = format!("curl -s -H \"x-api-key: $(tokendeck key)\" '{base}/tokens'");
         let hint = if self.key_shown { "K hides it" } else { "K shows it" };
         let lines = [("state", String::new(), ""), ("key", key, if self.key.is_some() { hint } else { "" }), ("try", curl, "c copies it")];
-        for (y, (title, value, hint)) in lines.into_iter().enumerate() {
-            let y = 1 + y as u16;
+        let mut y = 0;
+        for (title, value, hint) in lines {
+            y += 1;
             put(buffer, area, 1, y, title, theme.dim());
             if title == "state" {
-                let x = 9 + put(buffer, area, 9, y, &format!("{mark} {word}"), theme.style(role));
-                put(buffer, area, x + 2, y, &says, theme.text());
+                let x = 11 + put(buffer, area, 9, y, &format!("{mark} {word}"), theme.style(role));
+                // A reason may take a second line; there is never less said than what to do.
+                for (nth, line) in text::wrap(&says, usize::from(area.width.saturating_sub(x + 1)).max(20), 3).iter().enumerate() {
+                    y += u16::from(nth > 0);
+                    put(buffer, area, x, y, line, theme.text());
+                }
                 continue;
             }
             let x = 9 + put(buffer, area, 9, y, &value, if title == "key" { theme.text() } else { theme.accent() });
@@ -246,7 +251,7 @@ impl Api {
                 put(buffer, area, x + 3, y, hint, theme.dim());
             }
         }
-        5.min(area.height)
+        (y + 2).min(area.height)
     }
 
     fn draw_log(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -255,7 +260,7 @@ impl Api {
         let failed = self.requests.iter().filter(|line| line.status >= 400).count();
         let mut note = format!("{} answered", format::count(total.max(self.requests.len() as u64)));
         if failed > 0 {
-            note.push_str(&format!(" · {failed} errors in the last {}", self.requests.len()));
+            note = format!("{note} · {} in the last {}", many(failed as u64, "error", "errors"), self.requests.len());
         }
         let title = if self.filter_text.is_empty() { "requests".to_owned() } else { format!("requests / {}", self.filter_text) };
         let panel = Panel { note: if total > 0 { &note } else { "" }, focused: true, ascii: context.ascii, ..Panel::new(&title) };

@@ -42,7 +42,7 @@ pub(super) struct Stage {
 impl Stage {
     pub(super) fn empty() -> Self {
         let (sender, woken) = std::sync::mpsc::channel();
-        let wake: Wake = Arc::new(move || drop(sender.send(())));
+        let wake: Wake = Arc::new(move || sender.send(()).unwrap_or_default());
         let options = DeckOptions { workers: 1, ..DeckOptions::default() };
         Self {
             deck: Deck::new(Path::new("/data/market"), options).unwrap(),
@@ -157,7 +157,8 @@ fn some<T: ToString>(cells: impl IntoIterator<Item = T>) -> Vec<Option<String>> 
 }
 
 fn tokens() -> DataFrame {
-    let rows: [(&str, &str, &str, &[&str], Option<f64>, Option<i64>); 5] = [
+    type Row = (&'static str, &'static str, &'static str, &'static [&'static str], Option<f64>, Option<i64>);
+    let rows: [Row; 5] = [
         (LINK, "LINK", "Chainlink", &["eth", "base"], Some(14.02), Some(742_113)),
         (UNI, "UNI", "Uniswap", &["eth"], Some(7.309_412), Some(381_440)),
         (

@@ -48,6 +48,8 @@ pub struct JobsView {
     /// The selected job, kept when others come and go.
     selected: Option<String>,
     reader: Option<Reader>,
+    /// A start is on its way: the newest job before it, empty for none, so that the new one is selected when it comes.
+    newest_before: Option<String>,
     /// Where the two tables were drawn last, for the mouse and for page keys.
     list_area: Rect,
     tasks_area: Rect,
@@ -211,6 +213,11 @@ impl JobsView {
         let kept = self.selected.as_ref().and_then(|id| shown.iter().position(|&place| jobs[place].job_id == *id));
         self.shown = shown;
         self.list.select(kept.unwrap_or(self.list.selected), self.shown.len());
+        let newest = jobs.first().map(|job| &job.job_id);
+        if newest.is_some_and(|newest| self.newest_before.as_ref().is_some_and(|before| before != newest)) {
+            self.newest_before = None;
+            self.list.select(self.shown.iter().position(|&place| place == 0).unwrap_or(self.list.selected), self.shown.len());
+        }
         self.follow();
     }
 
@@ -259,8 +266,7 @@ impl JobsView {
         };
         let name = rows::token_name(&token.to_string(), context);
         self.desk.start(token, name.clone(), context);
-        self.selected = None;
-        self.list = TableState::default();
+        self.newest_before = Some(self.desk.reading.jobs.first().map_or_else(String::new, |job| job.job_id.clone()));
         self.refresh(context);
         Effect::Say(format!("starting a deep analysis of {name}"))
     }

@@ -4,7 +4,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{log, took};
 use crate::tui::{
-    format,
+    format, text,
     theme::Role,
     view::{Context, RequestLine},
     views::thin_bar,
@@ -14,6 +14,7 @@ use crate::tui::{
 /// The widest label: `≤ 999 ms`.
 const LABEL: u16 = 11;
 const FIGURE: u16 = 9;
+const TITLE: &str = "answer times";
 
 /// A span of time on screen: its upper bound, none beyond the last, and how many answers fell in it.
 type Span = (Option<u64>, u64);
@@ -21,7 +22,7 @@ type Span = (Option<u64>, u64);
 /// Rows that the panel would like.
 pub(super) fn height(histogram: &[(u64, u64)]) -> u16 {
     let spans = spans(histogram, usize::MAX).len() as u16;
-    if spans == 0 { 0 } else { spans + 3 }
+    if spans == 0 { 0 } else { spans + 1 }
 }
 
 /// From the first to the last span that holds something, neighbours joined until there are no more than `most`.
@@ -31,8 +32,9 @@ fn spans(histogram: &[(u64, u64)], most: usize) -> Vec<Span> {
     // A day is no time for an answer: such a bound stands for none.
     let bound = |micros: u64| (micros < 86_400_000_000).then_some(micros);
     let mut spans: Vec<Span> = histogram[first..=last].iter().map(|(micros, count)| (bound(*micros), *count)).collect();
-    while spans.len() > most.max(1) {
-        spans = spans.chunks(2).map(|pair| (pair[pair.len() - 1].0, pair.iter().map(|(_, count)| count).sum())).collect();
+    let joined = spans.len().div_ceil(most.max(1));
+    if joined > 1 {
+        spans = spans.chunks(joined).map(|run| (run[run.len() - 1].0, run.iter().map(|(_, count)| count).sum())).collect();
     }
     spans
 }
@@ -57,8 +59,14 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], re
         return;
     }
     let theme = context.theme;
-    let body = Panel { ascii: context.ascii, ..Panel::new("answer times") }.render(area, buffer, theme);
-    let most = usize::from(body.height.saturating_sub(2)).max(1);
+    let time = |share| under(histogram, share).map_or_else(|| format::MISSING.to_owned(), took);
+    let says = format!("half within {} · 99 % within {}", time(0.5), time(0.99));
+    // In the rule where it fits, else a line of its own under the bars.
+    let in_rule = usize::from(area.width) >= text::width(&says) + text::width(TITLE) + 12;
+    let panel = Panel { note: if in_rule && !histogram.is_empty() { &says } else { "" }, ascii: context.ascii, ..Panel::new(TITLE) };
+    let body = panel.render(area, buffer, theme);
+    let below = if in_rule { 0 } else { 2 };
+    let most = usize::from(body.height.saturating_sub(below)).max(1);
     let spans = spans(histogram, most);
     if spans.is_empty() {
         put(buffer, body, 1, 1, "nothing answered yet", theme.dim());
@@ -81,11 +89,11 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], re
         let shown = if *count == 0 { format::MISSING.to_owned() } else { format::count(*count) };
         put_right(buffer, figure, y, &shown, if *count == 0 { theme.dim() } else { theme.text() });
     }
-    let y = spans.len() as u16 + 1;
-    let time = |share| under(histogram, share).map_or_else(|| format::MISSING.to_owned(), took);
-    let says = format!("half within {} · 99 % within {}", time(0.5), time(0.99));
-    put(buffer, body, 1, y, &says, theme.dim());
-    let rest = Rect { y: body.y + y + 2, height: body.height.saturating_sub(y + 2), ..body };
+    if !in_rule {
+        put(buffer, body, 1, spans.len() as u16 + 1, &says, theme.dim());
+    }
+    let used = spans.len() as u16 + below + 1;
+    let rest = Rect { y: body.y + used, height: body.height.saturating_sub(used), ..body };
     draw_statuses(buffer, rest, requests, context);
 }
 

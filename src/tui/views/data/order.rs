@@ -200,7 +200,8 @@ mod tests {
 
     #[test]
     fn rows_are_filtered_and_sorted_with_missing_values_last() {
-        let cases: [(&str, Option<(&'static str, bool)>, Option<&[u32]>); 8] = [
+        type Case = (&'static str, Option<(&'static str, bool)>, Option<&'static [u32]>);
+        let cases: [Case; 8] = [
             ("", None, None),
             ("chain:base", None, Some(&[0, 2])),
             ("price>1", Some(("price", true)), Some(&[2, 0])),

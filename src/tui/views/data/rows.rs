@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Rows that an export takes; more are better read from the source file.
-pub(super) const EXPORT_ROWS_MAX: usize = 20_000;
+pub(super) const EXPORT_ROWS_MAX: usize = 10_000;
 
 #[derive(Debug)]
 pub(super) struct Rows {

@@ -216,7 +216,11 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, context
         let says = format!("{}, {}: f shows them", many(errors(table), "error", "errors"), many(warnings(table), "warning", "warnings"));
         line(1, &says, if errors(table) > 0 { Role::Down } else { Role::Warning });
     }
-    draw_columns(buffer, body, y + 1, schema, context);
+    // Of a table that is not there, what it needs stands already.
+    let absent = table.is_some_and(|table| table.state == Loaded::Absent);
+    if !absent || body.height > y + 4 {
+        draw_columns(buffer, body, y + 1, schema, context);
+    }
 }
 
 /// Every column with its type and meaning; those that must be there are marked.

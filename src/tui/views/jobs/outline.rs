@@ -73,13 +73,14 @@ fn member(key: &str, width: usize, value: &Value, indent: u16, out: &mut Vec<Lin
             object(members, indent + 1, out);
         }
         Value::Array(items) if items.is_empty() => out.push(line("none".to_owned(), Role::Dim)),
-        Value::Array(items) => match inline(items) {
-            Some(joined) => out.push(line(joined, Role::Text)),
-            None => {
+        Value::Array(items) => {
+            if let Some(joined) = inline(items) {
+                out.push(line(joined, Role::Text));
+            } else {
                 out.push(line(many(items.len() as u64, "entry", "entries"), Role::Dim));
                 list(items, indent + 1, out);
             }
-        },
+        }
         value => {
             let (value, role) = scalar(value);
             out.push(line(value, role));

@@ -55,7 +55,7 @@ impl JobsView {
         };
         for (n, word) in [(running, "running"), (queued, "queued")] {
             if n > 0 {
-                note.push_str(&format!(" · {n} {word}"));
+                note = format!("{note} · {n} {word}");
             }
         }
         let title = if self.filter_text.is_empty() { "deep analyses".to_owned() } else { format!("deep analyses / {}", self.filter_text) };

@@ -73,7 +73,7 @@ pub(super) fn names(job: &Job, context: &Context<'_>) -> String {
     let tokens = tokens(job);
     let mut named: Vec<String> = tokens.iter().take(2).map(|address| token_name(address, context)).collect();
     if let (Some(last), true) = (named.last_mut(), tokens.len() > 2) {
-        last.push_str(&format!(" +{}", tokens.len() - 2));
+        *last = format!("{last} +{}", tokens.len() - 2);
     }
     named.join(", ")
 }

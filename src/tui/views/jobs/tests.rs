@@ -64,7 +64,7 @@ fn view() -> JobsView {
     jobs.extend((0..30).map(|i| job(id(90_000 + i * 40_000, 'e'), JobStatus::Completed, &[uni], &[C, C, C, S, C, C])));
     let running = jobs[1].clone();
     let mut view = JobsView::default();
-    let at = |task: &Task| (task.status == R).then_some((1_204, 4_000)).unwrap_or_default();
+    let at = |task: &Task| if task.status == R { (1_204, 4_000) } else { (0, 0) };
     let progress = running
         .tasks
         .iter()
@@ -127,6 +127,12 @@ fn the_selection_stays_on_its_job_when_others_come() {
     view.desk.reading.jobs.insert(0, job(id(0, 'z'), JobStatus::Queued, &[(UNI, "UNI")], &[]));
     stage.look(|context| view.arrange(context));
     assert_eq!((view.job().unwrap().job_id.as_str(), view.list.selected), (before.as_str(), 2));
+    // The one that was just started is the exception.
+    view.newest_before = Some(view.desk.reading.jobs[0].job_id.clone());
+    let started = id(0, 'y');
+    view.desk.reading.jobs.insert(0, job(started.clone(), JobStatus::Queued, &[(UNI, "UNI")], &[]));
+    stage.look(|context| view.arrange(context));
+    assert_eq!(view.job().unwrap().job_id, started);
 }
 
 #[test]

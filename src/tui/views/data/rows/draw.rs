@@ -49,7 +49,7 @@ impl Rows {
         let theme = context.theme;
         let mut title = self.schema.name.to_owned();
         if !self.filter_text.is_empty() {
-            title.push_str(&format!(" / {}", self.filter_text));
+            title = format!("{title} / {}", self.filter_text);
         }
         let progress = self.next.as_ref().map(|(task, _)| match task.progress() {
             (_, 0) => None,
@@ -142,7 +142,9 @@ impl Rows {
         let Some(place) = self.drawn.iter().position(|&place| place == self.column) else { return };
         let area = self.area.intersection(buffer.area);
         let line = state.selected.saturating_sub(state.offset) as u16 + 1;
-        for x in area.left()..area.right() {
+        // The scrollbar is no part of the last column.
+        let scrolls = table.count > Table::height(area);
+        for x in area.left()..area.right().saturating_sub(if scrolls { BAR } else { 0 }) {
             if table.hit(area, x, area.y, &state) != Some(Hit::Header(place)) {
                 continue;
             }
