@@ -1,5 +1,6 @@
 //! The integration tests, one binary; a module a topic.
 
+mod api;
 mod candle_frames;
 mod dataset;
 mod demo;
