@@ -113,7 +113,7 @@ pub(super) fn tagged(body: &Bytes, etag: &str, if_none_match: IfNoneMatch<'_>) -
 }
 
 /// As if the client held the answer: for `If-None-Match: *`, which any answer meets.
-pub(super) fn into_not_modified(reply: Reply) -> Reply {
+pub(super) fn into_not_modified(reply: &Reply) -> Reply {
     let mut bare = not_modified();
     if let Some(etag) = reply.headers().get(ETAG) {
         bare.headers_mut().insert(ETAG, etag.clone());

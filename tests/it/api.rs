@@ -121,7 +121,7 @@ fn bodies_are_judged_for_form_first_and_values_then() {
             .into_bytes();
     for _ in 0..40 {
         chunked.extend_from_slice(b"8000\r\n");
-        chunked.extend_from_slice(&[b' '; 0x8000]);
+        chunked.extend(std::iter::repeat_n(b' ', 0x8000));
         chunked.extend_from_slice(b"\r\n");
     }
     chunked.extend_from_slice(b"0\r\n\r\n");
@@ -173,7 +173,7 @@ fn a_tag_spares_the_body_and_head_too() {
         assert!(answer.header("x-request-id").is_some());
     }
     let upper = server.ask(&get(&format!("/tokens/0x{}?other=1", TOKEN[2..].to_uppercase()), ""));
-    assert_eq!((upper.header("etag"), upper.body), (Some(etag.as_str()), whole.body), "one question, one tag");
+    assert_eq!((upper.header("etag"), &upper.body), (Some(etag.as_str()), &whole.body), "one question, one tag");
     assert_eq!(server.ask(&get(&format!("/tokens/{UNKNOWN}"), "If-None-Match: *\r\n")).status, 404);
     // Asked anew of a server that has not answered it yet.
     assert_eq!(Running::start().ask(&get(&path, "If-None-Match: *\r\n")).status, 304);
@@ -200,7 +200,7 @@ fn no_data_yet_is_503_after_the_parameters_were_checked() {
     assert_eq!(answer.header("retry-after"), Some("1"));
     server.ask(&get("/tokens/0x12", "")).is_problem(400, "invalid_address", "first things first");
     server.ask(&get("/datasets", "")).is_problem(503, "loading", "datasets");
-    let health = server.ask(format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").as_bytes());
+    let health = server.ask(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert_eq!((health.status, &health.json()["status"]), (200, &Value::from("loading")));
 }
 
@@ -244,7 +244,7 @@ fn a_job_can_be_started_listed_and_read() {
     assert_eq!((created.status, created.header("location")), (202, Some(format!("/deep-analysis/jobs/{id}").as_str())));
     assert_eq!(server.ask(&get("/deep_analysis/jobs", "")).json()["total"], 1);
     assert_eq!(server.ask(&get(&format!("/deep-analysis/jobs/{id}/report"), "")).status, 200);
-    server.until(|| server.ask(&get(&format!("/deep-analysis/jobs/{id}"), "")).json()["status"] == "completed");
+    server::until(|| server.ask(&get(&format!("/deep-analysis/jobs/{id}"), "")).json()["status"] == "completed");
     let gone = server.ask(&server::request("DELETE", &format!("/deep-analysis/jobs/{id}"), "", ""));
     gone.is_problem(409, "job_ended", "ended");
 }
@@ -296,12 +296,13 @@ fn without_a_server_the_same_table_answers() {
     for target in
         [format!("/tokens/{TOKEN}"), "/tokens?limit=2".into(), "/nothing".into(), "/datasets".into(), format!("/{TOKEN}/dexes/none")]
     {
-        let offline = answer_offline(&api, "GET", &target, bytes::Bytes::new());
+        let offline = answer_offline(&api, "GET", &target, b"");
         let online = server.ask(&get(&target, ""));
         assert_eq!((offline.status, &offline.body[..]), (online.status, &online.body[..]), "{target}");
     }
-    assert_eq!(answer_offline(&api, "GET", "no target\n", bytes::Bytes::new()).status, 400);
-    assert_eq!(answer_offline(&api, "POST", "/yield/optimize", bytes::Bytes::from_static(b"{")).status, 400);
+    assert_eq!(answer_offline(&api, "GET", "/events", b"").status, 200);
+    assert_eq!(answer_offline(&api, "GET", "no target\n", b"").status, 400);
+    assert_eq!(answer_offline(&api, "POST", "/yield/optimize", b"{").status, 400);
 }
 
 #[test]

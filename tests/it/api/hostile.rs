@@ -20,14 +20,14 @@ use tokendeck::{
     },
 };
 
-use super::server::{Answer, JSON, KEY, Running, TOKEN, get};
+use super::server::{Answer, JSON, KEY, Running, TOKEN, get, until};
 
 #[test]
 fn bytes_that_are_no_request_are_refused_and_the_server_lives_on() {
     let server = Running::start();
     let post = format!("POST /yield/optimize HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n{JSON}");
     let many: String = (0..500).map(|i| format!("x-{i}: y\r\n")).collect();
-    for bytes in [
+    let refused = [
         b"\x00\xff\x16\x03\x01 nonsense\r\n\r\n".to_vec(),
         b"GET /healthz HTTP/1.1\r\n\r\n".to_vec(),
         b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n".to_vec(),
@@ -43,7 +43,8 @@ fn bytes_that_are_no_request_are_refused_and_the_server_lives_on() {
         format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "a".repeat(80_000)).into_bytes(),
         format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nx: {}\r\n\r\n", "a".repeat(200_000)).into_bytes(),
         format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\n{many}\r\n").into_bytes(),
-    ] {
+    ];
+    for bytes in refused {
         let mut stream = server.connect();
         stream.write_all(&bytes).ok();
         let mut start = [0; 12];
@@ -283,9 +284,17 @@ fn a_stopping_server_finishes_what_is_under_way() {
     let (release, _held) = hold(&server);
     let mut stream = server.connect();
     stream.write_all(&get("/tokens", "")).expect("sent");
-    server.until(|| server.api.metrics.in_flight() == 1);
+    until(|| server.api.metrics.in_flight() == 1);
+    let mut late = server.connect();
+    late.write_all(b"GET /tokens HTTP/1.1\r\n").expect("sent");
+    // Accepted, before the server stops.
+    std::thread::sleep(Duration::from_millis(100));
     server.tell_to_stop();
     std::thread::sleep(Duration::from_millis(100));
+    late.write_all(format!("Host: localhost\r\nx-api-key: {KEY}\r\n\r\n").as_bytes()).expect("sent");
+    let mut refusal = Vec::new();
+    late.read_to_end(&mut refusal).expect("answered");
+    Answer::parse(&refusal).is_problem(503, "shutting_down", "a head that ends after the server's");
     drop(release);
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).expect("answered");
@@ -300,9 +309,9 @@ fn a_client_that_hangs_up_is_forgotten() {
     let (release, _held) = hold(&server);
     let mut stream = server.connect();
     stream.write_all(&get("/tokens", "")).expect("sent");
-    server.until(|| server.api.metrics.in_flight() == 1);
+    until(|| server.api.metrics.in_flight() == 1);
     drop(stream);
-    server.until(|| server.api.metrics.in_flight() == 0);
+    until(|| server.api.metrics.in_flight() == 0);
     assert_eq!(server.api.log.recent(1)[0].status, 499);
     drop(release);
 }

@@ -111,14 +111,6 @@ impl Running {
         }
     }
 
-    pub(super) fn until(&self, done: impl Fn() -> bool) {
-        let start = Instant::now();
-        while !done() {
-            assert!(start.elapsed() < Duration::from_secs(30), "it never came");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
     /// Tells the server to stop, without waiting for it.
     pub(super) fn tell_to_stop(&mut self) {
         if let Some(stop) = self.stop.take() {
@@ -140,6 +132,14 @@ impl Drop for Running {
         if !std::thread::panicking() {
             self.stopped();
         }
+    }
+}
+
+pub(super) fn until(done: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(30), "it never came");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
