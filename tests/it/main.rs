@@ -3,6 +3,7 @@
 
 use {criterion as _, insta as _, portable_pty as _, proptest as _, tempfile as _, ureq as _, vt100 as _};
 
+mod api;
 mod candle_frames;
 mod cli;
 mod config;
