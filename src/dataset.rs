@@ -4,13 +4,16 @@
 pub mod address;
 pub mod candles;
 pub mod chain;
+mod coerce;
 pub mod demo;
 pub mod export;
 pub mod findings;
 pub mod load;
+pub mod manifest;
 pub mod progress;
 pub mod rows;
 pub mod schema;
+pub mod source;
 pub mod time;
 
 use std::{collections::HashMap, ops::Range, path::PathBuf};

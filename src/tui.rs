@@ -2,6 +2,7 @@
 //! this module computes a figure of the market; it shows what the questions answer.
 
 pub mod app;
+pub mod ascii;
 pub mod chrome;
 pub mod event;
 pub mod filter;

@@ -151,7 +151,7 @@ pub fn write(folder: &Path, options: &DemoOptions, progress: &mut Progress) -> R
         written.push(table.finish()?);
         remove_others(folder, recipe.name, encoding)?;
     }
-    let text = readme::text(options, &written);
+    let text = readme::text(&market, options, &written);
     written.push(write_text(folder, README, &text)?);
     Ok(written)
 }
@@ -178,7 +178,9 @@ fn claim(folder: &Path) -> Result<Option<String>, String> {
     }
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     let mut entries = fs::read_dir(folder).map_err(|error| format!("could not read `{shown}`: {error}"))?;
-    if entries.next().is_none() {
+    // A first run that was killed at its first file has left this and nothing else.
+    let unfinished = format!(".{DESCRIPTION}.part");
+    if entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == unfinished.as_str())) {
         return Ok(None);
     }
     let text = fs::read_to_string(folder.join(DESCRIPTION)).unwrap_or_default();
@@ -193,15 +195,17 @@ fn claim(folder: &Path) -> Result<Option<String>, String> {
     ))
 }
 
-/// A table may lie in one file only: those that an earlier run wrote in another format go.
+/// A table may lie in one file only: those that an earlier run wrote in another format go, finished or not.
 fn remove_others(folder: &Path, table: &str, kept: Encoding) -> Result<(), String> {
     for other in Encoding::ALL.into_iter().filter(|encoding| *encoding != kept) {
-        let path = folder.join(format!("{table}.{}", other.extension()));
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(format!("could not remove `{}`: {error}", path.display()));
+        let name = format!("{table}.{}", other.extension());
+        for path in [folder.join(format!(".{name}.part")), folder.join(name)] {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(format!("could not remove `{}`: {error}", path.display()));
+                }
+                _ => {}
             }
-            _ => {}
         }
     }
     Ok(())

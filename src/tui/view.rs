@@ -210,6 +210,8 @@ pub trait ApiDesk {
     fn histogram(&self) -> Vec<(u64, u64)>;
     fn start(&self) -> Result<(), String>;
     fn stop(&self);
+    /// From now on, requests that come in wake the dashboard.
+    fn listen(&self, _: Wake) {}
 }
 
 /// Whether the API listens, and where.

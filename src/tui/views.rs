@@ -4,10 +4,18 @@ pub mod api;
 pub mod chart;
 pub mod coming;
 pub mod data;
+pub mod dexes;
+#[cfg(test)]
+mod fixture;
 #[cfg(test)]
 mod fixture_panes;
+pub mod growth;
 pub mod jobs;
+mod parts;
+pub mod posts;
+mod rows;
 mod sorting;
+pub mod tokens;
 
 use ratatui::layout::Rect;
 
@@ -45,6 +53,10 @@ pub fn all() -> Vec<Box<dyn View>> {
         .iter()
         .map(|row| -> Box<dyn View> {
             match row.id {
+                ViewId::Tokens => Box::new(tokens::TokensView::default()),
+                ViewId::Posts => Box::new(posts::PostsView::default()),
+                ViewId::Growth => Box::new(growth::GrowthView::default()),
+                ViewId::Dexes => Box::new(dexes::DexesView::default()),
                 ViewId::Chart => Box::new(chart::Chart::default()),
                 ViewId::Jobs => Box::new(jobs::JobsView::default()),
                 ViewId::Data => Box::new(data::Data::default()),

@@ -5,7 +5,7 @@
 pub(super) const SOURCES: &[(&str, &str)] = &[
     (
         "token addresses, symbols, names, decimals",
-        "npm `@uniswap/default-token-list` 22.21.0 and `@eth-optimism/tokenlist` 10.0.1757 (MIT); stETH, SHIB: brianleect/etherscan-labels (MIT); Cake: the pools listed by alex-hunter3/v3-node",
+        "npm `@uniswap/default-token-list` 22.21.0 and `@eth-optimism/tokenlist` 10.0.1757 (MIT); stETH, SHIB: brianleect/etherscan-labels (MIT); CAKE: npm `@pancakeswap/tokens` 0.9.1 (MIT)",
     ),
     ("Uniswap routers and factories", "npm `@uniswap/sdk-core` 7.19.4 (MIT); v4's factory is its PoolManager"),
     ("Uniswap v3 fee tiers", "npm `@uniswap/v3-sdk` 3.31.5 (MIT)"),
@@ -87,7 +87,7 @@ pub(super) const TOKENS: &[RealToken] = &[
     token("USDC", "USD Coin", &["pol"], "0x3c499c542cef5e3811e1192ce70d8cc03d5c3359", (6, 1.0, 0.62e9, DOLLAR)),
     token("VELO", "Velodrome Finance", &["oeth"], "0x9560e827af36c94d2ac33a39bce1fe78631088db", (18, 0.0514, 2.4e9, "velo")),
     token("cbBTC", "Coinbase Wrapped BTC", &["base"], "0xcbb7c0000ab88b473b1f5afd9ef808440eed33bf", (8, 59_905.0, 21e3, "btc")),
-    token("Cake", "PancakeSwap Token", &["bnb"], "0x0e09fabb73bd3ade0a17ecc321fd13a19e81ce82", (18, 2.64, 350e6, "cake")),
+    token("CAKE", "PancakeSwap Token", &["bnb"], "0x0e09fabb73bd3ade0a17ecc321fd13a19e81ce82", (18, 2.64, 350e6, "cake")),
     token("DEGEN", "Degen", &["base"], "0x4ed4e862860bed51a9570b96d89af5e1b0efefed", (18, 0.003_47, 36.9e9, "degen")),
 ];
 

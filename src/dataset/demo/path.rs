@@ -4,7 +4,7 @@
 use super::{
     market::Token,
     random::Random,
-    shapes::{ENDINGS, Ending, SHAPES, Shape},
+    shapes::{self, Ending, SHAPES, Shape},
 };
 
 /// GARCH(1,1) (Bollerslev 1986) with the weights daily returns of large tokens show.
@@ -23,7 +23,7 @@ const SHAPE_NOISE: f64 = 0.6;
 const PULL: f64 = 0.006;
 const TREND_BARS: usize = 64;
 /// Tokens that fall to nothing near the end: names of swindles, all invented.
-const CRASHES: &[(&str, usize)] = &[("SAFEMAX", 9), ("CLAIMETH", 33), ("TETRIS∞", 150)];
+const CRASHES: &[(&str, usize)] = &[("SAFEMAX", 9), ("CLAIMETH", 33), ("BLOX∞", 150)];
 
 #[derive(Debug, Clone)]
 pub(super) struct Path {
@@ -112,9 +112,25 @@ impl Path {
         self.usual *= scale;
     }
 
+    /// Whether the token falls to nothing.
+    fn crashes(token: &Token) -> Option<usize> {
+        CRASHES.iter().find(|(symbol, _)| !token.real && *symbol == token.symbol).map(|(_, before_end)| *before_end)
+    }
+
+    /// How the price of `token` comes to its end, in words; `None` where the dice decide.
+    pub(super) fn ending(token: &Token) -> Option<&'static str> {
+        match shapes::ending(token.ordinal) {
+            _ if token.stable => None,
+            _ if Self::crashes(token).is_some() => Some("liquidity pulled"),
+            Ending::Shape(shape) => Some(SHAPES[shape].name),
+            Ending::Trend(drift) => Some(if drift > 0.0 { "uptrend" } else { "downtrend" }),
+            Ending::Open => None,
+        }
+    }
+
     /// The liquidity is pulled: nine tenths and more are gone within two steps, and little moves after.
     fn crash(&mut self, token: &Token) {
-        let Some((_, before_end)) = CRASHES.iter().find(|(symbol, _)| !token.real && *symbol == token.symbol) else { return };
+        let Some(before_end) = Self::crashes(token) else { return };
         let Some(at) = self.levels.len().checked_sub(before_end + 2) else { return };
         let base = self.levels[at];
         for (i, level) in self.levels.iter_mut().enumerate().skip(at + 1) {
@@ -165,7 +181,7 @@ impl Plan {
         let shape = random.pick(SHAPES);
         let start = (steps as f64 * random.between(0.2, 0.6)) as usize;
         let middle = (random.unit() < 0.7 && start + shape.bars() + TREND_BARS < steps).then_some((shape, start));
-        Self { steps, ending: ENDINGS[token.ordinal % ENDINGS.len()], middle }
+        Self { steps, ending: shapes::ending(token.ordinal), middle }
     }
 
     fn at(&self, i: usize) -> Part {

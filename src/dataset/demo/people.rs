@@ -219,11 +219,13 @@ pub(super) fn write_counts(market: &Market, table: &mut Table) -> Result<(), Str
         // Whales come and go in waves; at the end they buy, sell or wait.
         let lean = [0.006, -0.006, 0.0, 0.004, -0.0035][token.index % 5];
         let mut whales = token.supply * random.between(0.18, 0.42);
-        let mut busy = 0.0;
+        let wave = random.between(16.0, 75.0);
+        let (mut busy, mut mood) = (0.0, 0.0);
         for i in 0..market.days {
             let ago = market.days - i;
             busy = 0.9 * busy + 0.0015 * random.normal();
-            whales *= 1.0 + lean * (ago as f64 / 26.0).cos() + 0.0011 * random.normal();
+            mood = 0.95 * mood + 0.3 * lean * random.normal();
+            whales *= 1.0 + lean * (ago as f64 / wave).cos() + mood * (ago as f64 / 40.0).min(1.0) + 0.0011 * random.normal();
             whales = whales.min(token.supply * 0.85);
             let share = growth(kind, (i + 1) as f64 / market.days as f64) / growth(kind, 1.0);
             // The last count is the one that `tokens` tells.

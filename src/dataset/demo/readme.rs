@@ -1,9 +1,12 @@
 //! The README of a demo dataset: what is in it, what of it is real and whence, what is invented.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{DemoOptions, Format, Written, facts::SOURCES};
+use super::{DemoOptions, Format, Written, facts::SOURCES, market::Market, path::Path};
 use crate::dataset::schema;
+
+/// Tokens whose endings are listed.
+const SHOWN: usize = 64;
 
 /// The command that writes the same bytes.
 pub(super) fn command(options: &DemoOptions) -> String {
@@ -20,7 +23,23 @@ pub(super) fn command(options: &DemoOptions) -> String {
     text
 }
 
-pub(super) fn text(options: &DemoOptions, written: &[Written]) -> String {
+/// Which tokens' prices end in what; those beyond the first are left out.
+fn endings(market: &Market, text: &mut String) {
+    let mut tokens: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for token in market.tokens.iter().take(SHOWN) {
+        if let Some(ending) = Path::ending(token) {
+            let symbols = tokens.entry(ending).or_default();
+            if !symbols.contains(&token.symbol.as_str()) {
+                symbols.push(&token.symbol);
+            }
+        }
+    }
+    for (ending, symbols) in tokens {
+        let _ = writeln!(text, "| {ending} | {} |", symbols.join(", "));
+    }
+}
+
+pub(super) fn text(market: &Market, options: &DemoOptions, written: &[Written]) -> String {
     let mut text = format!(
         "# Demo market\n\n\
          A synthetic market, written by\n\n    {}\n\n\
@@ -37,6 +56,10 @@ pub(super) fn text(options: &DemoOptions, written: &[Written]) -> String {
             let _ = writeln!(text, "| `{}` | {} | {} |", file.file, file.rows, table.meaning);
         }
     }
+    text += "\n## How prices end\n\n\
+             Daily candles of a long enough history were drawn along these lines in their last 30 to 64 days; the other tokens' as the dice fell.\n\n\
+             | drawn | tokens |\n|---|---|\n";
+    endings(market, &mut text);
     text += "\n## Tokens\n\n\
              Rows of `tokens` with `listed = true` exist: address, symbol, name, chain and decimals are facts; price and supply are only of the right\n\
              size. Rows with `listed = false` do not exist: their names are made up and their addresses come from the seed, those that look like\n\

@@ -2,9 +2,13 @@
 
 /// A pattern: corners as (bar, height), the first at (0, 0); heights in units of the pattern's size.
 pub(super) struct Shape {
-    #[allow(dead_code, reason = "the name says what the corners are; tests and people read it")]
     pub(super) name: &'static str,
     corners: &'static [(u32, f64)],
+}
+
+/// The ending of the `ordinal`-th asset.
+pub(super) fn ending(ordinal: usize) -> Ending {
+    ENDINGS[ordinal % ENDINGS.len()]
 }
 
 impl Shape {
@@ -90,7 +94,7 @@ pub(super) enum Ending {
 use Ending::{Open, Shape as Through, Trend};
 
 /// Taken in turn, one an asset.
-pub(super) const ENDINGS: &[Ending] = &[
+const ENDINGS: &[Ending] = &[
     Through(0),
     Trend(0.24),
     Through(1),

@@ -1,13 +1,12 @@
 //! Transfers of the invented tokens (of every token when a number is asked for): minted to the deployer, then handed around, and
 //! nobody sends what they do not have. Streamed: what is held is one token's wallets.
 
-use std::collections::HashMap;
-
 use super::{
     DemoOptions,
     market::{END_MS, Market, Token},
     output::{Cell, Table},
     people::{burn_addresses, deployer},
+    random::Random,
 };
 use crate::dataset::{
     address::Address,
@@ -21,6 +20,8 @@ const SOME: usize = 4;
 const FEW: u64 = 1_100;
 /// Wallets of a token that take part.
 const WALLETS: usize = 400;
+/// Digits after the point that amounts are counted in.
+const FINEST: i64 = 6;
 const BLOCK_MS: i64 = 12_000;
 /// The block at the end of the demo's time (invented, of Ethereum's size).
 const LAST_BLOCK: i64 = 23_900_000;
@@ -43,60 +44,23 @@ pub(super) fn write(market: &Market, options: &DemoOptions, table: &mut Table) -
     let span = i64::from(options.days) * DAY_MS;
     for (token, count) in counts(market, options) {
         let mut random = market.random("transfers", token);
-        let mut wallets = vec![deployer(market, token)];
-        wallets.extend((1..WALLETS).map(|_| random.address()));
-        // Whole tokens times a million, and the rest of the decimals as zeros: exact, and far from any limit.
-        let (shown, zeros) = (token.decimals.min(6) as u32, (token.decimals - 6).max(0) as usize);
-        let supply = (token.supply * 10_f64.powi(shown as i32)) as u128;
-        let mut balances: HashMap<usize, u128> = HashMap::from([(0, supply)]);
+        let mut wallets = Wallets::new(token, deployer(market, token), &mut random);
         let address = token.address.to_string();
-        let text: Vec<String> = wallets.iter().map(Address::to_string).collect();
-        let [null, dead] = burn_addresses().map(|address| address.to_string());
-        let mut held = vec![0_usize];
+        // The decimals beyond those that amounts are counted in are written as zeros.
+        let zeros = "0".repeat((token.decimals - FINEST).max(0) as usize);
         for i in 0..count {
-            let time = END_MS - span + (i128::from(span) * i128::from(i) / i128::from(count.max(1))) as i64 / BLOCK_MS * BLOCK_MS;
-            let block = LAST_BLOCK - (END_MS - time) / BLOCK_MS;
-            let place = random.below(held.len());
-            let from = held[place];
-            let balance = balances.get(&from).copied().unwrap_or(0);
-            let share = if i % 7 == 3 { 1.0 } else { random.spread(0.002, 0.6) };
-            let burns = i % 97 == 60;
-            let to = 1 + random.below(WALLETS - 1);
-            let failed = random.unit() < 0.01;
-            let amount = match i {
-                0 => supply,
-                _ if share == 1.0 && from != 0 => balance,
-                _ => (balance as f64 * share * if from == 0 { 0.1 } else { 1.0 }) as u128,
-            }
-            .min(if i == 0 { supply } else { balance });
-            if i > 0 && !failed {
-                let rest = balance - amount;
-                balances.insert(from, rest);
-                if rest == 0 && from != 0 {
-                    held.swap_remove(place);
-                }
-                if !burns && amount > 0 {
-                    let had = balances.entry(to).or_insert(0);
-                    *had += amount;
-                    if !held.contains(&to) {
-                        held.push(to);
-                    }
-                }
-            }
-            let value = if amount == 0 { "0".to_owned() } else { format!("{amount}{}", "0".repeat(zeros)) };
+            let share = (i128::from(span) * i128::from(i) / i128::from(count)) as i64;
+            let time = END_MS - span + share / BLOCK_MS * BLOCK_MS;
+            let failed = i > 0 && random.unit() < 0.01;
+            let sent = if i == 0 { wallets.mint() } else { wallets.send(i % 97 == 60, failed, &mut random) };
+            let value = if sent.amount == 0 { "0".to_owned() } else { format!("{}{zeros}", sent.amount) };
             table.row(&[
                 Cell::Text(&address),
                 Cell::Time(Time(time)),
-                Cell::Int(block),
+                Cell::Int(LAST_BLOCK - (END_MS - time) / BLOCK_MS),
                 Cell::Text(&random.digest()),
-                Cell::Text(if i == 0 { &null } else { &text[from] }),
-                Cell::Text(if i == 0 {
-                    &text[0]
-                } else if burns {
-                    &dead
-                } else {
-                    &text[to]
-                }),
+                Cell::Text(&wallets.names[sent.from]),
+                Cell::Text(&wallets.names[sent.to]),
                 Cell::Text(&value),
                 Cell::Int(random.below(180) as i64),
                 Cell::Int(i64::from(!failed)),
@@ -104,4 +68,71 @@ pub(super) fn write(market: &Market, options: &DemoOptions, table: &mut Table) -
         }
     }
     Ok(())
+}
+
+struct Sent {
+    from: usize,
+    to: usize,
+    amount: u128,
+}
+
+/// Who holds how much of one token. The wallets 0 and 1 are the null and the dead address, 2 is the deployer.
+struct Wallets {
+    names: Vec<String>,
+    balances: Vec<u128>,
+    /// Those that hold something and can send it.
+    holding: Vec<usize>,
+    supply: u128,
+}
+
+const NULL: usize = 0;
+const DEAD: usize = 1;
+const DEPLOYER: usize = 2;
+
+impl Wallets {
+    fn new(token: &Token, deployer: Address, random: &mut Random) -> Self {
+        let mut addresses = burn_addresses().to_vec();
+        addresses.push(deployer);
+        addresses.extend((0..WALLETS).map(|_| random.address()));
+        let supply = (token.supply * 10_f64.powi(token.decimals.min(FINEST) as i32)) as u128;
+        let balances = vec![0; addresses.len()];
+        Self { names: addresses.iter().map(Address::to_string).collect(), balances, holding: Vec::new(), supply }
+    }
+
+    fn mint(&mut self) -> Sent {
+        self.balances[DEPLOYER] = self.supply;
+        self.holding.push(DEPLOYER);
+        Sent { from: NULL, to: DEPLOYER, amount: self.supply }
+    }
+
+    /// Part of what somebody holds goes to somebody else, or is burnt; nothing changes when it `failed`.
+    fn send(&mut self, burns: bool, failed: bool, random: &mut Random) -> Sent {
+        if self.holding.is_empty() {
+            return Sent { from: DEPLOYER, to: DEPLOYER, amount: 0 };
+        }
+        let place = random.below(self.holding.len());
+        let from = self.holding[place];
+        let to = if burns { DEAD } else { DEPLOYER + 1 + random.below(WALLETS) };
+        let balance = self.balances[from];
+        let everything = random.unit() < 0.14;
+        // The deployer hands out little at a time, so that something is left to hand out; nobody burns all they have.
+        let share = match from {
+            DEPLOYER => random.spread(0.0002, 0.06),
+            _ if burns => random.spread(0.002, 0.1),
+            _ => random.spread(0.002, 0.6),
+        };
+        let all = everything && from != DEPLOYER && !burns;
+        let amount = if all { balance } else { ((balance as f64 * share) as u128).min(balance) };
+        if !failed && amount > 0 && to != from {
+            if self.balances[to] == 0 && to != DEAD {
+                self.holding.push(to);
+            }
+            self.balances[to] += amount;
+            self.balances[from] -= amount;
+            if self.balances[from] == 0 {
+                self.holding.swap_remove(place);
+            }
+        }
+        Sent { from, to, amount }
+    }
 }

@@ -57,7 +57,7 @@ const PROTOCOLS: &[Protocol] = protocols! {
     "morpho-blue" "lending" ["eth" "base"] ["USDC" "WETH" "cbBTC" "USDT" "DAI" "WBTC"] 9e8 0.35;
     "fluid-lending" "lending" ["eth" "base" "arb1"] ["USDC" "USDT" "WETH" "ARB"] 2.2e8 0.4;
     "sparklend" "lending" ["eth"] ["WETH" "DAI" "rETH" "USDC" "WBTC"] 8e8 0.2;
-    "venus-core-pool" "lending" ["bnb"] ["WBNB" "USDT" "USDC" "Cake" "WETH"] 4e8 0.6;
+    "venus-core-pool" "lending" ["bnb"] ["WBNB" "USDT" "USDC" "CAKE" "WETH"] 4e8 0.6;
     "moonwell" "lending" ["base" "oeth"] ["USDC" "WETH" "cbETH" "AERO" "VELO" "OP"] 9e7 0.8;
     "euler-v2" "lending" ["eth" "base" "arb1"] ["USDC" "WETH" "USDT"] 1.1e8 0.6;
     "lido" "staking" ["eth"] ["stETH"] 2.2e10 0.0;
@@ -68,7 +68,7 @@ const PROTOCOLS: &[Protocol] = protocols! {
     "maple" "rwa" ["eth"] ["USDC" "USDT"] 1.9e9 0.1;
     "ondo-yield-assets" "rwa" ["eth"] ["ONDO"] 3.1e7 0.0;
     "yearn-finance" "vault" ["eth" "arb1" "base" "pol"] ["USDC" "WETH" "DAI" "USDT" "CRV"] 5.2e7 0.2;
-    "beefy" "vault" ["arb1" "base" "oeth" "bnb" "pol"] ["USDC" "WETH" "USDT" "Cake" "GMX"] 1.1e7 0.3;
+    "beefy" "vault" ["arb1" "base" "oeth" "bnb" "pol"] ["USDC" "WETH" "USDT" "CAKE" "GMX"] 1.1e7 0.3;
     "harvest-finance" "vault" ["base" "eth" "arb1" "pol"] ["USDC" "WETH" "cbBTC"] 6e6 0.5;
     "pendle" "vault" ["eth" "arb1"] ["stETH" "PENDLE" "USDC" "ENA"] 9e7 0.6;
 };

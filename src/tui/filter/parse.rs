@@ -137,18 +137,18 @@ fn unknown(name: &str, at: &std::ops::Range<usize>, columns: &[FilterColumn]) ->
 fn number(text: &str) -> Option<f64> {
     let text = text.strip_prefix('$').unwrap_or(text).replace([',', '_'], "");
     let text = text.strip_suffix('%').unwrap_or(&text);
-    let last = text.chars().last()?;
-    let factor = match last.to_ascii_lowercase() {
-        'k' => 1e3,
-        'm' => 1e6,
-        'b' => 1e9,
-        't' => 1e12,
-        _ => 1.0,
+    let power = match text.chars().last()?.to_ascii_lowercase() {
+        'k' => 3,
+        'm' => 6,
+        'b' => 9,
+        't' => 12,
+        _ => 0,
     };
-    let digits = if factor > 1.0 { &text[..text.len() - 1] } else { text };
-    // Rust also reads `inf` and `nan`, which nobody means.
-    let plain = digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E'));
-    digits.parse::<f64>().ok().filter(|value| plain && value.is_finite()).map(|value| value * factor)
+    let digits = if power > 0 { &text[..text.len() - 1] } else { text };
+    // Only digits: Rust also reads `inf`, and an exponent of its own would meet the suffix's. That one is read, not multiplied, so
+    // that 4.1b is the float nearest to 4.1e9.
+    let plain = digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
+    format!("{digits}e{power}").parse::<f64>().ok().filter(|value| plain && value.is_finite())
 }
 
 #[cfg(test)]

@@ -60,10 +60,12 @@ impl ViewId {
         VIEWS.iter().find(|row| row.word.eq_ignore_ascii_case(word)).map(|row| row.id)
     }
 
+    #[must_use]
     pub fn next(self) -> Self {
         VIEWS[(self as usize + 1) % VIEWS.len()].id
     }
 
+    #[must_use]
     pub fn previous(self) -> Self {
         VIEWS[(self as usize + VIEWS.len() - 1) % VIEWS.len()].id
     }
@@ -125,7 +127,7 @@ macro_rules! keys {
 
 keys! {
     Everywhere {
-        Help "help" ["?" "F1"] "Show the keys of this view." ("help" 50);
+        Help "help" ["?" "F1"] "Show the keys of this view." ("help" 255);
         Palette "palette" [":" "Ctrl-P"] "Find an action or a token by name." ("palette" 60);
         Filter "filter" ["/"] "Filter the rows: words are fuzzy, `cap>1m` is exact." ("filter" 90);
         Sort "sort" ["s"] "Sort by the next column." ("sort" 80);

@@ -26,15 +26,19 @@ pub struct Palette {
 
 impl Palette {
     pub fn dark() -> Self {
-        Self::builtin("dark").expect("the built-in themes are read by a test")
+        Self::always("dark")
     }
 
     pub fn light() -> Self {
-        Self::builtin("light").expect("the built-in themes are read by a test")
+        Self::always("light")
     }
 
     pub fn high_contrast() -> Self {
-        Self::builtin("high-contrast").expect("the built-in themes are read by a test")
+        Self::always("high-contrast")
+    }
+
+    fn always(name: &str) -> Self {
+        Self::builtin(name).expect("the built-in themes are compiled in, and a test reads them")
     }
 
     pub fn builtin(name: &str) -> Option<Self> {

@@ -103,13 +103,13 @@ pub fn render(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme)
         return layout;
     }
     overlay::spans(data, &layout, buf, theme);
-    axes::grid(data, &layout, buf, theme);
     body::candles(data, &layout, buf, theme);
-    overlay::levels(data, &layout, buf, theme);
-    overlay::lines(data, &layout, buf, theme);
     body::volume(data, &layout, buf, theme);
     axes::price(data, &layout, buf, theme);
     axes::time(data, &layout, buf, theme);
+    overlay::lines(data, &layout, buf, theme);
+    overlay::levels(data, &layout, buf, theme);
+    overlay::span_labels(data, &layout, buf, theme);
     overlay::crosshair(data, &layout, buf, theme);
     layout
 }

@@ -14,15 +14,24 @@ use crate::tui::{
     theme::{Role, Theme},
 };
 
-/// A cell: pieces of text, each with its role.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// A cell: pieces of text, each with its role, or a picture as wide as the column.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cell {
     pub pieces: Vec<(Cow<'static, str>, Role)>,
+    pub picture: Option<(Picture, Role)>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Picture {
+    /// A sparkline of values, oldest first.
+    Line(Vec<Option<f64>>),
+    /// A bar for a share of 0…1.
+    Bar(f64),
 }
 
 impl Cell {
     pub fn new(text: impl Into<Cow<'static, str>>, role: Role) -> Self {
-        Self { pieces: vec![(text.into(), role)] }
+        Self { pieces: vec![(text.into(), role)], picture: None }
     }
 
     pub fn text(text: impl Into<Cow<'static, str>>) -> Self {
@@ -38,6 +47,14 @@ impl Cell {
     pub fn figure(text: String) -> Self {
         let role = if text == crate::tui::format::MISSING { Role::Dim } else { Role::Text };
         Self::new(text, role)
+    }
+
+    pub fn sparkline(values: Vec<Option<f64>>, role: Role) -> Self {
+        Self { pieces: Vec::new(), picture: Some((Picture::Line(values), role)) }
+    }
+
+    pub fn bar(share: f64, role: Role) -> Self {
+        Self { pieces: Vec::new(), picture: Some((Picture::Bar(share), role)) }
     }
 
     #[must_use]
@@ -133,11 +150,11 @@ impl<'a> Table<'a> {
 
     pub fn render(&self, area: Rect, buf: &mut Buffer, theme: &Theme, state: &mut TableState) {
         let area = area.intersection(buf.area);
+        let height = Self::height(area);
+        state.settle(self.count, height);
         if area.is_empty() {
             return;
         }
-        let height = Self::height(area);
-        state.settle(self.count, height);
         let places = self.places(area);
         self.header(area, buf, theme, &places);
         if self.count == 0 {
@@ -232,6 +249,14 @@ impl<'a> Table<'a> {
             let cell = cells.get(place.column).unwrap_or(&missing);
             let slot = Rect { x: area.x.saturating_add(place.x), y: area.y + y, width: place.width, height: 1 };
             let cells = usize::from(place.width);
+            if let Some((picture, role)) = &cell.picture {
+                let drawn = match picture {
+                    Picture::Line(values) => super::sparkline::sparkline(values, cells, self.ascii),
+                    Picture::Bar(share) => super::bar::bar(*share, cells, self.ascii),
+                };
+                super::put(buf, slot, 0, 0, &drawn, theme.style(*role));
+                continue;
+            }
             let used = text::width(&cell.plain()).min(cells) as u16;
             let mut x = if column.align.plain() == text::Align::Right { place.width - used } else { 0 };
             for (piece, role) in &cell.pieces {

@@ -1,10 +1,198 @@
-//! The axes: round prices at the left, times below, both dim.
+//! The axes: round prices at the left, times below, both dim; the price of the last candle and of the crosshair stand out.
 
-use ratatui::buffer::Buffer;
+use chrono::{DateTime, Datelike, Timelike};
+use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
-use super::{ChartData, layout::ChartLayout};
-use crate::tui::theme::Theme;
+use super::{
+    ChartData,
+    layout::{AXIS_WIDTH, ChartLayout},
+    scale::decimals,
+};
+use crate::{
+    dataset::time::{DAY_MS, HOUR_MS, MINUTE_MS},
+    tui::{
+        format, text,
+        theme::{Role, Theme},
+        widgets,
+    },
+};
 
-pub(super) fn grid(_: &ChartData<'_>, _: &ChartLayout, _: &mut Buffer, _: &Theme) {}
-pub(super) fn price(_: &ChartData<'_>, _: &ChartLayout, _: &mut Buffer, _: &Theme) {}
-pub(super) fn time(_: &ChartData<'_>, _: &ChartLayout, _: &mut Buffer, _: &Theme) {}
+pub(super) fn price(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    let plot = layout.plot;
+    if plot.x < layout.area.x + AXIS_WIDTH {
+        return;
+    }
+    let (line, tick) = if data.ascii { ("|", "+") } else { ("│", "┤") };
+    for y in plot.y..plot.bottom() {
+        put_axis(layout, buf, y, line, theme.style(Role::Grid));
+    }
+    let ticks = layout.scale.ticks(usize::from(plot.height / 3).clamp(2, 10));
+    let step = ticks.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+    for &price in &ticks {
+        if let Some(y) = layout.y_of(price) {
+            put_axis(layout, buf, y, tick, theme.style(Role::Grid));
+            label(layout, buf, y, &tick_text(price, step), theme.dim());
+        }
+    }
+    // The last close keeps its place on the axis, in its colour.
+    let last = (layout.shown.0..layout.shown.1).rev().find(|&i| data.candles.valid(i));
+    if let Some(i) = last
+        && let Some(y) = layout.y_of(data.candles.close[i])
+    {
+        let style = super::body::style(data, theme, i);
+        label(layout, buf, y, &format::price(Some(data.candles.close[i])), style);
+        put_axis(layout, buf, y, if data.ascii { "<" } else { "◂" }, style);
+    }
+    volume_label(data, layout, buf, theme);
+}
+
+fn volume_label(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    let volumes = &data.candles.volume[layout.shown.0..layout.shown.1];
+    let most = volumes.iter().copied().filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
+    if layout.volume.height > 0 && most > 0.0 {
+        label(layout, buf, layout.volume.y, &format::human(Some(most)), theme.dim());
+    }
+}
+
+/// A price as an axis writes it: as many decimals as tell its neighbours apart, short if huge or tiny.
+fn tick_text(price: f64, step: f64) -> String {
+    let size = price.abs();
+    let plain = format!("{price:.*}", decimals(step));
+    if size >= 1e6 || plain.len() > 9 {
+        let short = format::human(Some(price));
+        return if short.len() > 9 { format!("{price:.2e}") } else { short };
+    }
+    if size >= 1_000.0 { format::exact(plain.parse().ok()) } else { plain }
+}
+
+fn put_axis(layout: &ChartLayout, buf: &mut Buffer, y: u16, glyph: &str, style: Style) {
+    buf[(layout.plot.x - 1, y)].set_symbol(glyph).set_style(style);
+}
+
+/// A label to the left of the axis.
+pub(super) fn label(layout: &ChartLayout, buf: &mut Buffer, y: u16, label: &str, style: Style) {
+    let cells = usize::from(AXIS_WIDTH - 2);
+    let slot = Rect { x: layout.plot.x - AXIS_WIDTH, y, width: cells as u16, height: 1 };
+    widgets::put(buf, slot, 0, 0, &text::fit(label, cells, text::Align::Right), style);
+}
+
+pub(super) fn time(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    let axis = layout.axis;
+    if axis.is_empty() {
+        return;
+    }
+    let (corner, flat, tick) = if data.ascii { ("+", "-", "+") } else { ("└", "─", "┴") };
+    widgets::put(buf, axis, 0, 0, &flat.repeat(usize::from(axis.width)), theme.style(Role::Grid));
+    if axis.x > layout.area.x {
+        buf[(axis.x - 1, axis.y)].set_symbol(corner).set_style(theme.style(Role::Grid));
+    }
+    let mut free = layout.labels.x;
+    let tag = super::overlay::time_tag(data, layout).map_or(0..0, |(left, label)| left..left + text::width(&label) as u16);
+    for (i, label) in time_labels(data, layout) {
+        let Some(x) = layout.x_of(i) else { continue };
+        let width = text::width(&label) as u16;
+        let left = x.saturating_sub(width / 2).max(layout.labels.x);
+        let under_tag = left < tag.end && tag.start < left + width;
+        if left < free || under_tag || left + width > layout.labels.right() {
+            continue;
+        }
+        buf[(x, axis.y)].set_symbol(tick).set_style(theme.style(Role::Grid));
+        widgets::put(buf, layout.labels, left - layout.labels.x, 0, &label, theme.dim());
+        free = left + width + 3;
+    }
+}
+
+/// Steps between labels, from minutes to years.
+const STEPS: &[Step] = &[
+    Step::Time(5 * MINUTE_MS),
+    Step::Time(15 * MINUTE_MS),
+    Step::Time(HOUR_MS),
+    Step::Time(3 * HOUR_MS),
+    Step::Time(6 * HOUR_MS),
+    Step::Time(12 * HOUR_MS),
+    Step::Time(DAY_MS),
+    Step::Time(2 * DAY_MS),
+    Step::Week,
+    Step::Month(1),
+    Step::Month(3),
+    Step::Month(6),
+    Step::Month(12),
+    Step::Month(24),
+    Step::Month(60),
+    Step::Month(120),
+];
+
+#[derive(Clone, Copy)]
+enum Step {
+    Time(i64),
+    /// Mondays.
+    Week,
+    Month(i64),
+}
+
+impl Step {
+    fn length(self) -> i64 {
+        match self {
+            Self::Time(length) => length,
+            Self::Week => 7 * DAY_MS,
+            Self::Month(count) => count * 30 * DAY_MS,
+        }
+    }
+
+    /// Which step a time falls into: a label stands where this changes.
+    fn number(self, ms: i64) -> i64 {
+        match self {
+            Self::Time(length) => ms.div_euclid(length),
+            // The epoch was a Thursday.
+            Self::Week => (ms.div_euclid(DAY_MS) + 3).div_euclid(7),
+            Self::Month(count) => DateTime::from_timestamp_millis(ms)
+                .map_or(0, |time| (i64::from(time.year()) * 12 + i64::from(time.month0())).div_euclid(count)),
+        }
+    }
+}
+
+/// The candles that get a label: the first of each step, the step so long that labels do not crowd. A gap in the data is no place.
+fn time_labels(data: &ChartData<'_>, layout: &ChartLayout) -> Vec<(usize, String)> {
+    let (first, last) = layout.shown;
+    let times = &data.candles.timestamp[first..last];
+    let (Some(&start), Some(&end)) = (times.first(), times.last()) else { return Vec::new() };
+    let span = end.saturating_sub(start).max(1);
+    let cells = (times.len() as i64 * i64::from(layout.columns)).max(1);
+    let enough = |step: &&Step| {
+        let cells_each = step.length() as f64 / span as f64 * cells as f64;
+        cells_each >= 11.0
+    };
+    let Some(step) = STEPS.iter().find(enough).or(STEPS.last()) else { return Vec::new() };
+    let mut labels = Vec::new();
+    let mut before = step.number(start);
+    let mut labelled = None;
+    for (i, &ms) in times.iter().enumerate().skip(1) {
+        let number = step.number(ms);
+        if number == before {
+            continue;
+        }
+        before = number;
+        labels.push((first + i, time_text(ms, labelled, *step)));
+        labelled = Some(ms);
+    }
+    labels
+}
+
+/// `2026` where a year begins, `Aug` a month, `Aug 14` a day, else `09:00`.
+fn time_text(ms: i64, before: Option<i64>, step: Step) -> String {
+    let Some(time) = DateTime::from_timestamp_millis(ms) else { return String::new() };
+    let previous = before.and_then(DateTime::from_timestamp_millis);
+    let new_year = previous.is_some_and(|previous| previous.year() != time.year());
+    let new_day = previous.is_none_or(|previous| previous.date_naive() != time.date_naive());
+    let midnight = time.hour() == 0 && time.minute() == 0;
+    match step {
+        Step::Month(months) if new_year || months >= 12 => time.format("%Y").to_string(),
+        Step::Month(_) if previous.is_none() => time.format("%b %Y").to_string(),
+        Step::Month(_) => time.format("%b").to_string(),
+        _ if new_year => time.format("%b %-d %Y").to_string(),
+        Step::Week => time.format("%b %-d").to_string(),
+        Step::Time(length) if length < DAY_MS && previous.is_none() && !midnight => time.format("%b %-d %H:%M").to_string(),
+        Step::Time(length) if length >= DAY_MS || new_day || midnight => time.format("%b %-d").to_string(),
+        Step::Time(_) => time.format("%H:%M").to_string(),
+    }
+}

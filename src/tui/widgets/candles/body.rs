@@ -21,13 +21,23 @@ const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'
 
 pub(super) fn candles(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     for i in (layout.shown.0..layout.shown.1).filter(|&i| data.candles.valid(i)) {
-        let style = theme.style(role(data, i));
+        let style = style(data, theme, i);
         if layout.body_width() > 1 && !data.ascii && theme.depth() != Depth::None {
             wide(data, layout, buf, i, style);
         } else {
             narrow(data, layout, buf, i, style, glyphs(data, theme, i));
         }
     }
+}
+
+/// The candle's style; where there are no colours its shape tells falling from rising.
+pub(super) fn style(data: &ChartData<'_>, theme: &Theme, i: usize) -> Style {
+    drawing(theme.style(role(data, i)))
+}
+
+/// A role's style for shapes: underlines, which mark figures where there are no colours, would strike through the picture.
+pub(super) fn drawing(style: Style) -> Style {
+    Style { add_modifier: style.add_modifier - Modifier::UNDERLINED, ..style }
 }
 
 /// Falling below its open; else rising.
@@ -86,12 +96,33 @@ fn wide(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize, 
     let middle = left + (layout.body_width() - 1) / 2;
     for row in 0..layout.plot.height {
         let (floor, ceiling) = (i64::from(row) * 8, i64::from(row) * 8 + 8);
-        let (from, to) = (bottom.clamp(floor, ceiling) - floor, top.clamp(floor, ceiling) - floor);
+        let (mut from, mut to) = (bottom.clamp(floor, ceiling) - floor, top.clamp(floor, ceiling) - floor);
+        let (over, under) = (wick.1 * 4 > top + 4, wick.0 * 4 < bottom - 4);
+        let tall = top - bottom >= 8;
+        let small = bottom >= floor && top <= ceiling && to - from < 6;
+        // Where a wick goes on, an end near the cell's edge moves to it: no glyph holds both, and a torn wick misleads more.
+        if over && from == 0 && tall {
+            to = snapped(to);
+        }
+        if under && to == 8 && tall {
+            from = snapped(from);
+        }
         let y = layout.plot.bottom() - 1 - row;
         if to > from {
             for x in left..left + layout.body_width() {
                 end(&mut buf[(x, y)], from, to, style);
+                // A body smaller than its cell is a stroke, so that its wicks can be told.
+                if small && (over || under) {
+                    buf[(x, y)].set_char('━').set_style(style.remove_modifier(Modifier::REVERSED));
+                }
             }
+            let cross = match (small, over, under) {
+                (true, true, true) => '┿',
+                (true, true, false) => '┷',
+                (true, false, true) => '┯',
+                _ => continue,
+            };
+            buf[(middle, y)].set_char(cross);
             continue;
         }
         let below = i64::from(row) * 2;
@@ -103,21 +134,28 @@ fn wide(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize, 
     }
 }
 
+fn snapped(eighths: i64) -> i64 {
+    match eighths {
+        ..=3 => 0,
+        4..=5 => eighths,
+        _ => 8,
+    }
+}
+
 /// Fills eighths `from..to` of a cell, as near as one glyph can.
 fn end(cell: &mut ratatui::buffer::Cell, from: i64, to: i64, style: Style) {
+    let sliver = if from + to >= 10 {
+        '▀'
+    } else if from + to <= 6 {
+        '▄'
+    } else {
+        '━'
+    };
     match (from, to) {
         (0, to) => cell.set_char(EIGHTHS[to as usize]).set_style(style),
         (from, 8) => cell.set_char(EIGHTHS[from as usize]).set_style(style.add_modifier(Modifier::REVERSED)),
-        // A sliver in the middle: the nearest line.
-        (from, to) => cell
-            .set_char(if from + to >= 10 {
-                '▀'
-            } else if from + to <= 6 {
-                '▄'
-            } else {
-                '━'
-            })
-            .set_style(style),
+        // No glyph has both ends free: the nearest.
+        _ => cell.set_char(sliver).set_style(style),
     };
 }
 

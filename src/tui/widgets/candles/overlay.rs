@@ -1,11 +1,242 @@
-//! What lies over the candles: spans, levels, lines, the crosshair.
+//! What lies over and under the candles: shaded spans, levels, lines of braille dots, the crosshair. A candle is never covered.
 
-use ratatui::buffer::Buffer;
+use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
-use super::{ChartData, layout::ChartLayout};
-use crate::tui::theme::Theme;
+use super::{ChartData, Line, axes, body, layout::ChartLayout};
+use crate::{
+    dataset::time::Time,
+    tui::{
+        format, text,
+        theme::{Role, Theme},
+        widgets,
+    },
+};
 
-pub(super) fn spans(_: &ChartData<'_>, _: &ChartLayout, _: &mut Buffer, _: &Theme) {}
-pub(super) fn levels(_: &ChartData<'_>, _: &ChartLayout, _: &mut Buffer, _: &Theme) {}
-pub(super) fn lines(_: &ChartData<'_>, _: &ChartLayout, _: &mut Buffer, _: &Theme) {}
-pub(super) fn crosshair(_: &ChartData<'_>, _: &ChartLayout, _: &mut Buffer, _: &Theme) {}
+/// Braille dots by column and row from the top (Unicode, Braille Patterns).
+const DOTS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+
+pub(super) fn spans(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    for span in data.spans {
+        let (from, to) = (span.from.max(layout.shown.0), span.to.min(layout.shown.1.saturating_sub(1)));
+        if from > to {
+            continue;
+        }
+        let left = layout.left_of(from);
+        let right = (layout.left_of(to) + layout.columns).min(layout.plot.right());
+        let rows = span.prices.map(|(low, high)| (row(layout, high.max(low)), row(layout, low.min(high))));
+        let (top, bottom) = rows.unwrap_or((layout.plot.y, layout.plot.bottom() - 1));
+        let area = Rect { x: left, y: top, width: right - left, height: bottom.saturating_sub(top) + 1 };
+        buf.set_style(area, theme.tint(span.role));
+    }
+}
+
+/// The row of a price, the edge if it lies beyond.
+fn row(layout: &ChartLayout, price: f64) -> u16 {
+    let rise = layout.rise(price);
+    let rise = if rise.is_nan() { 0.0 } else { rise.clamp(0.0, f64::from(layout.plot.height) - 0.01) };
+    layout.plot.bottom() - 1 - rise as u16
+}
+
+/// The spans' labels, in the first row of the plot or of the span that has room for them.
+pub(super) fn span_labels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    for span in data.spans.iter().filter(|span| !span.label.is_empty()) {
+        let (from, to) = (span.from.max(layout.shown.0), span.to.min(layout.shown.1.saturating_sub(1)));
+        if from > to {
+            continue;
+        }
+        let width = text::width(span.label) as u16;
+        let middle = (layout.left_of(from) + layout.left_of(to) + layout.columns) / 2;
+        let left = middle.saturating_sub(width / 2).min(layout.plot.right().saturating_sub(width)).max(layout.plot.x);
+        let top = span.prices.map_or(layout.plot.y, |(low, high)| row(layout, low.max(high)).saturating_sub(1).max(layout.plot.y));
+        let rows = (top..layout.plot.bottom()).take(4).chain((layout.plot.y..top).rev());
+        write_where_free(layout, buf, rows, left, span.label, theme.style(span.role));
+    }
+}
+
+pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    for level in data.levels {
+        let Some(y) = layout.y_of(level.price) else { continue };
+        let style = body::drawing(theme.style(level.role));
+        let from = level.from.map_or(layout.plot.x, |i| layout.left_of(i.clamp(layout.shown.0, layout.shown.1)));
+        for x in from..layout.plot.right() {
+            dot(buf, x, y, if data.ascii { '-' } else { '┄' }, style);
+        }
+        if layout.plot.x > layout.area.x {
+            axes::label(layout, buf, y, &format::price(Some(level.price)), style);
+        }
+        let width = text::width(level.label) as u16;
+        let left = layout.plot.right().saturating_sub(width + 1).max(layout.plot.x);
+        let rows = [y.saturating_sub(1), y + 1].into_iter().filter(|y| (layout.plot.y..layout.plot.bottom()).contains(y));
+        write_where_free(layout, buf, rows, left, level.label, style);
+    }
+}
+
+/// Draws in an empty cell and leaves any other.
+fn dot(buf: &mut Buffer, x: u16, y: u16, glyph: char, style: Style) {
+    let cell = &mut buf[(x, y)];
+    if cell.symbol() == " " {
+        cell.set_char(glyph).set_style(style);
+    }
+}
+
+/// Writes the label into the first of the rows whose cells from `left` on are empty, trying also a little to the left.
+fn write_where_free(layout: &ChartLayout, buf: &mut Buffer, rows: impl Iterator<Item = u16>, left: u16, label: &str, style: Style) -> bool {
+    let width = text::width(label) as u16;
+    if width == 0 || width > layout.plot.width {
+        return false;
+    }
+    for y in rows {
+        for shift in (0..24).step_by(2) {
+            let x = left.saturating_sub(shift);
+            if x < layout.plot.x || x + width > layout.plot.right() {
+                continue;
+            }
+            // A cell of air on both sides, so that it does not run into a candle.
+            let (first, last) = (x.saturating_sub(1).max(layout.plot.x), (x + width + 1).min(layout.plot.right()));
+            if (first..last).all(|x| buf[(x, y)].symbol() == " ") {
+                widgets::put(buf, layout.plot, x - layout.plot.x, y - layout.plot.y, label, style);
+                return true;
+            }
+        }
+    }
+    false
+}
+
+pub(super) fn lines(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    for line in data.lines {
+        let style = body::drawing(theme.style(line.role));
+        let drawn = if data.ascii { ascii_line(line, layout, buf, style) } else { braille_line(line, layout, buf, style) };
+        if let Some((x, y)) = drawn {
+            line_label(line, layout, buf, (x, y), style);
+        }
+    }
+}
+
+/// The columns of the plot that the line runs through.
+fn columns(line: &Line<'_>, layout: &ChartLayout) -> std::ops::Range<u16> {
+    let (from, to) = (layout.x_exact(line.from), layout.x_exact(line.to));
+    if from.is_nan() || to.is_nan() {
+        return 0..0;
+    }
+    // Floats beyond the screen saturate at its edge.
+    let (left, right) = (f64::from(layout.plot.x), f64::from(layout.plot.right()));
+    let (from, to) = (from.clamp(left, right), to.clamp(left, right));
+    from.floor() as u16..to.ceil() as u16
+}
+
+/// How many cells above the bottom of the plot the line stands at a column with fractions; none outside the plot.
+fn height_at(line: &Line<'_>, layout: &ChartLayout, x: f64) -> Option<f64> {
+    let rise = layout.rise(line.intercept + line.slope * layout.index_exact(x));
+    (0.0..f64::from(layout.plot.height)).contains(&rise).then_some(rise)
+}
+
+/// Dots at twice the columns and four times the rows; the place of the last one drawn.
+fn braille_line(line: &Line<'_>, layout: &ChartLayout, buf: &mut Buffer, style: Style) -> Option<(u16, u16)> {
+    let mut last = None;
+    for x in columns(line, layout) {
+        // Steep lines cross several cells in one column: gather the dots of each.
+        let mut cells: Vec<(u16, u8)> = Vec::new();
+        for (column, dots) in DOTS.iter().enumerate() {
+            // Dashes of three columns with gaps of one.
+            if line.dashed && x % 4 == 3 {
+                continue;
+            }
+            let at = |offset: f64| height_at(line, layout, f64::from(x) + 0.5 * column as f64 + offset).map(|rise| (rise * 4.0) as i64);
+            let (Some(start), end) = (at(0.0), at(0.5)) else { continue };
+            let end = end.unwrap_or(start);
+            // The column's own dot, and those up to the next column's where it is steep.
+            let upper = if end > start { start.max(end - 1) } else { start };
+            let lower = if end < start { start.min(end + 1) } else { start };
+            for level in lower..=upper {
+                let y = layout.plot.bottom() - 1 - (level / 4) as u16;
+                let bit = dots[3 - (level % 4) as usize];
+                match cells.iter_mut().find(|(row, _)| *row == y) {
+                    Some((_, bits)) => *bits |= bit,
+                    None => cells.push((y, bit)),
+                }
+            }
+        }
+        for (y, bits) in cells {
+            let cell = &mut buf[(x, y)];
+            let there = cell.symbol().chars().next().map_or(0, |c| u32::from(c).wrapping_sub(0x2800));
+            if cell.symbol() == " " || cell.symbol() == "┄" {
+                cell.set_char(braille(bits)).set_style(style);
+            } else if there <= 0xff {
+                // Lines that cross share the cell; it keeps the first one's colour.
+                cell.set_char(braille(bits | there as u8));
+            }
+            last = Some((x, y));
+        }
+    }
+    last
+}
+
+fn braille(bits: u8) -> char {
+    char::from_u32(0x2800 + u32::from(bits)).unwrap_or(' ')
+}
+
+fn ascii_line(line: &Line<'_>, layout: &ChartLayout, buf: &mut Buffer, style: Style) -> Option<(u16, u16)> {
+    let mut last = None;
+    for x in columns(line, layout) {
+        let Some(rise) = height_at(line, layout, f64::from(x) + 0.5) else { continue };
+        let next = height_at(line, layout, f64::from(x) + 1.5).unwrap_or(rise);
+        let glyph = match next.floor() - rise.floor() {
+            change if change > 0.0 => '/',
+            change if change < 0.0 => '\\',
+            _ => '-',
+        };
+        let y = layout.plot.bottom() - 1 - rise as u16;
+        if !(line.dashed && x % 2 == 1) {
+            dot(buf, x, y, glyph, style);
+        }
+        last = Some((x, y));
+    }
+    last
+}
+
+/// The label over the end of its line, else under it.
+fn line_label(line: &Line<'_>, layout: &ChartLayout, buf: &mut Buffer, (x, y): (u16, u16), style: Style) {
+    if line.label.is_empty() {
+        return;
+    }
+    let width = text::width(line.label) as u16;
+    let left = (x + 1).saturating_sub(width).min(layout.plot.right().saturating_sub(width + 1)).max(layout.plot.x);
+    let plot = layout.plot;
+    let rows = [y.checked_sub(1), y.checked_add(1), y.checked_sub(2), y.checked_add(2), y.checked_sub(3), y.checked_add(3)];
+    let rows = rows.into_iter().flatten().filter(|y| (plot.y..plot.bottom()).contains(y));
+    write_where_free(layout, buf, rows, left, line.label, style);
+}
+
+pub(super) fn crosshair(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    let Some(crosshair) = data.crosshair else { return };
+    let tag = theme.text().patch(theme.style(Role::Selection));
+    let plot = layout.plot;
+    if let Some(y) = crosshair.price.and_then(|price| layout.y_of(price)) {
+        for x in plot.x..plot.right() {
+            dot(buf, x, y, if data.ascii { '-' } else { '┈' }, theme.dim());
+        }
+        if plot.x > layout.area.x {
+            axes::label(layout, buf, y, &format::price(crosshair.price), tag);
+        }
+    }
+    let Some(x) = layout.x_of(crosshair.candle) else { return };
+    for y in plot.y..plot.bottom() {
+        if buf[(x, y)].symbol() == "┈" {
+            buf[(x, y)].set_char('┼');
+        }
+        dot(buf, x, y, if data.ascii { ':' } else { '┊' }, theme.dim());
+    }
+    if let Some((left, label)) = time_tag(data, layout) {
+        widgets::put(buf, layout.labels, left - layout.labels.x, 0, &label, tag);
+    }
+}
+
+/// The crosshair's time under its axis, and the column where it begins.
+pub(super) fn time_tag(data: &ChartData<'_>, layout: &ChartLayout) -> Option<(u16, String)> {
+    let candle = data.crosshair?.candle;
+    let x = layout.x_of(candle)?;
+    let label = format!(" {} ", Time(data.candles.timestamp[candle]).minute_text().trim_end_matches(" 00:00"));
+    let width = text::width(&label) as u16;
+    let last = layout.labels.right().checked_sub(width).filter(|last| *last >= layout.labels.x)?;
+    (!layout.labels.is_empty()).then(|| (x.saturating_sub(width / 2).clamp(layout.labels.x, last), label))
+}

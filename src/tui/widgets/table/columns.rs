@@ -1,6 +1,6 @@
 //! Which columns of a table are shown at a width, and how wide: the least wanted go first, the rest share what is left.
 
-use crate::tui::text::Align;
+use crate::tui::text::{self, Align};
 
 /// Cells between columns.
 pub(super) const GAP: u16 = 2;
@@ -81,18 +81,26 @@ pub(super) struct Place {
     pub(super) width: u16,
 }
 
+impl Column {
+    /// The least it is shown at: its title is never cut.
+    fn least(&self) -> u16 {
+        let unit = if self.unit.is_empty() { 0 } else { 1 + text::width(self.unit) };
+        self.min.max((text::width(self.title) + unit) as u16)
+    }
+}
+
 pub(super) fn places(columns: &[Column], width: u16) -> Vec<Place> {
     let mut kept: Vec<usize> = (0..columns.len()).collect();
     let total = |kept: &[usize], size: fn(&Column) -> u16| -> u32 {
         kept.iter().map(|&i| u32::from(size(&columns[i]))).sum::<u32>() + u32::from(GAP) * kept.len().saturating_sub(1) as u32
     };
-    while kept.len() > 1 && total(&kept, |column| column.min) > u32::from(width) {
+    while kept.len() > 1 && total(&kept, Column::least) > u32::from(width) {
         // Of equals the one further right goes.
         let Some(least) = (0..kept.len()).rev().min_by_key(|&k| columns[kept[k]].priority) else { break };
         kept.remove(least);
     }
-    let mut widths: Vec<u16> = kept.iter().map(|&i| columns[i].min.min(width)).collect();
-    let mut spare = u32::from(width).saturating_sub(total(&kept, |column| column.min)) as u16;
+    let mut widths: Vec<u16> = kept.iter().map(|&i| columns[i].least().min(width)).collect();
+    let mut spare = u32::from(width).saturating_sub(total(&kept, Column::least)) as u16;
     let mut order: Vec<usize> = (0..kept.len()).collect();
     order.sort_by_key(|&k| std::cmp::Reverse(columns[kept[k]].priority));
     for k in order {

@@ -1,3 +1,5 @@
+//! Tests of the table: its columns, its mouse, and that it builds only what is on screen.
+
 use proptest::prelude::*;
 
 use super::*;

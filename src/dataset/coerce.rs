@@ -1,0 +1,196 @@
+//! Turns a raw column, of whatever type its source gave it, into the canonical column of its kind: per cell a value, nothing, or
+//! bad. Only what loses nothing is done. Which rows that costs is the loader's to decide.
+//!
+//! Canonical types: Text, Address, Chain, Uint256, Hex are String; Chains, Addresses List(String); Integer Int64; Float Float64;
+//! Time Datetime(ms, UTC); Date Date; Boolean Boolean.
+
+pub(crate) mod cell;
+pub(crate) mod list;
+mod number;
+mod time;
+
+use polars::prelude::{
+    Column, DataType, IntoColumn, ListBuilderTrait, ListStringChunkedBuilder, NamedFrom, PlSmallStr, Series, StringChunkedBuilder,
+    TimeUnit, TimeZone,
+};
+
+use self::cell::{Cell, is_null_word};
+pub(crate) use self::number::raw_amount;
+use super::{
+    address::Address,
+    chain::Chain,
+    manifest::ColumnManifest,
+    schema::{Column as SchemaColumn, Kind},
+};
+
+/// A cell that was not what it should be.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Issue {
+    /// Position in the batch.
+    pub row: usize,
+    pub value: String,
+    /// The value stands all the same; the reason says what is odd about it.
+    pub odd: Option<&'static str>,
+}
+
+/// A column read, and the cells that could not be.
+#[derive(Debug)]
+pub(crate) struct Coerced {
+    pub column: Column,
+    pub issues: Vec<Issue>,
+}
+
+pub(crate) const CHECKSUM: &str = "the letter case breaks the EIP-55 checksum; the address is accepted, but compare it with its source";
+
+/// Why a cell has no value: it cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bad;
+
+pub(crate) type Read<T> = Result<Option<T>, Bad>;
+
+/// Reads the cells into the canonical column `ours`.
+pub(crate) fn coerce(ours: &SchemaColumn, cells: &[Cell<'_>], rule: &ColumnManifest) -> Coerced {
+    let name = PlSmallStr::from_static(ours.name);
+    let mut issues = Vec::new();
+    let column = match ours.kind {
+        Kind::Text => texts(name, cells, &mut issues, cell::text),
+        Kind::Address => addresses(name, cells, &mut issues),
+        Kind::Chain => texts(name, cells, &mut issues, chain),
+        Kind::Uint256 => texts(name, cells, &mut issues, number::uint256),
+        Kind::Hex => texts(name, cells, &mut issues, cell::hex),
+        Kind::Chains => lists(name, cells, &mut issues, |cell| list::chains(cell, rule.split.as_deref())),
+        Kind::Addresses => address_lists(name, cells, &mut issues, rule.split.as_deref()),
+        Kind::Integer => numbers(name, cells, &mut issues, |cell| number::integer(cell, rule.scale)),
+        Kind::Float => numbers(name, cells, &mut issues, |cell| number::float(cell, rule.scale)),
+        Kind::Boolean => numbers(name, cells, &mut issues, cell::boolean),
+        Kind::Time => {
+            let column = numbers(name, cells, &mut issues, |cell| time::time(cell, rule.format.as_deref()));
+            cast(&column, &DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)))
+        }
+        Kind::Date => {
+            let column = numbers(name, cells, &mut issues, |cell| time::date(cell, rule.format.as_deref()));
+            cast(&column, &DataType::Date)
+        }
+    };
+    Coerced { column, issues }
+}
+
+/// The canonical type of a kind.
+pub(crate) fn canonical(kind: Kind) -> DataType {
+    match kind {
+        Kind::Text | Kind::Address | Kind::Chain | Kind::Uint256 | Kind::Hex => DataType::String,
+        Kind::Chains | Kind::Addresses => DataType::List(Box::new(DataType::String)),
+        Kind::Integer => DataType::Int64,
+        Kind::Float => DataType::Float64,
+        Kind::Boolean => DataType::Boolean,
+        Kind::Time => DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)),
+        Kind::Date => DataType::Date,
+    }
+}
+
+/// A canonical column without a value in any row.
+pub(crate) fn empty(ours: &SchemaColumn, height: usize) -> Column {
+    Column::full_null(PlSmallStr::from_static(ours.name), height, &canonical(ours.kind))
+}
+
+/// Times and days from their physical numbers, which always succeeds.
+fn cast(column: &Column, to: &DataType) -> Column {
+    column.cast(to).unwrap_or_else(|_| Column::full_null(column.name().clone(), column.len(), to))
+}
+
+/// Replaces texts by those `dataset.toml` gives for them; `""` stands for an empty cell.
+pub(crate) fn replace(cells: &mut [Cell<'_>], rule: &ColumnManifest) {
+    if rule.values.is_empty() {
+        return;
+    }
+    for cell in cells {
+        let replacement = match &*cell {
+            Cell::Text(text) => rule.values.get(text.trim()),
+            other => other.to_text().and_then(|text| rule.values.get(text.as_ref())),
+        };
+        if let Some(text) = replacement {
+            *cell = if text.is_empty() { Cell::Null } else { Cell::Text(text.clone().into()) };
+        }
+    }
+}
+
+fn issue(row: usize, cell: &Cell<'_>, odd: Option<&'static str>) -> Issue {
+    Issue { row, value: cell.shown(), odd }
+}
+
+/// A cell of whatever kind, through `read`; what is bad is noted and left empty.
+fn each<T>(cells: &[Cell<'_>], issues: &mut Vec<Issue>, mut read: impl FnMut(&Cell<'_>) -> Read<T>, mut put: impl FnMut(Option<T>)) {
+    for (row, cell) in cells.iter().enumerate() {
+        if let Ok(value) = read(cell) {
+            put(value);
+        } else {
+            issues.push(issue(row, cell, None));
+            put(None);
+        }
+    }
+}
+
+fn texts(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>, read: impl FnMut(&Cell<'_>) -> Read<String>) -> Column {
+    let mut builder = StringChunkedBuilder::new(name, cells.len());
+    each(cells, issues, read, |value: Option<String>| builder.append_option(value));
+    builder.finish().into_column()
+}
+
+fn addresses(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>) -> Column {
+    let mut odd = Vec::new();
+    let mut row = 0;
+    let column = texts(name, cells, issues, |cell| {
+        let read = cell::address(cell);
+        if let Ok(Some((_, true))) = read {
+            odd.push(issue(row, cell, Some(CHECKSUM)));
+        }
+        row += 1;
+        read.map(|read| read.map(|(address, _)| address.to_string()))
+    });
+    issues.extend(odd);
+    column
+}
+
+fn numbers<T>(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>, read: impl FnMut(&Cell<'_>) -> Read<T>) -> Column
+where
+    Series: NamedFrom<Vec<Option<T>>, [Option<T>]>,
+{
+    let mut values = Vec::with_capacity(cells.len());
+    each(cells, issues, read, |value| values.push(value));
+    Series::new(name, values).into_column()
+}
+
+fn lists(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>, read: impl FnMut(&Cell<'_>) -> Read<Vec<String>>) -> Column {
+    let mut builder = ListStringChunkedBuilder::new(name, cells.len(), cells.len());
+    each(cells, issues, read, |value: Option<Vec<String>>| match value {
+        Some(list) => builder.append_values_iter(list.iter().map(String::as_str)),
+        None => builder.append_null(),
+    });
+    builder.finish().into_column()
+}
+
+fn address_lists(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>, split: Option<&str>) -> Column {
+    let mut odd = Vec::new();
+    let mut row = 0;
+    let column = lists(name, cells, issues, |cell| {
+        let read = list::addresses(cell, split);
+        if let Ok(Some((_, true))) = read {
+            odd.push(issue(row, cell, Some(CHECKSUM)));
+        }
+        row += 1;
+        read.map(|read| read.map(|(list, _)| list.iter().map(Address::to_string).collect()))
+    });
+    issues.extend(odd);
+    column
+}
+
+fn chain(cell: &Cell<'_>) -> Read<String> {
+    let text = match cell {
+        Cell::Text(text) if is_null_word(text) => return Ok(None),
+        Cell::Text(text) => Chain::parse(text),
+        Cell::Int(id) => Chain::parse(&id.to_string()),
+        Cell::Null => return Ok(None),
+        _ => None,
+    };
+    text.map(|chain| Some(chain.to_string())).ok_or(Bad)
+}

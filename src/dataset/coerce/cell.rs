@@ -1,0 +1,207 @@
+//! A raw cell, whatever its source: the few shapes all polars types come down to. Texts, addresses, bytes and truth values.
+
+use std::borrow::Cow;
+
+use polars::prelude::{AnyValue, Column, TimeUnit};
+
+use super::{super::address::Address, Bad, Read};
+
+/// How much of a value is shown in a finding.
+const SHOWN: usize = 80;
+
+/// A cell as it was found.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Cell<'a> {
+    Null,
+    Text(Cow<'a, str>),
+    Int(i128),
+    Float(f64),
+    Bool(bool),
+    /// Days since 1970.
+    Day(i32),
+    /// Milliseconds since 1970 UTC.
+    Time(i64),
+    Bytes(Cow<'a, [u8]>),
+    List(Vec<Cell<'static>>),
+    /// Nothing we read: a struct, a duration.
+    Other,
+}
+
+/// The cells of a raw column, which must be of one chunk.
+pub(crate) fn cells(column: &Column) -> Vec<Cell<'_>> {
+    let series = column.as_materialized_series();
+    match series.str() {
+        Ok(texts) => texts.iter().map(|text| text.map_or(Cell::Null, |text| Cell::Text(Cow::Borrowed(text)))).collect(),
+        Err(_) => series.iter().map(from_any).collect(),
+    }
+}
+
+fn from_any(value: AnyValue<'_>) -> Cell<'_> {
+    match value {
+        AnyValue::Null => Cell::Null,
+        AnyValue::Boolean(truth) => Cell::Bool(truth),
+        AnyValue::String(text) => Cell::Text(Cow::Borrowed(text)),
+        AnyValue::UInt8(n) => Cell::Int(n.into()),
+        AnyValue::UInt16(n) => Cell::Int(n.into()),
+        AnyValue::UInt32(n) => Cell::Int(n.into()),
+        AnyValue::UInt64(n) => Cell::Int(n.into()),
+        AnyValue::UInt128(n) => Cell::Text(Cow::Owned(n.to_string())),
+        AnyValue::Int8(n) => Cell::Int(n.into()),
+        AnyValue::Int16(n) => Cell::Int(n.into()),
+        AnyValue::Int32(n) => Cell::Int(n.into()),
+        AnyValue::Int64(n) => Cell::Int(n.into()),
+        AnyValue::Int128(n) => Cell::Int(n),
+        // The shortest text of an f32 is what was meant: 0.1, not 0.10000000149.
+        AnyValue::Float32(n) => n.to_string().parse().map_or(Cell::Null, Cell::Float),
+        AnyValue::Float64(n) => Cell::Float(n),
+        AnyValue::Date(day) => Cell::Day(day),
+        AnyValue::Datetime(time, unit, _) | AnyValue::DatetimeOwned(time, unit, _) => match unit {
+            TimeUnit::Milliseconds => Cell::Time(time),
+            TimeUnit::Microseconds => Cell::Time(time.div_euclid(1_000)),
+            TimeUnit::Nanoseconds => Cell::Time(time.div_euclid(1_000_000)),
+        },
+        AnyValue::Decimal(unscaled, _, scale) => Cell::Text(Cow::Owned(decimal(unscaled, scale))),
+        AnyValue::Binary(bytes) => Cell::Bytes(Cow::Borrowed(bytes)),
+        AnyValue::BinaryOwned(bytes) => Cell::Bytes(Cow::Owned(bytes)),
+        AnyValue::List(series) | AnyValue::Array(series, _) => {
+            let series = series.rechunk();
+            Cell::List(series.iter().map(|value| from_any(value).into_owned()).collect())
+        }
+        other => match other.get_str() {
+            Some(text) => Cell::Text(Cow::Owned(text.to_owned())),
+            None => Cell::Other,
+        },
+    }
+}
+
+/// A decimal as text, without zeros at the end of its fraction.
+fn decimal(unscaled: i128, scale: usize) -> String {
+    let digits = format!("{:0>width$}", unscaled.unsigned_abs(), width = scale + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - scale);
+    let fraction = fraction.trim_end_matches('0');
+    let sign = if unscaled < 0 { "-" } else { "" };
+    if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
+}
+
+impl Cell<'_> {
+    pub(crate) fn into_owned(self) -> Cell<'static> {
+        match self {
+            Cell::Null => Cell::Null,
+            Cell::Text(text) => Cell::Text(Cow::Owned(text.into_owned())),
+            Cell::Int(n) => Cell::Int(n),
+            Cell::Float(n) => Cell::Float(n),
+            Cell::Bool(truth) => Cell::Bool(truth),
+            Cell::Day(day) => Cell::Day(day),
+            Cell::Time(time) => Cell::Time(time),
+            Cell::Bytes(bytes) => Cell::Bytes(Cow::Owned(bytes.into_owned())),
+            Cell::List(list) => Cell::List(list),
+            Cell::Other => Cell::Other,
+        }
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        match self {
+            Cell::Null => true,
+            Cell::Text(text) => is_null_word(text),
+            _ => false,
+        }
+    }
+
+    /// The cell as text, where it has one; empty cells are `""`.
+    pub(crate) fn to_text(&self) -> Option<Cow<'_, str>> {
+        Some(match self {
+            Cell::Null => Cow::Borrowed(""),
+            Cell::Text(text) => Cow::Borrowed(text.trim()),
+            Cell::Int(n) => Cow::Owned(n.to_string()),
+            Cell::Float(n) => Cow::Owned(n.to_string()),
+            Cell::Bool(truth) => Cow::Owned(truth.to_string()),
+            Cell::Day(day) => Cow::Owned(crate::dataset::time::Day(*day).to_string()),
+            Cell::Time(time) => Cow::Owned(crate::dataset::time::Time(*time).to_string()),
+            Cell::Bytes(bytes) => Cow::Borrowed(std::str::from_utf8(bytes).ok()?),
+            Cell::List(_) | Cell::Other => return None,
+        })
+    }
+
+    /// The cell as a finding shows it, shortened.
+    pub(crate) fn shown(&self) -> String {
+        let text = match self {
+            Cell::Bytes(bytes) => Cow::Owned(hex_text(&bytes[..bytes.len().min(SHOWN)])),
+            Cell::List(list) => {
+                let texts: Vec<_> = list.iter().take(SHOWN).map(Cell::shown).collect();
+                Cow::Owned(format!("[{}]", texts.join(", ")))
+            }
+            _ => self.to_text().unwrap_or(Cow::Borrowed("a value of another type")),
+        };
+        if text.chars().count() <= SHOWN { text.into_owned() } else { text.chars().take(SHOWN).chain(['…']).collect() }
+    }
+}
+
+/// Whether the text stands for no value.
+pub(crate) fn is_null_word(text: &str) -> bool {
+    matches!(text.trim(), "" | "null" | "NULL" | "NA" | "NaN" | "nan" | "-")
+}
+
+pub(super) fn text(cell: &Cell<'_>) -> Read<String> {
+    if cell.is_null() {
+        return Ok(None);
+    }
+    cell.to_text().map(|text| Some(text.into_owned())).ok_or(Bad)
+}
+
+/// An address, and whether its checksum is broken.
+pub(super) fn address(cell: &Cell<'_>) -> Read<(Address, bool)> {
+    match cell {
+        _ if cell.is_null() => Ok(None),
+        Cell::Text(text) => {
+            let text = text.trim();
+            let address = Address::parse(text).ok_or(Bad)?;
+            Ok(Some((address, Address::checksum_broken(text))))
+        }
+        Cell::Bytes(bytes) => match <[u8; 20]>::try_from(&bytes[..]) {
+            Ok(bytes) => Ok(Some((Address(bytes), false))),
+            // Text that its source called binary.
+            Err(_) => address(&Cell::Text(Cow::Borrowed(std::str::from_utf8(bytes).map_err(|_| Bad)?))),
+        },
+        _ => Err(Bad),
+    }
+}
+
+pub(super) fn hex(cell: &Cell<'_>) -> Read<String> {
+    match cell {
+        _ if cell.is_null() => Ok(None),
+        Cell::Text(text) => {
+            let text = text.trim();
+            let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+            let readable = digits.len() % 2 == 0 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+            if readable { Ok(Some(format!("0x{}", digits.to_ascii_lowercase()))) } else { Err(Bad) }
+        }
+        Cell::Bytes(bytes) => Ok(Some(hex_text(bytes))),
+        _ => Err(Bad),
+    }
+}
+
+fn hex_text(bytes: &[u8]) -> String {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(2 + bytes.len() * 2);
+    text.push_str("0x");
+    for byte in bytes {
+        text.push(char::from(HEX[usize::from(byte >> 4)]));
+        text.push(char::from(HEX[usize::from(byte & 15)]));
+    }
+    text
+}
+
+pub(super) fn boolean(cell: &Cell<'_>) -> Read<bool> {
+    match cell {
+        _ if cell.is_null() => Ok(None),
+        Cell::Bool(truth) => Ok(Some(*truth)),
+        Cell::Int(0) => Ok(Some(false)),
+        Cell::Int(1) => Ok(Some(true)),
+        Cell::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" | "t" | "yes" | "y" | "1" => Ok(Some(true)),
+            "false" | "f" | "no" | "n" | "0" => Ok(Some(false)),
+            _ => Err(Bad),
+        },
+        _ => Err(Bad),
+    }
+}

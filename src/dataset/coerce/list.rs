@@ -1,0 +1,109 @@
+//! Lists: real ones, JSON text, or text with something between the elements.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::{
+    super::{address::Address, chain::Chain},
+    Bad, Read,
+    cell::{self, Cell},
+};
+
+/// The elements of a list cell; a cell that is no list is a list of one. `Err` when it begins as JSON and is none.
+pub(crate) fn elements(cell: &Cell<'_>, split: Option<&str>, spaces: bool) -> Result<Vec<Cell<'static>>, Bad> {
+    match cell {
+        _ if cell.is_null() => Ok(Vec::new()),
+        Cell::List(list) => Ok(list.clone()),
+        Cell::Text(text) => {
+            let text = text.trim();
+            if split.is_none() && text.starts_with('[') {
+                return json(text);
+            }
+            let parts: Vec<&str> = match split {
+                Some(split) => text.split(split).collect(),
+                None => text.split(|c: char| matches!(c, ';' | ',' | '|') || spaces && c.is_whitespace()).collect(),
+            };
+            let kept = parts.into_iter().map(str::trim).filter(|part| !part.is_empty());
+            Ok(kept.map(|part| Cell::Text(Cow::Owned(part.to_owned()))).collect())
+        }
+        other => Ok(vec![other.clone().into_owned()]),
+    }
+}
+
+fn json(text: &str) -> Result<Vec<Cell<'static>>, Bad> {
+    let values: Vec<&RawValue> = serde_json::from_str(text).map_err(|_| Bad)?;
+    values
+        .into_iter()
+        .map(|value| match value.get() {
+            "null" => Ok(Cell::Null),
+            raw if raw.starts_with('"') => serde_json::from_str(raw).map(|text: String| Cell::Text(text.into())).map_err(|_| Bad),
+            raw => Ok(Cell::Text(raw.to_owned().into())),
+        })
+        .collect()
+}
+
+/// Several chains, each once.
+pub(super) fn chains(cell: &Cell<'_>, split: Option<&str>) -> Read<Vec<String>> {
+    let mut chains: Vec<String> = Vec::new();
+    for element in elements(cell, split, false)? {
+        if element.is_null() {
+            continue;
+        }
+        let text = element.to_text().ok_or(Bad)?;
+        // Names may hold spaces; where the whole is no chain, its words may be.
+        let words: Vec<&str> = match Chain::known(&text) {
+            None if split.is_none() && text.split_whitespace().all(|word| Chain::known(word).is_some()) => {
+                text.split_whitespace().collect()
+            }
+            _ => vec![&text],
+        };
+        for word in words {
+            let chain = Chain::parse(word).ok_or(Bad)?.to_string();
+            if !chains.contains(&chain) {
+                chains.push(chain);
+            }
+        }
+    }
+    Ok(Some(chains).filter(|chains| !chains.is_empty()))
+}
+
+/// Several addresses, and whether the checksum of one is broken.
+pub(super) fn addresses(cell: &Cell<'_>, split: Option<&str>) -> Read<(Vec<Address>, bool)> {
+    if cell.is_null() {
+        return Ok(None);
+    }
+    let (mut addresses, mut odd) = (Vec::new(), false);
+    for element in elements(cell, split, true)? {
+        if let Some((address, broken)) = cell::address(&element)? {
+            addresses.push(address);
+            odd |= broken;
+        }
+    }
+    Ok(Some((addresses, odd)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_come_as_lists_json_or_divided_text() {
+        for (text, expected) in [
+            ("eth", &["eth"][..]),
+            ("ethereum;polygon", &["eth", "pol"]),
+            ("eth|base, arb", &["eth", "base", "arb1"]),
+            ("eth base", &["eth", "base"]),
+            ("BNB Smart Chain", &["bnb"]),
+            ("[1, \"polygon\", null]", &["eth", "pol"]),
+            ("eth;ethereum;1", &["eth"]),
+            ("robinhood chain", &["robinhood-chain"]),
+        ] {
+            let read = chains(&Cell::Text(text.into()), None).expect(text).expect(text);
+            assert_eq!(read, expected, "{text}");
+        }
+        assert_eq!(chains(&Cell::Text("[1, ".into()), None), Err(Bad));
+        assert_eq!(chains(&Cell::Text(";".into()), None), Ok(None));
+        assert_eq!(chains(&Cell::List(vec![Cell::Int(1), Cell::Null]), None), Ok(Some(vec!["eth".to_owned()])));
+    }
+}

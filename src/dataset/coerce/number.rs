@@ -1,0 +1,184 @@
+//! Numbers: whole, floating, 256-bit, and amounts in smallest units. What would lose digits is bad.
+
+use ruint::aliases::U256;
+
+use super::{Bad, Read, cell::Cell};
+
+/// Up to here an f64 holds every whole number.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// More decimals than this no token has; an amount would be nothing but zeros.
+const MAX_DECIMALS: i64 = 255;
+
+pub(super) fn integer(cell: &Cell<'_>, scale: Option<f64>) -> Read<i64> {
+    if let Some(scale) = scale {
+        let Some(number) = float(cell, Some(scale))? else { return Ok(None) };
+        // 0.3 × 10 is not 3 to the last bit; what is off by rounding alone is a whole number.
+        let whole = number.round();
+        let near = (number - whole).abs() <= 1e-9 * whole.abs().max(1.0) && whole.abs() <= EXACT;
+        return if near { Ok(Some(whole as i64)) } else { Err(Bad) };
+    }
+    match cell {
+        _ if cell.is_null() => Ok(None),
+        Cell::Int(n) => i64::try_from(*n).map(Some).map_err(|_| Bad),
+        Cell::Float(n) if !n.is_finite() => Ok(None),
+        Cell::Float(n) => whole(*n),
+        Cell::Bool(truth) => Ok(Some(i64::from(*truth))),
+        Cell::Text(text) => {
+            let text = text.trim();
+            if let Ok(number) = text.parse::<i64>() {
+                return Ok(Some(number));
+            }
+            // `12.0`: the digits before the point are the number.
+            if let Some((digits, zeros)) = text.split_once('.')
+                && zeros.bytes().all(|digit| digit == b'0')
+                && !digits.is_empty()
+            {
+                return digits.parse().map(Some).map_err(|_| Bad);
+            }
+            if is_infinite_word(text) {
+                return Ok(None);
+            }
+            // `1e3`.
+            if text.contains(['e', 'E']) { text.parse::<f64>().map_err(|_| Bad).and_then(whole) } else { Err(Bad) }
+        }
+        _ => Err(Bad),
+    }
+}
+
+fn whole(number: f64) -> Read<i64> {
+    if number.fract() == 0.0 && number.abs() <= EXACT { Ok(Some(number as i64)) } else { Err(Bad) }
+}
+
+fn is_infinite_word(text: &str) -> bool {
+    let word = text.trim_start_matches(['+', '-']);
+    word.eq_ignore_ascii_case("inf") || word.eq_ignore_ascii_case("infinity") || word.eq_ignore_ascii_case("nan")
+}
+
+/// A finite number; not-a-number and the infinities are no value.
+pub(super) fn float(cell: &Cell<'_>, scale: Option<f64>) -> Read<f64> {
+    let number = match cell {
+        _ if cell.is_null() => return Ok(None),
+        Cell::Int(n) => *n as f64,
+        Cell::Float(n) if !n.is_finite() => return Ok(None),
+        Cell::Float(n) => *n,
+        Cell::Text(text) if is_infinite_word(text.trim()) => return Ok(None),
+        Cell::Text(text) => text.trim().parse().map_err(|_| Bad)?,
+        _ => return Err(Bad),
+    };
+    let number = scale.map_or(number, |scale| scaled(number, scale));
+    if number.is_finite() { Ok(Some(number)) } else { Err(Bad) }
+}
+
+/// Divides where the scale is one over a whole number, so that 3000 × 1e-6 is 0.003 to the last bit.
+fn scaled(number: f64, scale: f64) -> f64 {
+    let inverse = (1.0 / scale).round();
+    if scale.abs() < 1.0 && inverse.abs() <= EXACT && (1.0 / inverse).to_bits() == scale.to_bits() {
+        number / inverse
+    } else {
+        number * scale
+    }
+}
+
+pub(super) fn uint256(cell: &Cell<'_>) -> Read<String> {
+    whole_256(cell).map(|number| number.map(|number| number.to_string()))
+}
+
+fn whole_256(cell: &Cell<'_>) -> Read<U256> {
+    match cell {
+        _ if cell.is_null() => Ok(None),
+        Cell::Int(n) => u128::try_from(*n).map(|n| Some(U256::from(n))).map_err(|_| Bad),
+        Cell::Float(n) if !n.is_finite() => Ok(None),
+        Cell::Float(n) if *n >= 0.0 => whole(*n).map(|n| n.map(|n| U256::from(n as u64))),
+        Cell::Text(text) => {
+            let text = text.trim();
+            if let Some(digits) = text.strip_prefix("0x") {
+                return if digits.is_empty() { Err(Bad) } else { U256::from_str_radix(digits, 16).map(Some).map_err(|_| Bad) };
+            }
+            let digits = match text.split_once('.') {
+                Some((digits, zeros)) if zeros.bytes().all(|digit| digit == b'0') => digits,
+                Some(_) => return Err(Bad),
+                None => text,
+            };
+            if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+                return Err(Bad);
+            }
+            U256::from_str_radix(digits, 10).map(Some).map_err(|_| Bad)
+        }
+        // A 32-byte word, as nodes give it.
+        Cell::Bytes(bytes) if bytes.len() == 32 => Ok(U256::try_from_be_slice(bytes)),
+        _ => Err(Bad),
+    }
+}
+
+/// An amount in smallest units as whole tokens, rounded once.
+pub(crate) fn raw_amount(cell: &Cell<'_>, decimals: i64) -> Read<f64> {
+    if !(0..=MAX_DECIMALS).contains(&decimals) {
+        return Err(Bad);
+    }
+    let Some(amount) = whole_256(cell)? else { return Ok(None) };
+    format!("{amount}e-{decimals}").parse().map(Some).map_err(|_| Bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Cell<'_> {
+        Cell::Text(text.into())
+    }
+
+    #[test]
+    fn whole_numbers_are_read_only_without_loss() {
+        for (cell, expected) in [
+            (text(" 12 "), Ok(Some(12))),
+            (text("12.0"), Ok(Some(12))),
+            (text("12."), Ok(Some(12))),
+            (text("+7"), Ok(Some(7))),
+            (text("1e3"), Ok(Some(1000))),
+            (text("12.5"), Err(Bad)),
+            (text("1,000"), Err(Bad)),
+            (text("0x10"), Err(Bad)),
+            (text("9223372036854775807"), Ok(Some(i64::MAX))),
+            (text("9223372036854775808"), Err(Bad)),
+            (text("-"), Ok(None)),
+            (text("inf"), Ok(None)),
+            (Cell::Float(12.0), Ok(Some(12))),
+            (Cell::Float(12.5), Err(Bad)),
+            (Cell::Float(1e17), Err(Bad)),
+            (Cell::Float(f64::NAN), Ok(None)),
+            (Cell::Int(i128::from(u64::MAX)), Err(Bad)),
+        ] {
+            assert_eq!(integer(&cell, None), expected, "{cell:?}");
+        }
+        assert_eq!(integer(&text("0.3"), Some(10.0)), Ok(Some(3)));
+        assert_eq!(integer(&text("0.35"), Some(10.0)), Err(Bad));
+    }
+
+    #[test]
+    fn numbers_scale_and_what_is_not_finite_is_no_value() {
+        assert_eq!(float(&text("3000"), Some(1e-6)), Ok(Some(0.003)));
+        assert_eq!(float(&text("2.5"), Some(100.0)), Ok(Some(250.0)));
+        assert_eq!(float(&text("Infinity"), None), Ok(None));
+        assert_eq!(float(&Cell::Float(f64::NEG_INFINITY), None), Ok(None));
+        assert_eq!(float(&text("1e999"), None), Err(Bad));
+        assert_eq!(float(&text("$5"), None), Err(Bad));
+        assert_eq!(float(&Cell::Bool(true), None), Err(Bad));
+    }
+
+    #[test]
+    fn amounts_of_256_bits_keep_every_digit() {
+        let most = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
+        assert_eq!(uint256(&text(most)), Ok(Some(most.to_owned())));
+        assert_eq!(uint256(&text("115792089237316195423570985008687907853269984665640564039457584007913129639936")), Err(Bad));
+        assert_eq!(uint256(&text("0007")), Ok(Some("7".to_owned())));
+        assert_eq!(uint256(&text("0x1f")), Ok(Some("31".to_owned())));
+        assert_eq!(uint256(&text("0x")), Err(Bad));
+        assert_eq!(uint256(&text("-1")), Err(Bad));
+        assert_eq!(uint256(&text("1.5")), Err(Bad));
+        assert_eq!(uint256(&Cell::Float(1e20)), Err(Bad));
+        assert_eq!(raw_amount(&text("1500000"), 6), Ok(Some(1.5)));
+        assert_eq!(raw_amount(&text("100000000000000000000"), 18), Ok(Some(100.0)));
+        assert_eq!(raw_amount(&text("1"), 300), Err(Bad));
+    }
+}

@@ -1,0 +1,130 @@
+//! Which column of a file serves each column of ours. Names only; no cell is looked at.
+
+use std::collections::HashSet;
+
+use crate::dataset::{
+    manifest::{ColumnManifest, TableManifest, columns::is_amount, nearest},
+    schema::{Column, Need, TableSchema},
+    source::Wanted,
+};
+
+/// A column of ours and what serves it in one file.
+#[derive(Debug)]
+pub(super) struct Bound<'a> {
+    pub column: &'static Column,
+    /// The column of theirs.
+    pub raw: Option<String>,
+    /// The column of theirs that holds the same amount in smallest units.
+    pub units: Option<String>,
+    pub constant: Option<&'a str>,
+    pub rule: &'a ColumnManifest,
+}
+
+/// The rule of a column that `dataset.toml` does not speak of.
+static PLAIN: std::sync::LazyLock<ColumnManifest> = std::sync::LazyLock::new(ColumnManifest::default);
+
+/// The name of the column that holds `column` in smallest units.
+fn units_name(column: &str) -> String {
+    format!("{column}_raw")
+}
+
+fn same(a: &str, b: &str) -> bool {
+    a.trim().eq_ignore_ascii_case(b.trim())
+}
+
+/// The names worth reading from a file of this table.
+pub(super) fn wanted(schema: &TableSchema, manifest: &TableManifest) -> Wanted {
+    let mut names: HashSet<String> = HashSet::new();
+    for column in schema.columns {
+        names.extend(column.aliases.iter().chain([&column.name]).map(|name| name.to_lowercase()));
+        if is_amount(schema.name, column.name) {
+            names.insert(units_name(column.name));
+        }
+    }
+    names.extend(manifest.columns.values().filter_map(|column| column.from.as_ref()).map(|name| name.trim().to_lowercase()));
+    names.extend(manifest.keep.iter().map(|(name, _)| name.trim().to_lowercase()));
+    std::sync::Arc::new(move |name: &str| names.contains(&name.trim().to_lowercase()))
+}
+
+/// Binds every column of the schema to the `names` of a file; an error leaves the table out.
+pub(super) fn bind<'a>(schema: &'static TableSchema, manifest: &'a TableManifest, names: &[String]) -> Result<Vec<Bound<'a>>, String> {
+    let taken: Vec<&str> = manifest.columns.values().filter_map(|column| column.from.as_deref()).collect();
+    schema
+        .columns
+        .iter()
+        .map(|column| {
+            let rule = manifest.columns.get(column.name).unwrap_or(&PLAIN);
+            let mut bound = Bound { column, raw: None, units: None, constant: manifest.set.get(column.name).map(String::as_str), rule };
+            if bound.constant.is_some() {
+                return Ok(bound);
+            }
+            let free = |name: &&String| !taken.iter().any(|taken| same(taken, name));
+            let named = rule.from.as_deref().map(|from| claim(column, names.iter().filter(|name| same(name, from)))).transpose()?.flatten();
+            let own = || claim(column, names.iter().filter(free).filter(|name| answers(column, name)));
+            bound.raw = if named.is_some() { named } else { own()? };
+            if is_amount(schema.name, column.name) {
+                let units = units_name(column.name);
+                bound.units = claim(column, names.iter().filter(free).filter(|name| same(name, &units)))?;
+                if rule.raw && bound.raw.is_some() {
+                    bound.units = bound.raw.take();
+                }
+            }
+            Ok(bound)
+        })
+        .collect()
+}
+
+/// Whether a column of theirs has one of our column's names.
+pub(super) fn answers(column: &Column, name: &str) -> bool {
+    column.aliases.iter().chain([&column.name]).any(|known| same(known, name))
+}
+
+/// The one column that claims to be ours.
+fn claim<'n>(column: &Column, mut claims: impl Iterator<Item = &'n String>) -> Result<Option<String>, String> {
+    let Some(first) = claims.next() else { return Ok(None) };
+    let Some(second) = claims.next() else { return Ok(Some(first.clone())) };
+    let advice = format!("say which in dataset.toml: columns = {{ {} = \"NAME\" }}", column.name);
+    Err(if same(first, second) {
+        format!("two columns are named `{}`: rename one", first.trim())
+    } else {
+        format!("two columns claim to be `{}`: `{first}` and `{second}`; {advice}", column.name)
+    })
+}
+
+impl Bound<'_> {
+    pub(super) fn is_absent(&self) -> bool {
+        self.raw.is_none() && self.units.is_none() && self.constant.is_none()
+    }
+}
+
+/// Columns that are worked out when a table does not have them.
+const DERIVED: &[(&str, &str)] = &[("fee_tiers", "tier")];
+
+/// Why the table cannot be used: a required column that the file does not have.
+pub(super) fn missing(schema: &TableSchema, bound: &[Bound<'_>], names: &[String]) -> Option<String> {
+    let lacking = bound.iter().find(|bound| {
+        let required = bound.column.need != Need::Optional && !DERIVED.contains(&(schema.name, bound.column.name));
+        bound.is_absent() && (required || bound.rule.from.is_some())
+    })?;
+    let name = lacking.column.name;
+    let near = |name: &str| nearest(name, names.iter().map(String::as_str));
+    if let Some(from) = &lacking.rule.from {
+        let near = near(from).map_or_else(|| format!("it has {}", listed(names)), |near| format!("did you mean `{near}`?"));
+        return Some(format!("has no column `{from}`, which dataset.toml names for `{name}`; {near}"));
+    }
+    let (likely, has) = match near(name) {
+        Some(near) => (near, format!("the nearest is `{near}`")),
+        None => ("NAME", format!("it has {}", listed(names))),
+    };
+    Some(format!(
+        "lacks the column `{name}` ({}); {has}; if it goes by another name, say so in dataset.toml: [tables.{}.columns] {name} = \"{likely}\"",
+        lacking.column.meaning, schema.name
+    ))
+}
+
+/// Names for people: the first few.
+fn listed(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > shown.len() { ", …" } else { "" };
+    if shown.is_empty() { "no columns".to_owned() } else { format!("{}{more}", shown.join(", ")) }
+}

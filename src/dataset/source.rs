@@ -1,0 +1,173 @@
+//! Where rows come from. `RowSource` is the seam: whatever yields batches of raw columns (a file today, object storage or a SQL
+//! engine one day) can stand behind it. Nothing here knows the schema or what a cell means.
+
+mod csv;
+mod guard;
+mod ipc;
+mod json;
+pub(crate) mod locate;
+mod ndjson;
+mod parquet;
+mod records;
+mod sane;
+mod text;
+
+use std::{
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    path::Path,
+    sync::Arc,
+};
+
+use polars::prelude::{Column, IdxSize};
+
+pub use guard::decoding;
+pub(crate) use guard::guarded;
+
+/// How many rows a batch holds at most.
+pub(crate) const BATCH_ROWS: usize = 65_536;
+/// How many rows one table may have: what polars can index.
+pub(crate) const MAX_ROWS: u64 = IdxSize::MAX as u64 - 1;
+/// The largest file of a format that has to be read whole.
+const MAX_WHOLE: u64 = 16 << 30;
+
+/// Whether a column of that name is worth reading.
+pub(crate) type Wanted = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Some rows, one after the other as they stand in the source.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// The wanted columns as found, all of `height`; text formats give text. Two may have one name.
+    pub columns: Vec<Column>,
+    pub height: usize,
+    /// The number of its first row, the source's first being 1.
+    pub first_row: u64,
+    /// Rows that could not be read, by position in the batch, and why. Their cells are empty.
+    pub malformed: Vec<(usize, &'static str)>,
+}
+
+/// Something that yields rows. An error says why no more can be had, for the person.
+pub(crate) trait RowSource: Send {
+    /// The next rows; `None` when there are no more. A source that names columns and has no rows yields one empty batch.
+    fn next_batch(&mut self) -> Result<Option<Batch>, String>;
+    /// Every column met so far, wanted or not.
+    fn columns(&self) -> &[String];
+    /// How many bytes of the source are read.
+    fn bytes_read(&self) -> u64;
+}
+
+/// What a file's name says it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Csv,
+    Tsv,
+    Ndjson,
+    Json,
+    Parquet,
+    Ipc,
+}
+
+/// The extensions of each format.
+const EXTENSIONS: &[(&str, Format)] = &[
+    ("csv", Format::Csv),
+    ("tsv", Format::Tsv),
+    ("ndjson", Format::Ndjson),
+    ("jsonl", Format::Ndjson),
+    ("json", Format::Json),
+    ("parquet", Format::Parquet),
+    ("arrow", Format::Ipc),
+    ("ipc", Format::Ipc),
+    ("feather", Format::Ipc),
+];
+
+/// Splits `candles.csv.gz` into its stem and its format; `None` when it is none of ours.
+pub(crate) fn format_of(name: &str) -> Option<(&str, Format)> {
+    let plain = [".gz", ".zst"].iter().find_map(|end| strip_end(name, end));
+    let (stem, extension) = plain.unwrap_or(name).rsplit_once('.')?;
+    let (_, format) = EXTENSIONS.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known))?;
+    let packed_binary = plain.is_some() && matches!(format, Format::Parquet | Format::Ipc);
+    (!stem.is_empty() && !packed_binary).then_some((stem, *format))
+}
+
+/// The name without `end`, in any letter case.
+fn strip_end<'a>(name: &'a str, end: &str) -> Option<&'a str> {
+    let at = name.len().checked_sub(end.len())?;
+    name.is_char_boundary(at).then(|| name.split_at(at)).filter(|(_, tail)| tail.eq_ignore_ascii_case(end)).map(|(head, _)| head)
+}
+
+/// Opens a file by what it holds where that can be told from its first bytes, else by its name.
+pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
+    let meta = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
+    if !meta.is_file() {
+        // A pipe or a device could keep the program waiting forever.
+        return Err("is not a regular file".to_owned());
+    }
+    if meta.len() == 0 {
+        return Err("is empty: expected at least a header or a record".to_owned());
+    }
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut file = File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let mut head = [0u8; 8];
+    let mut filled = 0;
+    while filled < head.len() {
+        match file.read(&mut head[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) => return Err(format!("cannot be read: {error}")),
+        }
+    }
+    file.seek(SeekFrom::Start(0)).map_err(|error| format!("cannot be read: {error}"))?;
+    let head = &head[..filled];
+    let named = format_of(&name).map(|(_, format)| format);
+    if head.starts_with(b"PAR1") {
+        return Ok(Box::new(parquet::ParquetRows::open(whole(file)?, &wanted)?));
+    }
+    if head.starts_with(b"ARROW1") || head.starts_with(&[0xff; 4]) && named == Some(Format::Ipc) {
+        return Ok(Box::new(ipc::IpcRows::open(whole(file)?, &wanted)?));
+    }
+    if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) {
+        return Err("is UTF-16: save it as UTF-8".to_owned());
+    }
+    match named {
+        Some(Format::Csv) => Ok(Box::new(csv::CsvRows::open(text::Input::new(file, head)?, None, wanted)?)),
+        Some(Format::Tsv) => Ok(Box::new(csv::CsvRows::open(text::Input::new(file, head)?, Some(b'\t'), wanted)?)),
+        Some(Format::Ndjson) => Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(file, head)?, wanted))),
+        Some(Format::Json) => Ok(Box::new(json::JsonRows::new(text::Input::new(file, head)?, wanted))),
+        Some(Format::Parquet) => Err("is not Parquet: it does not begin with `PAR1`; give it the extension of what it holds".to_owned()),
+        Some(Format::Ipc) => Err("is not Arrow IPC: it does not begin with `ARROW1`; give it the extension of what it holds".to_owned()),
+        None => Err("is of no known format: expected .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .arrow, .ipc or .feather".to_owned()),
+    }
+}
+
+/// The whole file. It is read and not mapped, as a mapped file that someone shortens would end the program.
+fn whole(file: File) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    file.take(MAX_WHOLE + 1).read_to_end(&mut bytes).map_err(|error| format!("cannot be read: {error}"))?;
+    if bytes.len() as u64 > MAX_WHOLE {
+        return Err("is larger than 16 GiB: split it into several files".to_owned());
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_name_tells_its_format() {
+        for (name, expected) in [
+            ("tokens.csv", Some(("tokens", Format::Csv))),
+            ("candles.CSV.GZ", Some(("candles", Format::Csv))),
+            ("posts.jsonl.zst", Some(("posts", Format::Ndjson))),
+            ("a.b.parquet", Some(("a.b", Format::Parquet))),
+            ("x.feather", Some(("x", Format::Ipc))),
+            ("x.parquet.gz", None),
+            ("tokens.txt", None),
+            ("tokens", None),
+            (".csv", None),
+            ("é.gz", None),
+        ] {
+            assert_eq!(format_of(name), expected, "{name}");
+        }
+    }
+}

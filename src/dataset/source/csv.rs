@@ -1,0 +1,224 @@
+//! Rows of CSV and TSV (RFC 4180). A record that cannot be read costs that record only: after a quote that is never closed, reading
+//! goes on with the next line, which is why the splitting is done here and not by a library.
+
+use super::{
+    Batch, RowSource, Wanted,
+    records::Records,
+    text::{Input, MAX_RECORD},
+};
+
+/// How much may be read twice because quotes were not closed.
+const MAX_REREAD: usize = 256 << 20;
+
+const RAGGED: &str = "the row has more or fewer fields than the header; it is set aside";
+const UNCLOSED: &str = "a quote is opened and never closed; the row is set aside";
+const AFTER_QUOTE: &str = "text follows a closing quote; the row is set aside";
+const NOT_UTF8: &str = "the row is not UTF-8; it is set aside";
+
+pub(super) struct CsvRows {
+    input: Input,
+    delimiter: u8,
+    records: Records,
+    width: usize,
+    fields: Vec<Field>,
+    reread: usize,
+    started: bool,
+}
+
+/// Where a field stands in the record, quotes left out.
+#[derive(Clone, Copy)]
+struct Field {
+    start: usize,
+    end: usize,
+    /// It holds doubled quotes.
+    doubled: bool,
+}
+
+/// A record found in the buffer.
+struct Scan {
+    /// Bytes up to the next record.
+    length: usize,
+    problem: Option<&'static str>,
+    /// The end of its first line, when it goes over several.
+    first_line: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Start,
+    Plain,
+    Quoted,
+    /// After a quote inside quotes: its end, or half of a doubled one.
+    Quote,
+}
+
+impl CsvRows {
+    /// Reads the header. Without a delimiter, it is the comma, else what the header has in its place.
+    pub(super) fn open(mut input: Input, delimiter: Option<u8>, wanted: Wanted) -> Result<Self, String> {
+        let end = input.line()?;
+        if end == 0 {
+            return Err("is empty: expected a header".to_owned());
+        }
+        let line = &input.data()[..end];
+        let sniffed = [b',', b';', b'\t', b'|'].into_iter().find(|byte| line.contains(byte)).unwrap_or(b',');
+        let mut rows = Self {
+            input,
+            delimiter: delimiter.unwrap_or(sniffed),
+            records: Records::new(wanted),
+            width: 0,
+            fields: Vec::new(),
+            reread: 0,
+            started: false,
+        };
+        let scan = rows.scan()?;
+        let header: Option<Vec<String>> = (0..rows.fields.len()).map(|i| rows.field(i).map(|text| text.trim().to_owned())).collect();
+        let header = header
+            .filter(|_| scan.problem.is_none())
+            .ok_or("has a header that cannot be read: a quote is not closed or it is not UTF-8")?;
+        for name in &header {
+            rows.records.add_column(name)?;
+        }
+        rows.width = header.len();
+        rows.input.consume(scan.length);
+        Ok(rows)
+    }
+
+    /// Finds the next record and its fields without consuming it; of length 0 at the end of the file.
+    fn scan(&mut self) -> Result<Scan, String> {
+        self.fields.clear();
+        let (mut at, mut start, mut state) = (0, 0, State::Start);
+        let (mut doubled, mut problem, mut first_line) = (false, None, None);
+        loop {
+            let data = self.input.data();
+            while let Some(&byte) = data.get(at) {
+                match (state, byte) {
+                    (State::Quoted, b'"') => state = State::Quote,
+                    (State::Quoted, _) => {
+                        if byte == b'\n' && first_line.is_none() {
+                            first_line = Some(at + 1);
+                        }
+                    }
+                    (State::Quote, b'"') => (state, doubled) = (State::Quoted, true),
+                    (_, b'\n') => {
+                        self.fields.push(field(data, start, at, state, doubled, true));
+                        return Ok(Scan { length: at + 1, problem, first_line });
+                    }
+                    (_, _) if byte == self.delimiter => {
+                        self.fields.push(field(data, start, at, state, doubled, false));
+                        (start, state, doubled) = (at + 1, State::Start, false);
+                    }
+                    (State::Start, b'"') => (state, start) = (State::Quoted, at + 1),
+                    (State::Start, _) => state = State::Plain,
+                    (State::Quote, b'\r') | (State::Plain, _) => {}
+                    (State::Quote, _) => problem = Some(AFTER_QUOTE),
+                }
+                at += 1;
+            }
+            if at > MAX_RECORD && state != State::Quoted {
+                return Err("has a line longer than 16 MiB".to_owned());
+            }
+            if at > MAX_RECORD || !self.input.fill()? {
+                break;
+            }
+        }
+        let data = self.input.data();
+        if at > 0 {
+            self.fields.push(field(data, start, at, state, doubled, true));
+        }
+        if state == State::Quoted {
+            problem = Some(UNCLOSED);
+        }
+        Ok(Scan { length: at, problem, first_line })
+    }
+
+    fn field(&self, i: usize) -> Option<std::borrow::Cow<'_, str>> {
+        let field = self.fields[i];
+        let text = std::str::from_utf8(&self.input.data()[field.start..field.end]).ok()?;
+        Some(if field.doubled { text.replace("\"\"", "\"").into() } else { text.into() })
+    }
+
+    /// Whether the record is an empty line, which is no row.
+    fn blank(&self) -> bool {
+        self.fields.len() == 1 && self.width > 0 && self.fields[0].start == self.fields[0].end && {
+            let first = self.input.data().first();
+            matches!(first, Some(b'\n' | b'\r'))
+        }
+    }
+
+    fn read_record(&mut self, scan: &Scan) -> Result<(), &'static str> {
+        if let Some(problem) = scan.problem {
+            return Err(problem);
+        }
+        if self.fields.len() != self.width {
+            return Err(RAGGED);
+        }
+        let data = self.input.data();
+        // All of the row is checked, so that it does not depend on which columns are wanted.
+        if std::str::from_utf8(&data[..scan.length]).is_err() {
+            return Err(NOT_UTF8);
+        }
+        for (column, field) in self.fields.iter().enumerate() {
+            if self.records.is_wanted(column) {
+                let text = std::str::from_utf8(&data[field.start..field.end]).map_err(|_| NOT_UTF8)?;
+                if field.doubled {
+                    self.records.put(column, Some(&text.replace("\"\"", "\"")));
+                } else {
+                    self.records.put(column, Some(text));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The field from `start` to `at`, without its closing quote and, at the end of a line, without a carriage return.
+fn field(data: &[u8], start: usize, at: usize, state: State, doubled: bool, last: bool) -> Field {
+    let mut end = at;
+    if last && end > start && data[end - 1] == b'\r' {
+        end -= 1;
+    }
+    if state == State::Quote && end > start && data[end - 1] == b'"' {
+        end -= 1;
+    }
+    Field { start, end, doubled }
+}
+
+impl RowSource for CsvRows {
+    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+        while !self.records.full() {
+            let scan = self.scan()?;
+            if scan.length == 0 {
+                break;
+            }
+            let mut length = scan.length;
+            if !self.blank() {
+                match self.read_record(&scan) {
+                    Ok(()) => self.records.end_record(),
+                    Err(problem) => {
+                        // Over several lines because of a quote that went astray: only the first line is given up.
+                        if let Some(first_line) = scan.first_line {
+                            self.reread += scan.length;
+                            if self.reread > MAX_REREAD {
+                                return Err("has too many quotes that are not closed".to_owned());
+                            }
+                            length = first_line;
+                        }
+                        self.records.malformed(if scan.first_line.is_some() { UNCLOSED } else { problem });
+                    }
+                }
+            }
+            self.input.consume(length);
+        }
+        let batch = self.records.take();
+        let first = !std::mem::replace(&mut self.started, true);
+        Ok((batch.height > 0 || first).then_some(batch))
+    }
+
+    fn columns(&self) -> &[String] {
+        self.records.names()
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.input.bytes_read()
+    }
+}

@@ -1,0 +1,78 @@
+//! Keeps a decoder's panic from ending the program. Damaged Parquet and Arrow files can make polars panic, on this thread or on one
+//! of its own; what it reads is thrown away then, and the file is reported as damaged.
+
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+static DECODERS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static HERE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Whether this thread is decoding a file, so that a panic here is caught and becomes a reason in the Data view. The program's panic
+/// hook asks this and stays silent if so. polars decodes on threads of its own named `polars-…`: those count as decoding while any
+/// file is being decoded.
+pub fn decoding() -> bool {
+    HERE.get() > 0 || DECODERS.load(Ordering::Acquire) > 0 && thread::current().name().is_some_and(|name| name.starts_with("polars"))
+}
+
+/// Counts itself in while it lives, whatever ends it.
+struct Marker;
+
+impl Marker {
+    fn new() -> Self {
+        DECODERS.fetch_add(1, Ordering::AcqRel);
+        HERE.set(HERE.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Marker {
+    fn drop(&mut self) {
+        HERE.set(HERE.get() - 1);
+        DECODERS.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Runs a decoder of other people's making; an error or a panic of it becomes a reason.
+pub(crate) fn guarded<T>(what: &str, decode: impl FnOnce() -> Result<T, polars::prelude::PolarsError>) -> Result<T, String> {
+    let marker = Marker::new();
+    let outcome = catch_unwind(AssertUnwindSafe(decode));
+    drop(marker);
+    match outcome {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(format!("is damaged or not {what}: {}", one_line(&error.to_string()))),
+        Err(_) => Err(format!("is damaged: its {what} data could not be decoded")),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    line.chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_reason_and_the_marker_is_cleared() {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !decoding() {
+                hook(info);
+            }
+        }));
+        let outcome: Result<(), String> = guarded("Parquet", || {
+            assert!(decoding());
+            panic!("out of bounds");
+        });
+        assert_eq!(outcome, Err("is damaged: its Parquet data could not be decoded".to_owned()));
+        assert!(!decoding());
+    }
+}

@@ -1,0 +1,64 @@
+//! Rows of a JSON file: one array of objects. It is read whole, as an array has no lines to recover at.
+
+use serde_json::value::RawValue;
+
+use super::{
+    Batch, RowSource, Wanted,
+    ndjson::{Object, put_object},
+    records::Records,
+    text::Input,
+};
+
+/// The largest JSON file, unpacked.
+const MAX_JSON: u64 = 2 << 30;
+
+const NOT_AN_OBJECT: &str = "the element is not a JSON object; it is set aside";
+
+pub(super) struct JsonRows {
+    input: Option<Input>,
+    elements: std::vec::IntoIter<Box<RawValue>>,
+    records: Records,
+    bytes: u64,
+}
+
+impl JsonRows {
+    pub(super) fn new(input: Input, wanted: Wanted) -> Self {
+        Self { input: Some(input), elements: Vec::new().into_iter(), records: Records::new(wanted), bytes: 0 }
+    }
+}
+
+impl RowSource for JsonRows {
+    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+        let first = self.input.is_some();
+        if let Some(input) = self.input.take() {
+            let text = input.whole(MAX_JSON)?;
+            self.bytes = text.len() as u64;
+            let elements: Vec<Box<RawValue>> =
+                serde_json::from_slice(&text).map_err(|error| format!("is not a JSON array of objects: {error}"))?;
+            self.elements = elements.into_iter();
+        }
+        while !self.records.full() {
+            let Some(element) = self.elements.next() else { break };
+            match serde_json::from_str::<Object<'_>>(element.get()) {
+                Ok(object) => {
+                    put_object(&mut self.records, &object)?;
+                    self.records.end_record();
+                }
+                Err(_) => self.records.malformed(NOT_AN_OBJECT),
+            }
+        }
+        let batch = self.records.take();
+        if first && batch.height == 0 {
+            return Err("is empty: expected an array of objects".to_owned());
+        }
+        Ok((batch.height > 0).then_some(batch))
+    }
+
+    fn columns(&self) -> &[String] {
+        self.records.names()
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.bytes
+    }
+}

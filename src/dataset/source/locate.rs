@@ -1,0 +1,139 @@
+//! Which files a table is read from: those named after it in the dataset's folder, or those `dataset.toml` names. Every walk is
+//! bounded, as folders may hold loops and more than anyone meant.
+
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use glob::{MatchOptions, Pattern};
+
+use super::format_of;
+
+const MAX_DEPTH: usize = 32;
+const MAX_ENTRIES: usize = 200_000;
+const MAX_FILES: usize = 10_000;
+
+/// A file of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub path: PathBuf,
+    /// As people are told: relative to the folder where it lies in it, else as `dataset.toml` spells it.
+    pub name: String,
+}
+
+/// The files named after the table, or why it cannot be told which they are. Empty: the table is absent.
+pub(crate) fn by_name(folder: &Path, table: &str) -> Result<Vec<Found>, String> {
+    let entries = fs::read_dir(folder).map_err(|error| format!("the folder cannot be read: {error}"))?;
+    let mut claims = Vec::new();
+    for entry in entries.flatten().take(MAX_ENTRIES) {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let is_folder = entry.path().is_dir();
+        if name == table && is_folder || !is_folder && format_of(&name).is_some_and(|(stem, _)| stem == table) {
+            claims.push((name, is_folder));
+        }
+    }
+    claims.sort();
+    match &claims[..] {
+        [] => Ok(Vec::new()),
+        [(name, false)] => Ok(vec![Found { path: folder.join(name), name: name.clone() }]),
+        [(name, true)] => {
+            let files = in_folder(&folder.join(name), name)?;
+            if files.is_empty() { Err(format!("the folder `{name}` holds no file of a known format")) } else { Ok(files) }
+        }
+        many => {
+            let names: Vec<_> = many.iter().map(|(name, _)| format!("`{name}`")).collect();
+            Err(format!(
+                "{} all claim to be it: keep one, or name those to read in dataset.toml under [tables.{table}] path",
+                names.join(", ")
+            ))
+        }
+    }
+}
+
+/// The files `dataset.toml` names, in its order; a glob's in the order of their names.
+pub(crate) fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<Found>, String> {
+    let mut files = Vec::new();
+    let mut seen = HashSet::new();
+    for spelled in paths {
+        let found = one_path(folder, spelled)?;
+        for file in found {
+            let name = told(folder, &file);
+            if seen.insert(file.path.clone()) {
+                files.push(Found { name, ..file });
+            }
+            if files.len() > MAX_FILES {
+                return Err(format!("`{spelled}` names more than {MAX_FILES} files"));
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn one_path(folder: &Path, spelled: &str) -> Result<Vec<Found>, String> {
+    let path = folder.join(spelled);
+    if path.is_dir() {
+        let files = in_folder(&path, spelled.trim_end_matches('/'))?;
+        return if files.is_empty() { Err(format!("`{spelled}` holds no file of a known format")) } else { Ok(files) };
+    }
+    if path.exists() {
+        return Ok(vec![Found { path, name: spelled.to_owned() }]);
+    }
+    if !spelled.contains(['*', '?', '[']) {
+        return Err(format!("`{spelled}` is not there; paths in dataset.toml are relative to it"));
+    }
+    let pattern = Pattern::new(spelled).map_err(|error| format!("`{spelled}` is not a glob: {}", error.msg))?;
+    // The walk starts at the last folder before the first wildcard.
+    let fixed = spelled.find(['*', '?', '[']).and_then(|at| spelled[..at].rfind('/')).map_or("", |at| &spelled[..=at]);
+    let options = MatchOptions { require_literal_separator: true, require_literal_leading_dot: true, case_sensitive: true };
+    let mut files = walk(&folder.join(fixed), fixed)?;
+    files.retain(|file| pattern.matches_with(&file.name, options) && format_of(&file.name).is_some());
+    if files.is_empty() { Err(format!("`{spelled}` matches no file of a known format")) } else { Ok(files) }
+}
+
+/// The files of known formats below a folder, hidden ones left out.
+fn in_folder(folder: &Path, spelled: &str) -> Result<Vec<Found>, String> {
+    let mut files = walk(folder, &format!("{spelled}/"))?;
+    files.retain(|file| {
+        let below = &file.name[spelled.len()..];
+        format_of(&file.name).is_some() && !below.contains("/.") && !below.contains("/_")
+    });
+    Ok(files)
+}
+
+/// Every file below `root`, ordered by name. A folder is entered once, by whatever links it is reached.
+fn walk(root: &Path, spelled: &str) -> Result<Vec<Found>, String> {
+    let mut files = Vec::new();
+    let mut entered = HashSet::new();
+    let mut folders = vec![(root.to_owned(), spelled.to_owned(), 0)];
+    let mut entries = 0;
+    while let Some((folder, spelled, depth)) = folders.pop() {
+        let Ok(real) = folder.canonicalize() else { continue };
+        if depth > MAX_DEPTH || !entered.insert(real) {
+            continue;
+        }
+        let Ok(listing) = fs::read_dir(&folder) else { continue };
+        for entry in listing.flatten() {
+            entries += 1;
+            if entries > MAX_ENTRIES {
+                return Err(format!("`{spelled}` holds more than {MAX_ENTRIES} entries: name a smaller folder"));
+            }
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let (path, name) = (entry.path(), format!("{spelled}{name}"));
+            if path.is_dir() {
+                folders.push((path, format!("{name}/"), depth + 1));
+            } else {
+                files.push(Found { path, name });
+            }
+        }
+    }
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(files)
+}
+
+/// How the file is told to people.
+fn told(folder: &Path, file: &Found) -> String {
+    let name = file.name.trim_start_matches("./");
+    Path::new(name).strip_prefix(folder).map_or_else(|_| name.to_owned(), |inside| inside.display().to_string())
+}

@@ -1,0 +1,109 @@
+//! Rows of newline-delimited JSON, one object a line. A number keeps its text, so that it may be larger than any integer type.
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::{Batch, RowSource, Wanted, records::Records, text::Input};
+
+const NOT_AN_OBJECT: &str = "the line is not a JSON object; it is set aside";
+const NOT_UTF8: &str = "the line is not UTF-8; it is set aside";
+
+pub(super) struct NdjsonRows {
+    input: Input,
+    records: Records,
+    started: bool,
+}
+
+/// The members of an object, in order, each value as it is written.
+pub(super) struct Object<'a>(Vec<(std::borrow::Cow<'a, str>, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Object<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Object<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(name) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+                    if members.len() < super::records::MAX_COLUMNS {
+                        members.push((name, map.next_value()?));
+                    } else {
+                        map.next_value::<IgnoredAny>()?;
+                    }
+                }
+                Ok(Object(members))
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+impl NdjsonRows {
+    pub(super) fn new(input: Input, wanted: Wanted) -> Self {
+        Self { input, records: Records::new(wanted), started: false }
+    }
+}
+
+/// Writes the object as the record's cells: strings without quotes, `null` as empty, anything else as it is written.
+pub(super) fn put_object(records: &mut Records, object: &Object<'_>) -> Result<(), String> {
+    // The last of two members of one name stands, as everywhere in JSON.
+    for (name, value) in object.0.iter().rev() {
+        let column = records.column(name)?;
+        if !records.is_wanted(column) {
+            continue;
+        }
+        let raw = value.get();
+        match raw.as_bytes().first() {
+            Some(b'n') => records.put(column, None),
+            Some(b'"') => match serde_json::from_str::<std::borrow::Cow<'_, str>>(raw) {
+                Ok(text) => records.put(column, Some(&text)),
+                // Half of a surrogate pair: the cell is no text.
+                Err(_) => records.put(column, Some(raw)),
+            },
+            _ => records.put(column, Some(raw)),
+        }
+    }
+    Ok(())
+}
+
+impl RowSource for NdjsonRows {
+    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+        while !self.records.full() {
+            let length = self.input.line()?;
+            if length == 0 {
+                break;
+            }
+            match std::str::from_utf8(&self.input.data()[..length]) {
+                Err(_) => self.records.malformed(NOT_UTF8),
+                Ok(line) if line.trim().is_empty() => {}
+                Ok(line) => match serde_json::from_str::<Object<'_>>(line) {
+                    Ok(object) => {
+                        put_object(&mut self.records, &object)?;
+                        self.records.end_record();
+                    }
+                    Err(_) => self.records.malformed(NOT_AN_OBJECT),
+                },
+            }
+            self.input.consume(length);
+        }
+        let batch = self.records.take();
+        let first = !std::mem::replace(&mut self.started, true);
+        if first && batch.height == 0 {
+            return Err("is empty: expected one JSON object a line".to_owned());
+        }
+        Ok((batch.height > 0).then_some(batch))
+    }
+
+    fn columns(&self) -> &[String] {
+        self.records.names()
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.input.bytes_read()
+    }
+}

@@ -1,0 +1,122 @@
+//! Gathers records of text cells into batches, whatever order and number of columns they come in.
+
+use std::collections::HashMap;
+
+use polars::prelude::{Column, IntoColumn, PlSmallStr, StringChunkedBuilder};
+
+use super::{BATCH_ROWS, Batch, Wanted};
+
+/// How many columns a file may have.
+pub(super) const MAX_COLUMNS: usize = 10_000;
+
+/// The rows of the batch that is being gathered.
+pub(super) struct Records {
+    wanted: Wanted,
+    /// Every column met, in the order they were.
+    names: Vec<String>,
+    index: HashMap<String, usize>,
+    /// The cells of each column that is wanted; shorter than `rows` where the last records lack it.
+    cells: Vec<Option<StringChunkedBuilder>>,
+    lengths: Vec<usize>,
+    rows: usize,
+    first_row: u64,
+    malformed: Vec<(usize, &'static str)>,
+}
+
+impl Records {
+    pub(super) fn new(wanted: Wanted) -> Self {
+        Self {
+            wanted,
+            names: Vec::new(),
+            index: HashMap::new(),
+            cells: Vec::new(),
+            lengths: Vec::new(),
+            rows: 0,
+            first_row: 1,
+            malformed: Vec::new(),
+        }
+    }
+
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    pub(super) fn full(&self) -> bool {
+        self.rows >= BATCH_ROWS
+    }
+
+    /// Adds a column, even if one of that name is there; returns its position.
+    pub(super) fn add_column(&mut self, name: &str) -> Result<usize, String> {
+        if self.names.len() >= MAX_COLUMNS {
+            return Err(format!("has more than {MAX_COLUMNS} columns"));
+        }
+        let position = self.names.len();
+        self.cells.push((self.wanted)(name).then(|| builder(name)));
+        self.names.push(name.to_owned());
+        self.lengths.push(0);
+        self.index.entry(name.to_owned()).or_insert(position);
+        Ok(position)
+    }
+
+    /// The position of the column of that name, which is added if it is new.
+    pub(super) fn column(&mut self, name: &str) -> Result<usize, String> {
+        match self.index.get(name) {
+            Some(&position) => Ok(position),
+            None => self.add_column(name),
+        }
+    }
+
+    pub(super) fn is_wanted(&self, column: usize) -> bool {
+        self.cells[column].is_some()
+    }
+
+    /// Writes a cell of the record that is being gathered; the first of a column stands.
+    pub(super) fn put(&mut self, column: usize, text: Option<&str>) {
+        let (rows, length) = (self.rows, &mut self.lengths[column]);
+        if let Some(cells) = &mut self.cells[column]
+            && *length <= rows
+        {
+            while *length < rows {
+                cells.append_null();
+                *length += 1;
+            }
+            cells.append_option(text);
+            *length += 1;
+        }
+    }
+
+    /// The record is complete.
+    pub(super) fn end_record(&mut self) {
+        self.rows += 1;
+    }
+
+    /// The record could not be read.
+    pub(super) fn malformed(&mut self, reason: &'static str) {
+        self.malformed.push((self.rows, reason));
+        self.rows += 1;
+    }
+
+    /// The batch gathered so far; the next one begins.
+    pub(super) fn take(&mut self) -> Batch {
+        let height = self.rows;
+        let mut columns: Vec<Column> = Vec::new();
+        for ((cells, length), name) in self.cells.iter_mut().zip(&mut self.lengths).zip(&self.names) {
+            if let Some(cells) = cells {
+                while *length < height {
+                    cells.append_null();
+                    *length += 1;
+                }
+                columns.push(std::mem::replace(cells, builder(name)).finish().into_column());
+            }
+            *length = 0;
+        }
+        let batch = Batch { columns, height, first_row: self.first_row, malformed: std::mem::take(&mut self.malformed) };
+        self.first_row += height as u64;
+        self.rows = 0;
+        batch
+    }
+}
+
+fn builder(name: &str) -> StringChunkedBuilder {
+    StringChunkedBuilder::new(PlSmallStr::from_str(name), 0)
+}

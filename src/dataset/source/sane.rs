@@ -1,0 +1,137 @@
+//! Whether a file's own figures fit its size. The decoders allocate what a file says it holds, and a damaged figure would end the
+//! program for want of memory, which cannot be caught; so the figures are compared before anything is decoded.
+
+use std::io::Cursor;
+
+use planus::ReadAsRoot;
+use polars::prelude::{PolarsResult, polars_bail, polars_ensure};
+use polars_arrow_format::ipc::{FooterRef, MessageHeaderRef, MessageRef, RecordBatchRef};
+use polars_parquet::parquet::{
+    metadata::{ColumnChunkMetadata, FileMetadata},
+    page::CompressedPage,
+    read::PageReader,
+};
+
+/// More than this times its size no file unpacks to; a row takes some bytes, however well it packs.
+const MAX_RATIO: u64 = 4_096;
+/// Small files may unpack to this.
+const SMALL: u64 = 16 << 20;
+
+const DAMAGED: &str = "it says that it holds more than fits into it";
+
+/// The most rows, or bytes unpacked, that are believed of a file, or a part of one, of so many bytes.
+fn most(bytes: usize) -> u64 {
+    SMALL + MAX_RATIO * bytes as u64
+}
+
+/// Checks the figures of a Parquet file: rows of groups, and values and sizes of pages.
+pub(super) fn parquet(bytes: &[u8], metadata: &FileMetadata) -> PolarsResult<()> {
+    for group in &metadata.row_groups {
+        polars_ensure!(group.num_rows() as u64 <= most(bytes.len()), ComputeError: DAMAGED);
+        for column in group.parquet_columns() {
+            let nested = column.descriptor().descriptor.max_rep_level > 0;
+            let values = column.num_values();
+            polars_ensure!(values >= 0 && values as u64 <= most(bytes.len()), ComputeError: DAMAGED);
+            polars_ensure!(nested || values as usize == group.num_rows(), ComputeError: "a column has not as many values as rows");
+            pages(bytes, column)?;
+        }
+    }
+    Ok(())
+}
+
+fn pages(bytes: &[u8], column: &ColumnChunkMetadata) -> PolarsResult<()> {
+    let range = column.byte_range();
+    let Some(chunk) = bytes.get(range.start as usize..range.end as usize) else { polars_bail!(ComputeError: DAMAGED) };
+    let mut reader = PageReader::new(Cursor::new(chunk.to_vec().into()), column, Vec::new(), chunk.len());
+    let unpacked = |size: usize| size as u64 <= most(chunk.len());
+    // A dictionary's figures cannot be seen here; they are 31 bits, never negative.
+    reader.read_dict()?;
+    let mut left = column.num_values() as usize;
+    for page in reader {
+        if let CompressedPage::Data(page) = page? {
+            polars_ensure!(page.num_values() <= left && unpacked(page.uncompressed_size()), ComputeError: DAMAGED);
+            polars_ensure!(page.null_count().is_none_or(|nulls| nulls <= page.num_values()), ComputeError: DAMAGED);
+            left -= page.num_values();
+        }
+    }
+    Ok(())
+}
+
+/// Checks the figures of an Arrow IPC file: rows of batches, and sizes of buffers.
+pub(super) fn ipc_file(bytes: &[u8]) -> PolarsResult<()> {
+    let Some(footer) = footer(bytes) else { polars_bail!(ComputeError: "its end is missing") };
+    let footer = FooterRef::read_as_root(footer)?;
+    for blocks in [footer.dictionaries()?, footer.record_batches()?].into_iter().flatten() {
+        for block in blocks {
+            let read = usize::try_from(block.offset()).ok().and_then(|at| message(bytes, at));
+            let Some((text, body)) = read else { polars_bail!(ComputeError: DAMAGED) };
+            let message = MessageRef::read_as_root(text)?;
+            batch_of(&message, bytes.get(body..).unwrap_or_default())?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks the figures of an Arrow IPC stream.
+pub(super) fn ipc_stream(bytes: &[u8]) -> PolarsResult<()> {
+    let mut at = 0;
+    while let Some((text, body)) = message(bytes, at) {
+        if text.is_empty() {
+            break;
+        }
+        let message = MessageRef::read_as_root(text)?;
+        batch_of(&message, bytes.get(body..).unwrap_or_default())?;
+        let next = usize::try_from(message.body_length()?).ok().and_then(|length| body.checked_add(length));
+        let Some(next) = next.filter(|next| *next <= bytes.len()) else { polars_bail!(ComputeError: DAMAGED) };
+        at = next;
+    }
+    Ok(())
+}
+
+/// The footer: before its length and the magic at the end.
+fn footer(bytes: &[u8]) -> Option<&[u8]> {
+    let end = bytes.len().checked_sub(10)?;
+    let length = usize::try_from(number(bytes, end)?).ok()?;
+    bytes.get(end.checked_sub(length)?..end)
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<i32> {
+    bytes.get(at..at.checked_add(4)?)?.try_into().ok().map(i32::from_le_bytes)
+}
+
+/// The message at `at` and where its body begins. Its length comes first, after a marker of four bytes that old files lack.
+fn message(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let at = if number(bytes, at)? == -1 { at + 4 } else { at };
+    let length = usize::try_from(number(bytes, at)?).ok()?;
+    let start = at + 4;
+    Some((bytes.get(start..start.checked_add(length)?)?, start + length))
+}
+
+fn batch_of(message: &MessageRef<'_>, body: &[u8]) -> PolarsResult<()> {
+    match message.header()? {
+        Some(MessageHeaderRef::RecordBatch(batch)) => batch_fits(&batch, body),
+        Some(MessageHeaderRef::DictionaryBatch(dictionary)) => dictionary.data()?.map_or(Ok(()), |batch| batch_fits(&batch, body)),
+        _ => Ok(()),
+    }
+}
+
+fn batch_fits(batch: &RecordBatchRef<'_>, body: &[u8]) -> PolarsResult<()> {
+    let believed = |count: i64| u64::try_from(count).is_ok_and(|count| count <= most(body.len()));
+    polars_ensure!(believed(batch.length()?), ComputeError: DAMAGED);
+    for node in batch.nodes()?.iter().flat_map(|nodes| nodes.iter()) {
+        polars_ensure!(believed(node.length()) && believed(node.null_count()), ComputeError: DAMAGED);
+    }
+    let packed = batch.compression()?.is_some();
+    for buffer in batch.buffers()?.iter().flat_map(|buffers| buffers.iter()) {
+        let range = usize::try_from(buffer.offset()).ok().zip(usize::try_from(buffer.length()).ok());
+        let bytes = range.and_then(|(start, length)| body.get(start..start.checked_add(length)?));
+        let Some(bytes) = bytes else { polars_bail!(ComputeError: DAMAGED) };
+        if packed && !bytes.is_empty() {
+            // A packed buffer begins with its length unpacked, -1 where it is not packed after all.
+            let length = bytes.first_chunk::<8>().map(|length| i64::from_le_bytes(*length));
+            let fits = length.is_some_and(|length| length == -1 || u64::try_from(length).is_ok_and(|length| length <= most(bytes.len())));
+            polars_ensure!(fits, ComputeError: DAMAGED);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Bytes of a text file, unpacked, in a buffer that can be looked at before it is consumed. Knows gzip and zstd, not what a row is.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use flate2::read::MultiGzDecoder;
+
+/// The longest record. A file without a line end must not fill the memory.
+pub(super) const MAX_RECORD: usize = 16 << 20;
+
+const CHUNK: usize = 256 << 10;
+
+/// The text of a file.
+pub(super) struct Input {
+    reader: Box<dyn Read + Send>,
+    buffer: Vec<u8>,
+    start: usize,
+    ended: bool,
+    read: Arc<AtomicU64>,
+}
+
+/// Counts what is taken from the file, before unpacking.
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read(into)?;
+        self.read.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+impl Input {
+    /// `head` is what the file begins with: packed files are known by it. A leading byte order mark is left out.
+    pub(super) fn new(file: File, head: &[u8]) -> Result<Self, String> {
+        let read = Arc::new(AtomicU64::new(0));
+        let counted = Counted { file, read: Arc::clone(&read) };
+        let reader: Box<dyn Read + Send> = if head.starts_with(&[0x1f, 0x8b]) {
+            Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(CHUNK, counted)))
+        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            Box::new(zstd::Decoder::new(counted).map_err(|error| format!("cannot be unpacked: {error}"))?)
+        } else {
+            Box::new(counted)
+        };
+        let mut input = Self { reader, buffer: Vec::new(), start: 0, ended: false, read };
+        while input.data().len() < 3 && input.fill()? {}
+        if input.data().starts_with(&[0xef, 0xbb, 0xbf]) {
+            input.consume(3);
+        }
+        Ok(input)
+    }
+
+    /// What is buffered and not yet consumed.
+    pub(super) fn data(&self) -> &[u8] {
+        &self.buffer[self.start..]
+    }
+
+    pub(super) fn consume(&mut self, bytes: usize) {
+        self.start = (self.start + bytes).min(self.buffer.len());
+    }
+
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// Buffers more; false at the end of the file.
+    pub(super) fn fill(&mut self) -> Result<bool, String> {
+        if self.ended {
+            return Ok(false);
+        }
+        if self.start > 0 {
+            self.buffer.drain(..self.start);
+            self.start = 0;
+        }
+        let filled = self.buffer.len();
+        self.buffer.resize(filled + CHUNK, 0);
+        let n = loop {
+            match self.reader.read(&mut self.buffer[filled..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        match n {
+            Ok(n) => {
+                self.buffer.truncate(filled + n);
+                self.ended = n == 0;
+                Ok(n > 0)
+            }
+            Err(error) => {
+                self.buffer.truncate(filled);
+                Err(format!("is cut off or damaged: {error}"))
+            }
+        }
+    }
+
+    /// The length of the next line, its line end included; 0 at the end of the file.
+    pub(super) fn line(&mut self) -> Result<usize, String> {
+        let mut seen = 0;
+        loop {
+            if let Some(at) = self.data()[seen..].iter().position(|&byte| byte == b'\n') {
+                return Ok(seen + at + 1);
+            }
+            seen = self.data().len();
+            if seen > MAX_RECORD {
+                return Err("has a line longer than 16 MiB".to_owned());
+            }
+            if !self.fill()? {
+                return Ok(seen);
+            }
+        }
+    }
+
+    /// Everything there is, up to `limit` bytes.
+    pub(super) fn whole(mut self, limit: u64) -> Result<Vec<u8>, String> {
+        while self.fill()? {
+            if self.data().len() as u64 > limit {
+                return Err("is too large to be read whole: use .ndjson, .csv or .parquet".to_owned());
+            }
+        }
+        self.buffer.drain(..self.start);
+        Ok(self.buffer)
+    }
+}

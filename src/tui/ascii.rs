@@ -1,0 +1,52 @@
+//! The last pass over a frame for terminals without Unicode: the program's own signs become ASCII ones of the same width. Text of the
+//! data (names, posts) stays as it is.
+
+use ratatui::buffer::Buffer;
+
+/// Signs and what stands for them.
+const SIGNS: &[(&str, &str)] = &[
+    ("─━┄┈╌═–—", "-"),
+    ("│┃┊┆║▐▌", "|"),
+    ("┌┐└┘├┤┬┴┼┿╭╮╰╯", "+"),
+    ("▲▴", "+"),
+    ("▼▾", "v"),
+    ("…", "~"),
+    ("★●◆", "*"),
+    ("·", "."),
+    ("⏎", "<"),
+    ("▸◂→←", ">"),
+    ("█▇▆▉▊▋▟▙▜▛", "#"),
+    ("▅▄▀▍▎▏", "="),
+    ("▁▂▃", "_"),
+    ("░▒▓", "."),
+    ("╷╵╻╹╽╿", "|"),
+    ("µ", "u"),
+];
+
+/// Replaces the signs in the whole buffer.
+pub fn only(buf: &mut Buffer) {
+    for cell in &mut buf.content {
+        let symbol = cell.symbol();
+        if symbol.is_ascii() {
+            continue;
+        }
+        let mut chars = symbol.chars();
+        let (Some(c), None) = (chars.next(), chars.next()) else { continue };
+        let braille = ('\u{2800}'..='\u{28ff}').contains(&c).then_some(".");
+        if let Some(plain) = SIGNS.iter().find(|(signs, _)| signs.contains(c)).map(|(_, plain)| *plain).or(braille) {
+            cell.set_symbol(plain);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_programs_signs_become_ascii_and_names_stay() {
+        let mut buffer = Buffer::with_lines(["─ holders ─ ▲ 2.1 % … ★ ▂▅█ ⠤ Ünï 漢"]);
+        only(&mut buffer);
+        assert_eq!(buffer, Buffer::with_lines(["- holders - + 2.1 % ~ * _=# . Ünï 漢"]));
+    }
+}

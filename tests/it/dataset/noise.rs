@@ -1,0 +1,148 @@
+//! Files of noise: whatever a file holds, loading ends, and never with a panic. Seeded, so that a failure comes again.
+
+use std::{
+    fmt::Write as _,
+    fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::{Duration, Instant},
+};
+
+use polars::prelude::{
+    Categories, DataFrame, DataType, IntoColumn, IpcCompression, IpcWriter, NamedFrom, ParquetCompression, ParquetWriter, SerWriter,
+    Series, df,
+};
+use tokendeck::dataset::{load::load, progress::Silent};
+
+use super::{TOKENS, UNI, folder, gzip, hush_decoders, ipc, ipc_stream, parquet};
+
+/// Steele et al., "Fast splittable pseudorandom number generators" (2014).
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+}
+
+fn frame() -> DataFrame {
+    df!(
+        "token_address" => [UNI; 20],
+        "date" => (0..20).map(|day| format!("2024-01-{:02}", day + 1)).collect::<Vec<_>>(),
+        "holders" => (0..20i64).collect::<Vec<_>>(),
+        "whale_balance" => (0..20).map(f64::from).collect::<Vec<_>>()
+    )
+    .expect("one length")
+}
+
+/// Types that take other ways through the decoders: categories, lists, decimals of time.
+fn odd_frame() -> DataFrame {
+    let mut frame = frame();
+    let categories = DataType::from_categories(Categories::global());
+    let tokens = frame.column("token_address").and_then(|column| column.cast(&categories)).expect("cast");
+    let list = |n: i64| Series::new("".into(), [n, n + 1]);
+    let holders = Series::new("holders".into(), (0..20).map(list).collect::<Vec<_>>());
+    frame.with_column(tokens).expect("one length");
+    frame.with_column(holders.into_column()).expect("one length");
+    frame
+}
+
+fn packed_ipc(frame: &DataFrame, compression: IpcCompression) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    IpcWriter::new(&mut bytes).with_compression(Some(compression)).finish(&mut frame.clone()).expect("written");
+    bytes
+}
+
+/// A good file of each format.
+fn seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let mut csv = "token_address,date,holders,whale_balance\n".to_owned();
+    let mut lines = String::new();
+    for day in 1..=20 {
+        let _ = writeln!(csv, "{UNI},2024-01-{day:02},\"{day}\",{day}.5");
+        let _ =
+            writeln!(lines, "{{\"token_address\":\"{UNI}\",\"date\":\"2024-01-{day:02}\",\"holders\":{day},\"whale_balance\":{day}.5}}");
+    }
+    let array = format!("[{}]", lines.trim_end().replace('\n', ","));
+    vec![
+        ("holder_counts.csv.gz", gzip(csv.as_bytes())),
+        ("holder_counts.csv.zst", zstd::encode_all(csv.as_bytes(), 1).expect("packed")),
+        ("holder_counts.csv", csv.into_bytes()),
+        ("holder_counts.ndjson", lines.into_bytes()),
+        ("holder_counts.json", array.into_bytes()),
+        ("holder_counts.parquet", parquet(&frame())),
+        ("holder_counts.arrow", ipc(&frame())),
+        ("holder_counts.ipc", ipc_stream(&frame())),
+        ("holder_counts.parquet", parquet(&odd_frame())),
+        ("holder_counts.parquet", plain_parquet(&odd_frame())),
+        ("holder_counts.arrow", ipc(&odd_frame())),
+        ("holder_counts.ipc", ipc_stream(&odd_frame())),
+        ("holder_counts.arrow", packed_ipc(&odd_frame(), IpcCompression::LZ4)),
+        ("holder_counts.feather", packed_ipc(&frame(), IpcCompression::default())),
+        // Without packing, noise reaches the values and not only the packer's checks.
+        ("holder_counts.parquet", plain_parquet(&frame())),
+    ]
+}
+
+fn plain_parquet(frame: &DataFrame) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let writer = ParquetWriter::new(&mut bytes).with_compression(ParquetCompression::Uncompressed);
+    writer.finish(&mut frame.clone()).expect("written");
+    bytes
+}
+
+fn spoil(random: &mut SplitMix, seed: &[u8], round: usize) -> Vec<u8> {
+    let mut bytes = seed.to_vec();
+    match round % 4 {
+        0 => bytes.truncate(random.below(seed.len())),
+        1 => {
+            // Noise behind the first bytes, which decide what reads it.
+            for byte in bytes.iter_mut().skip(8) {
+                *byte = random.next() as u8;
+            }
+        }
+        _ => {
+            let at = random.below(bytes.len());
+            bytes[at] = random.next() as u8;
+        }
+    }
+    bytes
+}
+
+#[test]
+fn no_noise_makes_loading_panic_or_hang() {
+    hush_decoders();
+    let folder = folder(&[("tokens.csv", TOKENS.as_bytes())]);
+    let start = Instant::now();
+    for (at, (name, seed)) in seeds().into_iter().enumerate() {
+        let path = folder.path().join(name);
+        let mut random = SplitMix(at as u64);
+        for round in 0..400 {
+            let bytes = spoil(&mut random, &seed, round);
+            fs::write(&path, &bytes).expect("written");
+            let loaded = catch_unwind(AssertUnwindSafe(|| load(folder.path(), &Silent)));
+            let dataset = loaded.unwrap_or_else(|_| panic!("{name}, round {round}: a panic")).expect("the tokens are fine");
+            assert_eq!(dataset.tokens().len(), 2);
+        }
+        fs::remove_file(&path).expect("removed");
+    }
+    assert!(start.elapsed() < Duration::from_secs(20), "took {:?}", start.elapsed());
+}
+
+#[test]
+fn quotes_that_go_astray_do_not_make_reading_slow() {
+    let mut text = "token_address,date,holders\n".to_owned();
+    for i in 0..60_000 {
+        text += if i % 3 == 0 { "\"\"\"a,b\n" } else { "x\"\",\"y\"\"\n" };
+    }
+    let start = Instant::now();
+    let folder = folder(&[("tokens.csv", TOKENS.as_bytes()), ("holder_counts.csv", text.as_bytes())]);
+    load(folder.path(), &Silent).expect("the tokens are fine");
+    assert!(start.elapsed() < Duration::from_secs(10), "took {:?}", start.elapsed());
+}
