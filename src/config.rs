@@ -108,7 +108,6 @@ settings! {
         up_down_swapped: bool = "false", Expect::Switch, "Rising is red and falling green, as markets in East Asia show it.";
         colour_blind: bool = "false", Expect::Switch, "Blue and orange instead of green and red.";
         ascii: bool = "false", Expect::Switch, "Only ASCII in lines, bars and marks.";
-        plain: bool = "false", Expect::Switch, "No frames and no decoration, for screen readers and slow lines.";
     }
     "analysis" analysis Analysis "What shapes the answers." {
         whale_usd: f64 = "100000", Expect::Number(0.0, 1e15), "USD from which a smart follower counts as a whale.";

@@ -77,7 +77,7 @@ pub(super) fn run(args: &Get) -> Outcome {
     let about_jobs = args.path.starts_with("/deep");
     let jobs = if about_jobs { Some(program.jobs().map_err(Failure::Bad)?) } else { None };
     let api = program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let reply = api::answer_offline(&api, method.word(), &args.path, body.unwrap_or_default().into());
+    let reply = api::answer_offline(&api, method.word(), &args.path, &body.unwrap_or_default());
     if reply.status >= 400 {
         return Err(Failure::Bad(problem_line(reply.status, &reply.body)));
     }

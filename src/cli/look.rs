@@ -16,12 +16,14 @@ use crate::{
 /// A theme has some twenty colours; a longer file is something else.
 const THEME_BYTES_MAX: u64 = 64 << 10;
 /// A terminal that does not answer is not waited for any longer.
-const ANSWER_TIME: Duration = Duration::from_millis(200);
+const ANSWER_TIME: Duration = Duration::from_millis(100);
 
 /// For the terminal the program runs in; `fixed` when the theme was asked for on the command line.
 pub(super) fn for_terminal(settings: &Terminal, fixed: bool) -> Result<Look, Failure> {
     let depth = Depth::detect(variable);
-    let light = || is_light(None, variable("COLORFGBG").as_deref(), background(depth));
+    // What the environment tells is not asked again: an answer over a slow line delays the first frame.
+    let told = variable("COLORFGBG");
+    let light = || is_light(None, told.as_deref(), if told.is_some() { None } else { background(depth) });
     look(settings, depth, light, fixed || settings.theme != ThemeChoice::Auto)
 }
 

@@ -113,7 +113,7 @@ impl Question for PostsQuestion {
     const SUMMARY: &'static str = "Posts of all tokens: search and sort.";
     const PATH: &'static str = "/posts";
     const PARAMETERS: &'static [Parameter] = &[
-        parameter("query", ParameterKind::Text, "Words the title must hold, or a token's address."),
+        parameter("query", ParameterKind::Text, "Words the title must hold; a token's address among them leaves its posts alone."),
         parameter("sort", ParameterKind::Word { words: POST_SORTS, default: Some("-published_at") }, "Column; `-` first for descending."),
         PAGE,
         parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Posts a page."),
@@ -141,16 +141,21 @@ impl Question for PostsQuestion {
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Posts> {
-        let total = snapshot.dataset.posts_newest().len() as u64;
-        let words: Vec<String> = self.query.iter().flat_map(|query| query.split_whitespace()).map(str::to_lowercase).collect();
-        let token = self.query.as_deref().and_then(Address::parse);
+        let (tokens, words): (Vec<&str>, Vec<&str>) =
+            self.query.iter().flat_map(|query| query.split_whitespace()).partition(|word| Address::parse(word).is_some());
+        let words: Vec<String> = words.into_iter().map(str::to_lowercase).collect();
         let mut posts: Vec<&Post> = Vec::new();
-        for (i, post) in snapshot.dataset.posts_newest().enumerate() {
-            if i % 65_536 == 0 {
-                progress.step(i as u64, total)?;
-            }
-            if token == Some(post.token_address) || matches(post, &words) {
-                posts.push(post);
+        if let Some(token) = tokens.first().and_then(|word| Address::parse(word)) {
+            posts.extend(snapshot.dataset.posts_of(&token).iter().filter(|post| matches(post, &words)));
+        } else {
+            let total = snapshot.dataset.posts_newest().len() as u64;
+            for (i, post) in snapshot.dataset.posts_newest().enumerate() {
+                if i % 65_536 == 0 {
+                    progress.step(i as u64, total)?;
+                }
+                if matches(post, &words) {
+                    posts.push(post);
+                }
             }
         }
         self.sort_posts(&mut posts);

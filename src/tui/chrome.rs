@@ -53,6 +53,9 @@ impl App {
         if let Some(overlay) = &mut self.overlay {
             overlay.draw(buffer, area, &theme);
         }
+        if self.setup.look.ascii {
+            super::ascii::only(buffer);
+        }
     }
 
     /// One line, in as many words as there is room for.

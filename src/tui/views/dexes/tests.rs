@@ -1,0 +1,84 @@
+//! The DEXes view on the invented market.
+
+use super::*;
+use crate::{
+    dataset::Dataset,
+    tui::views::fixture::{Stage, address, market},
+};
+
+fn stage() -> (Stage, DexesView) {
+    let (stage, mut view) = (Stage::new(Some(market())), DexesView::default());
+    stage.draw(&mut view, 140, 38);
+    (stage, view)
+}
+
+#[test]
+fn screens_look_as_they_did() {
+    let (stage, mut view) = stage();
+    insta::assert_snapshot!("dexes", stage.screens(&mut view));
+}
+
+#[test]
+fn themes_differ_in_styles_alone() {
+    let (mut stage, mut view) = stage();
+    stage.assert_themes_share_the_text(&mut view);
+}
+
+#[test]
+fn any_size_can_be_drawn() {
+    for dataset in [None, Some(Dataset::default()), Some(market())] {
+        let stage = Stage::new(dataset);
+        let mut view = DexesView::default();
+        stage.draw(&mut view, 80, 20);
+        stage.draw_in_odd_sizes(&mut view);
+    }
+}
+
+#[test]
+fn the_addresses_of_a_dex_are_copied_one_after_the_other() {
+    let (mut stage, mut view) = stage();
+    let expected = [(150, "router address"), (160, "factory address"), (180, "best pool's address"), (150, "router address")];
+    for (number, what) in expected {
+        assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(address(number).to_string(), what));
+    }
+    stage.act(&mut view, Action::Down);
+    stage.draw(&mut view, 140, 38);
+    assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(address(151).to_string(), "router address"));
+}
+
+#[test]
+fn enter_goes_into_the_pools_and_esc_comes_back() {
+    let (mut stage, mut view) = stage();
+    assert_eq!(view.request(&stage.context()).unwrap().target, format!("/{}/dexes", address(1)));
+    assert_eq!(stage.act(&mut view, Action::Open), Effect::Redraw);
+    stage.act(&mut view, Action::Down);
+    assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(address(181).to_string(), "pool address"));
+    assert_eq!(view.request(&stage.context()).unwrap().target, format!("/{}/dexes/uniswap-v3-eth", address(1)));
+    assert_eq!(view.export(&stage.context()).map(|export| (export.rows.len(), export.selected)), Some((3, Some(1))));
+    assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
+    assert_eq!(stage.act(&mut view, Action::Back), Effect::Pass);
+    assert_eq!(view.export(&stage.context()).map(|export| export.rows.len()), Some(3));
+}
+
+#[test]
+fn dexes_are_sorted_and_the_selected_one_stays() {
+    let (mut stage, mut view) = stage();
+    let selected = view.dex().map(|dex| dex.dex_id.clone());
+    for _ in list::SORTS {
+        stage.act(&mut view, Action::Sort);
+        assert_eq!(view.dex().map(|dex| dex.dex_id.clone()), selected);
+    }
+    let mut again = DexesView::default();
+    again.restore(&view.save());
+    assert_eq!(again.sorting, view.sorting);
+}
+
+#[test]
+fn a_token_without_pools_says_so() {
+    let (mut stage, mut view) = stage();
+    stage.token = Some(address(5));
+    assert!(stage.text(&mut view, 80, 20).contains("no pool of this token"));
+    let empty = Stage::new(Some(Dataset::default()));
+    let said = empty.text(&mut DexesView::default(), 80, 20);
+    assert!(said.contains("no `pools` table in this dataset"), "{said}");
+}

@@ -1,0 +1,75 @@
+//! The Growth view on the invented market.
+
+use super::*;
+use crate::{
+    dataset::Dataset,
+    tui::views::fixture::{Stage, address, market},
+};
+
+fn stage() -> (Stage, GrowthView) {
+    let (stage, mut view) = (Stage::new(Some(market())), GrowthView::default());
+    stage.draw(&mut view, 140, 38);
+    (stage, view)
+}
+
+#[test]
+fn screens_look_as_they_did() {
+    let (stage, mut view) = stage();
+    insta::assert_snapshot!("growth", stage.screens(&mut view));
+}
+
+#[test]
+fn themes_differ_in_styles_alone() {
+    let (mut stage, mut view) = stage();
+    stage.assert_themes_share_the_text(&mut view);
+}
+
+#[test]
+fn any_size_can_be_drawn() {
+    for dataset in [None, Some(Dataset::default()), Some(market())] {
+        let stage = Stage::new(dataset);
+        let mut view = GrowthView::default();
+        stage.draw(&mut view, 80, 20);
+        stage.draw_in_odd_sizes(&mut view);
+    }
+}
+
+#[test]
+fn windows_turn_and_are_asked_for() {
+    let (mut stage, mut view) = stage();
+    for days in [30, 1, 7] {
+        stage.act(&mut view, Action::Window);
+        stage.draw(&mut view, 140, 38);
+        let target = view.request(&stage.context()).unwrap().target;
+        assert_eq!(target, format!("/analytics/tokens/holders-growth?limit=1000&window={days}&explain=true"));
+        assert!(!view.order.is_empty());
+    }
+}
+
+#[test]
+fn a_row_selects_its_token_and_opens_its_chart() {
+    let (mut stage, mut view) = stage();
+    stage.act(&mut view, Action::First);
+    let fastest = view.entry().map(|entry| entry.token_address).unwrap();
+    assert_eq!(fastest, address(8));
+    assert_eq!(stage.token, Some(fastest));
+    assert_eq!(stage.act(&mut view, Action::Open), Effect::Open(fastest, ViewId::Chart));
+    assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(fastest.to_string(), "address"));
+    view.set_filter("growth<0", &stage.context()).unwrap();
+    assert_eq!(view.export(&stage.context()).unwrap().rows.len(), 2);
+    assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
+    assert_eq!(view.order.len(), 9);
+}
+
+#[test]
+fn what_is_missing_is_said_and_choices_are_kept() {
+    let stage = Stage::new(Some(Dataset::default()));
+    assert!(stage.text(&mut GrowthView::default(), 80, 20).contains("no `holder_counts` table in this dataset"));
+    let mut view = GrowthView { window: 30, ..GrowthView::default() };
+    view.sort(view.sorting.next(list::SORTS));
+    let mut again = GrowthView::default();
+    again.restore(&view.save());
+    assert_eq!(again.save(), view.save());
+    again.restore(&json!({ "window": 8, "filter": "a>" }));
+    assert_eq!(again.save(), view.save());
+}

@@ -1,0 +1,101 @@
+//! Small pieces that several views draw alike: the line above a list, a labelled figure, the sentence for a table that is not there.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use crate::{
+    analysis::market::TokenSummary,
+    dataset::address::Address,
+    tui::{
+        format, text,
+        theme::Role,
+        view::Context,
+        widgets::{put, put_right},
+    },
+};
+
+/// The first line of a list: the filter, what else holds, and at the right how many rows are left.
+pub(super) struct ListLine<'a> {
+    pub(super) filter: &'a str,
+    /// What holds besides, as `★ watchlist`.
+    pub(super) notes: &'a [String],
+    pub(super) shown: u64,
+    pub(super) total: u64,
+    /// `tokens`, when nothing is filtered.
+    pub(super) noun: &'a str,
+}
+
+impl ListLine<'_> {
+    pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        let counts = if self.filter.is_empty() && self.shown == self.total {
+            format!("{} {} ", format::count(self.total), self.noun)
+        } else {
+            format!("{} of {} ", format::count(self.shown), format::count(self.total))
+        };
+        put_right(buffer, Rect { height: 1.min(area.height), ..area }, 0, &counts, theme.dim());
+        let room = Rect { width: area.width.saturating_sub(text::width(&counts) as u16 + 2), ..area };
+        let mut x = 1 + put(buffer, room, 1, 0, "/ ", if self.filter.is_empty() { theme.dim() } else { theme.accent() });
+        if self.filter.is_empty() {
+            x += put(buffer, room, x, 0, "filter", theme.style(Role::Grid));
+        } else {
+            x += put(buffer, room, x, 0, self.filter, theme.text());
+        }
+        for note in self.notes {
+            x += 3 + put(buffer, room, x + 3, 0, note, theme.dim());
+        }
+    }
+}
+
+/// The sentence for a table that this dataset does not have.
+pub(super) fn absent(context: &Context<'_>, table: &str, for_what: &str) -> Option<String> {
+    let snapshot = context.snapshot?;
+    (!snapshot.dataset.has(table)).then(|| {
+        let folder = snapshot.dataset.folder.display().to_string();
+        let place = if folder.is_empty() { String::new() } else { format!(" to {folder}") };
+        format!(
+            "no `{table}` table in this dataset: add {table}.csv, .parquet or .ndjson{place} for {for_what}, then press r; see Data (9)"
+        )
+    })
+}
+
+/// The figures of the token in lists.
+pub(super) fn summary<'a>(context: &'a Context<'_>, token: &Address) -> Option<&'a TokenSummary> {
+    let snapshot = context.snapshot?;
+    snapshot.market.of(&snapshot.dataset, token)
+}
+
+/// The token's symbol, or the ends of its address.
+pub(super) fn symbol_of(context: &Context<'_>, token: &Address) -> String {
+    let symbol = summary(context, token).and_then(|summary| summary.symbol.clone());
+    symbol.map_or_else(|| token.short(), |symbol| text::truncate(&symbol, 16).into_owned())
+}
+
+/// The role of a text that may be missing.
+pub(super) fn role_of(text: &str) -> Role {
+    if text == format::MISSING { Role::Dim } else { Role::Text }
+}
+
+/// A whole number, or none, for the figures that take floats. An i64 beyond 2^53 is rounded in the text, as in the humanised form.
+pub(super) fn float(value: Option<i64>) -> Option<f64> {
+    value.map(|value| value as f64)
+}
+
+/// Every digit of a whole number.
+pub(super) fn exact(value: Option<i64>) -> String {
+    value.map_or_else(
+        || format::MISSING.to_owned(),
+        |value| format!("{}{}", if value < 0 { "-" } else { "" }, format::count(value.unsigned_abs())),
+    )
+}
+
+/// A change in percent without the sign of percent, for a column that has it in its header: `▲ 2.10`.
+pub(super) fn change(percent: Option<f64>, ascii: bool) -> String {
+    format::change(percent, ascii).trim_end_matches(" %").to_owned()
+}
+
+/// What one sentence says in the middle of an empty list, wrapped.
+pub(super) fn say(buffer: &mut Buffer, area: Rect, context: &Context<'_>, sentence: &str) {
+    for (y, line) in text::wrap(sentence, usize::from(area.width.saturating_sub(2)), usize::from(area.height.min(6))).iter().enumerate() {
+        put(buffer, area, 1, y as u16, line, context.theme.dim());
+    }
+}

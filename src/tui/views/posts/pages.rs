@@ -1,0 +1,195 @@
+//! The posts on screen, fetched page by page around the selection. What was shown stays until the first page of what is wanted now
+//! is there.
+
+use crate::{
+    dataset::{address::Address, rows::Post},
+    error::Problem,
+    question::{
+        Question,
+        posts::{PostsQuestion, TokenPostsQuestion},
+        progress::Progress,
+        search::Order,
+    },
+    tui::view::{Asked, Context, Request},
+};
+
+/// Posts of a page: as many as each question gives.
+const TOKEN_PAGE: u64 = 100;
+const PAGE: u64 = 250;
+/// Rows before and after the selection that are fetched ahead.
+const AHEAD: usize = 100;
+/// Pages kept.
+const PAGES_MAX: usize = 8;
+/// More posts than these are exported as far as they are loaded: asking for all at once would hold up the screen.
+const EXPORT_MAX: usize = 20_000;
+
+/// Which posts are wanted, and in which order.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Source {
+    /// One token's alone.
+    pub token: Option<Address>,
+    pub query: Option<String>,
+    pub sort: Order,
+}
+
+impl Source {
+    /// One token's posts as they come have a question of their own.
+    fn plain(&self) -> Option<Address> {
+        self.token.filter(|_| self.query.is_none() && self.sort == Order::parse("-published_at"))
+    }
+
+    fn limit(&self) -> u64 {
+        if self.plain().is_some() { TOKEN_PAGE } else { PAGE }
+    }
+
+    fn token_question(token: Address, page: u64) -> TokenPostsQuestion {
+        TokenPostsQuestion { token_address: token, page, limit: TOKEN_PAGE }
+    }
+
+    fn question(&self, page: u64) -> PostsQuestion {
+        let token = self.token.map(|token| token.to_string());
+        let words: Vec<&str> = token.as_deref().into_iter().chain(self.query.as_deref()).collect();
+        PostsQuestion { query: (!words.is_empty()).then(|| words.join(" ")), sort: self.sort, page, limit: PAGE }
+    }
+
+    pub(super) fn request(&self, page: u64) -> Request {
+        match self.plain() {
+            Some(token) => Request::of(&Self::token_question(token, page)),
+            None => Request::of(&self.question(page)),
+        }
+    }
+}
+
+/// A page that is asked for, by whichever question.
+enum Page {
+    Token(Asked<TokenPostsQuestion>),
+    Any(Asked<PostsQuestion>),
+}
+
+impl Page {
+    fn refresh(&mut self, source: &Source, page: u64, context: &Context<'_>) {
+        match (self, source.plain()) {
+            (Self::Token(asked), Some(token)) => asked.refresh(Source::token_question(token, page), context),
+            (Self::Any(asked), _) => asked.refresh(source.question(page), context),
+            (Self::Token(_), None) => false,
+        };
+    }
+
+    /// The posts and how many there are on all pages.
+    fn answer(&self) -> Option<(&[Post], u64)> {
+        match self {
+            Self::Token(asked) => asked.answer.as_ref().map(|known| (&*known.answer.posts, known.answer.total)),
+            Self::Any(asked) => asked.answer.as_ref().map(|known| (&*known.answer.posts, known.answer.total)),
+        }
+    }
+
+    fn problem(&self) -> Option<&Problem> {
+        match self {
+            Self::Token(asked) => asked.problem.as_ref(),
+            Self::Any(asked) => asked.problem.as_ref(),
+        }
+    }
+}
+
+/// The pages of one source in one generation.
+struct Set {
+    generation: u64,
+    source: Source,
+    /// By number.
+    pages: Vec<(u64, Page)>,
+}
+
+impl Set {
+    fn ask(&mut self, around: usize, context: &Context<'_>) {
+        let page_of = |row: usize| row as u64 / self.source.limit() + 1;
+        let last = page_of(self.total().unwrap_or(0).saturating_sub(1));
+        let (first, last) = (page_of(around.saturating_sub(AHEAD)).min(last), page_of(around + AHEAD).min(last));
+        for number in first..=last {
+            if !self.pages.iter().any(|(known, _)| *known == number) {
+                let page = if self.source.plain().is_some() { Page::Token(Asked::default()) } else { Page::Any(Asked::default()) };
+                self.pages.push((number, page));
+            }
+        }
+        let middle = page_of(around);
+        while self.pages.len() > PAGES_MAX {
+            let far = (0..self.pages.len()).max_by_key(|&i| self.pages[i].0.abs_diff(middle)).unwrap_or(0);
+            self.pages.remove(far);
+        }
+        self.pages.sort_by_key(|(number, _)| *number);
+        for (number, page) in &mut self.pages {
+            page.refresh(&self.source, *number, context);
+        }
+    }
+
+    fn total(&self) -> Option<usize> {
+        self.pages.iter().find_map(|(_, page)| page.answer()).map(|(_, total)| total as usize)
+    }
+
+    fn problem(&self) -> Option<&Problem> {
+        self.pages.iter().find_map(|(_, page)| page.problem())
+    }
+
+    fn answered(&self) -> bool {
+        self.total().is_some() || self.problem().is_some()
+    }
+
+    fn is_of(&self, generation: u64, source: &Source) -> bool {
+        self.generation == generation && self.source == *source
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Pages {
+    shown: Option<Set>,
+    coming: Option<Set>,
+}
+
+impl Pages {
+    pub(super) fn refresh(&mut self, source: &Source, around: usize, context: &Context<'_>) {
+        let Some(generation) = context.snapshot.map(|snapshot| snapshot.generation) else { return };
+        if self.shown.as_ref().is_some_and(|set| set.is_of(generation, source)) {
+            self.coming = None;
+        } else if !self.coming.as_ref().is_some_and(|set| set.is_of(generation, source)) {
+            self.coming = Some(Set { generation, source: source.clone(), pages: Vec::new() });
+        }
+        if let Some(set) = self.coming.as_mut().or(self.shown.as_mut()) {
+            set.ask(around, context);
+        }
+        if let Some(set) = self.coming.take_if(|set| set.answered()) {
+            self.shown = Some(set);
+        }
+    }
+
+    pub(super) fn answered(&self) -> bool {
+        self.shown.is_some()
+    }
+
+    pub(super) fn problem(&self) -> Option<&Problem> {
+        self.shown.as_ref().and_then(Set::problem)
+    }
+
+    pub(super) fn total(&self) -> usize {
+        self.shown.as_ref().and_then(Set::total).unwrap_or(0)
+    }
+
+    /// The post in the row, if its page is there.
+    pub(super) fn post(&self, row: usize) -> Option<&Post> {
+        let set = self.shown.as_ref()?;
+        let limit = set.source.limit();
+        let (_, page) = set.pages.iter().find(|(number, _)| *number == row as u64 / limit + 1)?;
+        page.answer()?.0.get((row as u64 % limit) as usize)
+    }
+
+    /// Every post, unless there are too many to be asked for while the screen waits.
+    pub(super) fn everything(&self, context: &Context<'_>) -> Option<Vec<Post>> {
+        let set = self.shown.as_ref().filter(|set| set.total().is_some_and(|total| total <= EXPORT_MAX))?;
+        let question = PostsQuestion { limit: EXPORT_MAX as u64, ..set.source.question(1) };
+        question.answer(context.snapshot?, &Progress::default()).ok().map(|answer| answer.posts)
+    }
+
+    /// The posts that are loaded without a gap around the row, and the row of the first.
+    pub(super) fn loaded(&self, row: usize) -> (usize, Vec<Post>) {
+        let first = (0..=row).rev().take_while(|&row| self.post(row).is_some()).last().unwrap_or(row);
+        (first, (first..).map_while(|row| self.post(row).cloned()).collect())
+    }
+}

@@ -1,0 +1,58 @@
+//! The whole of one post: its title over several lines, the link, the exact time and figures.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use crate::{
+    dataset::rows::Post,
+    tui::{
+        format::{self, MISSING},
+        text,
+        view::Context,
+        views::parts::{exact, role_of, symbol_of},
+        widgets::{panel::Panel, put},
+    },
+};
+
+/// Lines of the sheet below a table.
+pub(super) const HEIGHT: u16 = 12;
+const LABEL: u16 = 13;
+const TITLE_LINES: usize = 8;
+
+pub(super) fn draw(post: &Post, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    let theme = context.theme;
+    let symbol = symbol_of(context, &post.token_address);
+    let rule = Panel { note: &symbol, ascii: context.ascii, ..Panel::new("post") };
+    let body = rule.render(area, buffer, theme);
+    let body = Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body };
+    let facts = facts(post, context);
+    // The facts keep their room; the title gives way.
+    let lines = usize::from(body.height).saturating_sub(facts.len() + 1).clamp(1, TITLE_LINES);
+    let mut y = 0;
+    for line in text::wrap(post.title.as_deref().unwrap_or("no title"), usize::from(body.width), lines) {
+        put(buffer, body, 0, y, &line, if post.title.is_some() { theme.strong() } else { theme.dim() });
+        y += 1;
+    }
+    y += u16::from(usize::from(body.height) > usize::from(y) + facts.len());
+    let link = post.link.as_deref().unwrap_or(MISSING);
+    for line in text::wrap(link, usize::from(body.width), 2) {
+        put(buffer, body, 0, y, &line, if post.link.is_some() { theme.accent() } else { theme.dim() });
+        y += 1;
+    }
+    for (label, value) in facts {
+        put(buffer, body, 0, y, label, theme.dim());
+        put(buffer, body, LABEL, y, &value, theme.style(role_of(&value)));
+        y += 1;
+    }
+}
+
+fn facts(post: &Post, context: &Context<'_>) -> [(&'static str, String); 6] {
+    let age = format::age(context.now.0.saturating_sub(post.published_at.0));
+    [
+        ("published", format!("{} UTC, {age} ago", post.published_at.minute_text())),
+        ("impressions", exact(post.impressions)),
+        ("engagement", exact(post.engagement)),
+        ("smart", exact(post.smart_engagement)),
+        ("token", post.token_address.to_string()),
+        ("id", post.post_id.clone()),
+    ]
+}

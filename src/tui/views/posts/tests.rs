@@ -1,0 +1,104 @@
+//! The Posts view on the invented market.
+
+use super::*;
+use crate::{
+    dataset::Dataset,
+    tui::views::fixture::{Stage, address, market},
+};
+
+fn stage() -> (Stage, PostsView) {
+    let (stage, mut view) = (Stage::new(Some(market())), PostsView::default());
+    stage.draw(&mut view, 140, 38);
+    (stage, view)
+}
+
+#[test]
+fn screens_look_as_they_did() {
+    let (mut stage, mut view) = stage();
+    insta::assert_snapshot!("posts", stage.screens(&mut view));
+    stage.act(&mut view, Action::AllPosts);
+    stage.act(&mut view, Action::Down);
+    stage.act(&mut view, Action::Open);
+    insta::assert_snapshot!("posts_open", stage.screens(&mut view));
+}
+
+#[test]
+fn themes_differ_in_styles_alone() {
+    let (mut stage, mut view) = stage();
+    stage.assert_themes_share_the_text(&mut view);
+}
+
+#[test]
+fn any_size_can_be_drawn() {
+    for dataset in [None, Some(Dataset::default()), Some(market())] {
+        let stage = Stage::new(dataset);
+        let mut view = PostsView::default();
+        stage.draw(&mut view, 80, 20);
+        stage.draw_in_odd_sizes(&mut view);
+        view.open = true;
+        stage.draw_in_odd_sizes(&mut view);
+    }
+}
+
+#[test]
+fn one_tokens_posts_come_newest_first_and_all_of_them_to_the_last() {
+    let (mut stage, mut view) = stage();
+    assert_eq!(view.pages.total(), 130);
+    stage.act(&mut view, Action::Last);
+    stage.draw(&mut view, 140, 38);
+    assert_eq!(view.post().map(|post| post.post_id.as_str()), Some("post-1-129"));
+    assert_eq!(view.export(&stage.context()).unwrap().rows.len(), 130);
+    assert_eq!(view.request(&stage.context()).unwrap().target, format!("/tokens/{}/posts?page=1&limit=100", address(1)));
+}
+
+#[test]
+fn sorting_and_words_hold_within_the_token_and_across_all() {
+    let (mut stage, mut view) = stage();
+    view.set_filter("STAKING overnight", &stage.context()).unwrap();
+    stage.draw(&mut view, 140, 38);
+    let of_one = view.pages.total();
+    assert!(of_one > 0 && of_one < 130 && view.post().is_some_and(|post| post.token_address == address(1)));
+    stage.act(&mut view, Action::AllPosts);
+    stage.draw(&mut view, 140, 38);
+    assert!(view.pages.total() > of_one);
+    assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
+    for _ in 0..2 {
+        stage.act(&mut view, Action::Sort);
+    }
+    stage.draw(&mut view, 140, 38);
+    assert_eq!((view.pages.total(), view.sorting.key), (145, "impressions"));
+    let seen: Vec<i64> = (0..145).filter_map(|row| view.pages.post(row)?.impressions).collect();
+    assert!(seen.len() > 50 && seen.windows(2).all(|pair| pair[0] >= pair[1]), "{seen:?}");
+    assert!(view.set_filter(&"x".repeat(300), &stage.context()).is_err());
+}
+
+#[test]
+fn links_are_opened_and_copied() {
+    let (mut stage, mut view) = stage();
+    assert_eq!(stage.act(&mut view, Action::OpenLink), Effect::OpenLink("https://posts.example/1/0".to_owned()));
+    assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy("https://posts.example/1/0".to_owned(), "link"));
+    let empty = Stage::new(Some(Dataset::default()));
+    assert_eq!(PostsView::default().act(Action::OpenLink, &empty.context()), Effect::Pass);
+}
+
+#[test]
+fn another_token_shows_its_own_posts_from_the_top() {
+    let (mut stage, mut view) = stage();
+    stage.act(&mut view, Action::Last);
+    stage.token = Some(address(2));
+    stage.draw(&mut view, 140, 38);
+    assert_eq!((view.pages.total(), view.rows.selected()), (5, Some(0)));
+    stage.token = Some(address(9));
+    assert!(stage.text(&mut view, 140, 38).contains("no post of this token"));
+}
+
+#[test]
+fn what_is_missing_is_said_and_choices_are_kept() {
+    let stage = Stage::new(Some(Dataset::default()));
+    assert!(stage.text(&mut PostsView::default(), 80, 20).contains("no `posts` table in this dataset"));
+    let mut view = PostsView { all: true, filter: "usd".to_owned(), ..PostsView::default() };
+    view.sorting = view.sorting.reversed();
+    let mut again = PostsView::default();
+    again.restore(&view.save());
+    assert_eq!(again.save(), view.save());
+}

@@ -1,0 +1,380 @@
+//! The Tokens view: every token in one table, and the selected one's detail beside it, below it or over it.
+
+mod detail;
+mod list;
+
+use std::{collections::HashSet, sync::Arc};
+
+use crossterm::event::MouseEvent;
+use ratatui::{buffer::Buffer, layout::Rect};
+use serde_json::{Value, json};
+
+use super::{
+    parts::{ListLine, absent, say, summary},
+    rows::{Click, Rows, Sorting},
+};
+use crate::{
+    dataset::address::Address,
+    question::{
+        search::{Order, SearchQuestion, TOKEN_SORTS},
+        snapshot::Snapshot,
+        token::TokenQuestion,
+    },
+    tui::{
+        filter::{Filter, Operator, Term},
+        keymap::{Action, ViewId},
+        view::{Asked, Context, Effect, Export, Request, View},
+        widgets::{panel, progress, table::Table},
+    },
+};
+
+/// From this width on the detail stands beside the table.
+const BESIDE_WIDTH: u16 = 110;
+/// From this height on it stands below, where it is narrower.
+const BELOW_HEIGHT: u16 = 36;
+
+pub struct TokensView {
+    rows: Rows,
+    /// The tokens shown, as places in the market's list.
+    order: Vec<u32>,
+    /// The generation and the watchlist that `order` was made from.
+    made: Option<(u64, HashSet<Address>)>,
+    /// The filter or the sorting changed since.
+    stale: bool,
+    filter_text: String,
+    filter: Filter,
+    sorting: Sorting,
+    watched_only: bool,
+    /// Beside or below the table.
+    detail_shown: bool,
+    /// Over the table, where there is no room for it elsewhere.
+    detail_open: bool,
+    /// The program's token when this view last looked.
+    followed: Option<Address>,
+    place: Place,
+    detail: Asked<TokenQuestion>,
+}
+
+/// Where the detail goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Beside,
+    Below,
+    Over,
+}
+
+impl Default for TokensView {
+    fn default() -> Self {
+        Self {
+            rows: Rows::default(),
+            order: Vec::new(),
+            made: None,
+            stale: true,
+            filter_text: String::new(),
+            filter: Filter::default(),
+            sorting: Sorting { key: "market_cap", descending: true },
+            watched_only: false,
+            detail_shown: true,
+            detail_open: false,
+            followed: None,
+            place: Place::Over,
+            detail: Asked::default(),
+        }
+    }
+}
+
+impl View for TokensView {
+    fn id(&self) -> ViewId {
+        ViewId::Tokens
+    }
+
+    fn refresh(&mut self, context: &Context<'_>) {
+        let Some(snapshot) = context.snapshot else { return };
+        self.arrange(context);
+        if self.followed != context.token {
+            self.followed = context.token;
+            self.point_to(context.token, snapshot);
+        }
+        if let Some(token) = self.token(context) {
+            self.detail.refresh(TokenQuestion { token_address: token }, context);
+        }
+    }
+
+    fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        if self.rows.act(action) {
+            return self.selected(context);
+        }
+        match action {
+            Action::Open => return self.open(context),
+            Action::Back => return self.back(context),
+            Action::Star => return self.token(context).map_or(Effect::Pass, Effect::Star),
+            Action::CopyValue => {
+                return self.token(context).map_or(Effect::Pass, |token| Effect::Copy(token.to_string(), "address"));
+            }
+            Action::MoreColumns => return Effect::Say("patterns and security scores are not built yet".to_owned()),
+            Action::Sort => return self.sort(self.sorting.next(list::SORTS), context),
+            Action::SortReverse => return self.sort(self.sorting.reversed(), context),
+            Action::Detail if self.place == Place::Over => self.detail_open = !self.detail_open,
+            Action::Detail => self.detail_shown = !self.detail_shown,
+            Action::Watchlist => {
+                self.watched_only = !self.watched_only;
+                self.stale = true;
+                self.refresh(context);
+            }
+            _ => return Effect::Pass,
+        }
+        Effect::Redraw
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        match self.rows.mouse(mouse) {
+            Some(Click::Row) => self.selected(context),
+            Some(Click::Star) => self.token(context).map_or(Effect::Nothing, Effect::Star),
+            Some(Click::Header(key)) => match self.sorting.clicked(key, list::SORTS) {
+                Some(sorting) => self.sort(sorting, context),
+                None => Effect::Nothing,
+            },
+            None => Effect::Nothing,
+        }
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return;
+        }
+        if context.snapshot.is_none() {
+            draw_waiting(buffer, area, context);
+            return;
+        }
+        self.arrange(context);
+        self.place = match area {
+            Rect { width: BESIDE_WIDTH.., .. } => Place::Beside,
+            Rect { height: BELOW_HEIGHT.., .. } => Place::Below,
+            _ => Place::Over,
+        };
+        match self.place {
+            _ if self.order.is_empty() => self.draw_list(buffer, area, context),
+            Place::Over if self.detail_open => self.draw_detail(buffer, area, context),
+            Place::Beside if self.detail_shown => {
+                // Inside it a whole address fits.
+                let width = (area.width * 3 / 10).clamp(44, 66);
+                self.draw_list(buffer, Rect { width: area.width - width - 2, ..area }, context);
+                self.draw_detail(buffer, Rect { x: area.right() - width, width, ..area }, context);
+            }
+            Place::Below if self.detail_shown => {
+                let height = (area.height * 9 / 20).clamp(16, 24);
+                self.draw_list(buffer, Rect { height: area.height - height, ..area }, context);
+                self.draw_detail(buffer, Rect { y: area.bottom() - height, height, ..area }, context);
+            }
+            _ => self.draw_list(buffer, area, context),
+        }
+    }
+
+    fn filter(&self) -> Option<&str> {
+        Some(&self.filter_text)
+    }
+
+    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+        self.filter = list::parse(text)?;
+        text.clone_into(&mut self.filter_text);
+        self.stale = true;
+        self.refresh(context);
+        Ok(())
+    }
+
+    fn request(&self, context: &Context<'_>) -> Option<Request> {
+        if self.place == Place::Over && self.detail_open {
+            return self.token(context).map(|token| Request::of(&TokenQuestion { token_address: token }));
+        }
+        Some(Request::of(&self.question()))
+    }
+
+    fn export(&self, context: &Context<'_>) -> Option<Export> {
+        let tokens = &context.snapshot?.market.tokens;
+        Some(Export {
+            name: "tokens".to_owned(),
+            columns: list::EXPORTED.iter().map(|&column| column.to_owned()).collect(),
+            rows: self.order.iter().filter_map(|&i| tokens.get(i as usize)).map(list::exported).collect(),
+            selected: self.rows.selected(),
+        })
+    }
+
+    fn save(&self) -> Value {
+        json!({ "sort": self.sorting.save(), "filter": self.filter_text, "watchlist": self.watched_only, "detail": self.detail_shown })
+    }
+
+    fn restore(&mut self, kept: &Value) {
+        self.sorting = self.sorting.restore(&kept["sort"], list::SORTS);
+        self.watched_only = kept["watchlist"].as_bool().unwrap_or(self.watched_only);
+        self.detail_shown = kept["detail"].as_bool().unwrap_or(self.detail_shown);
+        if let Some(text) = kept["filter"].as_str()
+            && let Ok(filter) = list::parse(text)
+        {
+            (self.filter_text, self.filter) = (text.to_owned(), filter);
+        }
+        self.stale = true;
+    }
+}
+
+impl TokensView {
+    /// The token under the selection.
+    fn token(&self, context: &Context<'_>) -> Option<Address> {
+        let place = *self.order.get(self.rows.selected()?)?;
+        context.snapshot?.market.tokens.get(place as usize).map(|token| token.token_address)
+    }
+
+    /// Orders the tokens afresh if anything they depend on changed; the selection stays on its token.
+    fn arrange(&mut self, context: &Context<'_>) {
+        let Some(snapshot) = context.snapshot else { return };
+        let same_rows = self.made.as_ref().is_some_and(|(generation, _)| *generation == snapshot.generation);
+        let same_stars = self.made.as_ref().is_some_and(|(_, watchlist)| watchlist == context.watchlist);
+        if same_rows && same_stars && !self.stale {
+            return;
+        }
+        // Places of an older generation mean other tokens: then the program's token is all that is known.
+        let before = same_rows.then(|| self.token(context)).flatten().or(context.token);
+        self.order = list::order(&snapshot.market.tokens, &self.filter, self.sorting, context.watchlist, self.watched_only);
+        self.rows.set_count(self.order.len());
+        self.made = Some((snapshot.generation, context.watchlist.clone()));
+        if !self.point_to(before, snapshot) && std::mem::take(&mut self.stale) {
+            self.rows.select(0);
+        }
+        self.stale = false;
+    }
+
+    /// Puts the selection on the token; false when it is not among the rows.
+    fn point_to(&mut self, token: Option<Address>, snapshot: &Arc<Snapshot>) -> bool {
+        let tokens = &snapshot.market.tokens;
+        let place =
+            token.and_then(|token| self.order.iter().position(|&i| tokens.get(i as usize).is_some_and(|t| t.token_address == token)));
+        place.map(|place| self.rows.select(place)).is_some()
+    }
+
+    fn selected(&mut self, context: &Context<'_>) -> Effect {
+        match self.token(context) {
+            Some(token) if context.token != Some(token) => Effect::Select(token),
+            _ => {
+                self.refresh(context);
+                Effect::Redraw
+            }
+        }
+    }
+
+    /// The selection stays on its token, unless it is at the top: who looks at the top wants the new one.
+    fn sort(&mut self, sorting: Sorting, context: &Context<'_>) -> Effect {
+        let top = self.rows.selected() == Some(0);
+        self.sorting = sorting;
+        self.stale = true;
+        self.refresh(context);
+        if top {
+            self.rows.select(0);
+        }
+        self.selected(context)
+    }
+
+    /// First the detail where it is hidden, then the chart.
+    fn open(&mut self, context: &Context<'_>) -> Effect {
+        let Some(token) = self.token(context) else { return Effect::Pass };
+        let hidden = if self.place == Place::Over { &mut self.detail_open } else { &mut self.detail_shown };
+        if !std::mem::replace(hidden, true) {
+            return Effect::Redraw;
+        }
+        Effect::Open(token, ViewId::Chart)
+    }
+
+    /// Closes the detail, then takes the filter and the watchlist off.
+    fn back(&mut self, context: &Context<'_>) -> Effect {
+        if self.place == Place::Over && self.detail_open {
+            self.detail_open = false;
+        } else if !self.filter_text.is_empty() {
+            (self.filter_text, self.filter) = Default::default();
+        } else if self.watched_only {
+            self.watched_only = false;
+        } else {
+            return Effect::Pass;
+        }
+        self.stale = true;
+        self.refresh(context);
+        Effect::Redraw
+    }
+
+    /// What the API is asked for the same list, as far as it knows the filter.
+    fn question(&self) -> SearchQuestion {
+        let words: Vec<&str> = self.filter.words().collect();
+        let chain = self.filter.terms.iter().find_map(|term| match term {
+            Term::Compare { column: "chain", operator: Operator::Has | Operator::Equal, text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        let Sorting { key, descending } = self.sorting;
+        let word = TOKEN_SORTS.iter().find(|word| **word == Order { column: key, descending }.to_string());
+        SearchQuestion {
+            query: (!words.is_empty()).then(|| words.join(" ")),
+            chain: chain.and_then(crate::dataset::chain::Chain::parse),
+            sort: word.map(|word| Order::parse(word)),
+            page: 1,
+            limit: 250,
+        }
+    }
+
+    fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let Some(snapshot) = context.snapshot else { return };
+        let tokens = &snapshot.market.tokens;
+        self.draw_line(buffer, area, context, tokens.len());
+        let area = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        if tokens.is_empty() {
+            let sentence = absent(context, "tokens", "anything to be shown").unwrap_or_else(|| "the `tokens` table is empty".to_owned());
+            say(buffer, Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(1), ..area }, context, &sentence);
+            return;
+        }
+        let (columns, spark) = list::columns(area.width);
+        let order = &self.order;
+        let token = |row: usize| order.get(row).and_then(|&i| tokens.get(i as usize));
+        let row = |row: usize| token(row).map_or_else(Vec::new, |token| list::cells(token, spark, context.ascii));
+        let star = |row: usize| token(row).is_some_and(|token| context.watchlist.contains(&token.token_address));
+        let words: Vec<&str> = self.filter.words().collect();
+        let table = Table {
+            sort: self.sorting.place(&columns),
+            words: &words,
+            star: Some(&star),
+            empty: if self.watched_only && self.filter.is_empty() {
+                "the watchlist is empty: w stars a token, W shows every token"
+            } else {
+                "no token matches: Esc takes the filter off"
+            },
+            ascii: context.ascii,
+            ..Table::new(&columns, order.len(), &row)
+        };
+        self.rows.draw(&table, buffer, area, context.theme);
+    }
+
+    fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>, total: usize) {
+        let mut notes = Vec::new();
+        if self.watched_only {
+            notes.push(if context.ascii { "* watchlist" } else { "★ watchlist" }.to_owned());
+        }
+        let line =
+            ListLine { filter: &self.filter_text, notes: &notes, shown: self.order.len() as u64, total: total as u64, noun: "tokens" };
+        line.draw(buffer, area, context);
+    }
+
+    fn draw_detail(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let Some(summary) = self.token(context).and_then(|token| summary(context, &token)) else { return };
+        let known = self.detail.answer.as_ref().map(|known| &known.answer).filter(|detail| detail.token_address == summary.token_address);
+        let shown = detail::Shown { summary, detail: known, problem: self.detail.problem.as_ref() };
+        detail::draw(&shown, buffer, area, context);
+    }
+}
+
+/// Before there is data: why, or the shape of what is coming.
+fn draw_waiting(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    match &context.load.failure {
+        Some(reason) if !context.load.running => {
+            panel::failure(area, buffer, context.theme, &format!("{reason}; r tries again, : opens another dataset"));
+        }
+        _ => progress::skeleton(Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }, buffer, context.theme, context.ascii),
+    }
+}
+
+#[cfg(test)]
+mod tests;

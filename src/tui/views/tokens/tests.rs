@@ -1,0 +1,146 @@
+//! The Tokens view on the invented market.
+
+use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
+
+use super::*;
+use crate::{
+    dataset::Dataset,
+    tui::views::fixture::{Stage, address, market},
+};
+
+fn stage() -> (Stage, TokensView) {
+    (Stage::new(Some(market())), TokensView::default())
+}
+
+fn click(column: u16, row: u16) -> MouseEvent {
+    MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column, row, modifiers: KeyModifiers::NONE }
+}
+
+#[test]
+fn screens_look_as_they_did() {
+    let (stage, mut view) = stage();
+    insta::assert_snapshot!("tokens", stage.screens(&mut view));
+    view.filter_text.clear();
+    view.detail_open = true;
+    insta::assert_snapshot!("tokens_detail_narrow", stage.text(&mut view, 80, 20));
+    insta::assert_snapshot!("tokens_detail_below", stage.text(&mut view, 90, 50));
+}
+
+#[test]
+fn themes_differ_in_styles_alone() {
+    let (mut stage, mut view) = stage();
+    stage.assert_themes_share_the_text(&mut view);
+}
+
+#[test]
+fn any_size_can_be_drawn() {
+    for dataset in [None, Some(Dataset::default()), Some(market())] {
+        let stage = Stage::new(dataset);
+        let mut view = TokensView::default();
+        view.refresh(&stage.context());
+        stage.draw_in_odd_sizes(&mut view);
+        view.detail_open = true;
+        stage.draw_in_odd_sizes(&mut view);
+    }
+}
+
+#[test]
+fn moving_selects_the_token_and_enter_opens_its_chart() {
+    let (mut stage, mut view) = stage();
+    stage.draw(&mut view, 140, 38);
+    assert_eq!(stage.act(&mut view, Action::First), Effect::Select(address(3)));
+    let Effect::Select(second) = stage.act(&mut view, Action::Down) else { panic!("no token selected") };
+    assert_eq!(stage.act(&mut view, Action::Open), Effect::Open(second, ViewId::Chart));
+    assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(second.to_string(), "address"));
+    assert_eq!(stage.act(&mut view, Action::Detail), Effect::Redraw);
+    stage.draw(&mut view, 140, 38);
+    assert_eq!(stage.act(&mut view, Action::Open), Effect::Redraw);
+}
+
+#[test]
+fn where_it_is_narrow_enter_opens_the_detail_and_esc_closes_it() {
+    let (mut stage, mut view) = stage();
+    let table = stage.text(&mut view, 80, 20);
+    assert_eq!(stage.act(&mut view, Action::Open), Effect::Redraw);
+    assert!(stage.text(&mut view, 80, 20).contains(&address(1).to_string()));
+    assert_eq!(view.request(&stage.context()).unwrap().target, format!("/tokens/{}", address(1)));
+    assert!(matches!(stage.act(&mut view, Action::Open), Effect::Open(..)));
+    assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
+    assert_eq!(stage.text(&mut view, 80, 20), table);
+    assert_eq!(stage.act(&mut view, Action::Back), Effect::Pass);
+}
+
+#[test]
+fn a_filter_leaves_what_holds_and_esc_takes_it_off() {
+    let (mut stage, mut view) = stage();
+    stage.draw(&mut view, 140, 38);
+    view.set_filter("chain:base cap>1m", &stage.context()).unwrap();
+    let text = stage.text(&mut view, 140, 38);
+    assert!(text.contains("4 of 10") && text.contains("DAI") && !text.contains("UNI "), "{text}");
+    assert!(view.set_filter("capp>1m", &stage.context()).is_err());
+    assert_eq!(view.filter(), Some("chain:base cap>1m"));
+    assert_eq!(view.request(&stage.context()).unwrap().target, "/tokens?chain=base&sort=-market_cap&page=1&limit=250");
+    assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
+    assert_eq!(view.export(&stage.context()).unwrap().rows.len(), 10);
+}
+
+#[test]
+fn the_selection_stays_on_its_token_when_rows_move() {
+    let (mut stage, mut view) = stage();
+    stage.token = Some(address(2));
+    stage.draw(&mut view, 140, 38);
+    for _ in 0..list::SORTS.len() {
+        stage.act(&mut view, Action::Sort);
+        assert_eq!(view.token(&stage.context()), Some(address(2)), "{:?}", view.sorting);
+    }
+    stage.token = Some(address(5));
+    view.refresh(&stage.context());
+    assert_eq!(view.token(&stage.context()), Some(address(5)));
+}
+
+#[test]
+fn the_watchlist_shows_starred_tokens_alone() {
+    let (mut stage, mut view) = stage();
+    stage.draw(&mut view, 140, 38);
+    stage.act(&mut view, Action::Watchlist);
+    assert_eq!(view.order.len(), 2);
+    stage.act(&mut view, Action::Star);
+    stage.act(&mut view, Action::Star);
+    assert!(stage.text(&mut view, 140, 38).contains("the watchlist is empty"));
+}
+
+#[test]
+fn the_mouse_selects_rows_sorts_by_headers_and_stars() {
+    let (stage, mut view) = stage();
+    stage.draw(&mut view, 140, 38);
+    let context = stage.context();
+    assert!(matches!(view.mouse(click(5, 4), &context), Effect::Select(_)));
+    assert!(matches!(view.mouse(click(0, 4), &context), Effect::Star(_)));
+    view.mouse(click(3, 1), &context);
+    assert_eq!(view.sorting, Sorting { key: "symbol", descending: false });
+    assert_eq!(view.mouse(click(138, 30), &context), Effect::Nothing);
+}
+
+#[test]
+fn choices_are_kept_between_runs() {
+    let (mut stage, mut view) = stage();
+    view.set_filter("usd", &stage.context()).unwrap();
+    stage.act(&mut view, Action::Sort);
+    stage.act(&mut view, Action::Detail);
+    let mut again = TokensView::default();
+    again.restore(&view.save());
+    assert_eq!(again.save(), view.save());
+    assert_eq!(again.filter(), Some("usd"));
+    for strange in [json!(null), json!({"filter": "capp>1", "sort": 3, "detail": "x"}), json!([])] {
+        let mut fresh = TokensView::default();
+        fresh.restore(&strange);
+        assert_eq!(fresh.save(), TokensView::default().save());
+    }
+}
+
+#[test]
+fn a_dataset_without_tokens_says_what_to_do() {
+    let stage = Stage::new(Some(Dataset::default()));
+    let text = stage.text(&mut TokensView::default(), 80, 20);
+    assert!(text.contains("no `tokens` table in this dataset") && text.contains("tokens.csv"), "{text}");
+}
