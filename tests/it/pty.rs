@@ -50,7 +50,10 @@ fn the_palette_finds_a_token_and_selects_it() {
     let terminal = home.open();
     terminal.keys(":");
     terminal.see("palette");
-    terminal.keys("uniswap");
+    terminal.keys("unis");
+    terminal.see("› unis");
+    // What is pasted is text, line breaks and all.
+    terminal.keys("\x1b[200~w\rap\x1b[201~");
     terminal.see("› uniswap");
     terminal.keys("\r");
     terminal.until("the other token in the header", |screen| header(screen).contains(&format!("{}  0x1f98", OTHER.0)));
@@ -90,6 +93,36 @@ fn a_window_too_small_says_so_and_recovers() {
     terminal.resize(SIZE.0, SIZE.1);
     terminal.ready();
     terminal.see("? help");
+}
+
+#[test]
+fn an_answer_that_comes_late_is_not_taken_for_keys() {
+    let home = Home::new();
+    let mut terminal = home.open_slow(Duration::from_millis(700));
+    terminal.settle();
+    assert!(!terminal.text().contains("palette ─") && !terminal.text().contains("keys · "), "{}", terminal.text());
+    terminal.keys("?");
+    terminal.see("keys · Tokens");
+    terminal.keys("qq");
+    assert_eq!(terminal.exit(), 0);
+}
+
+#[test]
+fn the_mouse_opens_tabs_unless_it_is_left_to_the_terminal() {
+    let home = Home::new();
+    let terminal = home.open();
+    let tabs = terminal.text().lines().nth(1).unwrap().to_owned();
+    let column = tabs.chars().collect::<String>().split("Chart").next().unwrap().chars().count() + 1;
+    terminal.keys(&format!("\x1b[<0;{column};2M\x1b[<0;{column};2m"));
+    terminal.keys("?");
+    terminal.see("keys · Chart");
+    drop(terminal);
+    let terminal = home.run(&["--data", DEMO, "--no-mouse"], &[]);
+    terminal.ready();
+    terminal.until("the screen with no mouse", |screen| {
+        screen.alternate_screen() && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
+    });
+    assert!(!terminal.stream().contains("\x1b[?1000h"));
 }
 
 #[test]

@@ -64,6 +64,10 @@ impl Home {
     }
 
     pub(super) fn run(&self, args: &[&str], variables: &[(&str, &str)]) -> Terminal {
+        Terminal::start(self.command(args, variables), Duration::ZERO)
+    }
+
+    fn command(&self, args: &[&str], variables: &[(&str, &str)]) -> CommandBuilder {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_tokendeck"));
         command.args(args);
         command.env_clear();
@@ -80,7 +84,14 @@ impl Home {
         for (variable, value) in variables {
             command.env(variable, value);
         }
-        Terminal::start(command)
+        command
+    }
+
+    /// As `open`, in a terminal that answers only after `late`.
+    pub(super) fn open_slow(&self, late: Duration) -> Terminal {
+        let terminal = Terminal::start(self.command(&["--data", DEMO], &[]), late);
+        terminal.ready();
+        terminal
     }
 }
 
@@ -122,7 +133,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    fn start(command: CommandBuilder) -> Self {
+    fn start(command: CommandBuilder, late: Duration) -> Self {
         let (cols, rows) = SIZE;
         let pair = native_pty_system().openpty(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
         let child = pair.slave.spawn_command(command).unwrap();
@@ -132,7 +143,7 @@ impl Terminal {
         let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
         let reader = pair.master.try_clone_reader().unwrap();
         let (theirs, answering) = (Arc::clone(&seen), Arc::clone(&writer));
-        thread::spawn(move || read(reader, &theirs, &answering));
+        thread::spawn(move || read(reader, &theirs, &answering, late));
         let pid = child.process_id().unwrap();
         Self { child, master: Some(pair.master), writer, seen, pid }
     }
@@ -288,7 +299,7 @@ impl Drop for Terminal {
 }
 
 /// Takes what is written until the other side is gone, and answers what was asked in it.
-fn read(mut reader: Box<dyn Read + Send>, seen: &Shared, writer: &Mutex<Box<dyn Write + Send>>) {
+fn read(mut reader: Box<dyn Read + Send>, seen: &Shared, writer: &Mutex<Box<dyn Write + Send>>, late: Duration) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(count @ 1..) = reader.read(&mut buffer) {
         let (lock, arrived) = &**seen;
@@ -300,6 +311,7 @@ fn read(mut reader: Box<dyn Read + Send>, seen: &Shared, writer: &Mutex<Box<dyn 
         };
         arrived.notify_all();
         if !answers.is_empty() {
+            thread::sleep(late);
             writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(&answers).ok();
         }
     }
