@@ -10,6 +10,7 @@ use crate::dataset::time::Time;
 
 /// How many requests are kept.
 pub const KEPT: usize = 500;
+const METHOD_CHARS_MAX: usize = 16;
 const PATH_CHARS_MAX: usize = 200;
 
 /// A request that was answered.
@@ -53,12 +54,13 @@ impl RequestLog {
         let oldest = if ring.requests.len() >= KEPT { ring.requests.pop_front() } else { None };
         let (mut method, mut path) = oldest.map_or_else(Default::default, |request| (request.method, request.path));
         method.clear();
-        method.extend(entry.method.chars().take(16));
+        let (given, cut) = shortened(entry.method, METHOD_CHARS_MAX);
+        method.push_str(given);
+        method.push_str(cut);
         path.clear();
-        match entry.path.char_indices().nth(PATH_CHARS_MAX) {
-            Some((end, _)) => path.extend([&entry.path[..end], "…"]),
-            None => path.push_str(entry.path),
-        }
+        let (given, cut) = shortened(entry.path, PATH_CHARS_MAX);
+        path.push_str(given);
+        path.push_str(cut);
         let micros = entry.took.as_micros() as u64;
         ring.requests.push_back(LoggedRequest { time: Time(time), method, path, status: entry.status, micros, bytes: entry.bytes });
     }
@@ -73,6 +75,13 @@ impl RequestLog {
     pub fn total(&self) -> u64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).total
     }
+}
+
+/// The first `most` characters, and what marks that there were more.
+fn shortened(text: &str, most: usize) -> (&str, &'static str) {
+    // A text has no more characters than bytes.
+    let end = if text.len() > most { text.char_indices().nth(most).map(|(end, _)| end) } else { None };
+    end.map_or((text, ""), |end| (&text[..end], "…"))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use tokio::{
 
 use super::{
     Place,
+    log::Log,
     outcome::{Failure, Outcome, print},
     program::{Program, no_dataset},
 };
@@ -34,7 +35,7 @@ fn listen_address(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn run(args: &Serve) -> Outcome {
-    log_to_stderr();
+    let _log = log_to_stderr();
     let program = Program::open(&args.place)?;
     program.require_dataset()?;
     let keys = program.keys().map_err(Failure::Bad)?;
@@ -145,10 +146,8 @@ impl Signals {
     }
 }
 
-fn log_to_stderr() {
+fn log_to_stderr() -> Log {
     use std::io::{IsTerminal, stderr};
     let colours = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let logging = tracing_subscriber::fmt().with_writer(stderr).with_ansi(colours).with_max_level(tracing::Level::INFO).try_init();
-    // Only a logger set before could refuse; its logs are as good.
-    logging.ok();
+    Log::to_stderr(colours)
 }

@@ -138,17 +138,33 @@ fn texts(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>, read: im
 
 fn addresses(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>) -> Column {
     let mut odd = Vec::new();
-    let mut row = 0;
-    let column = texts(name, cells, issues, |cell| {
-        let read = cell::address(cell);
-        if let Ok(Some((_, true))) = read {
-            odd.push(issue(row, cell, Some(CHECKSUM)));
+    let mut builder = StringChunkedBuilder::new(name, cells.len());
+    // Most tables name a token for many rows on end; what was read of it last holds for the next.
+    let mut last: Option<(usize, Read<(Address, bool)>, String)> = None;
+    for (row, cell) in cells.iter().enumerate() {
+        let same = last.as_ref().is_some_and(|(earlier, ..)| cells[*earlier] == *cell);
+        if !same {
+            let read = cell::address(cell);
+            let text = read.ok().flatten().map_or_else(String::new, |(address, _)| address.to_string());
+            last = Some((row, read, text));
         }
-        row += 1;
-        read.map(|read| read.map(|(address, _)| address.to_string()))
-    });
+        let Some((_, read, text)) = &last else { continue };
+        match read {
+            Ok(Some((_, broken))) => {
+                if *broken {
+                    odd.push(issue(row, cell, Some(CHECKSUM)));
+                }
+                builder.append_value(text);
+            }
+            Ok(None) => builder.append_null(),
+            Err(Bad) => {
+                issues.push(issue(row, cell, None));
+                builder.append_null();
+            }
+        }
+    }
     issues.extend(odd);
-    column
+    builder.finish().into_column()
 }
 
 fn numbers<T>(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>, read: impl FnMut(&Cell<'_>) -> Read<T>) -> Column
