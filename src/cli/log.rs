@@ -11,6 +11,8 @@ use std::{
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::api::log::Sink;
+
 /// How long a line may wait for company.
 const WAIT: Duration = Duration::from_millis(20);
 /// More than this is written by whoever adds to it, so that a log nobody reads does not fill the memory.
@@ -35,6 +37,12 @@ struct Shared {
 pub(super) struct Log(Arc<Shared>);
 
 impl Log {
+    /// Takes the lines of requests.
+    pub(super) fn sink(&self) -> Sink {
+        let shared = Arc::clone(&self.0);
+        Box::new(move |line| shared.add(line.as_bytes(), false))
+    }
+
     /// Sends all that is traced to stderr from here on.
     pub(super) fn to_stderr(colours: bool) -> Self {
         let log = Self(Arc::default());

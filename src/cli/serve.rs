@@ -35,7 +35,7 @@ fn listen_address(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn run(args: &Serve) -> Outcome {
-    let _log = log_to_stderr();
+    let log = log_to_stderr();
     let program = Program::open(&args.place)?;
     program.require_dataset()?;
     let keys = program.keys().map_err(Failure::Bad)?;
@@ -48,6 +48,7 @@ pub(super) fn run(args: &Serve) -> Outcome {
         let signals = Signals::new()?;
         let (listener, address) = bind(listen).await?;
         let api = program.api(keys, Some(jobs), address.ip());
+        api.log.write_to(log.sink());
         let events = program.deck.listen();
         program.deck.load_in_background();
         announce(address)?;
