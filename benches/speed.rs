@@ -32,7 +32,7 @@ use tokendeck::{
         trendline::TrendlineQuestion,
     },
     tui::{
-        app::{Look, Setup},
+        app::{Look, Setup, wall_clock},
         keymap::{Keymap, VIEWS},
         run::picture,
         theme::{Depth, Options, Palette, Theme},
@@ -181,6 +181,7 @@ fn frames(c: &mut Criterion) {
                 start_api: false,
                 keymap: Keymap::default(),
                 look: Look { theme: Theme::new(&Palette::dark(), options), ascii: false, options, fixed: true },
+                clock: wall_clock,
                 demo_folder: None,
                 warnings: Vec::new(),
             };

@@ -33,7 +33,7 @@ pub enum WhaleTrend {
 /// than the window's start. `None` without such a count, or when it is 0. `counts` is oldest first.
 pub fn growth(counts: &[HolderCountRow], window: u64) -> Option<Growth> {
     let (last, base) = ends(counts, window, |count| count.holders.map(|holders| holders as f64))?;
-    (base.1 > 0.0).then(|| Growth { percent: (last.1 / base.1 - 1.0) * 100.0, base: base.0, last: last.0 })
+    (base.1 > 0.0).then(|| Growth { percent: (last.1 - base.1) / base.1 * 100.0, base: base.0, last: last.0 })
 }
 
 /// The whales' balance at the last count against that at the window's base: beyond ±`threshold_percent` it has a direction.
@@ -42,7 +42,7 @@ pub fn whale_trend(counts: &[HolderCountRow], window: u64, threshold_percent: f6
     if base.1 <= 0.0 {
         return (last.1 > 0.0).then_some(WhaleTrend::Accumulating);
     }
-    let percent = (last.1 / base.1 - 1.0) * 100.0;
+    let percent = (last.1 - base.1) / base.1 * 100.0;
     Some(if percent > threshold_percent {
         WhaleTrend::Accumulating
     } else if percent < -threshold_percent {

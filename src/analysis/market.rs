@@ -102,7 +102,7 @@ fn change_24h(series: &[(Interval, Candles<'_>)]) -> Option<f64> {
     if (candles.timestamp[nearest] - mark).abs() >= DAY_MS || candles.close[nearest] <= 0.0 {
         return None;
     }
-    finite((candles.close[last] / candles.close[nearest] - 1.0) * 100.0)
+    finite((candles.close[last] - candles.close[nearest]) / candles.close[nearest] * 100.0)
 }
 
 /// The last close of each of the last `days` days that have one, oldest first.

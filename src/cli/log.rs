@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(shared.lock().lines.iter().filter(|byte| **byte == b'\n').count(), 2);
         shared.add(b"log: urgent\n", true);
         assert!(shared.lock().lines.is_empty());
-        shared.add(&vec![b'\n'; HELD_BYTES + 1], false);
+        shared.add(&vec![b' '; HELD_BYTES + 1], false);
         assert!(shared.lock().lines.is_empty());
     }
 }

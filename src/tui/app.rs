@@ -4,6 +4,8 @@
 mod carry;
 mod context;
 
+pub use self::context::wall_clock;
+
 use std::{
     collections::HashSet,
     sync::Arc,
@@ -22,7 +24,7 @@ use super::{
     view::{ApiDesk, ApiState, Effect, View, Wake},
 };
 use crate::{
-    dataset::address::Address,
+    dataset::{address::Address, time::Time},
     deck::{Deck, DeckEvent, load::LoadState},
     jobs::Jobs,
     question::snapshot::Snapshot,
@@ -40,6 +42,8 @@ pub struct Setup {
     pub start_api: bool,
     pub keymap: Keymap,
     pub look: Look,
+    /// What time it is, for ages; a fixed one makes a picture that is the same tomorrow.
+    pub clock: fn() -> Time,
     /// Where demo data may be written when there is no dataset.
     pub demo_folder: Option<std::path::PathBuf>,
     /// Things that went wrong before the screen was taken, to be said in the header.

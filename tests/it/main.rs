@@ -15,6 +15,7 @@ mod documents;
 mod jobs;
 mod parity;
 mod pty;
+mod screens;
 mod state;
 mod trendline_accuracy;
 mod trendline_properties;
