@@ -68,9 +68,9 @@ fn the_filter_narrows_the_rows_and_esc_undoes_it() {
     terminal.see("Wrapped Ether");
     terminal.keys("/chain:base");
     terminal.see("chain:base");
-    terminal.see_no("Wrapped BTC");
+    terminal.see_no("Wrapped BNB");
     terminal.keys(ESC);
-    terminal.see("Wrapped BTC");
+    terminal.see("Wrapped BNB");
 }
 
 #[test]
