@@ -10,7 +10,7 @@ use crate::dataset::{
     address::Address,
     candles::{Candles, Interval},
     chain::Chain,
-    time::{DAY_MS, Day, HOUR_MS},
+    time::{DAY_MS, HOUR_MS},
 };
 
 /// Closes shown beside each token.
@@ -109,16 +109,16 @@ fn change_24h(series: &[(Interval, Candles<'_>)]) -> Option<f64> {
 fn daily_closes(series: &[(Interval, Candles<'_>)], days: usize) -> Vec<f64> {
     let Some((_, candles)) = latest_series(series) else { return Vec::new() };
     let mut closes: Vec<f64> = Vec::with_capacity(days);
-    let mut day = Day(i32::MAX);
-    for i in (0..candles.len()).rev() {
-        let close = candles.close[i];
-        let its_day = Day(candles.timestamp[i].div_euclid(DAY_MS) as i32);
-        if its_day != day && close.is_finite() {
-            if closes.len() == days {
-                break;
-            }
+    let mut end = candles.len();
+    while end > 0 && closes.len() < days {
+        let close = candles.close[end - 1];
+        if close.is_finite() {
             closes.push(close);
-            day = its_day;
+            // On to the day before, without a look at each minute of this one.
+            let midnight = candles.timestamp[end - 1].div_euclid(DAY_MS).saturating_mul(DAY_MS);
+            end = candles.timestamp[..end].partition_point(|&time| time < midnight);
+        } else {
+            end -= 1;
         }
     }
     closes.reverse();

@@ -227,7 +227,6 @@ impl Exchange {
         let (method, path) = (self.parts.method.as_str(), self.parts.uri.path());
         self.api.metrics.count(self.position, status, took);
         self.api.log.add(&Entry { method, path, status, took, bytes });
-        tracing::info!(method, path, status, micros = took.as_micros() as u64, bytes, "request");
     }
 }
 

@@ -24,7 +24,6 @@ use crate::tui::{
 
 /// Requests kept on screen.
 const LOG_MAX: usize = 500;
-/// How often the log is looked at while it is on screen.
 /// From this width the histogram stands beside the log.
 const WIDE: u16 = 110;
 
