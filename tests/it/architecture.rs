@@ -118,7 +118,8 @@ fn some_words_stand_in_some_places_only() {
             for word in words(text) {
                 for (reserved, places, why) in RESERVED.iter().filter(|(reserved, ..)| reserved.contains(&word.text)) {
                     // A path or a macro, not a variable of that name.
-                    if !(word.next.starts_with("::") || word.next.starts_with('!')) && !text.trim_start().starts_with("use ") {
+                    let path_or_macro = word.next.starts_with("::") || word.next.starts_with('!') || text.trim_start().starts_with("use ");
+                    if !path_or_macro {
                         continue;
                     }
                     if lies_in(&source.path, places) {

@@ -23,6 +23,9 @@ struct Mess {
     says: &'static [&'static str],
 }
 
+/// Arguments, variables, and what is said.
+type Case<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], &'a str);
+
 /// Every way to read the data.
 const READ: &[&[&str]] =
     &[&["check", "data"], &["get", "/tokens", "--data", "data"], &["serve", "--listen", "127.0.0.1:0", "--data", "data"]];
@@ -183,7 +186,7 @@ fn what_cannot_be_kept_or_taken_is_said_with_a_way_out() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let nowhere = ("XDG_STATE_HOME", "/dev/null/x");
-    let cases: &[(&[&str], &[(&str, &str)], &str)] = &[
+    let cases: [Case<'_>; 4] = [
         (&["serve", "--data", "data", "--listen", &address], &[], "address already in use; choose another with --listen ADDR"),
         (&["serve", "--data", "data", "--listen", "127.0.0.1:0"], &[nowhere], "/dev/null/x/tokendeck"),
         (&["get", "/deep-analysis/jobs", "--data", "data"], &[nowhere], "/dev/null/x/tokendeck"),

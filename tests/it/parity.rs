@@ -147,7 +147,7 @@ impl Faces {
         let (served, view) = (deck(), deck());
         let jobs = Jobs::open(&state, Arc::clone(&served), JobOptions { workers: 1, queue: 8 }).unwrap();
         let job = jobs.create(vec![Address::parse(UNI).unwrap()]).unwrap().job_id.clone();
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_mins(1);
         while jobs.open_count() > 0 {
             assert!(Instant::now() < end, "the job does not end");
             std::thread::sleep(Duration::from_millis(20));
@@ -160,7 +160,7 @@ impl Faces {
         let base = format!("http://{}", listener.local_addr().unwrap());
         runtime.spawn(api::serve(listener, api, std::future::pending()));
         let agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
-        Self { home, base, key, job: job.to_string(), view, agent, _runtime: runtime }
+        Self { home, base, key, job, view, agent, _runtime: runtime }
     }
 
     /// Status and body over HTTP.

@@ -68,9 +68,9 @@ fn the_filter_narrows_the_rows_and_esc_undoes_it() {
     terminal.see("Wrapped Ether");
     terminal.keys("/chain:base");
     terminal.see("chain:base");
-    terminal.see_no("Wrapped BTC");
+    terminal.see_no("Wrapped BNB");
     terminal.keys(ESC);
-    terminal.see("Wrapped BTC");
+    terminal.see("Wrapped BNB");
 }
 
 #[test]
@@ -132,9 +132,9 @@ fn ctrl_z_gives_the_terminal_back_until_it_is_continued() {
     for stop in [CTRL_Z, "a signal"] {
         terminal.settle();
         if stop == CTRL_Z {
-            terminal.keys(CTRL_Z)
+            terminal.keys(CTRL_Z);
         } else {
-            terminal.signal("-TSTP")
+            terminal.signal("-TSTP");
         }
         terminal.until_state(&['T']);
         terminal.restored();
@@ -168,9 +168,9 @@ fn every_way_to_leave_has_its_exit_code_and_gives_the_terminal_back() {
         let home = Home::new();
         let mut terminal = home.open();
         if way.starts_with('-') {
-            terminal.signal(way)
+            terminal.signal(way);
         } else {
-            terminal.keys(way)
+            terminal.keys(way);
         }
         assert_eq!(terminal.exit(), code, "{way:?}");
         terminal.restored();

@@ -27,7 +27,9 @@ pub(super) fn walk(path: &Path, files: &mut Vec<PathBuf>) {
     if path.is_dir() {
         let mut inside: Vec<PathBuf> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
         inside.sort();
-        inside.iter().for_each(|path| walk(path, files));
+        for path in inside {
+            walk(&path, files);
+        }
     } else if path.is_file() {
         files.push(path.to_owned());
     }
