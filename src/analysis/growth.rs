@@ -42,7 +42,8 @@ pub fn whale_trend(counts: &[HolderCountRow], window: u64, threshold_percent: f6
     if base.1 <= 0.0 {
         return (last.1 > 0.0).then_some(WhaleTrend::Accumulating);
     }
-    let percent = (last.1 / base.1 - 1.0) * 100.0;
+    // The difference first: 1010 against 1000 is 1 %, not a hair more.
+    let percent = (last.1 - base.1) / base.1 * 100.0;
     Some(if percent > threshold_percent {
         WhaleTrend::Accumulating
     } else if percent < -threshold_percent {
