@@ -3,8 +3,6 @@
 mod latency;
 mod log;
 
-use std::time::Duration;
-
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
@@ -14,7 +12,6 @@ use crate::tui::{
     filter::{self, Filter},
     format,
     keymap::{Action, ViewId},
-    task::{self, Task},
     text,
     theme::Role,
     view::{ApiState, Context, Effect, Export, Request, RequestLine, View},
@@ -27,8 +24,6 @@ use crate::tui::{
 
 /// Requests kept on screen.
 const LOG_MAX: usize = 500;
-/// How often the log is looked at while it is on screen.
-const LOOK: Duration = Duration::from_millis(500);
 /// From this width the histogram stands beside the log.
 const WIDE: u16 = 110;
 
@@ -47,7 +42,6 @@ pub struct Api {
     sorting: Sorting,
     log: TableState,
     log_area: Rect,
-    pause: Option<Task<()>>,
 }
 
 impl View for Api {
@@ -56,7 +50,6 @@ impl View for Api {
     }
 
     fn refresh(&mut self, context: &Context<'_>) {
-        task::take(&mut self.pause);
         self.state = context.api.state();
         self.key = context.api.key();
         let before = self.requests.first().cloned();
@@ -64,9 +57,6 @@ impl View for Api {
         self.histogram = context.api.histogram();
         self.follow(before.as_ref());
         self.arrange();
-        if matches!(self.state, ApiState::Listening(_)) && self.pause.is_none() {
-            self.pause = Some(Task::pause(context.wake, LOOK));
-        }
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {

@@ -14,6 +14,7 @@ use crate::{
         time::Time,
     },
     deck::{Deck, DeckOptions, load::LoadState},
+    jobs::Jobs,
     question::snapshot::Snapshot,
     tui::{
         picture,
@@ -34,6 +35,7 @@ pub(super) struct Stage {
     pub(super) load: LoadState,
     pub(super) api: Box<dyn ApiDesk>,
     pub(super) wake: Wake,
+    pub(super) jobs: Option<Arc<Jobs>>,
     woken: std::sync::mpsc::Receiver<()>,
     watchlist: HashSet<Address>,
     theme: Theme,
@@ -50,6 +52,7 @@ impl Stage {
             load: LoadState::default(),
             api: Box::new(NoApi),
             wake,
+            jobs: None,
             woken,
             watchlist: HashSet::new(),
             theme: Theme::default(),
@@ -65,7 +68,7 @@ impl Stage {
     pub(super) fn look<T>(&self, work: impl FnOnce(&Context<'_>) -> T) -> T {
         work(&Context {
             deck: &self.deck,
-            jobs: None,
+            jobs: self.jobs.as_ref(),
             api: self.api.as_ref(),
             snapshot: self.snapshot.as_ref(),
             load: &self.load,

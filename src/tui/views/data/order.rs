@@ -1,9 +1,13 @@
 //! Which rows of a table are shown and in what order: filtered in stretches, sorted by polars. Runs off the drawing thread; it can be
 //! cancelled between stretches.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use polars::prelude::{Column, DataFrame, IdxCa, NamedFrom, SortOptions};
+use rayon::prelude::*;
 
 use super::cells::{self, CellValue};
 use crate::{
@@ -103,13 +107,19 @@ fn list_text(column: &Column, row: usize) -> Option<String> {
 fn filtered(frame: &DataFrame, filter: &Filter, schema: &TableSchema, progress: &Progress) -> Result<Vec<u32>> {
     let looked_at = looked_at(filter, schema);
     let count = frame.height();
-    let mut kept = Vec::new();
-    for start in (0..count).step_by(STRETCH) {
-        progress.step(start as u64, count as u64)?;
-        let stretch = start..(start + STRETCH).min(count);
-        keep(&frame.slice(start as i64, stretch.len()), &stretch, filter, &looked_at, &mut kept);
-    }
-    Ok(kept)
+    let done = AtomicUsize::new(0);
+    let starts: Vec<usize> = (0..count).step_by(STRETCH).collect();
+    let kept: Result<Vec<Vec<u32>>> = starts
+        .into_par_iter()
+        .map(|start| {
+            progress.step(done.load(Ordering::Relaxed) as u64, count as u64)?;
+            let stretch = start..(start + STRETCH).min(count);
+            let kept = keep(&frame.slice(start as i64, stretch.len()), &stretch, filter, &looked_at);
+            done.fetch_add(stretch.len(), Ordering::Relaxed);
+            Ok(kept)
+        })
+        .collect();
+    Ok(kept?.concat())
 }
 
 /// The columns that the filter can need.
@@ -119,7 +129,8 @@ fn looked_at(filter: &Filter, schema: &TableSchema) -> Vec<&'static str> {
     filter_columns(schema).into_iter().filter(|column| (words && column.searched) || named(column.name)).map(|column| column.name).collect()
 }
 
-fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[&'static str], kept: &mut Vec<u32>) {
+fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[&'static str]) -> Vec<u32> {
+    let mut kept = Vec::new();
     for (place, row) in rows.clone().enumerate() {
         let values: Vec<(&str, Field)> = looked_at.iter().map(|name| (*name, Field::of(cells::value(stretch, name, place)))).collect();
         // Members borrowed from the values, so that a list can be handed over as one.
@@ -129,6 +140,7 @@ fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[
             kept.push(row as u32);
         }
     }
+    kept
 }
 
 /// A cell as the filter sees it.

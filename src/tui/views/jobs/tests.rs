@@ -3,7 +3,7 @@
 use super::{desk::ReportText, *};
 use crate::{
     error::{Code, Problem},
-    jobs::{JobStatus, Task, TaskProgress, TaskStatus},
+    jobs::{JobOptions, JobStatus, Jobs, Task, TaskProgress, TaskStatus},
     tui::{
         picture,
         views::fixture_panes::{LINK, NOW, SIZES, Stage, UNI},
@@ -188,4 +188,32 @@ fn a_report_is_read_as_an_outline_and_copied_as_json() {
     assert!(target.ends_with("/report"), "{target}");
     assert_eq!(stage.look(|context| view.act(Action::Back, context)), Effect::Redraw);
     assert!(view.reader.is_none());
+}
+
+#[test]
+fn a_job_is_started_watched_and_read_from_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut stage = Stage::loaded();
+    stage.jobs = Some(Jobs::open(folder.path(), std::sync::Arc::clone(&stage.deck), JobOptions::default()).unwrap());
+    let mut view = JobsView::default();
+    let until = |view: &mut JobsView, reached: &dyn Fn(&JobsView) -> bool| {
+        let start = std::time::Instant::now();
+        while !reached(view) {
+            assert!(start.elapsed().as_secs() < 60, "{view:?}");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            stage.look(|context| view.refresh(context));
+        }
+    };
+    until(&mut view, &|view| view.desk.read);
+    assert!(picture::text(&stage.draw(&mut view, 80, 20)).contains("no deep analysis yet"));
+    let said = stage.look(|context| view.act(Action::StartJob, context));
+    assert_eq!(said, Effect::Say("starting a deep analysis of UNI".to_owned()));
+    until(&mut view, &|view| view.job().is_some_and(|job| job.status.ended()));
+    assert_eq!(view.job().map(|job| (job.tasks.len(), rows::ended(job))), Some((6, 6)));
+    let said = stage.look(|context| view.act(Action::Terminate, context));
+    assert!(matches!(&said, Effect::Warn(says) if says.contains("has ended already")), "{said:?}");
+    stage.look(|context| view.act(Action::Open, context));
+    until(&mut view, &|view| view.reader.as_ref().is_some_and(|reader| reader.json().is_some()));
+    let shown = picture::text(&stage.draw(&mut view, 80, 20));
+    assert!(shown.contains("UNI  0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"), "{shown}");
 }
