@@ -149,7 +149,7 @@ mod tests {
         assert!(shared.lock().lines.is_empty());
         shared.add(b"log: one line of a test\n", false);
         shared.add(b"log: another\n", false);
-        assert_eq!(shared.lock().lines.iter().filter(|byte| **byte == b'\n').count(), 2);
+        assert_eq!(shared.lock().lines.split(|byte| *byte == b'\n').count(), 3);
         shared.add(b"log: urgent\n", true);
         assert!(shared.lock().lines.is_empty());
         shared.add(&vec![b' '; HELD_BYTES + 1], false);

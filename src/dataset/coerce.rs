@@ -155,15 +155,14 @@ fn addresses(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>) -> C
     let mut odd = Vec::new();
     let mut builder = StringChunkedBuilder::new(name, cells.len());
     // Most tables name a token for many rows on end; what was read of it last holds for the next.
-    let mut last: Option<(usize, Read<(Address, bool)>, String)> = None;
+    let mut last = (usize::MAX, Ok(None), String::new());
     for (row, cell) in cells.iter().enumerate() {
-        let same = last.as_ref().is_some_and(|(earlier, ..)| cells[*earlier] == *cell);
-        if !same {
+        if cells.get(last.0) != Some(cell) {
             let read = cell::address(cell);
             let text = read.ok().flatten().map_or_else(String::new, |(address, _)| address.to_string());
-            last = Some((row, read, text));
+            last = (row, read, text);
         }
-        let Some((_, read, text)) = &last else { continue };
+        let (_, read, text) = &last;
         match read {
             Ok(Some((_, broken))) => {
                 if *broken {

@@ -75,17 +75,16 @@ impl FileRows<'_> {
         let mut columns: Vec<Column> = Vec::with_capacity(bound.len());
         let mut units: Vec<(usize, Vec<Cell<'_>>)> = Vec::new();
         for (i, bound) in bound.iter().enumerate() {
-            let coerced = match whole(&batch, bound, &rows) {
-                Some(column) => Coerced { column, issues: Vec::new() },
-                None => {
-                    let mut cells = match exploded.iter().find(|(column, _)| *column == i) {
-                        Some((_, cells)) => cells.clone(),
-                        None => gather(&batch, bound, &rows)?,
-                    };
-                    coerce::replace(&mut cells, bound.rule);
-                    take_item(&mut cells, bound);
-                    coerce::coerce(bound.column, &cells, bound.rule)
-                }
+            let coerced = if let Some(column) = whole(&batch, bound, &rows) {
+                Coerced { column, issues: Vec::new() }
+            } else {
+                let mut cells = match exploded.iter().find(|(column, _)| *column == i) {
+                    Some((_, cells)) => cells.clone(),
+                    None => gather(&batch, bound, &rows)?,
+                };
+                coerce::replace(&mut cells, bound.rule);
+                take_item(&mut cells, bound);
+                coerce::coerce(bound.column, &cells, bound.rule)
             };
             columns.push(self.judge(bound, coerced, &rows, first_row, &mut bad));
             if let Some(name) = &bound.units {
