@@ -144,18 +144,19 @@ impl App {
 
     fn draw_tabs(&mut self, buffer: &mut Buffer, row: Rect) {
         let theme = &self.setup.look.theme;
-        let full: usize = VIEWS.iter().map(|view| view.title.len() + 5).sum();
-        let wide = full <= usize::from(row.width) + 2;
-        let mut x = 1;
+        // As far apart as fits; too narrow for every title, the others keep their number and the start of their name.
+        let titles: usize = VIEWS.iter().map(|view| view.title.len() + 2).sum();
+        let width = |gap: usize| titles + gap * (VIEWS.len() - 1) + usize::from(gap > 1);
+        let gap = [3, 2, 1].into_iter().find(|gap| width(*gap) <= usize::from(row.width));
+        let mut x = u16::from(gap != Some(1));
         for view in VIEWS {
             let active = view.id == self.current;
-            // Too narrow for every title: the others keep their number, and as much of a name as fits.
-            let title = if wide || active { view.title } else { &view.title[..view.title.len().min(3)] };
+            let title = if gap.is_some() || active { view.title } else { &view.title[..view.title.len().min(3)] };
             let start = x;
             x += write(buffer, row, x, 0, &view.key.to_string(), if active { theme.accent() } else { theme.dim() });
             x += 1 + write(buffer, row, x + 1, 0, title, if active { theme.strong() } else { theme.dim() });
             self.hits.tabs.push((Rect { x: row.x + start, y: row.y, width: x - start, height: 1 }, view.id));
-            x += if wide { 3 } else { 2 };
+            x += gap.unwrap_or(2) as u16;
         }
     }
 
