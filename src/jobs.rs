@@ -1,11 +1,258 @@
-//! Deep-analysis jobs.
+//! Deep-analysis jobs: several analyses of several tokens, asked of the deck in the background and kept until they are old. What
+//! is acknowledged is on disk first. Knows no face.
 
-/// The jobs of this user.
+mod id;
+mod owner;
+mod report;
+mod request;
+mod store;
+mod worker;
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use self::{
+    id::created,
+    report::{Report, TokenReport},
+    request::parse_request,
+};
+use self::{
+    store::{NewToken, Store},
+    worker::Workers,
+};
+use crate::{
+    dataset::address::Address,
+    deck::Deck,
+    error::{Code, Problem, Result},
+    question::parameter::clip,
+};
+
+/// Tokens a job may have.
+pub const TOKENS_MAX: usize = 100;
+
+/// How the jobs are sized.
+#[derive(Debug, Clone)]
+pub struct JobOptions {
+    /// Jobs that run at once.
+    pub workers: usize,
+    /// Jobs that may wait; one more is refused as busy.
+    pub queue: usize,
+}
+
+impl Default for JobOptions {
+    fn default() -> Self {
+        Self { workers: 1, queue: 1_000 }
+    }
+}
+
+/// An enum whose variants are words in JSON, in the store and on the screen.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($variant:ident $word:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+        pub enum $name { $(#[serde(rename = $word)] $variant),* }
+
+        impl $name {
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),* }
+            }
+        }
+    };
+}
+
+words! {
+    /// queued → running → completed or terminated; queued → terminated.
+    JobStatus { Queued "queued", Running "running", Completed "completed", Terminated "terminated", }
+}
+
+words! {
+    TaskStatus { Queued "queued", Running "running", Completed "completed", Failed "failed", Skipped "skipped", }
+}
+
+words! {
+    /// What a job asks about each of its tokens, in this order.
+    Analysis { Market "market", Trendline "trendline", Patterns "patterns", Security "security", Dex "dex", Holders "holders", }
+}
+
+impl JobStatus {
+    pub fn ended(self) -> bool {
+        matches!(self, Self::Completed | Self::Terminated)
+    }
+}
+
+impl Analysis {
+    fn about(self) -> &'static str {
+        match self {
+            Self::Market => "Market and social figures",
+            Self::Trendline => "Trendlines",
+            Self::Patterns => "Chart patterns",
+            Self::Security => "Security inference",
+            Self::Dex => "DEXes and pools",
+            Self::Holders => "Largest holders",
+        }
+    }
+}
+
+/// A deep analysis of one or several tokens.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Job {
+    pub job_id: String,
+    pub status: JobStatus,
+    /// Token contracts whose data the job has read so far.
+    pub tokens_used: u64,
+    /// Six for each token: market, trendline, patterns, security, dex, holders.
+    pub tasks: Vec<Task>,
+}
+
+/// One analysis of one token.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Task {
+    /// The analysis and the token's address, `market-0x…`.
+    pub task_id: String,
+    pub status: TaskStatus,
+    /// What it does; how far it has come or why it has no result.
+    pub description: String,
+}
+
+/// A page of the jobs, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct JobList {
+    pub page: u64,
+    pub limit: u64,
+    pub total: u64,
+    pub jobs: Vec<Job>,
+}
+
+/// How far a task has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskProgress {
+    pub task_id: String,
+    pub status: TaskStatus,
+    pub done: u64,
+    /// 0 while unknown.
+    pub total: u64,
+}
+
+/// The jobs of this user, over the one store in the state directory. Dropping it stops it.
 #[derive(Debug)]
-pub struct Jobs;
+pub struct Jobs {
+    workers: Workers,
+    notice: Option<String>,
+}
 
 impl Jobs {
-    pub fn open_count(&self) -> usize {
-        0
+    /// Opens the store in `state_dir` and starts the workers. Where another program runs the jobs of this store already, this one
+    /// reads, lists and creates, and takes over when that one ends.
+    pub fn open(state_dir: &Path, deck: Arc<Deck>, options: JobOptions) -> std::result::Result<Arc<Self>, String> {
+        crate::state::create_dir(state_dir)?;
+        let owner = owner::Owner::new(state_dir)?;
+        let (store, notice) = Store::open(&state_dir.join("jobs.sqlite"), owner.is_owner())?;
+        crate::state::sync_folder(state_dir);
+        if let Some(notice) = &notice {
+            tracing::warn!("{notice}");
+        }
+        Ok(Arc::new(Self { workers: Workers::start(store, deck, options, owner)?, notice }))
     }
+
+    /// What the person should know of how the store was opened: a damaged one was set aside.
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    /// Puts a job on the queue; when this returns, it is on disk. Waits for the disk: not for a thread that draws or serves.
+    pub fn create(&self, tokens: Vec<Address>) -> Result<Job> {
+        let shared = self.workers.shared();
+        if shared.stopping() {
+            return Err(Problem::new(Code::ShuttingDown, "The program is ending: start the job again when it is back."));
+        }
+        let tokens = request::distinct(tokens);
+        let member = if tokens.len() == 1 { "/token_address" } else { "/token_addresses" };
+        if tokens.is_empty() || tokens.len() > TOKENS_MAX {
+            let detail = format!("`{member}`: {} tokens: expected 1 to {TOKENS_MAX}.", tokens.len());
+            return Err(Problem::new(Code::InvalidValue, detail));
+        }
+        let snapshot = shared.deck.snapshot()?;
+        let mut named = Vec::with_capacity(tokens.len());
+        for address in tokens {
+            let Some(token) = snapshot.dataset.token(&address) else {
+                let detail = format!("`{member}`: no token `{address}` in the loaded datasets: GET /tokens?query=… finds those there are.");
+                return Err(Problem::new(Code::InvalidValue, detail));
+            };
+            let label = token.row.symbol.as_deref().map_or_else(|| address.short(), clip);
+            named.push(NewToken { address, label });
+        }
+        let job = shared.store.insert(&named, shared.options.queue)?;
+        shared.ring();
+        Ok(job)
+    }
+
+    /// A page of the jobs, newest first; `page` from 1.
+    pub fn list(&self, page: u64, limit: u64) -> Result<JobList> {
+        let shared = self.workers.shared();
+        let (total, mut jobs) = shared.store.list(page, limit)?;
+        for job in &mut jobs {
+            shared.describe(job);
+        }
+        Ok(JobList { page, limit, total, jobs })
+    }
+
+    pub fn job(&self, id: &str) -> Result<Job> {
+        let shared = self.workers.shared();
+        let mut job = shared.store.job(id)?;
+        shared.describe(&mut job);
+        Ok(job)
+    }
+
+    /// Ends a job that is queued or running; what it has found stays.
+    pub fn terminate(&self, id: &str) -> Result<Job> {
+        let shared = self.workers.shared();
+        let job = shared.store.terminate(id)?;
+        shared.cancel(id);
+        shared.ring();
+        Ok(job)
+    }
+
+    pub fn report(&self, id: &str) -> Result<Report> {
+        self.workers.shared().store.report(id)
+    }
+
+    /// How far each task has come, in the job's order.
+    pub fn progress(&self, id: &str) -> Result<Vec<TaskProgress>> {
+        let shared = self.workers.shared();
+        let job = shared.store.job(id)?;
+        let live = shared.live_task(id);
+        let progress = job.tasks.into_iter().map(|task| {
+            let (done, total) = match (task.status, &live) {
+                (TaskStatus::Running, Some((task_id, state))) if *task_id == task.task_id => *state,
+                (TaskStatus::Queued | TaskStatus::Running, _) => (0, 0),
+                _ => (1, 1),
+            };
+            TaskProgress { task_id: task.task_id, status: task.status, done, total }
+        });
+        Ok(progress.collect())
+    }
+
+    /// Jobs that wait or run, as of the last change told; costs nothing.
+    pub fn open_count(&self) -> usize {
+        self.workers.shared().open_count()
+    }
+
+    /// Whether this program runs the jobs, and not another one on the same store.
+    pub fn runs_here(&self) -> bool {
+        self.workers.shared().owner.is_owner()
+    }
+
+    /// Ends the workers; jobs that run go back to the queue for the next start. Waits a moment for them.
+    pub fn stop(&self) {
+        self.workers.stop(Duration::from_secs(3));
+    }
+}
+
+/// The problem that there is no such job.
+fn no_job(id: &str) -> Problem {
+    Problem::new(Code::JobNotFound, format!("No job `{}`: GET /deep-analysis/jobs lists the jobs there are.", clip(id)))
 }

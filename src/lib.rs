@@ -1,8 +1,43 @@
-//! tokendeck
+//! tokendeck: a crypto-token analyst's dashboard and JSON API over the analyst's own datasets.
+//!
+//! # The map
+//!
+//! The idea that carries it is a **question**: each thing that can be asked is one type, its fields the parameters, its answer the
+//! documented shape. The terminal, the API, the command line and the jobs are four ways of asking the same questions of one deck.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`dataset`] | one immutable generation of tables: the schema, reading files, findings, typed access by token; the demo market |
+//! | [`analysis`] | pure functions from slices and structs to answers |
+//! | [`question`] | everything that can be asked, one type each, with its parameters and its answer |
+//! | [`deck`] | the one door: the current generation, the memo of answers, the pool that works them out |
+//! | [`jobs`] | deep analyses: queue, workers and the store that loses none |
+//! | [`state`] | what is kept per user: keys, watchlist, session |
+//! | [`api`] | the HTTP face: the endpoint table, guard, replies, OpenAPI, events, figures |
+//! | [`tui`] | the terminal face: the key table, the app, views and widgets |
+//! | [`config`], [`cli`] | every setting with its default; one file a command, where the faces are wired together |
+//! | [`error`] | the one kind of refusal, in domain words, with the table of codes |
+//!
+//! # Invariants
+//!
+//! - Imports go one way: `dataset → analysis → question → deck → jobs → api | tui → cli`. `api` and `tui` do not know each other.
+//! - Analyses are pure: no file, clock, randomness or global; the same data give the same bytes.
+//! - hyper stays in `api`; ratatui and crossterm stay in `tui` and in `cli/shot`.
+//! - Files are touched in `dataset`, `state`, `jobs`, `config` and `cli` only.
+//! - The faces hold no arithmetic of the market, and no face asks anything but the deck.
+//! - A generation never changes; a reload makes another and swaps it in whole.
+//! - Nothing from outside panics: not a file, a request, a key, a terminal's size.
+//!
+//! `tests/it/architecture.rs` holds the arrows.
+
 pub mod analysis;
+pub mod api;
+pub mod cli;
+pub mod config;
 pub mod dataset;
 pub mod deck;
 pub mod error;
 pub mod jobs;
 pub mod question;
+pub mod state;
 pub mod tui;

@@ -5,6 +5,7 @@ mod bind;
 mod file;
 mod fill;
 mod identity;
+mod judge;
 mod order;
 mod table;
 
@@ -97,6 +98,7 @@ pub fn load(folder: &Path, progress: &dyn Progress) -> Result<Dataset, LoadError
     dataset.synthetic = manifest.synthetic;
     folder.clone_into(&mut dataset.folder);
     dataset.identity = identity;
+    judge::judge(&mut dataset);
     Ok(dataset)
 }
 

@@ -2,6 +2,7 @@
 //! the current one standing.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{Arc, PoisonError},
 };
@@ -10,7 +11,7 @@ use super::{Deck, DeckEvent};
 use crate::{
     dataset::{
         Dataset,
-        load::load,
+        load::{LoadError, load},
         progress::{Cancelled, Progress},
     },
     question::snapshot::Snapshot,
@@ -43,18 +44,17 @@ impl Deck {
             state.generation
         };
         let folder = self.folder();
-        let outcome = load(&folder, &Reporter(self)).map_err(|error| error.to_string());
-        let outcome = outcome.map(|dataset| Arc::new(Snapshot::new(generation, dataset, self.options.settings.clone())));
+        // A defect in the loader must not leave the deck waiting for it.
+        let outcome = catch_unwind(AssertUnwindSafe(|| load(&folder, &Reporter(self))))
+            .unwrap_or_else(|_| Err(LoadError::Unusable("loading met a defect of the program".to_owned())))
+            .map_err(|error| error.to_string());
+        let outcome = outcome.map(|dataset| self.swap(generation, dataset));
         let mut state = self.load_lock();
         state.running = false;
         state.failure = outcome.as_ref().err().cloned();
         drop(state);
         match &outcome {
-            Ok(snapshot) => {
-                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(snapshot));
-                self.memo.clear();
-                self.tell(DeckEvent::Reloaded(generation));
-            }
+            Ok(_) => self.tell(DeckEvent::Reloaded(generation)),
             Err(reason) => self.tell(DeckEvent::LoadFailed(reason.clone())),
         }
         outcome
@@ -67,10 +67,16 @@ impl Deck {
             state.generation += 1;
             state.generation
         };
+        let snapshot = self.swap(generation, dataset);
+        self.tell(DeckEvent::Reloaded(generation));
+        snapshot
+    }
+
+    /// Derives what is shared and puts the generation in the place of the one before.
+    fn swap(&self, generation: u64, dataset: Dataset) -> Arc<Snapshot> {
         let snapshot = Arc::new(Snapshot::new(generation, dataset, self.options.settings.clone()));
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&snapshot));
         self.memo.clear();
-        self.tell(DeckEvent::Reloaded(generation));
         snapshot
     }
 

@@ -1,15 +1,16 @@
 //! The question behind POST /yield/optimize: the portfolio and its settings, read and checked to the letter. The solver is not
 //! built yet and says so.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use ruint::aliases::U256;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{
     Question,
+    json::{invalid, members, pointer, text, well_formed},
     parameter::{Arguments, Parameter, clip},
     progress::Progress,
     snapshot::Snapshot,
@@ -149,14 +150,10 @@ struct CanonicalSettings<'a> {
     min_apy: f64,
 }
 
-/// A JSON object whose members keep their order and text, so that repeated keys and numbers can be judged as they were sent.
-type Members<'a> = Vec<(String, &'a RawValue)>;
-
 impl YieldQuestion {
     /// Well formed first (400), then every value (422, naming its JSON pointer).
     pub fn parse_body(body: &[u8]) -> Result<Self> {
-        let whole: &RawValue = serde_json::from_slice(body)
-            .map_err(|error| Problem::new(Code::InvalidJson, format!("The body is not valid JSON: {error}.")))?;
+        let whole = well_formed(body)?;
         let mut question = Self { tokens: BTreeMap::new(), risk_level: RiskLevel::Medium, chains: Vec::new(), min_apy: 0.0 };
         let mut seen_tokens = false;
         for (name, value) in members("", whole)? {
@@ -235,57 +232,6 @@ fn parse_chains(value: &RawValue) -> Result<Vec<Chain>> {
         }
     }
     Ok(chains)
-}
-
-fn text(value: &RawValue) -> Option<String> {
-    serde_json::from_str(value.get()).ok()
-}
-
-fn members<'a>(at: &str, value: &'a RawValue) -> Result<Members<'a>> {
-    let object: Object<'a> =
-        serde_json::from_str(value.get()).map_err(|_| invalid(at, &format!("`{}`: expected an object", clip(value.get()))))?;
-    let mut seen = HashSet::new();
-    for (name, _) in &object.0 {
-        if !seen.insert(name.clone()) {
-            return Err(invalid(&pointer(at, name), "given twice: give it once"));
-        }
-    }
-    Ok(object.0)
-}
-
-/// Keeps every member, repeated ones too, which a map would fold.
-struct Object<'a>(Members<'a>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(entry) = map.next_entry::<String, &'de RawValue>()? {
-                    members.push(entry);
-                }
-                Ok(members)
-            }
-        }
-        deserializer.deserialize_map(Visitor).map(Object)
-    }
-}
-
-fn invalid(pointer: &str, detail: &str) -> Problem {
-    let place = if pointer.is_empty() { "The body".to_owned() } else { format!("`{}`", clip(pointer)) };
-    Problem::new(Code::InvalidValue, format!("{place}: {}.", detail.trim_end_matches('.')))
-}
-
-/// RFC 6901: `~` and `/` in a member's name are escaped.
-fn pointer(parent: &str, name: &str) -> String {
-    format!("{parent}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 #[cfg(test)]

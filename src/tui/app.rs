@@ -36,6 +36,8 @@ pub struct Setup {
     pub deck: Arc<Deck>,
     pub jobs: Option<Arc<Jobs>>,
     pub api: Arc<dyn ApiDesk>,
+    /// Whether the API is to be started with the dashboard.
+    pub start_api: bool,
     pub keymap: Keymap,
     pub look: Look,
     /// Where demo data may be written when there is no dataset.
@@ -92,7 +94,7 @@ pub struct App {
     dirty: bool,
     exit: Option<i32>,
     suspend: bool,
-    watchlist_changed: bool,
+    starred: Vec<Address>,
 }
 
 impl App {
@@ -116,13 +118,23 @@ impl App {
             dirty: true,
             exit: None,
             suspend: false,
-            watchlist_changed: false,
+            starred: Vec::new(),
         };
         if !warnings.is_empty() {
             app.say(warnings, true);
         }
         app.look_again();
         app
+    }
+
+    /// What happens once the first frame stands.
+    pub fn start(&mut self) {
+        if self.setup.start_api
+            && let Err(reason) = self.setup.api.start()
+        {
+            self.say(format!("{reason}; the dashboard goes on without it"), true);
+        }
+        self.dirty = true;
     }
 
     /// One event, whole.
@@ -157,8 +169,9 @@ impl App {
         std::mem::take(&mut self.suspend)
     }
 
-    pub fn take_watchlist_changed(&mut self) -> bool {
-        std::mem::take(&mut self.watchlist_changed)
+    /// Tokens whose star changed and is still to be kept.
+    pub fn take_starred(&mut self) -> Vec<Address> {
+        std::mem::take(&mut self.starred)
     }
 
     pub fn exit(&self) -> Option<i32> {
@@ -193,7 +206,14 @@ impl App {
         self.dirty = true;
     }
 
+    fn refresh_palette(&mut self) {
+        if let (Some(Overlay::Palette(palette)), Some(snapshot)) = (&mut self.overlay, &self.snapshot) {
+            palette.set_tokens(&snapshot.market.tokens);
+        }
+    }
+
     fn news(&mut self, event: DeckEvent) {
+        let reloaded = matches!(event, DeckEvent::Reloaded(_));
         match event {
             DeckEvent::Reloaded(generation) => {
                 self.overlay = self.overlay.take().filter(|overlay| !matches!(overlay, Overlay::Question(_)));
@@ -206,6 +226,9 @@ impl App {
             DeckEvent::JobUpdated(_) => {}
         }
         self.look_again();
+        if reloaded {
+            self.refresh_palette();
+        }
     }
 
     /// With nothing to show, the way out is demo data.
@@ -261,7 +284,7 @@ impl App {
         use tui_input::backend::crossterm::EventHandler;
         let Some(line) = &mut self.filter else { return };
         match key.code {
-            KeyCode::Enter => self.filter = None,
+            KeyCode::Enter => self.keep_filter(),
             KeyCode::Esc => {
                 let before = std::mem::take(&mut line.before);
                 self.filter = None;
@@ -276,6 +299,15 @@ impl App {
                 }
                 self.apply_filter();
             }
+        }
+    }
+
+    /// The rows that are left stay, and the token under the selection is the program's.
+    fn keep_filter(&mut self) {
+        self.filter = None;
+        if let Some(token) = self.with_view(self.current, |view, context| view.selected_token(context)) {
+            self.token = Some(token);
+            self.look_again();
         }
     }
 
@@ -345,6 +377,12 @@ impl App {
             }
         }
         self.carry_out(effect);
+    }
+
+    /// Selects the token that the views are about.
+    pub fn select(&mut self, token: Address) {
+        self.token = Some(token);
+        self.look_again();
     }
 
     pub(super) fn go(&mut self, view: ViewId) {

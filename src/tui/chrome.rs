@@ -54,6 +54,9 @@ impl App {
         if let Some(overlay) = &mut self.overlay {
             overlay.draw(buffer, area, &theme);
         }
+        if self.setup.look.ascii {
+            super::ascii::only(buffer);
+        }
     }
 
     fn draw_header(&self, buffer: &mut Buffer, row: Rect) {

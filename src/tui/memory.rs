@@ -16,7 +16,8 @@ use crate::dataset::address::Address;
 pub trait Memory {
     fn watchlist(&self) -> HashSet<Address>;
     fn session(&self) -> Value;
-    fn keep_watchlist(&mut self, watchlist: &HashSet<Address>);
+    /// Stars the token, or takes its star away.
+    fn star(&mut self, token: Address) -> Result<(), String>;
     fn keep_session(&mut self, session: &Value);
 }
 
@@ -33,7 +34,9 @@ impl Memory for Forgetful {
         Value::Null
     }
 
-    fn keep_watchlist(&mut self, _: &HashSet<Address>) {}
+    fn star(&mut self, _: Address) -> Result<(), String> {
+        Ok(())
+    }
 
     fn keep_session(&mut self, _: &Value) {}
 }

@@ -23,7 +23,8 @@ const FRAME: Duration = Duration::from_millis(16);
 /// Runs the dashboard until it is left; the exit code.
 pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool) -> Result<i32, String> {
     let events = Events::new();
-    let deck = setup.deck.clone();
+    let (deck, api) = (setup.deck.clone(), setup.api.clone());
+    api.listen(events.wake());
     let mut app = App::new(setup, views::all(), events.wake());
     app.remember(memory);
     let mut screen = Screen::enter(mouse).map_err(|error| format!("cannot take the terminal: {error}"))?;
@@ -31,6 +32,7 @@ pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool) -> Result<i32, St
     paint(&mut app, &mut screen)?;
     events.listen(&deck).map_err(|error| format!("cannot listen to the terminal: {error}"))?;
     deck.load_in_background();
+    app.start();
     let mut painted = Instant::now();
     let code = loop {
         match next(&events, &app) {
@@ -54,8 +56,10 @@ pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool) -> Result<i32, St
                 Err(_) => break,
             }
         }
-        if app.take_watchlist_changed() {
-            memory.keep_watchlist(&app.watchlist);
+        for token in app.take_starred() {
+            if let Err(reason) = memory.star(token) {
+                app.say(reason, true);
+            }
         }
         if let Some(code) = app.exit() {
             break code;

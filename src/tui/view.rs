@@ -67,6 +67,11 @@ pub trait View {
         Ok(())
     }
 
+    /// The token under the view's selection: the program takes it up once a filter is kept, since rows moved under the selection.
+    fn selected_token(&self, _: &Context<'_>) -> Option<Address> {
+        None
+    }
+
     /// The request that gives the same data over HTTP.
     fn request(&self, _: &Context<'_>) -> Option<Request> {
         None
@@ -210,6 +215,8 @@ pub trait ApiDesk {
     fn histogram(&self) -> Vec<(u64, u64)>;
     fn start(&self) -> Result<(), String>;
     fn stop(&self);
+    /// From now on, requests that come in wake the dashboard.
+    fn listen(&self, _: Wake) {}
 }
 
 /// Whether the API listens, and where.

@@ -1,9 +1,15 @@
-//! The integration tests, one binary; a module a topic.
+//! The one test binary: each module tries a part of the program through its public face, as its user would.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+use {criterion as _, insta as _, portable_pty as _, proptest as _, tempfile as _, ureq as _, vt100 as _};
 
 mod candle_frames;
+mod cli;
+mod config;
 mod dataset;
 mod demo;
+mod documents;
+mod jobs;
+mod state;
 mod trendline_accuracy;
 mod trendline_properties;
-
-use {criterion as _, insta as _, portable_pty as _, ureq as _, vt100 as _};

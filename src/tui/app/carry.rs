@@ -41,7 +41,7 @@ impl App {
                 if !starred {
                     self.watchlist.remove(&token);
                 }
-                self.watchlist_changed = true;
+                self.starred.push(token);
                 self.say(if starred { "on the watchlist" } else { "off the watchlist" }, false);
                 self.look_again();
             }

@@ -22,6 +22,8 @@ const SHOWN_MAX: usize = 200;
 pub struct Palette {
     input: Input,
     entries: Vec<Entry>,
+    /// How many entries, from the first, are not tokens.
+    fixed: usize,
     /// Positions in `entries`, best first.
     found: Vec<usize>,
     selected: usize,
@@ -62,15 +64,22 @@ impl Palette {
             right: String::new(),
             command: Command::Theme(theme.clone()),
         }));
-        entries.extend(tokens.iter().map(|token| Entry {
+        let fixed = entries.len();
+        let mut palette = Self { input: Input::default(), entries, fixed, found: Vec::new(), selected: 0 };
+        palette.set_tokens(tokens);
+        palette
+    }
+
+    /// Takes the tokens of another generation.
+    pub fn set_tokens(&mut self, tokens: &[TokenSummary]) {
+        self.entries.truncate(self.fixed);
+        self.entries.extend(tokens.iter().map(|token| Entry {
             name: text::clean(token.symbol.as_deref().unwrap_or("–")).into_owned(),
             note: format!("{}  {}", text::clean(token.name.as_deref().unwrap_or_default()), token.token_address.short()),
             right: format::price(token.price),
             command: Command::Select(token.token_address),
         }));
-        let mut palette = Self { input: Input::default(), entries, found: Vec::new(), selected: 0 };
-        palette.rank();
-        palette
+        self.rank();
     }
 
     pub fn key(&mut self, key: &KeyEvent) -> Outcome {

@@ -1,0 +1,103 @@
+//! The HTTP face: the documented interface and its additions, answered from the deck. hyper lives here and nowhere else; no figure
+//! of the market is computed here. `routes` is the table of all endpoints, `guard` what every request must pass.
+
+mod connection;
+mod datasets;
+mod events;
+mod guard;
+mod handlers;
+pub mod log;
+pub mod metrics;
+mod openapi;
+mod rate;
+mod reply;
+pub mod routes;
+mod server;
+mod service;
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use tokio::sync::{Semaphore, watch};
+
+use self::{log::RequestLog, metrics::Metrics, rate::Rate, reply::RequestIds};
+pub use self::{server::serve, service::answer_offline};
+use crate::{deck::Deck, jobs::Jobs, state::keys::Keys};
+
+/// How the API is set up.
+#[derive(Debug, Clone)]
+pub struct ApiOptions {
+    /// Names besides loopback that a request's `Host` may have.
+    pub hosts: Vec<String>,
+    /// Web pages that a browser lets read the answers; empty: no CORS at all.
+    pub cors_origins: Vec<String>,
+    /// Requests a second of one key; `None`: no limit.
+    pub rate_per_second: Option<u32>,
+    /// Connections at once; more wait to be accepted.
+    pub connections: usize,
+    /// Connections of those that may listen to events.
+    pub event_streams: usize,
+    /// Time for a request's head to arrive.
+    pub header_time: Duration,
+    /// Time for a request's body to arrive.
+    pub body_time: Duration,
+    /// How long a connection without a request stays open.
+    pub idle_time: Duration,
+}
+
+impl Default for ApiOptions {
+    fn default() -> Self {
+        Self {
+            hosts: Vec::new(),
+            cors_origins: Vec::new(),
+            rate_per_second: None,
+            connections: 1_024,
+            event_streams: 64,
+            header_time: Duration::from_secs(5),
+            body_time: Duration::from_secs(30),
+            idle_time: Duration::from_secs(75),
+        }
+    }
+}
+
+/// Everything a request is answered with.
+#[derive(Debug)]
+pub struct Api {
+    pub deck: Arc<Deck>,
+    /// `None` where jobs cannot be kept.
+    pub jobs: Option<Arc<Jobs>>,
+    pub keys: Arc<Keys>,
+    pub options: ApiOptions,
+    pub log: RequestLog,
+    pub metrics: Metrics,
+    rate: Option<Rate>,
+    ids: RequestIds,
+    /// A permit for every stream of events.
+    streams: Arc<Semaphore>,
+    /// Whether the server is shutting down.
+    stopping: watch::Sender<bool>,
+}
+
+impl Api {
+    pub fn new(deck: Arc<Deck>, jobs: Option<Arc<Jobs>>, keys: Arc<Keys>, options: ApiOptions) -> Arc<Self> {
+        Arc::new(Self {
+            deck,
+            jobs,
+            keys,
+            log: RequestLog::default(),
+            metrics: Metrics::default(),
+            rate: options.rate_per_second.map(Rate::new),
+            ids: RequestIds::new(),
+            streams: Arc::new(Semaphore::new(options.event_streams)),
+            stopping: watch::Sender::new(false),
+            options,
+        })
+    }
+}
+
+/// An answer given without a server.
+#[derive(Debug, Clone)]
+pub struct OfflineReply {
+    pub status: u16,
+    pub body: Bytes,
+}

@@ -1,0 +1,160 @@
+//! A client's connection with its deadlines: a head must arrive in time, an idle connection ends, a client that stops reading is
+//! let go. It counts bytes and phases; what is asked and answered is the service's.
+
+use std::{
+    future::Future,
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::{Instant, Sleep},
+};
+
+/// How long a client may leave an answer unread.
+const UNREAD_TIME: Duration = Duration::from_secs(30);
+
+/// What a connection is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Phase {
+    /// A head is being read; a new connection owes one.
+    Head = 0,
+    /// Between requests.
+    Idle = 1,
+    /// A request is being answered, which has its own limits.
+    Busy = 2,
+}
+
+/// The phase and since when, shared between the connection and its service.
+#[derive(Debug)]
+pub(super) struct Pulse {
+    opened: Instant,
+    phase: AtomicU8,
+    /// Milliseconds after `opened`.
+    since: AtomicU64,
+}
+
+impl Pulse {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self { opened: Instant::now(), phase: AtomicU8::new(Phase::Head as u8), since: AtomicU64::new(0) })
+    }
+
+    pub(super) fn enter(&self, phase: Phase) {
+        self.since.store(self.opened.elapsed().as_millis() as u64, Ordering::Relaxed);
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    fn is(&self, phase: Phase) -> bool {
+        self.phase.load(Ordering::Relaxed) == phase as u8
+    }
+
+    fn since(&self) -> Instant {
+        self.opened + Duration::from_millis(self.since.load(Ordering::Relaxed))
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Watched {
+    stream: TcpStream,
+    pulse: Arc<Pulse>,
+    header_time: Duration,
+    idle_time: Duration,
+    /// Since when the client takes no more bytes.
+    stalled: Option<Instant>,
+    /// Armed at the first wait and then seldom moved: an early alarm only looks at the clock again.
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl Watched {
+    pub(super) fn new(stream: TcpStream, pulse: Arc<Pulse>, header_time: Duration, idle_time: Duration) -> Self {
+        Self { stream, pulse, header_time, idle_time, stalled: None, alarm: None }
+    }
+
+    /// When the client must have sent more; `None` while it owes nothing.
+    fn read_deadline(&self) -> Option<Instant> {
+        if self.pulse.is(Phase::Head) {
+            Some(self.pulse.since() + self.header_time)
+        } else if self.pulse.is(Phase::Idle) {
+            Some(self.pulse.since() + self.idle_time)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the deadline has passed; wakes the task when it does.
+    fn overdue(&mut self, deadline: Instant, context: &mut Context<'_>) -> bool {
+        loop {
+            if Instant::now() >= deadline {
+                return true;
+            }
+            let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+            if alarm.deadline() > deadline {
+                alarm.as_mut().reset(deadline);
+            }
+            if alarm.as_mut().poll(context).is_pending() {
+                return false;
+            }
+            alarm.as_mut().reset(deadline);
+        }
+    }
+
+    /// The outcome of a write, unless the client has taken nothing for too long.
+    fn written(&mut self, outcome: Poll<io::Result<usize>>, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if outcome.is_ready() {
+            self.stalled = None;
+            return outcome;
+        }
+        let since = *self.stalled.get_or_insert_with(Instant::now);
+        if self.overdue(since + UNREAD_TIME, context) { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { Poll::Pending }
+    }
+}
+
+impl AsyncRead for Watched {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if outcome.is_ready() {
+            if buffer.filled().len() > before && self.pulse.is(Phase::Idle) {
+                self.pulse.enter(Phase::Head);
+            }
+            return outcome;
+        }
+        match self.read_deadline() {
+            Some(deadline) if self.overdue(deadline, context) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            _ => Poll::Pending,
+        }
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.written(outcome, context)
+    }
+
+    fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
+        self.written(outcome, context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,126 @@
+//! What GET /datasets tells of the loaded data. Files are named relative to the dataset, never by where they lie on this machine.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    dataset::{Dataset, Source, Table, TableState, findings::FindingCount, time::Time},
+    question::snapshot::Snapshot,
+};
+
+/// The loaded data.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Datasets {
+    title: Option<String>,
+    license: Option<String>,
+    /// The data are invented.
+    synthetic: bool,
+    /// Counts up with every load.
+    generation: u64,
+    /// One entry for every table there can be.
+    tables: Vec<DatasetTable>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct DatasetTable {
+    name: &'static str,
+    /// `loaded`, `absent` or `unusable`.
+    state: &'static str,
+    /// Why it is unusable.
+    reason: Option<String>,
+    rows: u64,
+    /// Rows that were set aside.
+    rows_bad: u64,
+    /// Milliseconds it took to load.
+    load_ms: u64,
+    sources: Vec<DatasetSource>,
+    /// What was found wrong, counted.
+    findings: Vec<FindingCount>,
+}
+
+/// A file that rows came from.
+#[derive(Debug, Serialize, JsonSchema)]
+struct DatasetSource {
+    file: String,
+    bytes: u64,
+    modified: Option<Time>,
+    rows: u64,
+}
+
+pub(super) fn describe(snapshot: &Snapshot) -> Datasets {
+    let dataset = &snapshot.dataset;
+    Datasets {
+        title: dataset.title.clone(),
+        license: dataset.license.clone(),
+        synthetic: dataset.synthetic,
+        generation: snapshot.generation,
+        tables: dataset.tables.iter().map(|table| describe_table(dataset, table)).collect(),
+    }
+}
+
+fn describe_table(dataset: &Dataset, table: &Table) -> DatasetTable {
+    let (state, reason) = match &table.state {
+        TableState::Loaded => ("loaded", None),
+        TableState::Absent => ("absent", None),
+        TableState::Unusable(reason) => ("unusable", Some(without_folder(&dataset.folder, reason))),
+    };
+    let findings = table.findings.counts().iter().map(|count| FindingCount {
+        file: relative(&dataset.folder, &count.file),
+        reason: without_folder(&dataset.folder, &count.reason),
+        ..count.clone()
+    });
+    let source = |source: &Source| DatasetSource {
+        file: relative(&dataset.folder, &source.file),
+        bytes: source.bytes,
+        modified: source.modified,
+        rows: source.rows,
+    };
+    DatasetTable {
+        name: table.schema.name,
+        state,
+        reason,
+        rows: table.frame.height() as u64,
+        rows_bad: table.rows_bad,
+        load_ms: table.load_ms,
+        sources: table.sources.iter().map(source).collect(),
+        findings: findings.collect(),
+    }
+}
+
+/// The file within the folder; one that lies elsewhere by its name alone.
+fn relative(folder: &Path, file: &str) -> String {
+    let path = Path::new(file);
+    match path.strip_prefix(folder) {
+        Ok(inside) if !folder.as_os_str().is_empty() => inside.to_string_lossy().into_owned(),
+        _ if path.is_absolute() => path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+        _ => file.to_owned(),
+    }
+}
+
+fn without_folder(folder: &Path, text: &str) -> String {
+    match folder.to_str() {
+        Some(folder) if folder.len() > 1 => text.replace(&format!("{}/", folder.trim_end_matches('/')), "").replace(folder, "the dataset"),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_file_is_named_by_where_it_lies() {
+        let folder = Path::new("/home/me/data");
+        for (file, shown) in [
+            ("tokens.csv", "tokens.csv"),
+            ("more/tokens.csv", "more/tokens.csv"),
+            ("/home/me/data/more/tokens.csv", "more/tokens.csv"),
+            ("/mnt/tokens.csv", "tokens.csv"),
+        ] {
+            assert_eq!(relative(folder, file), shown);
+        }
+        assert_eq!(without_folder(folder, "`/home/me/data/a.csv` in /home/me/data"), "`a.csv` in the dataset");
+    }
+}

@@ -1,0 +1,154 @@
+//! How each kind of endpoint is answered: questions from the deck, jobs from their store, the rest from the API's own state. No
+//! routing and no guarding.
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use hyper::header::{HeaderValue, LOCATION};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Api, datasets, events as streams,
+    reply::{self, IfNoneMatch, Reply},
+    service::Answered,
+};
+use crate::{
+    error::{Code, Problem, Result},
+    jobs::{self, Jobs},
+    question::{
+        Question,
+        parameter::{Arguments, Parameter},
+        yields::YieldQuestion,
+    },
+};
+
+/// A request as a handler sees it.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    pub api: &'a Api,
+    pub parameters: &'static [Parameter],
+    /// The route's placeholders with their values, percent-encoded as they came.
+    pub path: &'a [(&'a str, &'a str)],
+    pub query: &'a str,
+    pub if_none_match: IfNoneMatch<'a>,
+    /// Only the headers are wanted.
+    pub head: bool,
+}
+
+/// A reply that is there, or one that is on its way.
+pub(super) enum Step {
+    Now(Reply),
+    Later(Pin<Box<dyn Future<Output = Result<Reply>> + Send>>),
+}
+
+impl Step {
+    fn later(reply: impl Future<Output = Result<Reply>> + Send + 'static) -> Answered {
+        Ok(Self::Later(Box::pin(reply)))
+    }
+}
+
+/// A question: from memory where the deck remembers it, else on its pool.
+pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
+    let question = Q::parse(&Arguments::new(Q::PARAMETERS, call.path, call.query)?)?;
+    let deck = &call.api.deck;
+    if let Some(known) = deck.known(&question) {
+        return Ok(Step::Now(reply::tagged(&known.json, &known.etag, call.if_none_match)));
+    }
+    let snapshot = deck.snapshot()?;
+    if call.if_none_match.given() {
+        // A tag of this generation was given out with an answer, so there is one and it is the same still.
+        let etag = snapshot.etag(&question.target());
+        if call.if_none_match.names(&etag) {
+            return Ok(Step::Now(reply::tagged(&bytes::Bytes::new(), &etag, call.if_none_match)));
+        }
+    }
+    let any = call.if_none_match.holds("");
+    let pending = deck.ask(question, || {});
+    Step::later(async move {
+        let known = pending.await?;
+        let reply = reply::tagged(&known.json, &known.etag, IfNoneMatch::default());
+        Ok(if any { reply::into_not_modified(reply) } else { reply })
+    })
+}
+
+pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
+    let question = YieldQuestion::parse_body(body)?;
+    call.api.deck.snapshot()?;
+    let pending = call.api.deck.ask(question, || {});
+    Step::later(async move { Ok(reply::json(200, pending.await?.json.clone())) })
+}
+
+pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
+    let tokens = jobs::parse_request(body)?;
+    with_jobs(call, move |jobs| {
+        let job = jobs.create(tokens)?;
+        let mut reply = reply::rendered(202, &job)?;
+        if let Ok(location) = HeaderValue::from_str(&format!("/deep-analysis/jobs/{}", job.job_id)) {
+            reply.headers_mut().insert(LOCATION, location);
+        }
+        Ok(reply)
+    })
+}
+
+pub(super) fn list_jobs(call: &Call<'_>) -> Answered {
+    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let (page, limit) = (arguments.integer("page")?, arguments.integer("limit")?);
+    with_jobs(call, move |jobs| reply::rendered(200, &jobs.list(page, limit)?))
+}
+
+pub(super) fn job(call: &Call<'_>) -> Answered {
+    let id = job_id(call)?;
+    with_jobs(call, move |jobs| reply::rendered(200, &jobs.job(&id)?))
+}
+
+pub(super) fn terminate_job(call: &Call<'_>) -> Answered {
+    let id = job_id(call)?;
+    with_jobs(call, move |jobs| reply::rendered(200, &jobs.terminate(&id)?))
+}
+
+pub(super) fn report(call: &Call<'_>) -> Answered {
+    let id = job_id(call)?;
+    with_jobs(call, move |jobs| reply::rendered(200, &jobs.report(&id)?))
+}
+
+fn job_id(call: &Call<'_>) -> Result<String> {
+    Ok(Arguments::new(call.parameters, call.path, call.query)?.identifier("job_id").to_owned())
+}
+
+/// Jobs are kept in a file, so what they are asked is asked off the threads that answer requests.
+fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 'static) -> Answered {
+    let Some(jobs) = call.api.jobs.as_ref().map(Arc::clone) else {
+        return Err(Problem::new(Code::Busy, "Jobs cannot be kept here: the program has no state folder that it may write to."));
+    };
+    Step::later(async move {
+        let asked = tokio::task::spawn_blocking(move || ask(&jobs)).await;
+        asked.unwrap_or_else(|_| Err(Problem::new(Code::Defect, "The jobs met a defect of the program.")))
+    })
+}
+
+pub(super) fn events(call: &Call<'_>) -> Answered {
+    streams::open(call.api, call.head).map(Step::Now)
+}
+
+pub(super) fn datasets(call: &Call<'_>) -> Answered {
+    let snapshot = call.api.deck.snapshot()?;
+    Ok(Step::Now(reply::rendered(200, &datasets::describe(&snapshot))?))
+}
+
+/// Whether the server lives and has data.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Health {
+    /// `ok`, or `loading` until the first dataset stands.
+    status: &'static str,
+    /// The program's.
+    version: &'static str,
+}
+
+pub(super) fn healthz(call: &Call<'_>) -> Answered {
+    let status = if call.api.deck.snapshot().is_ok() { "ok" } else { "loading" };
+    Ok(Step::Now(reply::rendered(200, &Health { status, version: env!("CARGO_PKG_VERSION") })?))
+}
+
+pub(super) fn metrics(call: &Call<'_>) -> Answered {
+    Ok(Step::Now(reply::reply(200, "text/plain; version=0.0.4; charset=utf-8", call.api.metrics.text(&call.api.deck))))
+}

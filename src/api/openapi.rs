@@ -1,0 +1,227 @@
+//! The OpenAPI 3.1 document, written from the table of endpoints, the parameters of the questions, the shapes of the answers and
+//! the table of codes, so that it cannot tell anything else than what is answered.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use bytes::Bytes;
+use schemars::{SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::{
+    handlers::{Call, Step},
+    reply,
+    routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint},
+    service::Answered,
+};
+use crate::{
+    error::{CODES, Code, ProblemBody},
+    question::parameter::{Parameter, ParameterKind},
+};
+
+const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+
+/// The document with its entity tag; it is the same for as long as the program runs.
+static DOCUMENT: LazyLock<(Bytes, String)> = LazyLock::new(|| {
+    let text = serde_json::to_vec(&document()).unwrap_or_default();
+    let digest = Sha256::digest(&text);
+    let etag = digest[..8].iter().fold(String::from("\""), |tag, byte| format!("{tag}{byte:02x}")) + "\"";
+    (text.into(), etag)
+});
+
+pub(super) fn answer(call: &Call<'_>) -> Answered {
+    let (text, etag) = &*DOCUMENT;
+    Ok(Step::Now(reply::tagged(text, etag, call.if_none_match)))
+}
+
+fn document() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut schemas = settings.into_generator();
+    let mut paths: Map<String, Value> = Map::new();
+    for endpoint in ENDPOINTS {
+        let operation = operation(endpoint, &mut schemas);
+        if let Value::Object(item) = paths.entry(endpoint.path).or_insert_with(|| json!({})) {
+            item.insert(endpoint.verb.word().to_owned(), operation);
+        }
+    }
+    schemas.subschema_for::<ProblemBody>();
+    let mut components = schemas.take_definitions(true);
+    if let Some(code) = components.get_mut("ProblemBody").and_then(|schema| schema.pointer_mut("/properties/code")) {
+        code["enum"] = CODES.iter().map(|row| row.word).collect();
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "tokendeck",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "Token analytics and yield optimization over the analyst's own datasets.",
+            "description": format!(
+                "Addresses are accepted in any letter case and answered in lower case. Money is USD, APY percent, fractions 0-1. \
+                 `{}` is accepted for `{}` too. Unknown query parameters are ignored; HEAD works wherever GET does.",
+                DEEP_ANALYSIS[1].trim_matches('/'), DEEP_ANALYSIS[0].trim_matches('/'),
+            ),
+        },
+        "servers": [{ "url": "/" }],
+        "security": [{ "apiKey": [] }],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "responses": responses(),
+            "securitySchemes": { "apiKey": { "type": "apiKey", "in": "header", "name": "x-api-key" } },
+        },
+    })
+}
+
+fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Value {
+    let mut success = json!({ "description": endpoint.summary });
+    success["content"] = match endpoint.content {
+        Content::Json(shape) => json!({ "application/json": { "schema": shape(schemas) } }),
+        Content::Document => json!({ "application/json": { "schema": { "type": "object" } } }),
+        Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
+    };
+    let mut answers = Map::new();
+    answers.insert(endpoint.status.to_string(), success);
+    for (status, codes) in by_status(&codes_of(endpoint)) {
+        let words: Vec<_> = codes.iter().map(|code| format!("`{}`", code.word())).collect();
+        answers.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/{status}"), "description": words.join(", ") }));
+    }
+    let mut operation = json!({
+        "operationId": endpoint.name,
+        "summary": endpoint.summary,
+        "parameters": endpoint.parameters.iter().map(described).collect::<Vec<_>>(),
+        "responses": answers,
+    });
+    if endpoint.open() {
+        operation["security"] = json!([]);
+    }
+    if endpoint.reads_body() {
+        operation["requestBody"] = request_body(endpoint);
+    }
+    operation
+}
+
+/// Every problem that the endpoint may answer with.
+fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
+    let mut codes = vec![
+        Code::InvalidRequest,
+        Code::RouteNotFound,
+        Code::MethodNotAllowed,
+        Code::TargetTooLong,
+        Code::HeadersTooLarge,
+        Code::MisdirectedHost,
+        Code::Defect,
+        Code::ShuttingDown,
+    ];
+    if !endpoint.open() {
+        codes.extend([Code::Unauthorized, Code::TooManyRequests, Code::Busy]);
+    }
+    if endpoint.asks() {
+        codes.extend([Code::Loading, Code::Cancelled]);
+    }
+    for parameter in endpoint.parameters {
+        codes.extend(match parameter.kind {
+            ParameterKind::Address => &[Code::InvalidAddress, Code::TokenNotFound][..],
+            ParameterKind::Identifier => &[],
+            _ => &[Code::InvalidParameter],
+        });
+    }
+    if endpoint.reads_body() {
+        codes.extend([Code::InvalidJson, Code::InvalidValue, Code::BodyTooLarge, Code::UnsupportedMediaType]);
+    }
+    codes.extend(endpoint.codes);
+    codes.sort_by_key(|code| *code as usize);
+    codes.dedup();
+    codes
+}
+
+fn by_status(codes: &[Code]) -> BTreeMap<u16, Vec<Code>> {
+    let mut statuses: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
+    for code in codes {
+        statuses.entry(code.status()).or_default().push(*code);
+    }
+    statuses
+}
+
+/// One response a status, with its codes and an example.
+fn responses() -> Value {
+    let all: Vec<Code> = CODES.iter().map(|row| row.code).collect();
+    let responses = by_status(&all).into_iter().map(|(status, codes)| {
+        let (title, words) = (codes[0].row().title, codes.iter().map(|code| code.word()).collect::<Vec<_>>());
+        let example = json!({ "type": "about:blank", "title": title, "status": status, "code": words[0], "detail": "…" });
+        let mut response = json!({
+            "description": format!("{title}: {}.", words.join(", ")),
+            "content": { "application/problem+json": {
+                "schema": { "allOf": [{ "$ref": "#/components/schemas/ProblemBody" }, { "properties": { "code": { "enum": words } } }] },
+                "example": example,
+            } },
+        });
+        let header = match status {
+            401 => Some("WWW-Authenticate"),
+            405 => Some("Allow"),
+            429 | 503 => Some("Retry-After"),
+            _ => None,
+        };
+        if let Some(header) = header {
+            response["headers"] = json!({ header: { "schema": { "type": "string" } } });
+        }
+        (status.to_string(), response)
+    });
+    Value::Object(responses.collect())
+}
+
+fn described(parameter: &Parameter) -> Value {
+    let path = parameter.kind.in_path();
+    let mut described = json!({
+        "name": parameter.name,
+        "in": if path { "path" } else { "query" },
+        "required": path,
+        "description": parameter.meaning,
+        "schema": match parameter.kind {
+            ParameterKind::Address => json!({ "type": "string", "pattern": "^0[xX][0-9a-fA-F]{40}$" }),
+            ParameterKind::Identifier => json!({ "type": "string" }),
+            ParameterKind::Integer { min, max, default } => json!({ "type": "integer", "minimum": min, "maximum": max, "default": default }),
+            ParameterKind::Word { words, default: Some(default) } => json!({ "type": "string", "enum": words, "default": default }),
+            ParameterKind::Word { words, default: None } => json!({ "type": "string", "enum": words }),
+            ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
+            ParameterKind::Text => json!({ "type": "string", "maxLength": 200 }),
+            ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
+            ParameterKind::Time => json!({ "type": "string", "examples": ["2026-08-14T00:00:00Z", "2026-08-14"] }),
+        },
+    });
+    if matches!(parameter.kind, ParameterKind::Address) {
+        described["example"] = EXAMPLE_TOKEN.into();
+    }
+    described
+}
+
+fn request_body(endpoint: &Endpoint) -> Value {
+    let address = json!({ "type": "string", "pattern": "^0[xX][0-9a-fA-F]{40}$" });
+    let (schema, example) = if endpoint.path.starts_with(DEEP_ANALYSIS[0]) {
+        let many = json!({ "type": "array", "items": address, "minItems": 1, "maxItems": 100 });
+        let one_of = json!([{ "required": ["token_address"] }, { "required": ["token_addresses"] }]);
+        (
+            json!({ "type": "object", "properties": { "token_address": address, "token_addresses": many },
+                    "additionalProperties": false, "oneOf": one_of }),
+            json!({ "token_address": EXAMPLE_TOKEN }),
+        )
+    } else {
+        let amount = json!({ "type": "string", "pattern": "^[0-9]+$", "description": "Smallest unit, at most 2^256-1." });
+        let risk = json!({ "type": "string", "default": "medium",
+                           "description": "low, medium or high; conservative, moderate, balanced and aggressive are synonyms." });
+        (
+            json!({ "type": "object", "required": ["tokens"], "additionalProperties": false, "properties": {
+                "tokens": { "type": "object", "minProperties": 1, "maxProperties": 1000, "propertyNames": address, "additionalProperties": amount },
+                "settings": { "type": "object", "additionalProperties": false, "properties": {
+                    "riskLevel": risk,
+                    "chains": { "type": "array", "items": { "type": "string" }, "description": "Short names or aliases; empty or omitted: all." },
+                    "minApy": { "type": "number", "default": 0, "description": "Percent." },
+                } },
+            } }),
+            json!({ "tokens": { EXAMPLE_TOKEN: "1000000000000000000" }, "settings": { "riskLevel": "medium", "chains": ["eth"], "minApy": 2 } }),
+        )
+    };
+    json!({ "required": true, "content": { "application/json": { "schema": schema, "example": example } } })
+}

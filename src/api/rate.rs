@@ -1,0 +1,65 @@
+//! The rate limit: a token bucket for every key that was accepted, so there are never more buckets than keys. Off unless configured.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+    sync::{Mutex, PoisonError},
+    time::Instant,
+};
+
+use crate::error::{Code, Problem, Result};
+
+#[derive(Debug)]
+pub(super) struct Rate {
+    /// Requests a second, and the most that may come at once.
+    per_second: u32,
+    hasher: RandomState,
+    /// By hash of the key, which itself is kept nowhere.
+    buckets: Mutex<HashMap<u64, Bucket>>,
+}
+
+#[derive(Debug)]
+struct Bucket {
+    left: f64,
+    filled: Instant,
+}
+
+impl Rate {
+    pub(super) fn new(per_second: u32) -> Self {
+        Self { per_second: per_second.max(1), hasher: RandomState::new(), buckets: Mutex::default() }
+    }
+
+    /// Takes one request of the key's allowance.
+    pub(super) fn take(&self, key: &[u8], now: Instant) -> Result<()> {
+        let most = f64::from(self.per_second);
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let bucket = buckets.entry(self.hasher.hash_one(key)).or_insert(Bucket { left: most, filled: now });
+        bucket.left = (bucket.left + now.saturating_duration_since(bucket.filled).as_secs_f64() * most).min(most);
+        bucket.filled = now;
+        if bucket.left < 1.0 {
+            return Err(Problem::new(
+                Code::TooManyRequests,
+                format!("More than {} requests a second with this key: ask again in a second.", self.per_second),
+            ));
+        }
+        bucket.left -= 1.0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_key_has_its_own_allowance_and_it_refills() {
+        let (rate, now) = (Rate::new(3), Instant::now());
+        assert_eq!([(); 5].map(|()| rate.take(b"a", now).is_ok()), [true, true, true, false, false]);
+        assert!(rate.take(b"b", now).is_ok());
+        assert!(rate.take(b"a", now + Duration::from_millis(340)).is_ok());
+        assert!(rate.take(b"a", now + Duration::from_millis(340)).is_err());
+        assert_eq!([(); 4].map(|()| rate.take(b"a", now + Duration::from_secs(60)).is_ok()), [true, true, true, false]);
+    }
+}

@@ -1,0 +1,269 @@
+//! Replies: bodies, problems as RFC 9457, entity tags and the headers that every response carries. No decisions about who may ask.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::atomic::{AtomicU64, Ordering},
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use hyper::{
+    HeaderMap, Response, StatusCode,
+    body::{Frame, SizeHint},
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS},
+};
+use serde::Serialize;
+use tokio::sync::mpsc;
+
+use crate::error::{Code, Problem, Result};
+
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Seconds after which a refused client may ask again.
+const RETRY_SECONDS: u64 = 1;
+
+/// What a response carries.
+#[derive(Debug)]
+pub(super) enum Body {
+    Whole(Bytes),
+    /// Pieces as they come.
+    Stream(mpsc::Receiver<Bytes>),
+}
+
+pub(super) type Reply = Response<Body>;
+
+impl hyper::body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<std::result::Result<Frame<Bytes>, Infallible>>> {
+        match self.get_mut() {
+            Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Self::Stream(pieces) => pieces.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece)))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(bytes) if bytes.is_empty())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Self::Stream(_) => SizeHint::default(),
+        }
+    }
+}
+
+/// A reply with a body of the given type, and room for the headers to come.
+pub(super) fn reply(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Reply {
+    let mut reply = Response::new(Body::Whole(body.into()));
+    *reply.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut headers = HeaderMap::with_capacity(12);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    *reply.headers_mut() = headers;
+    reply
+}
+
+pub(super) fn json(status: u16, body: impl Into<Bytes>) -> Reply {
+    reply(status, "application/json", body)
+}
+
+/// A value that is rendered for this one reply.
+pub(super) fn rendered(status: u16, value: &impl Serialize) -> Result<Reply> {
+    let body = serde_json::to_vec(value)
+        .map_err(|_| Problem::new(Code::Defect, "The answer cannot be written as JSON: a defect of the program."))?;
+    Ok(json(status, body))
+}
+
+/// The problem as its reply. `instance` is the path asked for; a 401 names none, so that it tells nothing.
+pub(super) fn problem(problem: &Problem, instance: &str) -> Reply {
+    let instance = Some(instance).filter(|_| problem.code != Code::Unauthorized);
+    let body = serde_json::to_vec(&problem.body(instance)).unwrap_or_default();
+    let mut reply = reply(problem.code.status(), "application/problem+json", body);
+    match problem.code.status() {
+        401 => {
+            reply.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("ApiKey"));
+        }
+        429 | 503 => {
+            reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
+        }
+        _ => {}
+    }
+    reply
+}
+
+/// The answer with its tag, or 304 where the client holds it already.
+pub(super) fn tagged(body: &Bytes, etag: &str, if_none_match: IfNoneMatch<'_>) -> Reply {
+    let mut reply = if if_none_match.holds(etag) { not_modified() } else { json(200, body.clone()) };
+    if let Ok(etag) = HeaderValue::from_str(etag) {
+        reply.headers_mut().insert(ETAG, etag);
+    }
+    reply
+}
+
+/// As if the client held the answer: for `If-None-Match: *`, which any answer meets.
+pub(super) fn into_not_modified(reply: Reply) -> Reply {
+    let mut bare = not_modified();
+    if let Some(etag) = reply.headers().get(ETAG) {
+        bare.headers_mut().insert(ETAG, etag.clone());
+    }
+    bare
+}
+
+fn not_modified() -> Reply {
+    let mut reply = Response::new(Body::Whole(Bytes::new()));
+    *reply.status_mut() = StatusCode::NOT_MODIFIED;
+    reply
+}
+
+/// The `If-None-Match` of a request; none by default.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct IfNoneMatch<'a>(Option<&'a HeaderMap>);
+
+impl<'a> IfNoneMatch<'a> {
+    pub(super) fn of(headers: &'a HeaderMap) -> Self {
+        Self(headers.contains_key(hyper::header::IF_NONE_MATCH).then_some(headers))
+    }
+
+    pub(super) fn given(self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Whether one of the tags is `etag`, compared weakly as RFC 9110 13.1.2 has it; `*` holds whatever is there.
+    pub(super) fn holds(self, etag: &str) -> bool {
+        self.names(etag) || self.values().any(|value| value.trim_ascii() == b"*")
+    }
+
+    /// As `holds`, without `*`.
+    pub(super) fn names(self, etag: &str) -> bool {
+        self.values().any(|value| list_names(value, etag.as_bytes()))
+    }
+
+    fn values(self) -> impl Iterator<Item = &'a [u8]> {
+        self.0.into_iter().flat_map(|headers| headers.get_all(hyper::header::IF_NONE_MATCH)).map(HeaderValue::as_bytes)
+    }
+}
+
+/// Reads the list tag by tag, since a quoted tag may hold a comma.
+fn list_names(mut list: &[u8], etag: &[u8]) -> bool {
+    loop {
+        list = list.trim_ascii_start();
+        let tag = list.strip_prefix(b"W/").unwrap_or(list);
+        let Some(length) = tag.strip_prefix(b"\"").and_then(|rest| rest.iter().position(|&byte| byte == b'"')) else { return false };
+        let (tag, rest) = tag.split_at(length + 2);
+        if tag == etag {
+            return true;
+        }
+        let Some(rest) = rest.trim_ascii_start().strip_prefix(b",") else { return false };
+        list = rest;
+    }
+}
+
+/// The headers that every response carries, whatever it says.
+pub(super) fn finish(reply: &mut Reply, request_id: HeaderValue) {
+    let headers = reply.headers_mut();
+    headers.insert(REQUEST_ID, request_id);
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-cache"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+}
+
+/// Names requests: a random start for the process, and a count.
+#[derive(Debug)]
+pub(super) struct RequestIds {
+    start: [u8; 4],
+    count: AtomicU64,
+}
+
+impl RequestIds {
+    pub(super) fn new() -> Self {
+        let mut start = [0; 4];
+        // Without randomness the names are still unique within the process, which is all they are for.
+        getrandom::fill(&mut start).ok();
+        Self { start, count: AtomicU64::new(1) }
+    }
+
+    /// The client's own id where it is a plain word, else a new one.
+    pub(super) fn of(&self, headers: &HeaderMap) -> HeaderValue {
+        let mut given = headers.get_all(REQUEST_ID).into_iter();
+        match (given.next(), given.next()) {
+            (Some(id), None) if plain(id.as_bytes()) => id.clone(),
+            _ => self.next(),
+        }
+    }
+
+    fn next(&self) -> HeaderValue {
+        let mut text = [b'-'; 21];
+        for (pair, byte) in text.chunks_exact_mut(2).zip(self.start) {
+            pair.copy_from_slice(&hex(byte));
+        }
+        let count = self.count.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+        // Six bytes: more requests than a process can live to answer.
+        for (pair, byte) in text[9..].chunks_exact_mut(2).zip(&count[2..]) {
+            pair.copy_from_slice(&hex(*byte));
+        }
+        HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("0"))
+    }
+}
+
+fn hex(byte: u8) -> [u8; 2] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
+}
+
+fn plain(id: &[u8]) -> bool {
+    (1..=64).contains(&id.len()) && id.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_found_in_any_form_of_the_list() {
+        for (list, found) in [
+            (r#""a""#, true),
+            (r#"W/"a""#, true),
+            (r#""x", "a""#, true),
+            (r#""x,y" , W/"a" , "z""#, true),
+            (r#""x","#, false),
+            (r#""ab""#, false),
+            (r#""x, "a""#, false),
+            ("a", false),
+            ("", false),
+            (r#"w/"a""#, false),
+            (r#"""#, false),
+        ] {
+            assert_eq!(list_names(list.as_bytes(), b"\"a\""), found, "{list}");
+        }
+    }
+
+    #[test]
+    fn a_star_holds_whatever_is_there_but_names_nothing() {
+        let mut headers = HeaderMap::new();
+        assert!(!IfNoneMatch::of(&headers).holds("\"a\""));
+        headers.insert(hyper::header::IF_NONE_MATCH, HeaderValue::from_static(" * "));
+        assert!(IfNoneMatch::of(&headers).holds("\"a\"") && !IfNoneMatch::of(&headers).names("\"a\""));
+    }
+
+    #[test]
+    fn only_plain_request_ids_are_echoed() {
+        let ids = RequestIds::new();
+        let echoed = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(REQUEST_ID, HeaderValue::from_str(value).expect("a header value"));
+            }
+            let id = ids.of(&headers);
+            assert!(plain(id.as_bytes()), "{id:?}");
+            values.iter().any(|value| *value == id)
+        };
+        assert!(echoed(&["Ab_9-"]) && echoed(&["a".repeat(64).as_str()]));
+        for refused in [&[][..], &[""], &["a b"], &["é"], &[&"a".repeat(65)], &["a", "b"]] {
+            assert!(!echoed(refused), "{refused:?}");
+        }
+        assert_ne!(ids.next(), ids.next());
+    }
+}

@@ -1,0 +1,289 @@
+//! THE table of endpoints: the router, the 405s, the OpenAPI document and the figures all read it. A question is one line. How
+//! requests are judged and answered stands beside it, not in it.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use hyper::Method;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use super::{
+    datasets::Datasets,
+    handlers::{self, Call, Health},
+    openapi,
+    service::Answered,
+};
+use crate::{
+    error::{Code, Problem},
+    jobs::{Job, JobList, Report},
+    question::{
+        Question,
+        candles::CandlesQuestion,
+        dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
+        growth::GrowthQuestion,
+        holders::{HolderCountsQuestion, HoldersQuestion},
+        parameter::{Parameter, ParameterKind, parameter},
+        patterns::PatternsQuestion,
+        posts::{PostsQuestion, TokenPostsQuestion},
+        search::SearchQuestion,
+        security::SecurityQuestion,
+        token::TokenQuestion,
+        trendline::TrendlineQuestion,
+        yields::YieldQuestion,
+    },
+};
+
+/// One endpoint.
+#[derive(Debug, Clone, Copy)]
+pub struct Endpoint {
+    pub verb: Verb,
+    /// With placeholders as in `parameters`.
+    pub path: &'static str,
+    /// The OpenAPI operation id, and what it is called in figures.
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub parameters: &'static [Parameter],
+    /// The problems it alone may meet; those that follow from its kind and its parameters are not repeated.
+    pub codes: &'static [Code],
+    /// The status of success.
+    pub status: u16,
+    pub content: Content,
+    pub(super) handler: Handler,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verb {
+    Get,
+    Post,
+    Delete,
+}
+
+impl Verb {
+    /// In lower case, as OpenAPI wants it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Post => "post",
+            Self::Delete => "delete",
+        }
+    }
+
+    fn of(method: &Method) -> Option<Self> {
+        match *method {
+            Method::GET | Method::HEAD => Some(Self::Get),
+            Method::POST => Some(Self::Post),
+            Method::DELETE => Some(Self::Delete),
+            _ => None,
+        }
+    }
+}
+
+/// What an endpoint answers with.
+#[derive(Debug, Clone, Copy)]
+pub enum Content {
+    /// JSON of this shape.
+    Json(fn(&mut SchemaGenerator) -> Schema),
+    /// A JSON document that describes itself.
+    Document,
+    /// Text of this type.
+    Text(&'static str),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Handler {
+    /// Answered from what the address says.
+    Plain(fn(&Call<'_>) -> Answered),
+    /// Answered from its JSON body.
+    Body(fn(&Call<'_>, &[u8]) -> Answered),
+}
+
+/// The paths that need no key.
+pub const OPEN_PATHS: &[&str] = &["/healthz", "/openapi.json"];
+
+/// The prefix of the jobs, and the other spelling that is accepted for it.
+pub const DEEP_ANALYSIS: [&str; 2] = ["/deep-analysis/", "/deep_analysis/"];
+
+pub const ENDPOINTS: &[Endpoint] = &[
+    question::<TokenQuestion>(&[]),
+    question::<TokenPostsQuestion>(&[]),
+    question::<TrendlineQuestion>(&[Code::NoCandles]),
+    question::<SecurityQuestion>(&[Code::NoSecurityData, Code::NotBuilt]),
+    question::<PatternsQuestion>(&[Code::NoCandles, Code::NotBuilt]),
+    question::<DexListQuestion>(&[]),
+    question::<DexDetailQuestion>(&[Code::DexNotFound]),
+    question::<GrowthQuestion>(&[]),
+    Endpoint { path: "/api/analytics/tokens/holders-growth", name: "api_holders_growth", ..question::<GrowthQuestion>(&[]) },
+    Endpoint { verb: Verb::Post, handler: Handler::Body(handlers::optimize), ..question::<YieldQuestion>(&[Code::NotBuilt]) },
+    question::<SearchQuestion>(&[]),
+    question::<CandlesQuestion>(&[Code::NoCandles]),
+    question::<HoldersQuestion>(&[]),
+    question::<HolderCountsQuestion>(&[]),
+    question::<PostsQuestion>(&[]),
+    question::<AllDexesQuestion>(&[]),
+    Endpoint {
+        verb: Verb::Post,
+        path: "/deep-analysis/jobs",
+        name: "create_job",
+        summary: "Starts a deep analysis of one token or several: six tasks each.",
+        parameters: &[],
+        codes: &[],
+        status: 202,
+        content: shape::<Job>(),
+        handler: Handler::Body(handlers::create_job),
+    },
+    Endpoint {
+        codes: &[],
+        parameters: &[
+            parameter(
+                "page",
+                ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 },
+                "Page number; past the end the page is empty.",
+            ),
+            parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page."),
+        ],
+        ..job::<JobList>(Verb::Get, "/deep-analysis/jobs", "jobs", "Jobs, newest first.", handlers::list_jobs)
+    },
+    job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Job details.", handlers::job),
+    Endpoint {
+        codes: &[Code::JobNotFound, Code::JobEnded],
+        ..job::<Job>(Verb::Delete, "/deep-analysis/jobs/{job_id}", "terminate_job", "Terminates a job.", handlers::terminate_job)
+    },
+    job::<Report>(
+        Verb::Get,
+        "/deep-analysis/jobs/{job_id}/report",
+        "job_report",
+        "What a job found; partial while it runs.",
+        handlers::report,
+    ),
+    plain(
+        "/events",
+        "events",
+        "Server-sent events: dataset.reloaded and job.updated.",
+        Content::Text("text/event-stream"),
+        handlers::events,
+    ),
+    Endpoint {
+        codes: &[Code::Loading],
+        ..plain("/datasets", "datasets", "The tables that are loaded, their sources and findings.", shape::<Datasets>(), handlers::datasets)
+    },
+    plain("/healthz", "healthz", "Whether the server lives and has data.", shape::<Health>(), handlers::healthz),
+    plain("/openapi.json", "openapi", "This document.", Content::Document, openapi::answer),
+    plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), handlers::metrics),
+];
+
+const fn question<Q: Question>(codes: &'static [Code]) -> Endpoint {
+    Endpoint {
+        verb: Verb::Get,
+        path: Q::PATH,
+        name: Q::NAME,
+        summary: Q::SUMMARY,
+        parameters: Q::PARAMETERS,
+        codes,
+        status: 200,
+        content: shape::<Q::Answer>(),
+        handler: Handler::Plain(handlers::ask::<Q>),
+    }
+}
+
+const JOB_ID: &[Parameter] = &[parameter("job_id", ParameterKind::Identifier, "The job's id, as its creation answered it.")];
+
+const fn job<A: JsonSchema>(
+    verb: Verb,
+    path: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    handler: fn(&Call<'_>) -> Answered,
+) -> Endpoint {
+    let codes = &[Code::JobNotFound];
+    Endpoint { verb, codes, parameters: JOB_ID, ..plain(path, name, summary, shape::<A>(), handler) }
+}
+
+const fn plain(
+    path: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    content: Content,
+    handler: fn(&Call<'_>) -> Answered,
+) -> Endpoint {
+    Endpoint { verb: Verb::Get, path, name, summary, parameters: &[], codes: &[], status: 200, content, handler: Handler::Plain(handler) }
+}
+
+const fn shape<A: JsonSchema>() -> Content {
+    Content::Json(SchemaGenerator::subschema_for::<A>)
+}
+
+impl Endpoint {
+    pub fn open(&self) -> bool {
+        OPEN_PATHS.contains(&self.path)
+    }
+
+    /// Whether it reads a JSON body.
+    pub fn reads_body(&self) -> bool {
+        matches!(self.handler, Handler::Body(_))
+    }
+
+    /// Whether it asks the deck, and so needs data.
+    pub fn asks(&self) -> bool {
+        matches!(self.content, Content::Json(_)) && !self.open() && !self.path.starts_with(DEEP_ANALYSIS[0])
+    }
+}
+
+/// The endpoints of one path, as positions in the table.
+type Methods = BTreeMap<Verb, usize>;
+
+static ROUTER: LazyLock<matchit::Router<Methods>> = LazyLock::new(|| {
+    let mut paths: BTreeMap<String, Methods> = BTreeMap::new();
+    for (i, endpoint) in ENDPOINTS.iter().enumerate() {
+        paths.entry(endpoint.path.to_owned()).or_default().insert(endpoint.verb, i);
+        if let Some(rest) = endpoint.path.strip_prefix(DEEP_ANALYSIS[0]) {
+            paths.entry(format!("{}{rest}", DEEP_ANALYSIS[1])).or_default().insert(endpoint.verb, i);
+        }
+    }
+    let mut router = matchit::Router::new();
+    for (path, methods) in paths {
+        router.insert(path, methods).expect("the table's paths do not conflict: a test builds this router");
+    }
+    router
+});
+
+/// A request that has found its endpoint.
+#[derive(Debug)]
+pub(super) struct Route<'k, 'p> {
+    /// Position in the table.
+    pub position: usize,
+    pub arguments: matchit::Params<'k, 'p>,
+}
+
+/// Why there is no endpoint: 404, or 405 with the methods there are.
+#[derive(Debug)]
+pub(super) struct NoRoute {
+    pub problem: Problem,
+    pub allow: Option<String>,
+}
+
+pub(super) fn find<'p>(method: &Method, path: &'p str) -> Result<Route<'static, 'p>, NoRoute> {
+    let router: &'static _ = &*ROUTER;
+    let Ok(found) = router.at(path) else {
+        let detail = "No such route: GET /openapi.json lists the routes there are.";
+        return Err(NoRoute { problem: Problem::new(Code::RouteNotFound, detail), allow: None });
+    };
+    match Verb::of(method).and_then(|verb| found.value.get(&verb)) {
+        Some(&position) => Ok(Route { position, arguments: found.params }),
+        None => {
+            let allow = allow(found.value);
+            let detail = format!("`{}` is not answered here: expected {allow}.", crate::question::parameter::clip(method.as_str()));
+            Err(NoRoute { problem: Problem::new(Code::MethodNotAllowed, detail), allow: Some(allow) })
+        }
+    }
+}
+
+fn allow(methods: &Methods) -> String {
+    let words: Vec<&str> = methods
+        .keys()
+        .map(|verb| match verb {
+            Verb::Get => "GET, HEAD",
+            Verb::Post => "POST",
+            Verb::Delete => "DELETE",
+        })
+        .collect();
+    words.join(", ")
+}

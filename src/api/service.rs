@@ -1,0 +1,299 @@
+//! From a request to its reply: guard, route, body, handler; a panic becomes a 500 that tells nothing. Every reply leaves through
+//! `finish`, which gives it its headers and writes it down. Also the same without a server.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::{
+    Method, Request, Response, Uri,
+    body::{Body as _, Incoming},
+    header::{ALLOW, EXPECT, HeaderValue},
+    http::request::Parts,
+};
+
+use super::{
+    Api, OfflineReply,
+    connection::{Phase, Pulse},
+    guard,
+    handlers::{Call, Step},
+    log::Entry,
+    reply::{self, Body, IfNoneMatch, Reply},
+    routes::{self, ENDPOINTS, Handler},
+};
+use crate::error::{Code, Problem, Result};
+
+pub(super) type Answered = Result<Step>;
+
+/// The status noted for a client that left before it was answered.
+const HUNG_UP: u16 = 499;
+/// A refused body is read on for so long and so far, so that the client comes to read the refusal.
+const LINGER: (Duration, usize) = (Duration::from_secs(2), 8 << 20);
+
+/// One client's face of the API.
+#[derive(Debug)]
+pub(super) struct Face {
+    api: Arc<Api>,
+    pulse: Arc<Pulse>,
+}
+
+impl Face {
+    pub(super) fn new(api: Arc<Api>, pulse: Arc<Pulse>) -> Self {
+        Self { api, pulse }
+    }
+}
+
+impl hyper::service::Service<Request<Incoming>> for Face {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn call(&self, request: Request<Incoming>) -> Answering {
+        let started = Instant::now();
+        let (parts, body) = request.into_parts();
+        self.pulse.enter(Phase::Busy);
+        let mut position = None;
+        let step = catch_unwind(AssertUnwindSafe(|| start(&self.api, &parts, body, &mut position)));
+        let exchange = Exchange { api: Arc::clone(&self.api), pulse: Arc::clone(&self.pulse), parts, position, started };
+        match step.unwrap_or_else(|_| Step::Now(defect(exchange.parts.uri.path()))) {
+            Step::Now(reply) => Answering { now: Some(exchange.finish(reply)), later: None },
+            Step::Later(reply) => {
+                self.api.metrics.begin();
+                Answering { now: None, later: Some((exchange, reply)) }
+            }
+        }
+    }
+}
+
+/// Guards and routes the request, and starts to answer it. `position` is where its endpoint stands, for the figures.
+fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<usize>) -> Step {
+    let path = parts.uri.path();
+    if let Err(refusal) = guard::admit(api, parts) {
+        return Step::Now(reply::problem(&refusal, path));
+    }
+    if let Some(reply) = guard::preflight_reply(api, parts) {
+        return Step::Now(reply);
+    }
+    let route = match routes::find(&parts.method, path) {
+        Ok(route) => route,
+        Err(refusal) => {
+            linger(parts, body);
+            return Step::Now(no_route(api, &refusal, path));
+        }
+    };
+    *position = Some(route.position);
+    let endpoint = &ENDPOINTS[route.position];
+    if *api.stopping.borrow() {
+        return Step::Now(reply::problem(&Problem::new(Code::ShuttingDown, "The server is shutting down: ask again in a moment."), path));
+    }
+    let answered = match endpoint.handler {
+        Handler::Plain(handler) => {
+            let mut values = [("", ""); 4];
+            let count = route.arguments.len().min(values.len());
+            values.iter_mut().zip(route.arguments.iter()).for_each(|(value, pair)| *value = pair);
+            handler(&Call {
+                api,
+                parameters: endpoint.parameters,
+                path: &values[..count],
+                query: parts.uri.query().unwrap_or_default(),
+                if_none_match: IfNoneMatch::of(&parts.headers),
+                head: parts.method == Method::HEAD,
+            })
+        }
+        Handler::Body(handler) => match guard::check_body(&parts.headers, body.size_hint().exact()) {
+            Ok(()) => {
+                let api = Arc::clone(api);
+                Ok(Step::Later(Box::pin(async move {
+                    let body = read(body, api.options.body_time).await?;
+                    settle(handler(&offline_call(&api, &[], "", endpoint.parameters), &body)?).await
+                })))
+            }
+            Err(refusal) => {
+                linger(parts, body);
+                Err(refusal)
+            }
+        },
+    };
+    answered.unwrap_or_else(|refusal| Step::Now(reply::problem(&refusal, path)))
+}
+
+async fn settle(step: Step) -> Result<Reply> {
+    match step {
+        Step::Now(reply) => Ok(reply),
+        Step::Later(reply) => reply.await,
+    }
+}
+
+fn offline_call<'a>(
+    api: &'a Api,
+    path: &'a [(&'a str, &'a str)],
+    query: &'a str,
+    parameters: &'static [crate::question::parameter::Parameter],
+) -> Call<'a> {
+    Call { api, parameters, path, query, if_none_match: IfNoneMatch::default(), head: false }
+}
+
+fn no_route(api: &Api, refusal: &routes::NoRoute, path: &str) -> Reply {
+    let mut reply = reply::problem(&refusal.problem, path);
+    if let Some(allow) = &refusal.allow {
+        let cors = if api.options.cors_origins.is_empty() { "" } else { ", OPTIONS" };
+        if let Ok(allow) = HeaderValue::from_str(&format!("{allow}{cors}")) {
+            reply.headers_mut().insert(ALLOW, allow);
+        }
+    }
+    reply
+}
+
+fn defect(path: &str) -> Reply {
+    reply::problem(&Problem::new(Code::Defect, "The request met a defect of the program."), path)
+}
+
+/// The whole body, within its limits.
+async fn read(mut body: Incoming, time: Duration) -> Result<Bytes> {
+    let reading = async {
+        let mut whole = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let frame =
+                frame.map_err(|_| Problem::new(Code::InvalidRequest, "The body ended early or is not framed as HTTP/1.1 has it."))?;
+            if let Ok(data) = frame.into_data() {
+                if whole.len() + data.len() > guard::BODY_BYTES_MAX {
+                    return Err(guard::too_large());
+                }
+                whole.extend_from_slice(&data);
+            }
+        }
+        Ok(whole.freeze())
+    };
+    let late = || Problem::new(Code::InvalidRequest, format!("The body did not arrive within {} s: send it faster.", time.as_secs()));
+    tokio::time::timeout(time, reading).await.unwrap_or_else(|_| Err(late()))
+}
+
+/// Reads on what a refused client is still sending: a connection closed under it would lose the refusal too.
+fn linger(parts: &Parts, mut body: Incoming) {
+    if body.is_end_stream() || parts.headers.contains_key(EXPECT) {
+        return;
+    }
+    tokio::spawn(async move {
+        let reading = async {
+            let mut left = LINGER.1;
+            while let Some(Ok(frame)) = body.frame().await {
+                left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+                if left == 0 {
+                    break;
+                }
+            }
+        };
+        tokio::time::timeout(LINGER.0, reading).await.ok();
+    });
+}
+
+/// A request under way, with what its reply needs of it.
+#[derive(Debug)]
+struct Exchange {
+    api: Arc<Api>,
+    pulse: Arc<Pulse>,
+    parts: Parts,
+    position: Option<usize>,
+    started: Instant,
+}
+
+impl Exchange {
+    /// The headers every reply has, and its line in the log.
+    fn finish(&self, mut reply: Reply) -> Reply {
+        let bytes = match reply.body() {
+            Body::Whole(bytes) if self.parts.method != Method::HEAD => bytes.len() as u64,
+            _ => 0,
+        };
+        reply::finish(&mut reply, self.api.ids.of(&self.parts.headers));
+        guard::allow_origin(&self.api, &self.parts, &mut reply);
+        // A stream goes on for as long as the client stays.
+        if matches!(reply.body(), Body::Whole(_)) {
+            self.pulse.enter(Phase::Idle);
+        }
+        self.note(reply.status().as_u16(), bytes);
+        reply
+    }
+
+    fn note(&self, status: u16, bytes: u64) {
+        let took = self.started.elapsed();
+        let (method, path) = (self.parts.method.as_str(), self.parts.uri.path());
+        self.api.metrics.count(self.position, status, took);
+        self.api.log.add(&Entry { method, path, status, took, bytes });
+        tracing::info!(method, path, status, micros = took.as_micros() as u64, bytes, "request");
+    }
+}
+
+/// A reply as hyper waits for it.
+pub(super) struct Answering {
+    now: Option<Reply>,
+    later: Option<(Exchange, Pin<Box<dyn Future<Output = Result<Reply>> + Send>>)>,
+}
+
+impl Future for Answering {
+    type Output = std::result::Result<Reply, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(reply) = self.now.take() {
+            return Poll::Ready(Ok(reply));
+        }
+        let Some((exchange, reply)) = &mut self.later else { return Poll::Pending };
+        let polled = catch_unwind(AssertUnwindSafe(|| reply.as_mut().poll(context)));
+        let path = exchange.parts.uri.path();
+        let reply = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(Ok(reply))) => reply,
+            Ok(Poll::Ready(Err(refusal))) => reply::problem(&refusal, path),
+            Err(_) => defect(path),
+        };
+        let reply = exchange.finish(reply);
+        exchange.api.metrics.end();
+        self.later = None;
+        Poll::Ready(Ok(reply))
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        if let Some((exchange, _)) = &self.later {
+            exchange.api.metrics.end();
+            exchange.note(HUNG_UP, 0);
+        }
+    }
+}
+
+/// Answers a request in process: no server, no key, no limits, but the same table of endpoints. Not for threads of a runtime.
+pub fn answer_offline(api: &Api, method: &str, target: &str, body: Bytes) -> OfflineReply {
+    let path = target.split(['?', '#']).next().unwrap_or_default();
+    let answered = offline(api, method, target, &body);
+    let reply = answered.unwrap_or_else(|refusal| reply::problem(&refusal, path));
+    let status = reply.status().as_u16();
+    match reply.into_body() {
+        Body::Whole(body) => OfflineReply { status, body },
+        Body::Stream(_) => OfflineReply { status, body: Bytes::new() },
+    }
+}
+
+fn offline(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<Reply> {
+    let malformed = |_| Problem::new(Code::InvalidRequest, "The request is not a method and a target such as `/tokens?limit=3`.");
+    let uri: Uri = target.parse().map_err(|_| malformed(()))?;
+    let method = Method::from_bytes(method.as_bytes()).map_err(|_| malformed(()))?;
+    let route = routes::find(&method, uri.path()).map_err(|refusal| refusal.problem)?;
+    let endpoint = &ENDPOINTS[route.position];
+    let values: Vec<(&str, &str)> = route.arguments.iter().collect();
+    let call = offline_call(api, &values, uri.query().unwrap_or_default(), endpoint.parameters);
+    let step = match endpoint.handler {
+        Handler::Plain(handler) => handler(&call)?,
+        Handler::Body(handler) => handler(&call, body)?,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.map_err(|error| Problem::new(Code::Busy, format!("Cannot wait for the answer: {error}.")))?;
+    runtime.block_on(settle(step))
+}

@@ -1,0 +1,110 @@
+//! The command line: what can be asked for, and the way from there to an exit code. One file a command; a new command is a file, a
+//! variant and a line in `run`.
+
+mod check;
+mod completions;
+mod dashboard;
+pub mod defect;
+mod demo;
+mod desk;
+mod flatten;
+mod get;
+mod key;
+mod look;
+mod memory;
+mod meter;
+mod outcome;
+mod program;
+mod schema;
+mod serve;
+mod shot;
+mod table;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use self::outcome::Outcome;
+pub use self::outcome::finish;
+
+/// A dashboard and a local HTTP JSON API over your own crypto-token datasets.
+///
+/// Without a command the dashboard opens, with the API beside it.
+#[derive(Debug, Parser)]
+#[command(name = "tokendeck", version, args_conflicts_with_subcommands = true, after_help = AFTER_HELP)]
+pub struct Arguments {
+    #[command(flatten)]
+    dashboard: dashboard::Dashboard,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const AFTER_HELP: &str = "\
+Configuration: --config FILE, $TOKENDECK_CONFIG, ./config.toml, $XDG_CONFIG_HOME/tokendeck/config.toml, the first found.
+Exit codes: 0 done, 1 the data or the answer is bad, 2 wrong usage.
+No data yet? `tokendeck demo datasets` writes some.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Answer the API alone, logging to stderr, until SIGTERM or Ctrl-C
+    Serve(serve::Serve),
+    /// Print what the API would answer, straight from the dataset, without a server
+    Get(get::Get),
+    /// Judge a dataset: every finding with file, row, column, value and what was expected
+    Check(check::Check),
+    /// Write a synthetic dataset, the same for the same seed
+    Demo(demo::Demo),
+    /// Describe the tables and columns of a dataset
+    Schema(schema::Schema),
+    /// Show, make and revoke API keys
+    Key(key::Key),
+    /// Draw a view into a file, without a terminal
+    Shot(shot::Shot),
+    /// Print a script that completes arguments in a shell
+    Completions(completions::Completions),
+    /// Print the manual page
+    Man,
+}
+
+/// Where the configuration and the data lie.
+#[derive(Debug, Args)]
+struct Place {
+    /// The configuration file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The folder of the dataset, instead of the configured one
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+/// The arguments of this process; prints help, or refuses wrong ones with exit code 2.
+pub fn arguments() -> Arguments {
+    Arguments::parse()
+}
+
+pub fn run(arguments: Arguments) -> Outcome {
+    match arguments.command {
+        None => dashboard::run(&arguments.dashboard),
+        Some(Command::Serve(args)) => serve::run(&args),
+        Some(Command::Get(args)) => get::run(&args),
+        Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Demo(args)) => demo::run(&args),
+        Some(Command::Schema(args)) => schema::run(&args),
+        Some(Command::Key(args)) => key::run(&args),
+        Some(Command::Shot(args)) => shot::run(&args),
+        Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Man) => completions::man(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,167 @@
+//! `tokendeck check`: loads a dataset as the program would, and prints what is wrong with it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::{
+    meter::Meter,
+    outcome::{Failure, Outcome, print},
+    program::{configuration, no_dataset},
+    table::aligned,
+};
+use crate::dataset::{
+    Dataset, Table, TableState,
+    findings::{Finding, Severity},
+    load::load,
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Check {
+    /// The folder of the dataset, instead of the configured one
+    dir: Option<PathBuf>,
+    /// The findings as JSON
+    #[arg(long)]
+    json: bool,
+    /// The configuration file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Check) -> Outcome {
+    let config = configuration(args.config.as_deref())?;
+    let folder = args.dir.as_ref().unwrap_or(&config.datasets.dir);
+    if !folder.is_dir() {
+        return Err(no_dataset(folder, "it is not a folder"));
+    }
+    let loaded = {
+        let meter = Meter::new("reading");
+        load(folder, &meter)
+    };
+    let dataset = loaded.map_err(|error| Failure::Bad(format!("`{}` is no dataset: {error}", folder.display())))?;
+    let text = if args.json { as_json(&dataset) } else { as_table(&dataset) };
+    print(text.as_bytes())?;
+    if count(&dataset, Severity::Error) > 0 { Err(Failure::Told) } else { Ok(()) }
+}
+
+/// The findings of that severity; a table that could not be used counts as an error.
+fn count(dataset: &Dataset, severity: Severity) -> u64 {
+    let unusable = |table: &Table| u64::from(severity == Severity::Error && unusable_reason(table).is_some());
+    dataset.tables.iter().map(|table| table.findings.count(severity) + unusable(table)).sum()
+}
+
+/// Why the table was left out, unless one of its findings says it already.
+fn unusable_reason(table: &Table) -> Option<&str> {
+    match &table.state {
+        TableState::Unusable(reason) if !table.findings.kept().iter().any(|finding| finding.reason == *reason) => Some(reason),
+        _ => None,
+    }
+}
+
+fn as_table(dataset: &Dataset) -> String {
+    let mut rows = Vec::new();
+    for table in &dataset.tables {
+        if let Some(reason) = unusable_reason(table) {
+            rows.push(line(Severity::Error, table.schema.name, [None, None, None], reason));
+        }
+        rows.extend(table.findings.kept().iter().map(finding_line));
+        for count in table.findings.counts() {
+            let same =
+                |finding: &&Finding| (&finding.file, &finding.column, &finding.reason) == (&count.file, &count.column, &count.reason);
+            let kept = table.findings.kept().iter().filter(same).count() as u64;
+            if kept < count.count {
+                let more = format!("and {} more: {}", count.count - kept, count.reason);
+                rows.push(line(count.severity, &count.file, [None, count.column.as_deref(), None], &more));
+            }
+        }
+    }
+    let findings =
+        if rows.is_empty() { String::new() } else { aligned(&["severity", "file", "row", "column", "value", "reason"], &rows) + "\n" };
+    findings + &summary(dataset) + "\n"
+}
+
+fn finding_line(finding: &Finding) -> Vec<String> {
+    let row = finding.row.map(|row| row.to_string());
+    line(finding.severity, &finding.file, [row.as_deref(), finding.column.as_deref(), finding.value.as_deref()], &finding.reason)
+}
+
+fn line(severity: Severity, file: &str, [row, column, value]: [Option<&str>; 3], reason: &str) -> Vec<String> {
+    [word(severity), file, row.unwrap_or(""), column.unwrap_or(""), value.unwrap_or(""), reason].map(str::to_owned).to_vec()
+}
+
+fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    }
+}
+
+fn summary(dataset: &Dataset) -> String {
+    let loaded: Vec<&Table> = dataset.tables.iter().filter(|table| table.loaded()).collect();
+    let rows: usize = loaded.iter().map(|table| table.frame.height()).sum();
+    let aside: u64 = dataset.tables.iter().map(|table| table.rows_bad).sum();
+    let plural = |n: u64, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
+    format!(
+        "{} of {} tables, {} ({aside} set aside): {}, {}, {}",
+        loaded.len(),
+        dataset.tables.len(),
+        plural(rows as u64, "row"),
+        plural(count(dataset, Severity::Error), "error"),
+        plural(count(dataset, Severity::Warning), "warning"),
+        plural(count(dataset, Severity::Note), "note"),
+    )
+}
+
+fn as_json(dataset: &Dataset) -> String {
+    let table = |table: &Table| {
+        let (state, reason) = match &table.state {
+            TableState::Loaded => ("loaded", None),
+            TableState::Absent => ("absent", None),
+            TableState::Unusable(reason) => ("unusable", Some(reason)),
+        };
+        json!({
+            "name": table.schema.name, "state": state, "reason": reason, "rows": table.frame.height(), "rows_bad": table.rows_bad,
+            "sources": table.sources.iter().map(|source| &source.file).collect::<Vec<_>>(),
+            "findings": table.findings.kept(), "counts": table.findings.counts(),
+        })
+    };
+    let report = json!({
+        "title": dataset.title, "synthetic": dataset.synthetic,
+        "errors": count(dataset, Severity::Error), "warnings": count(dataset, Severity::Warning), "notes": count(dataset, Severity::Note),
+        "tables": dataset.tables.iter().map(table).collect::<Vec<_>>(),
+    });
+    format!("{report:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::{findings::Findings, schema};
+
+    #[test]
+    fn findings_line_up_and_are_summed() {
+        let mut findings = Findings::default();
+        for row in 1..=102 {
+            findings.add(Finding {
+                severity: Severity::Error,
+                file: "tokens.csv".into(),
+                row: Some(row),
+                column: Some("token_address".into()),
+                value: Some("0x12".into()),
+                reason: "expected an address".into(),
+            });
+        }
+        let tokens = Table { findings, rows_bad: 102, ..Table::absent(schema::table("tokens").expect("a table")) };
+        let posts = Table { state: TableState::Unusable("is damaged".into()), ..Table::absent(schema::table("posts").expect("a table")) };
+        let text = as_table(&Dataset::new(vec![tokens, posts]));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "severity  file        row  column         value  reason");
+        assert_eq!(lines[1], "error     tokens.csv    1  token_address  0x12   expected an address");
+        assert_eq!(lines[101], "error     tokens.csv       token_address         and 2 more: expected an address");
+        assert_eq!(lines[102], "error     posts                                  is damaged");
+        let total = schema::TABLES.len();
+        assert_eq!(lines[104], format!("0 of {total} tables, 0 rows (102 set aside): 103 errors, 0 warnings, 0 notes"));
+    }
+}

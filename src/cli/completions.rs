@@ -1,0 +1,36 @@
+//! `tokendeck completions` and `tokendeck man`: made from the arguments themselves.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use super::{
+    Arguments,
+    outcome::{Outcome, print},
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+pub(super) fn run(args: &Completions) -> Outcome {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Arguments::command(), "tokendeck", &mut script);
+    print(&script)
+}
+
+/// The page of the program, followed by one section a command.
+pub(super) fn man() -> Outcome {
+    let mut page = Vec::new();
+    let mut command = Arguments::command();
+    command.build();
+    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+        page.extend_from_slice(format!(".SH \"tokendeck {}\"\n", inner.get_name()).as_bytes());
+        let man = clap_mangen::Man::new(inner.clone());
+        man.render_description_section(&mut page)?;
+        man.render_options_section(&mut page)?;
+    }
+    print(&page)
+}

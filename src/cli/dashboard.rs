@@ -1,0 +1,123 @@
+//! `tokendeck`: the dashboard with the API beside it.
+
+use std::{
+    io::{IsTerminal, stdin, stdout},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::Path,
+    sync::Arc,
+};
+
+use clap::Args;
+
+use super::{
+    Place, defect,
+    desk::Desk,
+    look,
+    memory::Kept,
+    outcome::{Failure, Outcome},
+    program::Program,
+};
+use crate::{
+    config::{Expect, ThemeChoice},
+    jobs::Jobs,
+    state::{Dirs, keys::Keys},
+    tui::{
+        self,
+        app::{Look, Setup},
+        keymap::Keymap,
+        memory::{Forgetful, Memory},
+        terminal,
+        view::{ApiDesk, NoApi},
+    },
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Dashboard {
+    #[command(flatten)]
+    place: Place,
+    /// Do not answer the API beside the dashboard
+    #[arg(long)]
+    no_api: bool,
+    /// auto, dark, light, high-contrast, or a theme file
+    #[arg(long, value_parser = theme)]
+    theme: Option<ThemeChoice>,
+    /// Leave the mouse to the terminal
+    #[arg(long)]
+    no_mouse: bool,
+}
+
+pub(super) fn theme(text: &str) -> Result<ThemeChoice, String> {
+    ThemeChoice::parse(text, Path::new("")).ok_or_else(|| format!("expected {}", Expect::Theme.sentence()))
+}
+
+pub(super) fn run(args: &Dashboard) -> Outcome {
+    let mut program = Program::open(&args.place)?;
+    if !stdout().is_terminal() || !stdin().is_terminal() {
+        return Err(Failure::Usage(
+            "the dashboard needs a terminal: use `tokendeck serve` for the API, `tokendeck get PATH` for one answer, or `tokendeck shot` for a picture"
+                .to_owned(),
+        ));
+    }
+    let config = &mut program.config;
+    config.api.enabled &= !args.no_api;
+    config.terminal.mouse &= !args.no_mouse;
+    if let Some(theme) = &args.theme {
+        config.terminal.theme = theme.clone();
+    }
+    let look = look::for_terminal(&program.config.terminal, args.theme.is_some())?;
+    show(&program, look)
+}
+
+/// The one place where the terminal takes over. It offers demo data where there is no dataset, and runs on without what cannot be
+/// had, saying so in its header.
+fn show(program: &Program, look: Look) -> Outcome {
+    let (keymap, mut warnings) = Keymap::with(&program.config.keys);
+    let jobs = program.jobs().map_err(|reason| warnings.push(reason)).ok();
+    warnings.extend(jobs.as_ref().and_then(|jobs| jobs.notice().map(str::to_owned)));
+    let dirs = Dirs::find().ok();
+    let api = desk(program, jobs.clone(), &mut warnings);
+    let mut memory: Box<dyn Memory> = match &dirs {
+        Some(dirs) => Box::new(Kept::open(dirs.state.clone())),
+        None => Box::new(Forgetful),
+    };
+    let setup = Setup {
+        deck: program.deck.clone(),
+        jobs: jobs.clone(),
+        api: Arc::clone(&api),
+        start_api: program.config.api.enabled,
+        keymap,
+        look,
+        demo_folder: dirs.map(|dirs| dirs.data.join("demo")),
+        warnings,
+    };
+    defect::restore_with(terminal::restore);
+    let outcome = tui::run::run(setup, memory.as_mut(), program.config.terminal.mouse).map_err(Failure::Bad);
+    api.stop();
+    if let Some(jobs) = jobs {
+        jobs.stop();
+    }
+    match outcome? {
+        0 => Ok(()),
+        code => Err(Failure::Signal(u8::try_from(code).unwrap_or(1))),
+    }
+}
+
+/// The API beside the dashboard. Without a place for keys it has one for this run alone.
+fn desk(program: &Program, jobs: Option<Arc<Jobs>>, warnings: &mut Vec<String>) -> Arc<dyn ApiDesk> {
+    let keys = program.keys().or_else(|reason| {
+        warnings.push(reason);
+        Keys::in_memory()
+    });
+    let listen = &program.config.api.listen;
+    let address = listen.parse::<SocketAddr>().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |address| address.ip());
+    match keys {
+        Ok(keys) => {
+            warnings.extend(keys.warnings());
+            Desk::new(program.api(keys, jobs, address), listen)
+        }
+        Err(reason) => {
+            warnings.push(reason);
+            Arc::new(NoApi)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! `tokendeck demo`: writes a synthetic dataset.
+
+use std::{fmt::Write as _, path::PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::{
+    meter::Meter,
+    outcome::{Failure, Outcome, print},
+};
+use crate::dataset::{
+    candles::Interval,
+    demo::{DemoOptions, Format, write},
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Demo {
+    /// The folder to write to: a new or empty one, or one with demo data
+    dir: PathBuf,
+    /// How many tokens there are
+    #[arg(long, value_name = "N", default_value_t = DemoOptions::default().tokens)]
+    tokens: u32,
+    /// How many days back the data reach
+    #[arg(long, value_name = "N", default_value_t = DemoOptions::default().days)]
+    days: u32,
+    /// Names the market: the same for the same number
+    #[arg(long, value_name = "N", default_value_t = DemoOptions::default().seed)]
+    seed: u64,
+    /// Candles in all, shared among the tokens
+    #[arg(long, value_name = "N")]
+    candles: Option<u64>,
+    /// Transfers in all, shared among the tokens
+    #[arg(long, value_name = "N")]
+    transfers: Option<u64>,
+    /// Length of every candle, as in 1m, 1h or 1d
+    #[arg(long, value_name = "F", value_parser = interval)]
+    interval: Option<Interval>,
+    /// Format of the tables that can be large
+    #[arg(long, value_enum, default_value_t = FileFormat::Mixed)]
+    format: FileFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FileFormat {
+    Csv,
+    Parquet,
+    /// Each table in a format it is often found in
+    Mixed,
+}
+
+fn interval(text: &str) -> Result<Interval, String> {
+    Interval::parse(text).ok_or_else(|| "expected a length of time, as in 1m, 1h or 1d".to_owned())
+}
+
+pub(super) fn run(args: &Demo) -> Outcome {
+    let options = DemoOptions {
+        tokens: args.tokens,
+        days: args.days,
+        seed: args.seed,
+        candles: args.candles,
+        transfers: args.transfers,
+        interval: args.interval,
+        format: match args.format {
+            FileFormat::Csv => Format::Csv,
+            FileFormat::Parquet => Format::Parquet,
+            FileFormat::Mixed => Format::Mixed,
+        },
+    };
+    let written = {
+        let meter = Meter::new("writing");
+        write(&args.dir, &options, &mut |table, done, total| {
+            meter.show(table, done, total);
+            true
+        })
+    };
+    let written = written.map_err(Failure::Bad)?;
+    let (rows, bytes) = written.iter().fold((0, 0), |(rows, bytes), file| (rows + file.rows, bytes + file.bytes));
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    writeln!(text, "wrote {} files with {rows} rows, {:.1} MB, to {}", written.len(), bytes as f64 / 1e6, args.dir.display()).ok();
+    writeln!(text, "open them with: tokendeck --data {}", shell_word(&args.dir.to_string_lossy())).ok();
+    print(text.as_bytes())
+}
+
+/// The text as one word of a shell's command.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_can_be_pasted_into_a_shell() {
+        for (text, word) in [("demo/a-1", "demo/a-1"), ("my data", "'my data'"), ("it's", r"'it'\''s'"), ("", "''")] {
+            assert_eq!(shell_word(text), word);
+        }
+    }
+}

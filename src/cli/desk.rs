@@ -1,0 +1,146 @@
+//! The API as the dashboard's API view sees it: started and stopped beside the terminal, on threads of its own. The one place where
+//! the two faces meet.
+
+use std::{
+    net::TcpListener,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{runtime::Runtime, sync::oneshot};
+
+use crate::{
+    api::{self, Api, metrics::LATENCY_MICROS},
+    config::plain_reason,
+    tui::view::{ApiDesk, ApiState, RequestLine, Wake},
+};
+
+/// How often the view is told of new requests; with none it is not.
+const LOOK: Duration = Duration::from_millis(200);
+
+pub(super) struct Desk {
+    api: Arc<Api>,
+    listen: String,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    state: ApiState,
+    running: Option<Running>,
+    wake: Option<Wake>,
+}
+
+/// A server that listens; dropping the sender ends it.
+struct Running {
+    stop: oneshot::Sender<()>,
+    runtime: Runtime,
+}
+
+impl Desk {
+    pub(super) fn new(api: Arc<Api>, listen: &str) -> Arc<Self> {
+        Arc::new(Self { api, listen: listen.to_owned(), inner: Mutex::default() })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) -> Result<(String, Running), String> {
+        let refuse = |error: std::io::Error| format!("the API cannot listen on `{}`: {}", self.listen, plain_reason(&error));
+        let listener = TcpListener::bind(&self.listen).map_err(refuse)?;
+        listener.set_nonblocking(true).map_err(refuse)?;
+        let address = listener.local_addr().map_err(refuse)?;
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime = builder.worker_threads(2).thread_name("api").enable_all().build().map_err(refuse)?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let api = Arc::clone(&self.api);
+        runtime.spawn(async move {
+            if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
+                api::serve(listener, api, async move { stopped.await.unwrap_or_default() }).await;
+            }
+        });
+        self.watch(&runtime);
+        Ok((format!("http://{address}"), Running { stop, runtime }))
+    }
+
+    /// Wakes the dashboard when requests were answered since it was woken last.
+    fn watch(&self, runtime: &Runtime) {
+        let Some(wake) = self.lock().wake.clone() else { return };
+        let api = Arc::clone(&self.api);
+        runtime.spawn(async move {
+            let mut seen = api.log.total();
+            loop {
+                tokio::time::sleep(LOOK).await;
+                let total = api.log.total();
+                if total != seen {
+                    seen = total;
+                    wake();
+                }
+            }
+        });
+    }
+}
+
+impl ApiDesk for Desk {
+    fn state(&self) -> ApiState {
+        self.lock().state.clone()
+    }
+
+    fn key(&self) -> Option<String> {
+        self.api.keys.show().map(|key| key.reveal().to_owned())
+    }
+
+    fn requests(&self, limit: usize) -> Vec<RequestLine> {
+        let line = |request: api::log::LoggedRequest| RequestLine {
+            time: request.time,
+            method: request.method,
+            path: request.path,
+            status: request.status,
+            micros: request.micros,
+            bytes: request.bytes,
+        };
+        self.api.log.recent(limit).into_iter().map(line).collect()
+    }
+
+    fn histogram(&self) -> Vec<(u64, u64)> {
+        let open = [u64::MAX];
+        LATENCY_MICROS.iter().chain(&open).copied().zip(self.api.metrics.latency().counts).collect()
+    }
+
+    fn start(&self) -> Result<(), String> {
+        if self.lock().running.is_some() {
+            return Ok(());
+        }
+        let outcome = self.run();
+        let mut inner = self.lock();
+        match outcome {
+            Ok((base, running)) => {
+                inner.state = ApiState::Listening(base);
+                inner.running = Some(running);
+                Ok(())
+            }
+            Err(reason) => {
+                inner.state = ApiState::Failed(reason.clone());
+                Err(reason)
+            }
+        }
+    }
+
+    fn stop(&self) {
+        let running = {
+            let mut inner = self.lock();
+            inner.state = ApiState::Off;
+            inner.running.take()
+        };
+        if let Some(running) = running {
+            running.stop.send(()).ok();
+            // Requests under way are answered by threads that end by themselves; the dashboard does not wait for them.
+            std::thread::spawn(move || running.runtime.shutdown_timeout(Duration::from_secs(5)));
+        }
+    }
+
+    fn listen(&self, wake: Wake) {
+        self.lock().wake = Some(wake);
+    }
+}

@@ -1,0 +1,152 @@
+//! An answer as rows: what a spreadsheet or a person wants of JSON. An object with one list is that list; any other object is one
+//! row (CSV), or its values and then each list in a table of its own (table).
+
+use serde_json::{Map, Value};
+
+use super::table::aligned;
+
+type Rows<'a> = Vec<&'a Value>;
+
+/// The answer as CSV, with a header. Objects inside a row become columns `outer.inner`, lists JSON text, null nothing.
+pub(super) fn csv(answer: &Value) -> Vec<u8> {
+    let rows = match lists(answer).as_slice() {
+        [(_, rows)] => rows.clone(),
+        _ => vec![answer],
+    };
+    let (header, cells) = grid(&rows);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    if header.is_empty() {
+        return Vec::new();
+    }
+    let written = writer.write_record(&header).and_then(|()| cells.iter().try_for_each(|row| writer.write_record(row)));
+    written.expect("every row has the header's length and memory takes them all");
+    writer.into_inner().expect("memory takes what is flushed to it")
+}
+
+/// The answer for a person to read.
+pub(super) fn table(answer: &Value) -> String {
+    let lists = lists(answer);
+    let mut parts = Vec::new();
+    if let Value::Object(members) = answer {
+        let others: Map<String, Value> = members
+            .iter()
+            .filter(|(name, _)| !lists.iter().any(|(list, _)| list == *name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let others = Value::Object(others);
+        let (names, cells) = grid(&[&others]);
+        let width = names.iter().map(String::len).max().unwrap_or(0);
+        let values = cells.into_iter().flatten();
+        let lines: String = names
+            .iter()
+            .zip(values)
+            .map(|(name, value)| format!("{name:width$}  {}", super::outcome::printable(&value)).trim_end().to_owned() + "\n")
+            .collect();
+        parts.push(lines);
+    }
+    for (name, rows) in &lists {
+        let (header, cells) = grid(rows);
+        let header: Vec<&str> = header.iter().map(String::as_str).collect();
+        let body = if cells.is_empty() { "(none)\n".to_owned() } else { aligned(&header, &cells) };
+        parts.push(if name.is_empty() { body } else { format!("{name}\n{body}") });
+    }
+    if !matches!(answer, Value::Object(_) | Value::Array(_)) {
+        parts.push(text(answer) + "\n");
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
+
+/// The lists of an answer by name: arrays that hold objects, or nothing. An answer that is a list itself has no name.
+fn lists(answer: &Value) -> Vec<(String, Rows<'_>)> {
+    let rows = |value: &'_ Value| match value {
+        Value::Array(items) if items.iter().all(Value::is_object) => Some(items.len()),
+        _ => None,
+    };
+    match answer {
+        Value::Array(items) => vec![(String::new(), items.iter().collect())],
+        Value::Object(members) => members
+            .iter()
+            .filter(|(_, value)| rows(value).is_some())
+            .map(|(name, value)| (name.clone(), value.as_array().into_iter().flatten().collect()))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Header and cells of the rows; every row has a cell for each column, in the order the columns are first met.
+fn grid(rows: &[&Value]) -> (Vec<String>, Vec<Vec<String>>) {
+    let mut header: Vec<String> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    let mut cells = Vec::with_capacity(rows.len());
+    for row in rows {
+        let mut flat = Vec::new();
+        spread("", row, &mut flat);
+        let mut line = vec![String::new(); header.len()];
+        for (name, value) in flat {
+            let place = *places.entry(name.clone()).or_insert_with(|| {
+                header.push(name);
+                line.push(String::new());
+                header.len() - 1
+            });
+            line[place] = value;
+        }
+        cells.push(line);
+    }
+    for line in &mut cells {
+        line.resize(header.len(), String::new());
+    }
+    (header, cells)
+}
+
+fn spread(name: &str, value: &Value, flat: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            for (key, inner) in members {
+                spread(&if name.is_empty() { key.clone() } else { format!("{name}.{key}") }, inner, flat);
+            }
+        }
+        Value::Object(_) if name.is_empty() => {}
+        _ => flat.push((if name.is_empty() { "value".to_owned() } else { name.to_owned() }, text(value))),
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn answers_become_rows() {
+        let cases = [
+            (
+                json!({"page": 1, "total": 2, "tokens": [{"a": 1, "b": {"c": "x,y"}}, {"a": null, "d": [1, 2]}]}),
+                "a,b.c,d\n1,\"x,y\",\n,,\"[1,2]\"\n",
+            ),
+            (json!([{"a": 1}, {"a": 2}]), "a\n1\n2\n"),
+            (json!({"a": 1, "x": [{"b": 2}], "y": []}), "a,x,y\n1,\"[{\"\"b\"\":2}]\",[]\n"),
+            (json!({"trend": "uptrend", "lines": [{"slope": 1.5}]}), "slope\n1.5\n"),
+            (json!({"page": 1, "tokens": []}), ""),
+            (json!([1, 2]), "value\n1\n2\n"),
+        ];
+        for (answer, expected) in cases {
+            assert_eq!(String::from_utf8_lossy(&csv(&answer)), expected, "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_person_sees_the_values_and_then_each_list() {
+        let answer = json!({"trend": "up", "deep": {"x": 1.5}, "rows": [{"n": 10, "t": "a"}, {"n": 9}], "none": []});
+        assert_eq!(table(&answer), "trend   up\ndeep.x  1.5\n\nrows\n n  t\n10  a\n 9\n\nnone\n(none)\n");
+        assert_eq!(table(&json!([{"a": 1}])), "a\n1\n");
+    }
+}

@@ -1,0 +1,149 @@
+//! `tokendeck get`: one request answered without a server, as the API would.
+
+use std::{
+    fs::File,
+    io::{Read, stdin},
+    net::{IpAddr, Ipv4Addr},
+    path::PathBuf,
+};
+
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+
+use super::{
+    Place, flatten,
+    meter::Meter,
+    outcome::{Failure, Outcome, print},
+    program::{Program, no_dataset},
+};
+use crate::{api, config::plain_reason};
+
+/// As much as the API takes.
+const BODY_MAX: u64 = 1 << 20;
+
+#[derive(Debug, Args)]
+pub(super) struct Get {
+    /// The path with its query, as in '/tokens?query=usd'
+    path: String,
+    /// How the answer is written; csv and table show the answer's list
+    #[arg(long, value_enum, default_value_t = Format::Json)]
+    format: Format,
+    /// A file with the JSON body of a POST; - for stdin
+    #[arg(long, value_name = "FILE")]
+    body: Option<PathBuf>,
+    /// GET, or POST with a body, unless said otherwise
+    #[arg(long, value_enum, ignore_case = true)]
+    method: Option<Method>,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Json,
+    Csv,
+    Table,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Method {
+    Get,
+    Post,
+    Delete,
+}
+
+impl Method {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+pub(super) fn run(args: &Get) -> Outcome {
+    if !args.path.starts_with('/') {
+        return Err(Failure::Usage(format!("the path `{}` does not begin with `/`: expected one as in /tokens?limit=5", args.path)));
+    }
+    let body = args.body.as_ref().map(read_body).transpose()?;
+    let method = args.method.unwrap_or(if body.is_some() { Method::Post } else { Method::Get });
+    let program = Program::open(&args.place)?;
+    program.require_dataset()?;
+    load(&program)?;
+    let keys = program.keys().map_err(Failure::Bad)?;
+    // Opening the jobs takes them up where they were left: only for a request that is about them.
+    let about_jobs = args.path.starts_with("/deep");
+    let jobs = if about_jobs { Some(program.jobs().map_err(Failure::Bad)?) } else { None };
+    let api = program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let reply = api::answer_offline(&api, method.word(), &args.path, body.unwrap_or_default().into());
+    if reply.status >= 400 {
+        return Err(Failure::Bad(problem_line(reply.status, &reply.body)));
+    }
+    match args.format {
+        Format::Json => {
+            let mut line = reply.body.to_vec();
+            line.push(b'\n');
+            print(&line)
+        }
+        Format::Csv => print(&flatten::csv(&parsed(&reply.body)?)),
+        Format::Table => print(flatten::table(&parsed(&reply.body)?).as_bytes()),
+    }
+}
+
+/// Loads the data, showing how far that has come.
+pub(super) fn load(program: &Program) -> Outcome {
+    let meter = Meter::new("loading");
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Acquire) {
+                for (table, read, total) in program.deck.load_state().tables.iter().filter(|(_, read, total)| read < total) {
+                    meter.show(table, *read, *total);
+                }
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+        });
+        let outcome = program.deck.load();
+        done.store(true, std::sync::atomic::Ordering::Release);
+        outcome.map(drop).map_err(|reason| no_dataset(&program.deck.folder(), &reason))
+    })
+}
+
+/// The body, read to one byte beyond what the API takes, so that it is the API that refuses a larger one.
+fn read_body(file: &PathBuf) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::new();
+    let outcome = if file.as_os_str() == "-" {
+        stdin().lock().take(BODY_MAX + 1).read_to_end(&mut body)
+    } else {
+        File::open(file).and_then(|file| file.take(BODY_MAX + 1).read_to_end(&mut body))
+    };
+    outcome.map_err(|error| Failure::Usage(format!("the body `{}` cannot be read: {}", file.display(), plain_reason(&error))))?;
+    Ok(body)
+}
+
+fn parsed(body: &[u8]) -> Result<Value, Failure> {
+    serde_json::from_slice(body).map_err(|_| Failure::Bad("the answer is no JSON and has no rows: ask with --format json".to_owned()))
+}
+
+/// The problem in one line: its status, code and what to do.
+fn problem_line(status: u16, body: &[u8]) -> String {
+    let problem: Value = serde_json::from_slice(body).unwrap_or_default();
+    let text = |member: &str| problem.get(member).and_then(Value::as_str);
+    match (text("code"), text("detail")) {
+        (Some(code), Some(detail)) => format!("{status} {code}: {detail}"),
+        _ => format!("{status}: the request was refused"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_one_line() {
+        let body = br#"{"type":"about:blank","code":"token_not_found","detail":"No token `0x1`."}"#;
+        assert_eq!(problem_line(404, body), "404 token_not_found: No token `0x1`.");
+        assert_eq!(problem_line(400, b""), "400: the request was refused");
+    }
+}

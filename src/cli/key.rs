@@ -1,0 +1,60 @@
+//! `tokendeck key`: the API keys. A key is revoked by its id, so that no key stands in the list of processes.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{
+    outcome::{Failure, Outcome, print},
+    program::{configuration, open_keys, warn},
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Key {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// The configuration file
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print every key with its id and when it was made, one a line
+    Show,
+    /// Make a further key and print it; running servers take it at once
+    New,
+    /// Take a key back; running servers refuse it at once
+    Revoke {
+        /// The key's id, as `tokendeck key show` prints it
+        id: String,
+    },
+}
+
+pub(super) fn run(args: &Key) -> Outcome {
+    let config = configuration(args.config.as_deref())?;
+    let keys = open_keys(&config).map_err(Failure::Bad)?;
+    keys.warnings().iter().for_each(|warning| warn(warning));
+    match &args.command {
+        None => {
+            let key = keys.show().ok_or_else(|| Failure::Bad("there is no key: make one with `tokendeck key new`".to_owned()))?;
+            print(format!("{}\n", key.reveal()).as_bytes())
+        }
+        Some(Command::Show) => {
+            let lines: String = keys
+                .list()
+                .iter()
+                .flat_map(|key| [&key.id, "  ", key.reveal(), "  ", key.created.as_deref().unwrap_or("-"), "\n"].map(str::to_owned))
+                .collect();
+            print(lines.as_bytes())
+        }
+        Some(Command::New) => {
+            let key = keys.new_key().map_err(Failure::Bad)?;
+            print(format!("{}\n", key.reveal()).as_bytes())
+        }
+        Some(Command::Revoke { id }) => {
+            let key = keys.revoke(id).map_err(Failure::Bad)?;
+            print(format!("revoked {}\n", key.id).as_bytes())
+        }
+    }
+}

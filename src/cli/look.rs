@@ -1,0 +1,67 @@
+//! How the screen looks, from the configuration, the theme's file and what the terminal tells of itself.
+
+use std::{fs::File, io::Read, path::Path, time::Duration};
+
+use terminal_colorsaurus::{QueryOptions, background_color};
+
+use super::outcome::Failure;
+use crate::{
+    config::{Terminal, ThemeChoice, plain_reason},
+    tui::{
+        app::Look,
+        theme::{Depth, Options, Palette, Theme, is_light},
+    },
+};
+
+/// A theme has some twenty colours; a longer file is something else.
+const THEME_BYTES_MAX: u64 = 64 << 10;
+/// A terminal that does not answer is not waited for any longer.
+const ANSWER_TIME: Duration = Duration::from_millis(100);
+
+/// For the terminal the program runs in; `fixed` when the theme was asked for on the command line.
+pub(super) fn for_terminal(settings: &Terminal, fixed: bool) -> Result<Look, Failure> {
+    let depth = Depth::detect(variable);
+    // What the environment tells is not asked again: an answer over a slow line delays the first frame.
+    let told = variable("COLORFGBG");
+    let light = || is_light(None, told.as_deref(), if told.is_some() { None } else { background(depth) });
+    look(settings, depth, light, fixed || settings.theme != ThemeChoice::Auto)
+}
+
+/// For a picture, whatever terminal there is: all colours, dark unless asked otherwise.
+pub(super) fn for_picture(settings: &Terminal) -> Result<Look, Failure> {
+    look(settings, Depth::True, || false, true)
+}
+
+fn look(settings: &Terminal, depth: Depth, light: impl Fn() -> bool, fixed: bool) -> Result<Look, Failure> {
+    let palette = match &settings.theme {
+        ThemeChoice::Auto if light() => Palette::light(),
+        ThemeChoice::Auto => Palette::dark(),
+        ThemeChoice::Named(name) => Palette::builtin(name)
+            .ok_or_else(|| Failure::Usage(format!("the theme `{name}` is not built in: expected dark, light or high-contrast")))?,
+        ThemeChoice::File(file) => theme_file(file)?,
+    };
+    let options = Options { depth, up_down_swapped: settings.up_down_swapped, colour_blind: settings.colour_blind };
+    Ok(Look { theme: Theme::new(&palette, options), ascii: settings.ascii, options, fixed })
+}
+
+fn theme_file(file: &Path) -> Result<Palette, Failure> {
+    let shown = file.display();
+    let mut text = String::new();
+    let read = File::open(file).and_then(|file| file.take(THEME_BYTES_MAX).read_to_string(&mut text));
+    read.map_err(|error| Failure::Usage(format!("the theme `{shown}` cannot be read: {}", plain_reason(&error))))?;
+    Palette::parse(&text).map_err(|reason| Failure::Usage(format!("the theme `{shown}`: {reason}")))
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The terminal's background, if it tells; one without colours is not asked.
+fn background(depth: Depth) -> Option<(u8, u8, u8)> {
+    if depth == Depth::None {
+        return None;
+    }
+    let mut options = QueryOptions::default();
+    options.timeout = ANSWER_TIME;
+    background_color(options).ok().map(|colour| colour.scale_to_8bit())
+}

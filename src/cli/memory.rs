@@ -1,0 +1,53 @@
+//! The dashboard's memory, kept in the user's state directory. What cannot be kept is said once and costs nothing else.
+
+use std::{collections::HashSet, path::PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::{
+    dataset::address::Address,
+    state::{session::Session, watchlist::Watchlist},
+    tui::memory::Memory,
+};
+
+pub(super) struct Kept {
+    folder: PathBuf,
+    session: Session,
+    watchlist: Watchlist,
+}
+
+impl Kept {
+    pub(super) fn open(folder: PathBuf) -> Self {
+        Self { session: Session::open(&folder), watchlist: Watchlist::open(&folder), folder }
+    }
+}
+
+impl Memory for Kept {
+    fn watchlist(&self) -> HashSet<Address> {
+        self.watchlist.tokens().copied().collect()
+    }
+
+    fn session(&self) -> Value {
+        json!({
+            "view": self.session.view,
+            "token": self.session.token,
+            "theme": self.session.theme,
+            "views": self.session.more.get("views"),
+        })
+    }
+
+    fn star(&mut self, token: Address) -> Result<(), String> {
+        self.watchlist.toggle(token).map(drop)
+    }
+
+    fn keep_session(&mut self, session: &Value) {
+        let text = |name: &str| session[name].as_str().map(str::to_owned);
+        self.session.view = text("view");
+        self.session.theme = text("theme");
+        self.session.token = session["token"].as_str().and_then(Address::parse);
+        self.session.more.insert("views".to_owned(), session["views"].clone());
+        if let Err(reason) = self.session.save(&self.folder) {
+            super::program::warn(&reason);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! One line on stderr that says how far a long command has come; only where stderr is a terminal.
+
+use std::{
+    io::{IsTerminal, Write, stderr},
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use crate::dataset::progress::{Cancelled, Progress};
+
+const EVERY: Duration = Duration::from_millis(100);
+
+/// Shown from the first step that comes later than a tenth of a second; wiped when dropped.
+pub(super) struct Meter {
+    verb: &'static str,
+    shown: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    last: Instant,
+    drawn: bool,
+}
+
+impl Meter {
+    pub(super) fn new(verb: &'static str) -> Self {
+        Self { verb, shown: stderr().is_terminal(), state: Mutex::new(State { last: Instant::now(), drawn: false }) }
+    }
+
+    pub(super) fn show(&self, table: &str, done: u64, total: u64) {
+        let Ok(mut state) = self.state.lock() else { return };
+        if !self.shown || state.last.elapsed() < EVERY {
+            return;
+        }
+        (state.last, state.drawn) = (Instant::now(), true);
+        let percent = done.min(total).saturating_mul(100).checked_div(total).map_or_else(String::new, |percent| format!(" {percent} %"));
+        write!(stderr(), "\r\x1b[K{} {table}{percent}", self.verb).ok();
+    }
+}
+
+impl Progress for Meter {
+    fn step(&self, table: &str, done: u64, total: u64) -> Result<(), Cancelled> {
+        self.show(table, done, total);
+        Ok(())
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        if self.state.get_mut().is_ok_and(|state| state.drawn) {
+            write!(stderr(), "\r\x1b[K").ok();
+        }
+    }
+}

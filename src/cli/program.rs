@@ -1,0 +1,96 @@
+//! The parts of the program, put together from the configuration: the deck, and beside it the keys, the jobs and the API.
+
+use std::{
+    net::IpAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{
+    Place,
+    outcome::{Failure, say},
+};
+use crate::{
+    api::{Api, ApiOptions},
+    config::{self, Config},
+    deck::Deck,
+    jobs::{JobOptions, Jobs},
+    state::{Dirs, keys::Keys},
+};
+
+pub(super) struct Program {
+    pub(super) config: Config,
+    pub(super) deck: Arc<Deck>,
+}
+
+/// The configuration in force for this process.
+pub(super) fn configuration(file: Option<&Path>) -> Result<Config, Failure> {
+    let variable = std::env::var_os(config::VARIABLE).map(PathBuf::from);
+    // Without a home there is no such file, and the defaults do.
+    let home = Dirs::find().ok().map(|dirs| dirs.config);
+    // A named file that is not there, or one that is wrong, is for the person to mend before anything starts.
+    Config::find(file, variable.as_deref(), home.as_deref()).map_err(Failure::Usage)
+}
+
+impl Program {
+    pub(super) fn open(place: &Place) -> Result<Self, Failure> {
+        let mut config = configuration(place.config.as_deref())?;
+        if let Some(data) = &place.data {
+            config.datasets.dir.clone_from(data);
+        }
+        let deck = Deck::new(&config.datasets.dir, config.deck_options()).map_err(Failure::Bad)?;
+        Ok(Self { config, deck })
+    }
+
+    /// Refuses to go on where there is no folder to read.
+    pub(super) fn require_dataset(&self) -> Result<(), Failure> {
+        let folder = &self.config.datasets.dir;
+        if folder.is_dir() { Ok(()) } else { Err(no_dataset(folder, "it is not a folder")) }
+    }
+
+    pub(super) fn keys(&self) -> Result<Keys, String> {
+        open_keys(&self.config)
+    }
+
+    /// The jobs as they were left; none, and why, where no state can be kept.
+    pub(super) fn jobs(&self) -> Result<Arc<Jobs>, String> {
+        let folder = Dirs::find()?.state;
+        let options = JobOptions { workers: self.config.jobs.workers as usize, queue: self.config.jobs.queue as usize };
+        Jobs::open(&folder, Arc::clone(&self.deck), options)
+    }
+
+    /// The API over the deck, for a server that listens on `address`.
+    pub(super) fn api(&self, keys: Keys, jobs: Option<Arc<Jobs>>, address: IpAddr) -> Arc<Api> {
+        let settings = &self.config.api;
+        let seconds = |count: u32| Duration::from_secs(count.into());
+        let options = ApiOptions {
+            hosts: settings.hosts.clone(),
+            cors_origins: settings.cors_origins.clone(),
+            rate_per_second: settings.rate(address),
+            connections: settings.connections as usize,
+            event_streams: settings.event_streams as usize,
+            header_time: seconds(settings.header_seconds),
+            body_time: seconds(settings.body_seconds),
+            idle_time: seconds(settings.idle_seconds),
+        };
+        Api::new(Arc::clone(&self.deck), jobs, Arc::new(keys), options)
+    }
+}
+
+pub(super) fn open_keys(config: &Config) -> Result<Keys, String> {
+    Keys::open(&Dirs::find()?.state, config.api.keys_file.as_deref())
+}
+
+/// What to do about a folder that is no dataset.
+pub(super) fn no_dataset(folder: &Path, reason: &str) -> Failure {
+    let shown = folder.display();
+    Failure::Bad(format!(
+        "no dataset in `{shown}`: {reason}; name another folder with --data DIR, or write demo data with `tokendeck demo {shown}`"
+    ))
+}
+
+/// Something that does not stop the program, said once.
+pub(super) fn warn(message: &str) {
+    say(&format!("warning: {message}"));
+}

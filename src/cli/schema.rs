@@ -1,0 +1,141 @@
+//! `tokendeck schema`: the table of tables, for people, for programs, and as a `dataset.toml` to fill.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{
+    outcome::{Failure, Outcome, print},
+    table::aligned,
+};
+use crate::dataset::schema::{Column, Need, TABLES, TableSchema, table};
+
+#[derive(Debug, Args)]
+pub(super) struct Schema {
+    /// One table with its columns; all tables without it
+    table: Option<String>,
+    /// As JSON
+    #[arg(long, conflicts_with = "template")]
+    json: bool,
+    /// As a dataset.toml to fill
+    #[arg(long)]
+    template: bool,
+}
+
+pub(super) fn run(args: &Schema) -> Outcome {
+    let tables: Vec<&TableSchema> = match &args.table {
+        Some(name) => vec![table(name).ok_or_else(|| unknown(name))?],
+        None => TABLES.iter().collect(),
+    };
+    let text = if args.template {
+        template(&tables)
+    } else if args.json {
+        let tables: Vec<Value> = tables.iter().map(|table| as_json(table)).collect();
+        format!("{:#}\n", Value::Array(tables))
+    } else if args.table.is_some() {
+        columns(tables[0])
+    } else {
+        overview()
+    };
+    print(text.as_bytes())
+}
+
+fn unknown(name: &str) -> Failure {
+    let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
+    let nearest = names.iter().max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)));
+    let nearest = nearest
+        .filter(|nearest| strsim::jaro_winkler(name, nearest) > 0.7)
+        .map_or_else(String::new, |nearest| format!(" did you mean `{nearest}`?"));
+    Failure::Usage(format!("no table `{name}`:{nearest} there are {}", names.join(", ")))
+}
+
+fn overview() -> String {
+    let rows: Vec<Vec<String>> = TABLES
+        .iter()
+        .map(|table| {
+            let required: Vec<&str> = table.required().map(|column| column.name).collect();
+            vec![table.name.to_owned(), table.meaning.to_owned(), required.join(", ")]
+        })
+        .collect();
+    // Not cut: the required columns are what one comes here for.
+    let width = |i: usize| rows.iter().map(|row| row[i].len()).max().unwrap_or(0);
+    let (name, meaning) = (width(0), width(1));
+    let mut text = format!("{:name$}  {:meaning$}  required columns\n", "table", "meaning");
+    for row in &rows {
+        writeln!(text, "{:name$}  {:meaning$}  {}", row[0], row[1], row[2]).ok();
+    }
+    text + "\n`tokendeck schema TABLE` shows a table's columns, `--template` writes a dataset.toml to fill.\n"
+}
+
+fn columns(table: &TableSchema) -> String {
+    let rows: Vec<Vec<String>> = table
+        .columns
+        .iter()
+        .map(|column| {
+            let cells = [column.name, column.kind.word(), need(column), column.meaning];
+            cells.map(str::to_owned).into_iter().chain([column.aliases.join(", ")]).collect()
+        })
+        .collect();
+    let key = if table.key.is_empty() { "none".to_owned() } else { table.key.join(", ") };
+    format!("{}: {}\nkey: {key}\n\n{}", table.name, table.meaning, aligned(&["column", "type", "needed", "meaning", "also read as"], &rows))
+}
+
+fn need(column: &Column) -> &'static str {
+    match column.need {
+        Need::Cell => "in every row",
+        Need::Column => "column",
+        Need::Optional => "optional",
+    }
+}
+
+fn as_json(table: &TableSchema) -> Value {
+    let column = |column: &Column| {
+        json!({
+            "name": column.name, "type": column.kind.word(), "expects": column.kind.expectation(), "needed": need(column),
+            "meaning": column.meaning, "aliases": column.aliases,
+        })
+    };
+    json!({
+        "name": table.name, "meaning": table.meaning, "key": table.key, "order": table.order,
+        "columns": table.columns.iter().map(column).collect::<Vec<_>>(),
+    })
+}
+
+/// Lines to fill stand as comments, so that the file is good as it is.
+fn template(tables: &[&TableSchema]) -> String {
+    let mut text = String::from(
+        "# Describes the dataset in this folder. Take the # off the lines you need; columns already named as ours need none.\n\
+         title = \"\"\nlicense = \"\"\nsynthetic = false\n",
+    );
+    for table in tables {
+        // Writing to a String cannot fail.
+        writeln!(
+            text,
+            "\n# {}\n# [tables.{}]\n# path = [\"{}.csv\"]\n# [tables.{}.columns]",
+            table.meaning, table.name, table.name, table.name
+        )
+        .ok();
+        for column in table.columns {
+            writeln!(text, "# {} = \"{}\"  # {}, {}: {}", column.name, column.name, column.kind.word(), need(column), column.meaning).ok();
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_is_toml_with_and_without_its_comments() {
+        let text = template(&TABLES.iter().collect::<Vec<_>>());
+        let to_fill = |line: &&str| line.starts_with('[') || line.contains(" = ");
+        let filled: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# ")).filter(to_fill).collect();
+        assert!(text.parse::<toml::Table>().is_ok_and(|table| table.len() == 3));
+        let filled: toml::Table = filled.join("\n").parse().expect("the lines to fill are TOML");
+        let tables = filled["tables"].as_table().expect("a section for each table");
+        assert_eq!(tables.len(), TABLES.len());
+        assert_eq!(tables["tokens"]["columns"].as_table().map(toml::Table::len), table("tokens").map(|table| table.columns.len()));
+    }
+}

@@ -1,0 +1,154 @@
+//! `tokendeck serve`: the API alone. It listens before the data are there, so that a supervisor sees it alive while it loads.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use clap::Args;
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+    sync::{broadcast, oneshot},
+};
+
+use super::{
+    Place,
+    outcome::{Failure, Outcome, print},
+    program::{Program, no_dataset},
+};
+use crate::{
+    api,
+    config::{is_listen_address, plain_reason},
+    deck::{Deck, DeckEvent},
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    /// Where to listen, instead of the configured address; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
+    listen: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+fn listen_address(text: &str) -> Result<String, String> {
+    if is_listen_address(text) { Ok(text.to_owned()) } else { Err("expected an address and a port, as in 127.0.0.1:8787".to_owned()) }
+}
+
+pub(super) fn run(args: &Serve) -> Outcome {
+    log_to_stderr();
+    let program = Program::open(&args.place)?;
+    program.require_dataset()?;
+    let keys = program.keys().map_err(Failure::Bad)?;
+    let jobs = program.jobs().map_err(Failure::Bad)?;
+    let listen = args.listen.as_ref().unwrap_or(&program.config.api.listen);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Bad(format!("the server cannot start: {}", plain_reason(&error))))?;
+    runtime.block_on(async {
+        // Heard from here on, so that a signal right after the first line ends the server cleanly.
+        let signals = Signals::new()?;
+        let (listener, address) = bind(listen).await?;
+        let api = program.api(keys, Some(jobs), address.ip());
+        let events = program.deck.listen();
+        program.deck.load_in_background();
+        announce(address)?;
+        let (sender, mut ending) = oneshot::channel();
+        let deck = Arc::clone(&program.deck);
+        api::serve(listener, api, async move {
+            sender.send(wait(signals, events, &deck).await).ok();
+        })
+        .await;
+        match ending.try_recv() {
+            Ok(Ending::Signal(0)) => Ok(()),
+            Ok(Ending::Signal(code)) => Err(Failure::Signal(code)),
+            Ok(Ending::NoData(reason)) => Err(no_dataset(&program.deck.folder(), &reason)),
+            Err(_) => Err(Failure::Bad(format!("the server on {address} ended by itself"))),
+        }
+    })
+}
+
+async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {
+    let refuse = |error: &std::io::Error| {
+        Failure::Bad(format!(
+            "cannot listen on `{listen}`: {}; choose another with --listen ADDR, port 0 takes a free one",
+            plain_reason(error)
+        ))
+    };
+    let listener = TcpListener::bind(listen).await.map_err(|error| refuse(&error))?;
+    let address = listener.local_addr().map_err(|error| refuse(&error))?;
+    Ok((listener, address))
+}
+
+/// The first line of stdout, by which a caller learns the port.
+fn announce(address: SocketAddr) -> Outcome {
+    match print(format!("listening on http://{address}\n").as_bytes()) {
+        Err(Failure::Unread) => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// Why the server stops.
+enum Ending {
+    /// The exit code that belongs to the signal.
+    Signal(u8),
+    /// There was nothing to serve from the start; the reason.
+    NoData(String),
+}
+
+/// Waits for a reason to stop, logging what happens to the data meanwhile. A second signal ends the process at once.
+async fn wait(mut signals: Signals, events: broadcast::Receiver<DeckEvent>, deck: &Deck) -> Ending {
+    tokio::select! {
+        code = signals.next() => {
+            tracing::info!("stopping: requests under way are answered first");
+            tokio::spawn(async move { std::process::exit(signals.next().await.into()) });
+            Ending::Signal(code)
+        }
+        reason = first_load_failed(events, deck) => Ending::NoData(reason),
+    }
+}
+
+/// Waits until it is clear that there will be no data; otherwise never ends.
+async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>, deck: &Deck) -> String {
+    loop {
+        match events.recv().await {
+            Ok(DeckEvent::Reloaded(generation)) => tracing::info!(generation, "the data are loaded"),
+            Ok(DeckEvent::LoadFailed(reason)) if deck.snapshot().is_err() => return reason,
+            Ok(DeckEvent::LoadFailed(reason)) => tracing::warn!("the data before stay: {reason}"),
+            Ok(DeckEvent::Said(text)) => tracing::info!("{text}"),
+            Ok(DeckEvent::JobUpdated(_)) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+        }
+    }
+}
+
+/// The signals that end the server, each with its exit code.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, Failure> {
+        let hear = |kind| signal(kind).map_err(|error| Failure::Bad(format!("signals cannot be heard: {}", plain_reason(&error))));
+        Ok(Self {
+            terminate: hear(SignalKind::terminate())?,
+            interrupt: hear(SignalKind::interrupt())?,
+            hang_up: hear(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> u8 {
+        tokio::select! {
+            _ = self.terminate.recv() => 0,
+            _ = self.interrupt.recv() => 0,
+            _ = self.hang_up.recv() => 129,
+        }
+    }
+}
+
+fn log_to_stderr() {
+    use std::io::{IsTerminal, stderr};
+    let colours = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let logging = tracing_subscriber::fmt().with_writer(stderr).with_ansi(colours).with_max_level(tracing::Level::INFO).try_init();
+    // Only a logger set before could refuse; its logs are as good.
+    logging.ok();
+}

@@ -1,0 +1,166 @@
+//! `tokendeck shot`: a view drawn into a file. Drawing is the terminal's; the arguments are settled here.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+
+use super::{
+    Place, look,
+    outcome::{Failure, Outcome},
+    program::Program,
+};
+use crate::{
+    config::{ThemeChoice, plain_reason},
+    dataset::{address::Address, schema::Kind},
+    question::known_token,
+    tui::{
+        app::{Look, Setup},
+        keymap::{Keymap, VIEWS, ViewId},
+        picture as ink,
+        run::picture,
+        view::NoApi,
+    },
+};
+
+/// The least the views are made for, and the most that a picture makes sense of.
+const WIDTHS: std::ops::RangeInclusive<u16> = 60..=400;
+const HEIGHTS: std::ops::RangeInclusive<u16> = 16..=200;
+
+#[derive(Debug, Args)]
+pub(super) struct Shot {
+    /// The view
+    #[arg(value_parser = view())]
+    view: ViewId,
+    /// Columns and rows
+    #[arg(long, value_name = "WxH", default_value = "140x42", value_parser = size)]
+    size: Size,
+    /// The file to write; its ending says how: .svg, .txt or .ansi
+    #[arg(long, value_name = "FILE", value_parser = out_file)]
+    out: Picture,
+    /// The token that is selected, by address; else the largest
+    #[arg(long, value_name = "ADDRESS", value_parser = token)]
+    token: Option<Address>,
+    /// auto, dark, light, high-contrast, or a theme file
+    #[arg(long, value_parser = super::dashboard::theme)]
+    theme: Option<ThemeChoice>,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Size {
+    columns: u16,
+    rows: u16,
+}
+
+/// How the picture is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ink {
+    Svg,
+    Text,
+    Ansi,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Picture {
+    file: PathBuf,
+    ink: Ink,
+}
+
+fn size(text: &str) -> Result<Size, String> {
+    let parsed = text.split_once(['x', 'X', '×']).and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
+    match parsed {
+        Some((columns, rows)) if WIDTHS.contains(&columns) && HEIGHTS.contains(&rows) => Ok(Size { columns, rows }),
+        _ => Err(format!(
+            "expected columns x rows, as in 140x42, from {}x{} to {}x{}",
+            WIDTHS.start(),
+            HEIGHTS.start(),
+            WIDTHS.end(),
+            HEIGHTS.end()
+        )),
+    }
+}
+
+fn out_file(text: &str) -> Result<Picture, String> {
+    let ending = Path::new(text).extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+    let ink = match ending.as_deref() {
+        Some("svg") => Ink::Svg,
+        Some("txt") => Ink::Text,
+        Some("ansi") => Ink::Ansi,
+        _ => return Err("expected a file that ends in .svg, .txt or .ansi".to_owned()),
+    };
+    Ok(Picture { file: PathBuf::from(text), ink })
+}
+
+/// The words of the table of views.
+fn view() -> impl TypedValueParser<Value = ViewId> {
+    PossibleValuesParser::new(VIEWS.iter().map(|row| row.word)).try_map(|word| ViewId::parse(&word).ok_or("expected a view"))
+}
+
+fn token(text: &str) -> Result<Address, String> {
+    Address::parse(text).ok_or_else(|| format!("expected {}", Kind::Address.expectation()))
+}
+
+pub(super) fn run(args: &Shot) -> Outcome {
+    let mut program = Program::open(&args.place)?;
+    program.require_dataset()?;
+    if let Some(theme) = &args.theme {
+        program.config.terminal.theme = theme.clone();
+    }
+    let look = look::for_picture(&program.config.terminal)?;
+    super::get::load(&program)?;
+    let picture = draw(args, &program, look)?;
+    std::fs::write(&args.out.file, picture)
+        .map_err(|error| Failure::Bad(format!("`{}` cannot be written: {}", args.out.file.display(), plain_reason(&error))))
+}
+
+/// The one place where the terminal is asked for a picture.
+fn draw(args: &Shot, program: &Program, look: Look) -> Result<String, Failure> {
+    if let Some(token) = args.token {
+        let snapshot = program.deck.snapshot().map_err(|problem| Failure::Bad(problem.detail))?;
+        known_token(&snapshot, &token).map_err(|problem| Failure::Bad(problem.detail))?;
+    }
+    let theme = look.theme.clone();
+    let (keymap, _) = Keymap::with(&program.config.keys);
+    let setup = Setup {
+        deck: program.deck.clone(),
+        jobs: None,
+        api: Arc::new(NoApi),
+        start_api: false,
+        keymap,
+        look,
+        demo_folder: None,
+        warnings: Vec::new(),
+    };
+    let (buffer, _) = picture(setup, args.view, (args.size.columns, args.size.rows), |app| {
+        if let Some(token) = args.token {
+            app.select(token);
+        }
+    });
+    Ok(match args.out.ink {
+        Ink::Svg => ink::svg(&buffer, &theme),
+        Ink::Text => ink::text(&buffer),
+        Ink::Ansi => ink::ansi(&buffer),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_endings_are_judged() {
+        assert_eq!(size("140x42"), Ok(Size { columns: 140, rows: 42 }));
+        for bad in ["", "140", "59x42", "140x15", "401x42", "140x", "-1x42", "140x42x1", "99999999999x42"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+        assert_eq!(out_file("a/b.SVG").map(|picture| picture.ink), Ok(Ink::Svg));
+        assert!(out_file("a.png").is_err() && out_file("svg").is_err());
+    }
+}

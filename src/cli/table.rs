@@ -1,0 +1,74 @@
+//! A table of text for people: columns aligned by the width characters take on a terminal, numbers to the right.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::outcome::printable;
+
+/// Wider cells are cut, so that one long text does not push the rest out of sight.
+const CELL_WIDTH_MAX: usize = 72;
+
+/// The lines of the table, each ended by a line feed. Rows shorter than `header` are filled with nothing.
+pub(super) fn aligned(header: &[&str], rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| cut(&printable(cell))).collect()).collect();
+    let cell = |row: &[String], column: usize| row.get(column).map_or("", String::as_str).to_owned();
+    let column = |i: usize| rows.iter().map(move |row| row.get(i).map_or("", String::as_str));
+    let widths: Vec<usize> =
+        header.iter().enumerate().map(|(i, name)| column(i).map(UnicodeWidthStr::width).max().unwrap_or(0).max(name.width())).collect();
+    let numbers: Vec<bool> = (0..header.len()).map(|i| is_numbers(column(i))).collect();
+    let line = |cells: &dyn Fn(usize) -> String| {
+        let mut line = String::new();
+        for (i, (&width, &right)) in widths.iter().zip(&numbers).enumerate() {
+            let text = cells(i);
+            let space = " ".repeat(width - text.width().min(width));
+            let (before, after) = if right { (space.as_str(), "") } else { ("", space.as_str()) };
+            if i > 0 {
+                line.push_str("  ");
+            }
+            line.extend([before, &text, after]);
+        }
+        line.truncate(line.trim_end().len());
+        line.push('\n');
+        line
+    };
+    let mut text = line(&|i| header[i].to_owned());
+    for row in &rows {
+        text.push_str(&line(&|i| cell(row, i)));
+    }
+    text
+}
+
+/// Whether the cells that say something all are numbers.
+fn is_numbers<'a>(mut cells: impl Iterator<Item = &'a str> + Clone) -> bool {
+    cells.clone().any(|cell| !cell.is_empty()) && cells.all(|cell| cell.is_empty() || cell.parse::<f64>().is_ok())
+}
+
+fn cut(text: &str) -> String {
+    if text.width() <= CELL_WIDTH_MAX {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    for c in text.chars() {
+        if cut.width() + UnicodeWidthStr::width(c.encode_utf8(&mut [0; 4])) >= CELL_WIDTH_MAX {
+            break;
+        }
+        cut.push(c);
+    }
+    cut + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_whatever_is_in_them() {
+        let rows = [vec!["漢字".to_owned(), "7".to_owned()], vec!["a".to_owned(), "1000.5".to_owned(), "x\x07".to_owned()]];
+        assert_eq!(aligned(&["name", "n", "note"], &rows), "name       n  note\n漢字       7\na     1000.5  x\u{fffd}\n");
+    }
+
+    #[test]
+    fn a_long_cell_is_cut_to_its_width() {
+        let text = aligned(&["c"], &[vec!["é".repeat(500)]]);
+        assert_eq!(text.lines().nth(1).map(UnicodeWidthStr::width), Some(CELL_WIDTH_MAX));
+    }
+}

@@ -1,0 +1,213 @@
+//! THE table of settings: key, default, what is accepted, meaning. The reader, `config.toml`, the README and the tests take them
+//! from here. Where the file is found is settled here too; what a setting does is its user's.
+
+mod document;
+mod field;
+mod read;
+
+use std::{
+    net::IpAddr,
+    path::{Path, PathBuf},
+};
+
+pub(crate) use self::field::is_listen_address;
+pub use self::{
+    document::{config_toml, readme_table},
+    field::{Expect, ThemeChoice},
+};
+use crate::{deck::DeckOptions, question::snapshot::AnswerSettings};
+
+/// The file's name in the working folder and in the person's configuration folder.
+pub const FILE: &str = "config.toml";
+/// Names the file where no `--config` does.
+pub const VARIABLE: &str = "TOKENDECK_CONFIG";
+/// Requests a second that one key may make of a server that is reachable from elsewhere, unless configured: far above what a person
+/// looking at a page needs, far below what the machine answers.
+const RATE_ELSEWHERE: u32 = 100;
+
+/// A setting, as a person is told of it.
+#[derive(Debug, Clone, Copy)]
+pub struct SettingRow {
+    pub section: &'static str,
+    pub key: &'static str,
+    /// As it would stand in the file.
+    pub default: &'static str,
+    pub expect: Expect,
+    pub meaning: &'static str,
+}
+
+/// A section, as a person is told of it.
+#[derive(Debug, Clone, Copy)]
+pub struct SectionRow {
+    pub name: &'static str,
+    pub meaning: &'static str,
+}
+
+macro_rules! settings {
+    ($($name:literal $section:ident $type:ident $says:literal {
+        $($key:ident: $kind:ty = $default:literal, $expect:expr, $meaning:literal;)*
+    })*) => {
+        /// Every setting with its value.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Config {
+            /// The file it was read from; none when all is as by default.
+            pub file: Option<PathBuf>,
+            $(pub $section: $type,)*
+            /// The person's own keys: action = key or keys. The key table judges them.
+            pub keys: toml::Table,
+        }
+
+        $(#[doc = $says]
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $type { $(#[doc = $meaning] pub $key: $kind,)* })*
+
+        /// The sections in their order.
+        pub const SECTIONS: &[SectionRow] = &[$(SectionRow { name: $name, meaning: $says },)*
+            SectionRow { name: KEYS_SECTION, meaning: "Keys of your own: an action and its key or keys, as in `copy_value = [\"y\", \"F5\"]`." }];
+
+        /// The settings in their order.
+        pub const SETTINGS: &[SettingRow] = &[$($(SettingRow {
+            section: $name, key: stringify!($key), default: $default, expect: $expect, meaning: $meaning,
+        },)*)*];
+
+        impl Config {
+            fn from_given(given: &read::Given<'_>) -> Self {
+                Self {
+                    file: given.file.map(Path::to_owned),
+                    $($section: $type { $($key: given.value($name, stringify!($key)),)* },)*
+                    keys: given.keys.clone(),
+                }
+            }
+        }
+    };
+}
+
+/// The section whose keys are actions rather than settings.
+pub(crate) const KEYS_SECTION: &str = "terminal.keys";
+
+settings! {
+    "datasets" datasets Datasets "The data." {
+        dir: PathBuf = "\"datasets\"", Expect::Path, "The folder the dataset lies in; `--data` overrides it.";
+    }
+    "api" api Api "The HTTP API." {
+        enabled: bool = "true", Expect::Switch, "Whether the dashboard answers the API too; `--no-api` overrides it.";
+        listen: String = "\"127.0.0.1:8787\"", Expect::Listen, "Where it listens; port 0 takes a free one.";
+        hosts: Vec<String> = "[]", Expect::Hosts, "Names besides loopback that a request's `Host` may have.";
+        cors_origins: Vec<String> = "[]", Expect::Origins, "Web pages that a browser lets read the answers.";
+        keys_file: Option<PathBuf> = "\"\"", Expect::OptionalPath, "A file with the API keys, one a line, instead of the key made at the first start.";
+        rate_per_second: u32 = "0", Expect::Whole(0, 1_000_000), "Requests a second of one key; 0: no limit on loopback, 100 elsewhere.";
+        connections: u32 = "1024", Expect::Whole(1, 65_536), "Connections at once.";
+        event_streams: u32 = "64", Expect::Whole(0, 65_536), "Connections of those that may listen to events.";
+        header_seconds: u32 = "5", Expect::Whole(1, 3_600), "Time for a request's head to arrive.";
+        body_seconds: u32 = "30", Expect::Whole(1, 3_600), "Time for a request's body to arrive.";
+        idle_seconds: u32 = "75", Expect::Whole(1, 86_400), "How long a connection without a request stays open.";
+    }
+    "terminal" terminal Terminal "The dashboard." {
+        theme: ThemeChoice = "\"auto\"", Expect::Theme, "auto (as the terminal: dark or light), dark, light, high-contrast, or a theme file; `--theme` overrides it.";
+        mouse: bool = "true", Expect::Switch, "Whether the mouse is used; `--no-mouse` overrides it.";
+        up_down_swapped: bool = "false", Expect::Switch, "Rising is red and falling green, as markets in East Asia show it.";
+        colour_blind: bool = "false", Expect::Switch, "Blue and orange instead of green and red.";
+        ascii: bool = "false", Expect::Switch, "Only ASCII in lines, bars and marks.";
+    }
+    "analysis" analysis Analysis "What shapes the answers." {
+        whale_usd: f64 = "100000", Expect::Number(0.0, 1e15), "USD from which a smart follower counts as a whale.";
+        medium_usd: f64 = "10000", Expect::Number(0.0, 1e15), "USD from which a smart follower counts as medium.";
+        whale_change_percent: f64 = "1", Expect::Number(0.0, 100.0), "Change of the whales' balance from which they accumulate or distribute.";
+    }
+    "jobs" jobs Jobs "Deep analyses." {
+        workers: u32 = "2", Expect::Whole(1, 256), "Jobs that run at once.";
+        queue: u32 = "1000", Expect::Whole(1, 100_000), "Jobs that may wait.";
+    }
+    "deck" deck DeckSettings "How questions are answered." {
+        workers: u32 = "0", Expect::Whole(0, 256), "Threads that answer; 0: as many as processors, up to 8.";
+        queue: u32 = "1024", Expect::Whole(1, 1_000_000), "Questions that may wait or run at once.";
+        memo_mb: u32 = "128", Expect::Whole(0, 65_536), "MB of answers kept for being asked again.";
+    }
+}
+
+impl Config {
+    /// The configuration in force: `given` (`--config`), else `TOKENDECK_CONFIG`, else `./config.toml`, else `config.toml` in `home`, the
+    /// person's configuration folder; without any of them the defaults. A file that is named must be there.
+    pub fn find(given: Option<&Path>, variable: Option<&Path>, home: Option<&Path>) -> Result<Self, String> {
+        let here = [Some(PathBuf::from(FILE)), home.map(|home| home.join(FILE))];
+        let named = given.or(variable.filter(|path| !path.as_os_str().is_empty())).map(Path::to_owned);
+        match named.or_else(|| here.into_iter().flatten().find(|path| path.exists())) {
+            Some(file) => Self::load(&file),
+            None => Self::parse(None, ""),
+        }
+    }
+
+    fn load(file: &Path) -> Result<Self, String> {
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| format!("the configuration `{}` cannot be read: {}", file.display(), plain_reason(&error)))?;
+        Self::parse(Some(file), &text)
+    }
+
+    /// Reads `text`, which stands in `file`; paths in it are relative to the folder of the file. A refusal is one line that names the
+    /// place, the setting and what would be right.
+    pub fn parse(file: Option<&Path>, text: &str) -> Result<Self, String> {
+        let config = read::read(file, text, Self::from_given)?;
+        if config.analysis.medium_usd > config.analysis.whale_usd {
+            let place = file.map_or_else(String::new, |file| format!("{}: ", file.display()));
+            let (medium, whale) = (config.analysis.medium_usd, config.analysis.whale_usd);
+            return Err(format!("{place}`analysis.medium_usd` is {medium}: expected no more than `analysis.whale_usd`, which is {whale}"));
+        }
+        Ok(config)
+    }
+
+    pub fn deck_options(&self) -> DeckOptions {
+        let usual = DeckOptions::default();
+        DeckOptions {
+            settings: AnswerSettings {
+                whale_usd: self.analysis.whale_usd,
+                medium_usd: self.analysis.medium_usd,
+                whale_change_percent: self.analysis.whale_change_percent,
+            },
+            workers: if self.deck.workers == 0 { usual.workers } else { self.deck.workers as usize },
+            queue: self.deck.queue as usize,
+            memo_bytes: u64::from(self.deck.memo_mb) << 20,
+        }
+    }
+}
+
+impl Api {
+    /// Requests a second that one key may make of a server that listens on `address`; none for no limit.
+    pub fn rate(&self, address: IpAddr) -> Option<u32> {
+        match self.rate_per_second {
+            0 if address.is_loopback() => None,
+            0 => Some(RATE_ELSEWHERE),
+            rate => Some(rate),
+        }
+    }
+}
+
+/// The system's reason in words, without its number.
+pub(crate) fn plain_reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let words = text.split(" (os error").next().unwrap_or(&text);
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_parts_they_are_for() {
+        let config = Config::parse(None, "").expect("defaults are good");
+        let usual = DeckOptions::default();
+        let ours = config.deck_options();
+        assert_eq!(ours.settings, usual.settings);
+        assert_eq!((ours.workers, ours.queue, ours.memo_bytes), (usual.workers, usual.queue, usual.memo_bytes));
+    }
+
+    #[test]
+    fn a_server_that_can_be_reached_from_elsewhere_has_a_rate() {
+        let mut api = Config::parse(None, "").expect("defaults are good").api;
+        let (near, far) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([0, 0, 0, 0]));
+        assert_eq!((api.rate(near), api.rate(far)), (None, Some(RATE_ELSEWHERE)));
+        api.rate_per_second = 7;
+        assert_eq!((api.rate(near), api.rate(far)), (Some(7), Some(7)));
+    }
+}

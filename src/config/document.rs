@@ -1,0 +1,56 @@
+//! The table of settings as documents: `config.toml` with every default, and the README's table. Tests hold the files to these.
+
+use std::fmt::Write as _;
+
+use super::{KEYS_SECTION, SECTIONS, SETTINGS};
+
+/// The lines of a comment stay below this width.
+const WIDTH: usize = 110;
+
+/// A configuration that says every default with its meaning.
+pub fn config_toml() -> String {
+    let mut text = String::from(
+        "# The configuration of tokendeck. Every setting stands here with its default; one that is left out keeps it.\n\
+         # Read is the first of: --config FILE, $TOKENDECK_CONFIG, ./config.toml, $XDG_CONFIG_HOME/tokendeck/config.toml.\n\
+         # Paths are relative to this file; ~/ is your home. API keys do not belong here: see `tokendeck key --help`.\n",
+    );
+    for section in SECTIONS {
+        // Writing to a String cannot fail.
+        write!(text, "\n# {}\n[{}]\n", section.meaning, section.name).ok();
+        for row in SETTINGS.iter().filter(|row| row.section == section.name) {
+            for line in wrapped(row.meaning) {
+                writeln!(text, "# {line}").ok();
+            }
+            writeln!(text, "{} = {}", row.key, row.default).ok();
+        }
+    }
+    text
+}
+
+/// The settings as a Markdown table.
+pub fn readme_table() -> String {
+    let mut text = String::from("| setting | default | meaning |\n|---|---|---|\n");
+    for row in SETTINGS {
+        writeln!(text, "| `{}.{}` | `{}` | {} |", row.section, row.key, row.default, row.meaning).ok();
+    }
+    for section in SECTIONS.iter().filter(|section| section.name == KEYS_SECTION) {
+        writeln!(text, "| `{}.<action>` | | {} |", section.name, section.meaning).ok();
+    }
+    text
+}
+
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line from the start");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + word.chars().count() < WIDTH {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}

@@ -1,0 +1,155 @@
+//! What a setting accepts, said to people and held by the program, and the types its value takes.
+
+use std::path::{Path, PathBuf};
+
+use toml::de::DeValue;
+
+/// What a setting accepts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Expect {
+    Switch,
+    Path,
+    /// Empty for none.
+    OptionalPath,
+    Listen,
+    Hosts,
+    Origins,
+    Theme,
+    /// From, to.
+    Whole(u32, u32),
+    /// From, to.
+    Number(f64, f64),
+}
+
+impl Expect {
+    /// Continues "expected …".
+    pub fn sentence(self) -> String {
+        match self {
+            Self::Switch => "true or false".into(),
+            Self::Path => "a path, as text".into(),
+            Self::OptionalPath => "a path, as text; empty for none".into(),
+            Self::Listen => "an address and a port, as in \"127.0.0.1:8787\"".into(),
+            Self::Hosts => "a list of host names without port, as in [\"deck.example.org\"]".into(),
+            Self::Origins => "a list of origins, as in [\"https://deck.example.org\"]".into(),
+            Self::Theme => "auto, dark, light, high-contrast, or the path of a theme file that ends in .toml".into(),
+            Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
+            Self::Number(least, most) => format!("a number from {least} to {most}"),
+        }
+    }
+}
+
+/// A theme that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ThemeChoice {
+    /// Dark or light, as the terminal is.
+    Auto,
+    /// One that is built in.
+    Named(&'static str),
+    File(PathBuf),
+}
+
+impl ThemeChoice {
+    pub const NAMES: [&str; 3] = ["dark", "light", "high-contrast"];
+
+    /// Reads a theme's name, or its file's path relative to `folder`.
+    pub fn parse(text: &str, folder: &Path) -> Option<Self> {
+        if text.eq_ignore_ascii_case("auto") {
+            return Some(Self::Auto);
+        }
+        let named = Self::NAMES.into_iter().find(|name| text.eq_ignore_ascii_case(name));
+        let is_file = || Path::new(text).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
+        named.map(Self::Named).or_else(|| is_file().then(|| Self::File(place(text, folder))))
+    }
+}
+
+/// The type of a setting.
+pub(super) trait Field: Sized {
+    /// The value, or nothing when it is not what is expected. `folder` is what paths are relative to.
+    fn field(value: &DeValue<'_>, expect: Expect, folder: &Path) -> Option<Self>;
+}
+
+impl Field for bool {
+    fn field(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+impl Field for u32 {
+    fn field(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
+        let integer = value.as_integer()?;
+        let number = Self::from_str_radix(integer.as_str(), integer.radix()).ok()?;
+        matches!(expect, Expect::Whole(least, most) if (least..=most).contains(&number)).then_some(number)
+    }
+}
+
+impl Field for f64 {
+    fn field(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
+        let text = match value {
+            DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str(),
+            DeValue::Float(float) => float.as_str(),
+            _ => return None,
+        };
+        let number: Self = text.parse().ok()?;
+        matches!(expect, Expect::Number(least, most) if (least..=most).contains(&number)).then_some(number)
+    }
+}
+
+impl Field for String {
+    fn field(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
+        let text = value.as_str()?;
+        is_listen_address(text).then(|| text.to_owned())
+    }
+}
+
+impl Field for Vec<String> {
+    fn field(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
+        let good = if expect == Expect::Origins { is_origin } else { is_host };
+        value.as_array()?.iter().map(|item| item.get_ref().as_str().filter(|text| good(text)).map(str::to_owned)).collect()
+    }
+}
+
+impl Field for ThemeChoice {
+    fn field(value: &DeValue<'_>, _: Expect, folder: &Path) -> Option<Self> {
+        Self::parse(value.as_str()?, folder)
+    }
+}
+
+impl Field for PathBuf {
+    fn field(value: &DeValue<'_>, _: Expect, folder: &Path) -> Option<Self> {
+        value.as_str().filter(|text| !text.is_empty() && !text.contains('\0')).map(|text| place(text, folder))
+    }
+}
+
+impl Field for Option<PathBuf> {
+    fn field(value: &DeValue<'_>, expect: Expect, folder: &Path) -> Option<Self> {
+        if value.as_str() == Some("") { Some(None) } else { PathBuf::field(value, expect, folder).map(Some) }
+    }
+}
+
+/// `~/` is the person's home; anything else is relative to the folder.
+fn place(text: &str, folder: &Path) -> PathBuf {
+    let home = || std::env::var_os("HOME").filter(|home| !home.is_empty());
+    match text.strip_prefix("~/").zip(home()) {
+        Some((rest, home)) => Path::new(&home).join(rest),
+        None => folder.join(text),
+    }
+}
+
+/// `host:port` or `[v6]:port`.
+pub(crate) fn is_listen_address(text: &str) -> bool {
+    if text.parse::<std::net::SocketAddr>().is_ok() {
+        return true;
+    }
+    text.rsplit_once(':').is_some_and(|(host, port)| is_host(host) && !host.contains(':') && port.parse::<u16>().is_ok())
+}
+
+fn is_host(text: &str) -> bool {
+    let name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+    !text.is_empty() && text.len() <= 253 && (name(text) || text.parse::<std::net::Ipv6Addr>().is_ok())
+}
+
+/// Scheme and host, nothing behind them.
+fn is_origin(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|host| is_host(host) || is_listen_address(host))
+}

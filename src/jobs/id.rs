@@ -1,0 +1,61 @@
+//! Job ids: `j_`, then 26 digits of Crockford's base 32: 48 bits of time, 80 random ones. They sort by time, can't be guessed and
+//! need no escaping in a path.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::dataset::time::Time;
+
+const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const RANDOM_BITS: u32 = 80;
+
+/// An id that sorts after `last`, even within a millisecond or when the clock was set back.
+pub(super) fn new(last: Option<&str>) -> Result<String, getrandom::Error> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_millis());
+    let after_last = last.and_then(created).map_or(0, |time| time.0 as u128 + 1);
+    let mut random = [0u8; 16];
+    getrandom::fill(&mut random[6..])?;
+    let time = now.max(after_last) & ((1 << 48) - 1);
+    let mut bits = time << RANDOM_BITS | u128::from_be_bytes(random);
+    let mut digits = [0u8; 26];
+    for digit in digits.iter_mut().rev() {
+        *digit = DIGITS[(bits & 31) as usize];
+        bits >>= 5;
+    }
+    Ok(digits.iter().fold(String::from("j_"), |id, digit| id + char::from(*digit).encode_utf8(&mut [0; 4])))
+}
+
+/// When the job with this id was created; `None` when it is no job id.
+pub fn created(id: &str) -> Option<Time> {
+    let digits = id.strip_prefix("j_").filter(|digits| digits.len() == 26)?;
+    let mut bits = 0u128;
+    for digit in digits.bytes() {
+        bits = bits << 5 | DIGITS.iter().position(|known| *known == digit)? as u128;
+    }
+    Some(Time((bits >> RANDOM_BITS) as i64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_sort_by_creation_and_say_when_it_was() {
+        let first = new(None).expect("random bytes");
+        let mut ids = vec![first];
+        for i in 0..100 {
+            ids.push(new(Some(&ids[i])).expect("random bytes"));
+        }
+        assert!(ids.is_sorted_by(|a, b| a < b && a.len() == 28 && a.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')));
+        let age = created(&ids[100]).expect("an id").0 - created(&ids[0]).expect("an id").0;
+        assert!((100..10_000).contains(&age), "{age}");
+        assert!(created(&ids[0]).expect("an id").to_string().starts_with("20"));
+    }
+
+    #[test]
+    fn other_texts_are_no_ids() {
+        for text in ["", "j_", "j_0", "j_uuuuuuuuuuuuuuuuuuuuuuuuuu", "j_€€€€€€€€€€€€€€", "x_00000000000000000000000000"]
+        {
+            assert_eq!(created(text), None, "{text}");
+        }
+    }
+}

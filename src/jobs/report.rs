@@ -1,0 +1,64 @@
+//! What a job has found: for every token the six parts, each exactly what the endpoint answers.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, value::RawValue};
+
+use super::{Analysis, JobStatus};
+use crate::dataset::address::Address;
+
+/// A job's findings so far; partial while it runs.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Report {
+    pub job_id: String,
+    pub status: JobStatus,
+    /// In the order they were given.
+    pub tokens: Vec<TokenReport>,
+}
+
+/// Each part is what its endpoint answers, `{"error": problem}` where that is a problem, or null while it has not been asked.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct TokenReport {
+    pub token_address: Address,
+    #[schemars(with = "Value")]
+    pub token: Option<Box<RawValue>>,
+    #[schemars(with = "Value")]
+    pub trendline: Option<Box<RawValue>>,
+    #[schemars(with = "Value")]
+    pub patterns: Option<Box<RawValue>>,
+    #[schemars(with = "Value")]
+    pub security: Option<Box<RawValue>>,
+    #[schemars(with = "Value")]
+    pub dexes: Option<Box<RawValue>>,
+    #[schemars(with = "Value")]
+    pub holders: Option<Box<RawValue>>,
+}
+
+impl TokenReport {
+    pub(super) fn empty(token_address: Address) -> Self {
+        Self { token_address, token: None, trendline: None, patterns: None, security: None, dexes: None, holders: None }
+    }
+
+    pub fn part(&self, analysis: Analysis) -> Option<&RawValue> {
+        match analysis {
+            Analysis::Market => &self.token,
+            Analysis::Trendline => &self.trendline,
+            Analysis::Patterns => &self.patterns,
+            Analysis::Security => &self.security,
+            Analysis::Dex => &self.dexes,
+            Analysis::Holders => &self.holders,
+        }
+        .as_deref()
+    }
+
+    pub(super) fn part_mut(&mut self, analysis: Analysis) -> &mut Option<Box<RawValue>> {
+        match analysis {
+            Analysis::Market => &mut self.token,
+            Analysis::Trendline => &mut self.trendline,
+            Analysis::Patterns => &mut self.patterns,
+            Analysis::Security => &mut self.security,
+            Analysis::Dex => &mut self.dexes,
+            Analysis::Holders => &mut self.holders,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The durable store of jobs: one SQLite file in WAL mode. A job's creation, end and termination are synced to disk before the
+//! call returns; progress in between is written without waiting, as a job that was running starts over anyway.
+
+mod open;
+mod read;
+mod write;
+
+use std::{
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+
+pub(super) use self::read::task_id;
+
+use super::{Analysis, JobStatus, TaskStatus};
+use crate::{
+    dataset::address::Address,
+    error::{Code, Problem, Result},
+};
+
+/// Jobs kept; beyond it the oldest ended ones are dropped.
+const HISTORY_JOBS: u64 = 10_000;
+/// Bytes of findings kept; likewise.
+const HISTORY_BYTES: u64 = 512 << 20;
+
+/// A token of a job to be.
+#[derive(Debug)]
+pub(super) struct NewToken {
+    pub(super) address: Address,
+    /// What people call it.
+    pub(super) label: String,
+}
+
+/// A job taken from the queue.
+#[derive(Debug)]
+pub(super) struct Claimed {
+    pub(super) id: String,
+    pub(super) tokens: Vec<Address>,
+}
+
+/// Where a task stands in its job.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) job: &'a str,
+    /// Of the token, from 0.
+    pub(super) position: usize,
+    pub(super) analysis: Analysis,
+}
+
+/// How a task ended.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub(super) status: TaskStatus,
+    /// Why it has no result.
+    pub(super) reason: Option<String>,
+    /// JSON: the answer, or the problem.
+    pub(super) part: String,
+}
+
+#[derive(Debug)]
+pub(super) struct Store {
+    writer: Mutex<Connection>,
+    reader: Mutex<Connection>,
+    history_jobs: u64,
+    history_bytes: u64,
+}
+
+/// When a write must have reached the disk.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Sync {
+    BeforeReturning,
+    Sometime,
+}
+
+impl Store {
+    /// Opens or creates the store. The owner also judges it, and sets a damaged one aside; the text says so.
+    pub(super) fn open(path: &Path, owner: bool) -> std::result::Result<(Self, Option<String>), String> {
+        open::open(path, owner)
+    }
+
+    fn reader(&self) -> MutexGuard<'_, Connection> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One transaction, kept whole or not at all.
+    fn write<T>(&self, sync: Sync, change: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let mut connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        connection.pragma_update(None, "synchronous", if sync == Sync::Sometime { "NORMAL" } else { "FULL" })?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let value = change(&transaction)?;
+        transaction.commit()?;
+        Ok(value)
+    }
+}
+
+/// What the person is told when the store cannot be used; the rest goes to the log.
+impl From<rusqlite::Error> for Problem {
+    fn from(error: rusqlite::Error) -> Self {
+        tracing::error!("job store: {error}");
+        if damaged(&error) {
+            return Self::new(Code::Defect, "The job store is damaged: restart the program, which sets it aside and starts a fresh one.");
+        }
+        Self::new(Code::Busy, "The job store cannot be used right now: check that its disk has room and is writable, then ask again.")
+    }
+}
+
+fn damaged(error: &rusqlite::Error) -> bool {
+    match error {
+        rusqlite::Error::SqliteFailure(failure, _) => matches!(failure.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase),
+        rusqlite::Error::FromSqlConversionFailure(..)
+        | rusqlite::Error::InvalidColumnType(..)
+        | rusqlite::Error::IntegralValueOutOfRange(..) => true,
+        _ => false,
+    }
+}
+
+/// The words of the store, read back as what they stand for.
+macro_rules! columns {
+    ($($name:ident)*) => {$(
+        impl rusqlite::types::FromSql for $name {
+            fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
+                let word = value.as_str()?;
+                $name::ALL.iter().find(|known| known.word() == word).copied().ok_or(rusqlite::types::FromSqlError::InvalidType)
+            }
+        }
+
+        impl rusqlite::types::ToSql for $name {
+            fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+                Ok(self.word().into())
+            }
+        }
+    )*};
+}
+
+columns!(JobStatus TaskStatus);
+
+impl rusqlite::types::FromSql for Address {
+    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
+        Address::parse(value.as_str()?).ok_or(rusqlite::types::FromSqlError::InvalidType)
+    }
+}

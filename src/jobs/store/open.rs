@@ -1,0 +1,180 @@
+//! Opening the store: its settings and schema, and what happens to a file that cannot be read as one.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Mutex,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+
+use super::{HISTORY_BYTES, HISTORY_JOBS, Store, damaged};
+
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Switching to WAL beside another opener fails at once instead of waiting, so it is tried again.
+const WAL_TRIES: u32 = 100;
+
+/// The schema, and the number it goes by in `user_version`.
+const VERSION: i64 = 1;
+const SCHEMA: &str = "
+    CREATE TABLE job (
+        job_id TEXT PRIMARY KEY,
+        status TEXT NOT NULL,
+        tokens_used INTEGER NOT NULL DEFAULT 0,
+        bytes INTEGER NOT NULL DEFAULT 0,
+        changed INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX job_by_status ON job (status, job_id);
+    CREATE INDEX job_by_change ON job (changed);
+    CREATE TABLE token (
+        job_id TEXT NOT NULL REFERENCES job ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        token_address TEXT NOT NULL,
+        label TEXT NOT NULL,
+        PRIMARY KEY (job_id, position)
+    ) WITHOUT ROWID;
+    CREATE TABLE task (
+        job_id TEXT NOT NULL REFERENCES job ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        analysis INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        reason TEXT,
+        PRIMARY KEY (job_id, position, analysis)
+    ) WITHOUT ROWID;
+    CREATE TABLE part (
+        job_id TEXT NOT NULL REFERENCES job ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        analysis INTEGER NOT NULL,
+        json TEXT NOT NULL,
+        PRIMARY KEY (job_id, position, analysis)
+    );
+";
+/// Fails to compile where a table or a column is missing.
+const PROBE: &str = "SELECT job.job_id, job.status, tokens_used, bytes, changed, token.position, token_address, label, task.analysis,
+    task.status, reason, json FROM job JOIN token USING (job_id) JOIN task USING (job_id) JOIN part USING (job_id) LIMIT 1";
+
+enum Failure {
+    Damaged(String),
+    Other(String),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        if damaged(&error) { Self::Damaged(error.to_string()) } else { Self::Other(error.to_string()) }
+    }
+}
+
+pub(super) fn open(path: &Path, owner: bool) -> Result<(Store, Option<String>), String> {
+    match connect(path, owner) {
+        Ok(store) => Ok((store, None)),
+        Err(Failure::Other(reason)) => Err(format!("cannot open the job store `{}`: {reason}", path.display())),
+        Err(Failure::Damaged(reason)) if !owner => Err(format!(
+            "the job store `{}` is damaged ({reason}) and another program is using it: end that program and start again",
+            path.display()
+        )),
+        Err(Failure::Damaged(reason)) => {
+            let aside = set_aside(path).map_err(|error| {
+                format!("the job store `{}` is damaged ({reason}) and cannot be renamed: {error}: move it away", path.display())
+            })?;
+            let store = connect(path, owner).map_err(|failure| {
+                let (Failure::Damaged(reason) | Failure::Other(reason)) = failure;
+                format!("cannot create the job store `{}`: {reason}", path.display())
+            })?;
+            let notice = format!(
+                "the job store was damaged ({reason}): it is kept as `{}`, and a fresh one was started; earlier jobs are not listed",
+                aside.display()
+            );
+            Ok((store, Some(notice)))
+        }
+    }
+}
+
+fn connect(path: &Path, judge: bool) -> Result<Store, Failure> {
+    // SQLite makes the file readable for others where the umask lets it; made here first, it is the user's alone.
+    crate::state::open_private(path).map_err(|error| Failure::Other(error.to_string()))?;
+    let mut writer = Connection::open(path)?;
+    writer.busy_timeout(BUSY_TIMEOUT)?;
+    use_wal(&writer)?;
+    writer.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216;")?;
+    if judge {
+        let verdict: String = writer.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        if verdict != "ok" {
+            return Err(Failure::Damaged(verdict.lines().last().unwrap_or_default().to_owned()));
+        }
+    }
+    let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    match transaction.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? {
+        0 => {
+            transaction.execute_batch(SCHEMA).map_err(|error| Failure::Damaged(error.to_string()))?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
+        }
+        VERSION => {}
+        newer => {
+            let reason = format!("it has version {newer} and this program knows version {VERSION}: use the newer program, or move it away");
+            return Err(Failure::Other(reason));
+        }
+    }
+    transaction.commit()?;
+    writer.prepare(PROBE).map_err(|error| Failure::Damaged(error.to_string()))?;
+    let reader = Connection::open(path)?;
+    reader.busy_timeout(BUSY_TIMEOUT)?;
+    reader.execute_batch("PRAGMA query_only = ON")?;
+    Ok(Store { writer: Mutex::new(writer), reader: Mutex::new(reader), history_jobs: HISTORY_JOBS, history_bytes: HISTORY_BYTES })
+}
+
+fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
+    for _ in 0..WAL_TRIES {
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
+            Err(rusqlite::Error::SqliteFailure(failure, _)) if failure.code == ErrorCode::DatabaseBusy => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            outcome => return outcome.map(drop),
+        }
+    }
+    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
+}
+
+/// Renames the store and its companions, so that nothing of them is lost.
+fn set_aside(path: &Path) -> std::io::Result<PathBuf> {
+    let with = |path: &Path, suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let stamp = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_millis());
+    let aside = with(path, &format!(".damaged-{stamp}"));
+    std::fs::rename(path, &aside)?;
+    for suffix in ["-wal", "-shm"] {
+        let companion = with(path, suffix);
+        if companion.exists() {
+            std::fs::rename(&companion, with(&aside, suffix))?;
+        }
+    }
+    Ok(aside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_of_a_newer_version_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("jobs.sqlite");
+        drop(open(&path, true).expect("a store"));
+        Connection::open(&path).and_then(|c| c.pragma_update(None, "user_version", VERSION + 1)).expect("a newer store");
+        let reason = open(&path, true).expect_err("it is refused");
+        assert!(reason.contains("version 2"), "{reason}");
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_store_without_its_tables_counts_as_damaged() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("jobs.sqlite");
+        Connection::open(&path).and_then(|c| c.execute_batch("CREATE TABLE job (x); PRAGMA user_version = 1")).expect("a database");
+        assert!(open(&path, false).is_err_and(|reason| reason.contains("another program")));
+        let (_, notice) = open(&path, true).expect("a fresh store");
+        assert!(notice.expect("a notice").contains("damaged"));
+    }
+}

@@ -1,0 +1,239 @@
+//! What is written to the store: every step of a job's life, each one transaction.
+
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::{Claimed, Ending, NewToken, Place, Store, Sync, read};
+use crate::{
+    error::{Code, Problem, Result},
+    jobs::{Analysis, Job, JobStatus, TaskStatus, id, no_job},
+};
+
+const ENDED: &str = "status IN ('completed', 'terminated')";
+
+impl Store {
+    /// A new job at the end of the queue, unless `queue` jobs wait there already.
+    pub(in crate::jobs) fn insert(&self, tokens: &[NewToken], queue: usize) -> Result<Job> {
+        self.write(Sync::BeforeReturning, |tx| {
+            let waiting: i64 = tx.query_row("SELECT count(*) FROM job WHERE status = 'queued'", [], |row| row.get(0))?;
+            if waiting >= queue as i64 {
+                return Err(Problem::new(Code::Busy, format!("{waiting} jobs are waiting already: start this one again later.")));
+            }
+            let last: Option<String> = tx.query_row("SELECT max(job_id) FROM job", [], |row| row.get(0))?;
+            let id = id::new(last.as_deref())
+                .map_err(|_| Problem::new(Code::Busy, "The system has no random numbers to give right now: ask again in a moment."))?;
+            self.insert_rows(tx, &id, tokens)?;
+            read::job(tx, &id)?.ok_or_else(|| no_job(&id))
+        })
+    }
+
+    fn insert_rows(&self, tx: &Transaction<'_>, id: &str, tokens: &[NewToken]) -> rusqlite::Result<()> {
+        tx.execute("INSERT INTO job (job_id, status, changed) VALUES (?, 'queued', 0)", [id])?;
+        let mut token_row = tx.prepare_cached("INSERT INTO token (job_id, position, token_address, label) VALUES (?, ?, ?, ?)")?;
+        let mut task_row = tx.prepare_cached("INSERT INTO task (job_id, position, analysis, status) VALUES (?, ?, ?, 'queued')")?;
+        for (position, token) in tokens.iter().enumerate() {
+            token_row.execute(params![id, position as i64, token.address.to_string(), token.label])?;
+            for analysis in Analysis::ALL {
+                task_row.execute(params![id, position as i64, *analysis as i64])?;
+            }
+        }
+        touch(tx, id)?;
+        let count: i64 = tx.query_row("SELECT count(*) FROM job", [], |row| row.get(0))?;
+        let surplus = count - self.history_jobs as i64;
+        if surplus > 0 {
+            let oldest = format!("DELETE FROM job WHERE job_id IN (SELECT job_id FROM job WHERE {ENDED} ORDER BY job_id LIMIT ?)");
+            tx.execute(&oldest, [surplus])?;
+        }
+        Ok(())
+    }
+
+    /// Takes the job that has waited longest.
+    pub(in crate::jobs) fn claim(&self) -> Result<Option<Claimed>> {
+        self.write(Sync::Sometime, |tx| {
+            let next = "SELECT job_id FROM job WHERE status = 'queued' ORDER BY job_id LIMIT 1";
+            let Some(id) = tx.query_row(next, [], |row| row.get::<_, String>(0)).optional()? else { return Ok(None) };
+            tx.execute("UPDATE job SET status = 'running' WHERE job_id = ?", [&id])?;
+            touch(tx, &id)?;
+            let mut tokens = tx.prepare_cached("SELECT token_address FROM token WHERE job_id = ? ORDER BY position")?;
+            let tokens = tokens.query_map([&id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            Ok(Some(Claimed { id, tokens }))
+        })
+    }
+
+    /// The task runs from now on, and its job has read the data of `tokens_used` tokens; false when the job is not running any more.
+    pub(in crate::jobs) fn begin_task(&self, place: Place<'_>, tokens_used: u64) -> Result<bool> {
+        self.write(Sync::Sometime, |tx| {
+            let used = "UPDATE job SET tokens_used = ? WHERE job_id = ? AND status = 'running'";
+            if tx.prepare_cached(used)?.execute(params![tokens_used as i64, place.job])? == 0 {
+                return Ok(false);
+            }
+            set_task(tx, place, TaskStatus::Running, None)?;
+            Ok(true)
+        })
+    }
+
+    /// Keeps what the task found; false when the job is not running any more.
+    pub(in crate::jobs) fn end_task(&self, place: Place<'_>, ending: &Ending) -> Result<bool> {
+        self.write(Sync::Sometime, |tx| {
+            let bytes = "UPDATE job SET bytes = bytes + ? WHERE job_id = ? AND status = 'running'";
+            if tx.prepare_cached(bytes)?.execute(params![ending.part.len() as i64, place.job])? == 0 {
+                return Ok(false);
+            }
+            tx.prepare_cached("INSERT OR REPLACE INTO part (job_id, position, analysis, json) VALUES (?, ?, ?, ?)")?.execute(params![
+                place.job,
+                place.position as i64,
+                place.analysis as i64,
+                ending.part
+            ])?;
+            set_task(tx, place, ending.status, ending.reason.as_deref())?;
+            Ok(true)
+        })
+    }
+
+    /// Every task has ended: so does the job. A job all of whose tasks failed ends terminated.
+    pub(in crate::jobs) fn finish(&self, id: &str) -> Result<()> {
+        self.write(Sync::BeforeReturning, |tx| {
+            let any = "SELECT EXISTS (SELECT 1 FROM task WHERE job_id = ? AND status <> 'failed')";
+            let status = if tx.query_row(any, [id], |row| row.get(0))? { JobStatus::Completed } else { JobStatus::Terminated };
+            tx.execute("UPDATE job SET status = ? WHERE job_id = ? AND status = 'running'", params![status, id])?;
+            touch(tx, id)?;
+            Ok(self.drop_old_findings(tx, id)?)
+        })
+    }
+
+    /// Drops the oldest ended jobs, but for `keep`, until their findings fit.
+    fn drop_old_findings(&self, tx: &Transaction<'_>, keep: &str) -> rusqlite::Result<()> {
+        let oldest =
+            format!("DELETE FROM job WHERE job_id = (SELECT job_id FROM job WHERE {ENDED} AND job_id <> ? ORDER BY job_id LIMIT 1)");
+        loop {
+            let bytes: i64 = tx.query_row("SELECT coalesce(sum(bytes), 0) FROM job", [], |row| row.get(0))?;
+            if bytes <= self.history_bytes as i64 || tx.execute(&oldest, [keep])? == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Ends a job that has not ended; its open tasks are skipped.
+    pub(in crate::jobs) fn terminate(&self, id: &str) -> Result<Job> {
+        self.write(Sync::BeforeReturning, |tx| {
+            let status: Option<JobStatus> = tx.query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?;
+            let status = status.ok_or_else(|| no_job(id))?;
+            if status.ended() {
+                return Err(Problem::new(Code::JobEnded, format!("Job `{id}` has ended already: it is {}.", status.word())));
+            }
+            tx.execute("UPDATE job SET status = 'terminated' WHERE job_id = ?", [id])?;
+            tx.execute(
+                "UPDATE task SET status = 'skipped', reason = 'The job was terminated before this was done.'
+                     WHERE job_id = ? AND status IN ('queued', 'running')",
+                [id],
+            )?;
+            touch(tx, id)?;
+            read::job(tx, id)?.ok_or_else(|| no_job(id))
+        })
+    }
+
+    /// Puts a running job back on the queue, from its first task; without an id, every running job.
+    pub(in crate::jobs) fn requeue(&self, id: Option<&str>) -> Result<()> {
+        self.write(Sync::BeforeReturning, |tx| {
+            let mut running = tx.prepare("SELECT job_id FROM job WHERE status = 'running' AND job_id = coalesce(?, job_id)")?;
+            let ids: Vec<String> = running.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            for id in ids {
+                tx.execute("DELETE FROM part WHERE job_id = ?", [&id])?;
+                tx.execute("UPDATE task SET status = 'queued', reason = NULL WHERE job_id = ?", [&id])?;
+                tx.execute("UPDATE job SET status = 'queued', tokens_used = 0, bytes = 0 WHERE job_id = ?", [&id])?;
+                touch(tx, &id)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn set_task(tx: &Transaction<'_>, place: Place<'_>, status: TaskStatus, reason: Option<&str>) -> rusqlite::Result<()> {
+    tx.prepare_cached("UPDATE task SET status = ?, reason = ? WHERE job_id = ? AND position = ? AND analysis = ?")?.execute(params![
+        status,
+        reason,
+        place.job,
+        place.position as i64,
+        place.analysis as i64
+    ])?;
+    touch(tx, place.job)
+}
+
+/// Gives the job the next number of change, by which every program hears of it.
+fn touch(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
+    tx.prepare_cached("UPDATE job SET changed = (SELECT max(changed) + 1 FROM job) WHERE job_id = ?")?.execute([id]).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::address::Address;
+
+    fn store(folder: &std::path::Path) -> Store {
+        Store::open(&folder.join("jobs.sqlite"), true).expect("a store").0
+    }
+
+    fn insert(store: &Store) -> Job {
+        store.insert(&[NewToken { address: Address([7; 20]), label: "X".into() }], 100).expect("a job")
+    }
+
+    #[test]
+    fn the_oldest_ended_jobs_make_room_and_open_ones_never_do() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store { history_jobs: 3, ..store(folder.path()) };
+        let open = insert(&store).job_id;
+        let ended: Vec<_> = (0..4).map(|_| insert(&store).job_id).collect();
+        for id in &ended {
+            store.terminate(id).expect("terminated");
+        }
+        let newest = insert(&store).job_id;
+        let (total, jobs) = store.list(1, 10).expect("a list");
+        assert_eq!(total, 3);
+        assert_eq!(jobs.iter().map(|job| &job.job_id).collect::<Vec<_>>(), [&newest, &ended[3], &open]);
+    }
+
+    #[test]
+    fn old_findings_make_room_by_their_bytes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store { history_bytes: 25, ..store(folder.path()) };
+        let run = || {
+            let id = insert(&store).job_id;
+            store.claim().expect("a claim").expect("a job");
+            let place = Place { job: &id, position: 0, analysis: Analysis::Market };
+            let ending = Ending { status: TaskStatus::Completed, reason: None, part: "\"12345678\"".into() };
+            assert!(store.begin_task(place, 1).expect("begun") && store.end_task(place, &ending).expect("ended"));
+            store.finish(&id).expect("finished");
+            id
+        };
+        let ids: Vec<_> = (0..4).map(|_| run()).collect();
+        let (_, jobs) = store.list(1, 10).expect("a list");
+        assert_eq!(jobs.iter().map(|job| &job.job_id).collect::<Vec<_>>(), [&ids[3], &ids[2]]);
+    }
+
+    #[test]
+    fn a_terminated_job_takes_nothing_more() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = store(folder.path());
+        let id = insert(&store).job_id;
+        store.claim().expect("a claim").expect("a job");
+        let place = Place { job: &id, position: 0, analysis: Analysis::Dex };
+        assert!(store.begin_task(place, 1).expect("begun"));
+        let terminated = store.terminate(&id).expect("terminated");
+        let ending = Ending { status: TaskStatus::Completed, reason: None, part: "1".into() };
+        assert!(!store.end_task(place, &ending).expect("refused"));
+        assert!(!store.begin_task(place, 2).expect("refused"));
+        store.finish(&id).expect("nothing to do");
+        store.requeue(None).expect("nothing to do");
+        assert_eq!(store.job(&id), Ok(terminated));
+    }
+
+    #[test]
+    fn changes_are_numbered_across_jobs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = store(folder.path());
+        let ids: Vec<_> = (0..2).map(|_| insert(&store).job_id).collect();
+        let since = store.last_change().expect("a number");
+        assert_eq!(store.changes(since), Ok(vec![]));
+        store.terminate(&ids[0]).expect("terminated");
+        assert_eq!(store.changes(since), Ok(vec![(since + 1, ids[0].clone())]));
+    }
+}

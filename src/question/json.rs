@@ -1,0 +1,76 @@
+//! Reading a JSON body so that every mistake can be named: well formed first (400), then each value by its JSON pointer (422).
+//! Knows no question.
+
+use std::collections::HashSet;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::parameter::clip;
+use crate::error::{Code, Problem, Result};
+
+/// A JSON object whose members keep their order and text, so that repeated keys and numbers can be judged as they were sent.
+type Members<'a> = Vec<(String, &'a RawValue)>;
+
+/// The whole body, known to be JSON.
+pub(crate) fn well_formed(body: &[u8]) -> Result<&RawValue> {
+    serde_json::from_slice(body).map_err(|error| Problem::new(Code::InvalidJson, format!("The body is not valid JSON: {error}.")))
+}
+
+pub(crate) fn text(value: &RawValue) -> Option<String> {
+    serde_json::from_str(value.get()).ok()
+}
+
+/// The elements of an array, as they were sent.
+pub(crate) fn elements(value: &RawValue) -> Option<Vec<&RawValue>> {
+    serde_json::from_str(value.get()).ok()
+}
+
+/// The members of the object at the pointer `at`; a repeated one is refused.
+pub(crate) fn members<'a>(at: &str, value: &'a RawValue) -> Result<Members<'a>> {
+    let object: Object<'a> =
+        serde_json::from_str(value.get()).map_err(|_| invalid(at, &format!("`{}`: expected an object", clip(value.get()))))?;
+    let mut seen = HashSet::new();
+    for (name, _) in &object.0 {
+        if !seen.insert(name.as_str()) {
+            return Err(invalid(&pointer(at, name), "given twice: give it once"));
+        }
+    }
+    Ok(object.0)
+}
+
+/// The problem with the value at `pointer`.
+pub(crate) fn invalid(pointer: &str, detail: &str) -> Problem {
+    let place = if pointer.is_empty() { "The body".to_owned() } else { format!("`{}`", clip(pointer)) };
+    Problem::new(Code::InvalidValue, format!("{place}: {}.", detail.trim_end_matches('.')))
+}
+
+/// RFC 6901: `~` and `/` in a member's name are escaped.
+pub(crate) fn pointer(parent: &str, name: &str) -> String {
+    format!("{parent}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Keeps every member, repeated ones too, which a map would fold.
+struct Object<'a>(Members<'a>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(entry) = map.next_entry::<String, &'de RawValue>()? {
+                    members.push(entry);
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Visitor).map(Object)
+    }
+}

@@ -1,0 +1,143 @@
+//! What is kept for a user between runs: where it lies (the XDG directories), and writing it so that a crash leaves the old or the
+//! new, never half. What is kept stands in the modules below.
+
+pub mod keys;
+pub mod session;
+pub mod watchlist;
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use etcetera::base_strategy::{BaseStrategy, Xdg};
+
+const PROGRAM: &str = "tokendeck";
+
+/// The user's directories for this program. None is created by asking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dirs {
+    /// Keys, jobs, watchlist, session, error reports.
+    pub state: PathBuf,
+    /// Demo data.
+    pub data: PathBuf,
+    /// `config.toml`, themes.
+    pub config: PathBuf,
+    /// What can be made again.
+    pub cache: PathBuf,
+}
+
+impl Dirs {
+    /// By the XDG variables, else below the home directory.
+    pub fn find() -> Result<Self, String> {
+        let xdg = Xdg::new().map_err(|_| "there is no home directory: set HOME to a folder that can be written".to_owned())?;
+        let state = xdg.state_dir().unwrap_or_else(|| xdg.data_dir());
+        Ok(Self {
+            state: state.join(PROGRAM),
+            data: xdg.data_dir().join(PROGRAM),
+            config: xdg.config_dir().join(PROGRAM),
+            cache: xdg.cache_dir().join(PROGRAM),
+        })
+    }
+}
+
+/// Who may read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Mode 0600.
+    Private,
+    /// As the umask has it.
+    Shared,
+}
+
+/// Creates the directory for the user alone, with those above it.
+pub fn create_dir(path: &Path) -> Result<(), String> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .create(path)
+        .map_err(|error| format!("cannot create the folder `{}`: {error}: make it writable, or choose another", path.display()))
+}
+
+/// Replaces the file whole: written beside it, synced, renamed. Its folder is created where it is missing.
+pub fn write_atomic(path: &Path, bytes: &[u8], access: Access) -> Result<(), String> {
+    // A link stays a link: what it points to is replaced.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    create_dir(folder)?;
+    let write = || {
+        let beside = folder.join(temporary_name(&target)?);
+        let written = fill(&beside, bytes, access).and_then(|()| std::fs::rename(&beside, &target));
+        if written.is_err() {
+            std::fs::remove_file(&beside).ok();
+        }
+        written?;
+        sync_folder(folder);
+        Ok(())
+    };
+    write().map_err(|error: io::Error| {
+        format!("cannot write `{}`: {error}: check that its folder is writable and its disk has room", path.display())
+    })
+}
+
+/// A new name in a folder is only durable with the folder. Some file systems can't sync one, and then nothing more can be done.
+pub(crate) fn sync_folder(folder: &Path) {
+    File::open(folder).and_then(|folder| folder.sync_all()).ok();
+}
+
+fn temporary_name(target: &Path) -> io::Result<String> {
+    let mut random = [0u8; 8];
+    getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
+    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(format!(".{name}.{:016x}.tmp", u64::from_ne_bytes(random)))
+}
+
+fn fill(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    if access == Access::Private {
+        private(&mut options);
+    }
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Opens a file for writing, keeping what it holds; one that is new is the user's alone.
+pub(crate) fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    private(&mut options);
+    options.open(path)
+}
+
+fn private(options: &mut OpenOptions) {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    #[cfg(not(unix))]
+    let _ = options;
+}
+
+/// The text of a file of up to `limit` bytes, bytes that are not UTF-8 replaced.
+pub(crate) fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {limit} bytes")));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Runs `change` while no other program that asks for the same lock does: read, change and write are one step.
+pub(crate) fn exclusively<T>(folder: &Path, change: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    create_dir(folder)?;
+    let path = folder.join("state.lock");
+    let file = open_private(&path).map_err(|error| format!("cannot write `{}`: {error}: make its folder writable", path.display()))?;
+    match file.lock() {
+        Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(format!("cannot lock `{}`: {error}", path.display())),
+        _ => change(),
+    }
+}

@@ -1,0 +1,399 @@
+//! The API keys: where they come from, showing and changing them, and judging the one a client sends. A key is only ever given to
+//! whoever asks for it by name: no log, no error and no Debug output holds one.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant, SystemTime},
+};
+
+use sha2::{Digest, Sha256};
+use subtle::{Choice, ConstantTimeEq};
+
+use super::{Access, exclusively, read_text, write_atomic};
+use crate::dataset::time::Time;
+
+/// The variable that holds the one key, before all files.
+pub const ENVIRONMENT: &str = "TOKENDECK_API_KEY";
+
+const FILE: &str = "keys";
+const FILE_BYTES_MAX: u64 = 64 << 10;
+const KEYS_MAX: usize = 200;
+const KEY_CHARS_MAX: usize = 256;
+/// A key that is shorter than this is warned of.
+const KEY_CHARS_WEAK: usize = 20;
+/// How long a change of the file may go unseen while the keys sent are good ones.
+const LOOK_MS: u64 = 200;
+/// A file this young may change again without its time changing.
+const YOUNG: Duration = Duration::from_millis(50);
+const HEADER: &str = "# API keys of tokendeck: on each line a key, then when it was made. Keep this file to yourself (mode 0600).\n";
+
+/// Where the keys come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeySource {
+    /// `TOKENDECK_API_KEY`.
+    Environment,
+    /// `[api] keys_file`.
+    Configured(PathBuf),
+    /// The state directory.
+    State(PathBuf),
+    /// Nowhere: it ends with the program.
+    Memory,
+}
+
+/// A key with what may be shown of it anywhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key {
+    /// Names the key without giving it away: the first digits of its SHA-256.
+    pub id: String,
+    /// As the file tells it.
+    pub created: Option<String>,
+    secret: String,
+}
+
+impl Key {
+    fn new(secret: &str, created: Option<&str>) -> Self {
+        Self {
+            id: format!("k_{}", hex(&Sha256::digest(secret.as_bytes())[..5])),
+            created: created.map(str::to_owned),
+            secret: secret.to_owned(),
+        }
+    }
+
+    /// The key itself, for the person it belongs to.
+    pub fn reveal(&self) -> &str {
+        &self.secret
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Key").field("id", &self.id).field("created", &self.created).finish_non_exhaustive()
+    }
+}
+
+/// The keys that open the API.
+pub struct Keys {
+    source: KeySource,
+    held: RwLock<Held>,
+    started: Instant,
+    /// When the file was last looked at, milliseconds after `started`.
+    looked: AtomicU64,
+    /// Held while the file is read, so that it is read once.
+    reading: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Held {
+    keys: Vec<Key>,
+    digests: Vec<[u8; 32]>,
+    /// What the file was when it was read; `None` when it must be read again.
+    stamp: Option<Stamp>,
+    warnings: Vec<String>,
+}
+
+/// What changes when a file does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    bytes: u64,
+    /// Of the file itself: it is replaced, not rewritten.
+    inode: u64,
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keys").field("source", &self.source).field("keys", &self.list()).finish_non_exhaustive()
+    }
+}
+
+impl Keys {
+    /// The keys of the first source there is: the environment, `keys_file`, the state directory, where one is made on first start.
+    pub fn open(state_dir: &Path, keys_file: Option<&Path>) -> Result<Self, String> {
+        let variable = std::env::var_os(ENVIRONMENT).filter(|value| !value.is_empty());
+        let variable = match variable.map(std::ffi::OsString::into_string) {
+            None => None,
+            Some(Ok(text)) => Some(text),
+            Some(Err(_)) => return Err(format!("`{ENVIRONMENT}` is not text: expected visible ASCII characters")),
+        };
+        Self::open_with(variable.as_deref(), keys_file, state_dir)
+    }
+
+    /// As `open`, with the environment's key given.
+    pub fn open_with(variable: Option<&str>, keys_file: Option<&Path>, state_dir: &Path) -> Result<Self, String> {
+        if let Some(secret) = variable {
+            if !well_formed(secret) {
+                return Err(format!("`{ENVIRONMENT}` cannot be sent in a header: expected 1 to {KEY_CHARS_MAX} visible ASCII characters"));
+            }
+            return Ok(Self::holding(KeySource::Environment, vec![Key::new(secret, None)]));
+        }
+        if let Some(path) = keys_file {
+            let keys = Self::holding(KeySource::Configured(path.to_owned()), Vec::new());
+            let held = read(path, &keys.source)?;
+            if held.keys.is_empty() {
+                return Err(format!("the keys file `{}` holds no key: write one on a line of its own", path.display()));
+            }
+            keys.hold(held);
+            return Ok(keys);
+        }
+        let path = state_dir.join(FILE);
+        let keys = Self::holding(KeySource::State(path.clone()), Vec::new());
+        // Two first starts at once must not make two keys, the second over the first.
+        exclusively(state_dir, || {
+            let held = if path.exists() { read(&path, &keys.source)? } else { Held::default() };
+            if held.keys.is_empty() { append(&path, &generate()?) } else { Ok(()) }
+        })?;
+        keys.hold(read(&path, &keys.source)?);
+        Ok(keys)
+    }
+
+    /// One key that lasts as long as the program, for when nothing can be written.
+    pub fn in_memory() -> Result<Self, String> {
+        Ok(Self::holding(KeySource::Memory, vec![generate()?]))
+    }
+
+    pub fn source(&self) -> &KeySource {
+        &self.source
+    }
+
+    /// Whether `header`, the value of `x-api-key`, is one of the keys. Takes the same time for every wrong one.
+    pub fn accepts(&self, header: &[u8]) -> bool {
+        // No key is longer, so what follows needs no hashing to be wrong.
+        let digest: [u8; 32] = Sha256::digest(&header[..header.len().min(KEY_CHARS_MAX + 1)]).into();
+        let now = self.started.elapsed().as_millis() as u64;
+        if now.saturating_sub(self.looked.load(Ordering::Relaxed)) >= LOOK_MS {
+            self.look();
+        }
+        // A key made a moment ago must do, so a miss looks at the file before it is final.
+        self.matches(&digest) || (self.look() && self.matches(&digest))
+    }
+
+    /// The newest key, to show.
+    pub fn show(&self) -> Option<Key> {
+        self.look();
+        self.held().keys.last().cloned()
+    }
+
+    /// Every key, oldest first.
+    pub fn list(&self) -> Vec<Key> {
+        self.look();
+        self.held().keys.clone()
+    }
+
+    /// What the person should know: a file others can read, lines that are no keys.
+    pub fn warnings(&self) -> Vec<String> {
+        self.look();
+        self.held().warnings.clone()
+    }
+
+    /// Makes one more key and keeps it; running servers know it at once.
+    pub fn new_key(&self) -> Result<Key, String> {
+        let key = generate()?;
+        match self.file()? {
+            None => {
+                let mut keys = self.list();
+                keys.push(key.clone());
+                self.hold(Held::of(keys));
+            }
+            Some(path) => {
+                exclusively(folder(path), || {
+                    let count = read(path, &self.source).map_or(0, |held| held.keys.len());
+                    if count >= KEYS_MAX {
+                        return Err(format!("there are {count} keys already: revoke one first"));
+                    }
+                    append(path, &key)
+                })?;
+                self.forget();
+            }
+        }
+        Ok(key)
+    }
+
+    /// Takes a key back, by its id or by itself; running servers refuse it at once.
+    pub fn revoke(&self, id_or_key: &str) -> Result<Key, String> {
+        let find = |keys: &[Key]| {
+            let wanted = id_or_key.trim();
+            let found = keys.iter().find(|key| key.id == wanted || bool::from(key.secret.as_bytes().ct_eq(wanted.as_bytes())));
+            found.cloned().ok_or_else(|| "no key has this id and none is it: `tokendeck key show` lists the keys".to_owned())
+        };
+        let Some(path) = self.file()? else {
+            let mut keys = self.list();
+            let key = find(&keys)?;
+            keys.retain(|known| *known != key);
+            self.hold(Held::of(keys));
+            return Ok(key);
+        };
+        let key = exclusively(folder(path), || {
+            let key = find(&read(path, &self.source)?.keys)?;
+            let text = read_text(path, FILE_BYTES_MAX).map_err(|error| unreadable(path, &error))?;
+            let kept: String = text.split_inclusive('\n').filter(|line| line.split_whitespace().next() != Some(&key.secret)).collect();
+            write_atomic(path, kept.as_bytes(), Access::Private)?;
+            Ok(key)
+        })?;
+        self.forget();
+        Ok(key)
+    }
+
+    fn holding(source: KeySource, keys: Vec<Key>) -> Self {
+        Self { source, held: RwLock::new(Held::of(keys)), started: Instant::now(), looked: AtomicU64::new(0), reading: Mutex::new(()) }
+    }
+
+    fn held(&self) -> std::sync::RwLockReadGuard<'_, Held> {
+        self.held.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hold(&self, held: Held) {
+        *self.held.write().unwrap_or_else(PoisonError::into_inner) = held;
+    }
+
+    /// Has the file read at the next look.
+    fn forget(&self) {
+        self.held.write().unwrap_or_else(PoisonError::into_inner).stamp = None;
+    }
+
+    /// Compares with every key, whichever fits.
+    fn matches(&self, digest: &[u8; 32]) -> bool {
+        let held = self.held();
+        held.digests.iter().fold(Choice::from(0), |found, known| found | known.ct_eq(digest)).into()
+    }
+
+    /// The file that keys are kept in; `None` for those in memory, and why not for those that can't be changed from here.
+    fn file(&self) -> Result<Option<&Path>, String> {
+        match &self.source {
+            KeySource::Environment => {
+                Err(format!("the key is given by `{ENVIRONMENT}`: change it there, or unset it to keep keys in a file"))
+            }
+            KeySource::Configured(path) | KeySource::State(path) => Ok(Some(path)),
+            KeySource::Memory => Ok(None),
+        }
+    }
+
+    /// Reads the file again if it changed. A file that is gone or can't be read opens nothing.
+    fn look(&self) -> bool {
+        let (KeySource::Configured(path) | KeySource::State(path)) = &self.source else { return false };
+        self.looked.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
+        let now = Stamp::of(path);
+        if now.is_some() && now == self.held().stamp {
+            return false;
+        }
+        let _one = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = read(path, &self.source).unwrap_or_else(|reason| Held { warnings: vec![reason], ..Held::default() });
+        let warned = self.held().warnings == held.warnings;
+        if !warned {
+            held.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+        }
+        self.hold(held);
+        true
+    }
+}
+
+impl Held {
+    fn of(keys: Vec<Key>) -> Self {
+        Self { digests: keys.iter().map(|key| Sha256::digest(key.secret.as_bytes()).into()).collect(), keys, ..Self::default() }
+    }
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let about = std::fs::metadata(path).ok()?;
+        #[cfg(unix)]
+        let inode = std::os::unix::fs::MetadataExt::ino(&about);
+        #[cfg(not(unix))]
+        let inode = 0;
+        Some(Self { modified: about.modified().ok(), bytes: about.len(), inode })
+    }
+
+    /// Old enough that another change would show.
+    fn settled(&self) -> bool {
+        self.modified.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > YOUNG)
+    }
+}
+
+/// Reads a file of keys: one a line, anything after it is a remark.
+fn read(path: &Path, source: &KeySource) -> Result<Held, String> {
+    // Before the content: what changes in between shows at the next look.
+    let stamp = Stamp::of(path).filter(Stamp::settled);
+    let text = read_text(path, FILE_BYTES_MAX).map_err(|error| unreadable(path, &error))?;
+    let mut keys: Vec<Key> = Vec::new();
+    let mut warnings: Vec<String> = too_open(path, source).into_iter().collect();
+    for (i, line) in text.lines().enumerate() {
+        let mut words = line.split_whitespace();
+        let Some(secret) = words.next().filter(|word| !word.starts_with('#')) else { continue };
+        if !well_formed(secret) || keys.len() == KEYS_MAX {
+            let expected = format!("expected at most {KEYS_MAX} keys of 1 to {KEY_CHARS_MAX} visible ASCII characters");
+            warnings.push(format!("line {} of `{}` is passed over: {expected}", i + 1, path.display()));
+            continue;
+        }
+        if secret.len() < KEY_CHARS_WEAK {
+            warnings.push(format!(
+                "line {} of `{}` is a short key that can be guessed: `tokendeck key new` makes a good one",
+                i + 1,
+                path.display()
+            ));
+        }
+        if keys.iter().all(|key| key.secret != secret) {
+            keys.push(Key::new(secret, words.next()));
+        }
+    }
+    Ok(Held { stamp, warnings, ..Held::of(keys) })
+}
+
+/// What is wrong with the file's mode, if others may read it.
+fn too_open(path: &Path, source: &KeySource) -> Option<String> {
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).ok()?.permissions()) & 0o777;
+        let what = if matches!(source, KeySource::State(_)) { "the keys" } else { "the configured keys" };
+        (mode & 0o077 != 0)
+            .then(|| format!("{what} in `{}` can be read by other users (mode {mode:04o}): run chmod 600 on the file", path.display()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (path, source);
+        None
+    }
+}
+
+fn append(path: &Path, key: &Key) -> Result<(), String> {
+    let mut text = match read_text(path, FILE_BYTES_MAX) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => HEADER.to_owned(),
+        Err(error) => return Err(unreadable(path, &error)),
+    };
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(&key.secret);
+    text.push(' ');
+    text.push_str(key.created.as_deref().unwrap_or_default());
+    text.push('\n');
+    write_atomic(path, text.as_bytes(), Access::Private)
+}
+
+/// 256 bits from the system's random source.
+fn generate() -> Result<Key, String> {
+    let mut random = [0u8; 32];
+    getrandom::fill(&mut random).map_err(|error| format!("the system has no random numbers to make a key from: {error}"))?;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |age| age.as_millis() as i64);
+    Ok(Key::new(&format!("td_{}", hex(&random)), Some(&Time(now).to_string())))
+}
+
+fn well_formed(secret: &str) -> bool {
+    (1..=KEY_CHARS_MAX).contains(&secret.len()) && secret.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|nibble| char::from(b"0123456789abcdef"[usize::from(nibble)])).collect()
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> String {
+    format!("cannot read the keys in `{}`: {error}: check that the file is there and readable", path.display())
+}

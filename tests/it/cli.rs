@@ -1,0 +1,302 @@
+//! The program as it is run: every command's success and failure, exit codes, and the lines it says. Nothing of the person's own
+//! configuration or state is seen or touched.
+
+mod help;
+mod serve;
+
+use std::{
+    fs,
+    io::Write,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
+
+/// A place of its own to run the program in.
+struct Desk {
+    folder: TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
+        command.args(args).current_dir(self.path()).env("HOME", self.path()).stdin(Stdio::null());
+        for name in ["XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "TOKENDECK_CONFIG", "TOKENDECK_API_KEY"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Exit code, stdout, stderr.
+    fn run(&self, args: &[&str]) -> (i32, String, String) {
+        told(&self.command(args).output().unwrap())
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+fn told(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2_and_says_what_was_wrong() {
+    let desk = Desk::new();
+    let cases: &[(&[&str], &str)] = &[
+        (&["serv"], "unrecognized subcommand 'serv'"),
+        (&["--nope"], "unexpected argument '--nope'"),
+        (&["--no-api", "serve"], "cannot be used with"),
+        (&["--theme", "drak"], "expected auto, dark, light, high-contrast"),
+        (&["get"], "<PATH>"),
+        (&["get", "tokens"], "the path `tokens` does not begin with `/`"),
+        (&["get", "/tokens", "--format", "xml"], "[possible values: json, csv, table]"),
+        (&["get", "/tokens", "--method", "PATCH"], "[possible values: get, post, delete]"),
+        (&["get", "/yields", "--body", "missing.json"], "the body `missing.json` cannot be read: no such file or directory"),
+        (&["serve", "--listen", "8787"], "expected an address and a port, as in 127.0.0.1:8787"),
+        (&["demo"], "<DIR>"),
+        (&["demo", "d", "--tokens", "many"], "invalid value 'many'"),
+        (&["demo", "d", "--interval", "soon"], "expected a length of time, as in 1m, 1h or 1d"),
+        (&["schema", "token"], "no table `token`: did you mean `tokens`?"),
+        (&["schema", "--json", "--template"], "cannot be used with"),
+        (&["shot", "nowhere", "--out", "a.svg"], "[possible values: tokens, posts"),
+        (&["shot", "tokens"], "--out <FILE>"),
+        (&["shot", "tokens", "--out", "a.png"], "expected a file that ends in .svg, .txt or .ansi"),
+        (&["shot", "tokens", "--out", "a.svg", "--size", "10x10"], "expected columns x rows, as in 140x42, from 60x16 to 400x200"),
+        (&["completions", "cmd"], "[possible values: bash"),
+        (&["key", "revoke"], "<ID>"),
+        (&["--config", "missing.toml"], "the configuration `missing.toml` cannot be read: no such file or directory"),
+        (&["check", "--config", "missing.toml"], "the configuration `missing.toml` cannot be read"),
+        (&[], "the dashboard needs a terminal: use `tokendeck serve` for the API"),
+    ];
+    for (args, said) in cases {
+        let (code, out, err) = desk.run(args);
+        assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
+        assert!(err.contains(said), "{args:?}: {err}");
+    }
+}
+
+#[test]
+fn a_misspelt_setting_stops_every_command_that_reads_the_configuration() {
+    let desk = Desk::new();
+    desk.write("config.toml", "[api]\nlistn = \"127.0.0.1:0\"\n");
+    let commands: [&[&str]; 6] = [&[], &["serve"], &["get", "/tokens"], &["check"], &["key"], &["shot", "tokens", "--out", "a.svg"]];
+    for args in commands {
+        let expected = "tokendeck: config.toml:2: unknown setting `api.listn`: did you mean `api.listen`?\n";
+        assert_eq!(desk.run(args), (2, String::new(), expected.to_owned()), "{args:?}");
+    }
+}
+
+#[test]
+fn the_variable_and_the_persons_folder_name_the_configuration() {
+    let desk = Desk::new();
+    desk.write("home/tokendeck/config.toml", "[datasets]\ndir = 'from_home'");
+    desk.write("named.toml", "[datasets]\ndir = 'from_variable'");
+    let said = |command: &mut Command| told(&command.output().unwrap()).2;
+    let home = desk.path().join("home");
+    let from_home = said(desk.command(&["check"]).env("XDG_CONFIG_HOME", &home));
+    // Relative to the file, not to the folder the program runs in.
+    let expected = home.join("tokendeck/from_home");
+    assert!(from_home.contains(&format!("no dataset in `{}`", expected.display())), "{from_home}");
+    let from_variable = said(desk.command(&["check"]).env("XDG_CONFIG_HOME", &home).env("TOKENDECK_CONFIG", "named.toml"));
+    assert!(from_variable.contains("no dataset in `from_variable`"), "{from_variable}");
+}
+
+#[test]
+fn without_a_dataset_the_person_is_told_how_to_make_one() {
+    let desk = Desk::new();
+    let expected = "tokendeck: no dataset in `datasets`: it is not a folder; name another folder with --data DIR, or write demo data with \
+                    `tokendeck demo datasets`\n";
+    let commands: [&[&str]; 4] =
+        [&["serve", "--listen", "127.0.0.1:0"], &["get", "/tokens"], &["check"], &["shot", "api", "--out", "a.svg"]];
+    for args in commands {
+        assert_eq!(desk.run(args), (1, String::new(), expected.to_owned()), "{args:?}");
+    }
+    fs::create_dir(desk.path().join("datasets")).unwrap();
+    for args in [&["serve", "--listen", "127.0.0.1:0"][..], &["get", "/tokens"]] {
+        let (code, _, err) = desk.run(args);
+        let line = err.lines().last().unwrap();
+        assert!(
+            code == 1 && line.starts_with("tokendeck: no dataset in `datasets`: ") && line.contains("`tokendeck demo datasets`"),
+            "{err}"
+        );
+    }
+}
+
+#[test]
+fn get_prints_the_answer_and_nothing_else() {
+    let desk = Desk::new();
+    let (code, out, err) = desk.run(&["get", "/healthz", "--data", DEMO]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(out, format!("{{\"status\":\"ok\",\"version\":\"{}\"}}\n", env!("CARGO_PKG_VERSION")));
+    let (code, out, _) = desk.run(&["get", "/tokens?limit=3", "--data", DEMO]);
+    let answer: Value = serde_json::from_str(out.trim_end_matches('\n')).unwrap();
+    assert_eq!((code, answer["limit"].as_u64(), answer["tokens"].as_array().map(Vec::len)), (0, Some(3), Some(3)));
+}
+
+#[test]
+fn get_writes_the_answers_list_as_csv_and_as_table() {
+    let desk = Desk::new();
+    let (code, out, _) = desk.run(&["get", "/tokens?limit=3", "--data", DEMO, "--format", "csv"]);
+    let mut reader = csv::Reader::from_reader(out.as_bytes());
+    assert!(reader.headers().unwrap().iter().any(|name| name == "token_address"));
+    assert_eq!((code, reader.records().map(Result::unwrap).count()), (0, 3));
+    let (code, out, _) = desk.run(&["get", "/tokens?limit=3", "--data", DEMO, "--format", "table"]);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!((code, lines.len()), (0, 9), "{out}");
+    assert_eq!((lines[1], lines[3], lines[4]), ("limit  3", "", "tokens"));
+    assert!(lines[5].starts_with("token_address "));
+}
+
+#[test]
+fn a_problem_goes_to_stderr_in_one_line() {
+    let desk = Desk::new();
+    let (code, out, err) = desk.run(&["get", "/tokens?limit=0", "--data", DEMO]);
+    assert_eq!((code, out.as_str(), err.lines().count()), (1, "", 1), "{err}");
+    assert!(err.starts_with("tokendeck: 400 invalid_parameter: ") && err.contains("limit"), "{err}");
+    let (code, out, err) = desk.run(&["get", "/nowhere\u{1b}[2J", "--data", DEMO]);
+    assert!(code == 1 && out.is_empty() && !err.contains('\u{1b}'), "{err:?}");
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let desk = Desk::new();
+    for args in [&["schema", "--json"][..], &["get", "/tokens?limit=100", "--data", DEMO], &["completions", "zsh"]] {
+        let mut child = desk.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let (code, _, err) = told(&child.wait_with_output().unwrap());
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+    }
+}
+
+#[test]
+fn check_tells_each_finding_and_judges() {
+    let desk = Desk::new();
+    let (code, out, err) = desk.run(&["check", DEMO]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let summary = out.lines().last().unwrap();
+    assert!(summary.contains(" tables, ") && summary.contains(": 0 errors, "), "{summary}");
+
+    let good = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+    desk.write("bad/tokens.csv", &format!("token_address,symbol,name,chain\n{good},UNI,Uniswap,eth\n0x12,BAD,Bad,eth\n"));
+    let (code, out, err) = desk.run(&["check", "bad"]);
+    assert_eq!((code, err.as_str()), (1, ""), "{out}");
+    let line = out.lines().find(|line| line.starts_with("error")).unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words[..5], ["error", "tokens.csv", "2", "token_address", "0x12"], "{out}");
+    assert!(out.lines().last().unwrap().contains("1 row (1 set aside): 1 error, "), "{out}");
+
+    let (code, out, _) = desk.run(&["check", "bad", "--json"]);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let finding = &report["tables"][0]["findings"][0];
+    assert_eq!((code, report["errors"].as_u64(), finding["row"].as_u64(), finding["value"].as_str()), (1, Some(1), Some(2), Some("0x12")));
+}
+
+#[test]
+fn demo_writes_a_dataset_that_can_be_asked() {
+    let desk = Desk::new();
+    let (code, out, err) = desk.run(&["demo", "my demo", "--tokens", "3", "--days", "40", "--seed", "7", "--format", "csv"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.starts_with("wrote ") && out.ends_with("\nopen them with: tokendeck --data 'my demo'\n"), "{out}");
+    let (code, out, _) = desk.run(&["get", "/tokens", "--data", "my demo"]);
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, answer["total"].as_u64()), (0, Some(3)));
+
+    desk.write("own/notes.txt", "mine");
+    let (code, _, err) = desk.run(&["demo", "own"]);
+    assert!(code == 1 && err.starts_with("tokendeck: `own` holds something that is not demo data"), "{err}");
+    let (code, _, err) = desk.run(&["demo", "none", "--tokens", "0"]);
+    assert!(code == 1 && err.contains("tokens `0`"), "{err}");
+}
+
+#[test]
+fn schema_describes_tables_for_people_and_programs() {
+    let desk = Desk::new();
+    let (code, out, _) = desk.run(&["schema"]);
+    assert!(
+        code == 0 && out.lines().any(|line| line.starts_with("tokens ") && line.ends_with("token_address, symbol, name, chain")),
+        "{out}"
+    );
+    let (code, out, _) = desk.run(&["schema", "gas"]);
+    assert!(code == 0 && out.starts_with("gas: ") && out.contains("usd_per_100k_gas"), "{out}");
+    let (code, out, _) = desk.run(&["schema", "gas", "--json"]);
+    let tables: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, tables[0]["columns"][0]["name"].as_str()), (0, Some("chain")));
+    let (code, out, _) = desk.run(&["schema", "gas", "--template"]);
+    assert!(code == 0 && out.contains("# [tables.gas.columns]\n"), "{out}");
+}
+
+#[test]
+fn keys_are_made_shown_and_revoked() {
+    let desk = Desk::new();
+    let (code, first, err) = desk.run(&["key"]);
+    assert_eq!((code, first.lines().count(), err.as_str()), (0, 1, ""));
+    assert_eq!(desk.run(&["key"]).1, first, "the key stays the same");
+    let (code, second, _) = desk.run(&["key", "new"]);
+    assert!(code == 0 && second != first && second.lines().count() == 1);
+    let shown = desk.run(&["key", "show"]).1;
+    let lines: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!((lines[0][1], lines[1][1], lines.len()), (first.trim(), second.trim(), 2));
+    assert_eq!(desk.run(&["key", "revoke", lines[1][0]]), (0, format!("revoked {}\n", lines[1][0]), String::new()));
+    assert_eq!(desk.run(&["key"]).1, first);
+    let (code, out, err) = desk.run(&["key", "revoke", "k_nowhere"]);
+    assert_eq!((code, out.as_str(), err.lines().count()), (1, "", 1), "{err}");
+
+    let by_variable = desk.command(&["key"]).env("TOKENDECK_API_KEY", "a-key-of-my-own-making").output().unwrap();
+    assert_eq!(told(&by_variable), (0, "a-key-of-my-own-making\n".to_owned(), String::new()));
+    let new = desk.command(&["key", "new"]).env("TOKENDECK_API_KEY", "a-key-of-my-own-making").output().unwrap();
+    assert!(told(&new).0 == 1 && told(&new).2.contains("`TOKENDECK_API_KEY`"));
+
+    desk.write("keys.txt", "a-key-from-a-file-of-mine\n");
+    desk.write("config.toml", "[api]\nkeys_file = 'keys.txt'\n");
+    assert_eq!(desk.run(&["key"]).1, "a-key-from-a-file-of-mine\n");
+    fs::remove_file(desk.path().join("keys.txt")).unwrap();
+    let (code, _, err) = desk.run(&["key"]);
+    assert!(code == 1 && err.contains("keys.txt"), "{err}");
+}
+
+#[test]
+fn a_body_is_read_from_stdin() {
+    let desk = Desk::new();
+    let mut command = desk.command(&["get", "/nowhere", "--data", DEMO, "--body", "-"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"{}").unwrap();
+    let (code, _, err) = told(&child.wait_with_output().unwrap());
+    assert!(code == 1 && err.starts_with("tokendeck: 404 route_not_found: "), "{err}");
+}
+
+#[test]
+fn a_view_becomes_a_picture() {
+    let desk = Desk::new();
+    for (file, start) in [("a.svg", "<svg "), ("a.txt", ""), ("a.ansi", "")] {
+        let (code, out, err) = desk.run(&["shot", "tokens", "--size", "100x30", "--out", file, "--data", DEMO]);
+        assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""), "{file}");
+        let picture = fs::read_to_string(desk.path().join(file)).unwrap();
+        assert!(picture.starts_with(start), "{file}: {picture}");
+        assert_eq!(picture.contains('\u{1b}'), file == "a.ansi", "{file}");
+    }
+    assert_eq!(fs::read_to_string(desk.path().join("a.txt")).unwrap().lines().count(), 30);
+    let (code, _, err) = desk.run(&["shot", "tokens", "--out", "none/a.svg", "--data", DEMO]);
+    assert_eq!((code, err.as_str()), (1, "tokendeck: `none/a.svg` cannot be written: no such file or directory\n"));
+    let nobody = "0x00000000000000000000000000000000000000ff";
+    let (code, _, err) = desk.run(&["shot", "chart", "--token", nobody, "--out", "b.svg", "--data", DEMO]);
+    assert!(code == 1 && err.contains(nobody), "{err}");
+    let (code, _, err) = desk.run(&["shot", "chart", "--theme", "own.toml", "--out", "b.svg", "--data", DEMO]);
+    assert_eq!((code, err.as_str()), (2, "tokendeck: the theme `own.toml` cannot be read: no such file or directory\n"));
+}

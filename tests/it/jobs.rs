@@ -1,0 +1,387 @@
+//! The life of deep-analysis jobs: from the request to the report, through kills, damage, a full queue and a second program.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Command, Stdio},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+use tokendeck::{
+    dataset::{Dataset, address::Address},
+    deck::{Deck, DeckEvent, DeckOptions},
+    error::Code,
+    jobs::{Analysis, Job, JobOptions, JobStatus, Jobs, TOKENS_MAX, TaskStatus},
+    question::{dexes::DexListQuestion, progress::Progress, token::TokenQuestion},
+};
+
+/// The first of the tokens has candles and a pool, the others nothing.
+fn token(i: usize) -> Address {
+    Address::parse(&format!("0x{:040x}", i + 0xa000)).expect("an address")
+}
+
+fn deck(folder: &Path) -> Arc<Deck> {
+    let rows = |header: &str, rows: Vec<String>| format!("{header}\n{}\n", rows.join("\n"));
+    let tokens = (0..TOKENS_MAX).map(|i| format!("{},T{i},Token {i},eth,{}", token(i), i + 1)).collect();
+    let tokens = rows("token_address,symbol,name,chain,price", tokens);
+    let candle = |day: i64| {
+        let close = 100 + day;
+        format!("{},{},{close},{},{},{close},5", token(0), 1_700_006_400 + day * 86_400, close + 2, close - 2)
+    };
+    let candles = rows("token_address,timestamp,open,high,low,close,volume", (0..40).map(candle).collect());
+    let pools = format!("address,dex_id,chain,token0,token1,liquidity\n0x{:040x},uniswap-v3,eth,{},{},1000\n", 0xb000, token(0), token(1));
+    for (name, text) in [("tokens.csv", tokens), ("candles.csv", candles), ("pools.csv", pools)] {
+        std::fs::write(folder.join(name), text).expect("a dataset is written");
+    }
+    let deck = Deck::new(folder, DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+    deck.load().expect("the dataset loads");
+    deck
+}
+
+struct Bench {
+    data: TempDir,
+    state: TempDir,
+    deck: Arc<Deck>,
+}
+
+fn bench() -> Bench {
+    let data = tempfile::tempdir().expect("a folder");
+    Bench { deck: deck(data.path()), data, state: tempfile::tempdir().expect("a folder") }
+}
+
+impl Bench {
+    fn open(&self, workers: usize) -> Arc<Jobs> {
+        Jobs::open(self.state.path(), Arc::clone(&self.deck), JobOptions { workers, ..JobOptions::default() }).expect("the jobs open")
+    }
+
+    fn store(&self) -> std::path::PathBuf {
+        self.state.path().join("jobs.sqlite")
+    }
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(30), "never: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn ended(jobs: &Jobs, id: &str) -> Job {
+    until("the job ends", || jobs.job(id).expect("the job").status.ended());
+    jobs.job(id).expect("the job")
+}
+
+fn everything(count: usize) -> Vec<Address> {
+    (0..count).map(token).collect()
+}
+
+#[test]
+fn a_job_goes_from_the_queue_to_its_report() {
+    let bench = bench();
+    let mut events = bench.deck.listen();
+    let jobs = bench.open(1);
+    let created = jobs.create(vec![token(0), token(7), token(0)]).expect("created");
+    assert_eq!((created.status, created.tokens_used, created.tasks.len()), (JobStatus::Queued, 0, 12));
+    let words: Vec<_> = created.tasks.iter().map(|task| task.task_id.split('-').next().unwrap_or_default()).collect();
+    assert_eq!(words[..6], ["market", "trendline", "patterns", "security", "dex", "holders"]);
+    assert!(
+        created
+            .tasks
+            .iter()
+            .all(|task| task.status == TaskStatus::Queued && task.description.ends_with(" T0") | task.description.ends_with(" T7"))
+    );
+
+    let job = ended(&jobs, &created.job_id);
+    assert_eq!((job.status, job.tokens_used), (JobStatus::Completed, 2));
+    let task = |i: usize, analysis: Analysis| &job.tasks[i * 6 + analysis as usize];
+    for (i, analysis, status, part) in [
+        (0, Analysis::Market, TaskStatus::Completed, "T0"),
+        (0, Analysis::Trendline, TaskStatus::Completed, "T0"),
+        (0, Analysis::Security, TaskStatus::Skipped, "contracts"),
+        (0, Analysis::Dex, TaskStatus::Completed, "T0"),
+        (0, Analysis::Holders, TaskStatus::Completed, "T0"),
+        (1, Analysis::Market, TaskStatus::Completed, "T7"),
+        (1, Analysis::Trendline, TaskStatus::Skipped, "no candles"),
+        (1, Analysis::Patterns, TaskStatus::Skipped, "no candles"),
+    ] {
+        let task = task(i, analysis);
+        assert_eq!(task.status, status, "{task:?}");
+        assert!(task.description.contains(part), "{task:?}");
+    }
+
+    let report = jobs.report(&job.job_id).expect("a report");
+    let market = bench.deck.answer(&TokenQuestion { token_address: token(0) }, &Progress::default()).expect("an answer");
+    let dexes = bench.deck.answer(&DexListQuestion { contract_address: token(0) }, &Progress::default()).expect("an answer");
+    assert_eq!(report.tokens.iter().map(|token| token.token_address).collect::<Vec<_>>(), [token(0), token(7)]);
+    assert_eq!(report.tokens[0].part(Analysis::Market).map(|part| part.get().as_bytes()), Some(&market.json[..]));
+    assert_eq!(report.tokens[0].part(Analysis::Dex).map(|part| part.get().as_bytes()), Some(&dexes.json[..]));
+    let json = serde_json::to_value(&report).expect("JSON");
+    let error = &json["tokens"][1]["trendline"]["error"];
+    assert_eq!((error["status"].as_u64(), error["code"].as_str()), (Some(404), Some("no_candles")));
+    assert_eq!(error["instance"].as_str(), Some(format!("/technical/{}/trendline", token(7)).as_str()));
+
+    until("listeners hear of it", || matches!(events.try_recv(), Ok(DeckEvent::JobUpdated(id)) if id == job.job_id));
+    until("it is open no more", || jobs.open_count() == 0);
+    let progress = jobs.progress(&job.job_id).expect("progress");
+    assert!(progress.len() == 12 && progress.iter().all(|task| (task.done, task.total) == (1, 1)));
+    assert_eq!(jobs.terminate(&job.job_id).map_err(|problem| problem.code), Err(Code::JobEnded));
+}
+
+#[test]
+fn refusals_name_what_is_wrong() {
+    let bench = bench();
+    let jobs = bench.open(0);
+    let stranger = Address([9; 20]);
+    for (tokens, part) in [
+        (vec![], "0 tokens"),
+        (vec![stranger], "`/token_address`"),
+        (vec![token(0), stranger], "`/token_addresses`"),
+        ((0..=TOKENS_MAX).map(token).collect(), "101 tokens"),
+    ] {
+        let problem = jobs.create(tokens).expect_err(part);
+        assert!(problem.code == Code::InvalidValue && problem.detail.contains(part), "{problem:?}");
+    }
+    for id in ["", "j_", "' OR 1=1 --", "j_00000000000000000000000000", &"x".repeat(10_000)] {
+        let codes = [jobs.job(id).map(drop), jobs.report(id).map(drop), jobs.terminate(id).map(drop), jobs.progress(id).map(drop)];
+        for outcome in codes {
+            let problem = outcome.expect_err(id);
+            assert!(problem.code == Code::JobNotFound && problem.detail.len() < 300, "{problem:?}");
+        }
+    }
+    let empty = Deck::new(bench.data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+    let other = tempfile::tempdir().expect("a folder");
+    let loading = Jobs::open(other.path(), empty, JobOptions::default()).expect("jobs");
+    assert_eq!(loading.create(vec![token(0)]).map_err(|problem| problem.code), Err(Code::Loading));
+    jobs.stop();
+    assert_eq!(jobs.create(vec![token(0)]).map_err(|problem| problem.code), Err(Code::ShuttingDown));
+}
+
+#[test]
+fn the_list_is_paged_newest_first() {
+    let bench = bench();
+    let jobs = bench.open(0);
+    let ids: Vec<_> = (0..5).map(|i| jobs.create(vec![token(i)]).expect("created").job_id).collect();
+    let page = |page, limit| {
+        let list = jobs.list(page, limit).expect("a list");
+        assert_eq!((list.page, list.limit, list.total), (page, limit, 5));
+        list.jobs.into_iter().map(|job| job.job_id).collect::<Vec<_>>()
+    };
+    assert_eq!(page(1, 2), [ids[4].clone(), ids[3].clone()]);
+    assert_eq!(page(3, 2), [ids[0].clone()]);
+    assert_eq!(page(4, 2), Vec::<String>::new());
+    assert_eq!(page(1_000_000_000, 250), Vec::<String>::new());
+    assert_eq!(page(u64::MAX, u64::MAX), Vec::<String>::new());
+}
+
+#[test]
+fn a_full_queue_refuses_and_has_room_again_later() {
+    let bench = bench();
+    let options = JobOptions { workers: 0, queue: 2 };
+    let jobs = Jobs::open(bench.state.path(), Arc::clone(&bench.deck), options).expect("jobs");
+    let first = jobs.create(vec![token(0)]).expect("room").job_id;
+    jobs.create(vec![token(1)]).expect("room");
+    assert_eq!(jobs.create(vec![token(2)]).map_err(|problem| problem.code), Err(Code::Busy));
+    let terminated = jobs.terminate(&first).expect("terminated");
+    assert_eq!(terminated.status, JobStatus::Terminated);
+    assert!(terminated.tasks.iter().all(|task| task.status == TaskStatus::Skipped && task.description.contains("terminated")));
+    jobs.create(vec![token(2)]).expect("room again");
+}
+
+#[test]
+fn a_running_job_can_be_terminated_and_keeps_what_it_found() {
+    let bench = bench();
+    let jobs = bench.open(1);
+    let mut caught = None;
+    // The job may be quicker than this test: then once more.
+    for _ in 0..20 {
+        let id = jobs.create(everything(TOKENS_MAX)).expect("created").job_id;
+        until("the job reads a token", || jobs.job(&id).expect("the job").tokens_used > 0);
+        if let Ok(job) = jobs.terminate(&id) {
+            caught = Some(job);
+            break;
+        }
+    }
+    let job = caught.expect("a job is caught running");
+    let count = |status| job.tasks.iter().filter(|task| task.status == status).count();
+    assert_eq!(job.status, JobStatus::Terminated);
+    assert_eq!(count(TaskStatus::Queued) + count(TaskStatus::Running), 0);
+    assert!(count(TaskStatus::Skipped) > 0);
+    let next = jobs.create(vec![token(0)]).expect("created");
+    assert_eq!(ended(&jobs, &next.job_id).status, JobStatus::Completed, "the worker is free again");
+    assert_eq!(jobs.job(&job.job_id).expect("the job"), job, "nothing was added after the end");
+    assert_eq!(jobs.report(&job.job_id).expect("a report").tokens.len(), TOKENS_MAX);
+}
+
+#[test]
+fn stopping_puts_a_running_job_back_on_the_queue() {
+    let bench = bench();
+    let mut interrupted = None;
+    for _ in 0..20 {
+        let jobs = bench.open(1);
+        let id = jobs.create(everything(TOKENS_MAX)).expect("created").job_id;
+        until("the job reads a token", || jobs.job(&id).expect("the job").tokens_used > 0);
+        jobs.stop();
+        let job = jobs.job(&id).expect("the job");
+        if !job.status.ended() {
+            interrupted = Some(job);
+            break;
+        }
+    }
+    let job = interrupted.expect("a job is interrupted");
+    assert_eq!((job.status, job.tokens_used), (JobStatus::Queued, 0));
+    assert!(job.tasks.iter().all(|task| task.status == TaskStatus::Queued));
+    let jobs = bench.open(1);
+    let job = ended(&jobs, &job.job_id);
+    assert_eq!((job.status, job.tokens_used), (JobStatus::Completed, TOKENS_MAX as u64));
+}
+
+#[test]
+fn a_job_whose_tokens_are_gone_fails_and_ends_terminated() {
+    let bench = bench();
+    let id = bench.open(0).create(vec![token(0)]).expect("created").job_id;
+    bench.deck.stand_on(Dataset::default());
+    let job = ended(&bench.open(1), &id);
+    assert_eq!((job.status, job.tokens_used), (JobStatus::Terminated, 0));
+    assert!(job.tasks.iter().all(|task| task.status == TaskStatus::Failed && task.description.contains("No token")), "{job:?}");
+}
+
+#[test]
+fn two_programs_share_a_store_and_one_runs_it() {
+    let bench = bench();
+    let first = bench.open(1);
+    let second = bench.open(1);
+    assert!(first.runs_here() && !second.runs_here());
+    let mut events = bench.deck.listen();
+    let id = second.create(vec![token(0)]).expect("created").job_id;
+    assert_eq!(ended(&second, &id).status, JobStatus::Completed);
+    assert_eq!(first.job(&id), second.job(&id));
+    until("both programs tell of it", || matches!(events.try_recv(), Ok(DeckEvent::JobUpdated(told)) if told == id));
+    let long = first.create(everything(TOKENS_MAX)).expect("created").job_id;
+    // Terminated from the other program, or already done.
+    second.terminate(&long).map_or_else(|problem| assert_eq!(problem.code, Code::JobEnded), drop);
+    assert!(first.job(&long).expect("the job").status.ended());
+    drop(first);
+    until("the second takes over", || second.runs_here());
+    let id = second.create(vec![token(1)]).expect("created").job_id;
+    assert_eq!(ended(&second, &id).status, JobStatus::Completed);
+}
+
+#[test]
+fn a_damaged_store_is_set_aside_and_a_fresh_one_started() {
+    let bench = bench();
+    let jobs = bench.open(0);
+    for _ in 0..40 {
+        jobs.create(everything(20)).expect("created");
+    }
+    drop(jobs);
+    let sound = std::fs::read(bench.store()).expect("the store");
+    assert!(sound.len() > 40_000);
+    let mut holed = sound.clone();
+    holed[4_096 * 3..4_096 * 6].fill(0xa5);
+    let mut headless = sound.clone();
+    headless[..100].fill(0);
+    for (damage, bytes) in [
+        ("other text", b"this was never a database, but it is long enough to be mistaken for one by its size alone, see: ".repeat(20)),
+        ("cut short", sound[..sound.len() / 2].to_vec()),
+        ("a hole", holed),
+        ("no header", headless),
+    ] {
+        let state = tempfile::tempdir().expect("a folder");
+        std::fs::write(state.path().join("jobs.sqlite"), &bytes).expect("a damaged store");
+        let jobs = Jobs::open(state.path(), Arc::clone(&bench.deck), JobOptions::default()).expect(damage);
+        assert!(jobs.notice().is_some_and(|notice| notice.contains("damaged") && notice.contains("jobs.sqlite.damaged-")), "{damage}");
+        let id = jobs.create(vec![token(0)]).expect(damage).job_id;
+        assert_eq!(ended(&jobs, &id).status, JobStatus::Completed, "{damage}");
+        let kept = std::fs::read_dir(state.path()).expect("a folder").flatten().find(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            name.contains(".damaged-") && !name.ends_with("-wal") && !name.ends_with("-shm")
+        });
+        assert_eq!(std::fs::read(kept.expect("kept aside").path()).expect("kept").len(), bytes.len(), "{damage}");
+    }
+    let state = tempfile::tempdir().expect("a folder");
+    std::fs::write(state.path().join("jobs.sqlite"), b"").expect("an empty store");
+    let jobs = Jobs::open(state.path(), Arc::clone(&bench.deck), JobOptions::default()).expect("an empty file is a new store");
+    assert_eq!(jobs.notice(), None);
+}
+
+#[test]
+fn a_state_directory_that_cannot_be_written_is_an_error_in_words() {
+    let bench = bench();
+    let file = bench.state.path().join("file");
+    std::fs::write(&file, b"").expect("a file");
+    let reason = Jobs::open(&file.join("state"), Arc::clone(&bench.deck), JobOptions::default()).expect_err("no folder can be made there");
+    assert!(reason.contains("cannot create the folder"), "{reason}");
+    std::fs::create_dir(bench.store()).expect("a folder in the way");
+    let reason = Jobs::open(bench.state.path(), Arc::clone(&bench.deck), JobOptions::default()).expect_err("a folder is no store");
+    assert!(reason.contains("cannot open the job store"), "{reason}");
+}
+
+const CHILD_STATE: &str = "TOKENDECK_TEST_JOBS_STATE";
+
+/// The program that is killed: it creates jobs and prints each once it is acknowledged.
+#[test]
+#[ignore = "started by the test below as a program of its own"]
+fn child_that_creates_jobs() {
+    let Some(state) = std::env::var_os(CHILD_STATE) else { return };
+    let data = Path::new(&state).join("data");
+    std::fs::create_dir_all(&data).expect("a folder");
+    let jobs = Jobs::open(Path::new(&state), deck(&data), JobOptions { workers: 1, queue: 9_000 }).expect("jobs");
+    let mut out = std::io::stdout().lock();
+    for i in 0.. {
+        let job = jobs.create(everything(1 + i % 5)).expect("created");
+        writeln!(out, "\nacknowledged {}", job.job_id).and_then(|()| out.flush()).expect("the parent reads");
+    }
+}
+
+#[test]
+fn no_acknowledged_job_is_lost_when_the_program_is_killed() {
+    let bench = bench();
+    let mut acknowledged: Vec<String> = Vec::new();
+    let mut random = 88_172_645_463_325_252_u64;
+    for round in 0..15 {
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", "jobs::child_that_creates_jobs", "--ignored", "--nocapture"])
+            .env(CHILD_STATE, bench.state.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a child");
+        let (sender, first) = std::sync::mpsc::channel();
+        let out = BufReader::new(child.stdout.take().expect("its output"));
+        let reader = std::thread::spawn(move || {
+            let mut ids = Vec::new();
+            for line in out.lines().map_while(Result::ok) {
+                // A line that the kill cut off is not an acknowledgement.
+                if let Some(id) = line.strip_prefix("acknowledged ").filter(|id| id.len() == 28) {
+                    ids.push(id.to_owned());
+                    sender.send(()).ok();
+                }
+            }
+            ids
+        });
+        first.recv_timeout(Duration::from_secs(30)).expect("the child acknowledges a job");
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        std::thread::sleep(Duration::from_micros(random % 60_000));
+        child.kill().expect("killed");
+        child.wait().expect("gone");
+        acknowledged.extend(reader.join().expect("its ids"));
+
+        let jobs = bench.open(0);
+        assert_eq!(jobs.notice(), None, "round {round}");
+        for id in &acknowledged {
+            let job = jobs.job(id).unwrap_or_else(|problem| panic!("round {round}: {problem}"));
+            assert_ne!(job.status, JobStatus::Running, "round {round}: it is queued again");
+        }
+        drop(jobs);
+    }
+    assert!(acknowledged.len() > 15, "{}", acknowledged.len());
+    let jobs = bench.open(2);
+    for id in &acknowledged {
+        assert_eq!(ended(&jobs, id).status, JobStatus::Completed);
+    }
+}

@@ -1,0 +1,255 @@
+//! What is kept for a user: keys that open the API, the watchlist, the session; and what happens when the files are not as left.
+
+use std::{fs, path::Path};
+
+use serde_json::json;
+use tokendeck::{
+    dataset::address::Address,
+    state::{
+        Access,
+        keys::{KeySource, Keys},
+        session::Session,
+        watchlist::Watchlist,
+        write_atomic,
+    },
+};
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+fn keys(state: &Path) -> Keys {
+    Keys::open_with(None, None, state).expect("keys")
+}
+
+fn secret(keys: &Keys) -> String {
+    keys.show().expect("a key").reveal().to_owned()
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).expect("a file").permissions().mode() & 0o777
+}
+
+#[test]
+fn a_key_is_made_on_first_start_and_kept() {
+    let state = folder();
+    let below = state.path().join("not/yet/there");
+    let first = secret(&keys(&below));
+    assert!(first.starts_with("td_") && first.len() == 67, "{first}");
+    assert_eq!(secret(&keys(&below)), first);
+    assert_ne!(secret(&keys(folder().path())), first);
+    let read = keys(&below);
+    for (header, accepted) in [
+        (first.as_bytes(), true),
+        (b"" as &[u8], false),
+        (b"td_", false),
+        (&first.as_bytes()[..66], false),
+        (format!("{first} ").as_bytes(), false),
+        (first.to_uppercase().as_bytes(), false),
+        (&[0xff; 67], false),
+        (&vec![b'x'; 100_000], false),
+    ] {
+        assert_eq!(read.accepts(header), accepted, "{}", String::from_utf8_lossy(&header[..header.len().min(80)]));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_key_file_is_the_users_alone_and_a_wider_mode_is_warned_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let state = folder();
+    let keys = keys(state.path());
+    let file = state.path().join("keys");
+    assert_eq!(mode(&file), 0o600);
+    assert_eq!(keys.warnings(), Vec::<String>::new());
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("a mode");
+    let opened = Keys::open_with(None, None, state.path()).expect("keys");
+    assert!(opened.warnings().iter().any(|warning| warning.contains("chmod 600") && warning.contains("0644")), "{:?}", opened.warnings());
+    keys.new_key().expect("a key");
+    assert_eq!(mode(&file), 0o600);
+}
+
+#[test]
+fn a_running_program_sees_new_and_revoked_keys_at_once() {
+    let state = folder();
+    let server = keys(state.path());
+    let old = secret(&server);
+    assert!(server.accepts(old.as_bytes()));
+    let command = keys(state.path());
+    let mut made = Vec::new();
+    for _ in 0..20 {
+        let key = command.new_key().expect("a key");
+        assert!(server.accepts(key.reveal().as_bytes()), "a key made by another program opens at once");
+        made.push(key);
+    }
+    assert_eq!(server.list().len(), 21);
+    for (i, key) in made.iter().enumerate() {
+        let name = if i % 2 == 0 { &key.id } else { key.reveal() };
+        assert_eq!(command.revoke(name).as_ref(), Ok(key));
+        // Up to a fifth of a second may pass for keys that were good.
+        if i < 2 {
+            std::thread::sleep(std::time::Duration::from_millis(210));
+            assert!(!server.accepts(key.reveal().as_bytes()));
+        }
+    }
+    assert!(server.accepts(old.as_bytes()));
+    assert!(command.revoke(&made[0].id).is_err_and(|reason| !reason.contains("td_")));
+    command.revoke(&old).expect("the last one can go too");
+    std::thread::sleep(std::time::Duration::from_millis(210));
+    assert!(!server.accepts(old.as_bytes()) && server.show().is_none());
+    assert_ne!(secret(&keys(state.path())), old, "the next start makes a new one");
+}
+
+#[test]
+fn no_key_opens_when_its_file_is_gone() {
+    let state = folder();
+    let keys = keys(state.path());
+    let key = secret(&keys);
+    fs::remove_file(state.path().join("keys")).expect("removed");
+    std::thread::sleep(std::time::Duration::from_millis(210));
+    assert!(!keys.accepts(key.as_bytes()));
+    assert!(keys.warnings().iter().any(|warning| warning.contains("cannot read the keys")));
+}
+
+#[test]
+fn sources_are_taken_in_order() {
+    let state = folder();
+    let file = state.path().join("own-keys");
+    fs::write(&file, "# mine\n\nfirst-key-of-twenty-chars  made by hand\r\nsecond-key-of-twenty-chars").expect("a file");
+    let environment = Keys::open_with(Some("from-the-environment"), Some(&file), state.path()).expect("keys");
+    assert_eq!(*environment.source(), KeySource::Environment);
+    assert!(environment.accepts(b"from-the-environment") && !environment.accepts(b"first-key-of-twenty-chars"));
+    for outcome in [environment.new_key(), environment.revoke("from-the-environment")] {
+        let reason = outcome.expect_err("not from here");
+        assert!(reason.contains("TOKENDECK_API_KEY") && !reason.contains("from-the"), "{reason}");
+    }
+    let configured = Keys::open_with(None, Some(&file), state.path()).expect("keys");
+    assert!(configured.accepts(b"first-key-of-twenty-chars") && configured.accepts(b"second-key-of-twenty-chars"));
+    assert!(!configured.accepts(b"made") && !configured.accepts(b"# mine") && !configured.accepts(b""));
+    configured.revoke("first-key-of-twenty-chars").expect("revoked");
+    let made = configured.new_key().expect("a key");
+    let text = fs::read_to_string(&file).expect("the file");
+    assert!(text.starts_with("# mine\n\nsecond-key-of-twenty-chars\n") && text.contains(made.reveal()), "{text}");
+    assert!(!state.path().join("keys").exists(), "the state directory's own file is not made");
+
+    for (variable, file, part) in [
+        (Some("two words"), None, "visible ASCII"),
+        (Some("ключ"), None, "visible ASCII"),
+        (None, Some(state.path().join("none")), "cannot read the keys"),
+        (None, Some(state.path().to_owned()), "cannot read the keys"),
+    ] {
+        let reason = Keys::open_with(variable, file.as_deref(), state.path()).expect_err(part);
+        assert!(reason.contains(part) && !reason.contains("two words"), "{reason}");
+    }
+    fs::write(&file, "# nothing\n\u{7}bell\n").expect("a file");
+    assert!(Keys::open_with(None, Some(&file), state.path()).is_err_and(|reason| reason.contains("holds no key")));
+}
+
+#[test]
+fn nothing_prints_a_key() {
+    let state = folder();
+    let keys = keys(state.path());
+    let key = keys.new_key().expect("a key");
+    let shown = format!("{keys:?} {key:?} {:#?} {:?}", keys.list(), keys.warnings());
+    assert!(!shown.contains("td_") && shown.contains(&key.id), "{shown}");
+}
+
+#[test]
+fn without_a_writable_state_directory_a_key_lives_in_memory() {
+    let state = folder();
+    let file = state.path().join("file");
+    fs::write(&file, b"").expect("a file");
+    let reason = Keys::open_with(None, None, &file.join("state")).expect_err("no folder can be made there");
+    assert!(reason.contains("cannot create the folder"), "{reason}");
+    let keys = Keys::in_memory().expect("a key");
+    let (old, new) = (secret(&keys), keys.new_key().expect("a key"));
+    assert!(keys.accepts(old.as_bytes()) && keys.accepts(new.reveal().as_bytes()));
+    keys.revoke(&old).expect("revoked");
+    assert!(!keys.accepts(old.as_bytes()) && keys.accepts(new.reveal().as_bytes()));
+}
+
+#[test]
+fn first_starts_at_once_agree_on_one_key() {
+    let state = folder();
+    let secrets: Vec<String> = std::thread::scope(|scope| {
+        let starts: Vec<_> = (0..8).map(|_| scope.spawn(|| secret(&keys(state.path())))).collect();
+        starts.into_iter().map(|start| start.join().expect("a key")).collect()
+    });
+    assert!(secrets.iter().all(|secret| *secret == secrets[0]));
+}
+
+#[test]
+fn stars_are_kept_and_those_of_two_programs_add_up() {
+    let state = folder();
+    let tokens: Vec<Address> = (1..=4).map(|i| Address([i; 20])).collect();
+    let (mut one, mut two) = (Watchlist::open(state.path()), Watchlist::open(state.path()));
+    assert_eq!(one.toggle(tokens[2]), Ok(true));
+    assert_eq!(two.toggle(tokens[0]), Ok(true));
+    assert_eq!(one.toggle(tokens[1]), Ok(true));
+    assert_eq!(one.toggle(tokens[1]), Ok(false));
+    let kept = Watchlist::open(state.path());
+    assert_eq!(kept.tokens().collect::<Vec<_>>(), [&tokens[0], &tokens[2]]);
+    assert!(kept.contains(&tokens[0]) && !kept.contains(&tokens[3]));
+    fs::write(state.path().join("watchlist"), format!("rubbish\n\u{0}\n  {}\n0x12\n", tokens[3])).expect("a file");
+    assert_eq!(Watchlist::open(state.path()).tokens().collect::<Vec<_>>(), [&tokens[3]]);
+
+    let mut nowhere = Watchlist::open(&state.path().join("watchlist/below"));
+    assert!(nowhere.toggle(tokens[0]).is_err());
+    assert!(nowhere.contains(&tokens[0]), "the star stands for this run");
+    let mut memory = Watchlist::in_memory();
+    assert_eq!(memory.toggle(tokens[0]), Ok(true));
+}
+
+#[test]
+fn a_session_comes_back_and_rubbish_is_no_session() {
+    let state = folder();
+    assert_eq!(Session::open(state.path()), Session::default());
+    let mut session =
+        Session { view: Some("chart".into()), token: Some(Address([3; 20])), theme: Some("light".into()), ..Session::default() };
+    session.sort.insert("tokens".into(), json!({"column": "price", "descending": true}));
+    session.filters.insert("posts".into(), json!("chain:base"));
+    session.more.insert("of_a_newer_program".into(), json!([1, 2]));
+    session.save(state.path()).expect("kept");
+    let kept = Session::open(state.path());
+    assert_eq!(kept, session);
+    assert_eq!(Session::of_view::<String>(&kept.filters, "posts"), Some("chain:base".to_owned()));
+    assert_eq!(Session::of_view::<u8>(&kept.filters, "posts"), None);
+
+    let file = state.path().join("session.json");
+    for text in ["", "{", "null", "[]", "7", "\u{0}\u{1}", &"[".repeat(100_000), &" ".repeat(5 << 20)] {
+        fs::write(&file, text).expect("a file");
+        assert_eq!(Session::open(state.path()), Session::default());
+    }
+    fs::write(&file, [0xff, 0xfe, 0x00]).expect("a file");
+    assert_eq!(Session::open(state.path()), Session::default());
+    fs::write(&file, r#"{"view": 7, "token": "0x12", "theme": "dark", "sort": [], "filters": {"posts": null}}"#).expect("a file");
+    let partly = Session::open(state.path());
+    assert_eq!((partly.view, partly.token, partly.theme, partly.sort.len(), partly.filters.len()), (None, None, Some("dark".into()), 0, 1));
+    session.plans.insert("huge".into(), json!("x".repeat(5 << 20)));
+    assert!(session.save(state.path()).is_err_and(|reason| reason.contains("saved plans")));
+}
+
+#[test]
+fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
+    let state = folder();
+    let file = state.path().join("deep/er/file");
+    for text in ["first", "second, longer", ""] {
+        write_atomic(&file, text.as_bytes(), Access::Private).expect("written");
+        assert_eq!(fs::read_to_string(&file).expect("read"), text);
+    }
+    let beside = fs::read_dir(file.parent().expect("a folder")).expect("a folder").count();
+    assert_eq!(beside, 1);
+    let reason = write_atomic(&file.join("x"), b"", Access::Shared).expect_err("a file is no folder");
+    assert!(reason.contains("cannot create the folder"), "{reason}");
+    #[cfg(unix)]
+    {
+        assert_eq!(mode(&file), 0o600);
+        let link = state.path().join("link");
+        std::os::unix::fs::symlink(&file, &link).expect("a link");
+        write_atomic(&link, b"through", Access::Private).expect("written");
+        assert!(fs::symlink_metadata(&link).expect("the link").is_symlink());
+        assert_eq!(fs::read_to_string(&file).expect("read"), "through");
+    }
+}
