@@ -301,7 +301,7 @@ impl App {
         use tui_input::backend::crossterm::EventHandler;
         let Some(line) = &mut self.filter else { return };
         match key.code {
-            KeyCode::Enter => self.filter = None,
+            KeyCode::Enter => self.keep_filter(),
             KeyCode::Esc => {
                 let before = std::mem::take(&mut line.before);
                 self.filter = None;
@@ -316,6 +316,15 @@ impl App {
                 }
                 self.apply_filter();
             }
+        }
+    }
+
+    /// The rows that are left stay, and the token under the selection is the program's.
+    fn keep_filter(&mut self) {
+        self.filter = None;
+        if let Some(token) = self.with_view(self.current, |view, context| view.selected_token(context)) {
+            self.token = Some(token);
+            self.look_again();
         }
     }
 

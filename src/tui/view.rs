@@ -67,6 +67,11 @@ pub trait View {
         Ok(())
     }
 
+    /// The token under the view's selection: the program takes it up once a filter is kept, since rows moved under the selection.
+    fn selected_token(&self, _: &Context<'_>) -> Option<Address> {
+        None
+    }
+
     /// The request that gives the same data over HTTP.
     fn request(&self, _: &Context<'_>) -> Option<Request> {
         None

@@ -249,16 +249,19 @@ impl DexesView {
         if known.answer.dexes.is_empty() {
             return say(buffer, body, context, "no pool of this token is in the data; 1 chooses another token");
         }
-        let columns = list::dex_columns(body.width);
+        let body = Rect { x: body.x + 1, width: body.width.saturating_sub(1), ..body };
+        let (columns, cells) = list::dex_columns(body.width);
         let (order, dexes) = (&self.order, &known.answer.dexes);
-        let row = |row: usize| order.get(row).and_then(|&i| dexes.get(i as usize)).map_or_else(Vec::new, list::dex_cells);
+        let most = list::most(dexes.iter().map(|dex| dex.volume24h));
+        let dex = |row: usize| order.get(row).and_then(|&i| dexes.get(i as usize));
+        let row = |row: usize| dex(row).map_or_else(Vec::new, |dex| list::dex_cells(dex, most, cells, context.ascii));
         let table = Table {
             sort: self.sorting.place(&columns),
             focused: !self.in_pools,
             ascii: context.ascii,
             ..Table::new(&columns, order.len(), &row)
         };
-        self.dexes.draw(&table, buffer, Rect { x: body.x + 1, width: body.width.saturating_sub(1), ..body }, theme);
+        self.dexes.draw(&table, buffer, body, theme);
     }
 
     fn draw_dex(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -276,17 +279,18 @@ impl DexesView {
             ..Panel::new(&title)
         };
         let body = rule.render(area, buffer, theme);
-        let body = Rect { x: body.x + 1, width: body.width.saturating_sub(1), ..body };
+        let body = Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body };
         if let Some(problem) = &self.detail.problem {
             return panel::failure(body, buffer, theme, &problem.detail);
         }
         let Some(detail) = detail else { return progress::skeleton(body, buffer, theme, context.ascii) };
         let used = sheet::draw(detail, buffer, body, context).min(body.height);
         let body = Rect { y: body.y + used, height: body.height - used, ..body };
-        let columns = list::pool_columns(body.width);
+        let (columns, cells) = list::pool_columns(body.width);
         let whole = body.width >= list::WHOLE_ADDRESS_WIDTH;
         let pools = detail.pools.clone();
-        let row = |row: usize| pools.get(row).map_or_else(Vec::new, |pool| list::pool_cells(pool, whole));
+        let most = list::most(pools.iter().map(|pool| pool.liquidity));
+        let row = |row: usize| pools.get(row).map_or_else(Vec::new, |pool| list::pool_cells(pool, whole, most, cells, context.ascii));
         let table = Table {
             sort: Some((columns.iter().position(|column| column.key == "liquidity").unwrap_or(0), true)),
             focused: self.in_pools,

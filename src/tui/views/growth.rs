@@ -62,11 +62,13 @@ impl View for GrowthView {
     fn refresh(&mut self, context: &Context<'_>) {
         if self.ranking.refresh(self.question(), context) {
             self.arrange();
-            self.point_to(context.token);
         }
+        // A ranking starts at its top; after that it follows the program's token.
         if self.followed != context.token {
+            if self.followed.is_some() {
+                self.point_to(context.token);
+            }
             self.followed = context.token;
-            self.point_to(context.token);
         }
     }
 
@@ -82,6 +84,7 @@ impl View for GrowthView {
             Action::Window => {
                 let at = WINDOWS.iter().position(|days| days.parse() == Ok(self.window)).unwrap_or(0);
                 self.window = WINDOWS[(at + 1) % WINDOWS.len()].parse().unwrap_or(WINDOW_DAYS_DEFAULT);
+                self.rows.select(0);
                 self.refresh(context);
             }
             Action::Sort => self.sort(self.sorting.next(list::SORTS)),
@@ -152,6 +155,10 @@ impl View for GrowthView {
         Ok(())
     }
 
+    fn selected_token(&self, _: &Context<'_>) -> Option<Address> {
+        self.entry().map(|entry| entry.token_address)
+    }
+
     fn request(&self, _: &Context<'_>) -> Option<Request> {
         Some(Request::of(&self.question()))
     }
@@ -196,11 +203,13 @@ impl GrowthView {
         self.ranking().get(place as usize)
     }
 
-    /// Orders the ranking afresh; the selection stays on its token.
+    /// Orders the ranking afresh; the selection stays on its token, unless it is at the top.
     fn arrange(&mut self) {
-        let before = self.entry().map(|entry| entry.token_address);
+        // Who has moved has made the row's token the program's.
+        let before = self.followed.filter(|_| self.rows.state.selected > 0);
         self.order = list::order(self.ranking(), &self.filter, self.sorting);
         self.rows.set_count(self.order.len());
+        self.rows.select(0);
         self.point_to(before);
     }
 

@@ -99,3 +99,8 @@ pub(super) fn say(buffer: &mut Buffer, area: Rect, context: &Context<'_>, senten
         put(buffer, area, 1, y as u16, line, context.theme.dim());
     }
 }
+
+/// A sparkline that leaves a gap to the line above it, so that the rows of a table stay apart.
+pub(super) fn low(sparkline: String) -> String {
+    sparkline.replace('█', "▇")
+}

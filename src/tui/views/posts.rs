@@ -203,7 +203,7 @@ impl PostsView {
 
     fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         self.draw_line(buffer, area, context);
-        let area = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        let area = Rect { x: area.x + 1, y: area.y + 1, width: area.width - 1, height: area.height - 1 };
         if let Some(sentence) = absent(context, "posts", "posts") {
             let below = Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(1), ..area };
             return say(buffer, below, context, &sentence);

@@ -120,6 +120,7 @@ impl View for TokensView {
                 self.watched_only = !self.watched_only;
                 self.stale = true;
                 self.refresh(context);
+                return self.selected(context);
             }
             _ => return Effect::Pass,
         }
@@ -183,6 +184,10 @@ impl View for TokensView {
         Ok(())
     }
 
+    fn selected_token(&self, context: &Context<'_>) -> Option<Address> {
+        self.token(context)
+    }
+
     fn request(&self, context: &Context<'_>) -> Option<Request> {
         if self.place == Place::Over && self.detail_open {
             return self.token(context).map(|token| Request::of(&TokenQuestion { token_address: token }));
@@ -224,7 +229,7 @@ impl TokensView {
         context.snapshot?.market.tokens.get(place as usize).map(|token| token.token_address)
     }
 
-    /// Orders the tokens afresh if anything they depend on changed; the selection stays on its token.
+    /// Orders the tokens afresh if anything they depend on changed; the selection stays on the program's token.
     fn arrange(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
         let same_rows = self.made.as_ref().is_some_and(|(generation, _)| *generation == snapshot.generation);
@@ -232,12 +237,11 @@ impl TokensView {
         if same_rows && same_stars && !self.stale {
             return;
         }
-        // Places of an older generation mean other tokens: then the program's token is all that is known.
-        let before = same_rows.then(|| self.token(context)).flatten().or(context.token);
         self.order = list::order(&snapshot.market.tokens, &self.filter, self.sorting, context.watchlist, self.watched_only);
         self.rows.set_count(self.order.len());
         self.made = Some((snapshot.generation, context.watchlist.clone()));
-        if !self.point_to(before, snapshot) && std::mem::take(&mut self.stale) {
+        // A row that a star took away leaves the selection where it is; rows that a filter left start at the best.
+        if !self.point_to(context.token, snapshot) && std::mem::take(&mut self.stale) {
             self.rows.select(0);
         }
         self.stale = false;
@@ -296,7 +300,7 @@ impl TokensView {
         }
         self.stale = true;
         self.refresh(context);
-        Effect::Redraw
+        self.selected(context)
     }
 
     /// What the API is asked for the same list, as far as it knows the filter.

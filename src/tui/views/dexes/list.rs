@@ -10,17 +10,21 @@ use crate::{
         format,
         theme::Role,
         views::rows::SortColumn,
-        widgets::table::{Cell, Column},
+        widgets::{
+            bar::bar,
+            table::{Cell, Column},
+        },
     },
 };
 
 const DEXES: &[Column] = &[
     Column { matched: false, ..Column::text("name", "name", 8, 18, 255).grows() },
     Column { matched: false, ..Column::text("chainId", "chain", 5, 8, 220) },
-    Column::figure("volume24h", "volume 24h", 10, 240).unit(""),
+    Column::figure("volume24h", "volume 24h", 12, 240),
+    Column { matched: false, ..Column::text("bar", "", 0, 0, 20) },
     Column::figure("poolCount", "pools", 7, 150),
     Column { matched: false, ..Column::text("pair", "best pair", 9, 14, 120) },
-    Column::figure("liquidity", "liquidity", 9, 100),
+    Column::figure("liquidity", "liquidity", 11, 100),
 ];
 
 pub(super) const SORTS: &[SortColumn] =
@@ -30,26 +34,49 @@ const POOLS: &[Column] = &[
     Column { matched: false, ..Column::text("pair", "pair", 9, 14, 255).grows() },
     Column { matched: false, ..Column::text("address", "address", 11, 11, 100) },
     Column::figure("liquidity", "liquidity", 11, 240),
+    Column { matched: false, ..Column::text("bar", "", 0, 0, 20) },
     Column::figure("volume24h", "volume 24h", 10, 220),
 ];
 
 /// From this width on a pool's address is shown whole.
 pub(super) const WHOLE_ADDRESS_WIDTH: u16 = 92;
 
-pub(super) fn dex_columns(width: u16) -> Vec<Column> {
+/// The columns at a width, and the cells of a bar among them.
+pub(super) fn dex_columns(width: u16) -> (Vec<Column>, usize) {
     let mut columns = DEXES.to_vec();
     if width < 60 {
         columns[0].ideal = 12;
     }
-    columns
+    let cells = if width >= 90 { width - 78 } else { 0 };
+    (with_bar(columns, cells.min(24)), usize::from(cells.min(24)))
 }
 
-pub(super) fn pool_columns(width: u16) -> Vec<Column> {
+pub(super) fn pool_columns(width: u16) -> (Vec<Column>, usize) {
     let mut columns = POOLS.to_vec();
     if width >= WHOLE_ADDRESS_WIDTH {
         (columns[1].min, columns[1].ideal) = (42, 42);
     }
+    let cells = if (64..WHOLE_ADDRESS_WIDTH).contains(&width) { width - 54 } else { 0 };
+    (with_bar(columns, cells.min(16)), usize::from(cells.min(16)))
+}
+
+/// The bar's column so wide, or gone.
+fn with_bar(mut columns: Vec<Column>, cells: u16) -> Vec<Column> {
+    for column in columns.iter_mut().filter(|column| column.key == "bar") {
+        (column.min, column.ideal) = (cells, cells);
+    }
     columns
+}
+
+/// A bar of the value beside the largest of its column.
+fn beside(value: Option<f64>, most: f64, cells: usize, ascii: bool) -> Cell {
+    let share = value.filter(|_| most > 0.0).map_or(0.0, |value| value / most);
+    Cell::new(bar(share, cells, ascii), Role::AccentSoft)
+}
+
+/// The largest of the values that are known.
+pub(super) fn most(values: impl Iterator<Item = Option<f64>>) -> f64 {
+    values.flatten().fold(0.0, f64::max)
 }
 
 /// The chain's short name by its EIP-155 number.
@@ -57,22 +84,24 @@ pub(super) fn chain(id: &str) -> String {
     Chain::known(id).map_or_else(|| id.to_owned(), |chain| chain.to_string())
 }
 
-pub(super) fn dex_cells(dex: &DexSummary) -> Vec<Cell> {
+pub(super) fn dex_cells(dex: &DexSummary, most: f64, cells: usize, ascii: bool) -> Vec<Cell> {
     vec![
         Cell::text(dex.name.clone()),
         dex.chain_id.as_deref().map_or_else(Cell::missing, |id| Cell::text(chain(id))),
         Cell::figure(format::human(dex.volume24h)),
+        beside(dex.volume24h, most, cells, ascii),
         Cell::text(format::count(dex.pool_count.unsigned_abs())),
         Cell::text(dex.best_pool.pair.clone()),
         Cell::figure(format::human(dex.best_pool.liquidity)),
     ]
 }
 
-pub(super) fn pool_cells(pool: &Pool, whole: bool) -> Vec<Cell> {
+pub(super) fn pool_cells(pool: &Pool, whole: bool, most: f64, cells: usize, ascii: bool) -> Vec<Cell> {
     vec![
         Cell::text(pool.pair.clone()),
         Cell::new(if whole { pool.address.to_string() } else { pool.address.short() }, Role::Dim),
         Cell::figure(format::human(pool.liquidity)),
+        beside(pool.liquidity, most, cells, ascii),
         Cell::figure(format::human(pool.volume24h)),
     ]
 }

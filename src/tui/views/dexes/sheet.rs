@@ -38,7 +38,7 @@ pub(super) fn draw(detail: &DexDetail, buffer: &mut Buffer, area: Rect, context:
     }
     let exact = format::exact(detail.total_value_locked);
     if exact != MISSING && area.width >= 50 {
-        put_right(buffer, Rect { width: area.width - 1, ..area }, y - 1, &exact, theme.dim());
+        put_right(buffer, area, y - 1, &exact, theme.dim());
     }
     put(buffer, area, 0, y, "fee tiers", theme.dim());
     let tiers: Vec<String> = detail.fee_structure.iter().map(tier).collect();

@@ -10,7 +10,7 @@ use crate::{
         theme::Role,
         view::Context,
         views::{
-            parts::{change, float, summary},
+            parts::{change, float, low, summary},
             rows::{SortColumn, Sorting, order_by},
         },
         widgets::{
@@ -134,7 +134,7 @@ pub(super) fn cells(entry: &GrowthEntry, place: u32, most: f64, layout: &Layout,
         Cell::new(change(Some(entry.holders_growth), context.ascii), strong),
         Cell::new(bar(share, layout.bar, context.ascii), strong),
         Cell::figure(format::human(float(holders))),
-        Cell::new(sparkline(&history, layout.spark, context.ascii), soft),
+        Cell::new(low(sparkline(&history, layout.spark, context.ascii)), soft),
         Cell::figure(format::human(entry.market_cap)),
         Cell::figure(format::price(entry.price)),
         entry.last_counted.map_or_else(Cell::missing, |day| Cell::new(day.to_string(), Role::Dim)),

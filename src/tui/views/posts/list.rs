@@ -17,7 +17,7 @@ const WORDS_MAX: usize = 200;
 
 const COLUMNS: &[Column] = &[
     Column::figure("published_at", "age", 5, 240),
-    Column { matched: false, ..Column::text("token_address", "token", 6, 10, 150) },
+    Column { matched: false, ..Column::text("token_address", "token", 6, 9, 150) },
     Column::text("title", "title", 16, 60, 255).grows(),
     Column::figure("impressions", "impressions", 11, 100),
     Column::figure("engagement", "engagement", 10, 120),
@@ -40,7 +40,7 @@ pub(super) fn check(text: &str) -> Result<(), String> {
 pub(super) fn cells(post: &Post, symbol: Option<&dyn Fn(&Address) -> String>, now: Time) -> Vec<Cell> {
     let figure = |value: Option<i64>| Cell::figure(format::human(float(value)));
     let mut cells = vec![Cell::new(format::age(now.0.saturating_sub(post.published_at.0)), Role::Dim)];
-    cells.extend(symbol.map(|symbol| Cell::new(symbol(&post.token_address), Role::Accent)));
+    cells.extend(symbol.map(|symbol| Cell::text(symbol(&post.token_address))));
     cells.push(post.title.as_ref().map_or_else(Cell::missing, |title| Cell::text(title.clone())));
     cells.extend([figure(post.impressions), figure(post.engagement), figure(post.smart_engagement)]);
     cells

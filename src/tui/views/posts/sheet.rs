@@ -38,6 +38,8 @@ pub(super) fn draw(post: &Post, buffer: &mut Buffer, area: Rect, context: &Conte
         put(buffer, body, 0, y, &line, if post.link.is_some() { theme.accent() } else { theme.dim() });
         y += 1;
     }
+    put(buffer, body, 0, y, &post.token_address.to_string(), theme.dim());
+    y += 1;
     for (label, value) in facts {
         put(buffer, body, 0, y, label, theme.dim());
         put(buffer, body, LABEL, y, &value, theme.style(role_of(&value)));
@@ -45,14 +47,13 @@ pub(super) fn draw(post: &Post, buffer: &mut Buffer, area: Rect, context: &Conte
     }
 }
 
-fn facts(post: &Post, context: &Context<'_>) -> [(&'static str, String); 6] {
+fn facts(post: &Post, context: &Context<'_>) -> [(&'static str, String); 5] {
     let age = format::age(context.now.0.saturating_sub(post.published_at.0));
     [
         ("published", format!("{} UTC, {age} ago", post.published_at.minute_text())),
         ("impressions", exact(post.impressions)),
         ("engagement", exact(post.engagement)),
         ("smart", exact(post.smart_engagement)),
-        ("token", post.token_address.to_string()),
         ("id", post.post_id.clone()),
     ]
 }
