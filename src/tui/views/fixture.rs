@@ -203,14 +203,17 @@ fn dexes() -> Vec<Value> {
 }
 
 fn fee_tiers() -> Vec<Value> {
-    [("uniswap-v3", 0.0001), ("uniswap-v3", 0.0005), ("uniswap-v3", 0.003), ("uniswap-v3", 0.01)]
+    [("uniswap-v3", "0.01%", 0.0001), ("uniswap-v3", "0.05%", 0.0005), ("uniswap-v3", "0.3%", 0.003), ("uniswap-v3", "1%", 0.01)]
         .into_iter()
-        .map(|(dex, fee)| json!({ "dex_id": dex, "chain": null, "tier": null, "fee": fee }))
+        .map(|(dex, tier, fee)| json!({ "dex_id": dex, "chain": null, "tier": tier, "fee": fee }))
         .collect()
 }
 
+/// DEX, chain, the other token, liquidity, volume.
+type PoolCase<'a> = (&'a str, &'a str, u8, Option<f64>, Option<f64>);
+
 fn pools() -> Vec<Value> {
-    let pool = |(i, (dex, chain, other, liquidity, volume)): (usize, (&str, &str, u8, Option<f64>, Option<f64>))| {
+    let pool = |(i, (dex, chain, other, liquidity, volume)): (usize, PoolCase<'_>)| {
         json!({
             "address": address(180 + i as u8).to_string(), "dex_id": dex, "chain": chain, "token0": address(1).to_string(),
             "token1": address(other).to_string(), "liquidity": liquidity, "volume24h": volume,
