@@ -109,7 +109,7 @@ fn answers(c: &mut Criterion) {
     };
     measure("token", &|deck| asked(deck, &TokenQuestion { token_address: token }));
     measure("posts", &|deck| asked(deck, &TokenPostsQuestion { token_address: token, page: 1, limit: 10 }));
-    let search = SearchQuestion { query: Some("wr".to_owned()), chain: None, sort: None, page: 1, limit: 50 };
+    let search = SearchQuestion { query: Some("wr".to_owned()), chain: None, sort: None, page: 1, limit: 50, fields: Vec::new() };
     measure("search", &|deck| asked(deck, &search));
     measure("holders-growth", &|deck| asked(deck, &GrowthQuestion { limit: 10, window: 7, explain: false }));
     let trendline = TrendlineQuestion { contract_address: token, period: 200, timeframe: None, explain: false };

@@ -320,6 +320,7 @@ impl TokensView {
             query: (!words.is_empty()).then(|| words.join(" ")),
             chain: chain.and_then(crate::dataset::chain::Chain::parse),
             sort: word.map(|word| Order::parse(word)),
+            fields: Vec::new(),
             page: 1,
             limit: 250,
         }
