@@ -209,8 +209,11 @@ fn fee_tiers() -> Vec<Value> {
         .collect()
 }
 
+/// (DEX, chain, the other token, liquidity, volume)
+type InventedPool = (&'static str, &'static str, u8, Option<f64>, Option<f64>);
+
 fn pools() -> Vec<Value> {
-    let pool = |(i, (dex, chain, other, liquidity, volume)): (usize, (&str, &str, u8, Option<f64>, Option<f64>))| {
+    let pool = |(i, (dex, chain, other, liquidity, volume)): (usize, InventedPool)| {
         json!({
             "address": address(180 + i as u8).to_string(), "dex_id": dex, "chain": chain, "token0": address(1).to_string(),
             "token1": address(other).to_string(), "liquidity": liquidity, "volume24h": volume,

@@ -101,6 +101,40 @@ pub(super) fn say(buffer: &mut Buffer, area: Rect, context: &Context<'_>, senten
 }
 
 /// A sparkline that leaves a gap to the line above it, so that the rows of a table stay apart.
-pub(super) fn low(sparkline: String) -> String {
+pub(super) fn low(sparkline: &str) -> String {
     sparkline.replace('█', "▇")
+}
+
+/// A bar of whole cells that leaves a gap to the line above it; what is there at all is seen.
+pub(super) fn low_bar(share: f64, cells: usize, ascii: bool) -> String {
+    let filled = (share.clamp(0.0, 1.0) * cells as f64).round() as usize;
+    match (filled, ascii) {
+        (0, false) if share > 0.0 && cells > 0 => "▖".to_owned(),
+        (filled, false) => "▆".repeat(filled),
+        (filled, true) => "#".repeat(filled),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_seen_however_small_and_never_too_long() {
+        let cases = [(0.0, ""), (0.001, "▖"), (0.5, "▆▆"), (1.0, "▆▆▆▆"), (9.0, "▆▆▆▆"), (f64::NAN, "")];
+        for (share, expected) in cases {
+            assert_eq!(low_bar(share, 4, false), expected, "{share}");
+        }
+        assert_eq!(low_bar(0.5, 4, true), "##");
+        assert_eq!(low_bar(0.5, 0, false), "");
+    }
+
+    #[test]
+    fn whole_numbers_keep_every_digit() {
+        let cases = [(Some(1_234_567), "1,234,567"), (Some(-1_000), "-1,000"), (Some(i64::MIN), "-9,223,372,036,854,775,808"), (None, "–")];
+        for (value, shown) in cases {
+            assert_eq!(exact(value), shown);
+        }
+        assert_eq!((change(Some(-38.24), false), change(None, false)), ("▼ 38.2".to_owned(), "–".to_owned()));
+    }
 }

@@ -234,8 +234,8 @@ impl PostsView {
 
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let whose = match (self.all, self.token) {
-            (true, _) => "every token".to_owned(),
-            (false, Some(token)) => format!("{} alone", symbol_of(context, &token)),
+            (true, _) => "of every token".to_owned(),
+            (false, Some(token)) => format!("of {}", symbol_of(context, &token)),
             (false, None) => "no token selected".to_owned(),
         };
         let posts = context.snapshot.map(|snapshot| match self.token {

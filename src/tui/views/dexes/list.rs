@@ -9,22 +9,20 @@ use crate::{
     tui::{
         format,
         theme::Role,
-        views::rows::SortColumn,
-        widgets::{
-            bar::bar,
-            table::{Cell, Column},
-        },
+        views::{parts::low_bar, rows::SortColumn},
+        widgets::table::{Cell, Column},
     },
 };
 
 const DEXES: &[Column] = &[
-    Column { matched: false, ..Column::text("name", "name", 8, 18, 255).grows() },
+    Column { matched: false, ..Column::text("name", "name", 8, 16, 255).grows() },
+    Column { matched: false, ..Column::text("dexId", "id", 10, 18, 200) },
     Column { matched: false, ..Column::text("chainId", "chain", 5, 8, 220) },
-    Column::figure("volume24h", "volume 24h", 12, 240),
+    Column::figure("volume24h", "vol 24h", 9, 240),
     Column { matched: false, ..Column::text("bar", "", 0, 0, 20) },
-    Column::figure("poolCount", "pools", 7, 150),
-    Column { matched: false, ..Column::text("pair", "best pair", 9, 14, 120) },
-    Column::figure("liquidity", "liquidity", 11, 100),
+    Column::figure("poolCount", "pools", 5, 150),
+    Column { matched: false, ..Column::text("pair", "best pair", 9, 13, 120) },
+    Column::figure("liquidity", "liquidity", 9, 100),
 ];
 
 pub(super) const SORTS: &[SortColumn] =
@@ -47,7 +45,7 @@ pub(super) fn dex_columns(width: u16) -> (Vec<Column>, usize) {
     if width < 60 {
         columns[0].ideal = 12;
     }
-    let cells = if width >= 90 { width - 78 } else { 0 };
+    let cells = if width >= 104 { width - 92 } else { 0 };
     (with_bar(columns, cells.min(24)), usize::from(cells.min(24)))
 }
 
@@ -71,7 +69,7 @@ fn with_bar(mut columns: Vec<Column>, cells: u16) -> Vec<Column> {
 /// A bar of the value beside the largest of its column.
 fn beside(value: Option<f64>, most: f64, cells: usize, ascii: bool) -> Cell {
     let share = value.filter(|_| most > 0.0).map_or(0.0, |value| value / most);
-    Cell::new(bar(share, cells, ascii), Role::AccentSoft)
+    Cell::new(low_bar(share, cells, ascii), Role::AccentSoft)
 }
 
 /// The largest of the values that are known.
@@ -87,6 +85,7 @@ pub(super) fn chain(id: &str) -> String {
 pub(super) fn dex_cells(dex: &DexSummary, most: f64, cells: usize, ascii: bool) -> Vec<Cell> {
     vec![
         Cell::text(dex.name.clone()),
+        Cell::new(dex.dex_id.clone(), Role::Dim),
         dex.chain_id.as_deref().map_or_else(Cell::missing, |id| Cell::text(chain(id))),
         Cell::figure(format::human(dex.volume24h)),
         beside(dex.volume24h, most, cells, ascii),

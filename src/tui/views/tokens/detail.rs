@@ -17,9 +17,8 @@ use crate::{
         text,
         theme::Role,
         view::Context,
-        views::parts::{absent, exact, float, role_of},
+        views::parts::{absent, exact, float, low_bar, role_of},
         widgets::{
-            bar,
             panel::{self, Panel},
             progress, put, put_right,
         },
@@ -58,11 +57,12 @@ pub(super) fn draw(shown: &Shown<'_>, buffer: &mut Buffer, area: Rect, context: 
         let columns = [Rect { width: left - 2, ..body }, Rect { x: body.x + left, width: body.width - left, ..body }];
         let used = draw_figures(shown, buffer, columns[0], context);
         let below = rest(columns[0], used);
-        draw_sections(shown, &[Section::Holders], buffer, below, context);
+        draw_sections(shown, &[Section::Holders], buffer, rest(below, 1), context);
         draw_sections(shown, &[Section::Kols, Section::Posts], buffer, columns[1], context);
     } else {
         let used = draw_figures(shown, buffer, body, context);
         let used = used + draw_identity(summary, buffer, rest(body, used), context);
+        let used = used + u16::from(body.height > used + 14);
         draw_sections(shown, &[Section::Holders, Section::Kols, Section::Posts], buffer, rest(body, used), context);
     }
 }
@@ -265,10 +265,10 @@ fn draw_sections(shown: &Shown<'_>, sections: &[Section], buffer: &mut Buffer, a
         *height += more;
         spare -= more;
     }
-    let gap = u16::from(usize::from(spare) >= heights.len());
+    let gap = u16::from(usize::from(spare) + 1 >= heights.len());
     let mut y = 0;
-    for (section, height) in sections.iter().zip(heights) {
-        y += gap;
+    for (place, (section, height)) in sections.iter().zip(heights).enumerate() {
+        y += if place > 0 { gap } else { 0 };
         let place = Rect { height, ..rest(area, y) };
         match section {
             Section::Holders => draw_holders(detail, buffer, place, context),
@@ -289,11 +289,9 @@ fn draw_holders(detail: &TokenDetail, buffer: &mut Buffer, area: Rect, context: 
         let figure = format::share(share);
         put(buffer, area, 0, y as u16, label, theme.dim());
         put_right(buffer, area, y as u16, &figure, theme.style(role_of(&figure)));
-        let track = Rect { x: area.x + 8, y: area.y + y as u16, width: area.width.saturating_sub(8 + 9), height: 1 };
-        if let Some(share) = share
-            && track.y < area.bottom()
-        {
-            bar::render(track, buffer, theme, share, role, context.ascii);
+        if let Some(share) = share {
+            let cells = usize::from(area.width.saturating_sub(8 + 9));
+            put(buffer, area, 8, y as u16, &low_bar(share, cells, context.ascii), theme.style(role));
         }
     }
     let followers = &detail.smart_follower_distribution;
@@ -322,7 +320,7 @@ fn draw_kols(kols: &[Kol], buffer: &mut Buffer, area: Rect, context: &Context<'_
         return;
     }
     // handle, followers, rate, address
-    let addressed = area.width >= 38;
+    let addressed = area.width >= 42;
     let right = if addressed { 13 } else { 0 };
     let handle = area.width.saturating_sub(right + 16);
     for (y, kol) in kols.iter().take(usize::from(area.height)).enumerate() {

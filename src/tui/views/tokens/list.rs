@@ -196,7 +196,7 @@ pub(super) fn history(closes: &[f64], cells: usize, ascii: bool) -> Cell {
     let (Some(first), Some(last)) = (closes.first(), closes.last()) else { return Cell::missing() };
     let (soft, strong) = if last >= first { (Role::UpSoft, Role::Up) } else { (Role::DownSoft, Role::Down) };
     let values: Vec<Option<f64>> = closes.iter().copied().map(Some).collect();
-    let line = low(sparkline(&values, cells, ascii));
+    let line = low(&sparkline(&values, cells, ascii));
     let recent = (cells * 7).div_ceil(30);
     let split = line.char_indices().nth(cells.saturating_sub(recent)).map_or(line.len(), |(at, _)| at);
     Cell::new(line[..split].to_owned(), soft).then(line[split..].to_owned(), strong)
