@@ -33,6 +33,7 @@ const BESIDE_WIDTH: u16 = 110;
 /// From this height on it stands below, where it is narrower.
 const BELOW_HEIGHT: u16 = 36;
 
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
 pub struct TokensView {
     rows: Rows,
     /// The tokens shown, as places in the market's list.
