@@ -92,6 +92,8 @@ pub struct App {
     /// Where tabs and body were drawn last, for the mouse.
     pub(super) hits: Hits,
     pub(super) chosen_theme: Option<String>,
+    /// Where Esc leads back to.
+    pub(super) opened_from: Option<ViewId>,
     wake: Wake,
     /// What the terminal is to be told after the next frame (clipboard sequences).
     after_frame: Vec<u8>,
@@ -119,6 +121,7 @@ impl App {
             load: LoadState::default(),
             hits: Hits::default(),
             chosen_theme: None,
+            opened_from: None,
             wake,
             after_frame: Vec::new(),
             dirty: true,
@@ -250,14 +253,17 @@ impl App {
 
     /// With nothing to show, the way out is demo data.
     fn load_failed(&mut self, reason: &str) {
-        match (&self.setup.demo_folder, self.setup.deck.snapshot().is_err()) {
-            (Some(folder), true) => {
-                let says = format!("{reason}\n\nWrite synthetic demo data to {} and open it?", folder.display());
-                let question = YesNo::new("no dataset", says, "write demo data", super::overlay::Command::WriteDemo);
-                self.overlay = Some(Overlay::Question(question));
-            }
-            _ => self.say(reason, true),
+        if let (Some(folder), true) = (&self.setup.demo_folder, self.setup.deck.snapshot().is_err()) {
+            let says = format!("{reason}. Write synthetic demo data to {} and open it?", folder.display());
+            let question = YesNo::new("no dataset", says, "write demo data", super::overlay::Command::WriteDemo);
+            self.overlay = Some(Overlay::Question(question));
+            return;
         }
+        // What stands came from its own folder, and that is what the next reload reads.
+        if let Some(snapshot) = &self.snapshot {
+            self.setup.deck.open(&snapshot.dataset.folder);
+        }
+        self.say(reason, true);
     }
 
     fn key(&mut self, key: &KeyEvent) {
@@ -321,6 +327,10 @@ impl App {
 
     /// The rows that are left stay, and the token under the selection is the program's.
     fn keep_filter(&mut self) {
+        // One that cannot be read is not kept: what is wrong with it stays on screen until it is mended or left.
+        if self.filter.as_ref().is_some_and(|line| line.problem.is_some()) && self.view().filter().is_some() {
+            return;
+        }
         self.filter = None;
         if let Some(token) = self.with_view(self.current, |view, context| view.selected_token(context)) {
             self.token = Some(token);
@@ -330,6 +340,9 @@ impl App {
 
     fn apply_filter(&mut self) {
         let Some(text) = self.filter.as_ref().map(|line| line.input.value().to_owned()) else { return };
+        if self.view().filter().is_none() {
+            return;
+        }
         let problem = self.with_view(self.current, |view, context| view.set_filter(&text, context).err());
         if let Some(line) = &mut self.filter {
             line.problem = problem;
@@ -390,10 +403,21 @@ impl App {
                 (Action::Star, Some(token)) => return self.carry_out(Effect::Star(token)),
                 (Action::CopyValue, Some(token)) => return self.carry_out(Effect::Copy(token.to_string(), "address")),
                 (Action::Back, _) if self.load.running && self.snapshot.is_some() => return self.setup.deck.cancel_load(),
+                (Action::Back, _) => return self.back(),
                 _ => {}
             }
         }
         self.carry_out(effect);
+    }
+
+    /// Takes the filter off, and with none goes back to the view this one was opened from.
+    fn back(&mut self) {
+        if self.view().filter().is_some_and(|filter| !filter.is_empty()) {
+            self.with_view(self.current, |view, context| view.set_filter("", context).ok());
+        } else if let Some(view) = self.opened_from.take() {
+            self.go(view);
+        }
+        self.dirty = true;
     }
 
     /// Selects the token that the views are about.
@@ -403,7 +427,9 @@ impl App {
     }
 
     pub(super) fn go(&mut self, view: ViewId) {
+        self.keep_filter();
         self.current = view;
+        self.opened_from = None;
         self.filter = None;
         self.look_again();
     }
@@ -417,7 +443,10 @@ impl App {
 
     fn open_filter(&mut self) {
         let Some(before) = self.view().filter().map(str::to_owned) else {
-            return self.say("nothing to filter in this view", false);
+            // The line opens all the same, so that what is typed on is not taken for keys.
+            let problem = Some("nothing to filter in this view".to_owned());
+            self.filter = Some(FilterLine { input: Input::default(), problem, before: String::new() });
+            return;
         };
         self.filter = Some(FilterLine { input: Input::new(before.clone()), problem: None, before });
     }

@@ -5,7 +5,7 @@ use ratatui::{Frame, buffer::Buffer, layout::Rect, style::Style};
 use super::{
     app::App,
     format,
-    keymap::{VIEWS, ViewId},
+    keymap::{Action, VIEWS, ViewId},
     text,
     theme::Role,
     view::ApiState,
@@ -86,10 +86,13 @@ impl App {
         let jobs = self.running_jobs();
         let right = if jobs > 0 { format!("{api}   {jobs} job{} ", if jobs == 1 { "" } else { "s" }) } else { format!("{api} ") };
         let right_x = row.width.saturating_sub(text::width(&right) as u16);
-        let token = self.token_text();
-        let token_x = right_x.saturating_sub(text::width(&token) as u16 + 3);
+        // Whole where it fits, else the symbol alone.
+        let whole = self.token_text();
+        let fits = |text: &str| right_x.saturating_sub(text::width(text) as u16 + 3) > x + 1;
+        let token = if fits(&whole) { whole.as_str() } else { whole.split("  ").next().unwrap_or_default() };
+        let token_x = right_x.saturating_sub(text::width(token) as u16 + 3);
         if token_x > x + 1 {
-            write(buffer, row, token_x, 0, &token, theme.text());
+            write(buffer, row, token_x, 0, token, theme.text());
         }
         if let Some(warning) = self.setup.warnings.first() {
             let room = token_x.saturating_sub(x + 6);
@@ -160,6 +163,12 @@ impl App {
         }
     }
 
+    /// Whether the action means anything in the view as it is.
+    fn answered(&self, action: Action) -> bool {
+        let view = self.view();
+        if action == Action::Filter { view.filter().is_some() } else { view.answers(action) }
+    }
+
     fn draw_footer(&self, buffer: &mut Buffer, row: Rect) {
         let theme = &self.setup.look.theme;
         if let Some(line) = &self.filter {
@@ -181,7 +190,7 @@ impl App {
         });
         let room = row.width.saturating_sub(message.as_ref().map_or(0, |(text, _)| text::width(text) as u16 + 2));
         let mut x = 1;
-        for (key, label) in self.setup.keymap.footer(self.current, 6) {
+        for (key, label) in self.setup.keymap.footer_of(self.current, 6, |action| self.answered(action)) {
             let width = (text::width(&key) + 1 + text::width(label)) as u16;
             if x + width > room {
                 break;

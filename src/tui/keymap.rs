@@ -107,11 +107,16 @@ impl Keymap {
 
     /// The footer of a view: the `most` keys that matter now, (key, label), the view's own weighed in.
     pub fn footer(&self, view: ViewId, most: usize) -> Vec<(String, &'static str)> {
+        self.footer_of(view, most, |_| true)
+    }
+
+    /// As `footer`, of the actions that `answered` says have a meaning now.
+    pub fn footer_of(&self, view: ViewId, most: usize, answered: impl Fn(Action) -> bool) -> Vec<(String, &'static str)> {
         let scopes = [Scope::View(view), Scope::Everywhere];
         let mut rows: Vec<(&KeyRow, Chord)> = KEYS
             .iter()
             .zip(&self.chords)
-            .filter(|(row, _)| row.footer.is_some() && scopes.contains(&row.scope))
+            .filter(|(row, _)| row.footer.is_some() && scopes.contains(&row.scope) && answered(row.action))
             .filter_map(|(row, chords)| Some((row, *chords.first()?)))
             .collect();
         rows.sort_by_key(|(row, _)| row.footer.map(|(_, weight)| std::cmp::Reverse(weight)));

@@ -50,6 +50,11 @@ pub trait View {
     /// An action of the view's scope, or one of everywhere that is the view's to carry out (movement, sort, filter, copy, …).
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect;
 
+    /// Whether the footer may offer the action here.
+    fn answers(&self, _: Action) -> bool {
+        true
+    }
+
     fn mouse(&mut self, _: MouseEvent, _: &Context<'_>) -> Effect {
         Effect::Nothing
     }

@@ -290,7 +290,7 @@ fn the_next_run_takes_up_where_the_last_was_left() {
     terminal.keys("\r");
     terminal.until("the other token", |screen| header(screen).contains("0x1f98"));
     terminal.keys("w");
-    terminal.see("on the watchlist");
+    terminal.see("UNI is on the watchlist");
     terminal.keys("6q");
     assert_eq!(terminal.exit(), 0);
     let kept = session(&home);
@@ -302,8 +302,8 @@ fn the_next_run_takes_up_where_the_last_was_left() {
     again.see("keys · Growth");
     again.keys(ESC);
     again.see_no("keys · ");
-    again.keys("w");
-    again.see("off the watchlist");
+    again.keys("1w");
+    again.see("UNI is off the watchlist");
     again.keys("q");
     assert_eq!(again.exit(), 0);
     // What was kept must be read: a token that is gone is none.

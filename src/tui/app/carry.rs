@@ -31,8 +31,10 @@ impl App {
                 self.look_again();
             }
             Effect::Open(token, view) => {
+                let from = self.current;
                 self.token = Some(token);
                 self.go(view);
+                self.opened_from = Some(from).filter(|from| *from != view);
             }
             Effect::Copy(text, what) => self.copy(&text, what),
             Effect::OpenLink(link) => self.open_link(&link),
@@ -42,7 +44,9 @@ impl App {
                     self.watchlist.remove(&token);
                 }
                 self.starred.push(token);
-                self.say(if starred { "on the watchlist" } else { "off the watchlist" }, false);
+                let known = self.snapshot.as_ref().and_then(|snapshot| snapshot.market.of(&snapshot.dataset, &token)?.symbol.clone());
+                let symbol = known.unwrap_or_else(|| token.short());
+                self.say(format!("{symbol} is {} the watchlist", if starred { "on" } else { "off" }), false);
                 self.look_again();
             }
             Effect::Say(text) => self.say(text, false),
@@ -74,7 +78,7 @@ impl App {
         if CopyToClipboard::to_clipboard_from(text).write_ansi(&mut sequence).is_ok() {
             self.after_frame.extend_from_slice(sequence.as_bytes());
             let shown: String = text.chars().take(40).collect();
-            self.say(if what.is_empty() { format!("copied {shown}") } else { format!("copied {what} {shown}") }, false);
+            self.say(if what.starts_with("the ") { format!("copied {what}") } else { format!("copied {what} {shown}") }, false);
         }
     }
 
@@ -86,7 +90,7 @@ impl App {
             serde_json::to_string(&export.columns.into_iter().zip(cells).collect::<serde_json::Map<_, _>>()).ok()
         });
         match row {
-            Some(json) => self.copy(&json, "row"),
+            Some(json) => self.copy(&json, "the row as JSON"),
             None => self.say("no row to copy in this view", false),
         }
     }
@@ -99,7 +103,7 @@ impl App {
             ApiState::Listening(base) => base,
             ApiState::Off | ApiState::Failed(_) => "http://127.0.0.1:8787".to_owned(),
         };
-        self.copy(&curl(&base, &request), "curl");
+        self.copy(&curl(&base, &request), "the curl line");
     }
 
     pub(super) fn reload(&mut self) {
@@ -149,7 +153,10 @@ impl App {
         let spawned = thread::Builder::new().name("export".into()).spawn(move || {
             let outcome = export::write(&path, &table.columns, &table.rows);
             let said = match outcome {
-                Ok(()) => format!("exported {} rows to {}", table.rows.len(), path.display()),
+                Ok(()) => {
+                    let rows = table.rows.len();
+                    format!("exported {rows} row{} to {}", if rows == 1 { "" } else { "s" }, path.display())
+                }
                 Err(reason) => format!("not exported: {reason}"),
             };
             deck.tell(DeckEvent::Said(said));

@@ -59,6 +59,10 @@ impl View for Api {
         self.arrange();
     }
 
+    fn answers(&self, action: Action) -> bool {
+        !matches!(action, Action::Open | Action::Star)
+    }
+
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
         let (count, page) = (self.shown.len(), Table::height(self.log_area).max(1) as isize);
         match action {

@@ -45,6 +45,10 @@ impl View for Coming {
 
     fn refresh(&mut self, _: &Context<'_>) {}
 
+    fn answers(&self, action: Action) -> bool {
+        matches!(action, Action::Palette | Action::Help | Action::Star | Action::CopyCurl)
+    }
+
     fn act(&mut self, _: Action, _: &Context<'_>) -> Effect {
         Effect::Pass
     }

@@ -86,6 +86,10 @@ impl View for Data {
         }
     }
 
+    fn answers(&self, action: Action) -> bool {
+        action != Action::Star
+    }
+
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
         let inner = match &mut self.open {
             Open::Nothing => Effect::Pass,
