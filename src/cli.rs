@@ -10,6 +10,7 @@ mod desk;
 mod flatten;
 mod get;
 mod key;
+mod log;
 mod look;
 mod memory;
 mod meter;

@@ -12,6 +12,8 @@ pub mod load;
 pub mod manifest;
 pub mod progress;
 pub mod rows;
+#[cfg(test)]
+pub(crate) mod sample;
 pub mod schema;
 pub mod source;
 pub mod time;

@@ -134,7 +134,7 @@ impl Deck {
     /// As `answer`, from a generation the caller holds, so that several questions see the same data.
     pub fn answer_from<Q: Question>(&self, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Result<Arc<Known<Q::Answer>>> {
         let mut canonical = question.target();
-        let etag = snapshot.etag(&canonical);
+        let target_bytes = canonical.len();
         if let Some(body) = question.body() {
             canonical.push('\n');
             canonical.push_str(&body);
@@ -143,6 +143,7 @@ impl Deck {
         if let Some(known) = self.remembered::<Q>(&key) {
             return Ok(known);
         }
+        let etag = snapshot.etag(&key.1[..target_bytes]);
         // A defect in one analysis must not take the program with it.
         let answer = catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
             .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))))?;

@@ -13,6 +13,7 @@ pub mod memory;
 pub mod overlay;
 pub mod picture;
 pub mod run;
+pub mod task;
 pub mod terminal;
 pub mod text;
 pub mod theme;

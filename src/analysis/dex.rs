@@ -65,7 +65,7 @@ pub struct DexDetail {
 pub struct FeeTier {
     pub tier: String,
     /// Fraction of the amount traded.
-    pub fee: f64,
+    pub fee: Option<f64>,
 }
 
 /// A liquidity pool.
@@ -190,21 +190,125 @@ fn fees(dataset: &Dataset, venue: &Venue<'_>) -> Vec<FeeTier> {
     let here = of_dex().any(|row| row.chain.as_ref() == Some(venue.chain));
     of_dex()
         .filter(|row| if here { row.chain.as_ref() == Some(venue.chain) } else { row.chain.is_none() })
-        .filter_map(|row| {
-            let fee = row.fee?;
-            Some(FeeTier { tier: row.tier.clone().unwrap_or_else(|| percent(fee)), fee })
-        })
+        // The loader names a tier by its fee where it has no name, so one without a name says nothing at all.
+        .filter_map(|row| Some(FeeTier { tier: row.tier.clone()?, fee: row.fee }))
         .collect()
-}
-
-/// `0.003` as `0.3%`.
-fn percent(fee: f64) -> String {
-    let rounded = (fee * 1e8).round() / 1e6;
-    format!("{rounded}%")
 }
 
 /// `TOKEN0/TOKEN1`: the dataset's text, else by symbol, else short address.
 fn pair(dataset: &Dataset, pool: &PoolRow) -> String {
     let name = |address: &Address| dataset.token(address).and_then(|token| token.row.symbol.clone()).unwrap_or_else(|| address.short());
     pool.pair.clone().unwrap_or_else(|| format!("{}/{}", name(&pool.token0), name(&pool.token1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::sample;
+
+    /// 0x1 trades on uniswap-v3 on two chains, on curve, and on a DEX of which nothing is known.
+    fn dataset() -> Dataset {
+        sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,ONE,One,eth;base\n0x2,TWO,Two,eth\n0x3,,Nameless,eth\n0x4,ALONE,Alone,eth"),
+            (
+                "dexes",
+                "dex_id,name,chain,version,router,factory,total_value_locked
+                 uniswap-v3,Uniswap V3,eth,3,0xaa,0xab,1000
+                 uniswap-v3,Uniswap V3,base,3,,,
+                 curve,Curve,arb1,1,,,5",
+            ),
+            (
+                "fee_tiers",
+                "dex_id,chain,tier,fee
+                 uniswap-v3,,,0.003
+                 uniswap-v3,,,0.0005
+                 uniswap-v3,base,low,0.0001
+                 uniswap-v3,base,unknown,
+                 curve,,stable,0.0004",
+            ),
+            (
+                "pools",
+                "address,dex_id,chain,token0,token1,pair,liquidity,volume24h
+                 0xb1,uniswap-v3,eth,0x1,0x2,,100,
+                 0xb2,uniswap-v3,eth,0x3,0x1,,300,
+                 0xb3,uniswap-v3,eth,0x1,0x9,ONE/OTHER,,7
+                 0xc1,uniswap-v3,base,0x1,0x2,,900,5
+                 0xd2,curve,eth,0x1,0x2,,,
+                 0xd1,curve,eth,0x1,0x2,,,
+                 0xe2,odd-dex,atlantis,0x1,0x2,,10,6
+                 0xe1,odd-dex,atlantis,0x2,0x1,,10,6",
+            ),
+        ])
+    }
+
+    #[test]
+    fn a_dex_is_listed_once_a_chain_by_volume_then_name() {
+        let found: Vec<_> = list(&dataset(), &sample::address("0x1"))
+            .dexes
+            .into_iter()
+            .map(|dex| (dex.dex_id, dex.name, dex.chain_id.unwrap_or_default(), dex.volume24h, dex.pool_count, dex.best_pool.address))
+            .collect();
+        let expected = [
+            ("odd-dex", "odd-dex", "", Some(12.0), 2, "0xe1"),
+            // Unknown volumes are left out of the sum, unknown liquidity counts as least.
+            ("uniswap-v3-eth", "Uniswap V3", "1", Some(7.0), 3, "0xb2"),
+            ("uniswap-v3-base", "Uniswap V3", "8453", Some(5.0), 1, "0xc1"),
+            // Nothing known: no volume, and the pool with the first address is the best.
+            ("curve", "Curve", "1", None, 2, "0xd1"),
+        ]
+        .map(|(id, name, chain, volume, count, best)| {
+            (id.to_owned(), name.to_owned(), chain.to_owned(), volume, count, sample::address(best))
+        });
+        assert_eq!(found, expected);
+        assert_eq!(list(&dataset(), &sample::address("0x4")).dexes, []);
+    }
+
+    #[test]
+    fn an_id_names_one_dex_on_one_chain_in_any_letter_case() {
+        let dataset = dataset();
+        for (id, chain, pools) in [
+            ("uniswap-v3-eth", Some("1"), 3),
+            ("Uniswap-V3-BASE", Some("8453"), 1),
+            // The bare slug: the chain with the most liquidity, 900 against 400.
+            ("uniswap-v3", Some("8453"), 1),
+            ("curve", Some("1"), 2),
+            ("curve-eth", Some("1"), 2),
+            ("odd-dex", None, 2),
+        ] {
+            let detail = detail(&dataset, &sample::address("0x1"), id).expect(id);
+            assert_eq!((detail.chain_id.as_deref(), detail.pools.len()), (chain, pools), "{id}");
+        }
+        for (token, id) in [("0x1", "uniswap"), ("0x1", "curve-arb1"), ("0x1", ""), ("0x4", "curve"), ("0x3", "uniswap-v3-base")] {
+            assert_eq!(detail(&dataset, &sample::address(token), id), None, "{token} {id}");
+        }
+    }
+
+    #[test]
+    fn fees_are_those_of_the_chain_else_those_of_every_chain() {
+        let dataset = dataset();
+        let tiers = |id| {
+            let detail = detail(&dataset, &sample::address("0x1"), id).expect(id);
+            detail.fee_structure.into_iter().map(|tier| (tier.tier, tier.fee)).collect::<Vec<_>>()
+        };
+        assert_eq!(tiers("uniswap-v3-eth"), [("0.05%".to_owned(), Some(0.0005)), ("0.3%".to_owned(), Some(0.003))]);
+        assert_eq!(tiers("uniswap-v3-base"), [("low".to_owned(), Some(0.0001)), ("unknown".to_owned(), None)]);
+        assert_eq!(tiers("odd-dex"), []);
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_dex_is_null_and_never_of_another_chain() {
+        let dataset = dataset();
+        let of = |id| detail(&dataset, &sample::address("0x1"), id).expect(id);
+        assert_eq!((of("uniswap-v3-eth").total_value_locked, of("uniswap-v3-eth").router), (Some(1000.0), Some(sample::address("0xaa"))));
+        assert_eq!((of("uniswap-v3-base").total_value_locked, of("uniswap-v3-base").router), (None, None));
+        // Its row is of another chain: only the name holds everywhere.
+        assert_eq!((of("curve").name.as_str(), of("curve").version, of("curve").total_value_locked), ("Curve", None, None));
+    }
+
+    #[test]
+    fn a_pair_is_the_datasets_text_else_symbols_else_short_addresses() {
+        let detail = detail(&dataset(), &sample::address("0x1"), "uniswap-v3-eth").expect("listed");
+        let pairs: Vec<_> = detail.pools.iter().map(|pool| pool.pair.as_str()).collect();
+        assert_eq!(pairs, ["0x0000…0003/ONE", "ONE/TWO", "ONE/OTHER"]);
+    }
 }

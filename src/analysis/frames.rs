@@ -135,7 +135,8 @@ fn complete<'a>(own: Candles<'a>, finer: &Candles, from: Interval, to: Interval)
     Frame::Made(made)
 }
 
-fn part<'a>(candles: &Candles<'a>, range: std::ops::Range<usize>) -> Candles<'a> {
+/// The candles at these positions.
+pub(super) fn part<'a>(candles: &Candles<'a>, range: std::ops::Range<usize>) -> Candles<'a> {
     Candles {
         timestamp: &candles.timestamp[range.clone()],
         open: &candles.open[range.clone()],

@@ -33,16 +33,16 @@ pub enum WhaleTrend {
 /// than the window's start. `None` without such a count, or when it is 0. `counts` is oldest first.
 pub fn growth(counts: &[HolderCountRow], window: u64) -> Option<Growth> {
     let (last, base) = ends(counts, window, |count| count.holders.map(|holders| holders as f64))?;
-    (base.1 > 0.0).then(|| Growth { percent: (last.1 / base.1 - 1.0) * 100.0, base: base.0, last: last.0 })
+    (base.1 > 0.0).then(|| Growth { percent: percent(base.1, last.1), base: base.0, last: last.0 })
 }
 
 /// The whales' balance at the last count against that at the window's base: beyond ±`threshold_percent` it has a direction.
 pub fn whale_trend(counts: &[HolderCountRow], window: u64, threshold_percent: f64) -> Option<WhaleTrend> {
     let (last, base) = ends(counts, window, |count| count.whale_balance)?;
     if base.1 <= 0.0 {
-        return (last.1 > 0.0).then_some(WhaleTrend::Accumulating);
+        return Some(if last.1 > base.1 { WhaleTrend::Accumulating } else { WhaleTrend::Stable });
     }
-    let percent = (last.1 / base.1 - 1.0) * 100.0;
+    let percent = percent(base.1, last.1);
     Some(if percent > threshold_percent {
         WhaleTrend::Accumulating
     } else if percent < -threshold_percent {
@@ -50,6 +50,12 @@ pub fn whale_trend(counts: &[HolderCountRow], window: u64, threshold_percent: f6
     } else {
         WhaleTrend::Stable
     })
+}
+
+/// The change from `base`, which is not 0, in percent of it. The difference is taken first, so that 1010 from 1000 is 1 and not
+/// 1.0000000000000009.
+pub(super) fn percent(base: f64, last: f64) -> f64 {
+    (last - base) / base * 100.0
 }
 
 type Point = (Day, f64);
@@ -113,5 +119,9 @@ mod tests {
             assert_eq!(whale_trend(&counts, 7, 1.0), Some(expected), "{last}");
         }
         assert_eq!(whale_trend(&counts(&[(0, None, Some(1.0))]), 7, 1.0), None);
+        // From nothing every balance is growth, and nothing stays nothing.
+        for (last, expected) in [(1.0, WhaleTrend::Accumulating), (0.0, WhaleTrend::Stable)] {
+            assert_eq!(whale_trend(&counts(&[(0, None, Some(0.0)), (7, None, Some(last))]), 7, 1.0), Some(expected), "{last}");
+        }
     }
 }

@@ -4,13 +4,17 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::growth::{self, WINDOW_DAYS_DEFAULT};
+use super::{
+    frames,
+    growth::{self, WINDOW_DAYS_DEFAULT},
+    trendlines::Trend,
+};
 use crate::dataset::{
     Dataset, Token,
     address::Address,
     candles::{Candles, Interval},
     chain::Chain,
-    time::{DAY_MS, Day, HOUR_MS},
+    time::DAY_MS,
 };
 
 /// Closes shown beside each token.
@@ -36,7 +40,15 @@ pub struct TokenSummary {
     pub holders_growth: Option<f64>,
     /// The last 30 daily closes, oldest first.
     pub price_history: Vec<f64>,
+    /// With `fields=trend`: the trend of the trendline analysis; null without candles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trend: Option<Added<Trend>>,
 }
+
+/// A figure that `fields` added: null where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Added<T>(pub Option<T>);
 
 /// The shared figures of every token, in the order of `Dataset::tokens`.
 #[derive(Debug, Default)]
@@ -68,7 +80,8 @@ fn summary(dataset: &Dataset, token: &Token) -> TokenSummary {
         price_change_24h: change_24h(&series),
         holders: holders(dataset, token),
         holders_growth: growth::growth(dataset.holder_counts_of(&address), WINDOW_DAYS_DEFAULT).map(|growth| growth.percent),
-        price_history: daily_closes(&series, HISTORY_DAYS),
+        price_history: daily_closes(&series),
+        trend: None,
     }
 }
 
@@ -80,59 +93,157 @@ pub fn price(dataset: &Dataset, token: &Token) -> Option<f64> {
 /// The given number of holders, else the latest count, else the rows of `holders` with a balance.
 fn holders(dataset: &Dataset, token: &Token) -> Option<i64> {
     let address = &token.row.token_address;
-    token
-        .row
-        .holders
-        .or_else(|| dataset.holder_counts_of(address).iter().rev().find_map(|count| count.holders))
-        .or_else(|| Some(dataset.holders_of(address).iter().filter(|holder| holder.balance.is_some_and(|b| b > 0.0)).count() as i64))
-        .filter(|&count| count > 0)
+    token.row.holders.or_else(|| dataset.holder_counts_of(address).iter().rev().find_map(|count| count.holders)).or_else(|| {
+        let count = dataset.holders_of(address).iter().filter(|holder| holder.balance.is_some_and(|b| b > 0.0)).count();
+        (count > 0).then_some(count as i64)
+    })
 }
 
 /// Percent from the close nearest to 24 hours before the last close. Nothing when the nearest is a day or more off that mark.
 fn change_24h(series: &[(Interval, Candles<'_>)]) -> Option<f64> {
-    let (_, candles) = latest_series(series)?;
+    let candles = latest_series(series)?;
     let last = candles.len().checked_sub(1)?;
-    let mark = candles.timestamp[last] - DAY_MS;
+    let mark = candles.timestamp[last].saturating_sub(DAY_MS);
+    let off = |i: usize| candles.timestamp[i].saturating_sub(mark).saturating_abs();
     let after = candles.timestamp.partition_point(|&time| time < mark);
-    let nearest = [after.checked_sub(1), Some(after)]
-        .into_iter()
-        .flatten()
-        .filter(|&i| i < last)
-        .min_by_key(|&i| (candles.timestamp[i] - mark).abs())?;
-    if (candles.timestamp[nearest] - mark).abs() >= DAY_MS || candles.close[nearest] <= 0.0 {
+    let nearest = [after.checked_sub(1), Some(after)].into_iter().flatten().filter(|&i| i < last).min_by_key(|&i| off(i))?;
+    if off(nearest) >= DAY_MS || candles.close[nearest] <= 0.0 {
         return None;
     }
-    finite((candles.close[last] / candles.close[nearest] - 1.0) * 100.0)
+    finite(growth::percent(candles.close[nearest], candles.close[last]))
 }
 
-/// The last close of each of the last `days` days that have one, oldest first.
-fn daily_closes(series: &[(Interval, Candles<'_>)], days: usize) -> Vec<f64> {
-    let Some((_, candles)) = latest_series(series) else { return Vec::new() };
-    let mut closes: Vec<f64> = Vec::with_capacity(days);
-    let mut day = Day(i32::MAX);
-    for i in (0..candles.len()).rev() {
-        let close = candles.close[i];
-        let its_day = Day(candles.timestamp[i].div_euclid(DAY_MS) as i32);
-        if its_day != day && close.is_finite() {
-            if closes.len() == days {
-                break;
-            }
-            closes.push(close);
-            day = its_day;
-        }
-    }
-    closes.reverse();
-    closes
+/// The closes of the last daily candles, as the chart has them, oldest first.
+fn daily_closes(series: &[(Interval, Candles<'_>)]) -> Vec<f64> {
+    let recent = series.iter().map(|(interval, candles)| {
+        let a_day = usize::try_from(DAY_MS / interval.0.clamp(1, DAY_MS)).unwrap_or(1);
+        let start = candles.len().saturating_sub(HISTORY_DAYS * a_day);
+        (*interval, frames::part(candles, start..candles.len()))
+    });
+    let recent: Vec<_> = recent.collect();
+    let Some(frame) = frames::frame(&recent, Interval::DAY) else { return Vec::new() };
+    let closes = frame.as_candles().close;
+    closes[closes.len().saturating_sub(HISTORY_DAYS)..].iter().copied().filter(|close| close.is_finite()).collect()
 }
 
-/// The series that ends last; of two, the finer.
-fn latest_series<'a>(series: &'a [(Interval, Candles<'a>)]) -> Option<&'a (Interval, Candles<'a>)> {
-    let end = |(interval, candles): &(Interval, Candles<'_>)| {
-        candles.timestamp.last().map_or(i64::MIN, |start| start.saturating_add(interval.0.min(24 * HOUR_MS)))
-    };
-    series.iter().rev().max_by_key(|series| end(series))
+/// The series whose last candle starts last; of two, the finer: the one whose close is the price.
+fn latest_series<'a>(series: &[(Interval, Candles<'a>)]) -> Option<Candles<'a>> {
+    series.iter().rev().max_by_key(|(_, candles)| candles.timestamp.last()).map(|(_, candles)| *candles)
 }
 
 fn finite(number: f64) -> Option<f64> {
     number.is_finite().then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::{sample, time::HOUR_MS};
+
+    /// Candles that start at these hours and close at these prices.
+    fn candles(closes: &[(i64, f64)]) -> frames::CandleVec {
+        let prices: Vec<f64> = closes.iter().map(|(_, close)| *close).collect();
+        frames::CandleVec {
+            timestamp: closes.iter().map(|(hour, _)| hour * HOUR_MS).collect(),
+            open: prices.clone(),
+            high: prices.clone(),
+            low: prices.clone(),
+            close: prices,
+            volume: vec![f64::NAN; closes.len()],
+        }
+    }
+
+    #[test]
+    fn the_days_change_is_taken_against_the_close_nearest_to_24_hours_before() {
+        for (closes, expected) in [
+            (&[(0, 100.0), (24, 110.0)][..], Some(10.0)),
+            // Of two equally near, the earlier.
+            (&[(0, 50.0), (2, 200.0), (25, 100.0)], Some(100.0)),
+            (&[(0, 50.0), (22, 80.0), (25, 100.0)], Some(100.0)),
+            (&[(0, 50.0), (10, 80.0), (25, 100.0)], Some(100.0)),
+            (&[(0, 50.0), (40, 100.0)], Some(100.0)),
+            // A day or more off the mark, or nothing to compare with.
+            (&[(0, 50.0), (48, 100.0)], None),
+            (&[(0, 50.0), (168, 100.0)], None),
+            (&[(0, 100.0)], None),
+            (&[(0, 0.0), (24, 100.0)], None),
+            (&[], None),
+        ] {
+            let candles = candles(closes);
+            assert_eq!(change_24h(&[(Interval::HOUR, candles.as_candles())]), expected, "{closes:?}");
+        }
+        assert_eq!(change_24h(&[]), None);
+    }
+
+    #[test]
+    fn the_days_change_ends_at_the_close_that_is_the_price() {
+        let (hourly, daily) = (candles(&[(0, 10.0), (24, 20.0), (30, 40.0)]), candles(&[(0, 1.0), (24, 2.0)]));
+        let both = [(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())];
+        assert_eq!(change_24h(&both), Some(300.0));
+        let hourly = candles(&[(0, 10.0), (12, 20.0)]);
+        assert_eq!(change_24h(&[(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())]), Some(100.0));
+    }
+
+    #[test]
+    fn the_history_is_thirty_daily_closes_whatever_they_are_made_of() {
+        let daily = candles(&(0..40).map(|day| (24 * day, day as f64 + 1.0)).collect::<Vec<_>>());
+        let thirty: Vec<f64> = (11..=40).map(f64::from).collect();
+        assert_eq!(daily_closes(&[(Interval::DAY, daily.as_candles())]), thirty);
+        // Hourly candles of the last days alone neither shorten it nor count twice, and go on where the daily ones end.
+        let hourly = candles(&(38 * 24..41 * 24 - 6).map(|hour| (hour, 1000.0 + hour as f64)).collect::<Vec<_>>());
+        let both = [(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())];
+        let expected: Vec<f64> = thirty[1..].iter().copied().chain([1000.0 + f64::from(41 * 24 - 7)]).collect();
+        assert_eq!(daily_closes(&both), expected);
+        assert_eq!(daily_closes(&both[..1]), [1000.0 + 935.0, 1000.0 + 959.0, 1000.0 + 977.0]);
+        // What is coarser than a day has no daily closes.
+        assert_eq!(daily_closes(&[(Interval::WEEK, daily.as_candles())]), [0.0; 0]);
+    }
+
+    #[test]
+    fn a_given_figure_stands_and_the_others_are_derived() {
+        let dataset = sample::dataset(&[
+            (
+                "tokens",
+                "token_address,symbol,name,chain,price,market_cap,total_supply,holders
+                 0x01,A,A,eth,2,,10,
+                 0x02,B,B,eth,2,7,10,0
+                 0x03,C,C,eth,,,10,
+                 0x04,D,D,eth,,,10,
+                 0x05,E,E,eth,2,,,
+                 0x06,F,F,eth,1e300,,1e300,",
+            ),
+            (
+                "candles",
+                "token_address,timestamp,open,high,low,close,interval
+                 0x01,2026-01-01,9,9,9,9,1d
+                 0x03,2026-01-01,3,3,3,3,1d
+                 0x03,2026-01-01T00:00:00Z,4,4,4,4,1h
+                 0x03,2026-01-01T05:00:00Z,5,5,5,5,1h",
+            ),
+            ("holder_counts", "token_address,date,holders\n0x01,2026-01-01,70\n0x01,2026-01-02,80\n0x01,2026-01-03,"),
+            (
+                "holders",
+                "token_address,holder_address,balance
+                 0x01,0xa1,5
+                 0x03,0xa1,5
+                 0x03,0xa2,0
+                 0x03,0xa3,
+                 0x04,0xa1,0",
+            ),
+        ]);
+        let market = Market::new(&dataset);
+        let found: Vec<_> = market.tokens.iter().map(|token| (token.price, token.market_cap, token.holders)).collect();
+        assert_eq!(
+            found,
+            [
+                (Some(2.0), Some(20.0), Some(80)),
+                (Some(2.0), Some(7.0), Some(0)),
+                // The latest candle in any interval; a holder is who holds something.
+                (Some(5.0), Some(50.0), Some(1)),
+                (None, None, None),
+                (Some(2.0), None, None),
+                (Some(1e300), None, None),
+            ]
+        );
+    }
 }

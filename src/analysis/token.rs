@@ -190,3 +190,130 @@ pub fn descending(a: Option<f64>, b: Option<f64>) -> Ordering {
         (a, b) => b.is_some().cmp(&a.is_some()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{analysis::market::Market, dataset::sample};
+
+    const THRESHOLDS: Thresholds = Thresholds { whale_usd: 100_000.0, medium_usd: 10_000.0, whale_change_percent: 1.0 };
+
+    fn of(tables: &[(&str, &str)]) -> TokenDetail {
+        let dataset = sample::dataset(tables);
+        let market = Market::new(&dataset);
+        detail(&dataset, &dataset.tokens()[0], &market.tokens[0], THRESHOLDS)
+    }
+
+    fn tokens(columns: &str, values: &str) -> String {
+        format!("token_address,symbol,name,chain,{columns}\n0x1,ONE,One,eth,{values}")
+    }
+
+    #[test]
+    fn leaders_rank_by_weight_then_followers_then_address_and_unknown_last() {
+        let kols = "token_address,kol_address,handle,followers,engagement_rate
+            0x1,0xa1,tie-late,100,0.1
+            0x1,0xa0,tie-early,100,0.1
+            0x1,0xa2,tie-big,1000,0.01
+            0x1,0xa3,top,1000,0.5
+            0x1,0xa4,no-rate,9000000,
+            0x1,0xa5,no-followers,,0.9
+            0x1,0xa6,nothing-said,500,0";
+        let detail = of(&[("tokens", &tokens("price", "1")), ("kols", kols)]);
+        let handles: Vec<_> = detail.top_kols.iter().filter_map(|kol| kol.handle.as_deref()).collect();
+        assert_eq!(handles, ["top", "tie-big", "tie-early", "tie-late", "nothing-said", "no-rate", "no-followers"]);
+        let many = (0..12).map(|i| format!("\n0x1,0xb{i:x},h{i},{i},1")).collect::<Vec<_>>().concat();
+        let many = format!("token_address,kol_address,handle,followers,engagement_rate{many}");
+        let detail = of(&[("tokens", &tokens("price", "1")), ("kols", &many)]);
+        assert_eq!(detail.top_kols.iter().map(|kol| kol.followers).collect::<Vec<_>>(), (2..12).rev().map(Some).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn posts_rank_by_smart_engagement_then_engagement_then_newest_then_id() {
+        let posts = "post_id,token_address,title,link,published_at,impressions,engagement,smart_engagement
+            none,0x1,,,2026-01-09,1,99,
+            old,0x1,,,2026-01-01,2,5,7
+            new-b,0x1,,,2026-01-02,,5,7
+            new-a,0x1,,,2026-01-02,,5,7
+            most,0x1,,,2026-01-01,,6,7
+            other,0x1,,,2026-01-01,,,3";
+        let detail = of(&[("tokens", &tokens("price", "1")), ("posts", posts)]);
+        let ids: Vec<_> = detail.top_posts.iter().map(|post| post.post_id.as_str()).collect();
+        assert_eq!(ids, ["most", "new-a", "new-b", "old", "other"]);
+        // Sums over all posts, nulls skipped.
+        assert_eq!((detail.impressions, detail.post_engagement, detail.smart_engagement), (Some(3), Some(120), Some(31)));
+    }
+
+    #[test]
+    fn social_figures_are_given_or_summed_and_null_where_nothing_is_known() {
+        let posts = "post_id,token_address,title,link,published_at,impressions,engagement,smart_engagement
+            a,0x1,,,2026-01-01,9223372036854775807,,4
+            b,0x1,,,2026-01-01,1,,";
+        let given = of(&[("tokens", &tokens("smart_engagement,smart_reach", "0,8")), ("posts", posts)]);
+        assert_eq!((given.impressions, given.post_engagement, given.smart_engagement), (Some(i64::MAX), None, Some(0)));
+        assert_eq!((given.smart_reach, given.smart_followers), (Some(8), None));
+        let alone = of(&[("tokens", &tokens("price", "1"))]);
+        assert_eq!((alone.impressions, alone.smart_engagement, alone.smart_reach), (None, None, None));
+        assert_eq!((alone.top_kols, alone.top_posts, alone.whale_accumulation_trend), (vec![], vec![], None));
+    }
+
+    #[test]
+    fn smart_followers_count_by_the_value_they_hold() {
+        let kols = "token_address,kol_address,handle,followers,engagement_rate
+            0x1,0xa1,,,\n0x1,0xa2,,,\n0x1,0xa3,,,\n0x1,0xa4,,,\n0x1,0xa5,,,\n0x1,0xa6,,,\n0x1,0xa7,,,";
+        // At 2 USD: exactly a whale, one cent short of it, exactly medium, just under, next to nothing, nothing, unknown, and one who
+        // is no leader.
+        let holders = "token_address,holder_address,balance
+            0x1,0xa1,50000\n0x1,0xa2,49999.99\n0x1,0xa3,5000\n0x1,0xa4,4999.99\n0x1,0xa5,0.000001\n0x1,0xa6,0\n0x1,0xa7,\n0x1,0xff,1e9";
+        let counts = |tables: &[(&str, &str)]| {
+            let found = of(tables).smart_follower_distribution;
+            (found.whale_holders, found.medium_holders, found.small_holders)
+        };
+        let (priced, unpriced) = (tokens("price", "2"), tokens("price", ""));
+        assert_eq!(counts(&[("tokens", &priced), ("kols", kols), ("holders", holders)]), (Some(1), Some(2), Some(2)));
+        for tables in [
+            &[("tokens", unpriced.as_str()), ("kols", kols), ("holders", holders)][..],
+            &[("tokens", &priced), ("holders", holders)],
+            &[("tokens", &priced), ("kols", kols)],
+        ] {
+            assert_eq!(counts(tables), (None, None, None), "{tables:?}");
+        }
+        let strangers = "token_address,holder_address,balance\n0x1,0xff,5";
+        assert_eq!(counts(&[("tokens", &priced), ("kols", kols), ("holders", strangers)]), (Some(0), Some(0), Some(0)));
+    }
+
+    #[test]
+    fn shares_are_of_the_supply_that_is_not_burned() {
+        let labels = "address,label\n0xdead,Burn\n0xe1,exchange";
+        let eleven = (1..=11).map(|i| format!("\n0x1,0xc{i:x},10")).collect::<Vec<_>>().concat();
+        for (supply, rows, top_10, top_50) in [
+            // 11 × 10 held and 90 burned, of 290: 200 are left.
+            ("290", format!("{eleven}\n0x1,0xdead,90"), Some(0.5), Some(0.55)),
+            // Without a supply, of what is held unburned.
+            ("", format!("{eleven}\n0x1,0xdead,90"), Some(100.0 / 110.0), Some(1.0)),
+            // Burned as much as there is, or more: as without a supply.
+            ("90", format!("{eleven}\n0x1,0xdead,90"), Some(100.0 / 110.0), Some(1.0)),
+            // More held than there is: clamped.
+            ("50", eleven.clone(), Some(1.0), Some(1.0)),
+            // Other labels do not burn; nothing, less than nothing and unknown hold nothing.
+            ("40", "\n0x1,0xe1,10\n0x1,0xc1,0\n0x1,0xc2,-5\n0x1,0xc3,".to_owned(), Some(0.25), Some(0.25)),
+            ("40", "\n0x1,0xdead,10".to_owned(), None, None),
+            ("40", "\n0x1,0xc1,0".to_owned(), None, None),
+        ] {
+            let tokens = tokens("total_supply", supply);
+            let holders = format!("token_address,holder_address,balance{rows}");
+            let found = of(&[("tokens", &tokens), ("holders", &holders), ("labels", labels)]).holders_distribution;
+            assert_eq!((found.top_10_holders, found.top_50_holders), (top_10, top_50), "supply {supply}, {rows}");
+        }
+        assert_eq!(of(&[("tokens", &tokens("total_supply", "5"))]).holders_distribution, HoldersDistribution::default());
+    }
+
+    #[test]
+    fn a_clamped_share_is_a_finding_of_the_holders() {
+        let holders = "token_address,holder_address,balance\n0x1,0xc1,60";
+        for (supply, findings) in [("50", 1), ("60", 0)] {
+            let dataset = sample::dataset(&[("tokens", &tokens("total_supply", supply)), ("holders", holders)]);
+            let table = dataset.table("holders").expect("a table of the schema");
+            assert_eq!(table.findings.kept().len(), findings, "supply {supply}");
+        }
+    }
+}

@@ -35,15 +35,18 @@ pub(super) struct Call<'a> {
     pub head: bool,
 }
 
+/// A reply that is awaited.
+pub(super) type Awaited = Pin<Box<dyn Future<Output = Result<Reply>> + Send>>;
+
 /// A reply that is there, or one that is on its way.
 pub(super) enum Step {
     Now(Reply),
-    Later(Pin<Box<dyn Future<Output = Result<Reply>> + Send>>),
+    Later(Awaited),
 }
 
 impl Step {
-    fn later(reply: impl Future<Output = Result<Reply>> + Send + 'static) -> Answered {
-        Ok(Self::Later(Box::pin(reply)))
+    fn later(reply: impl Future<Output = Result<Reply>> + Send + 'static) -> Self {
+        Self::Later(Box::pin(reply))
     }
 }
 
@@ -64,18 +67,18 @@ pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
     }
     let any = call.if_none_match.holds("");
     let pending = deck.ask(question, || {});
-    Step::later(async move {
+    Ok(Step::later(async move {
         let known = pending.await?;
         let reply = reply::tagged(&known.json, &known.etag, IfNoneMatch::default());
-        Ok(if any { reply::into_not_modified(reply) } else { reply })
-    })
+        Ok(if any { reply::into_not_modified(&reply) } else { reply })
+    }))
 }
 
 pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
     let question = YieldQuestion::parse_body(body)?;
     call.api.deck.snapshot()?;
     let pending = call.api.deck.ask(question, || {});
-    Step::later(async move { Ok(reply::json(200, pending.await?.json.clone())) })
+    Ok(Step::later(async move { Ok(reply::json(200, pending.await?.json.clone())) }))
 }
 
 pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
@@ -120,10 +123,10 @@ fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 
     let Some(jobs) = call.api.jobs.as_ref().map(Arc::clone) else {
         return Err(Problem::new(Code::Busy, "Jobs cannot be kept here: the program has no state folder that it may write to."));
     };
-    Step::later(async move {
+    Ok(Step::later(async move {
         let asked = tokio::task::spawn_blocking(move || ask(&jobs)).await;
         asked.unwrap_or_else(|_| Err(Problem::new(Code::Defect, "The jobs met a defect of the program.")))
-    })
+    }))
 }
 
 pub(super) fn events(call: &Call<'_>) -> Answered {
@@ -149,6 +152,7 @@ pub(super) fn healthz(call: &Call<'_>) -> Answered {
     Ok(Step::Now(reply::rendered(200, &Health { status, version: env!("CARGO_PKG_VERSION") })?))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "every handler answers alike")]
 pub(super) fn metrics(call: &Call<'_>) -> Answered {
     Ok(Step::Now(reply::reply(200, "text/plain; version=0.0.4; charset=utf-8", call.api.metrics.text(&call.api.deck))))
 }

@@ -1,15 +1,18 @@
-//! The latest requests, for the terminal's API pane: a bounded ring. Queries are left out, since a client may put a secret there.
+//! The latest requests, for the terminal's API pane: a bounded ring; and each as a line for whoever writes a log. Queries are left
+//! out, since a client may put a secret there.
 
 use std::{
     collections::VecDeque,
-    sync::{Mutex, PoisonError},
+    fmt::{self, Write},
+    sync::{Mutex, OnceLock, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use crate::dataset::time::Time;
+use crate::dataset::time::{SECOND_MS, Time};
 
 /// How many requests are kept.
 pub const KEPT: usize = 500;
+const METHOD_CHARS_MAX: usize = 16;
 const PATH_CHARS_MAX: usize = 200;
 
 /// A request that was answered.
@@ -35,11 +38,25 @@ pub(super) struct Entry<'a> {
     pub bytes: u64,
 }
 
-#[derive(Debug, Default)]
-pub struct RequestLog(Mutex<Ring>);
+/// Takes a line of the log, its end included.
+pub type Sink = Box<dyn Fn(&str) + Send + Sync>;
+
+#[derive(Default)]
+pub struct RequestLog {
+    ring: Mutex<Ring>,
+    sink: OnceLock<Sink>,
+}
+
+impl fmt::Debug for RequestLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestLog").field("total", &self.total()).finish_non_exhaustive()
+    }
+}
 
 #[derive(Debug, Default)]
 struct Ring {
+    stamp: Stamp,
+    line: String,
     requests: VecDeque<LoggedRequest>,
     total: u64,
 }
@@ -47,37 +64,100 @@ struct Ring {
 impl RequestLog {
     pub(super) fn add(&self, entry: &Entry<'_>) {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
-        let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ring = self.lock();
+        if let Some(sink) = self.sink.get() {
+            ring.write_line(time, entry);
+            sink(&ring.line);
+        }
         ring.total += 1;
         // The oldest gives its buffers to the newest, so that the ring stops allocating once it is full.
         let oldest = if ring.requests.len() >= KEPT { ring.requests.pop_front() } else { None };
         let (mut method, mut path) = oldest.map_or_else(Default::default, |request| (request.method, request.path));
         method.clear();
-        method.extend(entry.method.chars().take(16));
+        let (given, cut) = shortened(entry.method, METHOD_CHARS_MAX);
+        method.push_str(given);
+        method.push_str(cut);
         path.clear();
-        match entry.path.char_indices().nth(PATH_CHARS_MAX) {
-            Some((end, _)) => path.extend([&entry.path[..end], "…"]),
-            None => path.push_str(entry.path),
-        }
+        let (given, cut) = shortened(entry.path, PATH_CHARS_MAX);
+        path.push_str(given);
+        path.push_str(cut);
         let micros = entry.took.as_micros() as u64;
         ring.requests.push_back(LoggedRequest { time: Time(time), method, path, status: entry.status, micros, bytes: entry.bytes });
     }
 
+    /// Has every request from here on written as a line; the first sink stays.
+    pub fn write_to(&self, sink: Sink) {
+        self.sink.set(sink).ok();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The latest requests, newest first, `count` at most.
     pub fn recent(&self, count: usize) -> Vec<LoggedRequest> {
-        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ring = self.lock();
         ring.requests.iter().rev().take(count).cloned().collect()
     }
 
     /// All requests ever, by which a reader sees whether there are new ones.
     pub fn total(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).total
+        self.lock().total
     }
+}
+
+/// The text of the second that was written last: under load the next request falls into the same one.
+#[derive(Debug, Default)]
+struct Stamp {
+    second: i64,
+    text: String,
+}
+
+impl Ring {
+    /// By hand, since a line for every request must cost next to nothing.
+    fn write_line(&mut self, time: i64, entry: &Entry<'_>) {
+        let second = time.div_euclid(SECOND_MS);
+        if self.stamp.second != second || self.stamp.text.is_empty() {
+            let text = Time(second * SECOND_MS).to_string();
+            text.trim_end_matches('Z').clone_into(&mut self.stamp.text);
+            self.stamp.second = second;
+        }
+        let (stamp, millis) = (&self.stamp.text, time.rem_euclid(SECOND_MS));
+        let (method, path, status, micros, bytes) = (entry.method, entry.path, entry.status, entry.took.as_micros(), entry.bytes);
+        self.line.clear();
+        // Writing to a String cannot fail.
+        write!(self.line, "{stamp}.{millis:03}Z  INFO request method={method} path=").ok();
+        if path.bytes().all(|byte| byte.is_ascii_graphic()) {
+            self.line.push_str(path);
+        } else {
+            self.line.extend(path.escape_default());
+        }
+        writeln!(self.line, " status={status} micros={micros} bytes={bytes}").ok();
+    }
+}
+
+/// The first `most` characters, and what marks that there were more.
+fn shortened(text: &str, most: usize) -> (&str, &'static str) {
+    // A text has no more characters than bytes.
+    let end = if text.len() > most { text.char_indices().nth(most).map(|(end, _)| end) } else { None };
+    end.map_or((text, ""), |end| (&text[..end], "…"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_request_is_a_line_and_what_is_not_plain_is_escaped() {
+        let mut ring = Ring::default();
+        for (time, path, expected) in [
+            (0, "/tokens", "1970-01-01T00:00:00.000Z  INFO request method=GET path=/tokens status=200 micros=7 bytes=1\n"),
+            (1_999, "/a\n\u{1b}[m", "1970-01-01T00:00:01.999Z  INFO request method=GET path=/a\\n\\u{1b}[m status=200 micros=7 bytes=1\n"),
+        ] {
+            ring.write_line(time, &Entry { method: "GET", path, status: 200, took: Duration::from_micros(7), bytes: 1 });
+            assert_eq!(ring.line, expected);
+        }
+    }
 
     #[test]
     fn the_ring_keeps_the_latest_and_counts_all() {

@@ -3,7 +3,10 @@
 use std::{
     convert::Infallible,
     pin::Pin,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
     task::{Context, Poll},
 };
 
@@ -80,8 +83,13 @@ pub(super) fn rendered(status: u16, value: &impl Serialize) -> Result<Reply> {
 
 /// The problem as its reply. `instance` is the path asked for; a 401 names none, so that it tells nothing.
 pub(super) fn problem(problem: &Problem, instance: &str) -> Reply {
-    let instance = Some(instance).filter(|_| problem.code != Code::Unauthorized);
-    let body = serde_json::to_vec(&problem.body(instance)).unwrap_or_default();
+    // Whoever tries keys gets the same bytes each time, and at the least cost.
+    static UNAUTHORIZED: OnceLock<Bytes> = OnceLock::new();
+    let render = |instance| Bytes::from(serde_json::to_vec(&problem.body(instance)).unwrap_or_default());
+    let body = match problem.code {
+        Code::Unauthorized => UNAUTHORIZED.get_or_init(|| render(None)).clone(),
+        _ => render(Some(instance)),
+    };
     let mut reply = reply(problem.code.status(), "application/problem+json", body);
     match problem.code.status() {
         401 => {
@@ -105,7 +113,7 @@ pub(super) fn tagged(body: &Bytes, etag: &str, if_none_match: IfNoneMatch<'_>) -
 }
 
 /// As if the client held the answer: for `If-None-Match: *`, which any answer meets.
-pub(super) fn into_not_modified(reply: Reply) -> Reply {
+pub(super) fn into_not_modified(reply: &Reply) -> Reply {
     let mut bare = not_modified();
     if let Some(etag) = reply.headers().get(ETAG) {
         bare.headers_mut().insert(ETAG, etag.clone());

@@ -21,7 +21,7 @@ use crate::{
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
         holders::{HolderCountsQuestion, HoldersQuestion},
-        parameter::{Parameter, ParameterKind, parameter},
+        parameter::{Parameter, ParameterKind, clip, parameter},
         patterns::PatternsQuestion,
         posts::{PostsQuestion, TokenPostsQuestion},
         search::SearchQuestion,
@@ -266,14 +266,12 @@ pub(super) fn find<'p>(method: &Method, path: &'p str) -> Result<Route<'static, 
         let detail = "No such route: GET /openapi.json lists the routes there are.";
         return Err(NoRoute { problem: Problem::new(Code::RouteNotFound, detail), allow: None });
     };
-    match Verb::of(method).and_then(|verb| found.value.get(&verb)) {
-        Some(&position) => Ok(Route { position, arguments: found.params }),
-        None => {
-            let allow = allow(found.value);
-            let detail = format!("`{}` is not answered here: expected {allow}.", crate::question::parameter::clip(method.as_str()));
-            Err(NoRoute { problem: Problem::new(Code::MethodNotAllowed, detail), allow: Some(allow) })
-        }
+    if let Some(&position) = Verb::of(method).and_then(|verb| found.value.get(&verb)) {
+        return Ok(Route { position, arguments: found.params });
     }
+    let allow = allow(found.value);
+    let detail = format!("`{}` is not answered here: expected {allow}.", clip(method.as_str()));
+    Err(NoRoute { problem: Problem::new(Code::MethodNotAllowed, detail), allow: Some(allow) })
 }
 
 fn allow(methods: &Methods) -> String {

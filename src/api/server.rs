@@ -21,7 +21,6 @@ use super::{
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 /// The longest head hyper reads before it refuses; the guard's own limits are narrower and answer with a body.
 const HEAD_BYTES: usize = 96 << 10;
-const HEADERS: usize = 128;
 /// The first and the longest wait after an accept that failed, as when the process is out of file descriptors.
 const ACCEPT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
@@ -80,8 +79,8 @@ async fn attend(stream: TcpStream, api: Arc<Api>, place: OwnedSemaphorePermit) {
         .timer(TokioTimer::new())
         // `Watched` tells a slow head from an idle connection, which hyper's own timeout does not.
         .header_read_timeout(None)
+        // At most 100 headers, which is hyper's own bound: with another it would allocate room for them at every request.
         .max_buf_size(HEAD_BYTES)
-        .max_headers(HEADERS)
         .serve_connection(TokioIo::new(watched), Face::new(api, pulse));
     let mut connection = pin!(connection);
     tokio::select! {

@@ -24,7 +24,7 @@ use super::{
     Api, OfflineReply,
     connection::{Phase, Pulse},
     guard,
-    handlers::{Call, Step},
+    handlers::{Awaited, Call, Step},
     log::Entry,
     reply::{self, Body, IfNoneMatch, Reply},
     routes::{self, ENDPOINTS, Handler},
@@ -227,14 +227,13 @@ impl Exchange {
         let (method, path) = (self.parts.method.as_str(), self.parts.uri.path());
         self.api.metrics.count(self.position, status, took);
         self.api.log.add(&Entry { method, path, status, took, bytes });
-        tracing::info!(method, path, status, micros = took.as_micros() as u64, bytes, "request");
     }
 }
 
 /// A reply as hyper waits for it.
 pub(super) struct Answering {
     now: Option<Reply>,
-    later: Option<(Exchange, Pin<Box<dyn Future<Output = Result<Reply>> + Send>>)>,
+    later: Option<(Exchange, Awaited)>,
 }
 
 impl Future for Answering {
@@ -270,9 +269,9 @@ impl Drop for Answering {
 }
 
 /// Answers a request in process: no server, no key, no limits, but the same table of endpoints. Not for threads of a runtime.
-pub fn answer_offline(api: &Api, method: &str, target: &str, body: Bytes) -> OfflineReply {
+pub fn answer_offline(api: &Api, method: &str, target: &str, body: &[u8]) -> OfflineReply {
     let path = target.split(['?', '#']).next().unwrap_or_default();
-    let answered = offline(api, method, target, &body);
+    let answered = offline(api, method, target, body);
     let reply = answered.unwrap_or_else(|refusal| reply::problem(&refusal, path));
     let status = reply.status().as_u16();
     match reply.into_body() {
@@ -282,18 +281,44 @@ pub fn answer_offline(api: &Api, method: &str, target: &str, body: Bytes) -> Off
 }
 
 fn offline(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<Reply> {
-    let malformed = |_| Problem::new(Code::InvalidRequest, "The request is not a method and a target such as `/tokens?limit=3`.");
-    let uri: Uri = target.parse().map_err(|_| malformed(()))?;
-    let method = Method::from_bytes(method.as_bytes()).map_err(|_| malformed(()))?;
+    let malformed = || Problem::new(Code::InvalidRequest, "The request is not a method and a target such as `/tokens?limit=3`.");
+    let uri: Uri = target.parse().map_err(|_| malformed())?;
+    let method = Method::from_bytes(method.as_bytes()).map_err(|_| malformed())?;
     let route = routes::find(&method, uri.path()).map_err(|refusal| refusal.problem)?;
     let endpoint = &ENDPOINTS[route.position];
     let values: Vec<(&str, &str)> = route.arguments.iter().collect();
     let call = offline_call(api, &values, uri.query().unwrap_or_default(), endpoint.parameters);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.map_err(|error| Problem::new(Code::Busy, format!("Cannot wait for the answer: {error}.")))?;
+    let _entered = runtime.enter();
     let step = match endpoint.handler {
         Handler::Plain(handler) => handler(&call)?,
         Handler::Body(handler) => handler(&call, body)?,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    let runtime = runtime.map_err(|error| Problem::new(Code::Busy, format!("Cannot wait for the answer: {error}.")))?;
     runtime.block_on(settle(step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{api::ApiOptions, deck::Deck, state::keys::Keys};
+
+    #[test]
+    fn a_panic_becomes_a_500_that_tells_nothing() {
+        let deck = Deck::new(std::path::Path::new("nowhere"), crate::deck::DeckOptions::default()).expect("a deck");
+        let api = Api::new(deck, None, Arc::new(Keys::in_memory().expect("a key")), ApiOptions::default());
+        let (parts, ()) = Request::builder().uri("/tokens?x=1").body(()).expect("a request").into_parts();
+        let exchange = Exchange { api: Arc::clone(&api), pulse: Pulse::new(), parts, position: None, started: Instant::now() };
+        api.metrics.begin();
+        let mut answering = Answering { now: None, later: Some((exchange, Box::pin(async { panic!("the secret of the house") }))) };
+        let polled = Pin::new(&mut answering).poll(&mut Context::from_waker(std::task::Waker::noop()));
+        let Poll::Ready(Ok(reply)) = polled else { panic!("not answered") };
+        let Body::Whole(body) = reply.body() else { panic!("not whole") };
+        let body = String::from_utf8_lossy(body);
+        assert!(
+            reply.status() == 500 && body.contains("internal_error") && body.contains("\"/tokens\"") && !body.contains("secret"),
+            "{body}"
+        );
+        assert_eq!((api.metrics.in_flight(), api.log.recent(1)[0].status), (0, 500));
+    }
 }

@@ -23,7 +23,7 @@ use crate::{
     state::{Dirs, keys::Keys},
     tui::{
         self,
-        app::{Look, Setup},
+        app::{Look, Setup, wall_clock},
         keymap::Keymap,
         memory::{Forgetful, Memory},
         terminal,
@@ -87,6 +87,7 @@ fn show(program: &Program, look: Look) -> Outcome {
         start_api: program.config.api.enabled,
         keymap,
         look,
+        clock: wall_clock,
         demo_folder: dirs.map(|dirs| dirs.data.join("demo")),
         warnings,
     };

@@ -21,6 +21,8 @@ use crate::{dataset::source::decoding, state::Dirs};
 /// A defect that repeats must not fill the disk.
 const REPORTS_MAX: u32 = 20;
 
+const REHEARSAL: &str = "TOKENDECK_REHEARSE_DEFECT";
+
 static RESTORE: OnceLock<fn()> = OnceLock::new();
 static REPORTS: AtomicU32 = AtomicU32::new(0);
 
@@ -37,6 +39,12 @@ pub fn install() {
 /// What gives the terminal back before anything is printed; told once, by the face that takes it.
 pub fn restore_with(restore: fn()) {
     RESTORE.set(restore).ok();
+}
+
+/// A defect on purpose, where the variable is set: so the tests see that the terminal is given back. The dashboard comes by here when
+/// a token is starred.
+pub(super) fn rehearse() {
+    assert!(std::env::var_os(REHEARSAL).is_none(), "`{REHEARSAL}` is set");
 }
 
 /// Whether the panic is one that the loader catches: damaged files make decoders panic, and become a finding.

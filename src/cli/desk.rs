@@ -136,7 +136,9 @@ impl ApiDesk for Desk {
         if let Some(running) = running {
             running.stop.send(()).ok();
             // Requests under way are answered by threads that end by themselves; the dashboard does not wait for them.
-            std::thread::spawn(move || running.runtime.shutdown_timeout(Duration::from_secs(5)));
+            let end = move || running.runtime.shutdown_timeout(Duration::from_secs(5));
+            // Without a thread to wait on, the runtime ends as it is dropped.
+            std::thread::Builder::new().name("api-end".into()).spawn(end).ok();
         }
     }
 

@@ -37,6 +37,7 @@ impl Memory for Kept {
     }
 
     fn star(&mut self, token: Address) -> Result<(), String> {
+        super::defect::rehearse();
         self.watchlist.toggle(token).map(drop)
     }
 

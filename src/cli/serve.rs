@@ -11,6 +11,7 @@ use tokio::{
 
 use super::{
     Place,
+    log::Log,
     outcome::{Failure, Outcome, print},
     program::{Program, no_dataset},
 };
@@ -34,7 +35,7 @@ fn listen_address(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn run(args: &Serve) -> Outcome {
-    log_to_stderr();
+    let log = log_to_stderr();
     let program = Program::open(&args.place)?;
     program.require_dataset()?;
     let keys = program.keys().map_err(Failure::Bad)?;
@@ -47,6 +48,7 @@ pub(super) fn run(args: &Serve) -> Outcome {
         let signals = Signals::new()?;
         let (listener, address) = bind(listen).await?;
         let api = program.api(keys, Some(jobs), address.ip());
+        api.log.write_to(log.sink());
         let events = program.deck.listen();
         program.deck.load_in_background();
         announce(address)?;
@@ -145,10 +147,8 @@ impl Signals {
     }
 }
 
-fn log_to_stderr() {
+fn log_to_stderr() -> Log {
     use std::io::{IsTerminal, stderr};
     let colours = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let logging = tracing_subscriber::fmt().with_writer(stderr).with_ansi(colours).with_max_level(tracing::Level::INFO).try_init();
-    // Only a logger set before could refuse; its logs are as good.
-    logging.ok();
+    Log::to_stderr(colours)
 }

@@ -20,7 +20,7 @@ use crate::{
     dataset::{address::Address, schema::Kind},
     question::known_token,
     tui::{
-        app::{Look, Setup},
+        app::{Look, Setup, wall_clock},
         keymap::{Keymap, VIEWS, ViewId},
         picture as ink,
         run::picture,
@@ -135,6 +135,7 @@ fn draw(args: &Shot, program: &Program, look: Look) -> Result<String, Failure> {
         start_api: false,
         keymap,
         look,
+        clock: wall_clock,
         demo_folder: None,
         warnings: Vec::new(),
     };

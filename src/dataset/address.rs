@@ -48,7 +48,12 @@ impl Address {
 }
 
 fn nibble(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).map(|n| n as u8)
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
 }
 
 impl fmt::Display for Address {

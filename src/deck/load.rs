@@ -44,11 +44,10 @@ impl Deck {
             state.generation
         };
         let folder = self.folder();
-        // A defect in the loader must not leave the deck waiting for it.
-        let outcome = catch_unwind(AssertUnwindSafe(|| load(&folder, &Reporter(self))))
+        // A defect in the loader, or in what is derived from the data, must not leave the deck waiting for it.
+        let outcome = catch_unwind(AssertUnwindSafe(|| load(&folder, &Reporter(self)).map(|dataset| self.swap(generation, dataset))))
             .unwrap_or_else(|_| Err(LoadError::Unusable("loading met a defect of the program".to_owned())))
             .map_err(|error| error.to_string());
-        let outcome = outcome.map(|dataset| self.swap(generation, dataset));
         let mut state = self.load_lock();
         state.running = false;
         state.failure = outcome.as_ref().err().cloned();

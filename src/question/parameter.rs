@@ -4,7 +4,11 @@
 use std::borrow::Cow;
 
 use crate::{
-    dataset::{address::Address, chain::Chain, time::Time},
+    dataset::{
+        address::Address,
+        chain::Chain,
+        time::{SECOND_MS, Time},
+    },
     error::{Code, Problem, Result},
 };
 
@@ -51,6 +55,9 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
 pub const EXPLAIN: Parameter = parameter("explain", ParameterKind::Flag, "Adds the evidence behind the answer, where any is defined.");
 
 const TEXT_CHARS_MAX: usize = 200;
+
+/// The years 1 to 9999, which RFC 3339 can write, in seconds since 1970.
+const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
 /// The values of one request, read through the question's own table of parameters.
 #[derive(Debug)]
@@ -132,16 +139,16 @@ impl<'a> Arguments<'a> {
         Ok(self.text(name)?.and_then(|text| Chain::parse(&text)))
     }
 
+    /// To the second, as the canonical request writes it: equal requests must be equal questions.
     pub fn time(&self, name: &str) -> Result<Option<Time>> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         let parsed = chrono::DateTime::parse_from_rfc3339(&text)
-            .map(|time| time.timestamp_millis())
+            .map(|time| time.timestamp())
             .ok()
-            .or_else(|| {
-                text.parse::<chrono::NaiveDate>().ok().map(|date| date.and_time(chrono::NaiveTime::MIN).and_utc().timestamp_millis())
-            })
-            .or_else(|| text.parse::<i64>().ok().and_then(|seconds| seconds.checked_mul(1_000)));
-        parsed.map(|ms| Some(Time(ms))).ok_or_else(|| {
+            .or_else(|| text.parse::<chrono::NaiveDate>().ok().map(|date| date.and_time(chrono::NaiveTime::MIN).and_utc().timestamp()))
+            .or_else(|| text.parse::<i64>().ok())
+            .filter(|seconds| SECONDS.contains(seconds));
+        parsed.map(|seconds| Some(Time(seconds * SECOND_MS))).ok_or_else(|| {
             Problem::new(
                 Code::InvalidParameter,
                 format!("`{name}` is `{}`: expected a time such as 2026-08-14T00:00:00Z, a date or epoch seconds.", clip(&text)),
@@ -246,6 +253,27 @@ mod tests {
         assert_eq!(frame("").ok().flatten(), Some("1d"));
         assert_eq!(frame("timeframe=1h").ok().flatten(), Some("1h"));
         assert!(frame("timeframe=1D").is_err_and(|p| p.detail.contains("1h, 1d")));
+    }
+
+    #[test]
+    fn a_time_is_read_to_the_second_and_written_so_that_it_reads_the_same() {
+        let time = |text: &str| Arguments::new(TABLE, &[], &format!("from={}", encode(text))).and_then(|arguments| arguments.time("from"));
+        for (text, written) in [
+            ("2026-08-14T00:00:00Z", "2026-08-14T00:00:00Z"),
+            ("2026-08-14T02:00:00.999+02:00", "2026-08-14T00:00:00Z"),
+            ("2026-08-14", "2026-08-14T00:00:00Z"),
+            ("0", "1970-01-01T00:00:00Z"),
+            ("-1", "1969-12-31T23:59:59Z"),
+            ("253402300799", "9999-12-31T23:59:59Z"),
+        ] {
+            let read = time(text).ok().flatten().expect(text);
+            assert_eq!(read.to_string(), written, "{text}");
+            assert_eq!(time(written), Ok(Some(read)), "{text}");
+        }
+        // Milliseconds, mistaken for seconds, are no time within reach.
+        for text in ["1786665600000", "253402300800", "9223372036854775807", "-9223372036854775808", "+262142-12-31", "yesterday"] {
+            assert_eq!(time(text).map_err(|p| p.code), Err(Code::InvalidParameter), "{text}");
+        }
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Question for PostsQuestion {
     const SUMMARY: &'static str = "Posts of all tokens: search and sort.";
     const PATH: &'static str = "/posts";
     const PARAMETERS: &'static [Parameter] = &[
-        parameter("query", ParameterKind::Text, "Words the title must hold; a token's address among them leaves its posts alone."),
+        parameter("query", ParameterKind::Text, "Words the title must hold; a token's address among them leaves only that token's posts."),
         parameter("sort", ParameterKind::Word { words: POST_SORTS, default: Some("-published_at") }, "Column; `-` first for descending."),
         PAGE,
         parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Posts a page."),

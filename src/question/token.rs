@@ -9,7 +9,7 @@ use super::{
 use crate::{
     analysis::token::{Thresholds, TokenDetail, detail},
     dataset::address::Address,
-    error::Result,
+    error::{Code, Problem, Result},
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -34,13 +34,16 @@ impl Question for TokenQuestion {
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenDetail> {
         let token = known_token(snapshot, &self.token_address)?;
-        let position = snapshot.dataset.token_position(&self.token_address).unwrap_or_default();
         let settings = &snapshot.settings;
         let thresholds = Thresholds {
             whale_usd: settings.whale_usd,
             medium_usd: settings.medium_usd,
             whale_change_percent: settings.whale_change_percent,
         };
-        Ok(detail(&snapshot.dataset, token, &snapshot.market.tokens[position], thresholds))
+        let summary = snapshot
+            .market
+            .of(&snapshot.dataset, &self.token_address)
+            .ok_or_else(|| Problem::new(Code::Defect, "The token has no figures: a defect of the program."))?;
+        Ok(detail(&snapshot.dataset, token, summary, thresholds))
     }
 }

@@ -21,6 +21,8 @@ use crate::{
 };
 
 const TOKENS_MAX: usize = 1_000;
+/// Names in `chains`; there are not half as many chains.
+const CHAINS_MAX: usize = 1_000;
 
 /// A portfolio to place.
 #[derive(Debug, Clone, PartialEq)]
@@ -224,6 +226,9 @@ fn parse_risk(value: &RawValue) -> Result<RiskLevel> {
 fn parse_chains(value: &RawValue) -> Result<Vec<Chain>> {
     let names: Vec<String> = serde_json::from_str(value.get())
         .map_err(|_| invalid("/settings/chains", &format!("`{}`: expected an array of chain names", clip(value.get()))))?;
+    if names.len() > CHAINS_MAX {
+        return Err(invalid("/settings/chains", &format!("{} names: expected at most {CHAINS_MAX}", names.len())));
+    }
     let mut chains = Vec::new();
     for (i, name) in names.iter().enumerate() {
         let chain = Chain::parse(name).ok_or_else(|| invalid(&format!("/settings/chains/{i}"), "empty: expected a chain name"))?;
@@ -261,6 +266,11 @@ mod tests {
             (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"minApy":"5"}}}}"#), Code::InvalidValue, "/settings/minApy"),
             (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"minApi":5}}}}"#), Code::InvalidValue, "/settings/minApi"),
             (format!(r#"{{"tokens":{{"{UNI}":"1"}},"more":1}}"#), Code::InvalidValue, "/more"),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"chains":[{}"x"]}}}}"#, "\"x\",".repeat(1_000)),
+                Code::InvalidValue,
+                "1001 names",
+            ),
         ] {
             let problem = YieldQuestion::parse_body(body.as_bytes()).expect_err(&body);
             assert_eq!(problem.code, code, "{}", clip(&body));

@@ -4,6 +4,8 @@
 mod carry;
 mod context;
 
+pub use self::context::wall_clock;
+
 use std::{
     collections::HashSet,
     sync::Arc,
@@ -22,7 +24,7 @@ use super::{
     view::{ApiDesk, ApiState, Effect, View, Wake},
 };
 use crate::{
-    dataset::address::Address,
+    dataset::{address::Address, time::Time},
     deck::{Deck, DeckEvent, load::LoadState},
     jobs::Jobs,
     question::snapshot::Snapshot,
@@ -40,6 +42,8 @@ pub struct Setup {
     pub start_api: bool,
     pub keymap: Keymap,
     pub look: Look,
+    /// What time it is, for ages; a fixed one makes a picture that is the same tomorrow.
+    pub clock: fn() -> Time,
     /// Where demo data may be written when there is no dataset.
     pub demo_folder: Option<std::path::PathBuf>,
     /// Things that went wrong before the screen was taken, to be said in the header.
@@ -92,6 +96,8 @@ pub struct App {
     /// What the terminal is to be told after the next frame (clipboard sequences).
     after_frame: Vec<u8>,
     dirty: bool,
+    /// The next frame is drawn whole: what stands on the terminal is not known any more.
+    whole: bool,
     exit: Option<i32>,
     suspend: bool,
     starred: Vec<Address>,
@@ -116,6 +122,7 @@ impl App {
             wake,
             after_frame: Vec::new(),
             dirty: true,
+            whole: false,
             exit: None,
             suspend: false,
             starred: Vec::new(),
@@ -143,7 +150,8 @@ impl App {
             Event::Key(key) => self.key(&key),
             Event::Mouse(mouse) => self.mouse(mouse),
             Event::Paste(text) => self.paste(&text),
-            Event::Resize | Event::Continue => self.dirty = true,
+            Event::Resize => self.dirty = true,
+            Event::Continue => self.draw_whole(),
             Event::Wake => self.look_again(),
             Event::Deck(event) => self.news(event),
             Event::Terminate(code) => self.exit = Some(code),
@@ -158,6 +166,15 @@ impl App {
     /// Whether a frame must be drawn, and from now on not.
     pub fn take_dirty(&mut self) -> bool {
         std::mem::take(&mut self.dirty)
+    }
+
+    fn draw_whole(&mut self) {
+        (self.dirty, self.whole) = (true, true);
+    }
+
+    /// Whether the next frame is to be drawn whole, and from now on not.
+    pub fn take_whole(&mut self) -> bool {
+        std::mem::take(&mut self.whole)
     }
 
     /// What is to be written after the frame, once.
@@ -349,7 +366,7 @@ impl App {
         match action {
             Action::Quit => self.exit = Some(0),
             Action::Suspend => self.suspend = true,
-            Action::Redraw => {}
+            Action::Redraw => self.draw_whole(),
             Action::NextView => self.go(self.current.next()),
             Action::PreviousView => self.go(self.current.previous()),
             Action::Help => self.overlay = Some(Overlay::Help(Help::new(&self.setup.keymap, self.current))),

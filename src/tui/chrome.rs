@@ -39,8 +39,7 @@ impl App {
         buffer.set_style(area, theme.text().patch(theme.style(Role::Background)));
         self.hits.tabs.clear();
         if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
-            let says = format!("{}×{} is too small: make it {WIDTH_MIN}×{HEIGHT_MIN}", area.width, area.height);
-            write(buffer, area, 0, area.height / 2, &says, theme.style(Role::Warning));
+            self.ask_for_room(buffer, area);
             return;
         }
         let row = |y: u16| Rect { y: area.y + y, height: 1, ..area };
@@ -57,6 +56,17 @@ impl App {
         if self.setup.look.ascii {
             super::ascii::only(buffer);
         }
+    }
+
+    /// One line, in as many words as there is room for.
+    fn ask_for_room(&self, buffer: &mut Buffer, area: Rect) {
+        let by = if self.setup.look.ascii { 'x' } else { '×' };
+        let wanted = format!("make it {WIDTH_MIN}{by}{HEIGHT_MIN}");
+        let whole = format!("{}{by}{} is too small: {wanted}", area.width, area.height);
+        let says = if text::width(&whole) <= usize::from(area.width) { &whole } else { &wanted };
+        // Under that only the size itself.
+        let says = if text::width(says) <= usize::from(area.width) { says } else { says.trim_start_matches("make it ") };
+        write(buffer, area, 0, area.height / 2, says, self.setup.look.theme.style(Role::Warning));
     }
 
     fn draw_header(&self, buffer: &mut Buffer, row: Rect) {
@@ -80,6 +90,14 @@ impl App {
         let token_x = right_x.saturating_sub(text::width(&token) as u16 + 3);
         if token_x > x + 1 {
             write(buffer, row, token_x, 0, &token, theme.text());
+        }
+        if let Some(warning) = self.setup.warnings.first() {
+            let room = token_x.saturating_sub(x + 6);
+            let sign = if self.setup.look.ascii { "!" } else { "⚠" };
+            let says = text::truncate(warning, usize::from(room.saturating_sub(2))).into_owned();
+            if room > 2 {
+                write(buffer, row, x + 3, 0, &format!("{sign} {says}"), theme.style(Role::Warning));
+            }
         }
         if right_x > x + 1 {
             write(buffer, row, right_x, 0, &right, style);
@@ -126,18 +144,19 @@ impl App {
 
     fn draw_tabs(&mut self, buffer: &mut Buffer, row: Rect) {
         let theme = &self.setup.look.theme;
-        let full: usize = VIEWS.iter().map(|view| view.title.len() + 5).sum();
-        let wide = full <= usize::from(row.width) + 2;
-        let mut x = 1;
+        // As far apart as fits; too narrow for every title, the others keep their number and the start of their name.
+        let titles: usize = VIEWS.iter().map(|view| view.title.len() + 2).sum();
+        let width = |gap: usize| titles + gap * (VIEWS.len() - 1) + usize::from(gap > 1);
+        let gap = [3, 2, 1].into_iter().find(|gap| width(*gap) <= usize::from(row.width));
+        let mut x = u16::from(gap != Some(1));
         for view in VIEWS {
             let active = view.id == self.current;
-            // Too narrow for every title: the others keep their number, and as much of a name as fits.
-            let title = if wide || active { view.title } else { &view.title[..view.title.len().min(3)] };
+            let title = if gap.is_some() || active { view.title } else { &view.title[..view.title.len().min(3)] };
             let start = x;
             x += write(buffer, row, x, 0, &view.key.to_string(), if active { theme.accent() } else { theme.dim() });
             x += 1 + write(buffer, row, x + 1, 0, title, if active { theme.strong() } else { theme.dim() });
             self.hits.tabs.push((Rect { x: row.x + start, y: row.y, width: x - start, height: 1 }, view.id));
-            x += if wide { 3 } else { 2 };
+            x += gap.unwrap_or(2) as u16;
         }
     }
 

@@ -8,9 +8,10 @@ use std::{
         mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     },
     thread,
+    time::{Duration, Instant},
 };
 
-use crossterm::event::{KeyEvent, MouseEvent};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
 use signal_hook::{
     consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP},
     iterator::Signals,
@@ -74,8 +75,10 @@ impl Events {
         self.listen_to_deck(deck)?;
         let sender = self.sender.clone();
         thread::Builder::new().name("input".into()).spawn(move || {
+            let mut answer = LateAnswer::default();
             loop {
                 let event = match crossterm::event::read() {
+                    Ok(crossterm::event::Event::Key(key)) if answer.holds(&key, Instant::now()) => continue,
                     Ok(crossterm::event::Event::Key(key)) => Event::Key(key),
                     Ok(crossterm::event::Event::Mouse(mouse)) => Event::Mouse(mouse),
                     Ok(crossterm::event::Event::Paste(text)) => Event::Paste(text),
@@ -131,8 +134,53 @@ impl Events {
     }
 }
 
+/// What the terminal answered about its colours after it was waited for. It looks like keys: Alt-], the answer's letters, and
+/// Alt-\ or Ctrl-G at its end; carried out, they would be anything.
+#[derive(Debug, Default)]
+struct LateAnswer {
+    since: Option<Instant>,
+}
+
+impl LateAnswer {
+    /// An answer comes at once; what comes later was pressed.
+    const TIME: Duration = Duration::from_millis(100);
+
+    /// Whether the key is a part of an answer.
+    fn holds(&mut self, key: &KeyEvent, now: Instant) -> bool {
+        let with = |modifiers, letter| key.modifiers == modifiers && key.code == KeyCode::Char(letter);
+        if with(KeyModifiers::ALT, ']') {
+            self.since = Some(now);
+            return true;
+        }
+        let holds = self.since.is_some_and(|since| now.saturating_duration_since(since) <= Self::TIME);
+        if !holds || with(KeyModifiers::ALT, '\\') || with(KeyModifiers::CONTROL, 'g') {
+            self.since = None;
+        }
+        holds
+    }
+}
+
 impl Default for Events {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_answer_is_no_keys() {
+        let start = Instant::now();
+        let mut answer = LateAnswer::default();
+        let plain = |letter| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
+        let alt = |letter| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::ALT);
+        assert!(!answer.holds(&plain('r'), start));
+        let keys = [alt(']'), plain('1'), plain(';'), plain('r'), alt('\\')];
+        assert!(keys.iter().all(|key| answer.holds(key, start)));
+        assert!(!answer.holds(&plain('q'), start), "the answer has ended");
+        assert!(answer.holds(&alt(']'), start));
+        assert!(!answer.holds(&plain('q'), start + LateAnswer::TIME * 2), "nobody answers so slowly");
     }
 }

@@ -70,12 +70,16 @@ pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool) -> Result<i32, St
         }
         if app.is_dirty() {
             std::thread::sleep(FRAME.saturating_sub(painted.elapsed()).min(FRAME));
-            paint(&mut app, &mut screen)?;
+            // A terminal that cannot be drawn on is gone, as SIGHUP would tell in a moment.
+            if paint(&mut app, &mut screen).is_err() {
+                break 129;
+            }
             painted = Instant::now();
         }
     };
-    memory.keep_session(&app.session());
+    // What cannot be kept is said on the terminal that was there before.
     drop(screen);
+    memory.keep_session(&app.session());
     Ok(code)
 }
 
@@ -93,6 +97,9 @@ fn next(events: &Events, app: &App) -> Option<Event> {
 
 fn paint(app: &mut App, screen: &mut Screen) -> Result<(), String> {
     app.take_dirty();
+    if app.take_whole() {
+        screen.clear().map_err(|error| format!("cannot draw: {error}"))?;
+    }
     let after = app.take_after_frame();
     screen.draw(|frame| app.draw(frame), &after).map_err(|error| format!("cannot draw: {error}"))
 }

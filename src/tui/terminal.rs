@@ -13,7 +13,10 @@ use crossterm::{
         BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
     },
 };
-use ratatui::{Frame, Terminal, backend::CrosstermBackend};
+use ratatui::{
+    Frame, Terminal,
+    backend::{Backend, ClearType, CrosstermBackend},
+};
 
 /// Whether the modes are entered, so that a panic or a signal knows what to undo.
 static ENTERED: AtomicBool = AtomicBool::new(false);
@@ -40,9 +43,13 @@ impl Screen {
         Write::flush(self.terminal.backend_mut())
     }
 
-    /// The next frame is drawn whole.
+    /// The next frame is drawn whole. ratatui's own `clear` asks the terminal where its cursor is, and the answer would go to the
+    /// thread that reads the keys.
     pub fn clear(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        self.terminal.backend_mut().clear_region(ClearType::All)?;
+        // Both of its buffers are blank between frames but for the last frame, which this one drops.
+        self.terminal.swap_buffers();
+        Ok(())
     }
 
     /// Gives the terminal back, stops the program until it is continued, and takes the terminal again.

@@ -1,20 +1,51 @@
 //! The views, one file each, in the order of their keys. No view knows another.
 
+pub mod api;
 pub mod chart;
 pub mod coming;
+pub mod data;
 pub mod dexes;
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod fixture_panes;
 pub mod growth;
+pub mod jobs;
 mod parts;
 pub mod posts;
 mod rows;
+mod sorting;
 pub mod tokens;
+
+use ratatui::layout::Rect;
 
 use super::{
     keymap::{VIEWS, ViewId},
     view::View,
 };
+
+/// `1 note`, `3 notes`.
+fn many(count: u64, one: &str, more: &str) -> String {
+    format!("{} {}", super::format::count(count), if count == 1 { one } else { more })
+}
+
+/// The body of a panel a cell in from either side, in line with its title.
+fn inset(body: Rect) -> Rect {
+    Rect { x: body.x.saturating_add(1.min(body.width)), width: body.width.saturating_sub(2), ..body }
+}
+
+/// A bar of line signs for a row of a table, where bars of full height would run into each other: the filled part and the track.
+fn thin_bar(share: f64, cells: usize, ascii: bool) -> [String; 2] {
+    let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
+    let halves = (share * cells as f64 * 2.0).floor() as usize;
+    let (whole, half, track) = if ascii { ("#", "", ".") } else { ("━", "╸", "─") };
+    let mut filled = whole.repeat(halves / 2);
+    if halves % 2 == 1 {
+        filled.push_str(half);
+    }
+    let rest = cells - filled.chars().count();
+    [filled, track.repeat(rest)]
+}
 
 /// Every view once, in the order of `VIEWS`.
 pub fn all() -> Vec<Box<dyn View>> {
@@ -27,7 +58,10 @@ pub fn all() -> Vec<Box<dyn View>> {
                 ViewId::Growth => Box::new(growth::GrowthView::default()),
                 ViewId::Dexes => Box::new(dexes::DexesView::default()),
                 ViewId::Chart => Box::new(chart::Chart::default()),
-                _ => Box::new(coming::Coming::new(row.id)),
+                ViewId::Jobs => Box::new(jobs::JobsView::default()),
+                ViewId::Data => Box::new(data::Data::default()),
+                ViewId::Api => Box::new(api::Api::default()),
+                ViewId::Security | ViewId::Yield => Box::new(coming::Coming::new(row.id)),
             }
         })
         .collect()

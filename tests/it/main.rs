@@ -1,8 +1,11 @@
 //! The one test binary: each module tries a part of the program through its public face, as its user would.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
-use {criterion as _, insta as _, portable_pty as _, proptest as _, tempfile as _, ureq as _, vt100 as _};
+use {criterion as _, insta as _, proptest as _};
 
+mod api;
+mod architecture;
+mod broken;
 mod candle_frames;
 mod cli;
 mod config;
@@ -10,6 +13,9 @@ mod dataset;
 mod demo;
 mod documents;
 mod jobs;
+mod parity;
+mod pty;
+mod screens;
 mod state;
 mod trendline_accuracy;
 mod trendline_properties;

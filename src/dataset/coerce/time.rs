@@ -1,6 +1,6 @@
 //! Times and days: ISO 8601 with or without zone, epoch by magnitude, YYYYMMDD, or a format of the person's.
 
-use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 
 use super::{
     super::time::{DAY_MS, MINUTE_MS, Time},
@@ -27,8 +27,13 @@ pub(super) fn time(cell: &Cell<'_>, format: Option<&str>) -> Read<i64> {
         },
         _ => return Err(Bad),
     };
-    let year = DateTime::from_timestamp_millis(time).map(|time| time.year());
-    if year.is_some_and(|year| (1..=9999).contains(&year)) { Ok(Some(time)) } else { Err(Bad) }
+    if in_bounds(time) { Ok(Some(time)) } else { Err(Bad) }
+}
+
+/// Whether the time lies in the years 1 to 9999.
+pub(super) fn in_bounds(time: i64) -> bool {
+    // From 0001-01-01 to before 10000-01-01.
+    (-62_135_596_800_000..253_402_300_800_000).contains(&time)
 }
 
 /// Days since 1970. A time of day other than midnight would be lost, and so is bad.

@@ -75,15 +75,15 @@ impl FileRows<'_> {
         let mut columns: Vec<Column> = Vec::with_capacity(bound.len());
         let mut units: Vec<(usize, Vec<Cell<'_>>)> = Vec::new();
         for (i, bound) in bound.iter().enumerate() {
-            let mut cells = match exploded.iter().find(|(column, _)| *column == i) {
-                Some((_, cells)) => cells.clone(),
-                None => gather(&batch, bound, &rows)?,
-            };
-            coerce::replace(&mut cells, bound.rule);
-            take_item(&mut cells, bound);
-            let coerced = if bound.raw.is_none() && bound.constant.is_none() {
-                Coerced { column: coerce::empty(bound.column, rows.len()), issues: Vec::new() }
+            let coerced = if let Some(column) = whole(&batch, bound, &rows) {
+                Coerced { column, issues: Vec::new() }
             } else {
+                let mut cells = match exploded.iter().find(|(column, _)| *column == i) {
+                    Some((_, cells)) => cells.clone(),
+                    None => gather(&batch, bound, &rows)?,
+                };
+                coerce::replace(&mut cells, bound.rule);
+                take_item(&mut cells, bound);
                 coerce::coerce(bound.column, &cells, bound.rule)
             };
             columns.push(self.judge(bound, coerced, &rows, first_row, &mut bad));
@@ -227,6 +227,22 @@ fn find<'b>(batch: &'b Batch, name: &str) -> Option<&'b Column> {
     let named = |column: &&Column| column.name().trim() == name.trim();
     let alike = |column: &&Column| column.name().trim().eq_ignore_ascii_case(name.trim());
     batch.columns.iter().find(named).or_else(|| batch.columns.iter().find(alike))
+}
+
+/// The whole column, where it is empty, or every row is kept and no cell needs a look.
+fn whole(batch: &Batch, bound: &Bound<'_>, rows: &[usize]) -> Option<Column> {
+    match (bound.constant, &bound.raw) {
+        (None, None) => Some(coerce::empty(bound.column, rows.len())),
+        (None, Some(name)) if !bound.rule.explode && every_row(rows, batch.height) => {
+            find(batch, name).filter(|column| column.len() == batch.height).and_then(|raw| coerce::as_it_is(bound.column, raw, bound.rule))
+        }
+        _ => None,
+    }
+}
+
+/// Whether `rows`, positions that rise unless a list was exploded, are all of `height`.
+fn every_row(rows: &[usize], height: usize) -> bool {
+    rows.len() == height && rows.iter().enumerate().all(|(i, row)| i == *row)
 }
 
 /// The cells of the rows that serve a column of ours; all empty where the batch lacks it.

@@ -1,9 +1,6 @@
 //! Repeated keys and the order rows are stored in.
 
-use std::{
-    collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher},
-};
+use std::collections::HashMap;
 
 use polars::prelude::{
     AnyValue, BooleanChunked, Column, DataFrame, DataType, IntoColumn, NamedFrom, NewChunkedArray, PlSmallStr, PolarsResult, Series,
@@ -20,13 +17,7 @@ pub(super) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsR
     if schema.key.is_empty() || frame.height() == 0 {
         return Ok((frame, Vec::new()));
     }
-    let mut hashes: Vec<[DefaultHasher; 2]> = Vec::new();
-    hashes.resize_with(frame.height(), Default::default);
-    for pair in &mut hashes {
-        // Two hashers that start apart: 128 bits, so that two keys of one hash do not occur.
-        1u8.hash(&mut pair[0]);
-        2u8.hash(&mut pair[1]);
-    }
+    let mut hashes = vec![KeyHash::default(); frame.height()];
     let mut keyless = vec![false; frame.height()];
     for name in schema.key {
         let column = frame.column(name)?;
@@ -37,15 +28,7 @@ pub(super) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsR
             }
         }
     }
-    let mut last: HashMap<[u64; 2], usize> = HashMap::with_capacity(frame.height());
-    let mut dropped = Vec::new();
-    for (row, pair) in hashes.iter().enumerate() {
-        if !keyless[row]
-            && let Some(earlier) = last.insert([pair[0].finish(), pair[1].finish()], row)
-        {
-            dropped.push(earlier);
-        }
-    }
+    let mut dropped = repeats(&hashes, &keyless);
     if dropped.is_empty() {
         return Ok((frame, dropped));
     }
@@ -58,23 +41,64 @@ pub(super) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsR
     Ok((frame.filter(&mask)?, dropped))
 }
 
-fn hash_into(column: &Column, hashes: &mut [[DefaultHasher; 2]]) -> PolarsResult<()> {
-    let mut add = |row: usize, value: &dyn Fn(&mut DefaultHasher)| hashes[row].iter_mut().for_each(value);
+/// All but the last row of each hash. Few tables repeat a key, and sorting shows that cheaper than a map of every row.
+fn repeats(hashes: &[KeyHash], keyless: &[bool]) -> Vec<usize> {
+    let keyed = || hashes.iter().zip(keyless).enumerate().filter(|(_, (_, keyless))| !**keyless).map(|(row, (hash, _))| (row, hash.0));
+    let mut sorted: Vec<u128> = keyed().map(|(_, hash)| hash).collect();
+    sorted.sort_unstable();
+    if sorted.windows(2).all(|pair| pair[0] != pair[1]) {
+        return Vec::new();
+    }
+    drop(sorted);
+    let mut last: HashMap<u128, usize> = HashMap::with_capacity(hashes.len());
+    keyed().filter_map(|(row, hash)| last.insert(hash, row)).collect()
+}
+
+/// A row's key so far, in 128 bits, so that two keys of one hash do not occur by chance.
+#[derive(Debug, Clone, Copy, Default)]
+struct KeyHash(u128);
+
+impl KeyHash {
+    /// Both steps can be undone, so keys that differ in one word alone never meet.
+    fn word(&mut self, word: u64) {
+        // The multiplier of a 128-bit linear congruential generator (L'Ecuyer 1999, table 4).
+        const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
+        let product = (self.0 ^ u128::from(word)).wrapping_mul(MULTIPLIER);
+        self.0 = product ^ (product >> 67);
+    }
+
+    fn text(&mut self, text: Option<&str>) {
+        let Some(text) = text else { return self.word(u64::MAX) };
+        for chunk in text.as_bytes().chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.word(u64::from_le_bytes(word));
+        }
+        self.word(text.len() as u64);
+    }
+
+    fn number(&mut self, number: Option<i64>) {
+        self.word(u64::from(number.is_some()));
+        self.word(number.unwrap_or_default() as u64);
+    }
+}
+
+fn hash_into(column: &Column, hashes: &mut [KeyHash]) -> PolarsResult<()> {
     match column.dtype() {
         DataType::String => {
-            for (row, text) in column.str()?.iter().enumerate() {
-                add(row, &|hasher| text.hash(hasher));
+            for (hash, text) in hashes.iter_mut().zip(column.str()?.iter()) {
+                hash.text(text);
             }
         }
         DataType::List(_) => {
-            for (row, text) in list_texts(column).into_iter().enumerate() {
-                add(row, &|hasher| text.hash(hasher));
+            for (hash, text) in hashes.iter_mut().zip(list_texts(column)) {
+                hash.text(text.as_deref());
             }
         }
         _ => {
             let numbers = column.to_physical_repr().cast(&DataType::Int64)?;
-            for (row, number) in numbers.i64()?.iter().enumerate() {
-                add(row, &|hasher| number.hash(hasher));
+            for (hash, number) in hashes.iter_mut().zip(numbers.i64()?.iter()) {
+                hash.number(number);
             }
         }
     }

@@ -186,7 +186,8 @@ impl App {
         let spawned = Process::new(opener).arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         match spawned {
             Ok(mut child) => {
-                thread::spawn(move || child.wait());
+                // Without the thread the child is left to the system.
+                thread::Builder::new().name("link".into()).spawn(move || child.wait()).ok();
                 self.say(format!("opening {link}"), false);
             }
             Err(_) => self.copy(link, "link (nothing here opens it):"),

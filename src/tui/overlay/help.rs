@@ -30,13 +30,13 @@ impl Help {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match (key.code, self.filter.as_mut()) {
             (KeyCode::Esc, Some(_)) => self.set_filter(None),
-            (KeyCode::Esc, None) => return Outcome::Close,
+            (KeyCode::Esc | KeyCode::Char('q' | '?'), None) => return Outcome::Close,
             (KeyCode::Char('c'), _) if control => return Outcome::Close,
             (KeyCode::Enter, _) => {
                 return self.shown().get(self.selected).map_or(Outcome::Close, |line| Outcome::Run(Command::Act(line.action)));
             }
-            (KeyCode::Down, _) => self.selected = (self.selected + 1).min(count.saturating_sub(1)),
-            (KeyCode::Up, _) => self.selected = self.selected.saturating_sub(1),
+            (KeyCode::Down, _) | (KeyCode::Char('j'), None) => self.selected = (self.selected + 1).min(count.saturating_sub(1)),
+            (KeyCode::Up, _) | (KeyCode::Char('k'), None) => self.selected = self.selected.saturating_sub(1),
             (KeyCode::PageDown, _) => self.selected = (self.selected + 10).min(count.saturating_sub(1)),
             (KeyCode::PageUp, _) => self.selected = self.selected.saturating_sub(10),
             (KeyCode::Backspace, Some(filter)) => {
@@ -48,9 +48,6 @@ impl Help {
                 self.selected = 0;
             }
             (KeyCode::Char('/'), None) => self.set_filter(Some(String::new())),
-            (KeyCode::Char('j'), None) => self.selected = (self.selected + 1).min(count.saturating_sub(1)),
-            (KeyCode::Char('k'), None) => self.selected = self.selected.saturating_sub(1),
-            (KeyCode::Char('q' | '?'), None) => return Outcome::Close,
             _ => {}
         }
         Outcome::Stay

@@ -161,20 +161,20 @@ impl Palette {
             let place = Rect { y: inside.y + y, height: 1, ..inside };
             let style = if row == self.selected { theme.style(Role::Selection) } else { base };
             buffer.set_style(place, style);
-            self.draw_entry(buffer, place, &self.entries[i], theme, style);
+            draw_entry(buffer, place, &self.entries[i], theme, style);
         }
         if self.found.is_empty() {
             let says = if self.folder().is_some() { "⏎ opens this folder" } else { "nothing is called that" };
             line(buffer, inside, 2, 0, says, theme.dim().patch(base));
         }
     }
+}
 
-    fn draw_entry(&self, buffer: &mut Buffer, place: Rect, entry: &Entry, theme: &Theme, style: ratatui::style::Style) {
-        let right = text::width(&entry.right) as u16;
-        let room = place.width.saturating_sub(right + 1);
-        let left = Rect { width: room, ..place };
-        let used = line(buffer, left, 0, 0, &text::fit(&entry.name, 18, text::Align::Left), theme.text().patch(style));
-        line(buffer, left, 0, used + 1, &entry.note, theme.dim().patch(style));
-        line(buffer, place, 0, place.width.saturating_sub(right), &entry.right, theme.accent().patch(style));
-    }
+fn draw_entry(buffer: &mut Buffer, place: Rect, entry: &Entry, theme: &Theme, style: ratatui::style::Style) {
+    let right = text::width(&entry.right) as u16;
+    let room = place.width.saturating_sub(right + 1);
+    let left = Rect { width: room, ..place };
+    let used = line(buffer, left, 0, 0, &text::fit(&entry.name, 18, text::Align::Left), theme.text().patch(style));
+    line(buffer, left, 0, used + 1, &entry.note, theme.dim().patch(style));
+    line(buffer, place, 0, place.width.saturating_sub(right), &entry.right, theme.accent().patch(style));
 }

@@ -179,7 +179,7 @@ impl View for Chart {
         let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
         let lines = self.choices.lines.then_some(()).and(self.trendline.answer.as_ref()).map(|known| &known.answer);
         let view = sheet::Window { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
-        self.layout = self.sheet.draw(buffer, chart, &view, lines, context);
+        self.layout = Some(self.sheet.draw(buffer, chart, &view, lines, context));
         self.draw_legend(buffer, Rect { y: body.y + body.height.saturating_sub(1), height: 1.min(body.height), ..body }, context);
     }
 

@@ -203,17 +203,16 @@ fn dexes() -> Vec<Value> {
 }
 
 fn fee_tiers() -> Vec<Value> {
-    [("uniswap-v3", 0.0001), ("uniswap-v3", 0.0005), ("uniswap-v3", 0.003), ("uniswap-v3", 0.01)]
+    // The loader has named each tier by its fee.
+    [("0.01%", 0.0001), ("0.05%", 0.0005), ("0.3%", 0.003), ("1%", 0.01)]
         .into_iter()
-        .map(|(dex, fee)| json!({ "dex_id": dex, "chain": null, "tier": null, "fee": fee }))
+        .map(|(tier, fee)| json!({ "dex_id": "uniswap-v3", "chain": null, "tier": tier, "fee": fee }))
         .collect()
 }
 
-/// (DEX, chain, the other token, liquidity, volume)
-type InventedPool = (&'static str, &'static str, u8, Option<f64>, Option<f64>);
-
 fn pools() -> Vec<Value> {
-    let pool = |(i, (dex, chain, other, liquidity, volume)): (usize, InventedPool)| {
+    type Pool = (&'static str, &'static str, u8, Option<f64>, Option<f64>);
+    let pool = |(i, (dex, chain, other, liquidity, volume)): (usize, Pool)| {
         json!({
             "address": address(180 + i as u8).to_string(), "dex_id": dex, "chain": chain, "token0": address(1).to_string(),
             "token1": address(other).to_string(), "liquidity": liquidity, "volume24h": volume,

@@ -45,15 +45,20 @@ pub struct TokensView {
     filter_text: String,
     filter: Filter,
     sorting: Sorting,
-    watched_only: bool,
-    /// Beside or below the table.
-    detail_shown: bool,
+    choices: Choices,
     /// Over the table, where there is no room for it elsewhere.
     detail_open: bool,
     /// The program's token when this view last looked.
     followed: Option<Address>,
     place: Place,
     detail: Asked<TokenQuestion>,
+}
+
+/// What the person switched on; kept between runs.
+struct Choices {
+    watched_only: bool,
+    /// The detail, beside or below the table.
+    detail_shown: bool,
 }
 
 /// Where the detail goes.
@@ -74,8 +79,7 @@ impl Default for TokensView {
             filter_text: String::new(),
             filter: Filter::default(),
             sorting: Sorting { key: "market_cap", descending: true },
-            watched_only: false,
-            detail_shown: true,
+            choices: Choices { watched_only: false, detail_shown: true },
             detail_open: false,
             followed: None,
             place: Place::Over,
@@ -116,9 +120,9 @@ impl View for TokensView {
             Action::Sort => return self.sort(self.sorting.next(list::SORTS), context),
             Action::SortReverse => return self.sort(self.sorting.reversed(), context),
             Action::Detail if self.place == Place::Over => self.detail_open = !self.detail_open,
-            Action::Detail => self.detail_shown = !self.detail_shown,
+            Action::Detail => self.choices.detail_shown = !self.choices.detail_shown,
             Action::Watchlist => {
-                self.watched_only = !self.watched_only;
+                self.choices.watched_only = !self.choices.watched_only;
                 self.stale = true;
                 self.refresh(context);
                 return self.selected(context);
@@ -158,13 +162,13 @@ impl View for TokensView {
         match self.place {
             _ if self.order.is_empty() => self.draw_list(buffer, area, context),
             Place::Over if self.detail_open => self.draw_detail(buffer, area, context),
-            Place::Beside if self.detail_shown => {
+            Place::Beside if self.choices.detail_shown => {
                 // Inside it a whole address fits.
                 let width = (area.width * 3 / 10).clamp(44, 66);
                 self.draw_list(buffer, Rect { width: area.width - width - 2, ..area }, context);
                 self.draw_detail(buffer, Rect { x: area.right() - width, width, ..area }, context);
             }
-            Place::Below if self.detail_shown => {
+            Place::Below if self.choices.detail_shown => {
                 // The table leaves it what a short list does not need.
                 let spare = usize::from(area.height).saturating_sub(self.order.len() + 3) as u16;
                 let height = (area.height * 9 / 20).clamp(16, 24).max(spare);
@@ -209,13 +213,13 @@ impl View for TokensView {
     }
 
     fn save(&self) -> Value {
-        json!({ "sort": self.sorting.save(), "filter": self.filter_text, "watchlist": self.watched_only, "detail": self.detail_shown })
+        json!({ "sort": self.sorting.save(), "filter": self.filter_text, "watchlist": self.choices.watched_only, "detail": self.choices.detail_shown })
     }
 
     fn restore(&mut self, kept: &Value) {
         self.sorting = self.sorting.restore(&kept["sort"], list::SORTS);
-        self.watched_only = kept["watchlist"].as_bool().unwrap_or(self.watched_only);
-        self.detail_shown = kept["detail"].as_bool().unwrap_or(self.detail_shown);
+        self.choices.watched_only = kept["watchlist"].as_bool().unwrap_or(self.choices.watched_only);
+        self.choices.detail_shown = kept["detail"].as_bool().unwrap_or(self.choices.detail_shown);
         if let Some(text) = kept["filter"].as_str()
             && let Ok(filter) = list::parse(text)
         {
@@ -240,7 +244,7 @@ impl TokensView {
         if same_rows && same_stars && !self.stale {
             return;
         }
-        self.order = list::order(&snapshot.market.tokens, &self.filter, self.sorting, context.watchlist, self.watched_only);
+        self.order = list::order(&snapshot.market.tokens, &self.filter, self.sorting, context.watchlist, self.choices.watched_only);
         self.rows.set_count(self.order.len());
         self.made = Some((snapshot.generation, context.watchlist.clone()));
         // A row that a star took away leaves the selection where it is; rows that a filter left start at the best.
@@ -283,7 +287,7 @@ impl TokensView {
     /// First the detail where it is hidden, then the chart.
     fn open(&mut self, context: &Context<'_>) -> Effect {
         let Some(token) = self.token(context) else { return Effect::Pass };
-        let hidden = if self.place == Place::Over { &mut self.detail_open } else { &mut self.detail_shown };
+        let hidden = if self.place == Place::Over { &mut self.detail_open } else { &mut self.choices.detail_shown };
         if !std::mem::replace(hidden, true) {
             return Effect::Redraw;
         }
@@ -296,8 +300,8 @@ impl TokensView {
             self.detail_open = false;
         } else if !self.filter_text.is_empty() {
             (self.filter_text, self.filter) = Default::default();
-        } else if self.watched_only {
-            self.watched_only = false;
+        } else if self.choices.watched_only {
+            self.choices.watched_only = false;
         } else {
             return Effect::Pass;
         }
@@ -319,6 +323,7 @@ impl TokensView {
             query: (!words.is_empty()).then(|| words.join(" ")),
             chain: chain.and_then(crate::dataset::chain::Chain::parse),
             sort: word.map(|word| Order::parse(word)),
+            fields: Vec::new(),
             page: 1,
             limit: 250,
         }
@@ -344,7 +349,7 @@ impl TokensView {
             sort: self.sorting.place(&columns),
             words: &words,
             star: Some(&star),
-            empty: if self.watched_only && self.filter.is_empty() {
+            empty: if self.choices.watched_only && self.filter.is_empty() {
                 "the watchlist is empty: w stars a token, W shows every token"
             } else {
                 "no token matches: Esc takes the filter off"
@@ -357,7 +362,7 @@ impl TokensView {
 
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>, total: usize) {
         let mut notes = Vec::new();
-        if self.watched_only {
+        if self.choices.watched_only {
             notes.push(if context.ascii { "* watchlist" } else { "★ watchlist" }.to_owned());
         }
         let line =

@@ -1,6 +1,6 @@
 //! A panel: a dim title rule `─ holders ─────` with what is known about it at the right, and room below. No boxes.
 
-use ratatui::{buffer::Buffer, layout::Rect, style::Style};
+use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::progress;
 use crate::tui::{
@@ -60,37 +60,4 @@ pub fn failure(area: Rect, buf: &mut Buffer, theme: &Theme, message: &str) {
         }
         super::put(buf, area, 2, y as u16, line, theme.text());
     }
-}
-
-/// What floats (palette, help, dialogs): cleared, on the panel's background, with a border and a title; the area inside.
-pub fn float(area: Rect, buf: &mut Buffer, theme: &Theme, title: &str, ascii: bool) -> Rect {
-    let area = area.intersection(buf.area);
-    for position in area.positions() {
-        buf[position].reset();
-    }
-    buf.set_style(area, theme.text().patch(theme.style(Role::Background)).patch(theme.style(Role::Panel)));
-    if area.width < 3 || area.height < 3 {
-        return area;
-    }
-    let [top_left, top_right, bottom_left, bottom_right, flat, upright] =
-        if ascii { ["+", "+", "+", "+", "-", "|"] } else { ["╭", "╮", "╰", "╯", "─", "│"] };
-    let style: Style = theme.style(Role::Grid);
-    let (inside, bottom) = (flat.repeat(usize::from(area.width - 2)), area.height - 1);
-    super::put(buf, area, 0, 0, &format!("{top_left}{inside}{top_right}"), style);
-    super::put(buf, area, 0, bottom, &format!("{bottom_left}{inside}{bottom_right}"), style);
-    for y in 1..bottom {
-        super::put(buf, area, 0, y, upright, style);
-        super::put(buf, area, area.width - 1, y, upright, style);
-    }
-    if !title.is_empty() && area.width > 6 {
-        let title = text::truncate(title, usize::from(area.width - 6));
-        super::put(buf, area, 2, 0, &format!(" {title} "), theme.strong());
-    }
-    Rect { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
-}
-
-/// A rectangle of at most `width` × `height` in the middle of `area`, a third from the top where there is room.
-pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
-    let (width, height) = (width.min(area.width), height.min(area.height));
-    Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 3, width, height }
 }

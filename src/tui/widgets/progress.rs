@@ -85,9 +85,7 @@ mod tests {
             crate::tui::ascii::only(&mut buffer);
             panel::Panel { note: "note", progress: Some(Some(share)), ..panel::Panel::new("漢字 title") }.render(area, &mut buffer, &theme);
             panel::failure(area, &mut buffer, &theme, "it failed; do something about it");
-            panel::float(area, &mut buffer, &theme, "title", false);
             gauge::render(area, &mut buffer, "74", theme.text(), false);
-            let _ = panel::centred(area, 40, 10);
         }
     }
 }

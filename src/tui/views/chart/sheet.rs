@@ -152,7 +152,7 @@ impl Sheet {
         window: &Window,
         lines: Option<&TrendlineAnswer>,
         context: &Context<'_>,
-    ) -> Option<ChartLayout> {
+    ) -> ChartLayout {
         let zoom = window.zoom;
         self.capacity_columns = ChartData::capacity(area, zoom.columns, FUTURE) * usize::from(zoom.columns);
         let (first, last) = self.range(zoom, window.offset);
@@ -186,7 +186,7 @@ impl Sheet {
             ascii: context.ascii,
             ..ChartData::new(condensed.as_ref().map_or(part, CandleVec::as_candles))
         };
-        Some(render(&data, area, buffer, context.theme))
+        render(&data, area, buffer, context.theme)
     }
 
     /// A trendline in slots: its window begins at the candle of its start time.
@@ -199,7 +199,7 @@ impl Sheet {
         let from = place(begin as f64);
         let until = place(stop as f64 + f64::from(FUTURE) * per);
         let style = style(line.kind);
-        (until > 0.0 && from < shown as f64).then(|| Line {
+        (until > 0.0 && from < shown as f64).then_some(Line {
             intercept: line.intercept - slope * from,
             slope,
             from,

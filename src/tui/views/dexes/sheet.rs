@@ -52,5 +52,5 @@ pub(super) fn draw(detail: &DexDetail, buffer: &mut Buffer, area: Rect, context:
 
 /// `0.3 %`, or `stable 0.01 %` for a tier that has a name.
 fn tier(tier: &FeeTier) -> String {
-    if tier.tier.contains('%') { tier.tier.clone() } else { format!("{} {}", tier.tier, format::share(Some(tier.fee))) }
+    if tier.tier.contains('%') { tier.tier.clone() } else { format!("{} {}", tier.tier, format::share(tier.fee)) }
 }

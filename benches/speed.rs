@@ -1,0 +1,202 @@
+//! What the promises of speed are measured with: loading, the market, one answer of each kind, trendlines by length, and a frame of
+//! every view. `cargo bench --bench speed [FILTER]`. The API under load is measured from outside, by any HTTP load generator.
+
+use std::{hint::black_box, path::Path, sync::Arc, time::Duration};
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use ratatui::{buffer::Buffer, layout::Rect};
+use tokendeck::{
+    analysis::{
+        frames::{CandleVec, resample},
+        market::Market,
+        trendlines::trendlines,
+    },
+    dataset::{
+        Dataset,
+        address::Address,
+        candles::Interval,
+        demo::{self, DemoOptions, Format},
+        load::load,
+        progress::Silent,
+        time::{DAY_MS, HOUR_MS},
+    },
+    deck::{Deck, DeckOptions},
+    question::{
+        Question,
+        growth::GrowthQuestion,
+        posts::TokenPostsQuestion,
+        progress::Progress,
+        search::SearchQuestion,
+        snapshot::{AnswerSettings, Snapshot},
+        token::TokenQuestion,
+        trendline::TrendlineQuestion,
+    },
+    tui::{
+        app::{Look, Setup, wall_clock},
+        keymap::{Keymap, VIEWS},
+        run::picture,
+        theme::{Depth, Options, Palette, Theme},
+        view::NoApi,
+    },
+};
+
+const SEED: u64 = 20_261_121;
+const LENGTHS: [usize; 4] = [200, 1_000, 10_000, 1_000_000];
+const SIZES: [(u16, u16); 2] = [(140, 42), (220, 60)];
+
+/// The dataset that comes with the program.
+fn datasets() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets"))
+}
+
+fn loaded(folder: &Path) -> Dataset {
+    load(folder, &Silent).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+}
+
+/// A folder with a market made to measure.
+fn written(options: &DemoOptions) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder for the data");
+    demo::write(folder.path(), options, &mut |_, _, _| true).expect("the data can be written");
+    folder
+}
+
+fn deck(dataset: Dataset, memo_bytes: u64) -> Arc<Deck> {
+    let deck = Deck::new(datasets(), DeckOptions { memo_bytes, ..DeckOptions::default() }).expect("a deck");
+    deck.stand_on(dataset);
+    deck
+}
+
+/// The token that has the most posts and so the most to tell.
+fn busiest(dataset: &Dataset) -> Address {
+    let busiest = dataset.tokens().iter().max_by_key(|token| dataset.posts_of(&token.row.token_address).len());
+    busiest.expect("the demo has tokens").row.token_address
+}
+
+fn loading(c: &mut Criterion) {
+    let mut group = c.benchmark_group("load");
+    group.sample_size(20).measurement_time(Duration::from_secs(6));
+    group.bench_function("demo", |b| b.iter(|| loaded(datasets())));
+    let million = written(&DemoOptions { candles: Some(1_000_000), format: Format::Parquet, ..DemoOptions::default() });
+    group.sample_size(10).throughput(Throughput::Elements(1_000_000));
+    group.bench_function("1 M candles", |b| b.iter(|| loaded(million.path())));
+    group.finish();
+}
+
+fn snapshots(c: &mut Criterion) {
+    let mut group = c.benchmark_group("snapshot");
+    group.sample_size(20);
+    for (name, tokens) in [("64 tokens", 64), ("10,000 tokens", 10_000)] {
+        let folder = written(&DemoOptions { tokens, days: 40, format: Format::Parquet, ..DemoOptions::default() });
+        let dataset = loaded(folder.path());
+        group.bench_function(BenchmarkId::new("market", name), |b| b.iter(|| Market::new(&dataset)));
+        let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
+        let growth = GrowthQuestion { limit: 10, window: 7, explain: false };
+        group.bench_function(BenchmarkId::new("holders-growth", name), |b| b.iter(|| growth.answer(&snapshot, &Progress::default())));
+    }
+    group.finish();
+}
+
+/// Each question through the deck, worked out anew and remembered.
+fn answers(c: &mut Criterion) {
+    let dataset = loaded(datasets());
+    let token = busiest(&dataset);
+    // A memo without room remembers nothing.
+    let (cold, warm) = (deck(dataset, 0), deck(loaded(datasets()), 128 << 20));
+    let mut group = c.benchmark_group("answer");
+    let mut measure = |name: &str, ask: &dyn Fn(&Deck)| {
+        group.bench_function(BenchmarkId::new(name, "first time"), |b| b.iter(|| ask(&cold)));
+        group.bench_function(BenchmarkId::new(name, "again"), |b| b.iter(|| ask(&warm)));
+    };
+    measure("token", &|deck| asked(deck, &TokenQuestion { token_address: token }));
+    measure("posts", &|deck| asked(deck, &TokenPostsQuestion { token_address: token, page: 1, limit: 10 }));
+    let search = SearchQuestion { query: Some("wr".to_owned()), chain: None, sort: None, page: 1, limit: 50, fields: Vec::new() };
+    measure("search", &|deck| asked(deck, &search));
+    measure("holders-growth", &|deck| asked(deck, &GrowthQuestion { limit: 10, window: 7, explain: false }));
+    let trendline = TrendlineQuestion { contract_address: token, period: 200, timeframe: None, explain: false };
+    measure("trendline", &|deck| asked(deck, &trendline));
+    group.finish();
+}
+
+fn asked<Q: Question>(deck: &Deck, question: &Q) {
+    let known = deck.answer(question, &Progress::default());
+    assert!(black_box(known).is_ok(), "{} is answered", Q::NAME);
+}
+
+/// Hourly candles of a seeded random walk.
+fn walk(length: usize) -> CandleVec {
+    let mut state = SEED;
+    // The generator of Steele, Lea, Flood (2014), "Fast splittable pseudorandom number generators".
+    let mut step = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((word ^ (word >> 31)) >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+    };
+    let mut walk = CandleVec::default();
+    let mut price = 100.0;
+    for i in 0..length {
+        let open = price;
+        price *= 1.0 + step() * 0.02;
+        walk.timestamp.push(i as i64 * HOUR_MS);
+        walk.open.push(open);
+        walk.high.push(f64::max(open, price) * (1.0 + step().abs() * 0.01));
+        walk.low.push(f64::min(open, price) * (1.0 - step().abs() * 0.01));
+        walk.close.push(price);
+        walk.volume.push(1_000.0 * (1.0 + step()));
+    }
+    walk
+}
+
+fn candles(c: &mut Criterion) {
+    let mut group = c.benchmark_group("trendline");
+    for length in LENGTHS {
+        let walk = walk(length);
+        group.sample_size(if length > 100_000 { 10 } else { 50 }).throughput(Throughput::Elements(length as u64));
+        group.bench_function(BenchmarkId::from_parameter(length), |b| b.iter(|| trendlines(&walk.as_candles(), length, false)));
+    }
+    group.finish();
+    let mut group = c.benchmark_group("resample");
+    for length in [10_000, 1_000_000] {
+        let walk = walk(length);
+        group.sample_size(20).throughput(Throughput::Elements(length as u64));
+        group.bench_function(BenchmarkId::new("1h to 1d", length), |b| {
+            b.iter(|| resample(&walk.as_candles(), Interval(HOUR_MS), Interval(DAY_MS)));
+        });
+    }
+    group.finish();
+}
+
+/// One frame of each view, drawn whole into memory once its answers are there.
+fn frames(c: &mut Criterion) {
+    let deck = deck(loaded(datasets()), 128 << 20);
+    let options = Options { depth: Depth::True, ..Options::default() };
+    let mut group = c.benchmark_group("frame");
+    group.sample_size(30).measurement_time(Duration::from_secs(2));
+    for view in VIEWS {
+        for (columns, rows) in SIZES {
+            let setup = Setup {
+                deck: Arc::clone(&deck),
+                jobs: None,
+                api: Arc::new(NoApi),
+                start_api: false,
+                keymap: Keymap::default(),
+                look: Look { theme: Theme::new(&Palette::dark(), options), ascii: false, options, fixed: true },
+                clock: wall_clock,
+                demo_folder: None,
+                warnings: Vec::new(),
+            };
+            let (mut buffer, mut app): (Buffer, _) = picture(setup, view.id, (columns, rows), |_| {});
+            let area = Rect::new(0, 0, columns, rows);
+            group.bench_function(BenchmarkId::new(view.word, format!("{columns}x{rows}")), |b| {
+                b.iter(|| {
+                    buffer.reset();
+                    app.draw_into(&mut buffer, area);
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(speed, loading, snapshots, answers, candles, frames);
+criterion_main!(speed);

@@ -1,0 +1,25 @@
+//! A dataset for unit tests, written as CSV: what is loaded goes the whole way that a person's files go.
+
+use super::{Dataset, load, progress::Silent};
+
+/// Loads tables given as (name, CSV text). Lines may be indented, and `0x1` stands for an address of 40 digits.
+pub(crate) fn dataset(tables: &[(&str, &str)]) -> Dataset {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in tables {
+        let lines: Vec<String> = text.lines().map(|line| line.trim().split(',').map(cell).collect::<Vec<_>>().join(",")).collect();
+        std::fs::write(folder.path().join(format!("{name}.csv")), lines.join("\n") + "\n").expect("a file");
+    }
+    load::load(folder.path(), &Silent).expect("a dataset")
+}
+
+fn cell(text: &str) -> String {
+    match text.strip_prefix("0x") {
+        Some(digits) if digits.len() < 40 => format!("0x{digits:0>40}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// The address that `0x1` stands for.
+pub(crate) fn address(short: &str) -> super::address::Address {
+    super::address::Address::parse(&cell(short)).expect("an address")
+}

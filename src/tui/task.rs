@@ -1,0 +1,122 @@
+//! One piece of work off the drawing thread, for what is no question of the deck (a store on disk, an order of many rows): started,
+//! polled, cancelled when dropped.
+
+use std::{
+    sync::mpsc::{Receiver, TryRecvError, sync_channel},
+    thread,
+    time::Duration,
+};
+
+use super::view::Wake;
+use crate::{
+    error::{Code, Problem, Result},
+    question::progress::Progress,
+};
+
+#[derive(Debug)]
+pub struct Task<T> {
+    receiver: Receiver<Result<T>>,
+    progress: Progress,
+}
+
+/// Wakes the program however the work ends, a panic included.
+struct Bell(Wake);
+
+impl Drop for Bell {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+impl<T: Send + 'static> Task<T> {
+    /// Runs `work` on a thread of its own and wakes the program when it has ended.
+    pub fn start(wake: &Wake, work: impl FnOnce(&Progress) -> Result<T> + Send + 'static) -> Self {
+        let (sender, receiver) = sync_channel(1);
+        let progress = Progress::default();
+        let (seen, bell) = (progress.clone(), Bell(Wake::clone(wake)));
+        let run = move || {
+            // Sent before the bell rings: it is dropped last.
+            let _bell = bell;
+            let sender = sender;
+            sender.send(work(&seen)).ok();
+        };
+        // Where no thread can be started the channel closes, and `poll` says so.
+        thread::Builder::new().name("task".into()).spawn(run).ok();
+        Self { receiver, progress }
+    }
+
+    /// The outcome once it is there; it comes once.
+    pub fn poll(&mut self) -> Option<Result<T>> {
+        match self.receiver.try_recv() {
+            Ok(outcome) => Some(outcome),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err(Problem::new(Code::Defect, "The work ended without an answer: try it again."))),
+        }
+    }
+
+    /// (done, total); total 0 while unknown.
+    pub fn progress(&self) -> (u64, u64) {
+        self.progress.state()
+    }
+}
+
+impl Task<()> {
+    /// Wakes the program after a while.
+    pub fn pause(wake: &Wake, time: Duration) -> Self {
+        Self::start(wake, move |_| {
+            thread::sleep(time);
+            Ok(())
+        })
+    }
+}
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        self.progress.cancel();
+    }
+}
+
+/// Takes the outcome out of a slot once it is there, and empties the slot.
+pub fn take<T: Send + 'static>(slot: &mut Option<Task<T>>) -> Option<Result<T>> {
+    let outcome = slot.as_mut()?.poll()?;
+    *slot = None;
+    Some(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, mpsc};
+
+    use super::*;
+
+    fn wait<T: Send + 'static>(task: &mut Task<T>, woken: &mpsc::Receiver<()>) -> Result<T> {
+        woken.recv_timeout(Duration::from_secs(10)).unwrap();
+        task.poll().unwrap()
+    }
+
+    #[test]
+    fn work_wakes_when_it_ends_and_even_when_it_fails() {
+        let (sender, woken) = mpsc::channel();
+        let wake: Wake = Arc::new(move || sender.send(()).unwrap_or_default());
+        assert_eq!(wait(&mut Task::start(&wake, |_| Ok(7)), &woken), Ok(7));
+        let mut failing = Task::<u8>::start(&wake, |_| panic!("a defect"));
+        assert_eq!(wait(&mut failing, &woken).unwrap_err().code, Code::Defect);
+        Task::pause(&wake, Duration::from_millis(1));
+        woken.recv_timeout(Duration::from_secs(10)).unwrap();
+    }
+
+    #[test]
+    fn dropping_cancels() {
+        let (sender, seen) = mpsc::channel();
+        let wake: Wake = Arc::new(|| {});
+        let task = Task::start(&wake, move |progress| {
+            while progress.step(1, 2).is_ok() {
+                thread::sleep(Duration::from_millis(1));
+            }
+            sender.send(()).ok();
+            Ok(())
+        });
+        drop(task);
+        seen.recv_timeout(Duration::from_secs(10)).unwrap();
+    }
+}

@@ -1,0 +1,294 @@
+//! The API view: whether it listens and where, its key (hidden until asked for), what it was asked lately and how fast it answered.
+
+mod latency;
+mod log;
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::{buffer::Buffer, layout::Rect};
+use serde_json::{Value, json};
+
+use super::{inset, many, sorting::Sorting};
+use crate::tui::{
+    filter::{self, Filter},
+    format,
+    keymap::{Action, ViewId},
+    text,
+    theme::Role,
+    view::{ApiState, Context, Effect, Export, Request, RequestLine, View},
+    widgets::{
+        panel::Panel,
+        put,
+        table::{Hit, Table, TableState},
+    },
+};
+
+/// Requests kept on screen.
+const LOG_MAX: usize = 500;
+/// From this width the histogram stands beside the log.
+const WIDE: u16 = 110;
+
+#[derive(Debug, Default)]
+pub struct Api {
+    state: ApiState,
+    key: Option<String>,
+    key_shown: bool,
+    /// Newest first.
+    requests: Vec<RequestLine>,
+    histogram: Vec<(u64, u64)>,
+    /// Places in `requests`, filtered and in order.
+    shown: Vec<usize>,
+    filter_text: String,
+    filter: Filter,
+    sorting: Sorting,
+    log: TableState,
+    log_area: Rect,
+}
+
+impl View for Api {
+    fn id(&self) -> ViewId {
+        ViewId::Api
+    }
+
+    fn refresh(&mut self, context: &Context<'_>) {
+        self.state = context.api.state();
+        self.key = context.api.key();
+        let before = self.requests.first().cloned();
+        self.requests = context.api.requests(LOG_MAX);
+        self.histogram = context.api.histogram();
+        self.follow(before.as_ref());
+        self.arrange();
+    }
+
+    fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        let (count, page) = (self.shown.len(), Table::height(self.log_area).max(1) as isize);
+        match action {
+            Action::ShowKey => self.key_shown = !self.key_shown,
+            Action::StartStop => return self.start_or_stop(context),
+            Action::Back if self.key_shown => self.key_shown = false,
+            Action::Up => self.log.step(-1, count),
+            Action::Down => self.log.step(1, count),
+            Action::PageUp => self.log.step(-page, count),
+            Action::PageDown => self.log.step(page, count),
+            Action::First => self.log.select(0, count),
+            Action::Last => self.log.select(usize::MAX, count),
+            Action::Sort => self.sorting.next(log::COLUMNS.len()),
+            Action::SortReverse => self.sorting.reverse(),
+            Action::CopyValue => {
+                return match (self.selected(), &self.state) {
+                    (Some(request), _) => Effect::Copy(request.path.clone(), "path"),
+                    (None, ApiState::Listening(base)) => Effect::Copy(base.clone(), "address"),
+                    (None, _) => Effect::Say("nothing to copy: no request was answered yet".to_owned()),
+                };
+            }
+            _ => return Effect::Pass,
+        }
+        self.arrange();
+        Effect::Redraw
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, _: &Context<'_>) -> Effect {
+        let (count, height) = (self.shown.len(), Table::height(self.log_area));
+        match mouse.kind {
+            MouseEventKind::ScrollUp => self.log.scroll(-3, count, height),
+            MouseEventKind::ScrollDown => self.log.scroll(3, count, height),
+            MouseEventKind::Down(MouseButton::Left) => {
+                let table = Table::new(log::COLUMNS, count, &|_| Vec::new());
+                match table.hit(self.log_area, mouse.column, mouse.row, &self.log) {
+                    Some(Hit::Row(row) | Hit::Star(row) | Hit::Scrollbar(row)) => self.log.select(row, count),
+                    Some(Hit::Header(column)) => {
+                        self.sorting.click(column);
+                        self.arrange();
+                    }
+                    None => return Effect::Nothing,
+                }
+            }
+            _ => return Effect::Nothing,
+        }
+        Effect::Redraw
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return;
+        }
+        let used = self.draw_state(buffer, area, context);
+        let rest = Rect { y: area.y + used, height: area.height - used, ..area };
+        if rest.width >= WIDE {
+            let width = (rest.width * 34 / 100).min(64);
+            let right = Rect { x: rest.right() - width, width, ..rest };
+            self.draw_log(buffer, Rect { width: rest.width - width - 2, ..rest }, context);
+            latency::draw(buffer, right, &self.histogram, &self.requests, context);
+        } else {
+            let height = if rest.height >= 14 { latency::height(&self.histogram).min(rest.height / 2) } else { 0 };
+            let (log, low) = (rest.height - height, rest.bottom() - height);
+            self.draw_log(buffer, Rect { height: log, ..rest }, context);
+            latency::draw(buffer, Rect { y: low, height, ..rest }, &self.histogram, &[], context);
+        }
+    }
+
+    fn filter(&self) -> Option<&str> {
+        Some(&self.filter_text)
+    }
+
+    fn set_filter(&mut self, text: &str, _: &Context<'_>) -> Result<(), String> {
+        self.filter = filter::parse(text, log::FILTER).map_err(|error| error.to_string())?;
+        text.clone_into(&mut self.filter_text);
+        self.arrange();
+        Ok(())
+    }
+
+    fn request(&self, _: &Context<'_>) -> Option<Request> {
+        Some(Request { method: "GET", target: "/tokens".to_owned(), body: None })
+    }
+
+    fn export(&self, _: &Context<'_>) -> Option<Export> {
+        let columns = ["time", "method", "path", "status", "micros", "bytes"];
+        let rows = self.shown.iter().filter_map(|&place| self.requests.get(place)).map(|line| {
+            vec![json!(line.time), json!(line.method), json!(line.path), json!(line.status), json!(line.micros), json!(line.bytes)]
+        });
+        Some(Export {
+            name: "requests".to_owned(),
+            columns: columns.iter().map(|&column| column.to_owned()).collect(),
+            rows: rows.collect(),
+            selected: Some(self.log.selected),
+        })
+    }
+
+    fn save(&self) -> Value {
+        json!({"filter": self.filter_text, "sort": self.sorting.save(|column| log::COLUMNS.get(column).map(|column| column.key))})
+    }
+
+    fn restore(&mut self, kept: &Value) {
+        self.sorting = Sorting::restore(&kept["sort"], |name| log::COLUMNS.iter().position(|column| column.key == name));
+        if let Some((text, filter)) = kept["filter"].as_str().and_then(|text| Some((text, filter::parse(text, log::FILTER).ok()?))) {
+            (self.filter_text, self.filter) = (text.to_owned(), filter);
+        }
+    }
+}
+
+impl Api {
+    fn selected(&self) -> Option<&RequestLine> {
+        self.shown.get(self.log.selected).and_then(|&place| self.requests.get(place))
+    }
+
+    /// Keeps the selection on its request when newer ones came, unless it is on the newest, where it stays.
+    fn follow(&mut self, newest_before: Option<&RequestLine>) {
+        if self.log.selected == 0 || self.sorting.0.is_some() || !self.filter.is_empty() {
+            return;
+        }
+        let came = newest_before.and_then(|before| self.requests.iter().position(|line| line == before)).unwrap_or(0);
+        self.log.selected += came;
+        self.log.offset += came;
+    }
+
+    fn arrange(&mut self) {
+        let requests = &self.requests;
+        let mut shown: Vec<usize> =
+            (0..requests.len()).filter(|&place| self.filter.matches(|column| log::field(&requests[place], column))).collect();
+        self.sorting.sort(&mut shown, |&place, column| log::sort_key(&requests[place], column));
+        self.shown = shown;
+        self.log.select(self.log.selected, self.shown.len());
+    }
+
+    fn start_or_stop(&mut self, context: &Context<'_>) -> Effect {
+        let said = if let ApiState::Listening(_) = context.api.state() {
+            context.api.stop();
+            Effect::Say("the API is off".to_owned())
+        } else {
+            match context.api.start() {
+                Ok(()) => Effect::Say("the API is starting".to_owned()),
+                Err(reason) => Effect::Warn(reason),
+            }
+        };
+        self.refresh(context);
+        said
+    }
+
+    /// State, key and how to ask; the rows used.
+    fn draw_state(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+        let theme = context.theme;
+        let marks = if context.ascii { ["*", ".", "x"] } else { ["●", "○", "✗"] };
+        let (mark, word, role, says) = match &self.state {
+            ApiState::Listening(base) => (marks[0], "listening", Role::Up, base.clone()),
+            ApiState::Off => (marks[1], "off", Role::Dim, "a starts it".to_owned()),
+            ApiState::Failed(reason) => (marks[2], "not listening", Role::Down, format!("{reason}; a tries again")),
+        };
+        let key = match (&self.key, self.key_shown) {
+            (None, _) => "none yet: the first start makes one, as does `tokendeck key new`".to_owned(),
+            (Some(key), true) => key.clone(),
+            (Some(key), false) => hidden(key),
+        };
+        let base = if let ApiState::Listening(base) = &self.state { base.as_str() } else { "http://127.0.0.1:8787" };
+        let curl = format!("curl -s -H \"x-api-key: $(tokendeck key)\" '{base}/tokens'");
+        let hint = if self.key_shown { "K hides it" } else { "K shows it" };
+        let lines = [("state", String::new(), ""), ("key", key, if self.key.is_some() { hint } else { "" }), ("try", curl, "c copies it")];
+        let mut y = 0;
+        for (title, value, hint) in lines {
+            y += 1;
+            put(buffer, area, 1, y, title, theme.dim());
+            if title == "state" {
+                let x = 11 + put(buffer, area, 9, y, &format!("{mark} {word}"), theme.style(role));
+                // A reason may take a second line; there is never less said than what to do.
+                for (nth, line) in text::wrap(&says, usize::from(area.width.saturating_sub(x + 1)).max(20), 3).iter().enumerate() {
+                    y += u16::from(nth > 0);
+                    put(buffer, area, x, y, line, theme.text());
+                }
+                continue;
+            }
+            let x = 9 + put(buffer, area, 9, y, &value, if title == "key" { theme.text() } else { theme.accent() });
+            if x + 3 + (text::width(hint) as u16) < area.width {
+                put(buffer, area, x + 3, y, hint, theme.dim());
+            }
+        }
+        (y + 2).min(area.height)
+    }
+
+    fn draw_log(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        let total: u64 = self.histogram.iter().map(|(_, count)| count).sum();
+        let failed = self.requests.iter().filter(|line| line.status >= 400).count();
+        let mut note = format!("{} answered", format::count(total.max(self.requests.len() as u64)));
+        if failed > 0 {
+            note = format!("{note} · {} in the last {}", many(failed as u64, "error", "errors"), self.requests.len());
+        }
+        let title = if self.filter_text.is_empty() { "requests".to_owned() } else { format!("requests / {}", self.filter_text) };
+        let panel = Panel { note: if total > 0 { &note } else { "" }, focused: true, ascii: context.ascii, ..Panel::new(&title) };
+        let body = inset(panel.render(area, buffer, theme));
+        self.log_area = body;
+        if self.requests.is_empty() {
+            put(buffer, body, 1, 1, "no request yet", theme.text());
+            let says = match self.state {
+                ApiState::Listening(_) => "c copies a curl line that asks for the tokens; what it answers stands here",
+                ApiState::Off | ApiState::Failed(_) => "a starts the API; then every request stands here with its status and time",
+            };
+            for (y, line) in text::wrap(says, usize::from(body.width.saturating_sub(2)), 3).iter().enumerate() {
+                put(buffer, body, 1, 2 + y as u16, line, theme.dim());
+            }
+            return;
+        }
+        let words: Vec<&str> = self.filter.words().collect();
+        let row = |i: usize| self.shown.get(i).and_then(|&place| self.requests.get(place)).map_or_else(Vec::new, log::row);
+        let empty = "no request meets the filter";
+        let table =
+            Table { sort: self.sorting.0, words: &words, empty, ascii: context.ascii, ..Table::new(log::COLUMNS, self.shown.len(), &row) };
+        table.render(body, buffer, theme, &mut self.log);
+    }
+}
+
+/// How long an answer took: `88 µs`, `1.9 ms`, `18 ms`, `2.4 s`.
+fn took(micros: u64) -> String {
+    match micros {
+        1_000..10_000 => format!("{:.1} ms", micros as f64 / 1e3),
+        micros => format::duration(micros),
+    }
+}
+
+/// The key's prefix, which says what it is, and nothing of the rest.
+fn hidden(key: &str) -> String {
+    let prefix = key.split_once('_').map_or("", |(prefix, _)| prefix);
+    if prefix.is_empty() || prefix.len() > 8 { "••••••••".to_owned() } else { format!("{prefix}_••••••••") }
+}
+
+#[cfg(test)]
+mod tests;

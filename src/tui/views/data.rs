@@ -1,0 +1,385 @@
+//! The Data view: every table of the dataset with its state, files and findings; one level in, a table's rows or what was found
+//! wrong in it. Esc goes back a level.
+
+mod cells;
+mod findings;
+mod order;
+mod rows;
+mod tables;
+
+use std::collections::BTreeMap;
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::{buffer::Buffer, layout::Rect};
+use serde_json::{Value, json};
+
+use self::{findings::FindingsPane, rows::Rows};
+use super::{inset, sorting::Sorting};
+use crate::{
+    dataset::{Table as DataTable, TableState as Loaded, findings::Severity, schema},
+    tui::{
+        format,
+        keymap::{Action, ViewId},
+        text,
+        theme::Role,
+        view::{Context, Effect, Export, Request, View},
+        widgets::{
+            panel::Panel,
+            put,
+            table::{Hit, Table, TableState},
+        },
+    },
+};
+
+/// From this width the selected table stands beside the list.
+const WIDE: u16 = 150;
+/// Lines of the detail where it stands under the list.
+const DETAIL_MIN: u16 = 7;
+
+/// What lies open over the list of tables.
+#[derive(Debug, Default)]
+enum Open {
+    #[default]
+    Nothing,
+    Findings(FindingsPane),
+    Rows(Box<Rows>),
+}
+
+/// The filter and order of a table's rows, kept when they are closed.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Kept {
+    filter: String,
+    sort: Option<(&'static str, bool)>,
+}
+
+#[derive(Debug, Default)]
+pub struct Data {
+    list: TableState,
+    sorting: Sorting,
+    /// Places of the tables in the order shown.
+    order: Vec<usize>,
+    open: Open,
+    kept: BTreeMap<&'static str, Kept>,
+    /// A table that was open at the end of the last run.
+    reopen: Option<String>,
+    list_area: Rect,
+}
+
+impl View for Data {
+    fn id(&self) -> ViewId {
+        ViewId::Data
+    }
+
+    fn refresh(&mut self, context: &Context<'_>) {
+        self.order = tables::in_order(context.snapshot.map(|snapshot| &snapshot.dataset), self.sorting);
+        let Some(snapshot) = context.snapshot else { return };
+        if let Some(table) = self.reopen.take().and_then(|name| snapshot.dataset.table(&name)) {
+            self.open_rows(table, snapshot.generation, context);
+        }
+        match &mut self.open {
+            Open::Nothing | Open::Findings(_) => {}
+            Open::Rows(rows) if rows.generation == snapshot.generation => rows.refresh(),
+            Open::Rows(rows) => match snapshot.dataset.table(rows.schema.name).filter(|table| table.loaded()) {
+                Some(table) => **rows = rows.renewed(table, snapshot.generation, context),
+                None => self.open = Open::Nothing,
+            },
+        }
+    }
+
+    fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        let inner = match &mut self.open {
+            Open::Nothing => Effect::Pass,
+            Open::Findings(pane) => pane.act(action),
+            Open::Rows(rows) => rows.act(action, context),
+        };
+        if inner != Effect::Pass {
+            return inner;
+        }
+        match (action, &self.open) {
+            (Action::Back, Open::Findings(_) | Open::Rows(_)) => self.close(),
+            (Action::Findings, _) => return self.show_findings(context),
+            (_, Open::Findings(_) | Open::Rows(_)) => return Effect::Pass,
+            (Action::Open, _) => return self.show_rows(context),
+            (Action::Sort, _) => self.sorting.next(tables::COLUMNS.len()),
+            (Action::SortReverse, _) => self.sorting.reverse(),
+            (Action::CopyValue, _) => {
+                return self.table(context).map_or(Effect::Nothing, |table| Effect::Copy(table.schema.name.to_owned(), "table"));
+            }
+            (action, _) => return self.step(action),
+        }
+        self.refresh(context);
+        Effect::Redraw
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        match &mut self.open {
+            Open::Findings(pane) => return pane.mouse(mouse),
+            Open::Rows(rows) => return rows.mouse(mouse, context),
+            Open::Nothing => {}
+        }
+        let (count, height) = (self.order.len(), Table::height(self.list_area));
+        match mouse.kind {
+            MouseEventKind::ScrollUp => self.list.scroll(-3, count, height),
+            MouseEventKind::ScrollDown => self.list.scroll(3, count, height),
+            MouseEventKind::Down(MouseButton::Left) => {
+                let table = Table::new(tables::COLUMNS, count, &|_| Vec::new());
+                match table.hit(self.list_area, mouse.column, mouse.row, &self.list) {
+                    // A second click opens, as Enter does.
+                    Some(Hit::Row(row)) if row == self.list.selected => return self.show_rows(context),
+                    Some(Hit::Row(row) | Hit::Star(row) | Hit::Scrollbar(row)) => self.list.select(row, count),
+                    Some(Hit::Header(column)) => {
+                        self.sorting.click(column);
+                        self.refresh(context);
+                    }
+                    None => return Effect::Nothing,
+                }
+            }
+            _ => return Effect::Nothing,
+        }
+        Effect::Redraw
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return;
+        }
+        draw_title(buffer, area, context);
+        let body = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        match &mut self.open {
+            Open::Findings(pane) => pane.draw(buffer, body, context),
+            Open::Rows(rows) => rows.draw(buffer, body, context),
+            Open::Nothing => self.draw_tables(buffer, body, context),
+        }
+    }
+
+    fn filter(&self) -> Option<&str> {
+        match &self.open {
+            Open::Rows(rows) => Some(&rows.filter_text),
+            Open::Nothing | Open::Findings(_) => None,
+        }
+    }
+
+    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+        match &mut self.open {
+            Open::Rows(rows) => rows.set_filter(text, context),
+            Open::Nothing | Open::Findings(_) => Ok(()),
+        }
+    }
+
+    fn request(&self, _: &Context<'_>) -> Option<Request> {
+        Some(Request { method: "GET", target: "/datasets".to_owned(), body: None })
+    }
+
+    fn export(&self, context: &Context<'_>) -> Option<Export> {
+        match &self.open {
+            Open::Findings(pane) => Some(pane.export()),
+            Open::Rows(rows) => Some(rows.export()),
+            Open::Nothing => self.export_tables(context),
+        }
+    }
+
+    fn save(&self) -> Value {
+        let mut kept = self.kept.clone();
+        let mut open = Value::Null;
+        if let Open::Rows(rows) = &self.open {
+            kept.insert(rows.schema.name, Kept { filter: rows.filter_text.clone(), sort: rows.sort() });
+            open = json!(rows.schema.name);
+        }
+        let rows: serde_json::Map<String, Value> = kept
+            .into_iter()
+            .filter(|(_, kept)| *kept != Kept::default())
+            .map(|(name, kept)| (name.to_owned(), json!({"filter": kept.filter, "sort": kept.sort.map(|(column, _)| column), "falls": kept.sort.is_some_and(|sort| sort.1)})))
+            .collect();
+        json!({"sort": self.sorting.save(|column| tables::COLUMNS.get(column).map(|column| column.key)), "rows": rows, "open": open})
+    }
+
+    fn restore(&mut self, kept: &Value) {
+        self.sorting = Sorting::restore(&kept["sort"], |name| tables::COLUMNS.iter().position(|column| column.key == name));
+        for (name, kept) in kept["rows"].as_object().into_iter().flatten() {
+            let Some(schema) = schema::table(name) else { continue };
+            let column = kept["sort"].as_str().and_then(|name| schema.column(name));
+            let sort = column.map(|column| (column.name, kept["falls"].as_bool().unwrap_or(false)));
+            self.kept.insert(schema.name, Kept { filter: kept["filter"].as_str().unwrap_or_default().to_owned(), sort });
+        }
+        self.reopen = kept["open"].as_str().map(str::to_owned);
+    }
+}
+
+impl Data {
+    fn table<'a>(&self, context: &Context<'a>) -> Option<&'a DataTable> {
+        self.order.get(self.list.selected).and_then(|&place| context.snapshot?.dataset.tables.get(place))
+    }
+
+    fn close(&mut self) {
+        if let Open::Rows(rows) = &self.open {
+            self.kept.insert(rows.schema.name, Kept { filter: rows.filter_text.clone(), sort: rows.sort() });
+        }
+        self.open = Open::Nothing;
+    }
+
+    fn step(&mut self, action: Action) -> Effect {
+        let (count, page) = (self.order.len(), Table::height(self.list_area).max(1) as isize);
+        match action {
+            Action::Up => self.list.step(-1, count),
+            Action::Down => self.list.step(1, count),
+            Action::PageUp => self.list.step(-page, count),
+            Action::PageDown => self.list.step(page, count),
+            Action::First => self.list.select(0, count),
+            Action::Last => self.list.select(usize::MAX, count),
+            _ => return Effect::Pass,
+        }
+        Effect::Redraw
+    }
+
+    fn show_rows(&mut self, context: &Context<'_>) -> Effect {
+        let (Some(snapshot), Some(table)) = (context.snapshot, self.table(context)) else {
+            return Effect::Say("nothing is loaded yet".to_owned());
+        };
+        match &table.state {
+            Loaded::Loaded => {
+                self.open_rows(table, snapshot.generation, context);
+                Effect::Redraw
+            }
+            Loaded::Absent => Effect::Say(format!("`{}` is not in this dataset", table.schema.name)),
+            Loaded::Unusable(reason) => Effect::Warn(format!("`{}` has no rows: {reason}", table.schema.name)),
+        }
+    }
+
+    fn open_rows(&mut self, table: &DataTable, generation: u64, context: &Context<'_>) {
+        if !table.loaded() {
+            return;
+        }
+        let mut rows = Rows::new(table, generation);
+        if let Some(kept) = self.kept.get(table.schema.name) {
+            rows.take_up(&kept.filter, kept.sort, context);
+        }
+        self.open = Open::Rows(Box::new(rows));
+    }
+
+    /// Of the table whose rows are open, or of the selected one; closes what is open.
+    fn show_findings(&mut self, context: &Context<'_>) -> Effect {
+        let table = match &self.open {
+            Open::Findings(_) => {
+                self.close();
+                return Effect::Redraw;
+            }
+            Open::Rows(rows) => context.snapshot.and_then(|snapshot| snapshot.dataset.table(rows.schema.name)),
+            Open::Nothing => self.table(context),
+        };
+        match table {
+            None => Effect::Say("nothing is loaded yet".to_owned()),
+            Some(table) if table.findings.counts().is_empty() => Effect::Say(format!("nothing was found wrong in `{}`", table.schema.name)),
+            Some(table) => {
+                self.close();
+                self.open = Open::Findings(FindingsPane::new(table));
+                Effect::Redraw
+            }
+        }
+    }
+
+    fn draw_tables(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        if self.order.is_empty() {
+            self.order = tables::in_order(context.snapshot.map(|snapshot| &snapshot.dataset), self.sorting);
+        }
+        let wanted = self.order.len() as u16 + 2;
+        let (left, right) = if area.width >= WIDE {
+            let width = area.width - (area.width * 36 / 100).min(84);
+            (Rect { width, ..area }, Rect { x: area.x + width + 2, width: area.width - width - 2, ..area })
+        } else {
+            let height = wanted.min(area.height.saturating_sub(DETAIL_MIN).max(area.height / 2));
+            (Rect { height, ..area }, Rect { y: area.y + height, height: area.height - height, ..area })
+        };
+        let load = context.load;
+        let share = load.running.then(|| {
+            let (done, total) = load.tables.iter().fold((0, 0), |(done, total), table| (done + table.1, total + table.2));
+            (total > 0).then(|| done as f64 / total as f64)
+        });
+        let loaded = context.snapshot.map_or(0, |snapshot| snapshot.dataset.tables.iter().filter(|table| table.loaded()).count());
+        let note = if load.running { "loading · Esc stops it".to_owned() } else { format!("{loaded} of {} loaded", self.order.len()) };
+        let panel = Panel { note: &note, focused: true, progress: share, ascii: context.ascii, ..Panel::new("tables") };
+        let mut body = inset(panel.render(left, buffer, context.theme));
+        if let Some(reason) = load.failure.as_ref().filter(|_| !load.running) {
+            progress_line(buffer, &mut body, &format!("! the last load failed: {reason}"), context);
+        }
+        self.list_area = body;
+        tables::draw_list(buffer, body, &self.order, self.sorting, &mut self.list, context);
+        if let Some(&place) = self.order.get(self.list.selected) {
+            tables::draw_detail(buffer, right, place, context);
+        }
+    }
+
+    fn export_tables(&self, context: &Context<'_>) -> Option<Export> {
+        let tables = &context.snapshot?.dataset.tables;
+        let columns = ["table", "state", "reason", "rows", "rows_bad", "errors", "warnings", "sources", "load_ms"];
+        let rows = self.order.iter().filter_map(|&place| tables.get(place)).map(|table| {
+            let (state, reason) = match &table.state {
+                Loaded::Loaded => ("loaded", Value::Null),
+                Loaded::Absent => ("absent", Value::Null),
+                Loaded::Unusable(reason) => ("unusable", json!(reason)),
+            };
+            let sources: Vec<&str> = table.sources.iter().map(|source| source.file.as_str()).collect();
+            let findings = |severity| json!(table.findings.count(severity));
+            vec![
+                json!(table.schema.name),
+                json!(state),
+                reason,
+                json!(table.frame.height()),
+                json!(table.rows_bad),
+                findings(Severity::Error),
+                findings(Severity::Warning),
+                json!(sources),
+                json!(table.load_ms),
+            ]
+        });
+        Some(Export {
+            name: "tables".to_owned(),
+            columns: columns.iter().map(|&column| column.to_owned()).collect(),
+            rows: rows.collect(),
+            selected: Some(self.list.selected),
+        })
+    }
+}
+
+/// One line taken off the top of the body.
+fn progress_line(buffer: &mut Buffer, body: &mut Rect, says: &str, context: &Context<'_>) {
+    put(buffer, *body, 0, 0, says, context.theme.style(Role::Warning));
+    let used = 1.min(body.height);
+    (body.y, body.height) = (body.y + used, body.height - used);
+}
+
+/// `Demo market · MIT · synthetic          generation 3 · /home/ada/market`
+fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    let theme = context.theme;
+    let row = Rect { height: 1, ..area };
+    let Some(snapshot) = context.snapshot else {
+        let folder = context.deck.folder();
+        let says = if context.load.running { "reading" } else { "no dataset in" };
+        put(buffer, row, 1, 0, &format!("{says} {}", folder.display()), theme.dim());
+        if !context.load.running {
+            let hint = "`tokendeck demo DIR` writes one to try; r reads it again";
+            let width = text::width(hint) as u16 + 1;
+            if row.width > width + 40 {
+                put(buffer, row, row.width - width, 0, hint, theme.dim());
+            }
+        }
+        return;
+    };
+    let dataset = &snapshot.dataset;
+    let folder =
+        dataset.folder.file_name().map_or_else(|| dataset.folder.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let title = dataset.title.clone().unwrap_or_else(|| folder.clone());
+    let mut x = 1 + put(buffer, row, 1, 0, &text::truncate(&title, 40), theme.strong());
+    x += put(buffer, row, x, 0, &format!("  {}", dataset.license.as_deref().unwrap_or("no license given")), theme.dim());
+    if dataset.synthetic {
+        x += put(buffer, row, x, 0, "  synthetic", theme.style(Role::Warning));
+    }
+    let right = format!("{folder}/ · generation {} ", format::count(snapshot.generation));
+    let width = text::width(&right) as u16;
+    if x + width + 2 <= row.width {
+        put(buffer, row, row.width - width, 0, &right, theme.dim());
+    }
+}
+
+#[cfg(test)]
+mod tests;

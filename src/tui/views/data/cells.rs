@@ -1,0 +1,201 @@
+//! A cell of a table of the dataset as text: short in a row, exact where one looks at it alone, and as JSON. Reads one cell at a
+//! time, so that a table of any size costs what is on screen.
+
+use polars::prelude::{AnyValue, DataFrame, TimeUnit};
+use serde_json::{Value, json};
+
+use crate::{
+    dataset::{
+        schema::Kind,
+        time::{Day, Time},
+    },
+    tui::{
+        format,
+        theme::Role,
+        widgets::table::{Cell, Column, ColumnAlign},
+    },
+};
+
+/// Figures of up to this many cells are shown whole.
+const EXACT_MAX: usize = 14;
+
+/// A value of a frame in the few shapes that canonical columns have.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum CellValue {
+    Missing,
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Flag(bool),
+    Time(Time),
+    Day(Day),
+    List(Vec<String>),
+}
+
+/// The value in `row` of the column `name`; missing where there is no such cell.
+pub(super) fn value(frame: &DataFrame, name: &str, row: usize) -> CellValue {
+    let Ok(column) = frame.column(name) else { return CellValue::Missing };
+    column.get(row).map_or(CellValue::Missing, |value| of(&value))
+}
+
+fn of(value: &AnyValue<'_>) -> CellValue {
+    match value {
+        AnyValue::Null => CellValue::Missing,
+        AnyValue::Boolean(flag) => CellValue::Flag(*flag),
+        AnyValue::String(text) => CellValue::Text((*text).to_owned()),
+        AnyValue::StringOwned(text) => CellValue::Text(text.to_string()),
+        AnyValue::Float32(number) => CellValue::Float(f64::from(*number)),
+        AnyValue::Float64(number) => CellValue::Float(*number),
+        AnyValue::Date(day) => CellValue::Day(Day(*day)),
+        AnyValue::Datetime(ticks, unit, _) | AnyValue::DatetimeOwned(ticks, unit, _) => CellValue::Time(Time(match unit {
+            TimeUnit::Milliseconds => *ticks,
+            TimeUnit::Microseconds => ticks.div_euclid(1_000),
+            TimeUnit::Nanoseconds => ticks.div_euclid(1_000_000),
+        })),
+        AnyValue::List(members) => CellValue::List(members.iter().map(|member| exact(&of(&member))).collect()),
+        other => other.extract::<i64>().map_or_else(|| CellValue::Text(other.to_string()), CellValue::Integer),
+    }
+}
+
+/// As it stands in a row.
+pub(super) fn cell(value: &CellValue, kind: Kind) -> Cell {
+    match value {
+        CellValue::Missing => Cell::missing(),
+        CellValue::Float(number) => {
+            let whole = format::exact(Some(*number));
+            Cell::figure(if whole.chars().count() > EXACT_MAX { format::human(Some(*number)) } else { whole })
+        }
+        CellValue::Integer(_) | CellValue::Flag(_) => Cell::text(exact(value)),
+        CellValue::Time(_) | CellValue::Day(_) => Cell::new(exact(value), Role::Dim),
+        CellValue::List(members) => Cell::text(members.join(", ")),
+        CellValue::Text(text) => match kind {
+            Kind::Address => Cell::text(format::short_address(text)),
+            Kind::Hex if text.len() > 20 => {
+                // Half a byte a digit; the two in front are `0x`.
+                let bytes = (text.len() as u64).saturating_sub(2) / 2;
+                Cell::text(format::short_address(text)).then(format!(" {}", format::bytes(bytes)), Role::Dim)
+            }
+            _ => Cell::text(text.clone()),
+        },
+    }
+}
+
+/// Every digit and letter of it.
+pub(super) fn exact(value: &CellValue) -> String {
+    match value {
+        CellValue::Missing => format::MISSING.to_owned(),
+        CellValue::Text(text) => text.clone(),
+        CellValue::Integer(number) => {
+            let sign = if *number < 0 { "-" } else { "" };
+            format!("{sign}{}", format::count(number.unsigned_abs()))
+        }
+        CellValue::Float(number) => format::exact(Some(*number)),
+        CellValue::Flag(flag) => flag.to_string(),
+        CellValue::Time(time) => time.to_string(),
+        CellValue::Day(day) => day.to_string(),
+        CellValue::List(members) => members.join(", "),
+    }
+}
+
+/// As it is copied: a figure without its commas, nothing for what is missing.
+pub(super) fn plain(value: &CellValue) -> String {
+    match value {
+        CellValue::Missing => String::new(),
+        CellValue::Integer(number) => number.to_string(),
+        CellValue::Float(number) => number.to_string(),
+        value => exact(value),
+    }
+}
+
+pub(super) fn json(value: &CellValue) -> Value {
+    match value {
+        CellValue::Missing => Value::Null,
+        CellValue::Integer(number) => json!(number),
+        CellValue::Float(number) => json!(number),
+        CellValue::Flag(flag) => json!(flag),
+        CellValue::List(members) => json!(members),
+        value => Value::String(exact(value)),
+    }
+}
+
+/// How wide a column of a kind is, (least, wanted), and to which side it stands.
+const WIDTHS: &[(Kind, u16, u16, ColumnAlign)] = &[
+    (Kind::Text, 12, 22, ColumnAlign::Left),
+    (Kind::Address, 13, 13, ColumnAlign::Left),
+    (Kind::Chain, 8, 10, ColumnAlign::Left),
+    (Kind::Chains, 10, 18, ColumnAlign::Left),
+    (Kind::Addresses, 14, 30, ColumnAlign::Left),
+    (Kind::Integer, 11, 13, ColumnAlign::Right),
+    (Kind::Float, 14, 15, ColumnAlign::Decimal),
+    (Kind::Uint256, 16, 24, ColumnAlign::Right),
+    (Kind::Time, 20, 20, ColumnAlign::Left),
+    (Kind::Date, 10, 10, ColumnAlign::Left),
+    (Kind::Hex, 20, 22, ColumnAlign::Left),
+    (Kind::Boolean, 6, 6, ColumnAlign::Left),
+];
+
+/// The column of the screen for a column of the schema; the last of a row takes what is left.
+pub(super) fn column(name: &'static str, kind: Kind, first: bool) -> Column {
+    let (_, min, ideal, align) = WIDTHS.iter().find(|row| row.0 == kind).copied().unwrap_or(WIDTHS[0]);
+    // The title stays whole with its mark of order.
+    let title = name.len() as u16 + 2;
+    let mut column = Column::text(name, name, min.max(title), ideal.max(title), if first { 255 } else { 100 });
+    column.align = align;
+    column.matched = align == ColumnAlign::Left;
+    column.grows = matches!(kind, Kind::Text | Kind::Chains | Kind::Addresses);
+    column
+}
+
+#[cfg(test)]
+mod tests {
+    use polars::prelude::{DataType, IntoColumn, NamedFrom, Series, TimeZone};
+
+    use super::*;
+
+    fn frame() -> DataFrame {
+        let times = Series::new("timestamp".into(), [Some(1_760_000_000_000_i64), None])
+            .cast(&DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)))
+            .unwrap();
+        let days = Series::new("date".into(), [Some(20_000_i32), None]).cast(&DataType::Date).unwrap();
+        let chains = Series::new("chain".into(), [Series::new("".into(), ["eth", "base"]), Series::new("".into(), [""; 0])]);
+        let columns = [
+            Series::new("price".into(), [Some(0.1 + 0.2), None]),
+            Series::new("holders".into(), [Some(i64::MAX), None]),
+            Series::new("address".into(), [Some("0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"), None]),
+            Series::new("listed".into(), [Some(true), None]),
+            times,
+            days,
+            chains,
+        ];
+        DataFrame::new(2, columns.into_iter().map(IntoColumn::into_column).collect()).unwrap()
+    }
+
+    #[test]
+    fn cells_are_short_in_a_row_and_exact_alone() {
+        let cases = [
+            ("price", Kind::Float, "0.300", "0.30000000000000004", json!(0.1 + 0.2)),
+            ("holders", Kind::Integer, "9,223,372,036,854,775,807", "9,223,372,036,854,775,807", json!(i64::MAX)),
+            (
+                "address",
+                Kind::Address,
+                "0x1f98…f984",
+                "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984",
+                json!("0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"),
+            ),
+            ("listed", Kind::Boolean, "true", "true", json!(true)),
+            ("timestamp", Kind::Time, "2025-10-09T08:53:20Z", "2025-10-09T08:53:20Z", json!("2025-10-09T08:53:20Z")),
+            ("date", Kind::Date, "2024-10-04", "2024-10-04", json!("2024-10-04")),
+            ("chain", Kind::Chains, "eth, base", "eth, base", json!(["eth", "base"])),
+        ];
+        for (name, kind, shown, whole, as_json) in cases {
+            let value = value(&frame(), name, 0);
+            assert_eq!(cell(&value, kind).pieces[0].0, shown);
+            assert_eq!((exact(&value), json(&value)), (whole.to_owned(), as_json));
+        }
+        for name in ["price", "holders", "address", "listed", "timestamp", "date", "no such column"] {
+            assert_eq!(value(&frame(), name, 1), CellValue::Missing);
+        }
+        assert_eq!(value(&frame(), "price", 99), CellValue::Missing);
+        assert_eq!(plain(&CellValue::Integer(1_234)), "1234");
+    }
+}

@@ -1,0 +1,294 @@
+//! The rows of one table: a cell is selected, the first column stays, the others scroll. Filter and order are made off the drawing
+//! thread; only what is on screen is read.
+
+mod draw;
+mod inspect;
+
+use std::sync::Arc;
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use polars::prelude::DataFrame;
+use ratatui::layout::Rect;
+
+use super::{
+    cells,
+    order::{self, Wanted},
+};
+use crate::{
+    dataset::{
+        Table as DataTable,
+        schema::{Column, TableSchema},
+    },
+    tui::{
+        filter, format,
+        keymap::Action,
+        task::Task,
+        view::{Context, Effect, Export},
+        widgets::table::{Hit, Table, TableState},
+    },
+};
+
+/// Rows that an export takes; more are better read from the source file.
+pub(super) const EXPORT_ROWS_MAX: usize = 10_000;
+
+#[derive(Debug)]
+pub(super) struct Rows {
+    pub(super) schema: &'static TableSchema,
+    pub(super) generation: u64,
+    frame: DataFrame,
+    /// The columns that the frame has, in the schema's order.
+    columns: Vec<&'static Column>,
+    /// What stands on screen, and the text of its filter.
+    shown: Wanted,
+    pub(super) filter_text: String,
+    /// The rows of the frame in the order shown; `None` is all of them as they are.
+    order: Option<Arc<Vec<u32>>>,
+    /// The next order on its way, and what it will be.
+    next: Option<(Task<Option<Vec<u32>>>, Wanted)>,
+    problem: Option<String>,
+    state: TableState,
+    /// The selected column, and the first of those that scroll.
+    column: usize,
+    first: usize,
+    inspector: Option<inspect::Inspector>,
+    /// Where the table was drawn last and which columns it had.
+    area: Rect,
+    drawn: Vec<usize>,
+}
+
+impl Rows {
+    pub(super) fn new(table: &DataTable, generation: u64) -> Self {
+        let columns = table.schema.columns.iter().filter(|column| table.frame.column(column.name).is_ok()).collect();
+        Self {
+            schema: table.schema,
+            generation,
+            frame: table.frame.clone(),
+            columns,
+            shown: Wanted::default(),
+            filter_text: String::new(),
+            order: None,
+            next: None,
+            problem: None,
+            state: TableState::default(),
+            column: 0,
+            first: 1,
+            inspector: None,
+            area: Rect::default(),
+            drawn: Vec::new(),
+        }
+    }
+
+    /// The table of another generation, with what was chosen in this one.
+    pub(super) fn renewed(&self, table: &DataTable, generation: u64, context: &Context<'_>) -> Self {
+        let mut rows = Self::new(table, generation);
+        (rows.state, rows.column, rows.first) = (self.state, self.column.min(rows.columns.len().saturating_sub(1)), self.first);
+        rows.filter_text.clone_from(&self.filter_text);
+        rows.ask(self.wanted().clone(), context);
+        rows
+    }
+
+    /// What will stand on screen once it is there.
+    fn wanted(&self) -> &Wanted {
+        self.next.as_ref().map_or(&self.shown, |(_, wanted)| wanted)
+    }
+
+    pub(super) fn sort(&self) -> Option<(&'static str, bool)> {
+        self.wanted().sort
+    }
+
+    /// Takes up the filter and order of an earlier run.
+    pub(super) fn take_up(&mut self, filter_text: &str, sort: Option<(&'static str, bool)>, context: &Context<'_>) {
+        if let Ok(filter) = filter::parse(filter_text, &order::filter_columns(self.schema)) {
+            filter_text.clone_into(&mut self.filter_text);
+            self.ask(Wanted { filter, sort }, context);
+        }
+    }
+
+    fn ask(&mut self, wanted: Wanted, context: &Context<'_>) {
+        self.problem = None;
+        if wanted.is_all() {
+            (self.shown, self.order, self.next) = (wanted, None, None);
+            return;
+        }
+        let (frame, schema, asked) = (self.frame.clone(), self.schema, wanted.clone());
+        let task = Task::start(context.wake, move |progress| order::rows(&frame, &asked, schema, progress));
+        self.next = Some((task, wanted));
+    }
+
+    /// Takes the order that has come.
+    pub(super) fn refresh(&mut self) {
+        let Some((task, wanted)) = &mut self.next else { return };
+        let Some(outcome) = task.poll() else { return };
+        match outcome {
+            Ok(order) => {
+                self.shown = std::mem::take(wanted);
+                self.order = order.map(Arc::new);
+                self.state = TableState::default();
+            }
+            Err(problem) => self.problem = Some(problem.detail),
+        }
+        self.next = None;
+    }
+
+    pub(super) fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+        let filter = filter::parse(text, &order::filter_columns(self.schema)).map_err(|error| error.to_string())?;
+        text.clone_into(&mut self.filter_text);
+        let sort = self.wanted().sort;
+        if *self.wanted() != (Wanted { filter: filter.clone(), sort }) {
+            self.ask(Wanted { filter, sort }, context);
+        }
+        Ok(())
+    }
+
+    fn count(&self) -> usize {
+        self.order.as_ref().map_or(self.frame.height(), |order| order.len())
+    }
+
+    /// The place in the frame of a row on screen.
+    fn row(&self, shown: usize) -> Option<usize> {
+        match &self.order {
+            Some(order) => order.get(shown).map(|&row| row as usize),
+            None => (shown < self.frame.height()).then_some(shown),
+        }
+    }
+
+    pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        let (count, page) = (self.count(), Table::height(self.area).max(1) as isize);
+        if let Some(inspector) = &mut self.inspector
+            && matches!(action, Action::Left | Action::Right)
+        {
+            inspector.step(if action == Action::Left { -1 } else { 1 }, self.columns.len());
+            self.column = inspector.field;
+            return Effect::Redraw;
+        }
+        match action {
+            Action::Up => self.state.step(-1, count),
+            Action::Down => self.state.step(1, count),
+            Action::PageUp => self.state.step(-page, count),
+            Action::PageDown => self.state.step(page, count),
+            Action::First => self.state.select(0, count),
+            Action::Last => self.state.select(usize::MAX, count),
+            Action::Left => self.column = self.column.saturating_sub(1),
+            Action::Right => self.column = (self.column + 1).min(self.columns.len().saturating_sub(1)),
+            Action::Open if self.inspector.is_some() => self.inspector = None,
+            Action::Open if count > 0 => self.inspector = Some(inspect::Inspector { field: self.column, ..inspect::Inspector::default() }),
+            Action::Back if self.next.is_some() => {
+                self.next = None;
+                return Effect::Say("cancelled".to_owned());
+            }
+            Action::Back if self.inspector.is_some() => self.inspector = None,
+            Action::Sort => self.sort_by(self.column, context),
+            Action::SortReverse => self.turn(context),
+            Action::CopyValue => return self.copy(),
+            Action::OpenLink => return self.open_link(),
+            _ => return Effect::Pass,
+        }
+        Effect::Redraw
+    }
+
+    /// By the column; once more, the other way round; once more, not at all.
+    fn sort_by(&mut self, column: usize, context: &Context<'_>) {
+        let Some(column) = self.columns.get(column) else { return };
+        let mut wanted = self.wanted().clone();
+        wanted.sort = match wanted.sort {
+            Some((sorted, false)) if sorted == column.name => Some((column.name, true)),
+            Some((sorted, true)) if sorted == column.name => None,
+            _ => Some((column.name, false)),
+        };
+        self.ask(wanted, context);
+    }
+
+    fn turn(&mut self, context: &Context<'_>) {
+        let mut wanted = self.wanted().clone();
+        if let Some((_, falls)) = &mut wanted.sort {
+            *falls = !*falls;
+            self.ask(wanted, context);
+        }
+    }
+
+    fn selected(&self) -> Option<(usize, &'static Column)> {
+        Some((self.row(self.state.selected)?, self.columns.get(self.column)?))
+    }
+
+    fn copy(&self) -> Effect {
+        match self.selected() {
+            Some((row, column)) => Effect::Copy(cells::plain(&cells::value(&self.frame, column.name, row)), column.name),
+            None => Effect::Nothing,
+        }
+    }
+
+    /// The link of the row, if the table has links.
+    fn open_link(&self) -> Effect {
+        let row = self.row(self.state.selected);
+        match row.map(|row| cells::plain(&cells::value(&self.frame, "link", row))) {
+            Some(link) if !link.is_empty() => Effect::OpenLink(link),
+            _ => Effect::Say("no link in this row".to_owned()),
+        }
+    }
+
+    pub(super) fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        let (count, height) = (self.count(), Table::height(self.area));
+        if !self.area.contains((mouse.column, mouse.row).into()) {
+            return Effect::Nothing;
+        }
+        match mouse.kind {
+            MouseEventKind::ScrollUp => self.state.scroll(-3, count, height),
+            MouseEventKind::ScrollDown => self.state.scroll(3, count, height),
+            MouseEventKind::ScrollLeft => self.column = self.column.saturating_sub(1),
+            MouseEventKind::ScrollRight => self.column = (self.column + 1).min(self.columns.len().saturating_sub(1)),
+            MouseEventKind::Down(MouseButton::Left) => {
+                let columns = self.screen_columns();
+                let table = Table::new(&columns, count, &|_| Vec::new());
+                let hit = table.hit(self.area, mouse.column, mouse.row, &self.state);
+                // The header above the place says which column it is.
+                let above = table.hit(self.area, mouse.column, self.area.y, &self.state);
+                let column = match above {
+                    Some(Hit::Header(place)) => self.drawn.get(place).copied(),
+                    _ => None,
+                };
+                match hit {
+                    Some(Hit::Header(_)) => {
+                        self.column = column.unwrap_or(self.column);
+                        self.sort_by(self.column, context);
+                    }
+                    Some(Hit::Row(row) | Hit::Star(row)) => {
+                        self.state.select(row, count);
+                        self.column = column.unwrap_or(self.column);
+                    }
+                    Some(Hit::Scrollbar(row)) => self.state.select(row, count),
+                    None => {}
+                }
+            }
+            _ => return Effect::Nothing,
+        }
+        Effect::Redraw
+    }
+
+    /// The rows on screen and after, no more than an export takes; always with the selected one.
+    pub(super) fn export(&self) -> Export {
+        let count = self.count();
+        let selected = self.state.selected;
+        let start = if selected < EXPORT_ROWS_MAX { 0 } else { selected };
+        let end = start.saturating_add(EXPORT_ROWS_MAX).min(count);
+        let rows = (start..end)
+            .filter_map(|shown| self.row(shown))
+            .map(|row| self.columns.iter().map(|column| cells::json(&cells::value(&self.frame, column.name, row))).collect());
+        let name =
+            if start == 0 && end == count { self.schema.name.to_owned() } else { format!("{}-{}-{end}", self.schema.name, start + 1) };
+        Export {
+            name,
+            columns: self.columns.iter().map(|column| column.name.to_owned()).collect(),
+            rows: rows.collect(),
+            selected: selected.checked_sub(start).filter(|_| count > 0),
+        }
+    }
+
+    /// `1,204 of 64,000 rows`.
+    fn note(&self) -> String {
+        let all = format::count(self.frame.height() as u64);
+        match &self.order {
+            Some(order) if order.len() != self.frame.height() => format!("{} of {all} rows", format::count(order.len() as u64)),
+            _ => format!("{all} rows"),
+        }
+    }
+}

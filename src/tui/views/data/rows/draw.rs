@@ -1,0 +1,174 @@
+//! Drawing the rows of a table: which columns fit beside the frozen one, the selected cell, what is on its way.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Rows, cells, inspect};
+use crate::tui::{
+    format, text,
+    theme::Role,
+    view::Context,
+    views::inset,
+    widgets::{
+        panel::{self, Panel},
+        put,
+        table::{Cell, Column, Hit, Table},
+    },
+};
+
+/// From this width the inspector stands beside the rows, else over them.
+const BESIDE: u16 = 120;
+/// Cells between columns and those that the scrollbar takes.
+const GAP: u16 = 2;
+const BAR: u16 = 2;
+
+impl Rows {
+    pub(in crate::tui::views::data) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let (left, right) = match &self.inspector {
+            Some(_) if area.width >= BESIDE => {
+                let width = (area.width * 38 / 100).clamp(64, 90);
+                let left = area.width - width - 2;
+                (Rect { width: left, ..area }, Rect { x: area.x + left + 2, width, ..area })
+            }
+            Some(_) => (Rect::default(), area),
+            None => (area, Rect::default()),
+        };
+        if !left.is_empty() {
+            self.draw_table(buffer, left, context);
+        }
+        if let (Some(inspector), Some(row)) = (
+            &mut self.inspector,
+            self.order.as_ref().map_or(Some(self.state.selected), |order| order.get(self.state.selected).map(|&row| row as usize)),
+        ) {
+            let place = inspect::Place { frame: &self.frame, columns: &self.columns, row, table: self.schema.name };
+            inspector.field = self.column;
+            inspector.draw(buffer, right, &place, context);
+        }
+    }
+
+    fn draw_table(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        let mut title = self.schema.name.to_owned();
+        if !self.filter_text.is_empty() {
+            title = format!("{title} / {}", self.filter_text);
+        }
+        let progress = self.next.as_ref().map(|(task, _)| match task.progress() {
+            (_, 0) => None,
+            (done, total) => Some(done as f64 / total as f64),
+        });
+        let note = if progress.is_some() { "Esc cancels".to_owned() } else { self.note() };
+        let panel = Panel { note: &note, focused: true, progress, ascii: context.ascii, ..Panel::new(&title) };
+        let body = inset(panel.render(area, buffer, theme));
+        // The selected cell whole, under the rows.
+        let line = u16::from(body.height > 4);
+        let mut table_area = Rect { height: body.height - line, ..body };
+        if let Some(problem) = &self.problem {
+            panel::failure(Rect { height: 1, ..body }, buffer, theme, problem);
+            table_area = Rect { y: table_area.y + 1, height: table_area.height.saturating_sub(1), ..table_area };
+        }
+        self.area = table_area;
+        self.settle_columns(table_area.width);
+        let columns = self.screen_columns();
+        let row = |shown: usize| -> Vec<Cell> {
+            let Some(row) = self.row(shown) else { return Vec::new() };
+            let cell = |&place: &usize| {
+                let column = self.columns[place];
+                cells::cell(&cells::value(&self.frame, column.name, row), column.kind)
+            };
+            self.drawn.iter().map(cell).collect()
+        };
+        let sort = self.shown.sort.and_then(|(name, falls)| {
+            let place = self.drawn.iter().position(|&place| self.columns[place].name == name)?;
+            Some((place, falls))
+        });
+        let words: Vec<&str> = self.shown.filter.words().collect();
+        let empty = if self.filter_text.is_empty() { "the table has no rows" } else { "no row meets the filter; / changes it" };
+        let mut state = self.state;
+        let table = Table { sort, words: &words, empty, ascii: context.ascii, ..Table::new(&columns, self.count(), &row) };
+        table.render(table_area, buffer, theme, &mut state);
+        self.mark_cell(buffer, &table, context, state);
+        self.state = state;
+        if line > 0 {
+            self.draw_line(buffer, Rect { y: body.bottom() - 1, height: 1, ..body }, context);
+        }
+    }
+
+    /// The columns on screen: the first, then as many of the scrolled ones as fit with the selected among them.
+    fn settle_columns(&mut self, width: u16) {
+        let count = self.columns.len();
+        let least = |place: usize| cells::column(self.columns[place].name, self.columns[place].kind, place == 0).min;
+        self.drawn.clear();
+        if count == 0 {
+            return;
+        }
+        self.column = self.column.min(count - 1);
+        let room = width.saturating_sub(least(0).saturating_add(BAR));
+        let fitting = |first: usize| -> usize {
+            let mut used = 0_u16;
+            (first..count)
+                .take_while(|&place| {
+                    used = used.saturating_add(least(place) + GAP);
+                    used <= room
+                })
+                .count()
+        };
+        let mut first = self.first.clamp(1, count.max(2) - 1).min(self.column.max(1));
+        while self.column >= first + fitting(first).max(1) {
+            first += 1;
+        }
+        // Nothing is left empty at the right while there is something to the left.
+        while first > 1 && first - 1 + fitting(first - 1) >= count {
+            first -= 1;
+        }
+        self.first = first;
+        let shown = fitting(first).max(usize::from(self.column >= 1));
+        self.drawn = std::iter::once(0).chain(first..(first + shown).min(count)).collect();
+    }
+
+    pub(super) fn screen_columns(&self) -> Vec<Column> {
+        let mut columns: Vec<Column> =
+            self.drawn.iter().map(|&place| cells::column(self.columns[place].name, self.columns[place].kind, place == 0)).collect();
+        // Where none takes what is left, the figures would stand far from their titles: the last text does.
+        if !columns.iter().any(|column| column.grows)
+            && let Some(last) = columns.last_mut()
+            && last.align == crate::tui::widgets::table::ColumnAlign::Left
+        {
+            last.grows = true;
+        }
+        columns
+    }
+
+    /// The selected cell and its title in the accent.
+    fn mark_cell(&self, buffer: &mut Buffer, table: &Table<'_>, context: &Context<'_>, state: crate::tui::widgets::table::TableState) {
+        let Some(place) = self.drawn.iter().position(|&place| place == self.column) else { return };
+        let area = self.area.intersection(buffer.area);
+        let line = state.selected.saturating_sub(state.offset) as u16 + 1;
+        // The scrollbar is no part of the last column.
+        let scrolls = table.count > Table::height(area);
+        for x in area.left()..area.right().saturating_sub(if scrolls { BAR } else { 0 }) {
+            if table.hit(area, x, area.y, &state) != Some(Hit::Header(place)) {
+                continue;
+            }
+            for y in [0, line] {
+                if y < area.height && (y == 0 || table.count > 0) {
+                    buffer[(x, area.y + y)].set_style(context.theme.accent());
+                }
+            }
+        }
+    }
+
+    /// `close  2,987.4100012  last price, USD`, and where one is among the columns.
+    fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        let Some((row, column)) = self.selected() else { return };
+        let place = format!("column {} of {} · row {}", self.column + 1, self.columns.len(), format::count(row as u64 + 1));
+        let value = cells::exact(&cells::value(&self.frame, column.name, row));
+        let room = area.width.saturating_sub(text::width(&place) as u16 + 2);
+        let left = Rect { width: room, ..area };
+        let mut x = put(buffer, left, 0, 0, column.name, theme.accent());
+        x += 2 + put(buffer, left, x + 2, 0, &value, theme.text());
+        if x + 6 < room {
+            put(buffer, left, x + 2, 0, column.meaning, theme.style(Role::Dim));
+        }
+        put(buffer, area, room + 2, 0, &place, theme.dim());
+    }
+}

@@ -1,0 +1,203 @@
+//! What the Data view shows and does.
+
+use super::*;
+use crate::tui::{
+    picture,
+    views::fixture_panes::{self, SIZES, Stage},
+};
+
+fn view(stage: &Stage) -> Data {
+    let mut view = Data::default();
+    stage.look(|context| view.refresh(context));
+    view
+}
+
+fn opened(stage: &Stage, table: &str) -> Data {
+    let mut view = Data { reopen: Some(table.to_owned()), ..Data::default() };
+    stage.look(|context| view.refresh(context));
+    view
+}
+
+/// Waits for the order that was asked for.
+fn settled(stage: &Stage, view: &mut Data) {
+    stage.wait();
+    stage.look(|context| view.refresh(context));
+}
+
+fn select(view: &mut Data, stage: &Stage, table: &str) {
+    view.list.selected = stage.look(|context| {
+        let tables = &context.snapshot.unwrap().dataset.tables;
+        view.order.iter().position(|&place| tables[place].schema.name == table).unwrap()
+    });
+}
+
+#[test]
+fn every_table_stands_with_its_state_files_and_findings() {
+    let stage = Stage::loaded();
+    let mut view = view(&stage);
+    select(&mut view, &stage, "candles");
+    stage.hold("data", &mut view, SIZES);
+    select(&mut view, &stage, "holders");
+    stage.hold("data-unusable", &mut view, &[(140, 38)]);
+    select(&mut view, &stage, "pools");
+    stage.hold("data-absent", &mut view, &[(80, 20)]);
+    stage.squeeze(&mut view);
+}
+
+#[test]
+fn before_anything_is_loaded_the_load_is_seen() {
+    let mut stage = Stage::empty();
+    let mut view = view(&stage);
+    stage.hold("data-nothing", &mut view, &[(80, 20)]);
+    stage.load.running = true;
+    stage.load.tables = vec![("tokens".to_owned(), 10, 10), ("candles".to_owned(), 41, 100), ("transfers".to_owned(), 0, 0)];
+    stage.hold("data-loading", &mut view, &[(80, 20), (140, 38)]);
+    assert_eq!(stage.look(|context| view.act(Action::Open, context)), Effect::Say("nothing is loaded yet".to_owned()));
+}
+
+#[test]
+fn findings_are_counted_by_reason_and_listed() {
+    let stage = Stage::loaded();
+    let mut view = view(&stage);
+    select(&mut view, &stage, "candles");
+    stage.look(|context| {
+        assert_eq!(view.act(Action::Findings, context), Effect::Redraw);
+        view.act(Action::Down, context);
+        view.act(Action::Down, context);
+        view.act(Action::Open, context);
+    });
+    stage.hold("data-findings", &mut view, SIZES);
+    stage.squeeze(&mut view);
+    let export = stage.look(|context| view.export(context)).unwrap();
+    assert_eq!(export.rows[export.selected.unwrap()][5], "expected a number from 0: the cell is left empty");
+    stage.look(|context| {
+        assert_eq!(view.act(Action::CopyValue, context), Effect::Copy("-1".to_owned(), "value"));
+        view.act(Action::Back, context);
+        view.act(Action::Back, context);
+    });
+    assert!(matches!(view.open, Open::Nothing));
+    select(&mut view, &stage, "tokens");
+    let said = stage.look(|context| view.act(Action::Findings, context));
+    assert_eq!(said, Effect::Say("nothing was found wrong in `tokens`".to_owned()));
+}
+
+#[test]
+fn rows_are_browsed_cell_by_cell() {
+    let stage = Stage::loaded();
+    let mut view = opened(&stage, "candles");
+    stage.look(|context| {
+        for _ in 0..5 {
+            view.act(Action::Right, context);
+        }
+        view.act(Action::Last, context);
+    });
+    stage.hold("data-rows", &mut view, SIZES);
+    stage.squeeze(&mut view);
+    let copied = stage.look(|context| view.act(Action::CopyValue, context));
+    assert!(matches!(copied, Effect::Copy(_, "close")), "{copied:?}");
+    let export = stage.look(|context| view.export(context)).unwrap();
+    assert_eq!((export.rows.len(), export.selected, export.columns[0].as_str()), (4_000, Some(3_999), "token_address"));
+}
+
+#[test]
+fn columns_scroll_with_the_first_one_frozen() {
+    let stage = Stage::loaded();
+    let mut view = opened(&stage, "tokens");
+    let header = |view: &mut Data| picture::text(&stage.draw(view, 80, 20)).lines().nth(2).unwrap().trim_start().to_owned();
+    assert!(header(&mut view).starts_with("TOKEN_ADDRESS") && !header(&mut view).contains("LISTED"));
+    stage.look(|context| (0..20).for_each(|_| drop(view.act(Action::Right, context))));
+    let scrolled = header(&mut view);
+    assert!(scrolled.starts_with("TOKEN_ADDRESS") && scrolled.contains("LISTED") && !scrolled.contains("SYMBOL"), "{scrolled}");
+    stage.hold("data-rows-scrolled", &mut view, &[(80, 20)]);
+}
+
+#[test]
+fn rows_are_filtered_and_sorted_off_the_drawing_thread() {
+    let stage = Stage::loaded();
+    let mut view = opened(&stage, "tokens");
+    stage.look(|context| view.set_filter("chain:eth", context)).unwrap();
+    settled(&stage, &mut view);
+    stage.look(|context| {
+        for _ in 0..5 {
+            view.act(Action::Right, context);
+        }
+        view.act(Action::Sort, context);
+    });
+    settled(&stage, &mut view);
+    let shown = picture::text(&stage.draw(&mut view, 140, 38));
+    let place = |symbol: &str| shown.find(symbol).unwrap_or_else(|| panic!("{symbol} in {shown}"));
+    assert!(place("USDC") < place("UNI ") && place("UNI ") < place("LINK") && !shown.contains("PEPX"), "{shown}");
+    assert!(shown.contains("3 of 5 rows"), "{shown}");
+    // What was chosen is there again in the next run.
+    let mut other = Data::default();
+    other.restore(&view.save());
+    stage.look(|context| other.refresh(context));
+    settled(&stage, &mut other);
+    assert_eq!(picture::text(&stage.draw(&mut other, 140, 38)).lines().nth(3), shown.lines().nth(3));
+    assert!(stage.look(|context| view.set_filter("nope:1", context)).is_err());
+}
+
+#[test]
+fn another_generation_keeps_what_was_chosen() {
+    let mut stage = Stage::loaded();
+    let mut view = opened(&stage, "tokens");
+    stage.look(|context| view.set_filter("uni", context)).unwrap();
+    settled(&stage, &mut view);
+    stage.snapshot = Some(stage.deck.stand_on(fixture_panes::dataset()));
+    stage.look(|context| view.refresh(context));
+    settled(&stage, &mut view);
+    assert!(picture::text(&stage.draw(&mut view, 80, 20)).contains("1 of 5 rows"));
+    stage.snapshot = Some(stage.deck.stand_on(crate::dataset::Dataset::new(Vec::new())));
+    stage.look(|context| view.refresh(context));
+    assert!(matches!(view.open, Open::Nothing));
+}
+
+#[test]
+fn a_row_is_inspected_whole() {
+    let stage = Stage::loaded();
+    let mut view = opened(&stage, "tokens");
+    stage.look(|context| {
+        view.act(Action::Down, context);
+        view.act(Action::Down, context);
+        view.act(Action::Right, context);
+        view.act(Action::Right, context);
+        view.act(Action::Open, context);
+    });
+    stage.hold("data-inspect", &mut view, SIZES);
+    stage.squeeze(&mut view);
+    stage.look(|context| {
+        assert_eq!(view.act(Action::Back, context), Effect::Redraw);
+        assert_eq!(view.act(Action::Back, context), Effect::Redraw);
+        assert_eq!(view.act(Action::Back, context), Effect::Pass);
+    });
+}
+
+#[test]
+fn the_mouse_selects_opens_and_sorts() {
+    let stage = Stage::loaded();
+    let mut view = view(&stage);
+    stage.draw(&mut view, 140, 38);
+    let click = |column, row| MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column,
+        row,
+        modifiers: crossterm::event::KeyModifiers::NONE,
+    };
+    let before = view.order.clone();
+    stage.look(|context| {
+        view.mouse(click(36, 2), context);
+        view.mouse(click(36, 2), context);
+    });
+    assert_eq!(view.sorting, Sorting(Some((2, true))));
+    assert_ne!(view.order, before);
+    stage.look(|context| {
+        view.mouse(click(3, 4), context);
+        view.mouse(click(3, 4), context);
+    });
+    assert!(matches!(&view.open, Open::Rows(rows) if rows.schema.name == "tokens"));
+    stage.draw(&mut view, 140, 38);
+    stage.look(|context| view.mouse(click(1, 2), context));
+    settled(&stage, &mut view);
+    let Open::Rows(rows) = &view.open else { panic!("closed") };
+    assert_eq!(rows.sort(), Some(("token_address", false)));
+}

@@ -1,0 +1,156 @@
+//! The jobs as they were last read, and the calls on their way: the store lies on disk, so every call runs off the drawing thread.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::broadcast::{Receiver, error::TryRecvError};
+
+use super::outline::{self, Line};
+use crate::{
+    dataset::address::Address,
+    deck::{Deck, DeckEvent},
+    error::Problem,
+    jobs::{Job, Jobs, TaskProgress},
+    tui::{
+        task::{self, Task},
+        view::{Context, Wake},
+    },
+};
+
+/// Jobs shown; the API pages through older ones.
+const JOBS_SHOWN: u64 = 250;
+/// How often a running job is looked at for how far its task has come.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// What one reading of the store gave.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    pub(super) jobs: Vec<Job>,
+    /// Of all jobs there are, those not shown included.
+    pub(super) total: u64,
+    /// How far the tasks of the job have come that was asked about.
+    pub(super) progress: Option<(String, Vec<TaskProgress>)>,
+}
+
+/// A job's findings, ready to be shown.
+#[derive(Debug)]
+pub(super) struct ReportText {
+    pub(super) job_id: String,
+    pub(super) status: &'static str,
+    /// As it is copied.
+    pub(super) json: String,
+    pub(super) lines: Vec<Line>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Desk {
+    pub(super) reading: Reading,
+    pub(super) problem: Option<Problem>,
+    /// The store was read once.
+    pub(super) read: bool,
+    pub(super) report: Option<Result<ReportText, Problem>>,
+    listing: Option<Task<Reading>>,
+    report_task: Option<Task<ReportText>>,
+    /// Starts and terminations on their way; they end by themselves.
+    orders: Vec<Task<()>>,
+    pause: Option<Task<()>>,
+    news: Option<Receiver<DeckEvent>>,
+    /// What is shown may be old.
+    stale: bool,
+}
+
+impl Desk {
+    /// Takes what came and asks anew where something changed; `watched` is the job whose tasks are on screen.
+    pub(super) fn refresh(&mut self, context: &Context<'_>, watched: Option<&str>) {
+        let Some(jobs) = context.jobs else { return };
+        self.hear(context.deck);
+        if let Some(outcome) = task::take(&mut self.listing) {
+            self.read = true;
+            match outcome {
+                Ok(reading) => (self.reading, self.problem) = (reading, None),
+                Err(problem) => self.problem = Some(problem),
+            }
+        }
+        if let Some(outcome) = task::take(&mut self.report_task) {
+            self.report = Some(outcome);
+        }
+        self.orders.retain_mut(|order| order.poll().is_none());
+        let running = self.reading.jobs.iter().any(|job| !job.status.ended());
+        if task::take(&mut self.pause).is_some() {
+            self.stale |= running;
+        }
+        if self.stale && self.listing.is_none() {
+            self.stale = false;
+            let (jobs, watched) = (Arc::clone(jobs), watched.map(str::to_owned));
+            self.listing = Some(Task::start(context.wake, move |_| {
+                let list = jobs.list(1, JOBS_SHOWN)?;
+                let progress = watched.and_then(|id| jobs.progress(&id).ok().map(|progress| (id, progress)));
+                Ok(Reading { jobs: list.jobs, total: list.total, progress })
+            }));
+        }
+        if running && self.pause.is_none() && self.listing.is_none() {
+            self.pause = Some(Task::pause(context.wake, LOOK));
+        }
+    }
+
+    /// Whether a job changed since the last look.
+    fn hear(&mut self, deck: &Deck) {
+        let Some(news) = &mut self.news else {
+            self.news = Some(deck.listen());
+            self.stale = true;
+            return;
+        };
+        loop {
+            match news.try_recv() {
+                Ok(DeckEvent::JobUpdated(_)) | Err(TryRecvError::Lagged(_)) => self.stale = true,
+                Ok(_) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return,
+            }
+        }
+    }
+
+    /// Another job is looked at: its tasks have to be asked for.
+    pub(super) fn look(&mut self) {
+        self.stale = true;
+    }
+
+    pub(super) fn start(&mut self, token: Address, name: String, context: &Context<'_>) {
+        self.order(context, move |jobs| {
+            let job = jobs.create(vec![token])?;
+            Ok(format!("deep analysis of {name} is queued as {}", job.job_id))
+        });
+    }
+
+    pub(super) fn terminate(&mut self, id: String, context: &Context<'_>) {
+        self.order(context, move |jobs| jobs.terminate(&id).map(|job| format!("{} is terminated; what it found stays", job.job_id)));
+    }
+
+    /// Carries out a change of the store and tells how it went.
+    fn order(&mut self, context: &Context<'_>, change: impl FnOnce(&Jobs) -> crate::error::Result<String> + Send + 'static) {
+        let Some(jobs) = context.jobs.map(Arc::clone) else { return };
+        let deck = Arc::clone(context.deck);
+        self.orders.push(Task::start(context.wake, move |_| {
+            let said = change(&jobs).unwrap_or_else(|problem| problem.detail);
+            deck.tell(DeckEvent::Said(said));
+            Ok(())
+        }));
+        self.stale = true;
+    }
+
+    pub(super) fn open_report(&mut self, id: String, context: &Context<'_>) {
+        let Some(jobs) = context.jobs.map(Arc::clone) else { return };
+        self.report_task = Some(read_report(jobs, id, context.wake));
+    }
+
+    pub(super) fn close_report(&mut self) {
+        (self.report, self.report_task) = (None, None);
+    }
+}
+
+fn read_report(jobs: Arc<Jobs>, id: String, wake: &Wake) -> Task<ReportText> {
+    Task::start(wake, move |_| {
+        let report = jobs.report(&id)?;
+        let json = serde_json::to_value(&report).unwrap_or_default();
+        let text = serde_json::to_string_pretty(&json).unwrap_or_default();
+        Ok(ReportText { job_id: id, status: report.status.word(), lines: outline::lines(&json), json: text })
+    })
+}

@@ -1,0 +1,172 @@
+//! Drawing the two tables of the Jobs view: beside each other where there is room, else under each other.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{super::inset, Focus, JobsView, rows};
+use crate::{
+    jobs::{self, Job, JobStatus},
+    tui::{
+        format, text,
+        theme::Role,
+        view::Context,
+        widgets::{
+            panel::{self, Panel},
+            progress, put,
+            table::Table,
+        },
+    },
+};
+
+pub(super) const NO_STORE: &str = "jobs are off: their store could not be opened; make the state directory writable and start again";
+
+/// From this width the tables stand beside each other.
+const WIDE: u16 = 130;
+/// Rows of the list where the tables stand under each other and both have more than fit.
+const TASK_ROWS_MIN: u16 = 9;
+
+impl JobsView {
+    pub(super) fn draw_jobs(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let (left, right) = self.split(area);
+        self.draw_list(buffer, left, context);
+        self.draw_tasks(buffer, right, context);
+    }
+
+    fn split(&self, area: Rect) -> (Rect, Rect) {
+        if area.width >= WIDE {
+            let width = (area.width * 48 / 100).min(90);
+            let right = Rect { x: area.x + width + 2, width: area.width - width - 2, ..area };
+            return (Rect { width, ..area }, right);
+        }
+        // The list takes what it needs, the tasks never less than a job's six with their rule, header and two lines of detail.
+        let wanted = self.shown.len().max(2) as u16 + 2;
+        let height = wanted.min(area.height.saturating_sub(TASK_ROWS_MIN).max(area.height / 3));
+        let lower = Rect { y: area.y + height, height: area.height - height, ..area };
+        (Rect { height, ..area }, lower)
+    }
+
+    fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        let count = |status: JobStatus| self.desk.reading.jobs.iter().filter(|job| job.status == status).count();
+        let (running, queued) = (count(JobStatus::Running), count(JobStatus::Queued));
+        let mut note = match (self.shown.len() as u64, self.desk.reading.total) {
+            (_, 0) => String::new(),
+            (shown, total) if shown == total => format!("{} jobs", format::count(total)),
+            (shown, total) => format!("{} of {} jobs", format::count(shown), format::count(total)),
+        };
+        for (n, word) in [(running, "running"), (queued, "queued")] {
+            if n > 0 {
+                note = format!("{note} · {n} {word}");
+            }
+        }
+        let title = if self.filter_text.is_empty() { "deep analyses".to_owned() } else { format!("deep analyses / {}", self.filter_text) };
+        let panel = Panel { note: &note, focused: self.focus == Focus::Jobs, ascii: context.ascii, ..Panel::new(&title) };
+        let body = inset(panel.render(area, buffer, theme));
+        self.list_area = body;
+        if self.desk.reading.jobs.is_empty() {
+            self.draw_empty(buffer, body, context);
+            return;
+        }
+        let words: Vec<&str> = self.filter.words().collect();
+        let jobs = &self.desk.reading.jobs;
+        let row = |i: usize| self.shown.get(i).and_then(|&place| jobs.get(place)).map_or_else(Vec::new, |job| rows::job_row(job, context));
+        let table = Table {
+            sort: self.sorting.0,
+            words: &words,
+            focused: self.focus == Focus::Jobs,
+            empty: "no job meets the filter; Esc in / takes it back",
+            ascii: context.ascii,
+            ..Table::new(rows::COLUMNS, self.shown.len(), &row)
+        };
+        table.render(body, buffer, theme, &mut self.list);
+    }
+
+    /// What is missing and what to do.
+    fn draw_empty(&self, buffer: &mut Buffer, body: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        if let Some(problem) = &self.desk.problem {
+            panel::failure(body, buffer, theme, &problem.detail);
+        } else if context.jobs.is_none() {
+            panel::failure(body, buffer, theme, NO_STORE);
+        } else if !self.desk.read {
+            progress::skeleton(Rect { height: body.height.min(6), ..body }, buffer, theme, context.ascii);
+        } else {
+            let name = context.token.map_or_else(|| "the selected token".to_owned(), |token| rows::token_name(&token.to_string(), context));
+            put(buffer, body, 1, 1, "no deep analysis yet", theme.text());
+            let says = format!("a starts one for {name}: market, trendline, patterns, security, DEXes and holders in one report");
+            for (y, line) in text::wrap(&says, usize::from(body.width.saturating_sub(2)), 4).iter().enumerate() {
+                put(buffer, body, 1, 2 + y as u16, line, theme.dim());
+            }
+        }
+    }
+
+    fn draw_tasks(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        let Some(job) = self.job().cloned() else {
+            self.tasks_area = Rect::default();
+            return;
+        };
+        let done = rows::ended(&job);
+        let running = job.status == JobStatus::Running && !job.tasks.is_empty();
+        let title = format!("tasks · {}", rows::names(&job, context));
+        let note = format!("{done} of {} ended", job.tasks.len());
+        let panel = Panel {
+            title: &title,
+            note: &note,
+            focused: self.focus == Focus::Tasks,
+            progress: running.then(|| Some(done as f64 / job.tasks.len() as f64)),
+            ascii: context.ascii,
+        };
+        let body = inset(panel.render(area, buffer, theme));
+        // Two lines under the table say the selected one whole.
+        let detail = if body.height >= 7 { 3 } else { 0 };
+        let room = Rect { height: body.height - detail, ..body };
+        let table_area = Rect { height: room.height.min(job.tasks.len() as u16 + 1), ..room };
+        self.tasks_area = table_area;
+        let columns = rows::task_columns(&job);
+        let none = Vec::new();
+        let watched = self.desk.reading.progress.as_ref().filter(|(id, _)| *id == job.job_id);
+        let progress = rows::by_task(watched.map_or(&none, |(_, progress)| progress));
+        let row = |i: usize| {
+            job.tasks
+                .get(i)
+                .map_or_else(Vec::new, |task| rows::task_row(task, columns, progress.get(task.task_id.as_str()).copied(), context))
+        };
+        let table = Table {
+            focused: self.focus == Focus::Tasks,
+            empty: "the job has no tasks",
+            ascii: context.ascii,
+            ..Table::new(columns, job.tasks.len(), &row)
+        };
+        table.render(table_area, buffer, theme, &mut self.tasks);
+        if detail > 0 {
+            self.draw_detail(buffer, Rect { y: table_area.bottom(), height: body.bottom() - table_area.bottom(), ..body }, &job, context);
+        }
+    }
+
+    /// The selected task's description whole, or the job's id and time.
+    fn draw_detail(&self, buffer: &mut Buffer, area: Rect, job: &Job, context: &Context<'_>) {
+        let theme = context.theme;
+        let mut y = 1;
+        let task = job.tasks.get(self.tasks.selected).filter(|_| self.focus == Focus::Tasks);
+        if let Some(task) = task {
+            for line in text::wrap(&task.description, usize::from(area.width), usize::from(area.height.saturating_sub(1)).min(3)) {
+                put(buffer, area, 0, y, &line, theme.text());
+                y += 1;
+            }
+            return;
+        }
+        let mut x = put(buffer, area, 0, y, &job.job_id, theme.text());
+        if let Some(time) = jobs::created(&job.job_id) {
+            x += put(buffer, area, x, y, &format!("  started {time}"), theme.dim());
+        }
+        let read = format!("  {} of {} tokens read", format::count(job.tokens_used), format::count(rows::tokens(job).len() as u64));
+        if usize::from(area.width.saturating_sub(x)) >= text::width(&read) {
+            put(buffer, area, x, y, &read, theme.dim());
+        }
+        if let Some(problem) = &self.desk.problem {
+            put(buffer, area, 0, y + 1, &problem.detail, theme.style(Role::Warning));
+        } else {
+            put(buffer, area, 0, y + 1, "⏎ report   → tasks   x terminate", theme.dim());
+        }
+    }
+}

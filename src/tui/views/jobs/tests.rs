@@ -1,0 +1,219 @@
+//! What the Jobs view shows and does, over readings of a store that is not there.
+
+use super::{desk::ReportText, *};
+use crate::{
+    error::{Code, Problem},
+    jobs::{JobOptions, JobStatus, Jobs, Task, TaskProgress, TaskStatus},
+    tui::{
+        picture,
+        views::fixture_panes::{LINK, NOW, SIZES, Stage, UNI},
+    },
+};
+
+const ANALYSES: [(&str, &str); 6] = [
+    ("market", "Market and social figures"),
+    ("trendline", "Trendlines"),
+    ("patterns", "Chart patterns"),
+    ("security", "Security inference"),
+    ("dex", "DEXes and pools"),
+    ("holders", "Largest holders"),
+];
+
+/// An id created that long before the pictures' hour.
+fn id(seconds_ago: i64, last: char) -> String {
+    let mut bits = ((NOW.0 - seconds_ago * 1_000) as u128) << 80;
+    let mut digits = Vec::new();
+    for _ in 0..26 {
+        digits.push(b"0123456789abcdefghjkmnpqrstvwxyz"[(bits & 31) as usize]);
+        bits >>= 5;
+    }
+    digits[0] = last as u8;
+    digits.reverse();
+    format!("j_{}", String::from_utf8(digits).unwrap())
+}
+
+fn job(id: String, status: JobStatus, tokens: &[(&str, &str)], statuses: &[TaskStatus]) -> Job {
+    let tasks = tokens
+        .iter()
+        .flat_map(|(address, name)| ANALYSES.iter().map(move |(word, about)| (format!("{word}-{address}"), format!("{about} of {name}"))));
+    let tasks: Vec<Task> = tasks
+        .enumerate()
+        .map(|(i, (task_id, about))| {
+            let status = statuses.get(i).copied().unwrap_or(TaskStatus::Queued);
+            let description = match status {
+                TaskStatus::Skipped => format!("{about}: No security data of this token: expected rows of contracts or transfers."),
+                TaskStatus::Failed => format!("{about}: The question met a defect of the program."),
+                TaskStatus::Running => format!("{about}: 1204 of 4000"),
+                _ => about,
+            };
+            Task { task_id, status, description }
+        })
+        .collect();
+    Job { job_id: id, status, tokens_used: tokens.len() as u64, tasks }
+}
+
+fn view() -> JobsView {
+    use TaskStatus::{Completed as C, Failed as F, Queued as Q, Running as R, Skipped as S};
+    let (uni, link) = ((UNI, "UNI"), (LINK, "LINK"));
+    let mut jobs = vec![
+        job(id(4, 'a'), JobStatus::Queued, &[link], &[]),
+        job(id(75, 'b'), JobStatus::Running, &[uni], &[C, C, R, Q, Q, Q]),
+        job(id(900, 'c'), JobStatus::Completed, &[uni, link], &[C, C, C, S, C, C, C, F, C, S, C, C]),
+        job(id(86_000, 'd'), JobStatus::Terminated, &[link], &[C, C, S, S, S, S]),
+    ];
+    jobs.extend((0..30).map(|i| job(id(90_000 + i * 40_000, 'e'), JobStatus::Completed, &[uni], &[C, C, C, S, C, C])));
+    let running = jobs[1].clone();
+    let mut view = JobsView::default();
+    let at = |task: &Task| if task.status == R { (1_204, 4_000) } else { (0, 0) };
+    let progress = running
+        .tasks
+        .iter()
+        .map(|task| TaskProgress { task_id: task.task_id.clone(), status: task.status, done: at(task).0, total: at(task).1 })
+        .collect();
+    view.desk.read = true;
+    view.desk.reading = desk::Reading { total: jobs.len() as u64, progress: Some((running.job_id.clone(), progress)), jobs };
+    view.selected = Some(running.job_id);
+    view
+}
+
+fn arranged(stage: &Stage) -> JobsView {
+    let mut view = view();
+    stage.look(|context| view.arrange(context));
+    view
+}
+
+#[test]
+fn jobs_with_the_tasks_of_the_selected_one() {
+    let stage = Stage::loaded();
+    let mut view = arranged(&stage);
+    stage.hold("jobs", &mut view, SIZES);
+    stage.squeeze(&mut view);
+}
+
+#[test]
+fn a_task_that_has_no_result_says_why() {
+    let stage = Stage::loaded();
+    let mut view = arranged(&stage);
+    stage.look(|context| {
+        view.act(Action::Down, context);
+        view.act(Action::Right, context);
+        for _ in 0..7 {
+            view.act(Action::Down, context);
+        }
+    });
+    stage.hold("jobs-tasks", &mut view, &[(80, 20), (140, 38)]);
+    let said = stage.look(|context| view.act(Action::CopyValue, context));
+    assert_eq!(said, Effect::Copy("Trendlines of LINK: The question met a defect of the program.".to_owned(), "task"));
+    let row = stage.look(|context| view.export(context)).unwrap();
+    assert_eq!(row.rows[row.selected.unwrap()][1], "failed");
+}
+
+#[test]
+fn without_jobs_it_says_how_to_start_one() {
+    let stage = Stage::loaded();
+    let mut view = JobsView::default();
+    stage.hold("jobs-off", &mut view, &[(80, 20)]);
+    stage.squeeze(&mut view);
+    assert_eq!(stage.look(|context| view.act(Action::StartJob, context)), Effect::Warn(pane::NO_STORE.to_owned()));
+    view.desk.problem = Some(Problem::new(Code::Busy, "The job store cannot be used right now: check that its disk has room."));
+    assert!(picture::text(&stage.draw(&mut view, 80, 20)).contains("! The job store cannot be used"));
+}
+
+#[test]
+fn the_selection_stays_on_its_job_when_others_come() {
+    let stage = Stage::loaded();
+    let mut view = arranged(&stage);
+    let before = view.job().unwrap().job_id.clone();
+    view.desk.reading.jobs.insert(0, job(id(0, 'z'), JobStatus::Queued, &[(UNI, "UNI")], &[]));
+    stage.look(|context| view.arrange(context));
+    assert_eq!((view.job().unwrap().job_id.as_str(), view.list.selected), (before.as_str(), 2));
+    // The one that was just started is the exception.
+    view.newest_before = Some(view.desk.reading.jobs[0].job_id.clone());
+    let started = id(0, 'y');
+    view.desk.reading.jobs.insert(0, job(started.clone(), JobStatus::Queued, &[(UNI, "UNI")], &[]));
+    stage.look(|context| view.arrange(context));
+    assert_eq!(view.job().unwrap().job_id, started);
+}
+
+#[test]
+fn jobs_are_filtered_and_sorted() {
+    let stage = Stage::loaded();
+    let mut view = arranged(&stage);
+    let shown = |view: &JobsView| view.shown.iter().map(|&place| view.desk.reading.jobs[place].status.word()).collect::<Vec<_>>();
+    for (text, expected) in
+        [("status:running", &["running"][..]), ("link terminated", &["terminated"]), ("used>1", &["completed"]), ("nothing", &[])]
+    {
+        stage.look(|context| view.set_filter(text, context)).unwrap();
+        assert_eq!(shown(&view), expected, "{text}");
+    }
+    assert!(stage.look(|context| view.set_filter("state:x", context)).unwrap_err().contains("nearest is `status`"));
+    stage.look(|context| view.set_filter("", context)).unwrap();
+    view.sorting = Sorting(Some((2, true)));
+    stage.look(|context| view.arrange(context));
+    assert_eq!(shown(&view)[0], "terminated");
+    let mut other = JobsView::default();
+    other.restore(&view.save());
+    assert_eq!(other.sorting, view.sorting);
+}
+
+#[test]
+fn a_report_is_read_as_an_outline_and_copied_as_json() {
+    let stage = Stage::loaded();
+    let mut view = arranged(&stage);
+    let lines: Vec<Value> =
+        (0..3).map(|i| json!({"slope": 0.12 - 0.1 * f64::from(i), "intercept": 6.1, "touches": 4 + i, "type": "support"})).collect();
+    let token = |address: &str, symbol: &str| {
+        json!({
+            "token_address": address,
+            "token": {"symbol": symbol, "name": "Uniswap", "chains": ["eth", "base"], "price": 7.309_412, "market_cap": 4.39e9, "top_kols": lines},
+            "trendline": {"trend": "uptrend", "confidence": 0.93, "lines": lines},
+            "patterns": {"error": {"detail": "No candles of this token."}},
+            "security": null,
+            "dexes": [],
+            "holders": {"total": 812, "holders": lines},
+        })
+    };
+    let report = json!({"job_id": id(900, 'c'), "status": "completed", "tokens": [token(UNI, "UNI"), token(LINK, "LINK")]});
+    let text = serde_json::to_string_pretty(&report).unwrap();
+    let text = ReportText { job_id: id(900, 'c'), status: "completed", lines: outline::lines(&report), json: text };
+    view.reader = Some(Reader::new(Ok(text)));
+    stage.hold("jobs-report", &mut view, &[(80, 20), (140, 38)]);
+    stage.squeeze(&mut view);
+    stage.draw(&mut view, 80, 20);
+    stage.look(|context| view.act(Action::Right, context));
+    stage.look(|context| view.act(Action::Right, context));
+    assert!(picture::text(&stage.draw(&mut view, 80, 20)).lines().nth(1).unwrap().contains("LINK"));
+    assert!(matches!(stage.look(|context| view.act(Action::CopyValue, context)), Effect::Copy(json, "report") if json.starts_with('{')));
+    let target = stage.look(|context| view.request(context)).unwrap().target;
+    assert!(target.ends_with("/report"), "{target}");
+    assert_eq!(stage.look(|context| view.act(Action::Back, context)), Effect::Redraw);
+    assert!(view.reader.is_none());
+}
+
+#[test]
+fn a_job_is_started_watched_and_read_from_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut stage = Stage::loaded();
+    stage.jobs = Some(Jobs::open(folder.path(), std::sync::Arc::clone(&stage.deck), JobOptions::default()).unwrap());
+    let mut view = JobsView::default();
+    let until = |view: &mut JobsView, reached: &dyn Fn(&JobsView) -> bool| {
+        let start = std::time::Instant::now();
+        while !reached(view) {
+            assert!(start.elapsed().as_secs() < 60, "{view:?}");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            stage.look(|context| view.refresh(context));
+        }
+    };
+    until(&mut view, &|view| view.desk.read);
+    assert!(picture::text(&stage.draw(&mut view, 80, 20)).contains("no deep analysis yet"));
+    let said = stage.look(|context| view.act(Action::StartJob, context));
+    assert_eq!(said, Effect::Say("starting a deep analysis of UNI".to_owned()));
+    until(&mut view, &|view| view.job().is_some_and(|job| job.status.ended()));
+    assert_eq!(view.job().map(|job| (job.tasks.len(), rows::ended(job))), Some((6, 6)));
+    let said = stage.look(|context| view.act(Action::Terminate, context));
+    assert!(matches!(&said, Effect::Warn(says) if says.contains("has ended already")), "{said:?}");
+    stage.look(|context| view.act(Action::Open, context));
+    until(&mut view, &|view| view.reader.as_ref().is_some_and(|reader| reader.json().is_some()));
+    let shown = picture::text(&stage.draw(&mut view, 80, 20));
+    assert!(shown.contains("UNI  0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"), "{shown}");
+}

@@ -1,0 +1,332 @@
+//! Clients that mean ill, are slow, leave or stay too long, and the server's own end.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    sync::mpsc,
+    time::{Duration, Instant},
+};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokendeck::{
+    api::ApiOptions,
+    dataset::Dataset,
+    error::Result,
+    question::{
+        Question,
+        parameter::{Arguments, Parameter},
+        progress::Progress,
+        snapshot::Snapshot,
+    },
+};
+
+use super::server::{Answer, JSON, KEY, Running, TOKEN, get, until};
+
+#[test]
+fn bytes_that_are_no_request_are_refused_and_the_server_lives_on() {
+    let server = Running::start();
+    let post = format!("POST /yield/optimize HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n{JSON}");
+    let many = "x: y\r\n".repeat(500);
+    let refused = [
+        b"\x00\xff\x16\x03\x01 nonsense\r\n\r\n".to_vec(),
+        b"GET /healthz HTTP/1.1\r\n\r\n".to_vec(),
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n".to_vec(),
+        b"GET http://evil.example/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
+        b"CONNECT evil.example:80 HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
+        b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
+        b"GET /tok\xffens HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
+        b"GET /healthz HTTP/3.7\r\nHost: localhost\r\n\r\n".to_vec(),
+        b"GET /healthz HTTP/1.1\r\nHost: local\x00host\r\n\r\n".to_vec(),
+        format!("{post}Content-Length: 1\r\nContent-Length: 9\r\n\r\n{{").into_bytes(),
+        format!("{post}Content-Length: 4\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n").into_bytes(),
+        format!("{post}Transfer-Encoding: chunked\r\n\r\nzz\r\n").into_bytes(),
+        format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "a".repeat(80_000)).into_bytes(),
+        format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nx: {}\r\n\r\n", "a".repeat(200_000)).into_bytes(),
+        format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\n{many}\r\n").into_bytes(),
+    ];
+    for bytes in refused {
+        let mut stream = server.connect();
+        stream.write_all(&bytes).ok();
+        let mut start = [0; 12];
+        let answered = stream.read_exact(&mut start).is_ok();
+        assert!(!answered || start.starts_with(b"HTTP/1.1 4"), "{:?} to {:?}", String::from_utf8_lossy(&start), &bytes[..40]);
+    }
+    assert_eq!(server.ask(&get("/healthz", "")).status, 200);
+}
+
+#[test]
+fn slow_and_idle_clients_are_let_go() {
+    let millis = Duration::from_millis;
+    let server =
+        Running::with(ApiOptions { header_time: millis(200), idle_time: millis(500), body_time: millis(200), ..ApiOptions::default() });
+    let closed_after = |first: &[u8], reads: bool| {
+        let mut stream = server.connect();
+        stream.write_all(first).expect("sent");
+        let start = Instant::now();
+        let mut seen = Vec::new();
+        stream.read_to_end(&mut seen).ok();
+        assert_eq!(!seen.is_empty(), reads, "{}", String::from_utf8_lossy(&seen));
+        (start.elapsed(), seen)
+    };
+    for first in [&b""[..], b"GET", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nx: "] {
+        let (took, _) = closed_after(first, false);
+        assert!((millis(150)..millis(3_000)).contains(&took), "{took:?}");
+    }
+    let (took, _) = closed_after(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", true);
+    assert!((millis(450)..millis(3_000)).contains(&took), "an idle connection is kept, then closed: {took:?}");
+    let body = format!("POST /yield/optimize HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n{JSON}Content-Length: 5\r\n\r\n{{");
+    let (took, seen) = closed_after(body.as_bytes(), true);
+    Answer::parse(&seen).is_problem(400, "invalid_request", "a body that does not come");
+    assert!(took < millis(3_000), "{took:?}");
+}
+
+/// Small and repeatable (xorshift, Marsaglia 2003).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % sides as u64) as usize
+    }
+
+    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.roll(words.len())]
+    }
+}
+
+#[test]
+fn ten_thousand_random_requests_meet_no_defect() {
+    const SEGMENTS: &[&str] = &[
+        TOKEN,
+        "tokens",
+        "posts",
+        "technical",
+        "trendline",
+        "patterns",
+        "security",
+        "inference",
+        "dexes",
+        "analytics",
+        "holders-growth",
+        "api",
+        "deep-analysis",
+        "deep_analysis",
+        "jobs",
+        "report",
+        "yield",
+        "optimize",
+        "holders",
+        "holder-counts",
+        "candles",
+        "datasets",
+        "metrics",
+        "0x",
+        "%00",
+        "%",
+        "%E2%82%AC",
+        "..",
+        ".",
+        "",
+        "a b",
+        "{x}",
+        "*",
+        "~",
+        ";",
+        "'\"",
+    ];
+    const QUERIES: &[&str] = &[
+        "",
+        "page=0",
+        "page=1",
+        "limit=99999999999999999999",
+        "limit=5",
+        "period=2",
+        "period=-1",
+        "timeframe=1h",
+        "timeframe=%",
+        "explain=true",
+        "explain=yes",
+        "query=%27%22%3Cscript%3E",
+        "query=uni",
+        "sort=-name",
+        "chain=eth",
+        "chain=nochain",
+        "from=2026-01-01",
+        "to=99999999999999",
+        "from=-9223372036854775808",
+        "window=30",
+        "page=1000000000&limit=100",
+        "&&&=&=",
+        "%=%",
+        "a=b=c",
+    ];
+    const METHODS: &[&str] = &["GET", "GET", "GET", "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
+    let server = Running::start();
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let (mut stream, mut statuses) = (BufReader::new(server.connect()), std::collections::BTreeMap::new());
+    for i in 0..10_000 {
+        let mut path = String::new();
+        for _ in 0..=dice.roll(4) {
+            path.push('/');
+            path.push_str(&dice.pick(SEGMENTS).replace(' ', "%20"));
+        }
+        let (method, query) = (dice.pick(METHODS), dice.pick(QUERIES));
+        let body = if method == "POST" { dice.pick(&["", "{}", "[", "{\"tokens\":{\"0x\":\"1\"}}", "\u{0}"]) } else { "" };
+        let sent = format!(
+            "{method} {path}?{query} HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n{JSON}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.get_mut().write_all(sent.as_bytes()).expect("sent");
+        let (status, closes) = read_answer(&mut stream, method == "HEAD").unwrap_or_else(|| panic!("no answer to {i}: {sent}"));
+        assert!(status < 500 || status == 501, "{status} to {sent}");
+        *statuses.entry(status).or_insert(0) += 1;
+        if closes {
+            stream = BufReader::new(server.connect());
+        }
+    }
+    assert_eq!(server.ask(&get("/healthz", "")).status, 200);
+    for status in [200, 400, 404, 405] {
+        assert!(statuses.contains_key(&status), "the dice are loaded: {statuses:?}");
+    }
+}
+
+/// The status, and whether the connection ends with it.
+fn read_answer(stream: &mut impl BufRead, head: bool) -> Option<(u16, bool)> {
+    let (mut status, mut length, mut closes) = (0, 0, false);
+    for i in 0.. {
+        let mut line = String::new();
+        stream.read_line(&mut line).ok().filter(|count| *count > 0)?;
+        let line = line.trim_end().to_lowercase();
+        if i == 0 {
+            status = line.split(' ').nth(1)?.parse().ok()?;
+        }
+        if let Some(value) = line.strip_prefix("content-length: ") {
+            length = value.parse().ok()?;
+        }
+        closes |= line == "connection: close";
+        if line.is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; if head { 0 } else { length }];
+    stream.read_exact(&mut body).ok()?;
+    Some((status, closes))
+}
+
+#[test]
+fn listeners_hear_of_reloads_and_jobs_until_they_are_too_many() {
+    let mut server = Running::with(ApiOptions { event_streams: 1, ..ApiOptions::default() });
+    let mut stream = server.connect();
+    stream.write_all(&get("/events", "")).expect("sent");
+    let mut lines = BufReader::new(stream).lines();
+    let mut wait_for = |start: &str| loop {
+        let line = lines.next().expect("the stream goes on").expect("readable");
+        if line.starts_with(start) {
+            return line;
+        }
+    };
+    wait_for("content-type: text/event-stream");
+    wait_for(": listening");
+    server.ask(&get("/events", "")).is_problem(503, "busy", "a second listener");
+    server.api.deck.stand_on(Dataset::new(Vec::new()));
+    wait_for("id: ");
+    assert_eq!(wait_for("event: "), "event: dataset.reloaded");
+    assert_eq!(wait_for("data: "), "data: {\"generation\":2}");
+    server.api.deck.load().expect("the dataset loads");
+    wait_for("event: dataset.reloaded");
+    server.ask(&super::server::post("/deep-analysis/jobs", &format!(r#"{{"token_address":"{TOKEN}"}}"#)));
+    wait_for("event: job.updated");
+    assert!(wait_for("data: ").contains("\"job_id\""));
+    let start = Instant::now();
+    server.tell_to_stop();
+    server.stopped();
+    assert!(start.elapsed() < Duration::from_secs(3), "a stream does not hold the server up");
+}
+
+/// Holds the deck's only worker until the sender is dropped.
+#[derive(Clone)]
+struct Hold(std::sync::Arc<std::sync::Mutex<mpsc::Receiver<()>>>);
+
+#[derive(Serialize, JsonSchema)]
+struct Held;
+
+impl Question for Hold {
+    type Answer = Held;
+    const NAME: &'static str = "hold";
+    const SUMMARY: &'static str = "";
+    const PATH: &'static str = "/hold";
+    const PARAMETERS: &'static [Parameter] = &[];
+
+    fn parse(_: &Arguments<'_>) -> Result<Self> {
+        Ok(Self(std::sync::Arc::new(std::sync::Mutex::new(mpsc::channel().1))))
+    }
+
+    fn target(&self) -> String {
+        "/hold".into()
+    }
+
+    fn answer(&self, _: &Snapshot, _: &Progress) -> Result<Held> {
+        self.0.lock().expect("held once").recv().ok();
+        Ok(Held)
+    }
+}
+
+fn hold(server: &Running) -> (mpsc::Sender<()>, impl Sized + use<>) {
+    let (release, held) = mpsc::channel();
+    (release, server.api.deck.ask(Hold(std::sync::Arc::new(std::sync::Mutex::new(held))), || {}))
+}
+
+#[test]
+fn a_stopping_server_finishes_what_is_under_way() {
+    let mut server = Running::start();
+    let (release, _held) = hold(&server);
+    let mut stream = server.connect();
+    stream.write_all(&get("/tokens", "")).expect("sent");
+    until(|| server.api.metrics.in_flight() == 1);
+    let mut late = server.connect();
+    late.write_all(b"GET /tokens HTTP/1.1\r\n").expect("sent");
+    // Accepted, before the server stops.
+    std::thread::sleep(Duration::from_millis(100));
+    server.tell_to_stop();
+    std::thread::sleep(Duration::from_millis(100));
+    late.write_all(format!("Host: localhost\r\nx-api-key: {KEY}\r\n\r\n").as_bytes()).expect("sent");
+    let mut refusal = Vec::new();
+    late.read_to_end(&mut refusal).expect("answered");
+    Answer::parse(&refusal).is_problem(503, "shutting_down", "a head that ends after the server's");
+    drop(release);
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("answered");
+    assert_eq!(Answer::parse(&answer).status, 200);
+    server.stopped();
+    assert!(std::net::TcpStream::connect(server.address).is_err(), "nobody listens any more");
+}
+
+#[test]
+fn a_client_that_hangs_up_is_forgotten() {
+    let server = Running::start();
+    let (release, _held) = hold(&server);
+    let mut stream = server.connect();
+    stream.write_all(&get("/tokens", "")).expect("sent");
+    until(|| server.api.metrics.in_flight() == 1);
+    drop(stream);
+    until(|| server.api.metrics.in_flight() == 0);
+    assert_eq!(server.api.log.recent(1)[0].status, 499);
+    drop(release);
+}
+
+#[test]
+fn more_connections_than_places_wait_their_turn() {
+    let server = Running::with(ApiOptions { connections: 2, ..ApiOptions::default() });
+    let first: Vec<_> = (0..2).map(|_| server.connect()).collect();
+    let mut third = server.connect();
+    third.write_all(&get("/healthz", "")).expect("sent");
+    third.set_read_timeout(Some(Duration::from_millis(200))).expect("a timeout");
+    assert!(third.read(&mut [0; 8]).is_err(), "answered although all places were taken");
+    drop(first);
+    third.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    let mut answer = Vec::new();
+    third.read_to_end(&mut answer).expect("answered");
+    assert_eq!(Answer::parse(&answer).status, 200);
+}

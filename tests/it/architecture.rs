@@ -1,0 +1,221 @@
+//! What holds the source together, as `src/lib.rs` states it: who may import whom, who may touch what, and how a file looks. Each
+//! rule names the file and the line that breaks it. The text is read as text: comments and tests at the end of a file are left out.
+
+mod source;
+
+use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
+
+use self::source::{ROOT, Source, sources, words};
+
+/// Each part and the parts it may know.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("error", &[]),
+    ("dataset", &[]),
+    ("analysis", &["dataset", "error"]),
+    ("question", &["analysis", "dataset", "error"]),
+    ("deck", &["question", "dataset", "error"]),
+    ("state", &["dataset"]),
+    ("jobs", &["state", "deck", "question", "analysis", "dataset", "error"]),
+    ("config", &["deck", "question", "dataset"]),
+    ("api", &["jobs", "state", "deck", "question", "analysis", "dataset", "error"]),
+    ("tui", &["jobs", "deck", "question", "analysis", "dataset", "error"]),
+    ("cli", &["api", "tui", "config", "jobs", "state", "deck", "question", "analysis", "dataset", "error"]),
+];
+
+/// Words that stand in some places only: the words, where, and why.
+const RESERVED: &[(&[&str], &[&str], &str)] = &[
+    (&["hyper", "hyper_util", "http_body_util", "matchit"], &["src/api"], "HTTP stays in the API"),
+    (&["ratatui", "crossterm", "tui_input"], &["src/tui", "src/cli/shot.rs"], "the terminal's crates stay in the terminal"),
+    (&["rusqlite"], &["src/jobs"], "jobs are the one thing kept in a database"),
+    (
+        &["fs", "File", "OpenOptions"],
+        &[
+            "src/dataset",
+            "src/state",
+            "src/jobs",
+            "src/config",
+            "src/cli",
+            // The process's own memory, from /proc.
+            "src/api/metrics.rs",
+        ],
+        "files are touched in dataset, state, jobs, config and cli",
+    ),
+    (&["println", "eprintln", "print", "eprint"], &[], "what is printed goes through cli/outcome, which lives with a closed pipe"),
+    (&["todo", "dbg", "unimplemented"], &[], "nothing is left for later in the code"),
+];
+
+/// What an analysis must not look at, for the same data to give the same bytes.
+const IMPURE: &[&str] =
+    &["SystemTime", "Instant", "rand", "getrandom", "RandomState", "env", "thread_local", "OnceLock", "LazyLock", "Mutex", "RwLock"];
+
+/// All that lies at the top of the repository, beside what git ignores.
+const TOP: &[&str] = &[
+    ".ci",
+    ".clippy.toml",
+    ".git",
+    ".gitignore",
+    ".rustfmt.toml",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE",
+    "README.md",
+    "assets",
+    "benches",
+    "config.toml",
+    "datasets",
+    "src",
+    "tests",
+];
+
+const LINES_MAX: usize = 500;
+
+/// Fails with every line that breaks the rule.
+fn hold(rule: &str, broken: &[String]) {
+    let mut says = format!("{rule}:\n");
+    for line in broken {
+        writeln!(says, "  {line}").unwrap();
+    }
+    assert!(broken.is_empty(), "{says}");
+}
+
+fn lies_in(path: &str, places: &[&str]) -> bool {
+    places.iter().any(|place| path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.'])))
+}
+
+#[test]
+fn every_part_imports_only_what_lies_below_it() {
+    let mut broken = Vec::new();
+    let known: BTreeSet<&str> = ARROWS.iter().map(|(part, _)| *part).collect();
+    let mut seen = BTreeSet::new();
+    for source in sources("src") {
+        let part = source.part();
+        if part == "lib" || part == "main" {
+            continue;
+        }
+        let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == part) else {
+            broken.push(format!("{}: `{part}` is not in the table of arrows", source.path));
+            continue;
+        };
+        for (line, other) in source.imports() {
+            seen.insert(other.clone());
+            if other != part && known.contains(other.as_str()) && !allowed.contains(&other.as_str()) {
+                broken.push(format!("{}:{line}: {part} knows {other}", source.path));
+            }
+        }
+        broken.extend(source.climbs().into_iter().map(|line| format!("{}:{line}: climbs to the root by `super`", source.path)));
+    }
+    // Were imports not found at all, nothing would be held.
+    assert!(seen.len() >= 8, "{seen:?}");
+    hold("imports go one way: dataset, analysis, question, deck, jobs, api or tui, cli", &broken);
+}
+
+#[test]
+fn some_words_stand_in_some_places_only() {
+    let mut broken = Vec::new();
+    let mut found = BTreeSet::new();
+    for source in sources("src") {
+        for (line, text) in source.code() {
+            for word in words(text) {
+                for (reserved, places, why) in RESERVED.iter().filter(|(reserved, ..)| reserved.contains(&word.text)) {
+                    // A path or a macro, not a variable of that name.
+                    let path_or_macro = word.next.starts_with("::") || word.next.starts_with('!') || text.trim_start().starts_with("use ");
+                    if !path_or_macro {
+                        continue;
+                    }
+                    if lies_in(&source.path, places) {
+                        found.insert(reserved[0]);
+                    } else {
+                        broken.push(format!("{}:{line}: `{}`, but {why}", source.path, word.text));
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(found, BTreeSet::from(["fs", "hyper", "ratatui", "rusqlite"]), "the words are found where they belong");
+    hold("a word stands where it may not", &broken);
+}
+
+#[test]
+fn analyses_are_pure() {
+    let mut broken = Vec::new();
+    for source in sources("src").iter().filter(|source| source.part() == "analysis") {
+        for (line, text) in source.code() {
+            let impure = words(text).into_iter().find(|word| IMPURE.contains(&word.text));
+            if let Some(word) = impure {
+                broken.push(format!("{}:{line}: `{}`", source.path, word.text));
+            }
+            if text.contains("static mut ") || text.trim_start().starts_with("static ") {
+                broken.push(format!("{}:{line}: a global", source.path));
+            }
+        }
+    }
+    hold("an analysis looks at its arguments alone", &broken);
+}
+
+#[test]
+fn nothing_from_outside_can_be_unwrapped() {
+    let mut broken = Vec::new();
+    for source in sources("src") {
+        broken.extend(
+            source
+                .code()
+                .filter(|(_, text)| text.contains(".unwrap()"))
+                .map(|(line, text)| format!("{}:{line}: {}", source.path, text.trim())),
+        );
+    }
+    hold("no `.unwrap()` outside tests", &broken);
+}
+
+#[test]
+fn every_file_says_what_it_is_for_and_stays_short() {
+    let mut broken = Vec::new();
+    let all: Vec<Source> = ["src", "tests", "benches"].into_iter().flat_map(sources).collect();
+    assert!(all.len() > 100);
+    for source in all {
+        if !source.text.starts_with("//! ") {
+            broken.push(format!("{}:1: does not open with `//!`", source.path));
+        }
+        let lines = source.text.lines().count();
+        if lines > LINES_MAX {
+            broken.push(format!("{}:{lines}: longer than {LINES_MAX} lines", source.path));
+        }
+        if source.path.ends_with("/mod.rs") {
+            broken.push(format!("{}:1: a module is `foo.rs` with `foo/`", source.path));
+        }
+    }
+    hold("how a file looks", &broken);
+}
+
+#[test]
+fn the_top_of_the_repository_holds_what_it_should() {
+    let mut broken = Vec::new();
+    let ignored = fs::read_to_string(Path::new(ROOT).join(".gitignore")).unwrap();
+    for entry in fs::read_dir(ROOT).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        if !TOP.contains(&name.as_str()) && !ignored.lines().any(|line| line == format!("/{name}")) {
+            broken.push(name);
+        }
+    }
+    hold("not expected at the top of the repository", &broken);
+}
+
+#[test]
+fn no_file_names_the_machine_it_was_written_on() {
+    let above = Path::new(ROOT).parent().map(|above| format!("{}/", above.display()));
+    let home = std::env::var("HOME").ok().map(|home| format!("{home}/"));
+    let places: Vec<String> = above.into_iter().chain(home).filter(|place| place.len() > 3).collect();
+    let mut broken = Vec::new();
+    let mut files = Vec::new();
+    for name in TOP.iter().filter(|name| **name != ".git") {
+        source::walk(&Path::new(ROOT).join(name), &mut files);
+    }
+    for file in files {
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        for (line, says) in text.lines().enumerate() {
+            if places.iter().any(|place| says.contains(place.as_str())) {
+                broken.push(format!("{}:{}: {}", file.display(), line + 1, says.trim()));
+            }
+        }
+    }
+    hold("a path of this machine", &broken);
+}

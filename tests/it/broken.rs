@@ -1,0 +1,204 @@
+//! What goes wrong around the program: folders that are no datasets, configurations that are not, a state that cannot be kept. Every
+//! command says it in one line that names the place, ends with 1 or 2, and never with a defect.
+
+use std::{
+    fs,
+    net::TcpListener,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use tempfile::TempDir;
+
+const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+
+/// What lies in the home of the person.
+struct Mess {
+    what: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    /// The commands that meet it.
+    commands: &'static [&'static [&'static str]],
+    code: i32,
+    /// What the line must name.
+    says: &'static [&'static str],
+}
+
+/// Arguments, variables, and what is said.
+type Case<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], &'a str);
+
+/// Every way to read the data.
+const READ: &[&[&str]] =
+    &[&["check", "data"], &["get", "/tokens", "--data", "data"], &["serve", "--listen", "127.0.0.1:0", "--data", "data"]];
+/// Every way to start with a configuration.
+const START: &[&[&str]] = &[&[], &["get", "/tokens"], &["serve"], &["key"], &["shot", "tokens", "--out", "a.txt"]];
+
+const MESSES: &[Mess] = &[
+    Mess { what: "no folder", files: &[], commands: READ, code: 1, says: &["data", "tokendeck demo"] },
+    Mess { what: "a file for a folder", files: &[("data", "not a folder")], commands: READ, code: 1, says: &["data", "tokendeck demo"] },
+    Mess { what: "an empty folder", files: &[("data/.keep", "")], commands: READ, code: 1, says: &["data"] },
+    Mess {
+        what: "a folder of other things",
+        files: &[("data/photo.jpg", "\u{fffd}"), ("data/notes.txt", "hello")],
+        commands: READ,
+        code: 1,
+        says: &["data"],
+    },
+    Mess {
+        what: "tables, but none of tokens",
+        files: &[("data/gas.csv", "chain,usd_per_100k_gas\neth,1.5\n")],
+        commands: READ,
+        code: 1,
+        says: &["tokens"],
+    },
+    Mess {
+        what: "a table of tokens without the columns it needs",
+        files: &[("data/tokens.csv", "colour,size\nred,7\n")],
+        commands: READ,
+        code: 1,
+        says: &["tokens"],
+    },
+    Mess {
+        what: "a manifest that is no TOML",
+        files: &[("data/tokens.csv", GOOD), ("data/dataset.toml", "[tables.tokens\nfiles = 3")],
+        commands: READ,
+        code: 1,
+        says: &["dataset.toml"],
+    },
+    Mess {
+        what: "a manifest with a member it does not know",
+        files: &[("data/tokens.csv", GOOD), ("data/dataset.toml", "[tables.tokens]\nfile_names = 'tokens.csv'\n")],
+        commands: READ,
+        code: 1,
+        says: &["dataset.toml", "file_names"],
+    },
+    Mess {
+        what: "a misspelt setting",
+        files: &[("config.toml", "[api]\nlisen = '127.0.0.1:0'\n")],
+        commands: START,
+        code: 2,
+        says: &["config.toml", "lisen", "did you mean `api.listen`"],
+    },
+    Mess { what: "a configuration that is no TOML", files: &[("config.toml", "[api\n")], commands: START, code: 2, says: &["config.toml"] },
+    Mess {
+        what: "a setting of another kind",
+        files: &[("config.toml", "[api]\nconnections = 'many'\n")],
+        commands: START,
+        code: 2,
+        says: &["config.toml", "connections"],
+    },
+    Mess {
+        what: "a theme that is none",
+        files: &[
+            ("data/tokens.csv", GOOD),
+            ("config.toml", "[terminal]\ntheme = 'own.toml'\n[datasets]\ndir = 'data'\n"),
+            ("own.toml", "[colours\n"),
+        ],
+        commands: &[&["shot", "tokens", "--out", "a.txt"]],
+        code: 2,
+        says: &["own.toml"],
+    },
+];
+
+const GOOD: &str = "token_address,symbol,name,chain\n0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,Uniswap,eth\n";
+
+fn home(files: &[(&str, &str)]) -> TempDir {
+    let home = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = home.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    home
+}
+
+/// Exit code, stdout and stderr.
+fn run(home: &Path, args: &[&str], variables: &[(&str, &str)]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
+    command.args(args).env_clear().env("HOME", home).current_dir(home).envs(variables.iter().copied()).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+/// The one line it said, without what a server logs before it.
+fn line(err: &str) -> Vec<&str> {
+    err.lines().filter(|line| !(line.contains(" INFO ") || line.contains(" WARN "))).collect()
+}
+
+fn no_defect(says: &str) {
+    for trace in ["panicked", "RUST_BACKTRACE", "this is a defect", "stack backtrace", "Error { "] {
+        assert!(!says.contains(trace), "{says}");
+    }
+}
+
+#[test]
+fn every_mess_is_told_in_one_line() {
+    for mess in MESSES {
+        for args in mess.commands {
+            let home = home(mess.files);
+            let (code, out, err) = run(home.path(), args, &[]);
+            let all = format!("{} with {args:?}: code {code}\nstdout: {out}\nstderr: {err}", mess.what);
+            no_defect(&all);
+            assert_eq!(code, mess.code, "{all}");
+            // `check` judges on stdout, in a table; a refusal is a line on stderr.
+            let said = if args.first() == Some(&"check") && err.is_empty() {
+                out
+            } else {
+                assert_eq!(line(&err).len(), 1, "{all}");
+                assert!(line(&err)[0].starts_with("tokendeck: "), "{all}");
+                err
+            };
+            for word in mess.says {
+                assert!(said.contains(word), "`{word}` is not in what it says: {all}");
+            }
+            assert!(!said.contains(&*home.path().join("x").to_string_lossy()), "{all}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_file_costs_its_rows_and_no_more() {
+    let garbage: String = (0u8..=127).cycle().take(5_000).map(char::from).collect();
+    let files: &[(&str, &str)] = &[
+        ("data/tokens.csv", GOOD),
+        ("data/candles.parquet", "PAR1 but not really PAR1"),
+        ("data/posts.ndjson", "{\"post_id\": 1, \"title\": \n[[[[[[\n"),
+        ("data/pools.csv", &garbage),
+        ("data/holders.arrow", "ARROW1\0\0"),
+        ("data/transfers.csv.gz", "\x1f not gzip"),
+        ("data/labels.json", "[[[[[[[[[["),
+    ];
+    let home = home(files);
+    let (code, out, err) = run(home.path(), &["get", &format!("/tokens/{TOKEN}"), "--data", "data"], &[]);
+    no_defect(&err);
+    assert!(code == 0 && out.contains("\"Uniswap\""), "{code} {out} {err}");
+    let (code, out, err) = run(home.path(), &["check", "data"], &[]);
+    no_defect(&format!("{out}{err}"));
+    assert_eq!(code, 1, "{out}{err}");
+    for file in ["candles.parquet", "posts.ndjson", "pools.csv", "holders.arrow", "transfers.csv.gz", "labels.json"] {
+        assert!(out.contains(file), "{file} is not named: {out}{err}");
+    }
+}
+
+#[test]
+fn what_cannot_be_kept_or_taken_is_said_with_a_way_out() {
+    let home = home(&[("data/tokens.csv", GOOD)]);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let nowhere = ("XDG_STATE_HOME", "/dev/null/x");
+    let cases: [Case<'_>; 4] = [
+        (&["serve", "--data", "data", "--listen", &address], &[], "address already in use; choose another with --listen ADDR"),
+        (&["serve", "--data", "data", "--listen", "127.0.0.1:0"], &[nowhere], "/dev/null/x/tokendeck"),
+        (&["get", "/deep-analysis/jobs", "--data", "data"], &[nowhere], "/dev/null/x/tokendeck"),
+        (&["key"], &[nowhere], "/dev/null/x/tokendeck"),
+    ];
+    for (args, variables, says) in cases {
+        let (code, out, err) = run(home.path(), args, variables);
+        no_defect(&err);
+        assert_eq!((code, out.as_str(), line(&err).len()), (1, "", 1), "{args:?}: {err}");
+        assert!(err.contains(says), "{args:?}: {err}");
+    }
+    // An answer needs no state.
+    let (code, out, err) = run(home.path(), &["get", "/tokens", "--data", "data"], &[nowhere]);
+    assert!(code == 0 && out.contains(TOKEN) && err.is_empty(), "{code} {out} {err}");
+}

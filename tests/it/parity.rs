@@ -1,0 +1,295 @@
+//! One answer, whoever asks: what the API sends, what `tokendeck get` prints and what a view holds are the same bytes. Every endpoint
+//! that is read with GET has its cases here, and one without fails.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    net::Ipv4Addr,
+    path::Path,
+    process::{Command, Stdio},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokendeck::{
+    api::{
+        self, Api, ApiOptions,
+        routes::{Content, ENDPOINTS, Verb},
+    },
+    config::Config,
+    dataset::address::Address,
+    deck::Deck,
+    error::Result,
+    jobs::{JobOptions, Jobs},
+    question::{
+        Question,
+        candles::CandlesQuestion,
+        dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
+        growth::GrowthQuestion,
+        holders::{HolderCountsQuestion, HoldersQuestion},
+        parameter::Arguments,
+        patterns::PatternsQuestion,
+        posts::{PostsQuestion, TokenPostsQuestion},
+        progress::Progress,
+        search::SearchQuestion,
+        security::SecurityQuestion,
+        token::TokenQuestion,
+        trendline::TrendlineQuestion,
+        yields::YieldQuestion,
+    },
+    state::keys::Keys,
+};
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
+const WETH: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
+const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+const NOBODY: &str = "0x00000000000000000000000000000000000000ff";
+
+/// How a view would ask what a request asks; its bytes, and the request in its canonical form.
+type Held = fn(&Deck, &[(&str, &str)], &str) -> Result<(Vec<u8>, String)>;
+
+/// What stands for an address, a job: `{weth}`, `{uni}`, `{nobody}`, `{job}`.
+const CASES: &[(&str, Option<Held>, &[&str])] = &[
+    ("token", Some(held::<TokenQuestion>), &["/tokens/{weth}", "/tokens/{UNI}", "/tokens/{nobody}", "/tokens/0x12"]),
+    (
+        "token_posts",
+        Some(held::<TokenPostsQuestion>),
+        &["/tokens/{weth}/posts", "/tokens/{uni}/posts?page=2&limit=3", "/tokens/{nobody}/posts"],
+    ),
+    (
+        "trendline",
+        Some(held::<TrendlineQuestion>),
+        &[
+            "/technical/{weth}/trendline",
+            "/technical/{uni}/trendline?timeframe=4h&period=50",
+            "/technical/{weth}/trendline?explain=true&timeframe=1w",
+            "/technical/{weth}/trendline?timeframe=2d",
+        ],
+    ),
+    ("security", Some(held::<SecurityQuestion>), &["/{weth}/security/inference", "/{uni}/security/inference?explain=true"]),
+    ("patterns", Some(held::<PatternsQuestion>), &["/technical/{weth}/patterns", "/technical/{uni}/patterns?timeframe=1h&explain=true"]),
+    ("dexes", Some(held::<DexListQuestion>), &["/{weth}/dexes", "/{uni}/dexes", "/{nobody}/dexes"]),
+    ("dex", Some(held::<DexDetailQuestion>), &["/{weth}/dexes/uniswap-v3", "/{uni}/dexes/Uniswap-V3", "/{weth}/dexes/nowhere"]),
+    (
+        "holders_growth",
+        Some(held::<GrowthQuestion>),
+        &[
+            "/analytics/tokens/holders-growth",
+            "/analytics/tokens/holders-growth?limit=64&window=30",
+            "/analytics/tokens/holders-growth?limit=0",
+        ],
+    ),
+    ("api_holders_growth", Some(held::<GrowthQuestion>), &["/api/analytics/tokens/holders-growth?window=1"]),
+    (
+        "tokens",
+        Some(held::<SearchQuestion>),
+        &["/tokens", "/tokens?limit=250&sort=symbol", "/tokens?query=uniswap&chain=base", "/tokens?query=usd&sort=-price&limit=5&page=2"],
+    ),
+    (
+        "candles",
+        Some(held::<CandlesQuestion>),
+        &[
+            "/tokens/{weth}/candles",
+            "/tokens/{uni}/candles?timeframe=1h&limit=5000",
+            "/tokens/{weth}/candles?from=2026-08-01&to=2026-08-14T00:00:00Z",
+        ],
+    ),
+    ("holders", Some(held::<HoldersQuestion>), &["/tokens/{weth}/holders", "/tokens/{uni}/holders?limit=7&page=2"]),
+    ("holder_counts", Some(held::<HolderCountsQuestion>), &["/tokens/{weth}/holder-counts", "/tokens/{uni}/holder-counts"]),
+    ("posts", Some(held::<PostsQuestion>), &["/posts", "/posts?query=uni&limit=5", "/posts?sort=published_at&limit=250"]),
+    ("all_dexes", Some(held::<AllDexesQuestion>), &["/dexes", "/dexes?limit=3&page=2"]),
+    ("jobs", None, &["/deep-analysis/jobs", "/deep_analysis/jobs?limit=1"]),
+    ("job", None, &["/deep-analysis/jobs/{job}", "/deep-analysis/jobs/none"]),
+    ("job_report", None, &["/deep-analysis/jobs/{job}/report"]),
+    // A stream has no end; that it opens is the API's own test.
+    ("events", None, &[]),
+    ("datasets", None, &["/datasets"]),
+    ("healthz", None, &["/healthz"]),
+    ("openapi", None, &["/openapi.json"]),
+    ("metrics", None, &["/metrics"]),
+];
+
+fn held<Q: Question>(deck: &Deck, path: &[(&str, &str)], query: &str) -> Result<(Vec<u8>, String)> {
+    let question = Q::parse(&Arguments::new(Q::PARAMETERS, path, query)?)?;
+    keep(deck, &question).map(|bytes| (bytes, question.target()))
+}
+
+fn keep<Q: Question>(deck: &Deck, question: &Q) -> Result<Vec<u8>> {
+    let known = deck.answer(question, &Progress::default())?;
+    // The typed answer is what is drawn; it must say what the bytes say.
+    assert_eq!(serde_json::to_vec(&known.answer).unwrap(), known.json, "{}", Q::NAME);
+    Ok(known.json.to_vec())
+}
+
+/// A server on a free port over its own deck, a second deck for what views hold, and a home for the command line.
+struct Faces {
+    home: TempDir,
+    base: String,
+    key: String,
+    job: String,
+    view: Arc<Deck>,
+    agent: ureq::Agent,
+    _runtime: tokio::runtime::Runtime,
+}
+
+fn deck() -> Arc<Deck> {
+    let deck = Deck::new(Path::new(DEMO), Config::parse(None, "").unwrap().deck_options()).unwrap();
+    deck.load().unwrap();
+    deck
+}
+
+impl Faces {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let state = home.path().join("state/tokendeck");
+        let (served, view) = (deck(), deck());
+        let jobs = Jobs::open(&state, Arc::clone(&served), JobOptions { workers: 1, queue: 8 }).unwrap();
+        let job = jobs.create(vec![Address::parse(UNI).unwrap()]).unwrap().job_id.clone();
+        let end = Instant::now() + Duration::from_mins(1);
+        while jobs.open_count() > 0 {
+            assert!(Instant::now() < end, "the job does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let keys = Keys::in_memory().unwrap();
+        let key = keys.show().unwrap().reveal().to_owned();
+        let api = Api::new(served, Some(jobs), Arc::new(keys), ApiOptions::default());
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = runtime.block_on(tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        runtime.spawn(api::serve(listener, api, std::future::pending()));
+        let agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        Self { home, base, key, job, view, agent, _runtime: runtime }
+    }
+
+    /// Status and body over HTTP.
+    fn over_http(&self, target: &str, body: Option<&str>) -> (u16, Vec<u8>) {
+        let url = format!("{}{target}", self.base);
+        let response = match body {
+            None => self.agent.get(&url).header("x-api-key", &self.key).call(),
+            Some(body) => self.agent.post(&url).header("x-api-key", &self.key).header("content-type", "application/json").send(body),
+        };
+        let mut response = response.unwrap();
+        (response.status().as_u16(), response.body_mut().read_to_vec().unwrap())
+    }
+
+    /// Exit code, stdout and stderr of `tokendeck get`.
+    fn by_command(&self, target: &str, body: Option<&str>) -> (i32, Vec<u8>, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
+        command.args(["get", target, "--data", DEMO]).env_clear().env("HOME", self.home.path()).current_dir(self.home.path());
+        command.env("XDG_STATE_HOME", self.home.path().join("state"));
+        if let Some(body) = body {
+            fs::write(self.home.path().join("body.json"), body).unwrap();
+            command.args(["--body", "body.json"]);
+        }
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        (output.status.code().unwrap_or(-1), output.stdout, String::from_utf8(output.stderr).unwrap())
+    }
+
+    fn filled(&self, target: &str) -> String {
+        let upper = format!("0x{}", UNI[2..].to_uppercase());
+        let places = [("{weth}", WETH), ("{uni}", UNI), ("{UNI}", &upper), ("{nobody}", NOBODY), ("{job}", &self.job)];
+        places.iter().fold(target.to_owned(), |target, (name, value)| target.replace(name, value))
+    }
+
+    /// Holds that the command line says what the API says.
+    fn compare(&self, target: &str, body: Option<&str>) -> (u16, Vec<u8>) {
+        let (status, sent) = self.over_http(target, body);
+        let (code, printed, said) = self.by_command(target, body);
+        if status < 400 {
+            let printed = printed.strip_suffix(b"\n").unwrap_or(&printed);
+            assert_eq!((code, said.as_str()), (0, ""), "{target}");
+            assert_eq!(lasting(target, printed), lasting(target, &sent), "{target}");
+        } else {
+            let problem: Value = serde_json::from_slice(&sent).unwrap();
+            let expected = format!("tokendeck: {status} {}: {}\n", problem["code"].as_str().unwrap(), problem["detail"].as_str().unwrap());
+            assert_eq!((code, printed.as_slice(), said), (1, &b""[..], expected), "{target}");
+        }
+        (status, sent)
+    }
+}
+
+/// What of an answer is the same for every run: not how long loading took, nor the figures of the process.
+fn lasting(target: &str, body: &[u8]) -> String {
+    let text = String::from_utf8(body.to_vec()).unwrap();
+    match target {
+        "/datasets" => {
+            let mut value: Value = serde_json::from_str(&text).unwrap();
+            for table in value["tables"].as_array_mut().unwrap() {
+                assert!(table["load_ms"].take().is_u64());
+            }
+            value.to_string()
+        }
+        "/metrics" => text.lines().filter(|line| line.starts_with("# TYPE")).fold(String::new(), |all, line| all + line + "\n"),
+        _ => text,
+    }
+}
+
+/// The values of the route's placeholders in a target, and its query.
+fn arguments<'a>(route: &'a str, target: &'a str) -> (Vec<(&'a str, &'a str)>, &'a str) {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let pairs = route.split('/').zip(path.split('/'));
+    (pairs.filter_map(|(name, value)| Some((name.strip_prefix('{')?.strip_suffix('}')?, value))).collect(), query)
+}
+
+#[test]
+fn every_endpoint_that_is_read_has_its_cases() {
+    let names = |names: &mut dyn Iterator<Item = &'static str>| names.collect::<BTreeSet<&str>>();
+    let there = names(&mut ENDPOINTS.iter().filter(|endpoint| endpoint.verb == Verb::Get).map(|endpoint| endpoint.name));
+    assert_eq!(names(&mut CASES.iter().map(|(name, ..)| *name)), there);
+    for (name, _, targets) in CASES {
+        let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == *name).unwrap();
+        let stream = matches!(endpoint.content, Content::Text(kind) if kind == "text/event-stream");
+        assert_eq!(targets.is_empty(), stream, "{name}");
+    }
+}
+
+#[test]
+fn the_api_the_command_line_and_the_views_say_the_same() {
+    let faces = Faces::new();
+    let mut answered = BTreeSet::new();
+    for (name, held, targets) in CASES {
+        let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == *name).unwrap();
+        for target in *targets {
+            let target = faces.filled(target);
+            let (status, sent) = faces.compare(&target, None);
+            if status < 400 {
+                answered.insert(*name);
+            }
+            let Some(held) = held else { continue };
+            let (path, query) = arguments(endpoint.path, &target);
+            match held(&faces.view, &path, query) {
+                Ok((bytes, canonical)) => {
+                    assert_eq!((status, &bytes), (200, &sent), "{target}");
+                    assert_eq!(faces.over_http(&canonical, None), (200, sent), "{target} as {canonical}");
+                }
+                Err(problem) => {
+                    let body: Value = serde_json::from_slice(&sent).unwrap();
+                    assert!(status >= 400 && body["detail"] == problem.detail, "{target}: {problem:?} is not {body}");
+                }
+            }
+        }
+    }
+    let silent: Vec<&str> = CASES.iter().map(|(name, ..)| *name).filter(|name| !answered.contains(name)).collect();
+    // Two analyses are not built, the stream has no cases.
+    assert_eq!(silent, ["security", "patterns", "events"]);
+}
+
+#[test]
+fn a_question_with_a_body_is_answered_the_same() {
+    let faces = Faces::new();
+    let good = format!(
+        "{{\"tokens\": {{\"{WETH}\": \"1000000000000000000\"}}, \"settings\": {{\"riskLevel\": \"low\", \"chains\": [\"eth\"], \"minApy\": 1}}}}"
+    );
+    for body in [good.as_str(), "{\"tokens\": {\"0x12\": \"1\"}}", "{\"tokens\": ", "{}"] {
+        let (status, sent) = faces.compare(YieldQuestion::PATH, Some(body));
+        match YieldQuestion::parse_body(body.as_bytes()).and_then(|question| keep(&faces.view, &question)) {
+            Ok(bytes) => assert_eq!((status, bytes), (200, sent), "{body}"),
+            Err(problem) => {
+                let told: Value = serde_json::from_slice(&sent).unwrap();
+                assert!(status >= 400 && told["detail"] == problem.detail, "{body}: {problem:?} is not {told}");
+            }
+        }
+    }
+}

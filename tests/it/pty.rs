@@ -1,0 +1,314 @@
+//! The dashboard as it is used: the real program in a real terminal, from the first screen to the exit code, with everything that
+//! may befall a terminal in between.
+
+mod terminal;
+
+use std::{
+    fs,
+    net::TcpListener,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use serde_json::Value;
+use tokendeck::tui::keymap::VIEWS;
+
+use self::terminal::{DEMO, Home, SIZE};
+
+const ESC: &str = "\x1b";
+const CTRL_L: &str = "\x0c";
+const CTRL_Z: &str = "\x1a";
+/// The token the demo data begin with, and another.
+const LARGEST: (&str, &str) = ("USDT", "0xdac17f958d2ee523a2206206994597c13d831ec7");
+const OTHER: (&str, &str) = ("UNI", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984");
+
+fn header(screen: &vt100::Screen) -> String {
+    screen.contents().lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn every_view_is_a_number_away() {
+    let home = Home::new();
+    let terminal = home.open();
+    terminal.until("the largest token", |screen| header(screen).contains(LARGEST.0) && header(screen).contains("DEMO DATA"));
+    terminal.until("where the API listens", |screen| header(screen).contains("api 127.0.0.1:"));
+    for row in VIEWS {
+        terminal.keys(&row.key.to_string());
+        terminal.keys("?");
+        terminal.see(&format!("keys · {}", row.title));
+        terminal.keys(ESC);
+        terminal.see_no("keys · ");
+        let body = terminal.text().lines().skip(3).take(usize::from(SIZE.1) - 4).any(|line| !line.trim().is_empty());
+        assert!(body, "{} shows nothing:\n{}", row.title, terminal.text());
+    }
+}
+
+#[test]
+fn the_palette_finds_a_token_and_selects_it() {
+    let home = Home::new();
+    let terminal = home.open();
+    terminal.keys(":");
+    terminal.see("palette");
+    terminal.keys("unis");
+    terminal.see("› unis");
+    // What is pasted is text, line breaks and all.
+    terminal.keys("\x1b[200~w\rap\x1b[201~");
+    terminal.see("› uniswap");
+    terminal.keys("\r");
+    terminal.until("the other token in the header", |screen| header(screen).contains(&format!("{}  0x1f98", OTHER.0)));
+    terminal.see_no("› uniswap");
+}
+
+#[test]
+fn the_filter_narrows_the_rows_and_esc_undoes_it() {
+    let home = Home::new();
+    let terminal = home.open();
+    terminal.keys("1");
+    terminal.see("Wrapped Ether");
+    terminal.keys("/chain:base");
+    terminal.see("chain:base");
+    terminal.see_no("Wrapped BNB");
+    terminal.keys(ESC);
+    terminal.see("Wrapped BNB");
+}
+
+#[test]
+fn a_window_too_small_says_so_and_recovers() {
+    let home = Home::new();
+    let terminal = home.open();
+    for ((columns, rows), says) in
+        [((40, 10), "40×10 is too small: make it 60×16"), ((20, 9), "make it 60×16"), ((10, 5), "60×16"), ((1, 1), "…")]
+    {
+        terminal.resize(columns, rows);
+        terminal.until(says, |screen| {
+            let lines: Vec<String> = screen.contents().lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
+            lines == [says]
+        });
+        // Keys still count, and cost nothing.
+        terminal.keys("?j/x");
+        terminal.keys(ESC);
+        terminal.keys(ESC);
+    }
+    terminal.resize(SIZE.0, SIZE.1);
+    terminal.ready();
+    terminal.see("? help");
+}
+
+#[test]
+fn an_answer_that_comes_late_is_not_taken_for_keys() {
+    let home = Home::new();
+    let mut terminal = home.open_slow(Duration::from_millis(700));
+    terminal.settle();
+    assert!(!terminal.text().contains("palette ─") && !terminal.text().contains("keys · "), "{}", terminal.text());
+    terminal.keys("?");
+    terminal.see("keys · Tokens");
+    terminal.keys("qq");
+    assert_eq!(terminal.exit(), 0);
+}
+
+#[test]
+fn the_mouse_opens_tabs_unless_it_is_left_to_the_terminal() {
+    let home = Home::new();
+    let terminal = home.open();
+    let tabs = terminal.text().lines().nth(1).unwrap().to_owned();
+    let column = tabs.chars().collect::<String>().split("Chart").next().unwrap().chars().count() + 1;
+    terminal.keys(&format!("\x1b[<0;{column};2M\x1b[<0;{column};2m"));
+    terminal.keys("?");
+    terminal.see("keys · Chart");
+    drop(terminal);
+    let terminal = home.run(&["--data", DEMO, "--no-mouse"], &[]);
+    terminal.ready();
+    terminal.until("the screen with no mouse", |screen| {
+        screen.alternate_screen() && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
+    });
+    assert!(!terminal.stream().contains("\x1b[?1000h"));
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_back_until_it_is_continued() {
+    let home = Home::new();
+    let terminal = home.open();
+    for stop in [CTRL_Z, "a signal"] {
+        terminal.settle();
+        if stop == CTRL_Z {
+            terminal.keys(CTRL_Z);
+        } else {
+            terminal.signal("-TSTP");
+        }
+        terminal.until_state(&['T']);
+        terminal.restored();
+        terminal.signal("-CONT");
+        terminal.until("the whole screen again", |screen| screen.alternate_screen() && screen.hide_cursor());
+        terminal.ready();
+        terminal.see("? help");
+        assert!(!terminal.cooked());
+        terminal.keys("?");
+        terminal.see("keys · ");
+        terminal.keys(ESC);
+        terminal.see_no("keys · ");
+    }
+}
+
+#[test]
+fn ctrl_l_draws_the_screen_afresh() {
+    let home = Home::new();
+    let terminal = home.open();
+    terminal.settle();
+    let before = terminal.written();
+    terminal.keys(CTRL_L);
+    terminal.settle();
+    let fresh = terminal.stream().split_off(before);
+    assert!(fresh.contains("tokendeck") && fresh.contains("\x1b[2J"), "{fresh:?}");
+}
+
+#[test]
+fn every_way_to_leave_has_its_exit_code_and_gives_the_terminal_back() {
+    for (way, code) in [("q", 0), ("\x03", 0), ("-TERM", 0), ("-INT", 0), ("-HUP", 129)] {
+        let home = Home::new();
+        let mut terminal = home.open();
+        if way.starts_with('-') {
+            terminal.signal(way);
+        } else {
+            terminal.keys(way);
+        }
+        assert_eq!(terminal.exit(), code, "{way:?}");
+        terminal.restored();
+    }
+}
+
+#[test]
+fn a_window_that_is_closed_ends_the_program_and_keeps_the_session() {
+    let home = Home::new();
+    let mut terminal = home.open();
+    terminal.keys("3?");
+    terminal.see("keys · Chart");
+    terminal.hang_up();
+    terminal.signal("-HUP");
+    assert_eq!(terminal.exit(), 129);
+    assert_eq!(session(&home)["view"], "chart");
+}
+
+#[test]
+fn a_defect_gives_the_terminal_back_and_names_its_report() {
+    let home = Home::new();
+    let mut terminal = home.run(&["--data", DEMO], &[("TOKENDECK_REHEARSE_DEFECT", "1")]);
+    terminal.ready();
+    terminal.keys("w");
+    assert_eq!(terminal.exit(), 101);
+    terminal.restored();
+    terminal.see("tokendeck: this is a defect of the program");
+    let said = terminal.text().lines().filter(|line| !line.trim().is_empty()).collect::<String>();
+    let reports: Vec<_> = home.files("state/tokendeck").into_iter().filter(|file| file.to_string_lossy().contains("defect-")).collect();
+    assert_eq!(reports.len(), 1);
+    // A long path is wrapped by the terminal.
+    assert!(said.contains(&*reports[0].to_string_lossy()), "{said}");
+    let report = fs::read_to_string(&reports[0]).unwrap();
+    assert!(report.contains("TOKENDECK_REHEARSE_DEFECT") && report.contains("thread main"), "{report}");
+}
+
+#[test]
+fn a_port_in_use_is_said_and_stops_nothing() {
+    let home = Home::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    home.write("config/tokendeck/config.toml", &format!("[api]\nlisten = '{address}'\n"));
+    let mut terminal = home.run(&["--data", DEMO], &[]);
+    terminal.see("api failed");
+    terminal.ready();
+    terminal.keys("?");
+    terminal.see("keys · ");
+    terminal.keys("qq");
+    assert_eq!(terminal.exit(), 0);
+}
+
+#[test]
+fn without_a_place_for_state_it_runs_and_says_so() {
+    let home = Home::new();
+    let mut terminal = home.run(&["--data", DEMO], &[("XDG_STATE_HOME", "/dev/null/x")]);
+    terminal.ready();
+    terminal.until("the warning in the header", |screen| header(screen).contains("⚠ cannot create the folder"));
+    terminal.keys("q");
+    assert_eq!(terminal.exit(), 0);
+    terminal.restored();
+    // Said where it can still be read.
+    terminal.see("tokendeck: warning: cannot");
+}
+
+#[test]
+fn without_data_it_offers_to_write_some() {
+    let home = Home::new();
+    let nowhere = home.path().join("nowhere");
+    let mut terminal = home.run(&["--data", &nowhere.to_string_lossy()], &[]);
+    terminal.see("no dataset");
+    terminal.see("⏎ write demo data");
+    terminal.keys("\r");
+    terminal.ready();
+    terminal.until("demo data in the header", |screen| header(screen).contains("DEMO DATA"));
+    assert!(home.path().join("data/tokendeck/demo/tokens.csv").is_file());
+    terminal.keys("q");
+    assert_eq!(terminal.exit(), 0);
+    assert!(!nowhere.exists());
+}
+
+#[test]
+fn without_a_terminal_it_says_in_one_line_what_to_do() {
+    let home = Home::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
+    command.args(["--data", DEMO]).env_clear().env("HOME", home.path()).current_dir(home.path());
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!((output.status.code(), out.as_str(), err.lines().count()), (Some(2), "", 1), "{err}");
+    assert!(err.starts_with("tokendeck: the dashboard needs a terminal: use `tokendeck serve`"), "{err}");
+}
+
+#[test]
+fn at_rest_nothing_is_written_and_no_time_is_spent() {
+    let home = Home::new();
+    let terminal = home.open();
+    terminal.settle();
+    // The message in the footer goes by itself, once.
+    thread::sleep(Duration::from_secs(4));
+    terminal.settle();
+    let before = (terminal.written(), terminal.ticks());
+    thread::sleep(Duration::from_secs(2));
+    let after = (terminal.written(), terminal.ticks());
+    assert_eq!(after.0, before.0, "bytes written at rest");
+    assert!(after.1 - before.1 <= 1, "{} ticks spent at rest", after.1 - before.1);
+}
+
+fn session(home: &Home) -> Value {
+    serde_json::from_slice(&fs::read(home.path().join("state/tokendeck/session.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn the_next_run_takes_up_where_the_last_was_left() {
+    let home = Home::new();
+    let mut terminal = home.open();
+    terminal.keys(":uniswap");
+    terminal.see("› uniswap");
+    terminal.keys("\r");
+    terminal.until("the other token", |screen| header(screen).contains("0x1f98"));
+    terminal.keys("w");
+    terminal.see("on the watchlist");
+    terminal.keys("6q");
+    assert_eq!(terminal.exit(), 0);
+    let kept = session(&home);
+    assert_eq!((kept["view"].as_str(), kept["token"].as_str()), (Some("growth"), Some(OTHER.1)));
+
+    let mut again = home.open();
+    again.until("the same token", |screen| header(screen).contains("0x1f98"));
+    again.keys("?");
+    again.see("keys · Growth");
+    again.keys(ESC);
+    again.see_no("keys · ");
+    again.keys("w");
+    again.see("off the watchlist");
+    again.keys("q");
+    assert_eq!(again.exit(), 0);
+    // What was kept must be read: a token that is gone is none.
+    home.write("state/tokendeck/session.json", "{\"token\": \"0x00000000000000000000000000000000000000ff\", \"view\": \"nowhere\"}");
+    let last = home.open();
+    last.until("the largest token", |screen| header(screen).contains(LARGEST.0));
+    assert_ne!(LARGEST.1, OTHER.1);
+}

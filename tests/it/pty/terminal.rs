@@ -1,0 +1,318 @@
+//! A terminal for the program to run in: a real pty, a screen that understands what is written to it and answers what terminals
+//! are asked, and waiting for what should be seen. Nothing of the person's own configuration or state is seen or touched.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    num::NonZeroU16,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use tempfile::TempDir;
+use vt100::{Callbacks, MouseProtocolMode, Parser, Screen};
+
+pub(super) const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
+pub(super) const SIZE: (u16, u16) = (140, 42);
+
+/// How long something may take on a machine that has much else to do.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One program at a time: the machine is small and the tests wait for each other's processors otherwise.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A home for the program, kept over several runs.
+pub(super) struct Home {
+    folder: TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Home {
+    pub(super) fn new() -> Self {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let home = Self { folder: tempfile::tempdir().unwrap(), _turn: turn };
+        // A port of its own, whatever else runs.
+        home.write("config/tokendeck/config.toml", "[api]\nlisten = '127.0.0.1:0'\n");
+        home
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(super) fn write(&self, name: &str, text: &str) {
+        let path = self.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// The files below a folder of the home.
+    pub(super) fn files(&self, name: &str) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(self.path().join(name)) else { return Vec::new() };
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    /// The dashboard on the demo data, with its first screen there.
+    pub(super) fn open(&self) -> Terminal {
+        let terminal = self.run(&["--data", DEMO], &[]);
+        terminal.ready();
+        terminal
+    }
+
+    pub(super) fn run(&self, args: &[&str], variables: &[(&str, &str)]) -> Terminal {
+        Terminal::start(self.command(args, variables), Duration::ZERO)
+    }
+
+    fn command(&self, args: &[&str], variables: &[(&str, &str)]) -> CommandBuilder {
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_tokendeck"));
+        command.args(args);
+        command.env_clear();
+        command.cwd(self.path());
+        let folder = |name: &str| self.path().join(name);
+        for (variable, name) in
+            [("STATE", "state"), ("CONFIG", "config"), ("DATA", "data"), ("CACHE", "cache")].map(|(v, n)| (format!("XDG_{v}_HOME"), n))
+        {
+            command.env(variable, folder(name));
+        }
+        command.env("HOME", self.path());
+        command.env("TERM", "xterm-256color");
+        command.env("COLORTERM", "truecolor");
+        for (variable, value) in variables {
+            command.env(variable, value);
+        }
+        command
+    }
+
+    /// As `open`, in a terminal that answers only after `late`.
+    pub(super) fn open_slow(&self, late: Duration) -> Terminal {
+        let terminal = Terminal::start(self.command(&["--data", DEMO], &[]), late);
+        terminal.ready();
+        terminal
+    }
+}
+
+#[derive(Default)]
+struct Answers(Vec<u8>);
+
+impl Callbacks for Answers {
+    fn unhandled_csi(&mut self, screen: &mut Screen, first: Option<u8>, _: Option<u8>, params: &[&[u16]], last: char) {
+        match (first, params, last) {
+            (None, [[6]], 'n') => {
+                let (row, column) = screen.cursor_position();
+                self.0.extend(format!("\x1b[{};{}R", row + 1, column + 1).bytes());
+            }
+            (None, _, 'c') => self.0.extend(b"\x1b[?62;c"),
+            _ => {}
+        }
+    }
+
+    fn unhandled_osc(&mut self, _: &mut Screen, params: &[&[u8]]) {
+        if params.first() == Some(&&b"11"[..]) && params.get(1) == Some(&&b"?"[..]) {
+            self.0.extend(b"\x1b]11;rgb:1111/1313/1a1a\x1b\\");
+        }
+    }
+}
+
+struct Seen {
+    parser: Parser<Answers>,
+    bytes: Vec<u8>,
+}
+
+type Shared = Arc<(Mutex<Seen>, Condvar)>;
+
+pub(super) struct Terminal {
+    child: Box<dyn Child + Send + Sync>,
+    master: Option<Box<dyn MasterPty + Send>>,
+    writer: Arc<Mutex<Box<dyn Write + Send>>>,
+    seen: Shared,
+    pub(super) pid: u32,
+}
+
+impl Terminal {
+    fn start(command: CommandBuilder, late: Duration) -> Self {
+        let (cols, rows) = SIZE;
+        let pair = native_pty_system().openpty(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
+        let child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let parser = Parser::new_with_callbacks(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(cols).unwrap(), 0, Answers::default());
+        let seen: Shared = Arc::new((Mutex::new(Seen { parser, bytes: Vec::new() }), Condvar::new()));
+        let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
+        let reader = pair.master.try_clone_reader().unwrap();
+        let (theirs, answering) = (Arc::clone(&seen), Arc::clone(&writer));
+        thread::spawn(move || read(reader, &theirs, &answering, late));
+        let pid = child.process_id().unwrap();
+        Self { child, master: Some(pair.master), writer, seen, pid }
+    }
+
+    /// Keys as a terminal sends them.
+    pub(super) fn keys(&self, keys: &str) {
+        let mut writer = self.writer.lock().unwrap();
+        writer.write_all(keys.as_bytes()).unwrap();
+        writer.flush().unwrap();
+    }
+
+    pub(super) fn resize(&self, cols: u16, rows: u16) {
+        let (seen, _) = &*self.seen;
+        seen.lock().unwrap().parser.set_size(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(cols).unwrap());
+        self.master.as_ref().unwrap().resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
+    }
+
+    pub(super) fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.pid.to_string()]).status().unwrap().success());
+    }
+
+    /// The window is closed.
+    pub(super) fn hang_up(&mut self) {
+        self.master = None;
+    }
+
+    pub(super) fn text(&self) -> String {
+        self.seen.0.lock().unwrap().parser.screen().contents()
+    }
+
+    /// How many bytes were written so far.
+    pub(super) fn written(&self) -> usize {
+        self.seen.0.lock().unwrap().bytes.len()
+    }
+
+    /// All that was written, with what cannot be shown left in.
+    pub(super) fn stream(&self) -> String {
+        String::from_utf8_lossy(&self.seen.0.lock().unwrap().bytes).into_owned()
+    }
+
+    /// Waits until the screen is as `test` wants it.
+    pub(super) fn until(&self, what: &str, test: impl Fn(&Screen) -> bool) {
+        let end = Instant::now() + PATIENCE;
+        let (seen, arrived) = &*self.seen;
+        let mut guard = seen.lock().unwrap();
+        while !test(guard.parser.screen()) {
+            let left = end.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "never saw {what}; the screen:\n{}", guard.parser.screen().contents());
+            guard = arrived.wait_timeout(guard, left).unwrap().0;
+        }
+    }
+
+    pub(super) fn see(&self, text: &str) {
+        self.until(text, |screen| screen.contents().contains(text));
+    }
+
+    pub(super) fn see_no(&self, text: &str) {
+        self.until(&format!("the end of `{text}`"), |screen| !screen.contents().contains(text));
+    }
+
+    /// Waits for the first screen: the data are there, a token is selected, the API listens.
+    pub(super) fn ready(&self) {
+        self.until("the first screen", |screen| {
+            let header = screen.contents().lines().next().unwrap_or_default().to_owned();
+            header.contains("tokendeck") && header.contains("0x") && header.contains("api") && !header.contains("loading")
+        });
+    }
+
+    /// Waits until nothing is written any more for as long as a blink.
+    pub(super) fn settle(&self) {
+        let end = Instant::now() + PATIENCE;
+        let mut before = (self.written(), Instant::now());
+        while before.1.elapsed() < Duration::from_millis(1_500) {
+            assert!(Instant::now() < end, "it never came to rest:\n{}", self.text());
+            thread::sleep(Duration::from_millis(50));
+            let written = self.written();
+            if written != before.0 {
+                before = (written, Instant::now());
+            }
+        }
+    }
+
+    /// Whether keys are cooked by the line discipline again.
+    pub(super) fn cooked(&self) -> bool {
+        const ICANON: u32 = 0o2;
+        const ECHO: u32 = 0o10;
+        let flags = self.master.as_ref().unwrap().get_termios().unwrap().local_flags.bits();
+        flags & (ICANON | ECHO) == ICANON | ECHO
+    }
+
+    /// Holds that every mode the program entered is left, as far as the terminal can tell.
+    pub(super) fn restored(&self) {
+        self.until("every mode left", |screen| {
+            !screen.alternate_screen()
+                && !screen.hide_cursor()
+                && !screen.bracketed_paste()
+                && screen.mouse_protocol_mode() == MouseProtocolMode::None
+        });
+        assert!(self.cooked(), "the terminal is still raw");
+        // What the screen above does not know of.
+        let stream = self.stream();
+        for mode in ["1000", "1002", "1003", "1006", "1015", "1049", "2004", "2026"] {
+            let (on, off) = (stream.rfind(&format!("\x1b[?{mode}h")), stream.rfind(&format!("\x1b[?{mode}l")));
+            assert!(on.is_none_or(|on| off.is_some_and(|off| on < off)), "mode {mode} is still on");
+        }
+    }
+
+    /// The letter of the process's state, as `T` for stopped.
+    pub(super) fn state(&self) -> char {
+        self.stat().first().and_then(|state| state.chars().next()).unwrap_or('-')
+    }
+
+    /// Clock ticks of processor time so far.
+    pub(super) fn ticks(&self) -> u64 {
+        let stat = self.stat();
+        stat[11].parse::<u64>().unwrap() + stat[12].parse::<u64>().unwrap()
+    }
+
+    /// The fields of `/proc/PID/stat` behind the program's name.
+    fn stat(&self) -> Vec<String> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+        fields.split_whitespace().map(str::to_owned).collect()
+    }
+
+    pub(super) fn until_state(&self, states: &[char]) {
+        let end = Instant::now() + PATIENCE;
+        while !states.contains(&self.state()) {
+            assert!(Instant::now() < end, "the process is in state {}, not in {states:?}:\n{}", self.state(), self.text());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits for the end; the exit code.
+    pub(super) fn exit(&mut self) -> u32 {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                assert_eq!(status.signal(), None, "{}", self.text());
+                return status.exit_code();
+            }
+            assert!(Instant::now() < end, "it does not end:\n{}", self.text());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Takes what is written until the other side is gone, and answers what was asked in it.
+fn read(mut reader: Box<dyn Read + Send>, seen: &Shared, writer: &Mutex<Box<dyn Write + Send>>, late: Duration) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = reader.read(&mut buffer) {
+        let (lock, arrived) = &**seen;
+        let answers = {
+            let mut seen = lock.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.bytes.extend_from_slice(&buffer[..count]);
+            seen.parser.process(&buffer[..count]);
+            std::mem::take(&mut seen.parser.callbacks_mut().0)
+        };
+        arrived.notify_all();
+        if !answers.is_empty() {
+            thread::sleep(late);
+            writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(&answers).ok();
+        }
+    }
+}
