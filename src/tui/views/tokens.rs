@@ -169,7 +169,9 @@ impl View for TokensView {
                 self.draw_detail(buffer, Rect { x: area.right() - width, width, ..area }, context);
             }
             Place::Below if self.choices.detail_shown => {
-                let height = (area.height * 9 / 20).clamp(16, 24);
+                // The table leaves it what a short list does not need.
+                let spare = usize::from(area.height).saturating_sub(self.order.len() + 3) as u16;
+                let height = (area.height * 9 / 20).clamp(16, 24).max(spare);
                 self.draw_list(buffer, Rect { height: area.height - height, ..area }, context);
                 self.draw_detail(buffer, Rect { y: area.bottom() - height, height, ..area }, context);
             }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 const DEXES: &[Column] = &[
-    Column { matched: false, ..Column::text("name", "name", 8, 16, 255).grows() },
+    Column { matched: false, ..Column::text("name", "name", 8, 11, 255).grows() },
     Column { matched: false, ..Column::text("dexId", "id", 10, 18, 200) },
     Column { matched: false, ..Column::text("chainId", "chain", 5, 8, 220) },
     Column::figure("volume24h", "vol 24h", 9, 240),

@@ -258,6 +258,9 @@ fn draw_sections(shown: &Shown<'_>, sections: &[Section], buffer: &mut Buffer, a
         spare -= least;
         heights.push(least);
     }
+    let gaps = heights.len().saturating_sub(1) as u16;
+    let gap = u16::from(spare >= gaps);
+    spare -= gap * gaps;
     // What is left goes to the last sections first: posts say most.
     for (section, height) in sections.iter().zip(&mut heights).rev() {
         let (least, best) = section.lines(detail);
@@ -265,7 +268,6 @@ fn draw_sections(shown: &Shown<'_>, sections: &[Section], buffer: &mut Buffer, a
         *height += more;
         spare -= more;
     }
-    let gap = u16::from(usize::from(spare) + 1 >= heights.len());
     let mut y = 0;
     for (place, (section, height)) in sections.iter().zip(heights).enumerate() {
         y += if place > 0 { gap } else { 0 };
