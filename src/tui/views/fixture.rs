@@ -203,9 +203,9 @@ fn dexes() -> Vec<Value> {
 }
 
 fn fee_tiers() -> Vec<Value> {
-    [("uniswap-v3", 0.0001), ("uniswap-v3", 0.0005), ("uniswap-v3", 0.003), ("uniswap-v3", 0.01)]
+    [("uniswap-v3", "0.01%", 0.0001), ("uniswap-v3", "0.05%", 0.0005), ("uniswap-v3", "0.3%", 0.003), ("uniswap-v3", "1%", 0.01)]
         .into_iter()
-        .map(|(dex, fee)| json!({ "dex_id": dex, "chain": null, "tier": null, "fee": fee }))
+        .map(|(dex, tier, fee)| json!({ "dex_id": dex, "chain": null, "tier": tier, "fee": fee }))
         .collect()
 }
 
