@@ -135,8 +135,7 @@ fn complete<'a>(own: Candles<'a>, finer: &Candles, from: Interval, to: Interval)
     Frame::Made(made)
 }
 
-/// The candles at these positions.
-pub(super) fn part<'a>(candles: &Candles<'a>, range: std::ops::Range<usize>) -> Candles<'a> {
+fn part<'a>(candles: &Candles<'a>, range: std::ops::Range<usize>) -> Candles<'a> {
     Candles {
         timestamp: &candles.timestamp[range.clone()],
         open: &candles.open[range.clone()],

@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    frames,
     growth::{self, WINDOW_DAYS_DEFAULT},
     trendlines::Trend,
 };
@@ -113,17 +112,38 @@ fn change_24h(series: &[(Interval, Candles<'_>)]) -> Option<f64> {
     finite(growth::percent(candles.close[nearest], candles.close[last]))
 }
 
-/// The closes of the last daily candles, as the chart has them, oldest first.
+/// The last daily closes, oldest first: of the daily candles, and of the coarsest finer ones before the first and after the last of
+/// them, as `frames` has it.
 fn daily_closes(series: &[(Interval, Candles<'_>)]) -> Vec<f64> {
-    let recent = series.iter().map(|(interval, candles)| {
-        let a_day = usize::try_from(DAY_MS / interval.0.clamp(1, DAY_MS)).unwrap_or(1);
-        let start = candles.len().saturating_sub(HISTORY_DAYS * a_day);
-        (*interval, frames::part(candles, start..candles.len()))
-    });
-    let recent: Vec<_> = recent.collect();
-    let Some(frame) = frames::frame(&recent, Interval::DAY) else { return Vec::new() };
-    let closes = frame.as_candles().close;
-    closes[closes.len().saturating_sub(HISTORY_DAYS)..].iter().copied().filter(|close| close.is_finite()).collect()
+    let day = |time: i64| time.div_euclid(DAY_MS).saturating_mul(DAY_MS);
+    let stored = || series.iter().rev().filter(|(_, candles)| !candles.is_empty());
+    let own = stored().find(|(interval, _)| *interval == Interval::DAY).map(|(_, candles)| *candles);
+    let finer = stored().find(|(interval, _)| (1..DAY_MS).contains(&interval.0) && DAY_MS % interval.0 == 0);
+    let (own, finer) = (own.unwrap_or_default(), finer.map(|(_, candles)| *candles).unwrap_or_default());
+    let (before, after) = match (own.timestamp.first(), own.timestamp.last()) {
+        (Some(&first), Some(&last)) => {
+            let starts = |from: i64| finer.timestamp.partition_point(|&time| time < from);
+            // Own candles need not start at midnight, so a day that overlaps one of them is left out.
+            let end = starts(day(first));
+            (end, starts(day(last.saturating_add(2 * DAY_MS - 1))).max(end))
+        }
+        _ => (finer.len(), finer.len()),
+    };
+    let mut closes = Vec::with_capacity(HISTORY_DAYS);
+    for (candles, range) in [(&finer, after..finer.len()), (&own, 0..own.len()), (&finer, 0..before)] {
+        let mut end = range.end;
+        while end > range.start && closes.len() < HISTORY_DAYS {
+            end -= 1;
+            if candles.valid(end) {
+                closes.push(candles.close[end]);
+                // On to the day before, without a look at each minute of this one.
+                let midnight = day(candles.timestamp[end]);
+                end = candles.timestamp[..end].partition_point(|&time| time < midnight).max(range.start);
+            }
+        }
+    }
+    closes.reverse();
+    closes
 }
 
 /// The series whose last candle starts last; of two, the finer: the one whose close is the price.
@@ -137,7 +157,7 @@ fn finite(number: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::frames, *};
     use crate::dataset::{sample, time::HOUR_MS};
 
     /// Candles that start at these hours and close at these prices.

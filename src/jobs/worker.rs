@@ -311,8 +311,14 @@ impl Shared {
             }
             Analysis::Patterns => self.ending(snapshot, &PatternsQuestion { contract_address, timeframe: "1d", explain }, progress),
             Analysis::Security => self.ending(snapshot, &SecurityQuestion { contract_address, explain }, progress),
-            Analysis::Dex => self.ending(snapshot, &DexListQuestion { contract_address }, progress),
-            Analysis::Holders => self.ending(snapshot, &HoldersQuestion { token_address, page: 1, limit: 50 }, progress),
+            Analysis::Dex => {
+                let empty = snapshot.dataset.pools_of(&address).next().is_none();
+                self.ending(snapshot, &DexListQuestion { contract_address }, progress).without(empty, "pool")
+            }
+            Analysis::Holders => {
+                let empty = snapshot.dataset.holders_of(&address).is_empty();
+                self.ending(snapshot, &HoldersQuestion { token_address, page: 1, limit: 50 }, progress).without(empty, "holder")
+            }
         }
     }
 
@@ -330,6 +336,16 @@ impl Shared {
         let path = target.split('?').next();
         let part = serde_json::json!({ "error": problem.body(path) }).to_string();
         Ending { status, reason: Some(problem.detail), part }
+    }
+}
+
+impl Ending {
+    /// An answer that is an empty list for want of data counts as skipped; the report shows the list all the same.
+    fn without(self, empty: bool, what: &str) -> Self {
+        if !empty || self.status != TaskStatus::Completed {
+            return self;
+        }
+        Self { status: TaskStatus::Skipped, reason: Some(format!("The loaded datasets hold no {what} of the token.")), ..self }
     }
 }
 

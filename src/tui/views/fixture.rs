@@ -203,10 +203,9 @@ fn dexes() -> Vec<Value> {
 }
 
 fn fee_tiers() -> Vec<Value> {
-    // The loader has named each tier by its fee.
-    [("0.01%", 0.0001), ("0.05%", 0.0005), ("0.3%", 0.003), ("1%", 0.01)]
+    [("uniswap-v3", "0.01%", 0.0001), ("uniswap-v3", "0.05%", 0.0005), ("uniswap-v3", "0.3%", 0.003), ("uniswap-v3", "1%", 0.01)]
         .into_iter()
-        .map(|(tier, fee)| json!({ "dex_id": "uniswap-v3", "chain": null, "tier": tier, "fee": fee }))
+        .map(|(dex, tier, fee)| json!({ "dex_id": dex, "chain": null, "tier": tier, "fee": fee }))
         .collect()
 }
 
