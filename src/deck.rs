@@ -182,6 +182,11 @@ impl Deck {
         self.events.send(event).ok();
     }
 
+    /// Questions that wait or run.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Acquire)
+    }
+
     pub fn options(&self) -> &DeckOptions {
         &self.options
     }

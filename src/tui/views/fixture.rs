@@ -288,13 +288,13 @@ impl Stage {
     pub(super) fn draw(&self, view: &mut dyn View, width: u16, height: u16) -> Buffer {
         let area = Rect::new(0, 0, width, height);
         let mut last = Buffer::empty(area);
-        // Answers come from another thread; a screen that stays the same for a while is complete.
+        // Answers come from another thread; a screen that stays the same for a while with none on its way is complete.
         let mut still = 0;
-        for _ in 0..400 {
+        for _ in 0..5_000 {
             view.refresh(&self.context());
             let mut buffer = Buffer::empty(area);
             view.draw(&mut buffer, area, &self.context());
-            still = if buffer == last { still + 1 } else { 0 };
+            still = if buffer == last && self.deck.waiting() == 0 { still + 1 } else { 0 };
             last = buffer;
             if still > 8 {
                 break;
