@@ -427,7 +427,9 @@ impl App {
     }
 
     pub(super) fn go(&mut self, view: ViewId) {
-        self.keep_filter();
+        if self.filter.is_some() {
+            self.keep_filter();
+        }
         self.current = view;
         self.opened_from = None;
         self.filter = None;

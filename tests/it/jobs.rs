@@ -31,7 +31,12 @@ fn deck(folder: &Path) -> Arc<Deck> {
         format!("{},{},{close},{},{},{close},5", token(0), 1_700_006_400 + day * 86_400, close + 2, close - 2)
     };
     let candles = rows("token_address,timestamp,open,high,low,close,volume", (0..40).map(candle).collect());
-    let pools = format!("address,dex_id,chain,token0,token1,liquidity\n0x{:040x},uniswap-v3,eth,{},{},1000\n", 0xb000, token(0), token(1));
+    let pools = format!(
+        "address,dex_id,chain,token0,token1,liquidity,volume24h\n0x{:040x},uniswap-v3,eth,{},{},1000,50\n",
+        0xb000,
+        token(0),
+        token(1)
+    );
     for (name, text) in [("tokens.csv", tokens), ("candles.csv", candles), ("pools.csv", pools)] {
         std::fs::write(folder.join(name), text).expect("a dataset is written");
     }
