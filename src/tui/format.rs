@@ -25,6 +25,11 @@ pub fn human(value: Option<f64>) -> String {
     format!("{}{suffix}", significant(value.signum() * rounded / unit, 3))
 }
 
+/// The largest unit in which the value is one or more, and its suffix; none below a thousand.
+pub fn unit(value: f64) -> Option<(f64, &'static str)> {
+    SUFFIXES.iter().find(|(unit, _)| value.abs() >= *unit).copied()
+}
+
 /// A price: cents from 10 up, four decimals from 0.1 (a peg moves in the fourth), then three significant digits.
 pub fn price(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
