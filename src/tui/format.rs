@@ -25,18 +25,28 @@ pub fn human(value: Option<f64>) -> String {
     format!("{}{suffix}", significant(value.signum() * rounded / unit, 3))
 }
 
-/// A price: cents from 1 up, four decimals from 0.1, then three significant digits.
+/// The largest unit in which the value is one or more, and its suffix; none below a thousand.
+pub fn unit(value: f64) -> Option<(f64, &'static str)> {
+    SUFFIXES.iter().find(|(unit, _)| value.abs() >= *unit).copied()
+}
+
+/// A price: cents from 10 up, four decimals from 0.1 (a peg moves in the fourth), then three significant digits.
 pub fn price(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
     let size = value.abs();
     match size {
         _ if size >= 1e7 => human(Some(value)),
-        _ if size >= 1.0 => grouped(&format!("{value:.2}")),
+        _ if size >= 9.999_95 => fixed(value, 2),
         _ if size >= 0.1 => format!("{value:.4}"),
         _ if size == 0.0 => "0".to_owned(),
         _ if size < 1e-10 => format!("{value:.2e}"),
         _ => significant(value, 3),
     }
+}
+
+/// So many decimals, in groups of three: `2,950.0`.
+pub fn fixed(value: f64, decimals: usize) -> String {
+    grouped(&format!("{value:.decimals$}"))
 }
 
 /// Every digit the value has, in groups of three: `2,987.41`, `1,234,567`.
@@ -226,7 +236,11 @@ mod tests {
     fn prices_keep_cents_and_small_ones_their_digits() {
         let cases = [
             (2_987.41, "2,987.41"),
-            (7.309, "7.31"),
+            (14.309, "14.31"),
+            (9.999_96, "10.00"),
+            (9.999_94, "9.9999"),
+            (7.309, "7.3090"),
+            (1.000_06, "1.0001"),
             (0.999_83, "0.9998"),
             (0.000_002_14, "0.00000214"),
             (2.14e-12, "2.14e-12"),

@@ -11,6 +11,12 @@ use crate::tui::{
     theme::{Role, Theme},
 };
 
+/// Cells of the keys before what they do.
+const KEYS_WIDTH: usize = 18;
+/// Cells of the box, as far as the terminal has them.
+const WIDTH_MIN: u16 = 76;
+const WIDTH_MAX: u16 = 110;
+
 #[derive(Debug)]
 pub struct Help {
     view: ViewId,
@@ -37,6 +43,8 @@ impl Help {
             }
             (KeyCode::Down, _) | (KeyCode::Char('j'), None) => self.selected = (self.selected + 1).min(count.saturating_sub(1)),
             (KeyCode::Up, _) | (KeyCode::Char('k'), None) => self.selected = self.selected.saturating_sub(1),
+            (KeyCode::Home, _) | (KeyCode::Char('g'), None) => self.selected = 0,
+            (KeyCode::End, _) | (KeyCode::Char('G'), None) => self.selected = count.saturating_sub(1),
             (KeyCode::PageDown, _) => self.selected = (self.selected + 10).min(count.saturating_sub(1)),
             (KeyCode::PageUp, _) => self.selected = self.selected.saturating_sub(10),
             (KeyCode::Backspace, Some(filter)) => {
@@ -67,7 +75,10 @@ impl Help {
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         let shown = self.shown();
         let title = format!("keys · {}", self.view.title());
-        let inside = floating(buffer, area, (76, self.lines.len() as u16 + 5), &title, theme);
+        // As wide as the longest sentence: its keys, the gap, the borders and a cell of air at both sides.
+        let longest = self.lines.iter().map(|line| text::width(line.says)).max().unwrap_or(0) as u16;
+        let width = (KEYS_WIDTH as u16 + 1 + longest + 4).clamp(WIDTH_MIN, WIDTH_MAX);
+        let inside = floating(buffer, area, (width, self.lines.len() as u16 + 5), &title, theme);
         let base = theme.style(Role::Panel);
         let rows = usize::from(inside.height.saturating_sub(2));
         let first = self.selected.saturating_sub(rows.saturating_sub(1));
@@ -77,13 +88,19 @@ impl Help {
             buffer.set_style(place, style);
             let own = entry.scope != Scope::Everywhere;
             let keys = if own { theme.accent() } else { theme.text() };
-            let used = line(buffer, place, 0, 0, &text::fit(&entry.keys, 18, text::Align::Left), keys.patch(style));
+            let used = line(buffer, place, 0, 0, &text::fit(&entry.keys, KEYS_WIDTH, text::Align::Left), keys.patch(style));
             line(buffer, place, 0, used + 1, entry.says, theme.dim().patch(style).patch(theme.text()));
         }
         let hint = match &self.filter {
             Some(filter) => format!("/ {filter}▏"),
             None => "⏎ runs it   / filters   Esc closes".to_owned(),
         };
-        line(buffer, inside, inside.height.saturating_sub(1), 0, &hint, theme.dim().patch(base));
+        let bottom = inside.height.saturating_sub(1);
+        let used = line(buffer, inside, bottom, 0, &hint, theme.dim().patch(base));
+        let place = format!("{} of {}", (self.selected + 1).min(shown.len()), shown.len());
+        let left = inside.width.saturating_sub(text::width(&place) as u16);
+        if left > used {
+            line(buffer, inside, bottom, left, &place, theme.dim().patch(base));
+        }
     }
 }

@@ -50,6 +50,10 @@ struct Choices {
 pub struct Chart {
     choices: Choices,
     zoom: Zoom,
+    /// The zoom is one's own choice and stays from token to token.
+    zoom_chosen: bool,
+    /// Nothing of this token and timeframe has been on screen yet.
+    fresh: bool,
     /// Candles hidden to the right of the screen.
     offset: usize,
     /// The latest candle asked for, when one has panned far back.
@@ -68,8 +72,10 @@ pub struct Chart {
 impl Default for Chart {
     fn default() -> Self {
         Self {
-            choices: Choices { timeframe: TIMEFRAME_DEFAULT, period: PERIOD_DEFAULT * 3, log: false, volume: true, lines: true },
+            choices: Choices { timeframe: TIMEFRAME_DEFAULT, period: PERIOD_DEFAULT, log: false, volume: true, lines: true },
             zoom: Zoom::default(),
+            zoom_chosen: false,
+            fresh: true,
             offset: 0,
             anchor: None,
             crosshair: None,
@@ -93,6 +99,7 @@ impl View for Chart {
         let Some(token) = context.token else { return };
         if self.token != Some(token) {
             self.token = Some(token);
+            self.fresh = true;
             self.home();
             self.candles.clear();
             self.trendline.clear();
@@ -104,8 +111,8 @@ impl View for Chart {
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
         match action {
-            Action::ZoomIn => self.zoom = self.zoom.closer(),
-            Action::ZoomOut => self.zoom = self.zoom.wider(),
+            Action::ZoomIn => self.zoom_to(self.zoom.closer()),
+            Action::ZoomOut => self.zoom_to(self.sheet.wider(self.zoom)),
             Action::Left | Action::Right if self.crosshair.is_some() => self.move_crosshair(action),
             Action::Left => self.pan(self.step() as isize),
             Action::Right => self.pan(-(self.step() as isize)),
@@ -138,8 +145,8 @@ impl View for Chart {
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
         match mouse.kind {
-            MouseEventKind::ScrollUp => self.zoom = self.zoom.closer(),
-            MouseEventKind::ScrollDown => self.zoom = self.zoom.wider(),
+            MouseEventKind::ScrollUp => self.zoom_to(self.zoom.closer()),
+            MouseEventKind::ScrollDown => self.zoom_to(self.sheet.wider(self.zoom)),
             MouseEventKind::Down(MouseButton::Left) => self.drag = Some((mouse.column, self.offset)),
             MouseEventKind::Drag(MouseButton::Left) => self.drag_to(mouse.column),
             MouseEventKind::Up(MouseButton::Left) => {
@@ -176,6 +183,8 @@ impl View for Chart {
         }
         // The last line belongs to what the lines say.
         let chart = Rect { height: body.height.saturating_sub(1), ..body };
+        self.sheet.stand(chart);
+        self.fit_first();
         let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
         let lines = self.choices.lines.then_some(()).and(self.trendline.answer.as_ref()).map(|known| &known.answer);
         let view = sheet::Window { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
@@ -237,7 +246,31 @@ impl Chart {
 
     fn turn_timeframe(&mut self, by: usize) {
         self.choices.timeframe = (self.choices.timeframe + by) % TIMEFRAMES.len();
+        self.fresh = true;
         self.home();
+    }
+
+    fn zoom_to(&mut self, zoom: Zoom) {
+        self.zoom_chosen |= zoom != self.zoom;
+        self.zoom = zoom;
+        // What was hidden at the right may be less now.
+        self.pan(0);
+    }
+
+    /// Few candles fill the screen when they are first shown; of many, the zoom that was chosen stays unless it is farther than needed.
+    fn fit_first(&mut self) {
+        let frame = TIMEFRAMES[self.choices.timeframe];
+        let answered = self.candles.answer.as_ref().is_some_and(|known| known.answer.timeframe == frame);
+        if !self.fresh || !answered {
+            return;
+        }
+        self.fresh = false;
+        self.zoom_chosen &= self.sheet.filling().is_none();
+        self.zoom = match self.sheet.filling() {
+            Some(filling) => filling,
+            None if self.zoom_chosen => self.sheet.no_farther(self.zoom),
+            None => Zoom::default(),
+        };
     }
 
     /// An eighth of the screen.
@@ -312,47 +345,62 @@ impl Chart {
         }
     }
 
-    /// `UNI · 1d · 400 candles ─ 2026-08-14  o 7.02  h 7.41  l 6.98  c 7.31  v 4.1M ─ uptrend 0.93`
+    /// `UNI · 1d · 400 candles · uptrend 0.93 ─ 2026-08-14  c 7.3100  o 7.0200  h 7.4100  l 6.9800  v 4.1M`: the end can be cut.
     fn title(&self, context: &Context<'_>) -> String {
         let mut title = format!("{} · {}", symbol(context), TIMEFRAMES[self.choices.timeframe]);
         let Some(known) = &self.candles.answer else { return title };
         title.push_str(&format!(" · {} candles", format::count(known.answer.candles.len() as u64)));
+        if let Some(known) = &self.trendline.answer {
+            let word = sheet::word(&known.answer.trend);
+            title.push_str(&format!(" · {word} {:.2}", known.answer.confidence));
+        }
         let at = self.crosshair.or(self.sheet.len().checked_sub(1 + self.offset));
         if let Some(candle) = at.and_then(|at| known.answer.candles.get(at)) {
             let time = candle.timestamp.minute_text();
             let day = self.choices.timeframe >= TIMEFRAME_DEFAULT;
             let shown = if day { time.split(' ').next().unwrap_or_default() } else { &time };
             title.push_str(&format!(
-                " ─ {shown}  o {}  h {}  l {}  c {}  v {}",
+                " ─ {shown}  c {}  o {}  h {}  l {}  v {}",
+                format::price(candle.close),
                 format::price(candle.open),
                 format::price(candle.high),
                 format::price(candle.low),
-                format::price(candle.close),
                 format::human(candle.volume)
             ));
-        }
-        if let Some(known) = &self.trendline.answer {
-            let word = sheet::word(&known.answer.trend);
-            title.push_str(&format!(" ─ {word} {:.2}", known.answer.confidence));
         }
         title
     }
 
-    /// What the lines are, under the chart: each with its strength and touches.
+    /// `period 14`, or `period 58 of 5000` where there are only 58 candles to draw the lines through.
+    fn period(&self) -> String {
+        let period = self.choices.period;
+        let there = self.candles.answer.as_ref().map(|known| known.answer.candles.len() as u64);
+        // Older candles than were asked for may be there too, and the lines are about the latest.
+        match there.filter(|there| *there < period.min(CANDLES_ASKED) && self.anchor.is_none()) {
+            Some(there) => format!("period {there} of {period}"),
+            None => format!("period {period}"),
+        }
+    }
+
+    /// What the lines are, under the chart: each with its strength, and its touches and slope where there is room.
     fn draw_legend(&self, buffer: &mut Buffer, row: Rect, context: &Context<'_>) {
         let theme = context.theme;
-        let mut x = 1 + put(buffer, row, 1, 0, &format!("period {}", self.choices.period), theme.dim()) + 3;
+        let mut x = 1 + put(buffer, row, 1, 0, &self.period(), theme.dim());
         if let Some(problem) = &self.trendline.problem {
-            put(buffer, row, x, 0, &problem.detail, theme.style(Role::Warning));
+            put(buffer, row, x + 3, 0, &problem.detail, theme.style(Role::Warning));
             return;
         }
-        for legend in self.trendline.answer.iter().flat_map(|known| sheet::legends(&known.answer)) {
-            x += put(buffer, row, x, 0, &legend.name, theme.style(legend.role));
-            x += 1 + put(buffer, row, x + 1, 0, &legend.says, theme.dim()) + 3;
+        if let Some(known) = &self.trendline.answer {
+            let (legends, gap) = sheet::legends(&known.answer, usize::from(row.width.saturating_sub(x)));
+            for legend in legends {
+                x += gap as u16;
+                x += put(buffer, row, x, 0, &legend.name, theme.style(legend.role));
+                x += 1 + put(buffer, row, x + 1, 0, &legend.says, theme.dim());
+            }
         }
         let mode = if self.choices.log { "log" } else { "linear" };
         let right = format!("{mode} · {}", self.zoom);
-        if x + (text::width(&right) as u16) < row.width {
+        if x + 3 + (text::width(&right) as u16) < row.width {
             put(buffer, row, row.width - text::width(&right) as u16 - 1, 0, &right, theme.dim());
         }
     }

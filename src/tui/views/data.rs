@@ -4,6 +4,7 @@
 mod cells;
 mod findings;
 mod order;
+mod paths;
 mod rows;
 mod tables;
 

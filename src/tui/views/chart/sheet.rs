@@ -14,7 +14,7 @@ use crate::{
     deck::known::Known,
     question::candles::TokenCandles,
     tui::{
-        format,
+        format, text,
         theme::Role,
         view::Context,
         widgets::candles::{ChartData, ChartLayout, Crosshair, Line, render},
@@ -40,6 +40,9 @@ impl Default for Zoom {
 /// Columns of a candle, from near to as near as it gets.
 const COLUMNS: &[u16] = &[1, 2, 3, 5, 8];
 
+/// Columns of a candle at most where few candles are to fill the screen.
+const FILLING_MAX: u16 = 5;
+
 /// Candles of a column, from near to far.
 const PER_COLUMN: &[usize] = &[1, 2, 3, 5, 8, 12, 20, 40];
 
@@ -51,7 +54,7 @@ impl Zoom {
         }
     }
 
-    pub(super) fn wider(self) -> Self {
+    fn wider(self) -> Self {
         match COLUMNS.iter().rev().find(|columns| **columns < self.columns) {
             Some(&columns) => Self { columns, ..self },
             None => Self { per_column: PER_COLUMN.iter().copied().find(|p| *p > self.per_column).unwrap_or(self.per_column), ..self },
@@ -86,15 +89,15 @@ pub(super) struct Window {
 pub(super) struct Sheet {
     candles: CandleVec,
     source: Option<Arc<Known<TokenCandles>>>,
-    /// Columns that candles were given in the last frame.
-    capacity_columns: usize,
+    /// Where the chart was drawn last.
+    area: Rect,
 }
 
 impl Sheet {
     /// Turns an answer into columns, once.
     pub(super) fn take(&mut self, known: Option<&Arc<Known<TokenCandles>>>) {
         let Some(known) = known else {
-            *self = Self { capacity_columns: self.capacity_columns, ..Self::default() };
+            *self = Self { area: self.area, ..Self::default() };
             return;
         };
         if self.source.as_ref().is_some_and(|source| Arc::ptr_eq(source, known)) {
@@ -129,7 +132,42 @@ impl Sheet {
 
     /// How many candles the last frame had room for.
     pub(super) fn shown(&self, zoom: Zoom) -> usize {
-        zoom.candles(self.capacity_columns).min(self.len())
+        self.room(zoom).min(self.len())
+    }
+
+    /// How many candles there is room for.
+    fn room(&self, zoom: Zoom) -> usize {
+        ChartData::capacity(self.area, zoom.columns, FUTURE) * zoom.per_column
+    }
+
+    fn all_fit(&self, zoom: Zoom) -> bool {
+        self.len() <= self.room(zoom)
+    }
+
+    /// Where the next frame is drawn.
+    pub(super) fn stand(&mut self, area: Rect) {
+        self.area = area;
+    }
+
+    /// The widest candles, within reason, with which all are on screen; none if they do not even fit with one column each.
+    pub(super) fn filling(&self) -> Option<Zoom> {
+        let zooms = COLUMNS.iter().rev().filter(|columns| **columns <= FILLING_MAX).map(|&columns| Zoom { columns, per_column: 1 });
+        zooms.into_iter().find(|zoom| self.all_fit(*zoom))
+    }
+
+    /// Farther away, unless all candles are on screen already.
+    pub(super) fn wider(&self, zoom: Zoom) -> Zoom {
+        let more = match self.filling() {
+            Some(filling) => zoom.columns > filling.columns,
+            None => !self.all_fit(zoom),
+        };
+        if more { zoom.wider() } else { zoom }
+    }
+
+    /// As far away as all candles need, not farther.
+    pub(super) fn no_farther(&self, zoom: Zoom) -> Zoom {
+        let closer = zoom.closer();
+        if zoom.per_column > 1 && self.all_fit(closer) { self.no_farther(closer) } else { zoom }
     }
 
     /// The candle behind a slot of the frame drawn last.
@@ -142,7 +180,7 @@ impl Sheet {
 
     fn range(&self, zoom: Zoom, offset: usize) -> (usize, usize) {
         let last = self.len().saturating_sub(offset);
-        (last.saturating_sub(zoom.candles(self.capacity_columns).max(1)), last)
+        (last.saturating_sub(self.room(zoom).max(1)), last)
     }
 
     pub(super) fn draw(
@@ -154,7 +192,7 @@ impl Sheet {
         context: &Context<'_>,
     ) -> ChartLayout {
         let zoom = window.zoom;
-        self.capacity_columns = ChartData::capacity(area, zoom.columns, FUTURE) * usize::from(zoom.columns);
+        self.stand(area);
         let (first, last) = self.range(zoom, window.offset);
         let all = self.candles.as_candles();
         let part = Candles {
@@ -204,9 +242,9 @@ impl Sheet {
             slope,
             from,
             to: until,
-            role: style.0,
-            dashed: style.1,
-            label: "",
+            role: style.role,
+            dashed: style.dashed,
+            label: style.label,
         })
     }
 }
@@ -219,11 +257,18 @@ fn lead(candles: usize, per: usize) -> usize {
     }
 }
 
-fn style(kind: LineType) -> (Role, bool) {
+struct LineStyle {
+    role: Role,
+    dashed: bool,
+    /// At the line's end, so that colour is not all that tells the lines apart.
+    label: &'static str,
+}
+
+fn style(kind: LineType) -> LineStyle {
     match kind {
-        LineType::Regression => (Role::Accent, true),
-        LineType::Support => (Role::Up, false),
-        LineType::Resistance => (Role::Down, false),
+        LineType::Regression => LineStyle { role: Role::Accent, dashed: true, label: "reg" },
+        LineType::Support => LineStyle { role: Role::Up, dashed: false, label: "S" },
+        LineType::Resistance => LineStyle { role: Role::Down, dashed: false, label: "R" },
     }
 }
 
@@ -234,19 +279,30 @@ pub(super) struct Legend {
     pub role: Role,
 }
 
-pub(super) fn legends(answer: &TrendlineAnswer) -> Vec<Legend> {
-    answer
-        .trendlines
-        .iter()
-        .map(|line| {
-            let today = line.touches.as_ref().filter(|touches| !touches.is_empty()).map(|touches| format!(", {} touches", touches.len()));
-            Legend {
-                name: word(&line.kind),
-                says: format!("{}{}, slope {}", word(&line.strength), today.unwrap_or_default(), format::price(Some(line.slope))),
-                role: style(line.kind).0,
-            }
-        })
-        .collect()
+/// The lines' legends in at most `cells`, and the gap between them: slopes give way first, then touches, then the gaps.
+pub(super) fn legends(answer: &TrendlineAnswer, cells: usize) -> (Vec<Legend>, usize) {
+    let tiers = [(true, true, 3), (false, true, 3), (false, false, 3), (false, false, 2)];
+    let tier = |(slopes, touches, gap): (bool, bool, usize)| {
+        let legends: Vec<Legend> = answer.trendlines.iter().map(|line| legend(line, slopes, touches)).collect();
+        (legends, gap)
+    };
+    let fits = |(legends, gap): &(Vec<Legend>, usize)| {
+        // Each comes after a gap, its name and what it says a cell apart.
+        legends.iter().map(|legend| gap + text::width(&legend.name) + 1 + text::width(&legend.says)).sum::<usize>() <= cells
+    };
+    let [fullest @ .., shortest] = tiers;
+    fullest.into_iter().map(tier).find(fits).unwrap_or_else(|| tier(shortest))
+}
+
+fn legend(line: &Trendline, slopes: bool, touches: bool) -> Legend {
+    let mut says = word(&line.strength);
+    if let Some(touches) = line.touches.as_ref().filter(|known| touches && !known.is_empty()) {
+        says.push_str(&format!(", {} touches", touches.len()));
+    }
+    if slopes {
+        says.push_str(&format!(", slope {}", format::price(Some(line.slope))));
+    }
+    Legend { name: word(&line.kind), says, role: style(line.kind).role }
 }
 
 /// The word as the API writes it.

@@ -4,6 +4,7 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::json;
 
+use super::paths;
 use crate::{
     dataset::{
         Table as DataTable,
@@ -149,7 +150,8 @@ impl FindingsPane {
         let panel = Panel { note: &note, focused: !self.inside, ascii: context.ascii, ..Panel::new(&title) };
         let body = inset(panel.render(Rect { height, ..area }, buffer, theme));
         self.reasons_area = body;
-        let row = |i: usize| self.counts.get(i).map_or_else(Vec::new, |count| reason_row(count, context.ascii));
+        let room = paths::room(REASONS, "file", self.counts.len(), body);
+        let row = |i: usize| self.counts.get(i).map_or_else(Vec::new, |count| reason_row(count, room, context.ascii));
         let table = Table {
             focused: !self.inside,
             empty: "nothing was found wrong in this table",
@@ -179,7 +181,8 @@ impl FindingsPane {
         let used = (says.len() as u16 + 1).min(body.height);
         let body = Rect { y: body.y + used, height: body.height - used, ..body };
         self.cells_area = body;
-        let row = |i: usize| met.get(i).map_or_else(Vec::new, cell_row);
+        let room = paths::room(CELLS, "file", met.len(), body);
+        let row = |i: usize| met.get(i).map_or_else(Vec::new, |finding| cell_row(finding, room));
         let table = Table { focused: self.inside, ascii: context.ascii, ..Table::new(CELLS, met.len(), &row) };
         table.render(body, buffer, theme, &mut self.cells);
     }
@@ -223,17 +226,17 @@ fn optional(text: Option<&String>) -> Cell {
     text.map_or_else(Cell::missing, |text| Cell::text(text.clone()))
 }
 
-fn reason_row(count: &FindingCount, ascii: bool) -> Vec<Cell> {
+fn reason_row(count: &FindingCount, room: usize, ascii: bool) -> Vec<Cell> {
     vec![
         severity(count.severity, ascii),
         Cell::text(format::count(count.count)),
         optional(count.column.as_ref()),
-        Cell::new(count.file.clone(), Role::Dim),
+        Cell::new(paths::cut(&count.file, room), Role::Dim),
         Cell::text(count.reason.clone()),
     ]
 }
 
-fn cell_row(finding: &Finding) -> Vec<Cell> {
+fn cell_row(finding: &Finding, room: usize) -> Vec<Cell> {
     let row = finding.row.map_or_else(Cell::missing, |row| Cell::text(format::count(row)));
-    vec![row, optional(finding.column.as_ref()), optional(finding.value.as_ref()), Cell::new(finding.file.clone(), Role::Dim)]
+    vec![row, optional(finding.column.as_ref()), optional(finding.value.as_ref()), Cell::new(paths::cut(&finding.file, room), Role::Dim)]
 }

@@ -2,6 +2,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
+use super::paths;
 use crate::{
     dataset::{
         Dataset, Table as DataTable, TableState as Loaded,
@@ -36,6 +37,9 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::figure("age", "age", 5, 110),
     Column::figure("load_ms", "load", 8, 60),
 ];
+
+/// Cells of a path in the detail beside which the rest of its line may stand.
+const FILE_MIN: usize = 24;
 
 /// The tables as they stand, or the schema's while nothing is loaded.
 pub(super) fn count(dataset: Option<&Dataset>) -> usize {
@@ -91,12 +95,14 @@ fn newest(table: &DataTable) -> Option<i64> {
 
 pub(super) fn draw_list(buffer: &mut Buffer, area: Rect, order: &[usize], sorting: Sorting, state: &mut TableState, context: &Context<'_>) {
     let dataset = context.snapshot.map(|snapshot| &snapshot.dataset);
-    let row = |i: usize| order.get(i).map_or_else(Vec::new, |&place| cells(dataset, place, context));
+    let room = paths::room(COLUMNS, "source", order.len(), area);
+    let row = |i: usize| order.get(i).map_or_else(Vec::new, |&place| cells(dataset, place, room, context));
     let table = Table { sort: sorting.0, ascii: context.ascii, ..Table::new(COLUMNS, order.len(), &row) };
     table.render(area, buffer, context.theme, state);
 }
 
-fn cells(dataset: Option<&Dataset>, place: usize, context: &Context<'_>) -> Vec<Cell> {
+/// `room` is the width of the source.
+fn cells(dataset: Option<&Dataset>, place: usize, room: usize, context: &Context<'_>) -> Vec<Cell> {
     let Some(schema) = schema(dataset, place) else { return Vec::new() };
     let table = dataset.and_then(|dataset| dataset.tables.get(place));
     let name = Cell::new(schema.name, if table.is_some_and(DataTable::loaded) { Role::Text } else { Role::Dim });
@@ -106,7 +112,7 @@ fn cells(dataset: Option<&Dataset>, place: usize, context: &Context<'_>) -> Vec<
         let figure = if *total == 0 { " open".to_owned() } else { format!(" {:3.0} %", (share * 100.0).floor()) };
         let loading = Cell::new(bar, Role::Accent).then(track, Role::Grid).then(figure, Role::Text);
         let mut row = vec![name, loading];
-        row.extend(table.filter(|table| table.loaded()).map_or_else(Vec::new, |table| figures(table, context)));
+        row.extend(table.filter(|table| table.loaded()).map_or_else(Vec::new, |table| figures(table, room, context)));
         row.resize(COLUMNS.len(), Cell::text(""));
         return row;
     }
@@ -118,11 +124,11 @@ fn cells(dataset: Option<&Dataset>, place: usize, context: &Context<'_>) -> Vec<
     let (mark, word, role) = state_mark(&table.state, context.ascii);
     let mut row = vec![name, Cell::new(format!("{mark} "), role).then(word, role)];
     match &table.state {
-        Loaded::Loaded => row.extend(figures(table, context)),
+        Loaded::Loaded => row.extend(figures(table, room, context)),
         Loaded::Unusable(_) => {
             row.extend([Cell::missing(), Cell::missing()]);
             row.push(findings_cell(table, context.ascii));
-            row.push(source_cell(table));
+            row.push(source_cell(table, room));
         }
         // Nothing is missing in these cells: there is nothing they could be about.
         Loaded::Absent => row.resize(COLUMNS.len(), Cell::text("")),
@@ -142,7 +148,7 @@ fn state_mark(state: &Loaded, ascii: bool) -> (&'static str, &'static str, Role)
 }
 
 /// Everything after the state.
-fn figures(table: &DataTable, context: &Context<'_>) -> Vec<Cell> {
+fn figures(table: &DataTable, room: usize, context: &Context<'_>) -> Vec<Cell> {
     let aside = if table.rows_bad == 0 { Cell::missing() } else { Cell::new(format::count(table.rows_bad), Role::Warning) };
     let bytes: u64 = table.sources.iter().map(|source| source.bytes).sum();
     let age = newest(table).map_or_else(Cell::missing, |ms| Cell::new(format::age(context.now.0 - ms), Role::Dim));
@@ -150,7 +156,7 @@ fn figures(table: &DataTable, context: &Context<'_>) -> Vec<Cell> {
         Cell::text(format::count(table.frame.height() as u64)),
         aside,
         findings_cell(table, context.ascii),
-        source_cell(table),
+        source_cell(table, room),
         Cell::new(format::bytes(bytes), Role::Dim),
         age,
         Cell::new(format::duration(table.load_ms * 1_000), Role::Dim),
@@ -172,11 +178,14 @@ fn findings_cell(table: &DataTable, ascii: bool) -> Cell {
     if cell.pieces.is_empty() { Cell::missing() } else { cell }
 }
 
-fn source_cell(table: &DataTable) -> Cell {
+fn source_cell(table: &DataTable, room: usize) -> Cell {
     match &*table.sources {
         [] => Cell::missing(),
-        [only] => Cell::new(only.file.clone(), Role::Text),
-        [first, more @ ..] => Cell::text(first.file.clone()).then(format!(" +{}", more.len()), Role::Dim),
+        [only] => Cell::new(paths::cut(&only.file, room), Role::Text),
+        [first, more @ ..] => {
+            let more = format!(" +{}", more.len());
+            Cell::text(paths::cut(&first.file, room.saturating_sub(more.len()))).then(more, Role::Dim)
+        }
     }
 }
 
@@ -210,7 +219,12 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, context
     }
     for source in table.iter().flat_map(|table| &table.sources).take(8) {
         let time = source.modified.map_or_else(String::new, |time| format!(" · {time}"));
-        line(1, &format!("{} · {} rows · {}{time}", source.file, format::count(source.rows), format::bytes(source.bytes)), Role::Dim);
+        let about = format!(" · {} rows · {}{time}", format::count(source.rows), format::bytes(source.bytes));
+        // The path gives way on one line as far as its file can still be told, else it has a line of its own.
+        let cells = usize::from(body.width.saturating_sub(2));
+        let room = cells.saturating_sub(text::width(&about));
+        let file = paths::cut(&source.file, if room >= FILE_MIN { room } else { cells });
+        line(1, &format!("{file}{about}"), Role::Dim);
     }
     if let Some(table) = table.filter(|table| errors(table) + warnings(table) > 0) {
         let says = format!("{}, {}: f shows them", many(errors(table), "error", "errors"), many(warnings(table), "warning", "warnings"));

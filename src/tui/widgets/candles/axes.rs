@@ -27,11 +27,10 @@ pub(super) fn price(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
         put_axis(layout, buf, y, line, theme.style(Role::Grid));
     }
     let ticks = layout.scale.ticks(usize::from(plot.height / 3).clamp(2, 10));
-    let step = ticks.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
-    for &price in &ticks {
+    for (&price, says) in ticks.iter().zip(tick_texts(&ticks)) {
         if let Some(y) = layout.y_of(price) {
             put_axis(layout, buf, y, tick, theme.style(Role::Grid));
-            label(layout, buf, y, &tick_text(price, step), theme.dim());
+            label(layout, buf, y, &says, theme.dim());
         }
     }
     // The last close keeps its place on the axis, in its colour.
@@ -40,7 +39,7 @@ pub(super) fn price(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
         && let Some(y) = layout.y_of(data.candles.close[i])
     {
         let style = super::body::style(data, theme, i);
-        label(layout, buf, y, &format::price(Some(data.candles.close[i])), style);
+        label(layout, buf, y, &close_text(data.candles.close[i], &ticks), style);
         put_axis(layout, buf, y, if data.ascii { "<" } else { "◂" }, style);
     }
     volume_label(data, layout, buf, theme);
@@ -54,15 +53,44 @@ fn volume_label(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, th
     }
 }
 
-/// A price as an axis writes it: as many decimals as tell its neighbours apart, short if huge or tiny.
-fn tick_text(price: f64, step: f64) -> String {
-    let size = price.abs();
-    let plain = format!("{price:.*}", decimals(step));
-    if size >= 1e6 || plain.len() > 9 {
-        let short = format::human(Some(price));
-        return if short.len() > 9 { format!("{price:.2e}") } else { short };
+/// Characters that a label has.
+const LABEL: usize = AXIS_WIDTH as usize - 2;
+
+/// The ticks as one axis writes them: all with the decimals that tell neighbours apart, in one unit or power of ten if they are huge
+/// or tiny. Ticks over so many decades that no one unit holds them are each as short as they can be.
+fn tick_texts(ticks: &[f64]) -> Vec<String> {
+    let most = ticks.iter().fold(0.0_f64, |most, tick| most.max(tick.abs()));
+    let step = step(ticks);
+    // The power of ten that the axis is written in, and how it is marked.
+    let exponent = if most > 0.0 { most.log10().floor() } else { 0.0 };
+    let unit = format::unit(most);
+    let plain = (1.0, String::new());
+    let marked = unit.map(|(size, suffix)| (size, suffix.to_owned()));
+    let power = (10_f64.powf(exponent), format!("e{exponent}"));
+    for (size, mark) in [Some(plain).filter(|_| most < 1e6), marked, Some(power)].into_iter().flatten() {
+        let texts: Vec<String> = ticks.iter().map(|tick| format::fixed(tick / size, decimals(step / size)) + &mark).collect();
+        if texts.iter().all(|text| text.len() <= LABEL) {
+            return texts;
+        }
     }
-    if size >= 1_000.0 { format::exact(plain.parse().ok()) } else { plain }
+    let short = |tick: &f64| Some(format::human(Some(*tick))).filter(|text| text.len() <= LABEL).unwrap_or_else(|| format!("{tick:.0e}"));
+    ticks.iter().map(short).collect()
+}
+
+/// How far apart the nearest ticks are; a hundredth of it where there is only one.
+fn step(ticks: &[f64]) -> f64 {
+    let least = ticks.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+    // Differences of round figures fall short of them in their last bits.
+    if least.is_finite() { least * (1.0 + 1e-6) } else { ticks.first().map_or(1.0, |tick| tick.abs() / 100.0) }
+}
+
+/// A price is shown no coarser than the ticks around it.
+fn close_text(price: f64, ticks: &[f64]) -> String {
+    let usual = format::price(Some(price));
+    let shown = usual.split_once('.').map_or(0, |(_, after)| after.len());
+    let wanted = decimals(step(ticks));
+    let fine = format::fixed(price, wanted);
+    if price.abs() < 1e6 && wanted > shown && fine.len() <= LABEL { fine } else { usual }
 }
 
 fn put_axis(layout: &ChartLayout, buf: &mut Buffer, y: u16, glyph: &str, style: Style) {
@@ -194,5 +222,34 @@ fn time_text(ms: i64, before: Option<i64>, step: Step) -> String {
         Step::Time(length) if length < DAY_MS && previous.is_none() && !midnight => time.format("%b %-d %H:%M").to_string(),
         Step::Time(length) if length >= DAY_MS || new_day || midnight => time.format("%b %-d").to_string(),
         Step::Time(_) => time.format("%H:%M").to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ticks_of_an_axis_have_one_precision() {
+        let cases: [(&[f64], &[&str]); 9] = [
+            (&[6.5, 7.0, 7.5], &["6.5", "7.0", "7.5"]),
+            (&[0.9, 1.0, 1.1], &["0.9", "1.0", "1.1"]),
+            (&[999.5, 1_000.0, 1_000.5], &["999.5", "1,000.0", "1,000.5"]),
+            (&[1.000_02, 1.000_04], &["1.00002", "1.00004"]),
+            (&[12_310_000.0, 12_320_000.0], &["12.31M", "12.32M"]),
+            (&[0.000_000_95, 0.000_001, 0.000_001_05], &["0.95e-6", "1.00e-6", "1.05e-6"]),
+            (&[1.0, 10.0, 100.0], &["1", "10", "100"]),
+            (&[1e-9, 1e-3, 1e3, 1e9], &["1e-9", "0.00100", "1,000", "1.00B"]),
+            (&[5e-4], &["0.000500"]),
+        ];
+        for (ticks, texts) in cases {
+            assert_eq!(tick_texts(ticks), texts);
+        }
+    }
+
+    #[test]
+    fn the_last_close_is_as_fine_as_its_axis() {
+        assert_eq!(close_text(1.000_036, &[1.000_02, 1.000_04]), "1.00004");
+        assert_eq!(close_text(14.309, &[14.0, 14.5]), "14.31");
     }
 }

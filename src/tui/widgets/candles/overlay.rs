@@ -15,6 +15,9 @@ use crate::{
 /// Braille dots by column and row from the top (Unicode, Braille Patterns).
 const DOTS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
+/// Cells of a label that may stand on its line instead of beside it.
+const END_LABEL: u16 = 3;
+
 pub(super) fn spans(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     for span in data.spans {
         let (from, to) = (span.from.max(layout.shown.0), span.to.min(layout.shown.1.saturating_sub(1)));
@@ -103,11 +106,16 @@ fn write_where_free(layout: &ChartLayout, buf: &mut Buffer, rows: impl Iterator<
 }
 
 pub(super) fn lines(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    let mut ends = Vec::new();
     for line in data.lines {
         let style = body::drawing(theme.style(line.role));
         let drawn = if data.ascii { ascii_line(line, layout, buf, style) } else { braille_line(line, layout, buf, style) };
-        if let Some((x, y)) = drawn {
-            line_label(line, layout, buf, (x, y), style);
+        ends.extend(drawn.map(|end| (line, end, style)));
+    }
+    // Once all lines are drawn, so that none runs through another's label; the last line has the first choice, as it lies on top.
+    for (line, end, style) in ends.into_iter().rev() {
+        if !label_at_end(line, layout, buf, end, style) {
+            line_label(line, layout, buf, end, style);
         }
     }
 }
@@ -192,6 +200,20 @@ fn ascii_line(line: &Line<'_>, layout: &ChartLayout, buf: &mut Buffer, style: St
         last = Some((x, y));
     }
     last
+}
+
+/// A label of a few letters takes the place of the line's last cells, unless a candle or another label stands there.
+fn label_at_end(line: &Line<'_>, layout: &ChartLayout, buf: &mut Buffer, (x, y): (u16, u16), style: Style) -> bool {
+    let width = text::width(line.label) as u16;
+    let left = (x + 1).saturating_sub(width).max(layout.plot.x);
+    let drawn = |symbol: &str| matches!(symbol, " " | "-" | "/" | "\\") || symbol.starts_with(|c| ('\u{2800}'..='\u{28ff}').contains(&c));
+    // A cell beside it too, so that two labels do not read as one word.
+    let cells = left.saturating_sub(1).max(layout.plot.x)..(left + width + 1).min(layout.plot.right());
+    if !(1..=END_LABEL).contains(&width) || left + width > layout.plot.right() || !cells.into_iter().all(|x| drawn(buf[(x, y)].symbol())) {
+        return false;
+    }
+    widgets::put(buf, layout.plot, left - layout.plot.x, y - layout.plot.y, line.label, style);
+    true
 }
 
 /// The label over the end of its line, else under it.
