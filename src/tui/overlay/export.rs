@@ -5,7 +5,10 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use tui_input::{Input, backend::crossterm::EventHandler};
 
 use super::{Command, Outcome, floating, line};
-use crate::tui::theme::{Role, Theme};
+use crate::tui::{
+    theme::{Role, Theme},
+    views::many,
+};
 
 /// What a table can be written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +94,7 @@ impl ExportDialog {
     }
 
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
-        let inside = floating(buffer, area, (70, 7), &format!("export {}", many(self.rows)), theme);
+        let inside = floating(buffer, area, (70, 7), &format!("export {}", many(self.rows as u64, "row", "rows")), theme);
         let base = theme.style(Role::Panel);
         let used = line(buffer, inside, 0, 0, "file  ", theme.dim().patch(base));
         let scroll = self.input.visual_scroll(usize::from(inside.width.saturating_sub(used + 1)).max(1));
@@ -110,10 +113,6 @@ impl ExportDialog {
     }
 }
 
-fn many(rows: usize) -> String {
-    format!("{rows} {}", if rows == 1 { "row" } else { "rows" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +126,5 @@ mod tests {
         dialog.key(&KeyEvent::new(KeyCode::Tab, KeyModifiers::NONE));
         dialog.key(&KeyEvent::new(KeyCode::Char('c'), KeyModifiers::NONE));
         assert_eq!((dialog.input.value(), dialog.format), ("tokendeck-tokens2-bc.json", Format::Json));
-        assert_eq!((many(1), many(2)), ("1 row".to_owned(), "2 rows".to_owned()));
     }
 }

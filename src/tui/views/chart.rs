@@ -8,6 +8,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
 use self::sheet::{Sheet, Zoom};
+use super::many;
 use crate::{
     dataset::{address::Address, time::Time},
     question::{
@@ -316,7 +317,7 @@ impl Chart {
     fn title(&self, context: &Context<'_>) -> String {
         let mut title = format!("{} · {}", symbol(context), TIMEFRAMES[self.choices.timeframe]);
         let Some(known) = &self.candles.answer else { return title };
-        title.push_str(&format!(" · {} candles", format::count(known.answer.candles.len() as u64)));
+        title.push_str(&format!(" · {}", many(known.answer.candles.len() as u64, "candle", "candles")));
         let at = self.crosshair.or(self.sheet.len().checked_sub(1 + self.offset));
         if let Some(candle) = at.and_then(|at| known.answer.candles.get(at)) {
             let time = candle.timestamp.minute_text();

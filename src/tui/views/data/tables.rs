@@ -210,7 +210,7 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, context
     }
     for source in table.iter().flat_map(|table| &table.sources).take(8) {
         let time = source.modified.map_or_else(String::new, |time| format!(" · {time}"));
-        line(1, &format!("{} · {} rows · {}{time}", source.file, format::count(source.rows), format::bytes(source.bytes)), Role::Dim);
+        line(1, &format!("{} · {} · {}{time}", source.file, many(source.rows, "row", "rows"), format::bytes(source.bytes)), Role::Dim);
     }
     if let Some(table) = table.filter(|table| errors(table) + warnings(table) > 0) {
         let says = format!("{}, {}: f shows them", many(errors(table), "error", "errors"), many(warnings(table), "warning", "warnings"));
