@@ -9,7 +9,7 @@ use super::{
     meter::Meter,
     outcome::{Failure, Outcome, print},
     program::{configuration, no_dataset},
-    table::aligned,
+    table::aligned_to_the_end,
 };
 use crate::dataset::{
     Dataset, Table, TableState,
@@ -63,7 +63,7 @@ fn as_table(dataset: &Dataset) -> String {
     let mut rows = Vec::new();
     for table in &dataset.tables {
         if let Some(reason) = unusable_reason(table) {
-            rows.push(line(Severity::Error, table.schema.name, [None, None, None], reason));
+            rows.push(line(Severity::Error, file_of(table, reason), [None, None, None], reason));
         }
         rows.extend(table.findings.kept().iter().map(finding_line));
         for count in table.findings.counts() {
@@ -76,9 +76,20 @@ fn as_table(dataset: &Dataset) -> String {
             }
         }
     }
-    let findings =
-        if rows.is_empty() { String::new() } else { aligned(&["severity", "file", "row", "column", "value", "reason"], &rows) + "\n" };
+    let findings = if rows.is_empty() {
+        String::new()
+    } else {
+        aligned_to_the_end(&["severity", "file", "row", "column", "value", "reason"], &rows) + "\n"
+    };
     findings + &summary(dataset) + "\n"
+}
+
+/// The file that made the table unusable: its reason begins with the name. Without one, what is known of the table.
+fn file_of<'a>(table: &'a Table, reason: &'a str) -> &'a str {
+    let named =
+        reason.strip_prefix('`').and_then(|rest| rest.split_once('`')).filter(|(_, rest)| !rest.starts_with(',')).map(|(name, _)| name);
+    let source = || table.sources.last().map(|source| source.file.as_str());
+    named.or_else(source).unwrap_or(table.schema.name)
 }
 
 fn finding_line(finding: &Finding) -> Vec<String> {
@@ -155,6 +166,11 @@ mod tests {
         }
         let tokens = Table { findings, rows_bad: 102, ..Table::absent(schema::table("tokens").expect("a table")) };
         let posts = Table { state: TableState::Unusable("is damaged".into()), ..Table::absent(schema::table("posts").expect("a table")) };
+        for (reason, named) in
+            [("`posts.csv.gz` is cut off", "posts.csv.gz"), ("`a`, `b` all claim to be it", "posts"), ("is gone", "posts")]
+        {
+            assert_eq!(file_of(&posts, reason), named);
+        }
         let text = as_table(&Dataset::new(vec![tokens, posts]));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "severity  file        row  column         value  reason");

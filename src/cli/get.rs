@@ -81,6 +81,11 @@ pub(super) fn run(args: &Get) -> Outcome {
     if reply.status >= 400 {
         return Err(Failure::Bad(problem_line(reply.status, &reply.body)));
     }
+    // Every answer but a stream has a body.
+    if reply.body.is_empty() {
+        let detail = format!("`{}` answers with a stream that has no end: start `tokendeck serve` and ask that", args.path);
+        return Err(Failure::Bad(detail));
+    }
     match args.format {
         Format::Json => {
             let mut line = reply.body.to_vec();

@@ -22,9 +22,9 @@ pub(super) struct Key {
 enum Command {
     /// Print every key with its id and when it was made, one a line
     Show,
-    /// Make a further key and print it; running servers take it at once
+    /// Make a further key and print it; running servers take it within a second
     New,
-    /// Take a key back; running servers refuse it at once
+    /// Take a key back; running servers refuse it within a second
     Revoke {
         /// The key's id, as `tokendeck key show` prints it
         id: String,

@@ -9,7 +9,18 @@ const CELL_WIDTH_MAX: usize = 72;
 
 /// The lines of the table, each ended by a line feed. Rows shorter than `header` are filled with nothing.
 pub(super) fn aligned(header: &[&str], rows: &[Vec<String>]) -> String {
-    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| cut(&printable(cell))).collect()).collect();
+    lines(header, rows, header.len())
+}
+
+/// As `aligned`, with the last column whole: it is a sentence to be read to its end.
+pub(super) fn aligned_to_the_end(header: &[&str], rows: &[Vec<String>]) -> String {
+    lines(header, rows, header.len().saturating_sub(1))
+}
+
+/// The table with its first `cut_columns` columns cut to the width.
+fn lines(header: &[&str], rows: &[Vec<String>], cut_columns: usize) -> String {
+    let shown = |(i, cell): (usize, &String)| if i < cut_columns { cut(&printable(cell)) } else { printable(cell) };
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().enumerate().map(shown).collect()).collect();
     let cell = |row: &[String], column: usize| row.get(column).map_or("", String::as_str).to_owned();
     let column = |i: usize| rows.iter().map(move |row| row.get(i).map_or("", String::as_str));
     let widths: Vec<usize> =
@@ -70,5 +81,8 @@ mod tests {
     fn a_long_cell_is_cut_to_its_width() {
         let text = aligned(&["c"], &[vec!["é".repeat(500)]]);
         assert_eq!(text.lines().nth(1).map(UnicodeWidthStr::width), Some(CELL_WIDTH_MAX));
+        let long = "é".repeat(500);
+        let text = aligned_to_the_end(&["c", "why"], &[vec![long.clone(), long.clone()]]);
+        assert_eq!(text.lines().nth(1).map(UnicodeWidthStr::width), Some(CELL_WIDTH_MAX + 2 + 500));
     }
 }

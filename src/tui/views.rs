@@ -25,7 +25,7 @@ use super::{
 };
 
 /// `1 note`, `3 notes`.
-fn many(count: u64, one: &str, more: &str) -> String {
+pub(super) fn many(count: u64, one: &str, more: &str) -> String {
     format!("{} {}", super::format::count(count), if count == 1 { one } else { more })
 }
 

@@ -107,19 +107,46 @@ pub(super) fn missing(schema: &TableSchema, bound: &[Bound<'_>], names: &[String
         bound.is_absent() && (required || bound.rule.from.is_some())
     })?;
     let name = lacking.column.name;
-    let near = |name: &str| nearest(name, names.iter().map(String::as_str));
     if let Some(from) = &lacking.rule.from {
-        let near = near(from).map_or_else(|| format!("it has {}", listed(names)), |near| format!("did you mean `{near}`?"));
-        return Some(format!("has no column `{from}`, which dataset.toml names for `{name}`; {near}"));
+        let near = nearest(from, names.iter().map(String::as_str)).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        return Some(format!("has no column `{from}`, which dataset.toml names for `{name}`; it has {}{near}", listed(names)));
     }
-    let (likely, has) = match near(name) {
-        Some(near) => (near, format!("the nearest is `{near}`")),
-        None => ("NAME", format!("it has {}", listed(names))),
+    let free = names.iter().filter(|name| !bound.iter().any(|bound| bound.raw.as_ref() == Some(name)));
+    let (likely, near) = match likely(lacking.column, free) {
+        Some(near) => (near, format!("; the nearest is `{near}`")),
+        None => ("NAME", String::new()),
     };
     Some(format!(
-        "lacks the column `{name}` ({}); {has}; if it goes by another name, say so in dataset.toml: [tables.{}.columns] {name} = \"{likely}\"",
-        lacking.column.meaning, schema.name
+        "lacks the column `{name}` ({}); it has {}{near}; if it goes by another name, say so in dataset.toml: [tables.{}.columns] {name} = \"{likely}\"",
+        lacking.column.meaning,
+        listed(names),
+        schema.name
     ))
+}
+
+/// The column of theirs that surely is meant. A wrong one would be taken over unread, so there is none rather than a guess: its name
+/// is spelt almost the same, or one of the two ends with the other (`Contract Address`, `address`), as the last word says what it is.
+fn likely<'n>(column: &Column, names: impl Iterator<Item = &'n String>) -> Option<&'n str> {
+    let known: Vec<String> = column.aliases.iter().chain([&column.name]).map(|name| plain(name)).collect();
+    let likeness = |name: &str| {
+        let name = plain(name);
+        let ends = |long: &str, short: &str| {
+            !short.is_empty() && long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with(' '))
+        };
+        let like = |known: &String| if ends(&name, known) || ends(known, &name) { 1.0 } else { strsim::jaro(&name, known) };
+        known.iter().map(like).fold(0.0, f64::max)
+    };
+    let ranked = names.map(|name| (likeness(name), name)).filter(|(likeness, _)| *likeness >= LIKENESS_MIN);
+    ranked.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, name)| name.as_str())
+}
+
+/// Likeness (Jaro) from which two names are spellings of one: `token_adress` has 0.97, `Token Name` 0.79.
+const LIKENESS_MIN: f64 = 0.9;
+
+/// The words of a name in lower case, a space between them.
+fn plain(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
 /// Names for people: the first few.
@@ -127,4 +154,26 @@ fn listed(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
     let more = if names.len() > shown.len() { ", …" } else { "" };
     if shown.is_empty() { "no columns".to_owned() } else { format!("{}{more}", shown.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::schema;
+
+    #[test]
+    fn only_a_column_that_surely_is_meant_is_proposed() {
+        let table = schema::table("tokens").unwrap();
+        let column = table.columns.iter().find(|column| column.name == "token_address").unwrap();
+        for (names, expected) in [
+            (&["Token Name", "Symbol"][..], None),
+            (&["Token Name", "token_adress"], Some("token_adress")),
+            (&["Symbol", "Token-Address"], Some("Token-Address")),
+            (&["Name", "Smart Contract Address"], Some("Smart Contract Address")),
+            (&["dress", "漢字", ""], None),
+        ] {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            assert_eq!(likely(column, names.iter()), expected, "{names:?}");
+        }
+    }
 }

@@ -62,12 +62,9 @@ pub fn parse(text: &str, columns: &[FilterColumn]) -> Result<Filter, FilterError
             };
             let number = number(&value.0);
             let ordered = matches!(operator, Operator::Greater | Operator::Less | Operator::AtLeast | Operator::AtMost);
-            if ordered
-                && number.is_none()
-                && value.0.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
-                && !value.0.contains('-')
-            {
-                let message = format!("`{}` is not a number; write it like 1000, 1k, 2.5m or 5%", value.0);
+            if ordered && number.is_none() && !is_day(&value.0) {
+                let asked = &text[at.start..sign.end];
+                let message = format!("`{}` is not a number, which `{asked}` needs; write it like 1000, 2.5m, 5% or 2026-01-31", value.0);
                 return Err(FilterError { message, at: value.1.clone() });
             }
             terms.push(Term::Compare { column, operator: *operator, text: value.0, number });
@@ -133,6 +130,12 @@ fn unknown(name: &str, at: &std::ops::Range<usize>, columns: &[FilterColumn]) ->
     FilterError { message: format!("`{name}` is not a column of this table{hint}"), at: at.clone() }
 }
 
+/// Whether it begins as a day does, `2026-01`: days and times are texts that compare as such.
+fn is_day(text: &str) -> bool {
+    let pattern = b"0000-0";
+    text.len() >= pattern.len() && text.bytes().zip(pattern).all(|(c, p)| if *p == b'0' { c.is_ascii_digit() } else { c == *p })
+}
+
 /// `1000`, `1,000`, `1k`, `2.5m`, `4b`, `1t`, `5%`: a percentage is the number before the sign, as columns in percent hold it.
 fn number(text: &str) -> Option<f64> {
     let text = text.strip_prefix('$').unwrap_or(text).replace([',', '_'], "");
@@ -164,10 +167,15 @@ mod tests {
             ("usd cap>", "`cap>` needs a value after it, as in `cap>1m`", 4..8),
             (">1m", "`>` needs a column before it, as in `cap>1m`; put a text with signs in quotes", 0..1),
             ("name:\"usd", "`\"usd` opens a quote that is not closed; end it with \"", 5..9),
-            ("cap>1x", "`1x` is not a number; write it like 1000, 1k, 2.5m or 5%", 4..6),
+            ("cap>1x", "`1x` is not a number, which `cap>` needs; write it like 1000, 2.5m, 5% or 2026-01-31", 4..6),
+            ("usd cap <= abc", "`abc` is not a number, which `cap <=` needs; write it like 1000, 2.5m, 5% or 2026-01-31", 11..14),
+            ("cap<\"\"", "`` is not a number, which `cap<` needs; write it like 1000, 2.5m, 5% or 2026-01-31", 4..6),
         ];
         for (text, message, at) in cases {
             assert_eq!(parse(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
+        }
+        for good in ["cap>-1", "cap<2026-01", "cap>=\"2026-01-31 10:30\"", "cap=abc", "cap:abc", "cap!=abc"] {
+            assert!(parse(good, COLUMNS).is_ok(), "{good}");
         }
         assert!(parse(&"a ".repeat(40), COLUMNS).is_err());
         assert!(parse(&"a".repeat(501), COLUMNS).is_err());

@@ -5,7 +5,10 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use tui_input::{Input, backend::crossterm::EventHandler};
 
 use super::{Command, Outcome, floating, line};
-use crate::tui::theme::{Role, Theme};
+use crate::tui::{
+    theme::{Role, Theme},
+    views::many,
+};
 
 /// What a table can be written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +31,11 @@ impl Format {
     }
 }
 
+/// The name of a file with the cursor before its ending, where another name is typed.
+fn named(stem: &str, format: Format) -> Input {
+    Input::new(format!("{stem}.{}", format.ending())).with_cursor(stem.chars().count())
+}
+
 #[derive(Debug)]
 pub struct ExportDialog {
     input: Input,
@@ -37,7 +45,8 @@ pub struct ExportDialog {
 
 impl ExportDialog {
     pub fn new(name: &str, rows: usize) -> Self {
-        Self { input: Input::new(format!("{name}.csv")), format: Format::Csv, rows }
+        let format = Format::Csv;
+        Self { input: named(&format!("tokendeck-{name}"), format), format, rows }
     }
 
     pub fn key(&mut self, key: &KeyEvent) -> Outcome {
@@ -59,8 +68,11 @@ impl ExportDialog {
     }
 
     pub fn paste(&mut self, pasted: &str) {
-        let value: String = self.input.value().chars().chain(pasted.chars().filter(|c| !c.is_control())).take(1_000).collect();
-        self.input = Input::new(value);
+        let (value, at) = (self.input.value(), self.input.cursor());
+        let room = 1_000_usize.saturating_sub(value.chars().count());
+        let pasted: Vec<char> = pasted.chars().filter(|c| !c.is_control()).take(room).collect();
+        let text: String = value.chars().take(at).chain(pasted.iter().copied()).chain(value.chars().skip(at)).collect();
+        self.input = Input::new(text).with_cursor(at + pasted.len());
         self.follow_ending();
     }
 
@@ -70,7 +82,7 @@ impl ExportDialog {
         self.format = Format::ALL[(place + by) % Format::ALL.len()];
         let value = self.input.value();
         let stem = Format::ALL.iter().find_map(|format| value.strip_suffix(&format!(".{}", format.ending()))).unwrap_or(value);
-        self.input = Input::new(format!("{stem}.{}", self.format.ending()));
+        self.input = named(stem, self.format);
     }
 
     /// An ending that is typed chooses the format.
@@ -82,18 +94,37 @@ impl ExportDialog {
     }
 
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
-        let inside = floating(buffer, area, (70, 7), &format!("export {} rows", self.rows), theme);
+        let inside = floating(buffer, area, (70, 7), &format!("export {}", many(self.rows as u64, "row", "rows")), theme);
         let base = theme.style(Role::Panel);
         let used = line(buffer, inside, 0, 0, "file  ", theme.dim().patch(base));
         let scroll = self.input.visual_scroll(usize::from(inside.width.saturating_sub(used + 1)).max(1));
-        let typed: String = self.input.value().chars().skip(scroll).collect();
-        let end = line(buffer, inside, 0, used, &typed, theme.text().patch(base));
-        line(buffer, inside, 0, used + end, "▏", theme.accent().patch(base));
+        let shown = self.input.value().chars().skip(scroll);
+        let before: String = shown.clone().take(self.input.cursor().saturating_sub(scroll)).collect();
+        let after: String = shown.skip(before.chars().count()).collect();
+        let mut end = used + line(buffer, inside, 0, used, &before, theme.text().patch(base));
+        end += line(buffer, inside, 0, end, "▏", theme.accent().patch(base));
+        line(buffer, inside, 0, end, &after, theme.text().patch(base));
         let mut x = line(buffer, inside, 2, 0, "as    ", theme.dim().patch(base));
         for format in Format::ALL {
             let style = if format == self.format { theme.accent() } else { theme.dim() };
             x += line(buffer, inside, 2, x, format.ending(), style.patch(base)) + 3;
         }
         line(buffer, inside, 4, 0, "⏎ writes it   Tab other format   Esc leaves it", theme.dim().patch(base));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_typed_or_pasted_stands_before_the_ending() {
+        let mut dialog = ExportDialog::new("tokens", 1);
+        assert_eq!(dialog.input.value(), "tokendeck-tokens.csv");
+        dialog.key(&KeyEvent::new(KeyCode::Char('2'), KeyModifiers::NONE));
+        dialog.paste("-b");
+        dialog.key(&KeyEvent::new(KeyCode::Tab, KeyModifiers::NONE));
+        dialog.key(&KeyEvent::new(KeyCode::Char('c'), KeyModifiers::NONE));
+        assert_eq!((dialog.input.value(), dialog.format), ("tokendeck-tokens2-bc.json", Format::Json));
     }
 }

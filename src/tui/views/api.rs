@@ -223,10 +223,13 @@ impl Api {
             (Some(key), true) => key.clone(),
             (Some(key), false) => hidden(key),
         };
-        let base = if let ApiState::Listening(base) = &self.state { base.as_str() } else { "http://127.0.0.1:8787" };
-        let curl = format!("curl -s -H \"x-api-key: $(tokendeck key)\" '{base}/tokens'");
+        // Only while it listens is its address known.
+        let (curl, copies) = match &self.state {
+            ApiState::Listening(base) => (format!("curl -s -H \"x-api-key: $(tokendeck key)\" '{base}/tokens'"), "c copies it"),
+            ApiState::Off | ApiState::Failed(_) => ("a starts the API; then a curl line for it stands here".to_owned(), ""),
+        };
         let hint = if self.key_shown { "K hides it" } else { "K shows it" };
-        let lines = [("state", String::new(), ""), ("key", key, if self.key.is_some() { hint } else { "" }), ("try", curl, "c copies it")];
+        let lines = [("state", String::new(), ""), ("key", key, if self.key.is_some() { hint } else { "" }), ("try", curl, copies)];
         let mut y = 0;
         for (title, value, hint) in lines {
             y += 1;

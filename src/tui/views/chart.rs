@@ -8,6 +8,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
 use self::sheet::{Sheet, Zoom};
+use super::many;
 use crate::{
     dataset::{address::Address, time::Time},
     question::{
@@ -349,7 +350,7 @@ impl Chart {
     fn title(&self, context: &Context<'_>) -> String {
         let mut title = format!("{} · {}", symbol(context), TIMEFRAMES[self.choices.timeframe]);
         let Some(known) = &self.candles.answer else { return title };
-        title.push_str(&format!(" · {} candles", format::count(known.answer.candles.len() as u64)));
+        title.push_str(&format!(" · {}", many(known.answer.candles.len() as u64, "candle", "candles")));
         if let Some(known) = &self.trendline.answer {
             let word = sheet::word(&known.answer.trend);
             title.push_str(&format!(" · {word} {:.2}", known.answer.confidence));

@@ -2,6 +2,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
+use super::many;
 use crate::question::security::SecurityQuestion;
 use crate::tui::{
     keymap::{Action, ViewId},
@@ -68,7 +69,10 @@ impl View for Coming {
         for table in *tables {
             y += 1;
             let rows = context.snapshot.and_then(|snapshot| snapshot.dataset.table(table)).filter(|table| table.loaded());
-            let state = rows.map_or_else(|| "not in this dataset".to_owned(), |table| format!("{} rows loaded", table.frame.height()));
+            let state = rows.map_or_else(
+                || "not in this dataset".to_owned(),
+                |table| format!("{} loaded", many(table.frame.height() as u64, "row", "rows")),
+            );
             put(buffer, area, 2, y, table, theme.text());
             put(buffer, area, 18, y, &state, theme.dim());
         }

@@ -125,7 +125,7 @@ impl View for GrowthView {
             notes: &[days.to_owned()],
             shown: self.order.len() as u64,
             total: ranking.len() as u64,
-            noun: "tokens ranked",
+            nouns: ["token ranked", "tokens ranked"],
         };
         line.draw(buffer, area, context);
         let below = Rect { y: area.y + 1, height: area.height - 1, ..area };

@@ -2,6 +2,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
+use super::many;
 use crate::{
     analysis::market::TokenSummary,
     dataset::address::Address,
@@ -20,15 +21,15 @@ pub(super) struct ListLine<'a> {
     pub(super) notes: &'a [String],
     pub(super) shown: u64,
     pub(super) total: u64,
-    /// `tokens`, when nothing is filtered.
-    pub(super) noun: &'a str,
+    /// `token` and `tokens`, when nothing is filtered.
+    pub(super) nouns: [&'a str; 2],
 }
 
 impl ListLine<'_> {
     pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
         let counts = if self.filter.is_empty() && self.shown == self.total {
-            format!("{} {} ", format::count(self.total), self.noun)
+            format!("{} ", many(self.total, self.nouns[0], self.nouns[1]))
         } else {
             format!("{} of {} ", format::count(self.shown), format::count(self.total))
         };

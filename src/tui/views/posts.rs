@@ -244,7 +244,7 @@ impl PostsView {
         });
         let shown = self.pages.total() as u64;
         let total = posts.map_or(shown, |posts| posts as u64);
-        let line = ListLine { filter: &self.filter, notes: &[whose], shown, total, noun: "posts" };
+        let line = ListLine { filter: &self.filter, notes: &[whose], shown, total, nouns: ["post", "posts"] };
         line.draw(buffer, area, context);
     }
 }

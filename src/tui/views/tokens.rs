@@ -365,8 +365,13 @@ impl TokensView {
         if self.choices.watched_only {
             notes.push(if context.ascii { "* watchlist" } else { "★ watchlist" }.to_owned());
         }
-        let line =
-            ListLine { filter: &self.filter_text, notes: &notes, shown: self.order.len() as u64, total: total as u64, noun: "tokens" };
+        let line = ListLine {
+            filter: &self.filter_text,
+            notes: &notes,
+            shown: self.order.len() as u64,
+            total: total as u64,
+            nouns: ["token", "tokens"],
+        };
         line.draw(buffer, area, context);
     }
 

@@ -165,8 +165,8 @@ fn a_broken_file_costs_the_table_and_says_why() {
         (
             "holder_counts.csv",
             good.replace("token_address", "token_adress").into_bytes(),
-            "`holder_counts.csv` lacks the column `token_address` (the token); the nearest is `token_adress`; if it goes by another name, \
-             say so in dataset.toml: [tables.holder_counts.columns] token_address = \"token_adress\"",
+            "`holder_counts.csv` lacks the column `token_address` (the token); it has `token_adress`, `date`, `holders`; the nearest is \
+             `token_adress`; if it goes by another name, say so in dataset.toml: [tables.holder_counts.columns] token_address = \"token_adress\"",
         ),
         (
             "holder_counts.csv",

@@ -11,6 +11,7 @@ use polars::prelude::DataFrame;
 use ratatui::layout::Rect;
 
 use super::{
+    super::many,
     cells,
     order::{self, Wanted},
 };
@@ -285,10 +286,10 @@ impl Rows {
 
     /// `1,204 of 64,000 rows`.
     fn note(&self) -> String {
-        let all = format::count(self.frame.height() as u64);
+        let all = many(self.frame.height() as u64, "row", "rows");
         match &self.order {
-            Some(order) if order.len() != self.frame.height() => format!("{} of {all} rows", format::count(order.len() as u64)),
-            _ => format!("{all} rows"),
+            Some(order) if order.len() != self.frame.height() => format!("{} of {all}", format::count(order.len() as u64)),
+            _ => all,
         }
     }
 }

@@ -219,7 +219,7 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, context
     }
     for source in table.iter().flat_map(|table| &table.sources).take(8) {
         let time = source.modified.map_or_else(String::new, |time| format!(" · {time}"));
-        let about = format!(" · {} rows · {}{time}", format::count(source.rows), format::bytes(source.bytes));
+        let about = format!(" · {} · {}{time}", many(source.rows, "row", "rows"), format::bytes(source.bytes));
         // The path gives way on one line as far as its file can still be told, else it has a line of its own.
         let cells = usize::from(body.width.saturating_sub(2));
         let room = cells.saturating_sub(text::width(&about));

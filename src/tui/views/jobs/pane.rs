@@ -2,7 +2,10 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{super::inset, Focus, JobsView, rows};
+use super::{
+    super::{inset, many},
+    Focus, JobsView, rows,
+};
 use crate::{
     jobs::{self, Job, JobStatus},
     tui::{
@@ -50,8 +53,8 @@ impl JobsView {
         let (running, queued) = (count(JobStatus::Running), count(JobStatus::Queued));
         let mut note = match (self.shown.len() as u64, self.desk.reading.total) {
             (_, 0) => String::new(),
-            (shown, total) if shown == total => format!("{} jobs", format::count(total)),
-            (shown, total) => format!("{} of {} jobs", format::count(shown), format::count(total)),
+            (shown, total) if shown == total => many(total, "job", "jobs"),
+            (shown, total) => format!("{} of {}", format::count(shown), many(total, "job", "jobs")),
         };
         for (n, word) in [(running, "running"), (queued, "queued")] {
             if n > 0 {
@@ -159,7 +162,7 @@ impl JobsView {
         if let Some(time) = jobs::created(&job.job_id) {
             x += put(buffer, area, x, y, &format!("  started {time}"), theme.dim());
         }
-        let read = format!("  {} of {} tokens read", format::count(job.tokens_used), format::count(rows::tokens(job).len() as u64));
+        let read = format!("  {} of {} read", format::count(job.tokens_used), many(rows::tokens(job).len() as u64, "token", "tokens"));
         if usize::from(area.width.saturating_sub(x)) >= text::width(&read) {
             put(buffer, area, x, y, &read, theme.dim());
         }

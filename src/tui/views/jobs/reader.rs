@@ -3,7 +3,7 @@
 use crossterm::event::{MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{desk::ReportText, outline::Line};
+use super::{super::many, desk::ReportText, outline::Line};
 use crate::{
     error::Problem,
     tui::{
@@ -106,7 +106,7 @@ impl Reader {
         let count = self.lines().len();
         let last = (self.top + self.height).min(count);
         let place =
-            format!("{}–{} of {} lines", format::count(self.top as u64 + 1), format::count(last as u64), format::count(count as u64));
+            format!("{}–{} of {}", format::count(self.top as u64 + 1), format::count(last as u64), many(count as u64, "line", "lines"));
         let waiting = matches!(self.state, State::Waiting(_));
         let panel = Panel {
             note: if count > 0 { &place } else { "" },
