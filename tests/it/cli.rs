@@ -170,6 +170,9 @@ fn a_problem_goes_to_stderr_in_one_line() {
     let (code, out, err) = desk.run(&["get", "/tokens?limit=0", "--data", DEMO]);
     assert_eq!((code, out.as_str(), err.lines().count()), (1, "", 1), "{err}");
     assert!(err.starts_with("tokendeck: 400 invalid_parameter: ") && err.contains("limit"), "{err}");
+    let (code, out, err) = desk.run(&["get", "/events", "--data", DEMO]);
+    assert_eq!((code, out.as_str()), (1, ""), "{err}");
+    assert!(err.contains("`/events` answers with a stream that has no end: start `tokendeck serve` and ask that"), "{err}");
     let (code, out, err) = desk.run(&["get", "/nowhere\u{1b}[2J", "--data", DEMO]);
     assert!(code == 1 && out.is_empty() && !err.contains('\u{1b}'), "{err:?}");
 }

@@ -127,7 +127,9 @@ pub(super) fn missing(schema: &TableSchema, bound: &[Bound<'_>], names: &[String
 /// The column of theirs that surely is meant. A wrong one would be taken over unread, so there is none rather than a guess: its name
 /// is spelt almost the same, or one of the two ends with the other (`Contract Address`, `address`), as the last word says what it is.
 fn likely<'n>(column: &Column, names: impl Iterator<Item = &'n String>) -> Option<&'n str> {
-    let known: Vec<String> = column.aliases.iter().chain([&column.name]).map(|name| plain(name)).collect();
+    // A token is its contract; other addresses of a row (of a pool, of a holder) are not.
+    let contract = (column.name == "token_address").then_some("contract address");
+    let known: Vec<String> = column.aliases.iter().copied().chain([column.name]).chain(contract).map(plain).collect();
     let likeness = |name: &str| {
         let name = plain(name);
         let ends = |long: &str, short: &str| {
@@ -170,7 +172,7 @@ mod tests {
             (&["Token Name", "token_adress"], Some("token_adress")),
             (&["Symbol", "Token-Address"], Some("Token-Address")),
             (&["Name", "Smart Contract Address"], Some("Smart Contract Address")),
-            (&["dress", "漢字", ""], None),
+            (&["Pool Address", "漢字", ""], None),
         ] {
             let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
             assert_eq!(likely(column, names.iter()), expected, "{names:?}");
