@@ -109,7 +109,10 @@ fn rows_are_ordered_as_the_schema_says() {
 fn a_mapping_that_names_what_is_not_there_says_so() {
     let text = format!("token_address,day,holders\n{UNI},2024-01-01,5\n");
     for (toml, expected) in [
-        ("columns = { date = 'dya' }", "`holder_counts.csv` has no column `dya`, which dataset.toml names for `date`; did you mean `day`?"),
+        (
+            "columns = { date = 'dya' }",
+            "`holder_counts.csv` has no column `dya`, which dataset.toml names for `date`; it has `token_address`, `day`, `holders`; did you mean `day`?",
+        ),
         ("path = 'nowhere.csv'", "`nowhere.csv` is not there; paths in dataset.toml are relative to it"),
         ("path = 'x*.csv'", "`x*.csv` matches no file of a known format"),
         (
