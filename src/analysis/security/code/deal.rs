@@ -10,8 +10,11 @@ use super::{
     world::{HOLDER, OTHER, OWNER, PAIR},
 };
 
-/// What a token's supply is taken for that names none.
-const SUPPLY: u128 = 1_000_000_000_000_000_000_000_000_000;
+/// What a token's supply is taken for that names none: this many whole ones, below most caps.
+const SUPPLY: u128 = 1_000_000;
+/// `decimals()`, and what is taken for it where it cannot be had or stands at zero.
+const DECIMALS: abi::Selector = [0x31, 0x3C, 0xE5, 0x67];
+const DECIMALS_USUAL: u8 = 18;
 /// Questions that one search may put.
 const SEARCH_MAX: u32 = 160;
 const DEPTH_MAX: usize = 3;
@@ -32,7 +35,8 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
     let question = abi::call(abi::TOTAL_SUPPLY, &[]);
     let mut supply = machine.look(OWNER, token, question.clone()).word().unwrap_or_default();
     if supply.is_zero() {
-        supply = U256::from(SUPPLY);
+        let places = machine.ask(token, DECIMALS, &[]).and_then(|word| u8::try_from(word).ok()).filter(|places| (1..=36).contains(places));
+        supply = U256::from(SUPPLY) * U256::from(10).pow(U256::from(places.unwrap_or(DECIMALS_USUAL)));
         search(machine, token, &question, supply);
     }
     // A supply of few units cannot be split finely.

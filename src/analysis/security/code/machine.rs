@@ -286,7 +286,8 @@ impl Trace {
             0x20 if top(1) == Some(U256::from(64)) && self.hashed.len() < TRACE_MAX => {
                 let at = top(0).and_then(|at| usize::try_from(at).ok());
                 if let Some([key, base]) = at.and_then(preimage) {
-                    self.hashed.push((abi::mapped(key, base), key));
+                    // Vyper hashes the other way round.
+                    self.hashed.push((abi::mapped(key, base), if base == self.caller { base } else { key }));
                 }
             }
             _ => {}

@@ -213,6 +213,7 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, seen: &mut S
     let mark = machine.mark();
     let known = effects.len();
     let outcome = machine.call(call.from, token, call.data.clone());
+    if std::env::var("DBG").is_ok() { eprintln!("{} {:?} ({}) ok={} writes={} hit={} out={}", abi::hex(call.selector), call.caller, call.arguments, outcome.ok, outcome.writes.len(), outcome.writes.iter().any(|slot| before.slots.contains(slot)), String::from_utf8_lossy(&outcome.output.iter().copied().filter(|b| (32..127).contains(b)).collect::<Vec<u8>>())); }
     if outcome.ok {
         if outcome.destroyed {
             effects.push(call.effect(Power::Destroy, 1.0, "code", "none"));
