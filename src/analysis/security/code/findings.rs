@@ -133,7 +133,7 @@ const CODES: &[AnomalyCode] = &[
     AnomalyCode::PublicMint,
     AnomalyCode::BuyBlockable,
     AnomalyCode::Pausable,
-    AnomalyCode::OwnerMint,
+    AnomalyCode::OwnerMint, AnomalyCode::Proxy,
 ];
 
 /// The code that an effect counts as, and how strongly.
@@ -154,6 +154,7 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
         Power::Gate => (AnomalyCode::ExternalGate, 1.0),
         Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { 1.0 } else { 0.6 }),
         Power::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
+        Power::Dispense => (AnomalyCode::Proxy, 0.001),
         Power::Renounce => return None,
     })
 }

@@ -36,6 +36,7 @@ pub(super) enum Power {
     Delegate,
     Theft,
     Renounce,
+    Dispense,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,9 +148,20 @@ pub(super) fn powers(machine: &mut Machine<'_>, before: &Before<'_>, functions: 
     let callers = [(before.scene.owner, Caller::Owner), (STRANGER, Caller::Stranger)];
     let callers: Vec<_> = callers.into_iter().chain(masters.iter().map(|of| (*of, Caller::Master))).collect();
     let mut seen = HashSet::new();
+    for value in [0u64, 1_000_000_000_000_000_000] {
+    let call = Call { from: STRANGER, caller: Caller::Stranger, selector: [0; 4], data: Vec::new(), arguments: String::new(), filling: Filling { addresses: Vec::new(), numbers: Vec::new(), yes: true } };
+    one(machine, before, &call, U256::from(value), &mut seen, &mut effects);
+    }
     for function in functions {
         for (from, caller) in &callers {
             let mut last = Vec::new();
+            if *caller == Caller::Stranger {
+                let filling = fillings(before.scene, &before.books, *from)[1].clone();
+                let (data, arguments) = abi::encode(&function.arguments, &filling);
+                let data = [&function.selector[..], &data].concat();
+                let call = Call { from: *from, caller: *caller, selector: function.selector, data, arguments, filling };
+                one(machine, before, &call, U256::from(1_000_000_000_000_000_000_u64), &mut seen, &mut effects);
+            }
             for filling in fillings(before.scene, &before.books, *from) {
                 let (data, arguments) = abi::encode(&function.arguments, &filling);
                 let data = [&function.selector[..], &data].concat();
@@ -158,7 +170,7 @@ pub(super) fn powers(machine: &mut Machine<'_>, before: &Before<'_>, functions: 
                 }
                 last.clone_from(&data);
                 let call = Call { from: *from, caller: *caller, selector: function.selector, data, arguments, filling };
-                one(machine, before, &call, &mut seen, &mut effects);
+                one(machine, before, &call, U256::ZERO, &mut seen, &mut effects);
                 if machine.stopped.is_some() {
                     return effects;
                 }
@@ -208,12 +220,13 @@ impl std::hash::Hash for Caller {
 }
 
 /// One call on a copy of the world.
-fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, seen: &mut Seen, effects: &mut Vec<Effect>) {
+fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, pay: U256, seen: &mut Seen, effects: &mut Vec<Effect>) {
     let token = before.scene.token;
     let mark = machine.mark();
     let known = effects.len();
+    machine.pay = pay;
     let outcome = machine.call(call.from, token, call.data.clone());
-    if std::env::var("DBG").is_ok() { eprintln!("{} {:?} ({}) ok={} writes={} hit={} out={}", abi::hex(call.selector), call.caller, call.arguments, outcome.ok, outcome.writes.len(), outcome.writes.iter().any(|slot| before.slots.contains(slot)), String::from_utf8_lossy(&outcome.output.iter().copied().filter(|b| (32..127).contains(b)).collect::<Vec<u8>>())); }
+    if std::env::var("DBG").is_ok() { eprintln!("{} {:?} ({}) pay={pay} ok={} writes={} hit={} out={}", abi::hex(call.selector), call.caller, call.arguments, outcome.ok, outcome.writes.len(), outcome.writes.iter().any(|slot| before.slots.contains(slot)), String::from_utf8_lossy(&outcome.output.iter().copied().filter(|b| (32..127).contains(b)).collect::<Vec<u8>>())); }
     if outcome.ok {
         if outcome.destroyed {
             effects.push(call.effect(Power::Destroy, 1.0, "code", "none"));
@@ -256,6 +269,13 @@ fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome:
     let books = Books::read(machine, scene, None);
     let moved = books != before.books;
     if moved {
+        for who in [scene.token, scene.owner] {
+            if who != call.from && books.get(who) < before.books.get(who) {
+                let mut e = call.effect(Power::Dispense, 1.0, format!("{} {}", abi::name(who), before.books.get(who)), format!("{}", books.get(who)));
+                e.logged = false;
+                effects.push(e);
+            }
+        }
         let known = effects.len();
         drained(before, &books, call, effects);
         let drained = effects.len() > known;
