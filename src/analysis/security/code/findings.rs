@@ -133,7 +133,7 @@ const CODES: &[AnomalyCode] = &[
     AnomalyCode::PublicMint,
     AnomalyCode::BuyBlockable,
     AnomalyCode::Pausable,
-    AnomalyCode::OwnerMint, AnomalyCode::Proxy,
+    AnomalyCode::OwnerMint,
 ];
 
 /// The code that an effect counts as, and how strongly.
@@ -142,7 +142,8 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
     Some(match effect.power {
         Power::Drain | Power::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
         Power::Drain | Power::Theft => (AnomalyCode::OwnerDrain, effect.size),
-        Power::Mint | Power::HiddenMint if stranger => (AnomalyCode::PublicMint, 1.0),
+        // Who pays for it buys.
+        Power::Mint | Power::HiddenMint if stranger => (AnomalyCode::PublicMint, if effect.paid { 0.05 } else { 1.0 }),
         Power::Mint => (AnomalyCode::OwnerMint, 1.0),
         // Out of nothing is a lie; a supply that rises with some word in the log is an issue of an older fashion.
         Power::HiddenMint if effect.from_nothing => (AnomalyCode::HiddenMint, 1.0),
@@ -154,7 +155,8 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
         Power::Gate => (AnomalyCode::ExternalGate, 1.0),
         Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { 1.0 } else { 0.6 }),
         Power::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
-        Power::Dispense => (AnomalyCode::Proxy, 0.001),
+        // A sale, a faucet or a rescue hands out what is not the caller's, but nobody's who trades.
+        Power::Dispense => (AnomalyCode::OwnerDrain, 0.05),
         Power::Renounce => return None,
     })
 }
