@@ -44,21 +44,29 @@ pub(super) struct Trial {
     pub(super) other_sell: Option<Leg>,
     /// The owner, a stranger took the holder's without leave.
     pub(super) theft: [bool; 2],
+    /// A transfer to the pair without the router, tried only when selling fails and sending does not.
+    pub(super) straight: Option<Leg>,
+    /// Slots read: how far the calls got before they failed.
+    pub(super) depth: usize,
     /// Other contracts that were asked.
     pub(super) called: Vec<Address>,
 }
 
 impl Trial {
-    /// Legs that went through, and the trades count more than a plain transfer.
-    pub(super) fn score(&self) -> u32 {
-        let leg = |leg: &Leg, worth: u32| if leg.ok { worth } else { 0 };
-        leg(&self.buy, 3) + leg(&self.sell, 3) + leg(&self.send, 1) + self.other_sell.as_ref().map_or(0, |other| leg(other, 2))
+    /// Legs that went through, trades counting more than a plain transfer; among equals how far the others got.
+    pub(super) fn score(&self) -> usize {
+        let legs = [(Some(self.buy), 3), (Some(self.sell), 3), (self.send.into(), 1), (self.other_buy, 2), (self.other_sell, 2)];
+        let through: usize = legs.iter().map(|(leg, worth)| if leg.is_some_and(|leg| leg.ok) { *worth } else { 0 }).sum();
+        through * 1_000 + if through == ALL_THROUGH { 0 } else { self.depth.min(999) }
     }
 
     pub(super) fn open(&self) -> bool {
-        self.buy.ok && self.sell.ok && self.other_sell.is_none_or(|leg| leg.ok)
+        self.buy.ok && self.sell.ok && [self.other_buy, self.other_sell].iter().flatten().all(|leg| leg.ok)
     }
 }
+
+/// What `score` counts when every leg goes through.
+const ALL_THROUGH: usize = 11;
 
 /// Who trades what, where.
 #[derive(Debug, Clone)]
@@ -80,7 +88,9 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     let mut trial = Trial::default();
     let mut called = Vec::new();
     let amount = scene.hand.amount;
+    let mut depth = 0;
     let mut note = |outcome: &Outcome| {
+        depth += outcome.reads.len();
         if let Some(slots) = slots.as_deref_mut() {
             slots.extend(outcome.reads.iter().copied());
         }
@@ -104,7 +114,7 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     machine.wait(BETWEEN.0, BETWEEN.1);
     trial.sell = leg(machine, scene, Way::Router, (HOLDER, PAIR), &mut note);
     machine.wait(BETWEEN.0, BETWEEN.1);
-    if !trial.buy.ok {
+    if wide || !trial.buy.ok {
         trial.other_buy = Some(leg(machine, scene, Way::Direct, (PAIR, OTHER), &mut note));
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
@@ -113,7 +123,11 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
     trial.send = leg(machine, scene, Way::Direct, (HOLDER, FRESH), &mut note);
+    if wide && !trial.sell.ok && trial.send.ok {
+        trial.straight = Some(leg(machine, scene, Way::Direct, (HOLDER, PAIR), &mut note));
+    }
     trial.called = called;
+    trial.depth = depth;
     machine.rollback(mark);
     trial
 }
@@ -136,6 +150,7 @@ fn leg(machine: &mut Machine<'_>, scene: &Scene, way: Way, (from, to): (Address,
         machine.call(PAIR, token, abi::call(abi::TRANSFER_FROM, &[word_from, word_to, amount]))
     };
     note(&outcome);
+    if std::env::var("DBG3").is_ok() { let d= if way==Way::Direct { abi::call(abi::TRANSFER, &[word_to, amount]) } else { abi::call(abi::TRANSFER_FROM, &[word_from, word_to, amount]) }; let f= if way==Way::Direct {from} else {PAIR}; let (o,t)=machine.trace(f, token, d); eprintln!("{} {}→{} ok={} before={:?} {} called={:?} reads={:x?} cmp={:x?}", if way==Way::Direct {"direct"} else {"router"}, abi::name(from), abi::name(to), outcome.ok, before, String::from_utf8_lossy(&outcome.output.iter().copied().filter(|b| (32..127).contains(b)).collect::<Vec<u8>>()), outcome.called, t.read.iter().map(|(s,k)| (if *s<U256::from(100) {format!("{s}")} else {"#".into()}, k.map(|k|abi::name(abi::address_of(k))), machine.world().slot(token,*s))).collect::<Vec<_>>(), t.compared); let _=o; }
     if !outcome.ok {
         return Leg::default();
     }
@@ -201,7 +216,7 @@ impl Opening {
 
 const WAITS: [(u64, u64); 2] = [(200, 86_400), (200_000, 40 * 86_400)];
 /// Rounds of opening by owner's calls and by flips: each takes the best step.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 4;
 /// Slots of one trial that are flipped.
 const FLIPS_MAX: usize = 40;
 
@@ -278,7 +293,7 @@ fn by_call(
             }
         }
         machine.rollback(mark);
-        if best >= 9 {
+        if best >= ALL_THROUGH * 1_000 {
             break;
         }
     }
@@ -306,7 +321,7 @@ fn by_flip(machine: &mut Machine<'_>, scene: &Scene, slots: &HashSet<(Address, U
             if score > best {
                 (best, chosen) = (score, Some((at, slot, value)));
             }
-            if best >= 9 {
+            if best >= ALL_THROUGH * 1_000 {
                 break 'all;
             }
         }
