@@ -41,15 +41,18 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
         let one = trial.buy.ok && !trial.sell.ok;
         one || trial.other_buy.is_some_and(|leg| leg.ok) && trial.other_sell.is_some_and(|leg| !leg.ok)
     };
-    // Where all slots are zero a sale may fail for want of settings; it counts when sending works and only the way to the pair is shut.
-    let aimed = |trial: &Trial| *standing != Standing::Code || trial.send.ok && trial.straight.is_none_or(|leg| !leg.ok);
+    // Where all slots are zero a sale may fail for want of settings; it counts when only the way to the pair is shut, or only for those
+    // who have bought.
+    let only_pair = first.send.ok && first.straight.is_some_and(|leg| !leg.ok);
+    let only_buyers = first.cold_sell.is_some_and(|leg| leg.ok);
+    let aimed = *standing != Standing::Code || only_pair || only_buyers;
     let shut = match opening {
-        Opening::Blocked => fails(trial) && aimed(trial),
-        Opening::Flip => fails(first) && aimed(first),
+        Opening::Blocked => fails(trial) && aimed,
+        Opening::Flip => fails(first) && aimed,
         _ => false,
     };
     // A switch that shuts both ways is a launch; one that lets buyers in and not out is not.
-    let one_way = !shut && *opening != Opening::Open && *opening != Opening::Wait && fails(first) && aimed(first);
+    let one_way = !shut && *opening != Opening::Open && *opening != Opening::Wait && fails(first) && aimed;
     if one_way {
         let amount = abi::figure(hand.amount);
         let text = format!("a holder who bought {amount} cannot sell them until the owner calls something; buying needs no such call");

@@ -44,6 +44,8 @@ pub(super) struct Trial {
     pub(super) other_sell: Option<Leg>,
     /// The owner, a stranger took the holder's without leave.
     pub(super) theft: [bool; 2],
+    /// A sale by the other holder who has not bought yet.
+    pub(super) cold_sell: Option<Leg>,
     /// A transfer to the pair without the router, tried only when selling fails and sending does not.
     pub(super) straight: Option<Leg>,
     /// Slots read: how far the calls got before they failed.
@@ -110,6 +112,11 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
         before.is_some_and(|after| balance(machine, scene.token, HOLDER).is_some_and(|had| had > after))
     });
     machine.next_block();
+    if wide {
+        let inner = machine.mark();
+        trial.cold_sell = Some(leg(machine, scene, Way::Router, (OTHER, PAIR), &mut note));
+        machine.rollback(inner);
+    }
     trial.buy = leg(machine, scene, Way::Direct, (PAIR, HOLDER), &mut note);
     machine.wait(BETWEEN.0, BETWEEN.1);
     trial.sell = leg(machine, scene, Way::Router, (HOLDER, PAIR), &mut note);
@@ -310,6 +317,9 @@ fn by_flip(machine: &mut Machine<'_>, scene: &Scene, slots: &HashSet<(Address, U
     let (mut best, mut chosen) = (before.score(), None);
     'all: for (at, slot) in slots {
         let old = machine.world().slot(at, slot);
+        if old == abi::word_of(scene.owner) {
+            continue;
+        }
         for value in [U256::ONE, U256::ZERO, U256::MAX >> 16, abi::word_of(OWNER), abi::word_of(PAIR)] {
             if value == old {
                 continue;
