@@ -201,7 +201,6 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     let first = trial::trial(machine, &scene, true, None);
     let (trial, opening) = if first.open() { (first.clone(), Opening::Open) } else { trial::open(machine, &scene, &calls) };
     report.opening = Some(opening);
-    if std::env::var("DBG").is_ok() { eprintln!("first {first:?}\nnow {trial:?}"); }
     let traded = findings::Traded { trial: &trial, first: &first, opening, standing: stage.standing, hand: &hand };
     report.anomalies.extend(findings::trading(&traded));
     let before = before(machine, &scene, stage.standing == Standing::Code);

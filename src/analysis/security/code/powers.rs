@@ -131,7 +131,7 @@ pub(super) fn fillings(scene: &Scene, books: &Books, caller: Address) -> [Fillin
         set(&[caller, FRESH], &[scene.hand.supply * small(10)], true),
         set(&[HOLDER, caller], &[small(50_000_000)], false),
         // For a time that lies ahead.
-        set(&[HOLDER, caller], &[scene.hand.supply * small(10), small(1_900_000_000)], true),
+        set(&[HOLDER, caller], &[books.get(HOLDER), small(1_900_000_000)], true),
         set(&[scene.token, caller], &[amount], true),
     ]
 }
@@ -225,9 +225,11 @@ fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &m
         return;
     }
     let large = U256::MAX >> 16;
+    // A price at which what is paid buys no more than there is.
+    let price = COIN / before.scene.hand.amount.min(COIN);
     let all = slots.iter().map(|slot| (*slot, U256::ONE)).collect::<Vec<_>>();
     let but = |left: &U256| all.iter().filter(|(slot, _)| slot != left).copied().collect::<Vec<_>>();
-    let mut tries: Vec<Vec<(U256, U256)>> = slots.iter().flat_map(|slot| [vec![(*slot, large)], vec![(*slot, U256::ONE)]]).collect();
+    let mut tries: Vec<Vec<(U256, U256)>> = slots.iter().flat_map(|slot| [large, U256::ONE, price].map(|value| vec![(*slot, value)])).collect();
     if slots.len() > 1 {
         tries.push(all.clone());
         if slots.len() > 2 {
@@ -327,7 +329,6 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
     let known = found.effects.len();
     machine.pay = call.pay;
     let outcome = machine.call(call.from, token, call.data.clone());
-    if std::env::var("DBG").is_ok() { eprintln!("{} {:?} ({}) pay={} ok={} writes={} hit={} out={}", abi::hex(call.selector), call.caller, call.arguments, call.pay, outcome.ok, outcome.writes.len(), outcome.writes.iter().any(|slot| before.slots.contains(slot)), String::from_utf8_lossy(&outcome.output.iter().copied().filter(|b| (32..127).contains(b)).collect::<Vec<u8>>())); }
     if outcome.ok {
         if outcome.destroyed {
             found.effects.push(call.effect(Power::Destroy, 1.0, "code", "none"));
@@ -349,6 +350,7 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
         }
     }
     machine.rollback(mark);
+    hearsay(machine, before, call, &outcome, &mut found.effects, known);
     let effects = &mut found.effects;
     // Somebody nobody watched may have paid: then the balance came from there, and was not made.
     for at in (known..effects.len()).rev() {
@@ -359,6 +361,26 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
         }
     }
     outcome.ok && !outcome.writes.is_empty()
+}
+
+/// What a stranger can take only because a contract that we made up said yes is no finding.
+fn hearsay(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>, known: usize) {
+    let takes = |effect: &Effect| matches!(effect.power, Power::Drain | Power::Theft);
+    let asked = outcome.called.iter().any(|address| machine.world().mocked(*address));
+    if call.caller != Caller::Stranger || !asked || !effects[known..].iter().any(takes) {
+        return;
+    }
+    let mark = machine.mark();
+    machine.world().answer = Answer::Zero;
+    let refused = !machine.call(call.from, before.scene.token, call.data.clone()).ok;
+    machine.rollback(mark);
+    if refused {
+        let mut at = 0;
+        effects.retain(|effect| {
+            at += 1;
+            at <= known || !takes(effect)
+        });
+    }
 }
 
 fn renounced(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, effects: &mut Vec<Effect>) {

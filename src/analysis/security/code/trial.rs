@@ -157,7 +157,6 @@ fn leg(machine: &mut Machine<'_>, scene: &Scene, way: Way, (from, to): (Address,
         machine.call(PAIR, token, abi::call(abi::TRANSFER_FROM, &[word_from, word_to, amount]))
     };
     note(&outcome);
-    if std::env::var("DBG3").is_ok() { let d= if way==Way::Direct { abi::call(abi::TRANSFER, &[word_to, amount]) } else { abi::call(abi::TRANSFER_FROM, &[word_from, word_to, amount]) }; let f= if way==Way::Direct {from} else {PAIR}; let (o,t)=machine.trace(f, token, d); eprintln!("{} {}→{} ok={} before={:?} {} called={:?} reads={:x?} cmp={:x?}", if way==Way::Direct {"direct"} else {"router"}, abi::name(from), abi::name(to), outcome.ok, before, String::from_utf8_lossy(&outcome.output.iter().copied().filter(|b| (32..127).contains(b)).collect::<Vec<u8>>()), outcome.called, t.read.iter().map(|(s,k)| (if *s<U256::from(100) {format!("{s}")} else {"#".into()}, k.map(|k|abi::name(abi::address_of(k))), machine.world().slot(token,*s))).collect::<Vec<_>>(), t.compared); let _=o; }
     if !outcome.ok {
         return Leg::default();
     }
