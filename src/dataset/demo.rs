@@ -2,6 +2,7 @@
 //! their folder; what is in them is in the modules below. A further table is a further row of `TABLES`.
 
 mod candles;
+pub mod contracts;
 mod facts;
 mod invented;
 mod market;
