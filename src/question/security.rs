@@ -1,11 +1,6 @@
 //! The question behind GET /{contractAddress}/security/inference. Its parameters are checked; the inference is not built yet and
 //! says so.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::{
     Question, flag_text, known_token,
     parameter::{Arguments, EXPLAIN, Parameter},
@@ -15,6 +10,7 @@ use super::{
     target,
 };
 use crate::{
+    analysis::security::SecurityInference,
     dataset::address::Address,
     error::{Code, Problem, Result},
 };
@@ -23,32 +19,6 @@ use crate::{
 pub struct SecurityQuestion {
     pub contract_address: Address,
     pub explain: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SecurityInference {
-    /// Out of 100.
-    pub security_score: i64,
-    pub anomaly_detection: AnomalyDetection,
-    /// Known scams that resemble it.
-    pub similar_scams: Vec<BTreeMap<String, serde_json::Value>>,
-    pub recommendation: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AnomalyDetection {
-    pub transaction_patterns: AnomalyPart,
-    pub holder_distribution: AnomalyPart,
-    pub code_patterns: AnomalyPart,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct AnomalyPart {
-    /// Null without the data it needs.
-    pub score: Option<f64>,
-    pub anomalies: Vec<String>,
 }
 
 impl Question for SecurityQuestion {
