@@ -1,12 +1,25 @@
 //! Chart patterns: the answer and how it is put together. Pivots, the search for each family, confirmation and ranking have a file
 //! each.
 
+mod advice;
+mod bowl;
+mod choice;
+mod flag;
 mod name;
+mod outcome;
+mod pair;
+mod pivots;
+mod reversal;
+mod search;
+mod series;
+mod shape;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::name::{Family, PatternName};
+use self::{outcome::Find, series::Series, shape::Edge};
+use super::numeric::{Line, finite};
 use crate::dataset::{candles::Candles, time::Time};
 
 /// Patterns found in the candles of a token, and what they advise.
@@ -138,8 +151,71 @@ impl PatternsAnswer {
     }
 }
 
+/// Fewer candles show nothing.
+const CANDLES_LEAST: usize = 20;
+
 /// The patterns in the candles, with what they rest on where an explanation is asked for.
 pub fn patterns(candles: &Candles<'_>, explain: bool) -> PatternsAnswer {
-    let _ = (candles, explain);
-    PatternsAnswer::empty()
+    let Some(series) = Series::of(candles, CANDLES_LEAST) else {
+        return PatternsAnswer::empty();
+    };
+    let finds = choice::choose(search::all(&series), series.len());
+    let answer = Answer { series: &series, candles, explain };
+    PatternsAnswer {
+        patterns: finds.iter().map(|find| answer.pattern(find)).collect(),
+        recommended_action: advice::action(&series, &finds),
+    }
+}
+
+/// What every pattern of one answer is written with.
+struct Answer<'a> {
+    series: &'a Series,
+    candles: &'a Candles<'a>,
+    explain: bool,
+}
+
+impl Answer<'_> {
+    fn pattern(&self, find: &Find) -> Pattern {
+        let slot = |at: u32| self.series.slot[at as usize] as usize;
+        let (start, end) = (slot(find.start), find.breakout.map_or(self.candles.len() - 1, slot));
+        Pattern {
+            name: find.name,
+            confidence: finite(find.confidence),
+            completion_percent: finite(find.completion),
+            projected_movement: finite(find.movement()),
+            start_index: start,
+            end_index: end,
+            detail: self.explain.then(|| self.detail(find, start, end)),
+        }
+    }
+
+    fn detail(&self, find: &Find, start: usize, end: usize) -> PatternDetail {
+        let time = |slot: usize| Time(self.candles.timestamp[slot]);
+        let anchors = find.turns.as_slice().iter().map(|turn| {
+            let index = turn.slot as usize;
+            Anchor { index, timestamp: time(index), price: if turn.high { self.candles.high[index] } else { self.candles.low[index] } }
+        });
+        let edges = [find.upper, find.lower];
+        let boundary = edges.iter().filter_map(|edge| match edge {
+            Edge::Breaks(line) => Some(self.segment(find, *line, end)),
+            Edge::Voids(_) => None,
+        });
+        PatternDetail {
+            status: advice::status(self.series, find),
+            direction: if find.up { Direction::Up } else { Direction::Down },
+            start_time: time(start),
+            end_time: time(end),
+            anchors: anchors.collect(),
+            boundary: boundary.collect(),
+            breakout_index: find.breakout.map(|_| end),
+            target_price: finite(self.series.price(find.target())),
+        }
+    }
+
+    /// The line from the first turn to the end.
+    fn segment(&self, find: &Find, line: Line, end: usize) -> Segment {
+        let from = find.turns.first().slot as usize;
+        let corner = |index: usize| Corner { index, price: finite(self.series.price(line.at((index - from) as f64))) };
+        Segment { from: corner(from), to: corner(end) }
+    }
 }
