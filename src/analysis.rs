@@ -7,5 +7,6 @@ pub mod frames;
 pub mod growth;
 pub mod market;
 pub mod numeric;
+pub mod patterns;
 pub mod token;
 pub mod trendlines;
