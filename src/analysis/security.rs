@@ -2,6 +2,11 @@
 //! they become a score is `score`'s.
 
 pub mod codes;
+pub mod facts;
+pub mod holders;
+pub mod missing;
+pub mod pool_story;
+pub mod transactions;
 
 use schemars::JsonSchema;
 use serde::Serialize;
