@@ -6,6 +6,8 @@ pub mod facts;
 pub mod holders;
 pub mod missing;
 pub mod pool_story;
+pub mod score;
+pub mod similarity;
 pub mod transactions;
 
 use schemars::JsonSchema;
