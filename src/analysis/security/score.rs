@@ -83,17 +83,22 @@ pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], 
 }
 
 /// The word for the score, up to three reasons, and what was missing. Never "safe".
-pub fn recommendation(verdict: &Verdict, parts: [&[Anomaly]; 3], missing: &[Missing]) -> String {
+pub fn recommendation(verdict: &Verdict, parts: [&[Anomaly]; 3], missing: &[Missing], unfinished: &[&String]) -> String {
     let word = if verdict.fatal { AVOID } else { WORDS.iter().find(|(from, _)| verdict.score >= *from).map_or(AVOID, |(_, word)| word) };
     let mut reasons: Vec<Anomaly> = parts.concat().into_iter().filter(|anomaly| anomaly.weighed() > 0.0).collect();
     order(&mut reasons);
     // What is fatal is why, whatever else weighs as much.
     reasons.sort_by_key(|anomaly| !anomaly.fatal);
-    let mut says: Vec<String> = reasons.iter().take(REASONS_MAX).map(|anomaly| anomaly.code.meaning().to_owned()).collect();
+    let mut says: Vec<String> = reasons.iter().take(REASONS_MAX).map(|anomaly| anomaly.sentence.clone()).collect();
     if says.is_empty() {
         says.push(if missing.is_empty() { "no test found anything" } else { "none of the tests that could run found anything" }.to_owned());
     }
-    format!("{word}: {}{}", says.join("; "), missing_text(missing))
+    let unfinished = if unfinished.is_empty() { String::new() } else { format!(". Not finished: {}", joined(unfinished)) };
+    format!("{word}: {}{}{unfinished}", says.join("; "), missing_text(missing))
+}
+
+fn joined(texts: &[&String]) -> String {
+    texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 /// Whole parts first, then single tests by their codes.
@@ -145,15 +150,15 @@ mod tests {
 
     #[test]
     fn the_word_follows_the_score_and_what_is_fatal() {
-        let says = |all: &[Anomaly], missing: &[Missing]| recommendation(&score(all, ALL), [all, &[], &[]], missing);
+        let says = |all: &[Anomaly], missing: &[Missing]| recommendation(&score(all, ALL), [all, &[], &[]], missing, &[]);
         assert_eq!(says(&[], &[]), "NO MAJOR RISK FOUND: no test found anything");
         let fatal = [anomaly(AnomalyCode::HiddenMint, 1.0), anomaly(AnomalyCode::SellTax, 0.02).fatal(true)];
-        assert!(says(&fatal, &[]).starts_with("AVOID: part of what is sold does not arrive"), "{}", says(&fatal, &[]));
+        assert!(says(&fatal, &[]).starts_with("AVOID: something; something"), "{}", says(&fatal, &[]));
         let missing = Missing { part: Part::Holders, what: "no holder data".into(), codes: vec![], supply: String::new() };
         assert!(says(&[], &[missing]).ends_with(". Not looked at: no holder data"));
         for (from, word) in WORDS {
             let verdict = Verdict { score: *from, uncapped: *from, caps: vec![], fatal: false };
-            assert!(recommendation(&verdict, [&[], &[], &[]], &[]).starts_with(word));
+            assert!(recommendation(&verdict, [&[], &[], &[]], &[], &[]).starts_with(word));
         }
     }
 
