@@ -38,6 +38,10 @@ impl Question for SecurityQuestion {
         target(&format!("/{}/security/inference", self.contract_address), &[("explain", flag_text(self.explain))])
     }
 
+    fn heavy(&self) -> bool {
+        true
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<SecurityInference> {
         let token = known_token(snapshot, &self.contract_address)?;
         let dataset = &snapshot.dataset;
@@ -58,7 +62,18 @@ impl Question for SecurityQuestion {
         let answer = infer::infer(dataset, token, corpus, self.explain, &traits_of, &watch)?;
         // An answer that was cut short because nobody waits is no answer.
         progress.step(1, 1)?;
+        snapshot.security.keep_score(self.contract_address, answer.security_score);
         Ok(answer)
+    }
+}
+
+impl SecurityQuestion {
+    /// The token's score alone, from memory where the token was asked about before.
+    pub fn score(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<i64> {
+        if let Some(score) = snapshot.security.score(&token) {
+            return Ok(score);
+        }
+        Self { contract_address: token, explain: false }.answer(snapshot, progress).map(|answer| answer.security_score)
     }
 }
 

@@ -1,5 +1,5 @@
-//! What security keeps for one generation of data: the corpus that tokens are compared with, built when it is first asked for, and
-//! the traits of scams that were executed to compare. No inference here.
+//! What security keeps for one generation of data: the corpus that tokens are compared with, built when it is first asked for,
+//! the traits of scams that were executed to compare, and the scores that were found. No inference here.
 
 use std::{
     collections::HashMap,
@@ -22,6 +22,8 @@ pub struct SecurityMemory {
     /// Held by the one who builds the corpus; the others wait for it rather than build it too.
     building: Mutex<()>,
     traits: Mutex<HashMap<Address, Traits>>,
+    /// Of the tokens that were asked about: lists of tokens show it.
+    scores: Mutex<HashMap<Address, i64>>,
 }
 
 impl SecurityMemory {
@@ -36,6 +38,15 @@ impl SecurityMemory {
         }
         let corpus = Corpus::new(dataset, &|done, total| progress.step(done, total))?;
         Ok(self.corpus.get_or_init(|| corpus))
+    }
+
+    pub fn score(&self, token: &Address) -> Option<i64> {
+        self.scores.lock().unwrap_or_else(PoisonError::into_inner).get(token).copied()
+    }
+
+    /// Keeps a token's score; there are no more than tokens.
+    pub fn keep_score(&self, token: Address, score: i64) {
+        self.scores.lock().unwrap_or_else(PoisonError::into_inner).insert(token, score);
     }
 
     /// The traits of a known scam, executed at most once unless the asker gives up.
