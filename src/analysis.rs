@@ -8,5 +8,6 @@ pub mod growth;
 pub mod market;
 pub mod numeric;
 pub mod patterns;
+pub mod security;
 pub mod token;
 pub mod trendlines;

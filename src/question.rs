@@ -51,6 +51,11 @@ pub trait Question: Clone + Send + Sync + Sized + 'static {
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer>;
 
+    /// Whether it takes long enough that quick questions must not wait behind it.
+    fn heavy(&self) -> bool {
+        false
+    }
+
     /// The JSON body, for a question that is asked with POST.
     fn body(&self) -> Option<String> {
         None

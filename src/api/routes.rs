@@ -106,7 +106,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     question::<TokenQuestion>(&[]),
     question::<TokenPostsQuestion>(&[]),
     question::<TrendlineQuestion>(&[Code::NoCandles]),
-    question::<SecurityQuestion>(&[Code::NoSecurityData, Code::NotBuilt]),
+    question::<SecurityQuestion>(&[Code::NoSecurityData]),
     question::<PatternsQuestion>(&[Code::NoCandles]),
     question::<DexListQuestion>(&[]),
     question::<DexDetailQuestion>(&[Code::DexNotFound]),

@@ -54,8 +54,7 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
         }
     }
     if wants("securityScore") {
-        let question = SecurityQuestion { contract_address: token, explain: false };
-        figures.security_score = Some(Added(if_there(question.answer(snapshot, progress))?.map(|answer| answer.security_score)));
+        figures.security_score = Some(Added(if_there(SecurityQuestion::score(snapshot, token, progress))?));
     }
     Ok(figures)
 }

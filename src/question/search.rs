@@ -107,6 +107,10 @@ impl Question for SearchQuestion {
         )
     }
 
+    fn heavy(&self) -> bool {
+        self.fields.contains(&"securityScore")
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {
         let tokens = &snapshot.market.tokens;
         if let Some(chain) = &self.chain {

@@ -282,8 +282,8 @@ fn the_api_the_command_line_and_the_views_say_the_same() {
         }
     }
     let silent: Vec<&str> = CASES.iter().map(|(name, ..)| *name).filter(|name| !answered.contains(name)).collect();
-    // One analysis is not built, the stream has no cases.
-    assert_eq!(silent, ["security", "events"]);
+    // The stream has no cases.
+    assert_eq!(silent, ["events"]);
 }
 
 #[test]
