@@ -29,8 +29,8 @@ use self::{
     chain::Chain,
     findings::Findings,
     rows::{
-        ContractRow, DexRow, FeeTierRow, FromFrame, FundingRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow, PoolEventRow,
-        PoolRow, Post, ScamRow, TokenRow, TransferRow,
+        ContractRow, CreationRow, DexRow, FeeTierRow, FromFrame, FundingRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
+        PoolEventRow, PoolRow, Post, ScamRow, TokenRow, TransferRow,
     },
     runs::Runs,
     schema::{TABLES, TableSchema},
@@ -66,6 +66,8 @@ pub struct Dataset {
     transfers: Runs<TransferRow>,
     pool_events: Runs<PoolEventRow>,
     contracts: Runs<ContractRow>,
+    /// Contracts by who deployed them.
+    creations: HashMap<Address, Vec<(Address, Option<Time>)>>,
     scams: Runs<ScamRow>,
     locks: ByToken<LockRow>,
     /// By who was paid.
@@ -167,6 +169,7 @@ impl Dataset {
         dataset.transfers = runs(&dataset.tables, "transfers", "token_address");
         dataset.pool_events = runs(&dataset.tables, "pool_events", "pool");
         dataset.contracts = runs(&dataset.tables, "contracts", "token_address");
+        dataset.creations = creations(&dataset.tables);
         dataset.scams = runs(&dataset.tables, "scams", "address");
         dataset.locks = ByToken::new(rows(&dataset.tables, "locks"), |row: &LockRow| row.token_address);
         dataset.funding = ByToken::new(rows(&dataset.tables, "funding"), |row: &FundingRow| row.to_address);
@@ -257,6 +260,11 @@ impl Dataset {
         &self.contracts
     }
 
+    /// What the address deployed, and when; in the order of addresses.
+    pub fn contracts_by(&self, creator: &Address) -> &[(Address, Option<Time>)] {
+        self.creations.get(creator).map_or(&[], Vec::as_slice)
+    }
+
     /// Known scams, by address.
     pub fn scams(&self) -> &Runs<ScamRow> {
         &self.scams
@@ -289,6 +297,17 @@ fn rows<T: FromFrame>(tables: &[Table], name: &str) -> Vec<T> {
 /// The rows of the table `name`, left in its frame; none when it is not loaded.
 fn runs<T: FromFrame>(tables: &[Table], name: &str, key: &str) -> Runs<T> {
     tables.iter().find(|table| table.schema.name == name).map_or_else(Runs::default, |table| Runs::new(&table.frame, key))
+}
+
+/// Contracts by who deployed them; read without their code.
+fn creations(tables: &[Table]) -> HashMap<Address, Vec<(Address, Option<Time>)>> {
+    let mut all: HashMap<Address, Vec<(Address, Option<Time>)>> = HashMap::new();
+    for row in rows::<CreationRow>(tables, "contracts") {
+        if let Some(creator) = row.creator {
+            all.entry(creator).or_default().push((row.token_address, row.created_at));
+        }
+    }
+    all
 }
 
 /// Rows ordered by token, and where each token's lie.

@@ -147,6 +147,12 @@ rows! {
         constructor_types: Option<String>,
         owner: Option<Address>,
     }
+    /// Who deployed a contract, and when; of the table `contracts`.
+    CreationRow {
+        token_address: Address,
+        creator: Option<Address>,
+        created_at: Option<Time>,
+    }
     ScamRow {
         address: Address,
         name: Option<String>,

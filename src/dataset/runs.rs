@@ -57,10 +57,15 @@ impl<T: FromFrame> Runs<T> {
         range.step_by(CHUNK_ROWS).map(move |start| T::rows(&self.frame.slice(start as i64, CHUNK_ROWS.min(end - start))))
     }
 
+    /// The address's row `i`.
+    pub fn row(&self, address: &Address, i: usize) -> Option<T> {
+        let row = self.index.get(address)?.clone().nth(i)?;
+        T::rows(&self.frame.slice(row as i64, 1)).pop()
+    }
+
     /// The first row of the address.
     pub fn first(&self, address: &Address) -> Option<T> {
-        let range = self.index.get(address)?;
-        T::rows(&self.frame.slice(range.start as i64, 1)).pop()
+        self.row(address, 0)
     }
 
     /// The addresses that have rows, in the table's order.

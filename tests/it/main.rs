@@ -16,6 +16,7 @@ mod jobs;
 mod parity;
 mod pty;
 mod screens;
+mod security;
 mod state;
 mod trendline_accuracy;
 mod trendline_properties;
