@@ -17,6 +17,7 @@ mod parity;
 mod pty;
 mod screens;
 mod security;
+mod security_planted;
 mod state;
 mod trendline_accuracy;
 mod trendline_properties;
