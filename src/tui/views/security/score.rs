@@ -7,10 +7,10 @@ use crate::{
     tui::{
         format::{self, MISSING},
         text,
-        theme::{Role, Theme},
+        theme::Role,
         view::Context,
-        views::many,
-        widgets::{bar, gauge, put, put_right},
+        views::{many, parts::low_bar},
+        widgets::{gauge, put, put_right},
     },
 };
 
@@ -20,6 +20,8 @@ const LARGE: (u16, u16) = (110, 30);
 const REASON_LINES: usize = 3;
 /// Cells of the widest part's name.
 const NAME: u16 = 14;
+/// Between the parts where they stand in one line.
+const GAP: u16 = 2;
 
 pub(super) const PARTS: [Part; 3] = [Part::Code, Part::Transactions, Part::Holders];
 
@@ -97,7 +99,7 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
         let found = answer.anomaly_detection.part(part);
         put(buffer, body, 0, y, name(part), theme.dim());
         let width = body.width.saturating_sub(NAME + 30).min(60);
-        part_bar(found.score, buffer, Rect { x: body.x + NAME, y: body.y + y, width: width + 8, height: 1 }, theme, context.ascii);
+        part_bar(found.score, buffer, Rect { x: body.x + NAME, y: body.y + y, width: width + 8, height: 1 }, context);
         let fatal = found.evidence.iter().flatten().filter(|anomaly| anomaly.fatal).count();
         let x = NAME + width + 10;
         let note = match (found.score, found.anomalies.len()) {
@@ -114,14 +116,17 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
 }
 
 /// A part's bar with its figure at the right: how anomalous it is, out of 100.
-fn part_bar(score: Option<f64>, buffer: &mut Buffer, area: Rect, theme: &Theme, ascii: bool) {
-    let area = area.intersection(buffer.area);
+fn part_bar(score: Option<f64>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    let (area, theme) = (area.intersection(buffer.area), context.theme);
     let Some(score) = score else {
         put_right(buffer, area, 0, MISSING, theme.dim());
         return;
     };
     let role = role_of_part(score);
-    bar::render(Rect { width: area.width.saturating_sub(6), ..area }, buffer, theme, score / 100.0, role, ascii);
+    let cells = usize::from(area.width.saturating_sub(6));
+    put(buffer, area, 0, 0, &if context.ascii { "." } else { "─" }.repeat(cells), theme.style(Role::Grid));
+    // Lower than a line, so that bars under each other stay apart.
+    put(buffer, area, 0, 0, &low_bar(score / 100.0, cells, context.ascii), theme.style(role));
     put_right(buffer, area, 0, &format::fixed(score, 1), theme.style(if score > 0.0 { role } else { Role::Text }));
 }
 
@@ -149,18 +154,15 @@ fn draw_small(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     put(buffer, body, 0, 0, word, theme.style(role).add_modifier(Modifier::BOLD));
     put_right(buffer, body, 0, "of 100", theme.dim());
     let y = (lines.len() as u16).max(2);
-    let cells = body.width / 3;
-    for (i, part) in PARTS.into_iter().enumerate() {
-        let column = Rect { x: body.x + cells * i as u16, y: body.y + y, width: cells.saturating_sub(2), height: 1 };
-        let label = if cells >= 26 { name(part) } else { ["code", "trades", "holders"][i] };
-        let used = put(buffer, column, 0, 0, label, theme.dim()) + 1;
-        part_bar(
-            answer.anomaly_detection.part(part).score,
-            buffer,
-            Rect { x: column.x + used, width: column.width.saturating_sub(used), ..column },
-            theme,
-            context.ascii,
-        );
+    let labels: u16 = PARTS.iter().map(|part| text::width(name(*part)) as u16 + 1).sum();
+    let bar = body.width.saturating_sub(labels + 2 * GAP) / 3;
+    let mut x = body.x;
+    for part in PARTS {
+        let row = Rect { x, y: body.y + y, width: body.right().saturating_sub(x), height: 1 };
+        let used = put(buffer, row, 0, 0, name(part), theme.dim()) + 1;
+        let room = Rect { x: x + used, width: bar.min(row.width.saturating_sub(used)), ..row };
+        part_bar(answer.anomaly_detection.part(part).score, buffer, room, context);
+        x = room.right() + GAP;
     }
     (y + 1).max(gauge::ROWS) + u16::from(area.height > 18)
 }
