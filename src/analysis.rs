@@ -7,6 +7,7 @@ pub mod frames;
 pub mod growth;
 pub mod market;
 pub mod numeric;
+pub mod patterns;
 pub mod security;
 pub mod token;
 pub mod trendlines;

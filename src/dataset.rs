@@ -12,6 +12,7 @@ pub mod load;
 pub mod manifest;
 pub mod progress;
 pub mod rows;
+pub mod runs;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod schema;
@@ -27,7 +28,11 @@ use self::{
     candles::CandleTable,
     chain::Chain,
     findings::Findings,
-    rows::{DexRow, FeeTierRow, FromFrame, HolderCountRow, HolderRow, KolRow, LabelRow, PoolRow, Post, TokenRow},
+    rows::{
+        ContractRow, CreationRow, DexRow, FeeTierRow, FromFrame, FundingRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
+        PoolEventRow, PoolRow, Post, ScamRow, TokenRow, TransferRow,
+    },
+    runs::Runs,
     schema::{TABLES, TableSchema},
     time::Time,
 };
@@ -58,6 +63,15 @@ pub struct Dataset {
     fee_tiers: Vec<FeeTierRow>,
     pools: Vec<PoolRow>,
     pool_index: HashMap<Address, Vec<u32>>,
+    transfers: Runs<TransferRow>,
+    pool_events: Runs<PoolEventRow>,
+    contracts: Runs<ContractRow>,
+    /// Contracts by who deployed them.
+    creations: HashMap<Address, Vec<(Address, Option<Time>)>>,
+    scams: Runs<ScamRow>,
+    locks: ByToken<LockRow>,
+    /// By who was paid.
+    funding: ByToken<FundingRow>,
 }
 
 /// A table of the dataset as it was loaded, for the generic faces (Data view, `/datasets`, exports).
@@ -152,6 +166,13 @@ impl Dataset {
         }
         dataset.pools = pools;
         dataset.candles = candles.unwrap_or_default();
+        dataset.transfers = runs(&dataset.tables, "transfers", "token_address");
+        dataset.pool_events = runs(&dataset.tables, "pool_events", "pool");
+        dataset.contracts = runs(&dataset.tables, "contracts", "token_address");
+        dataset.creations = creations(&dataset.tables);
+        dataset.scams = runs(&dataset.tables, "scams", "address");
+        dataset.locks = ByToken::new(rows(&dataset.tables, "locks"), |row: &LockRow| row.token_address);
+        dataset.funding = ByToken::new(rows(&dataset.tables, "funding"), |row: &FundingRow| row.to_address);
         dataset
     }
 
@@ -220,6 +241,45 @@ impl Dataset {
         list.iter().map(|&i| &self.pools[i as usize])
     }
 
+    pub fn pools(&self) -> &[PoolRow] {
+        &self.pools
+    }
+
+    /// Transfers by token, oldest first, those without a time last.
+    pub fn transfers(&self) -> &Runs<TransferRow> {
+        &self.transfers
+    }
+
+    /// What happened in each pool, oldest first.
+    pub fn pool_events(&self) -> &Runs<PoolEventRow> {
+        &self.pool_events
+    }
+
+    /// The code of each token.
+    pub fn contracts(&self) -> &Runs<ContractRow> {
+        &self.contracts
+    }
+
+    /// What the address deployed, and when; in the order of addresses.
+    pub fn contracts_by(&self, creator: &Address) -> &[(Address, Option<Time>)] {
+        self.creations.get(creator).map_or(&[], Vec::as_slice)
+    }
+
+    /// Known scams, by address.
+    pub fn scams(&self) -> &Runs<ScamRow> {
+        &self.scams
+    }
+
+    /// What of the token (or of a pool's liquidity) is locked, by locker.
+    pub fn locks_of(&self, token: &Address) -> &[LockRow] {
+        self.locks.of(token)
+    }
+
+    /// Who paid for the address, the first payment first.
+    pub fn funders_of(&self, address: &Address) -> &[FundingRow] {
+        self.funding.of(address)
+    }
+
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.schema.name == name)
     }
@@ -232,6 +292,22 @@ impl Dataset {
 /// The typed rows of the table `name`; none when it is not loaded.
 fn rows<T: FromFrame>(tables: &[Table], name: &str) -> Vec<T> {
     tables.iter().find(|table| table.schema.name == name).map_or_else(Vec::new, |table| T::rows(&table.frame))
+}
+
+/// The rows of the table `name`, left in its frame; none when it is not loaded.
+fn runs<T: FromFrame>(tables: &[Table], name: &str, key: &str) -> Runs<T> {
+    tables.iter().find(|table| table.schema.name == name).map_or_else(Runs::default, |table| Runs::new(&table.frame, key))
+}
+
+/// Contracts by who deployed them; read without their code.
+fn creations(tables: &[Table]) -> HashMap<Address, Vec<(Address, Option<Time>)>> {
+    let mut all: HashMap<Address, Vec<(Address, Option<Time>)>> = HashMap::new();
+    for row in rows::<CreationRow>(tables, "contracts") {
+        if let Some(creator) = row.creator {
+            all.entry(creator).or_default().push((row.token_address, row.created_at));
+        }
+    }
+    all
 }
 
 /// Rows ordered by token, and where each token's lie.

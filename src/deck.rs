@@ -80,11 +80,43 @@ pub struct Deck {
     options: DeckOptions,
     current: RwLock<Option<Arc<Snapshot>>>,
     memo: Memo,
-    pool: rayon::ThreadPool,
-    waiting: AtomicUsize,
+    quick: Lane,
+    /// For questions that take long: they have fewer threads, and quick ones never wait behind them.
+    heavy: Lane,
     events: broadcast::Sender<DeckEvent>,
     load: Mutex<LoadState>,
     folder: RwLock<PathBuf>,
+}
+
+/// Threads for questions of one kind, and how many of these wait or run.
+struct Lane {
+    pool: rayon::ThreadPool,
+    waiting: AtomicUsize,
+    places: usize,
+}
+
+impl Lane {
+    fn new(name: &'static str, workers: usize, places: usize) -> std::result::Result<Self, String> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(workers.max(1))
+            .thread_name(move |i| format!("{name}-{i}"))
+            .build()
+            .map_err(|error| format!("cannot start {workers} worker threads: {error}"))?;
+        Ok(Self { pool, waiting: AtomicUsize::new(0), places })
+    }
+
+    /// Takes a place; false when none is left.
+    fn enter(&self) -> bool {
+        let full = self.waiting.fetch_add(1, Ordering::AcqRel) >= self.places;
+        if full {
+            self.leave();
+        }
+        !full
+    }
+
+    fn leave(&self) {
+        self.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl std::fmt::Debug for Deck {
@@ -96,16 +128,11 @@ impl std::fmt::Debug for Deck {
 impl Deck {
     /// An empty deck over the dataset in `folder`; nothing is read until `load`.
     pub fn new(folder: &Path, options: DeckOptions) -> std::result::Result<Arc<Self>, String> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(options.workers.max(1))
-            .thread_name(|i| format!("question-{i}"))
-            .build()
-            .map_err(|error| format!("cannot start {} worker threads: {error}", options.workers))?;
         Ok(Arc::new(Self {
             memo: Cache::with_weighter(10_000, options.memo_bytes, BodyBytes),
-            pool,
+            quick: Lane::new("question", options.workers, options.queue)?,
+            heavy: Lane::new("inference", options.workers.saturating_sub(1), options.queue)?,
             current: RwLock::new(None),
-            waiting: AtomicUsize::new(0),
             events: broadcast::channel(256).0,
             load: Mutex::new(LoadState::default()),
             folder: RwLock::new(folder.to_owned()),
@@ -155,21 +182,25 @@ impl Deck {
     /// Asks on the pool. Drop the result to cancel; `wake` is called once when the answer is there.
     pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> Pending<Q::Answer> {
         let (sender, progress, pending) = Pending::new();
-        if self.waiting.fetch_add(1, Ordering::AcqRel) >= self.options.queue {
-            self.waiting.fetch_sub(1, Ordering::AcqRel);
+        let heavy = question.heavy();
+        if !self.lane(heavy).enter() {
             let busy = Problem::new(Code::Busy, format!("{} questions are waiting already: ask again in a moment.", self.options.queue));
             sender.send(Err(busy)).ok();
             wake();
             return pending;
         }
         let deck = Arc::clone(self);
-        self.pool.spawn(move || {
+        self.lane(heavy).pool.spawn(move || {
             let answer = progress.step(0, 0).and_then(|()| deck.answer(&question, &progress));
-            deck.waiting.fetch_sub(1, Ordering::AcqRel);
+            deck.lane(heavy).leave();
             sender.send(answer).ok();
             wake();
         });
         pending
+    }
+
+    fn lane(&self, heavy: bool) -> &Lane {
+        if heavy { &self.heavy } else { &self.quick }
     }
 
     /// Hears of every change from now on; a listener that lags too far loses the oldest.
@@ -184,7 +215,7 @@ impl Deck {
 
     /// Questions that wait or run.
     pub fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Acquire)
+        self.quick.waiting.load(Ordering::Acquire) + self.heavy.waiting.load(Ordering::Acquire)
     }
 
     pub fn options(&self) -> &DeckOptions {

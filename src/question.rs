@@ -8,6 +8,7 @@ pub mod snapshot;
 
 pub mod candles;
 pub mod dexes;
+pub mod fields;
 pub mod growth;
 pub mod holders;
 pub mod patterns;
@@ -49,6 +50,11 @@ pub trait Question: Clone + Send + Sync + Sized + 'static {
     fn target(&self) -> String;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer>;
+
+    /// Whether it takes long enough that quick questions must not wait behind it.
+    fn heavy(&self) -> bool {
+        false
+    }
 
     /// The JSON body, for a question that is asked with POST.
     fn body(&self) -> Option<String> {

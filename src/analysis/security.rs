@@ -1,7 +1,18 @@
 //! Security inference: the anomalies, each of one table, and the shape of the answer. How the anomalies are found is a file each; how
 //! they become a score is `score`'s.
 
+pub mod code;
 pub mod codes;
+pub mod corpus;
+pub mod facts;
+pub mod holders;
+pub mod infer;
+pub mod missing;
+pub mod pool_story;
+pub mod resemblance;
+pub mod score;
+pub mod similarity;
+pub mod transactions;
 
 use schemars::JsonSchema;
 use serde::Serialize;

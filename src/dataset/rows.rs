@@ -116,7 +116,66 @@ rows! {
         liquidity: Option<f64>,
         volume24h: Option<f64>,
     }
+    TransferRow {
+        timestamp: Option<Time>,
+        block_number: Option<i64>,
+        from_address: Option<Address>,
+        to_address: Option<Address>,
+        value: Option<Amount>,
+        status: Option<i64>,
+    }
+    PoolEventRow {
+        timestamp: Time,
+        block_number: Option<i64>,
+        kind: Option<String>,
+        reserve0: Option<Amount>,
+        reserve1: Option<Amount>,
+        amount: Option<Amount>,
+        from_address: Option<Address>,
+        to_address: Option<Address>,
+    }
+    ContractRow {
+        token_address: Address,
+        bytecode: Option<String>,
+        creation_bytecode: Option<String>,
+        source: Option<String>,
+        creator: Option<Address>,
+        created_at: Option<Time>,
+        is_proxy: Option<bool>,
+        is_verified: Option<bool>,
+        storage: Option<String>,
+        constructor_types: Option<String>,
+        owner: Option<Address>,
+    }
+    /// Who deployed a contract, and when; of the table `contracts`.
+    CreationRow {
+        token_address: Address,
+        creator: Option<Address>,
+        created_at: Option<Time>,
+    }
+    ScamRow {
+        address: Address,
+        name: Option<String>,
+        scam_type: Option<String>,
+        bytecode: Option<String>,
+        source: Option<String>,
+    }
+    LockRow {
+        token_address: Address,
+        holder_address: Address,
+        amount: Option<f64>,
+        unlocks_at: Option<Time>,
+    }
+    FundingRow {
+        from_address: Address,
+        to_address: Address,
+        timestamp: Option<Time>,
+    }
 }
+
+/// A whole number up to 2^256 − 1 as the nearest f64, for shares and sums; the table keeps its digits.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct Amount(pub f64);
 
 /// A cell type that knows how to read a whole column of a canonical frame; a missing column is all empty.
 pub trait FromColumn: Sized {
@@ -177,6 +236,7 @@ cells! {
     Time: |column, height| integers(column, height).into_iter().map(|ms| Time(ms.unwrap_or_default())).collect();
     Option<Time>: |column, height| integers(column, height).into_iter().map(|ms| ms.map(Time)).collect();
     Day: |column, height| integers(column, height).into_iter().map(|day| Day(day.unwrap_or_default() as i32)).collect();
+    Option<Amount>: |column, height| texts(column, height, |text| text.parse().ok().map(Amount));
     Option<f64>: |column, height| match column.and_then(|column| column.f64().ok()) {
         Some(numbers) => numbers.iter().map(|n| n.filter(|n| n.is_finite())).collect(),
         None => vec![None; height],

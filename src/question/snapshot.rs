@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use super::security::memory::SecurityMemory;
 use crate::{analysis::market::Market, dataset::Dataset};
 
 /// One generation, immutable; replaced whole on reload.
@@ -13,6 +14,8 @@ pub struct Snapshot {
     pub dataset: Dataset,
     pub market: Market,
     pub settings: AnswerSettings,
+    /// What security inference keeps for the generation.
+    pub security: SecurityMemory,
     /// Hash of all that shapes answers: program version, settings, sources.
     digest: [u8; 32],
 }
@@ -42,7 +45,7 @@ impl Snapshot {
         hash.update(env!("CARGO_PKG_VERSION"));
         hash.update(format!("{settings:?}"));
         hash.update(dataset.identity);
-        Self { generation, market, dataset, digest: hash.finalize().into(), settings }
+        Self { generation, market, dataset, security: SecurityMemory::default(), digest: hash.finalize().into(), settings }
     }
 
     /// The strong entity tag of the answer to the canonical request, quotes included.

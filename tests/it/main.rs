@@ -16,6 +16,8 @@ mod jobs;
 mod parity;
 mod pty;
 mod screens;
+mod security;
+mod security_planted;
 mod state;
 mod trendline_accuracy;
 mod trendline_properties;

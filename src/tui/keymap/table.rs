@@ -185,8 +185,13 @@ keys! {
         Volume "volume" ["v"] "Show or hide the volume.";
         Trendlines "trendlines" ["m"] "Show or hide the trendlines.";
         Patterns "patterns" ["p"] "Show or hide the patterns.";
-        NextPattern "next_pattern" ["n"] "To the next pattern." ("pattern" 86);
+        NextPattern "next_pattern" ["n"] "To the next pattern." ("pattern" 106);
         PreviousPattern "previous_pattern" ["N"] "To the pattern before.";
+        Reversals "reversals" ["u"] "Show or hide heads and shoulders, double and triple turns.";
+        Triangles "triangles" ["i"] "Show or hide triangles, wedges and broadening patterns.";
+        Channels "channels" ["d"] "Show or hide rectangles and channels.";
+        Flags "flags" ["f"] "Show or hide flags and pennants.";
+        Roundings "roundings" ["b"] "Show or hide cups and rounded turns.";
     }
     Security {
         ExpandAll "expand_all" ["x"] "Show the evidence of every anomaly, or of none." ("evidence" 75);

@@ -32,7 +32,13 @@ pub(super) fn trading(traded: &Traded<'_>) -> Vec<Anomaly> {
 }
 
 fn seen(what: &str, caller: &str, before: impl Into<String>, after: impl Into<String>) -> Evidence {
-    Evidence { what: what.into(), caller: Some(caller.into()), before: Some(before.into()), after: Some(after.into()), ..Evidence::default() }
+    Evidence {
+        what: what.into(),
+        caller: Some(caller.into()),
+        before: Some(before.into()),
+        after: Some(after.into()),
+        ..Evidence::default()
+    }
 }
 
 fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
@@ -87,14 +93,10 @@ fn taxed(traded: &Traded<'_>) -> Option<Anomaly> {
     }
     let amount = abi::figure(traded.hand.amount);
     Some(
-        Anomaly::new(
-            AnomalyCode::SellTax,
-            tax / TAX_FATAL,
-            format!("{:.1} % of a sale of {amount} does not arrive", tax * 100.0),
-        )
-        .fatal(tax > TAX_FATAL)
-        .figure("tax", tax)
-        .evidence(seen(&format!("sell of {amount}"), "router", "sent 100 %", format!("received {:.1} %", sell.share * 100.0))),
+        Anomaly::new(AnomalyCode::SellTax, tax / TAX_FATAL, format!("{:.1} % of a sale of {amount} does not arrive", tax * 100.0))
+            .fatal(tax > TAX_FATAL)
+            .figure("tax", tax)
+            .evidence(seen(&format!("sell of {amount}"), "router", "sent 100 %", format!("received {:.1} %", sell.share * 100.0))),
     )
 }
 
@@ -133,7 +135,8 @@ pub(super) fn powers(effects: &[Effect], trial: &Trial, holder: PowerHolder) -> 
     for (theft, code, who) in [(0, AnomalyCode::OwnerDrain, "owner"), (1, AnomalyCode::PublicDrain, "stranger")] {
         if trial.theft[theft] && !found.iter().any(|anomaly| anomaly.code == code) {
             let text = format!("transferFrom by the {who} moves a holder's balance that nobody approved");
-            let shown = Evidence { selector: Some(abi::hex(abi::TRANSFER_FROM)), ..seen("transferFrom without approval", who, "refused", "moved") };
+            let shown =
+                Evidence { selector: Some(abi::hex(abi::TRANSFER_FROM)), ..seen("transferFrom without approval", who, "refused", "moved") };
             found.push(Anomaly::new(code, 1.0, text).evidence(shown).held_by(holder));
         }
     }

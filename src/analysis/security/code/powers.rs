@@ -475,7 +475,11 @@ fn minted(
     let least = (before.scene.hand.supply / U256::from(1_000_000)).max(U256::ONE);
     let rise = |now: U256, then: U256| now > then && now - then >= least;
     let (supply, was) = (books.supply.unwrap_or_default(), before.books.supply.unwrap_or_default());
-    let winner = books.of.iter().filter(|(who, now)| *who != PAIR && rise(*now, before.books.get(*who))).max_by_key(|(who, now)| now.saturating_sub(before.books.get(*who)));
+    let winner = books
+        .of
+        .iter()
+        .filter(|(who, now)| *who != PAIR && rise(*now, before.books.get(*who)))
+        .max_by_key(|(who, now)| now.saturating_sub(before.books.get(*who)));
     let more = rise(supply, was);
     // Rescaled: both holders have more.
     let scaled = rise(books.get(HOLDER), before.books.get(HOLDER)) && rise(books.get(OTHER), before.books.get(OTHER));
@@ -486,7 +490,11 @@ fn minted(
     let visible = transfers.iter().any(|(from, _, _)| from.is_zero());
     let mut payer = None;
     let (size, then, now) = if more {
-        (ratio(supply - was, was.max(U256::ONE)).min(1.0), format!("supply {}", abi::figure(was)), format!("supply {}", abi::figure(supply)))
+        (
+            ratio(supply - was, was.max(U256::ONE)).min(1.0),
+            format!("supply {}", abi::figure(was)),
+            format!("supply {}", abi::figure(supply)),
+        )
     } else if let Some((who, now)) = winner {
         let then = before.books.get(*who);
         // Somebody else paid it: one of ours, or one that the log names and whose balance fell.
@@ -496,7 +504,11 @@ fn minted(
         }
         payer = transfers.iter().map(|(from, _, _)| *from).find(|from| !from.is_zero());
         let name = abi::name(*who);
-        (ratio(*now - then, before.scene.hand.supply).min(1.0), format!("{name} {}", abi::figure(then)), format!("{name} {}", abi::figure(*now)))
+        (
+            ratio(*now - then, before.scene.hand.supply).min(1.0),
+            format!("{name} {}", abi::figure(then)),
+            format!("{name} {}", abi::figure(*now)),
+        )
     } else {
         return;
     };
@@ -513,7 +525,12 @@ fn stopped(machine: &mut Machine<'_>, before: &Before<'_>, after: &Trial, call: 
     if was.sell.ok && !after.sell.ok {
         let all = after.other_sell.is_none_or(|leg| !leg.ok);
         let power = if all { Power::StopSells } else { Power::Blacklist };
-        effects.push(call.effect(power, 1.0, "sell goes through", if all { "sells fail" } else { "sell fails, another holder's does not" }));
+        effects.push(call.effect(
+            power,
+            1.0,
+            "sell goes through",
+            if all { "sells fail" } else { "sell fails, another holder's does not" },
+        ));
     }
     if was.buy.ok && !after.buy.ok && after.other_buy.is_none_or(|leg| !leg.ok) {
         effects.push(call.effect(Power::StopBuys, 1.0, "buy goes through", "buys fail"));

@@ -217,10 +217,8 @@ fn obeys(machine: &mut Machine<'_>, stage: &Stage, slot: U256, data: &[u8], _: S
     machine.world().set_slot(token, slot, pattern());
     let (_, trace) = machine.trace(OWNER, token, data.to_vec());
     let mask = U256::MAX >> (256 - ADDRESS_BITS);
-    let place = trace
-        .compared
-        .iter()
-        .find_map(|(other, _)| (0..=12).map(|byte| 8 * byte).find(|shift| (pattern() >> *shift) & mask == *other));
+    let place =
+        trace.compared.iter().find_map(|(other, _)| (0..=12).map(|byte| 8 * byte).find(|shift| (pattern() >> *shift) & mask == *other));
     let value = place.map_or(old, |shift: usize| (old & !(mask << shift)) | (abi::word_of(OWNER) << shift));
     machine.world().set_slot(token, slot, value);
     place.is_some()

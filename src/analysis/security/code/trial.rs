@@ -163,7 +163,8 @@ fn leg(machine: &mut Machine<'_>, scene: &Scene, way: Way, (from, to): (Address,
     let after = [from, to].map(|who| balance(machine, token, who));
     let ([Some(from_before), Some(to_before)], [Some(from_after), Some(to_after)]) = (before, after) else { return Leg::default() };
     let (left, arrived) = (from_before.saturating_sub(from_after), to_after.saturating_sub(to_before));
-    let logged = outcome.logs.iter().any(|log| moves(log, token).is_some_and(|(of, to, value)| of == from && to != from && !value.is_zero()));
+    let logged =
+        outcome.logs.iter().any(|log| moves(log, token).is_some_and(|(of, to, value)| of == from && to != from && !value.is_zero()));
     let moved = !left.is_zero() || !arrived.is_zero();
     Leg {
         ok: moved && outcome.yes(),
@@ -181,7 +182,11 @@ pub(super) fn moves(log: &Log, token: Address) -> Option<(Address, Address, U256
         return None;
     }
     // Indexed or not, the words come in this order.
-    let words: Vec<U256> = topics[1..].iter().map(|topic| U256::from_be_bytes(topic.0)).chain(log.data.data.chunks_exact(32).map(U256::from_be_slice)).collect();
+    let words: Vec<U256> = topics[1..]
+        .iter()
+        .map(|topic| U256::from_be_bytes(topic.0))
+        .chain(log.data.data.chunks_exact(32).map(U256::from_be_slice))
+        .collect();
     match words[..] {
         [from, to, value] => Some((abi::address_of(from), abi::address_of(to), value)),
         _ => None,

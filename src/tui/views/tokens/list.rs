@@ -227,7 +227,7 @@ mod tests {
             holders: None,
             holders_growth: None,
             price_history: Vec::new(),
-            trend: None,
+            figures: None,
         }
     }
 

@@ -1,0 +1,234 @@
+//! Patterns between two lines: triangles, wedges, broadening formations, rectangles and channels. Symmetric in up and down, so one
+//! view is enough.
+
+use super::{
+    name::PatternName as P,
+    pivots::Pivot,
+    series::View,
+    shape::{Edge, Marks, Shape, Turns, evenness, off_the_legs, strain},
+};
+use crate::analysis::numeric::Line;
+
+/// Least and most turns.
+const LEAST: usize = 5;
+const MOST: usize = 8;
+/// Rectangles and channels need three turns on each side.
+const PARALLEL_LEAST: usize = 6;
+/// Least mean width, in median true ranges.
+const WIDTH_LEAST: f64 = 3.0;
+/// All of these are in mean widths. The least step between neighbouring turns:
+const STEP_LEAST: f64 = 0.18;
+/// The most that turns may be off their line (root mean square):
+const RESIDUAL_MOST: f64 = 0.10;
+/// The most that a close between first and last turn may be beyond a line:
+const BEYOND_MOST: f64 = 0.06;
+/// The longest leg, in mean legs.
+const LEG_MOST: f64 = 3.2;
+/// Clarity less 0.8 residuals must reach this.
+const CLARITY_LEAST: f64 = 0.76;
+
+/// Two lines by least squares through alternating turns.
+pub(super) struct Pair {
+    pub(super) upper: Line,
+    pub(super) lower: Line,
+    /// Bars from the first turn to the last.
+    pub(super) length: f64,
+    /// Widths at the first turn and at the last, and their mean.
+    pub(super) first: f64,
+    pub(super) last: f64,
+    pub(super) width: f64,
+    /// Root mean square of the turns about their lines.
+    pub(super) residual: f64,
+}
+
+impl Pair {
+    /// None where the lines cross.
+    pub(super) fn through(turns: &[Pivot]) -> Option<Self> {
+        let origin = turns[0].slot;
+        let (upper, off_upper) = side(turns, true, origin)?;
+        let (lower, off_lower) = side(turns, false, origin)?;
+        let length = turns[turns.len() - 1].x(origin);
+        let (first, last) = (upper.intercept - lower.intercept, upper.at(length) - lower.at(length));
+        let residual = ((off_upper + off_lower) / turns.len() as f64).sqrt();
+        (first > 0.0 && last > 0.0).then_some(Self { upper, lower, length, first, last, width: (first + last) / 2.0, residual })
+    }
+
+    /// What the line climbs from the first turn to the last, in mean widths.
+    pub(super) fn climb(&self, line: Line) -> f64 {
+        line.slope * self.length / self.width
+    }
+
+    pub(super) fn ratio(&self) -> f64 {
+        self.last / self.first
+    }
+
+    pub(super) fn middle(&self) -> Line {
+        Line { slope: (self.upper.slope + self.lower.slope) / 2.0, intercept: (self.upper.intercept + self.lower.intercept) / 2.0 }
+    }
+}
+
+/// Least squares through the highs or the lows, and the sum of squares that is left.
+fn side(turns: &[Pivot], high: bool, origin: u32) -> Option<(Line, f64)> {
+    let skip = usize::from(turns[0].high != high);
+    let points = || turns.iter().skip(skip).step_by(2).map(|turn| (turn.x(origin), turn.price));
+    let (mut count, mut sum_x, mut sum_y) = (0.0, 0.0, 0.0);
+    for (x, y) in points() {
+        count += 1.0;
+        sum_x += x;
+        sum_y += y;
+    }
+    let (x, y) = (sum_x / count, sum_y / count);
+    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
+    for (px, py) in points() {
+        xx += (px - x) * (px - x);
+        xy += (px - x) * (py - y);
+        yy += (py - y) * (py - y);
+    }
+    let slope = xy / xx;
+    (count >= 2.0 && xx > 0.0).then(|| (Line { slope, intercept: y - slope * x }, (yy - slope * xy).max(0.0)))
+}
+
+/// All patterns between two lines at one scale.
+pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
+    let mut turns = [Pivot::NONE; MOST];
+    for start in 0..pivots.len().saturating_sub(LEAST - 1) {
+        // No turn left out, then one pair of turns that is smaller than its neighbours: noise in a wide part hides the small swings
+        // of a narrow one from any zigzag of one theta.
+        for gap in 0..MOST {
+            if gap > 0 && !is_notch(pivots, start + gap) {
+                continue;
+            }
+            let skipped = if gap > 0 { 2 } else { 0 };
+            let mut count = 0;
+            let mut fresh = false;
+            for k in 0..MOST {
+                let from = start + k + if gap > 0 && k >= gap { skipped } else { 0 };
+                let Some(pivot) = pivots.get(from) else { break };
+                turns[k] = *pivot;
+                count = k + 1;
+                if count >= LEAST && count > gap + 1 && (fresh || start > 0 && pivots[start - 1].fresh) {
+                    let live = from + 1 == pivots.len();
+                    found.extend(judge(view, &turns[..count], live, before(pivots, start)));
+                }
+                fresh |=
+                    pivot.fresh || gap > 0 && k + 1 == gap && (pivots[from + 1].fresh || pivots.get(from + 2).is_some_and(|p| p.fresh));
+            }
+            let _ = count;
+        }
+    }
+}
+
+/// Whether the leg from pivot `k` is smaller than both of its neighbours.
+fn is_notch(pivots: &[Pivot], k: usize) -> bool {
+    let leg = |k: usize| (pivots[k + 1].price - pivots[k].price).abs();
+    k + 2 < pivots.len() && leg(k) < leg(k - 1) && leg(k) < leg(k + 1)
+}
+
+/// The move of the leg into the first turn.
+fn before(pivots: &[Pivot], start: usize) -> f64 {
+    if start == 0 { 0.0 } else { pivots[start].price - pivots[start - 1].price }
+}
+
+fn judge(view: View<'_>, turns: &[Pivot], live: bool, prior: f64) -> Option<Shape> {
+    let pair = Pair::through(turns)?;
+    let width = pair.width;
+    if width < WIDTH_LEAST * view.range || pair.residual > RESIDUAL_MOST * width {
+        return None;
+    }
+    let (name, strained) = classify(&pair, turns)?;
+    let legs = (turns.len() - 1) as f64;
+    let apart =
+        |leg: &[Pivot]| (leg[1].price - leg[0].price).abs() >= STEP_LEAST * width && leg[1].x(leg[0].slot) <= LEG_MOST * pair.length / legs;
+    if !turns.windows(2).all(apart) {
+        return None;
+    }
+    let clarity = clarity(view, turns, &pair)?;
+    let residual = pair.residual / width;
+    if clarity - 0.8 * residual < CLARITY_LEAST {
+        return None;
+    }
+    let usually_up = match name {
+        P::AscendingTriangle | P::FallingWedge => true,
+        P::DescendingTriangle | P::RisingWedge => false,
+        _ => prior > 0.0,
+    };
+    let height = match name {
+        P::BroadeningTop | P::BroadeningBottom => pair.last,
+        P::Rectangle | P::AscendingChannel | P::DescendingChannel => width,
+        _ => pair.first,
+    };
+    Some(Shape {
+        name,
+        turns: Turns::of(turns),
+        start: turns[0].at,
+        upper: Edge::Breaks(pair.upper),
+        lower: Edge::Breaks(pair.lower),
+        height,
+        patience: pair.length / 2.0 + 5.0,
+        live,
+        usually_up,
+        marks: Marks {
+            clarity,
+            fit: 1.0 - strained.max(residual / RESIDUAL_MOST),
+            even: evenness(turns),
+            prior: (prior.abs() / width).min(1.0),
+        },
+    })
+}
+
+/// The name by the slopes and widths, and the worst strain on its rules.
+fn classify(pair: &Pair, turns: &[Pivot]) -> Option<(P, f64)> {
+    const FLAT: f64 = 0.16;
+    let (upper, lower, ratio) = (pair.climb(pair.upper), pair.climb(pair.lower), pair.ratio());
+    if ratio <= 0.68 {
+        let narrowing = strain(ratio, 0.68, 0.5);
+        let (name, strained) = match (upper, lower) {
+            _ if upper.abs() <= FLAT && lower >= 0.25 => (P::AscendingTriangle, upper.abs() / FLAT),
+            _ if lower.abs() <= FLAT && upper <= -0.25 => (P::DescendingTriangle, lower.abs() / FLAT),
+            _ if upper < -FLAT && lower > FLAT => (P::SymmetricalTriangle, strain(lower.min(-upper), FLAT, 0.3)),
+            _ if upper > FLAT && lower > FLAT => (P::RisingWedge, strain(upper, FLAT, 0.3)),
+            _ if upper < -FLAT && lower < -FLAT => (P::FallingWedge, strain(-lower, FLAT, 0.3)),
+            _ => return None,
+        };
+        return Some((name, narrowing.max(strained)));
+    }
+    if ratio >= 1.5 && upper > 0.08 && lower < -0.08 {
+        let name = if turns[0].high { P::BroadeningTop } else { P::BroadeningBottom };
+        return Some((name, strain(ratio, 1.5, 2.0).max(strain(upper.min(-lower), 0.08, 0.2))));
+    }
+    if turns.len() < PARALLEL_LEAST || !(0.78..=1.28).contains(&ratio) {
+        return None;
+    }
+    let climb = (upper + lower) / 2.0;
+    let apart = ratio.ln().abs() / 1.28_f64.ln();
+    match climb {
+        -0.2..=0.2 => Some((P::Rectangle, apart.max(climb.abs() / 0.2))),
+        0.6.. => Some((P::AscendingChannel, apart.max(strain(climb, 0.6, 0.8)))),
+        ..=-0.6 => Some((P::DescendingChannel, apart.max(strain(-climb, 0.6, 0.8)))),
+        _ => None,
+    }
+}
+
+/// The share of the closes' swings about the middle line that the legs explain; None where a close is too far outside. Measured
+/// against the middle line, not the mean: against the mean, every stretch with a trend looks like a wedge.
+fn clarity(view: View<'_>, turns: &[Pivot], pair: &Pair) -> Option<f64> {
+    let (a, b) = (turns[0].at as usize, turns[turns.len() - 1].at as usize);
+    let middle = pair.middle();
+    let mut swings = 0.0;
+    let (half, narrows) = (pair.first / 2.0 + BEYOND_MOST * pair.width, (pair.last - pair.first) / 2.0 / pair.length);
+    for (slot, close) in view.slot[a..=b].iter().zip(&view.close[a..=b]) {
+        let x = f64::from(slot - turns[0].slot);
+        let off = close - middle.at(x);
+        if off.abs() > half + narrows * x {
+            return None;
+        }
+        swings += off * off;
+    }
+    (swings > 0.0).then(|| (1.0 - off_the_legs(view, turns) / swings).clamp(0.0, 1.0))
+}
+
+/// Whether the turns would make a rectangle.
+pub(super) fn is_level(turns: &[Pivot]) -> bool {
+    Pair::through(turns)
+        .is_some_and(|pair| pair.residual <= RESIDUAL_MOST * pair.width && matches!(classify(&pair, turns), Some((P::Rectangle, _))))
+}
