@@ -104,7 +104,7 @@ fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
     let trial = traded.trial;
     let legs = [("buy", trial.buy), ("sell", trial.sell), ("transfer", trial.send)];
     // Balances that we dealt and nobody can move are scaled or wrapped; that is no lie.
-    let moves = traded.hand.honest || legs.iter().any(|(_, leg)| leg.ok);
+    let moves = traded.opening != Opening::Blocked && traded.hand.honest || legs.iter().any(|(_, leg)| leg.ok);
     let find = |test: fn(&Leg) -> bool| legs.iter().find(|(_, leg)| moves && test(leg)).map(|(name, _)| *name);
     let (strength, name, text) = if let Some(name) = find(|leg| leg.lie) {
         (1.0, name, "logs a Transfer and moves nothing")
@@ -220,8 +220,10 @@ fn proof(effect: &Effect) -> Evidence {
 
 /// Powers that outlive the giving up of ownership.
 pub(super) fn returns(renounce: &Effect, left: &[Effect]) -> Option<Anomaly> {
-    let strongest = left.iter().filter_map(|effect| read(effect).map(|(code, strength)| (code.weight() * strength, code, effect)));
-    let (_, code, effect) = strongest.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let strongest = left.iter().filter_map(|effect| read(effect).map(|(code, strength)| (code.weight() * strength, code, strength, effect)));
+    let (_, code, effect_strength, effect) = strongest.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let text = format!("after {} the old owner can still use {}: {}", abi::hex(renounce.selector), code.word(), called(effect));
-    Some(Anomaly::new(AnomalyCode::OwnershipReturns, 1.0, text).evidence(proof(renounce)).evidence(proof(effect)))
+    // A pause that outlives ownership is less than a blacklist that does.
+    let strength = code.weight() * effect_strength / AnomalyCode::Blacklist.weight();
+    Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(renounce)).evidence(proof(effect)))
 }

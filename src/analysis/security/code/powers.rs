@@ -81,30 +81,33 @@ pub(super) struct Effect {
 }
 
 /// Balances of everybody, and the supply.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(super) struct Books {
     pub(super) supply: Option<U256>,
     pub(super) of: Vec<(Address, U256)>,
+    /// Slots that one balance is read from and no other.
+    own: Vec<(Address, (Address, U256))>,
 }
 
 impl Books {
     pub(super) fn read(machine: &mut Machine<'_>, scene: &Scene, slots: Option<&mut HashSet<(Address, U256)>>) -> Self {
-        let mut reads = Vec::new();
-        let mut ask = |machine: &mut Machine<'_>, data| {
-            let mut outcome = machine.look(FRESH, scene.token, data);
-            reads.append(&mut outcome.reads);
-            outcome.word()
-        };
-        let supply = ask(machine, abi::call(abi::TOTAL_SUPPLY, &[]));
+        let supply = machine.look(FRESH, scene.token, abi::call(abi::TOTAL_SUPPLY, &[]));
+        let mut reads = supply.reads.clone();
+        let mut own = Vec::new();
         let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, FRESH, scene.token];
         let mut of = Vec::new();
         for who in people {
-            of.push((who, ask(machine, abi::call(abi::BALANCE_OF, &[abi::word_of(who)])).unwrap_or_default()));
+            let outcome = machine.look(FRESH, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
+            of.push((who, outcome.word().unwrap_or_default()));
+            own.extend(outcome.reads.iter().map(|slot| (who, *slot)));
+            reads.extend(outcome.reads);
         }
+        let shared = |slot: &(Address, U256)| own.iter().any(|(who, of)| of == slot && own.iter().any(|(other, of)| of == slot && other != who));
+        let own = own.iter().filter(|(_, slot)| !shared(slot)).copied().collect();
         if let Some(slots) = slots {
             slots.extend(reads);
         }
-        Self { supply, of }
+        Self { supply: supply.word(), of, own }
     }
 
     fn get(&self, who: Address) -> U256 {
@@ -397,11 +400,11 @@ fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome:
         renounced(machine, before, call, effects);
     }
     let books = Books::read(machine, scene, None);
-    let moved = books != before.books;
+    let moved = books.supply != before.books.supply || books.of != before.books.of;
     if moved {
         dispensed(before, &books, call, effects);
         let known = effects.len();
-        drained(before, &books, call, effects);
+        drained(before, &books, call, outcome, effects);
         let drained = effects.len() > known;
         minted(machine, before, &books, call, outcome, drained, effects);
         for effect in &mut effects[known..] {
@@ -443,10 +446,12 @@ fn dispensed(before: &Before<'_>, books: &Books, call: &Call, effects: &mut Vec<
 }
 
 /// Whether a holder or the pair has less, without all having less alike.
-fn drained(before: &Before<'_>, books: &Books, call: &Call, effects: &mut Vec<Effect>) {
+fn drained(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
     let loss = |who| {
         let (had, has) = (before.books.get(who), books.get(who));
-        if has < had { ratio(had - has, had) } else { 0.0 }
+        // Its own slot must have been written: another ledger, or another scale for all, takes from nobody in particular.
+        let own = || before.books.own.iter().any(|(of, slot)| *of == who && outcome.writes.contains(slot));
+        if has < had && own() { ratio(had - has, had) } else { 0.0 }
     };
     let losses = [HOLDER, OTHER, PAIR].map(|who| (who, loss(who)));
     // Rescaled: everybody's balance changed by one factor.

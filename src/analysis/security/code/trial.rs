@@ -234,10 +234,12 @@ const FLIPS_MAX: usize = 40;
 /// Makes trading possible, by the mildest means that works, and leaves the world so.
 pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[(Address, Vec<u8>)]) -> (Trial, Opening) {
     let mut slots = HashSet::new();
-    let mut best = trial(machine, scene, true, Some(&mut slots));
-    if best.open() {
-        return (best, Opening::Open);
+    let start = machine.mark();
+    let first = trial(machine, scene, true, Some(&mut slots));
+    if first.open() {
+        return (first, Opening::Open);
     }
+    let mut best = first.clone();
     for (blocks, seconds) in WAITS {
         let mark = machine.mark();
         machine.wait(blocks, seconds);
@@ -282,7 +284,9 @@ pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[(Address, 
         }
         trial(machine, scene, true, Some(&mut slots));
     }
-    (best, Opening::Blocked)
+    // Nothing helped, so nothing stays: powers are looked for in the world as it was.
+    machine.rollback(start);
+    (first, Opening::Blocked)
 }
 
 /// The owner's call after which most goes through, made. `None` when none is better than before.
