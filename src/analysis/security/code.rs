@@ -9,6 +9,8 @@ mod functions;
 mod machine;
 mod powers;
 mod stage;
+#[cfg(test)]
+mod tests;
 mod trial;
 mod world;
 

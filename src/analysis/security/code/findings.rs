@@ -220,7 +220,8 @@ fn proof(effect: &Effect) -> Evidence {
 
 /// Powers that outlive the giving up of ownership.
 pub(super) fn returns(renounce: &Effect, left: &[Effect]) -> Option<Anomaly> {
-    let strongest = left.iter().filter_map(|effect| read(effect).map(|(code, strength)| (code.weight() * strength, code, strength, effect)));
+    let strongest =
+        left.iter().filter_map(|effect| read(effect).map(|(code, strength)| (code.weight() * strength, code, strength, effect)));
     let (_, code, effect_strength, effect) = strongest.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let text = format!("after {} the old owner can still use {}: {}", abi::hex(renounce.selector), code.word(), called(effect));
     // A pause that outlives ownership is less than a blacklist that does.

@@ -102,7 +102,8 @@ impl Books {
             own.extend(outcome.reads.iter().map(|slot| (who, *slot)));
             reads.extend(outcome.reads);
         }
-        let shared = |slot: &(Address, U256)| own.iter().any(|(who, of)| of == slot && own.iter().any(|(other, of)| of == slot && other != who));
+        let shared =
+            |slot: &(Address, U256)| own.iter().any(|(who, of)| of == slot && own.iter().any(|(other, of)| of == slot && other != who));
         let own = own.iter().filter(|(_, slot)| !shared(slot)).copied().collect();
         if let Some(slots) = slots {
             slots.extend(reads);
@@ -220,7 +221,12 @@ fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &m
     let (_, trace) = machine.trace(call.from, token, call.data.clone());
     let mut slots: Vec<U256> = Vec::new();
     for (slot, key) in trace.read {
-        if key.is_none() && slots.len() < LOCKS_MAX && !slots.contains(&slot) && !before.slots.contains(&(token, slot)) && machine.world().slot(token, slot).is_zero() {
+        if key.is_none()
+            && slots.len() < LOCKS_MAX
+            && !slots.contains(&slot)
+            && !before.slots.contains(&(token, slot))
+            && machine.world().slot(token, slot).is_zero()
+        {
             slots.push(slot);
         }
     }
@@ -232,7 +238,8 @@ fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &m
     let price = COIN / before.scene.hand.amount.min(COIN);
     let all = slots.iter().map(|slot| (*slot, U256::ONE)).collect::<Vec<_>>();
     let but = |left: &U256| all.iter().filter(|(slot, _)| slot != left).copied().collect::<Vec<_>>();
-    let mut tries: Vec<Vec<(U256, U256)>> = slots.iter().flat_map(|slot| [large, U256::ONE, price].map(|value| vec![(*slot, value)])).collect();
+    let mut tries: Vec<Vec<(U256, U256)>> =
+        slots.iter().flat_map(|slot| [large, U256::ONE, price].map(|value| vec![(*slot, value)])).collect();
     if slots.len() > 1 {
         tries.push(all.clone());
         if slots.len() > 2 {
@@ -440,7 +447,12 @@ fn dispensed(before: &Before<'_>, books: &Books, call: &Call, effects: &mut Vec<
         let (had, has) = (before.books.get(who), books.get(who));
         if who != call.from && has < had {
             let name = abi::name(who);
-            effects.push(call.effect(Power::Dispense, ratio(had - has, had), format!("{name} {}", abi::figure(had)), format!("{name} {}", abi::figure(has))));
+            effects.push(call.effect(
+                Power::Dispense,
+                ratio(had - has, had),
+                format!("{name} {}", abi::figure(had)),
+                format!("{name} {}", abi::figure(has)),
+            ));
         }
     }
 }

@@ -1,0 +1,15 @@
+//! How right the security inference is on the developers' half of the labelled contracts. One file a topic; each prints its rows of the
+//! table of goals.
+
+#[path = "security/code.rs"]
+mod code;
+#[path = "security/corpus.rs"]
+mod corpus;
+
+pub(crate) fn print() {
+    println!("\n# security");
+    match corpus::read() {
+        Ok(contracts) => code::print(&contracts),
+        Err(why) => println!("skipped: {why}"),
+    }
+}
