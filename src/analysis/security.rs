@@ -2,7 +2,6 @@
 //! they become a score is `score`'s.
 
 pub mod code;
-pub mod code;
 pub mod codes;
 pub mod corpus;
 pub mod facts;
