@@ -3,9 +3,12 @@
 
 #[path = "accuracy/patterns.rs"]
 mod patterns;
+#[path = "accuracy/security.rs"]
+mod security;
 
 /// Each report: its word on the command line and what prints it.
-const REPORTS: &[(&str, fn())] = &[("patterns", patterns::report), ("patterns-development", patterns::development)];
+const REPORTS: &[(&str, fn())] =
+    &[("patterns", patterns::report), ("patterns-development", patterns::development), ("security", security::report)];
 
 fn main() {
     // Cargo adds `--bench` of its own.

@@ -6,7 +6,8 @@ mod code;
 #[path = "security/corpus.rs"]
 mod corpus;
 
-pub(crate) fn print() {
+/// Prints the rows of the code part.
+pub(crate) fn report() {
     println!("\n# security");
     match corpus::read() {
         Ok(contracts) => code::print(&contracts),
