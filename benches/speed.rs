@@ -9,13 +9,14 @@ use tokendeck::{
     analysis::{
         frames::{CandleVec, resample},
         market::Market,
+        security::code::{Budget, CodeInput, inspect},
         trendlines::trendlines,
     },
     dataset::{
         Dataset,
         address::Address,
         candles::Interval,
-        demo::{self, DemoOptions, Format},
+        demo::{self, DemoOptions, Format, contracts::contracts},
         load::load,
         progress::Silent,
         time::{DAY_MS, HOUR_MS},
@@ -198,5 +199,18 @@ fn frames(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(speed, loading, snapshots, answers, candles, frames);
+/// What executing one contract costs, of each planted one that differs in what it takes.
+fn security(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("security");
+    for contract in contracts().take(6) {
+        let (runtime, creation) = (contract.runtime(), contract.creation());
+        group.bench_function(BenchmarkId::new("inspect", contract.name), |bencher| {
+            let input = CodeInput { runtime: &runtime, creation: Some(&creation), has_source: true, ..CodeInput::default() };
+            bencher.iter(|| black_box(inspect(black_box(&input), &Budget::default(), &|| false)));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(speed, loading, snapshots, answers, candles, frames, security);
 criterion_main!(speed);
