@@ -4,6 +4,7 @@
 
 mod abi;
 mod deal;
+mod effects;
 mod findings;
 mod functions;
 mod machine;
@@ -20,9 +21,9 @@ use std::{
 };
 
 use self::{
+    effects::{Before, Books},
     functions::Shape,
     machine::Machine,
-    powers::{Before, Books},
     trial::Scene,
 };
 pub use self::{stage::Standing, trial::Opening};

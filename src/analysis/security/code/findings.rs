@@ -4,7 +4,7 @@ use super::{
     super::{Anomaly, AnomalyCode, Evidence, PowerHolder},
     abi,
     deal::Hand,
-    powers::{Caller, Effect, Power},
+    effects::{Caller, Effect, Power},
     stage::Standing,
     trial::{Leg, Opening, Trial},
 };

@@ -6,7 +6,7 @@ use revm::primitives::{Address, U256};
 
 use super::{
     CodeInput,
-    abi::{self, Filling, Selector},
+    abi::{self, Filling},
     functions::Function,
     machine::Machine,
     world::{OWNER, PAIR, PLACED, small},
@@ -171,7 +171,7 @@ fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[Function]) {
                 let known = abi::address_of(other);
                 if let (true, Some(slot)) = (other.is_zero(), slot) {
                     left -= 1;
-                    claimed |= obeys(machine, stage, slot, &data, function.selector);
+                    claimed |= obeys(machine, stage, slot, &data);
                 } else if other >> ADDRESS_BITS == U256::ZERO && other >> 80 != U256::ZERO && known != OWNER {
                     // Written in the code: no slot holds it.
                     let stored = slot.is_some_and(|slot| holds(machine.world().slot(stage.token, slot), other));
@@ -211,7 +211,7 @@ fn holds(word: U256, address: U256) -> bool {
 }
 
 /// Puts our owner into a slot if the caller is compared with it, at the place in the word where it is taken from.
-fn obeys(machine: &mut Machine<'_>, stage: &Stage, slot: U256, data: &[u8], _: Selector) -> bool {
+fn obeys(machine: &mut Machine<'_>, stage: &Stage, slot: U256, data: &[u8]) -> bool {
     let token = stage.token;
     let old = machine.world().slot(token, slot);
     machine.world().set_slot(token, slot, pattern());
