@@ -209,7 +209,7 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     let before = before(machine, &scene, stage.standing == Standing::Code);
     let effects = powers::powers(machine, &before, &shape.functions, &stage.masters);
     report.anomalies.extend(findings::powers(&effects, &before.trial, holder(input)));
-    if let Some((renounce, left)) = powers::survivors(machine, &before, &effects) {
+    if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
         report.anomalies.extend(findings::returns(&renounce, &left));
     }
 }

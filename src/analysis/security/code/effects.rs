@@ -35,6 +35,7 @@ pub(super) enum Power {
     Theft,
     Renounce,
     Dispense,
+    Lie,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -221,6 +222,17 @@ pub(super) fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Cal
 impl Call {
     pub(super) fn standard(&self) -> bool {
         [abi::TRANSFER, abi::APPROVE, abi::TRANSFER_FROM].contains(&self.selector)
+    }
+}
+
+/// Whether the log tells of a transfer from one whose balance we know, and no balance was written.
+pub(super) fn lied(before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
+    let mut told = outcome.logs.iter().filter_map(|log| moves(log, before.scene.token));
+    let known = |who: &Address| before.books.of.iter().any(|(of, had)| of == who && !had.is_zero());
+    if let Some((from, _, value)) = told.find(|(from, to, value)| known(from) && from != to && !value.is_zero()) {
+        let name = abi::name(from);
+        let had = abi::figure(before.books.get(from));
+        effects.push(call.effect(Power::Lie, 1.0, format!("{name} {had}"), format!("{} told", abi::figure(value))));
     }
 }
 

@@ -8,7 +8,7 @@ use revm::primitives::{Address, U256};
 use super::{
     abi::{self, Filling},
     deal::balance,
-    effects::{Before, Books, Call, Caller, Effect, GATE, Power, compare, renounced, stopped},
+    effects::{Before, Books, Call, Caller, Effect, GATE, Power, compare, lied, renounced, stopped},
     functions::Function,
     machine::{Machine, Outcome},
     trial::Scene,
@@ -196,7 +196,13 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
                     found.settings.push(call.clone());
                 }
             }
-        } else if before.owner.is_some_and(|owner| !owner.is_zero()) && !outcome.writes.is_empty() {
+        } else if !outcome.logs.is_empty() && !call.standard() {
+            lied(before, call, &outcome, &mut found.effects);
+        }
+        if !outcome.writes.iter().any(|slot| before.slots.contains(slot))
+            && before.owner.is_some_and(|owner| !owner.is_zero())
+            && !outcome.writes.is_empty()
+        {
             renounced(machine, before, call, &mut found.effects);
         }
     }
@@ -235,10 +241,42 @@ fn hearsay(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome:
 }
 
 /// Of the effects that matter, those that still work for the owner after ownership was given up.
-pub(super) fn survivors(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect]) -> Option<(Effect, Vec<Effect>)> {
+pub(super) fn survivors(
+    machine: &mut Machine<'_>,
+    before: &Before<'_>,
+    effects: &[Effect],
+    functions: &[Function],
+) -> Option<(Effect, Vec<Effect>)> {
     let renounce = effects.iter().find(|effect| effect.power == Power::Renounce && effect.caller == Caller::Owner)?;
     let mark = machine.mark();
     machine.call(before.scene.owner, before.scene.token, renounce.data.clone());
+    let mut left = working(machine, before, effects);
+    if left.is_empty() {
+        left = taken_back(machine, before, effects, functions);
+    }
+    machine.rollback(mark);
+    Some((renounce.clone(), left))
+}
+
+/// The old owner calls what may give the place back, and then a power.
+fn taken_back(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect], functions: &[Function]) -> Vec<Effect> {
+    for function in functions.iter().filter(|function| !function.standard()) {
+        for filling in fillings(before.scene, &before.books, before.scene.owner).into_iter().take(2) {
+            let call = Call::new(function, before.scene.owner, Caller::Owner, filling);
+            let mark = machine.mark();
+            let outcome = machine.call(call.from, before.scene.token, call.data);
+            let left = if outcome.writes.is_empty() { Vec::new() } else { working(machine, before, effects) };
+            machine.rollback(mark);
+            if !left.is_empty() {
+                return left;
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// The owner's effects that a call still has now.
+fn working(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect]) -> Vec<Effect> {
     let mut left = Vec::new();
     for effect in effects.iter().filter(|effect| effect.caller == Caller::Owner && effect.power != Power::Renounce) {
         if left.len() >= 4 {
@@ -264,6 +302,5 @@ pub(super) fn survivors(machine: &mut Machine<'_>, before: &Before<'_>, effects:
             left.push(effect.clone());
         }
     }
-    machine.rollback(mark);
-    Some((renounce.clone(), left))
+    left
 }

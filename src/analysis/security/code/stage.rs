@@ -150,7 +150,7 @@ fn pattern() -> U256 {
 
 const ADDRESS_BITS: usize = 160;
 
-/// Finds out whom the contract obeys: functions that refuse our owner after comparing the caller with a slot get our owner into that
+/// Finds out whom the contract obeys (a place that a constructor left empty stays so): functions that refuse our owner after comparing the caller with a slot get our owner into that
 /// slot (where no constructor put somebody), and addresses that stand in the code are remembered.
 fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[Function]) {
     let mut left = CLAIMS_MAX;
@@ -169,7 +169,7 @@ fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[Function]) {
                     break;
                 }
                 let known = abi::address_of(other);
-                if let (true, Some(slot)) = (other.is_zero(), slot) {
+                if let (true, Some(slot)) = (other.is_zero() && stage.standing == Standing::Code, slot) {
                     left -= 1;
                     claimed |= obeys(machine, stage, slot, &data);
                 } else if other >> ADDRESS_BITS == U256::ZERO && other >> 80 != U256::ZERO && known != OWNER {
@@ -182,7 +182,7 @@ fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[Function]) {
             }
             let seen = trace.read.len();
             for slot in trace.read.iter().filter(|(_, key)| *key == Some(abi::word_of(OWNER))).map(|(slot, _)| *slot) {
-                if left > 0 && machine.world().slot(stage.token, slot).is_zero() {
+                if left > 0 && stage.standing == Standing::Code && machine.world().slot(stage.token, slot).is_zero() {
                     left -= 1;
                     claimed |= admits(machine, stage, slot, &data, seen);
                 }
