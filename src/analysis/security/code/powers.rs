@@ -84,11 +84,14 @@ pub(super) fn powers(machine: &mut Machine<'_>, before: &Before<'_>, functions: 
     found.effects
 }
 
+/// Slots with the values that a call left in them.
+type Written = Vec<(Address, U256, U256)>;
+
 /// What was found, and what need not be looked at again.
 #[derive(Default)]
 struct Found {
     effects: Vec<Effect>,
-    seen: HashSet<(Caller, Vec<(Address, U256, U256)>)>,
+    seen: HashSet<(Caller, Written)>,
     /// The owner's calls that changed what trading reads, and nothing that shows yet.
     settings: Vec<Call>,
 }
