@@ -149,6 +149,11 @@ impl View for Chart {
             Action::Volume => self.choices.volume = !self.choices.volume,
             Action::Trendlines => self.choices.lines = !self.choices.lines,
             Action::Patterns => self.finds.shown = !self.finds.shown,
+            Action::Open if self.finds.chosen().is_some() => {
+                self.finds.zoomed = true;
+                self.seek(context);
+                return Effect::Redraw;
+            }
             Action::NextPattern | Action::Down => return self.step_pattern(false, context),
             Action::PreviousPattern | Action::Up => return self.step_pattern(true, context),
             Action::Reversals | Action::Triangles | Action::Channels | Action::Flags | Action::Roundings => {
@@ -360,3 +365,6 @@ fn symbol(context: &Context<'_>) -> String {
     });
     summary.and_then(|token| token.symbol.clone()).map_or_else(|| "token".to_owned(), |symbol| text::truncate(&symbol, 16).into_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,6 +28,8 @@ const BESIDE_WIDTH: u16 = 118;
 const BELOW_HEIGHT: u16 = 34;
 /// Rows of the list below the chart, with its title and its header.
 const BELOW_ROWS: u16 = 8;
+/// Rows of what the chosen pattern is in words, with their title.
+const SHEET_ROWS: u16 = 7;
 
 const COLUMNS: &[Column] = &[
     Column::text("name", "pattern", 14, 26, 255).grows(),
@@ -171,9 +173,10 @@ impl Finds {
             panel::failure(body, buffer, context.theme, &problem.detail);
             return;
         }
+        // Where there is room, what the chosen one is in words stands right below the list.
         let more = body.height >= 20 && !self.listed.is_empty();
-        let sheet = if more { 8 } else { 0 };
-        let list = Rect { height: body.height - sheet, ..body };
+        let list = if more { (self.listed.len() as u16).saturating_add(2).min(body.height - SHEET_ROWS) } else { body.height };
+        let list = Rect { height: list, width: body.width.saturating_sub(1), ..body };
         let answer = self.asked.answer.clone();
         let patterns = answer.as_ref().map_or(&[][..], |known| &known.answer.patterns);
         let listed = &self.listed;
@@ -186,7 +189,7 @@ impl Finds {
         let table = Table { empty, ascii: context.ascii, ..Table::new(COLUMNS, listed.len(), &row) };
         self.rows.draw(&table, buffer, list, context.theme);
         if more {
-            self.draw_sheet(buffer, Rect { y: list.bottom(), height: sheet, ..body }, context);
+            self.draw_sheet(buffer, Rect { y: list.bottom(), height: SHEET_ROWS, ..body }, context);
         }
     }
 
