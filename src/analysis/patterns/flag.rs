@@ -2,7 +2,7 @@
 
 use super::{
     name::PatternName as P,
-    pair::Pair,
+    pair::{self, Pair},
     pivots::Pivot,
     series::View,
     shape::{Edge, Marks, Shape, Turns, evenness, explained, off_the_legs, scatter, strain},
@@ -22,7 +22,10 @@ const BEYOND_MOST: f64 = 0.06;
 const STEP_LEAST: f64 = 0.18;
 const LEG_MOST: f64 = 3.2;
 const MISMATCH: f64 = 0.45;
-const CLARITY_LEAST: f64 = 0.6;
+const CLARITY_LEAST: f64 = 0.45;
+
+/// A close less than this many widths beyond a line that was fitted through noisy turns is not beyond it yet.
+const SLACK: f64 = 0.02;
 
 /// All rising flags and pennants at one scale of a view.
 pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
@@ -40,7 +43,7 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
             if length < *LENGTH.start() || !pivots[start - 1..start + count - 1].iter().any(|pivot| pivot.fresh) {
                 continue;
             }
-            found.extend(judge(view, turns, &pole).map(|shape| Shape { live: start + count == pivots.len(), ..shape }));
+            found.extend(judge(view, turns, &pole, start + count == pivots.len()));
         }
     }
 }
@@ -71,12 +74,15 @@ impl Pole {
     }
 }
 
-fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole) -> Option<Shape> {
+fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Shape> {
     let (first, last) = (turns[0], turns[turns.len() - 1]);
     let lowest = turns.iter().map(|turn| turn.price).fold(f64::MAX, f64::min);
     let depth = first.price - lowest;
     let length = last.x(first.slot);
     if pole.height < POLE_LEAST * depth || pole.bars > length {
+        return None;
+    }
+    if live && pair::is_breaking(view, turns) {
         return None;
     }
     let pair = Pair::through(turns)?;
@@ -122,8 +128,17 @@ fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole) -> Option<Shape> {
         lower: Edge::Voids(Line { slope: 0.0, intercept: lowest }),
         height: pole.height,
         patience: length,
-        live: false,
+        slack: SLACK * width,
+        live,
         usually_up: true,
-        marks: Marks { clarity, fit: 1.0 - strained, even: evenness(turns), prior: (pole.height / depth / 4.0).min(1.0) },
+        marks: Marks {
+            clarity,
+            fit: 1.0 - strained,
+            even: evenness(turns),
+            prior: (pole.height / depth / 4.0).min(1.0),
+            residual,
+            ratio,
+            ..Marks::default()
+        },
     })
 }

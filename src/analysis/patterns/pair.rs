@@ -16,6 +16,9 @@ const MOST: usize = 8;
 const PARALLEL_LEAST: usize = 6;
 /// Least mean width, in median true ranges.
 const WIDTH_LEAST: f64 = 3.0;
+/// A close less than this many widths beyond a line that was fitted through noisy turns is not beyond it yet.
+const SLACK: f64 = 0.02;
+
 /// All of these are in mean widths. The least step between neighbouring turns:
 const STEP_LEAST: f64 = 0.18;
 /// The most that turns may be off their line (root mean square):
@@ -25,7 +28,7 @@ const BEYOND_MOST: f64 = 0.06;
 /// The longest leg, in mean legs.
 const LEG_MOST: f64 = 3.2;
 /// Clarity less 0.8 residuals must reach this.
-const CLARITY_LEAST: f64 = 0.76;
+const CLARITY_LEAST: f64 = 0.62;
 
 /// Two lines by least squares through alternating turns.
 pub(super) struct Pair {
@@ -108,7 +111,10 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
                 count = k + 1;
                 if count >= LEAST && count > gap + 1 && (fresh || start > 0 && pivots[start - 1].fresh) {
                     let live = from + 1 == pivots.len();
-                    found.extend(judge(view, &turns[..count], live, before(pivots, start)));
+                    found.extend(judge(view, &turns[..count], live, before(pivots, start)).map(|mut s| {
+                        s.marks.gap = gap > 0;
+                        s
+                    }));
                 }
                 fresh |=
                     pivot.fresh || gap > 0 && k + 1 == gap && (pivots[from + 1].fresh || pivots.get(from + 2).is_some_and(|p| p.fresh));
@@ -142,6 +148,9 @@ fn judge(view: View<'_>, turns: &[Pivot], live: bool, prior: f64) -> Option<Shap
     if !turns.windows(2).all(apart) {
         return None;
     }
+    if live && is_breaking(view, turns) {
+        return None;
+    }
     let clarity = clarity(view, turns, &pair)?;
     let residual = pair.residual / width;
     if clarity - 0.8 * residual < CLARITY_LEAST {
@@ -165,6 +174,7 @@ fn judge(view: View<'_>, turns: &[Pivot], live: bool, prior: f64) -> Option<Shap
         lower: Edge::Breaks(pair.lower),
         height,
         patience: pair.length / 2.0 + 5.0,
+        slack: SLACK * width,
         live,
         usually_up,
         marks: Marks {
@@ -172,8 +182,22 @@ fn judge(view: View<'_>, turns: &[Pivot], live: bool, prior: f64) -> Option<Shap
             fit: 1.0 - strained.max(residual / RESIDUAL_MOST),
             even: evenness(turns),
             prior: (prior.abs() / width).min(1.0),
+            residual,
+            ratio: pair.ratio(),
+            ..Marks::default()
         },
     })
+}
+
+/// Whether the latest close is beyond the line of the earlier turns on the live one's side: then that is no turn but a breakout.
+pub(super) fn is_breaking(view: View<'_>, turns: &[Pivot]) -> bool {
+    let last = turns[turns.len() - 1];
+    let Some((line, _)) = side(&turns[..turns.len() - 1], last.high, turns[0].slot) else {
+        return false;
+    };
+    let at = view.len() - 1;
+    let over = view.close[at] - line.at(f64::from(view.slot[at] - turns[0].slot));
+    if last.high { over > 0.0 } else { over < 0.0 }
 }
 
 /// The name by the slopes and widths, and the worst strain on its rules.
@@ -225,10 +249,4 @@ fn clarity(view: View<'_>, turns: &[Pivot], pair: &Pair) -> Option<f64> {
         swings += off * off;
     }
     (swings > 0.0).then(|| (1.0 - off_the_legs(view, turns) / swings).clamp(0.0, 1.0))
-}
-
-/// Whether the turns would make a rectangle.
-pub(super) fn is_level(turns: &[Pivot]) -> bool {
-    Pair::through(turns)
-        .is_some_and(|pair| pair.residual <= RESIDUAL_MOST * pair.width && matches!(classify(&pair, turns), Some((P::Rectangle, _))))
 }
