@@ -6,6 +6,7 @@ use super::{
     pivots::Pivot,
     series::View,
     shape::{Edge, Marks, Shape, Turns, evenness, explained, off_the_legs, scatter, strain},
+    sure,
 };
 use crate::analysis::numeric::Line;
 
@@ -33,19 +34,28 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
         if !pivots[start].high {
             continue;
         }
-        let Some(pole) = Pole::into(view, pivots[start]) else { continue };
+        let mut pole = None;
         for count in TURNS {
             let Some(turns) = pivots.get(start..start + count) else { break };
             let length = turns[count - 1].x(turns[0].slot);
             if length > *LENGTH.end() {
                 break;
             }
-            if length < *LENGTH.start() || !pivots[start - 1..start + count - 1].iter().any(|pivot| pivot.fresh) {
+            let fresh = pivots[start - 1..start + count - 1].iter().any(|pivot| pivot.fresh);
+            if length < *LENGTH.start() || !fresh {
                 continue;
             }
-            found.extend(judge(view, turns, &pole, start + count == pivots.len()));
+            let Some(pole) = pole.get_or_insert_with(|| Pole::into(view, turns[0], turns[0].price - turns[1].price)) else { break };
+            if is_hopeful(view, turns) {
+                found.extend(judge(view, turns, pole, start + count == pivots.len()));
+            }
         }
     }
+}
+
+fn is_hopeful(view: View<'_>, turns: &[Pivot]) -> bool {
+    let smallest = turns.windows(2).map(|leg| (leg[1].price - leg[0].price).abs()).fold(f64::MAX, f64::min);
+    sure::may_be(sure::FLAG_BASE, evenness(turns), smallest / view.range)
 }
 
 struct Pole {
@@ -56,7 +66,12 @@ struct Pole {
 
 impl Pole {
     /// The steep rise into a high: from the low, at most 14 bars back, from which it gains most over what a walk would.
-    fn into(view: View<'_>, top: Pivot) -> Option<Self> {
+    /// None where that is no pole for a rest of this depth.
+    fn into(view: View<'_>, top: Pivot, depth: f64) -> Option<Self> {
+        let near = &view.low[(top.at as usize).saturating_sub(POLE_MOST as usize)..top.at as usize];
+        if top.price - near.iter().fold(f64::MAX, |a, b| a.min(*b)) < POLE_LEAST * depth {
+            return None;
+        }
         let mut best: Option<(f64, Self)> = None;
         for at in (0..top.at as usize).rev() {
             let bars = f64::from(top.slot - view.slot[at]);

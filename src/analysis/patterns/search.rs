@@ -11,7 +11,7 @@ use super::{
 };
 
 /// The first level whose turns are more than the noise of single candles: the finer ones feed flags and pennants only.
-const COARSE: i32 = 6;
+const COARSE: i32 = 7;
 
 /// All that is not void, overlapping.
 pub(super) fn all(series: &Series) -> Vec<Find> {

@@ -7,6 +7,12 @@ use super::{
 
 /// Finds below this are not answered.
 pub(super) const LEAST: f64 = 0.3;
+/// ln(0.3 / 0.7).
+const LEAST_LOGIT: f64 = -0.847;
+
+/// The bases of the likeliest patterns between two lines, and of flags and pennants.
+pub(super) const PAIR_BASE: f64 = -20.0;
+pub(super) const FLAG_BASE: f64 = -16.2;
 
 /// What each mark counts, in logits.
 struct Weights {
@@ -33,10 +39,18 @@ fn weights(name: P) -> Weights {
         P::TripleTop | P::TripleBottom => -20.9,
         P::AscendingTriangle | P::DescendingTriangle => -21.2,
         P::SymmetricalTriangle | P::RisingWedge | P::FallingWedge | P::BroadeningTop | P::BroadeningBottom => -21.5,
-        P::Rectangle | P::AscendingChannel | P::DescendingChannel => -20.0,
-        P::BullFlag | P::BearFlag | P::BullPennant | P::BearPennant => -16.2,
+        P::Rectangle | P::AscendingChannel | P::DescendingChannel => PAIR_BASE,
+        P::BullFlag | P::BearFlag | P::BullPennant | P::BearPennant => FLAG_BASE,
     };
     Weights { base, ..TURNED }
+}
+
+/// Whether turns of this evenness and smallest swing (in true ranges) can make a find, all else perfect. It spares the sums of most
+/// candidates.
+pub(super) fn may_be(base: f64, even: f64, smallest: f64) -> bool {
+    // ln x is at most x/e.
+    let step = (smallest / std::f64::consts::E).min(8.0_f64.ln());
+    base + TURNED.clarity + TURNED.fit + TURNED.prior + TURNED.even * even.clamp(0.1, 0.85) + TURNED.step * step >= LEAST_LOGIT
 }
 
 /// The probability that the shape is what it looks like.
@@ -47,8 +61,8 @@ pub(super) fn sureness(shape: &Shape, range: f64) -> f64 {
     let logit = weights.base
         + weights.clarity * clarity
         + weights.fit * fit.max(0.0)
-        + weights.even * even.clamp(0.1, 0.85)
         + weights.prior * prior
+        + weights.even * even.clamp(0.1, 0.85)
         + weights.step * (smallest / range).clamp(0.5, 8.0).ln();
     1.0 / (1.0 + (-logit).exp())
 }
