@@ -55,7 +55,7 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
 
 fn is_hopeful(view: View<'_>, turns: &[Pivot]) -> bool {
     let smallest = turns.windows(2).map(|leg| (leg[1].price - leg[0].price).abs()).fold(f64::MAX, f64::min);
-    sure::may_be(sure::FLAG_BASE, evenness(turns), smallest / view.range)
+    sure::FLAG.may_find(turns.len(), evenness(turns), smallest / view.range)
 }
 
 struct Pole {

@@ -148,7 +148,7 @@ impl Run {
         let legs = (turns.len() - 1) as f64;
         let mean = self.turns.last().x(turns[0].slot) / legs;
         let even = 1.0 - (self.squares / legs / (mean * mean) - 1.0).max(0.0).sqrt();
-        self.longest <= LEG_MOST * mean && sure::may_be(sure::PAIR_BASE, even, self.smallest / range)
+        self.longest <= LEG_MOST * mean && sure::PAIR.may_find(turns.len(), even, self.smallest / range)
     }
 }
 
