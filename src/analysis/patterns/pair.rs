@@ -24,6 +24,8 @@ const SLACK: f64 = 0.02;
 const STEP_LEAST: f64 = 0.18;
 /// The most that turns may be off their line (root mean square):
 const RESIDUAL_MOST: f64 = 0.10;
+/// and the most that one of them may be: a mean lets the turn before a rectangle bend its line into a triangle's.
+const FARTHEST_MOST: f64 = 0.09;
 /// The most that a close between first and last turn may be beyond a line:
 const BEYOND_MOST: f64 = 0.06;
 /// The longest leg, in mean legs.
@@ -60,6 +62,12 @@ impl Pair {
     /// What the line climbs from the first turn to the last, in mean widths.
     pub(super) fn climb(&self, line: Line) -> f64 {
         line.slope * self.length / self.width
+    }
+
+    /// How far the farthest turn is off its line.
+    fn farthest(&self, turns: &[Pivot]) -> f64 {
+        let off = |turn: &Pivot| (turn.price - if turn.high { self.upper } else { self.lower }.at(turn.x(turns[0].slot))).abs();
+        turns.iter().map(off).fold(0.0, f64::max)
     }
 
     pub(super) fn ratio(&self) -> f64 {
@@ -177,6 +185,9 @@ fn judge(view: View<'_>, turns: &[Pivot], live: bool, prior: f64) -> Option<Shap
         return None;
     }
     if live && is_breaking(view, turns) {
+        return None;
+    }
+    if pair.farthest(turns) > FARTHEST_MOST * width {
         return None;
     }
     let clarity = clarity(view, turns, &pair)?;
