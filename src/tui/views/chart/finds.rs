@@ -55,6 +55,8 @@ pub(super) struct Finds {
     hidden: Vec<Family>,
     /// Places in the answer.
     listed: Vec<usize>,
+    /// The place last chosen; while its family is hidden the next one that is listed stands in.
+    place: usize,
     rows: Rows,
     /// The list was drawn, not only its line.
     on_screen: bool,
@@ -69,6 +71,7 @@ impl Default for Finds {
             shown: true,
             hidden: Vec::new(),
             listed: Vec::new(),
+            place: 0,
             rows: Rows::default(),
             on_screen: false,
             zoomed: false,
@@ -79,14 +82,12 @@ impl Default for Finds {
 impl Finds {
     pub(super) fn clear(&mut self) {
         self.asked.clear();
-        self.zoomed = false;
-        self.rows.select(0);
+        (self.zoomed, self.place) = (false, 0);
     }
 
     pub(super) fn refresh(&mut self, question: PatternsQuestion, context: &Context<'_>) {
         if self.asked.question().is_some_and(|asked| *asked != question) {
-            self.zoomed = false;
-            self.rows.select(0);
+            (self.zoomed, self.place) = (false, 0);
         }
         self.asked.refresh(question, context);
         let kept = |pattern: &Pattern| !self.hidden.contains(&pattern.name.family());
@@ -95,6 +96,7 @@ impl Finds {
             known.answer.patterns.iter().enumerate().filter(|(_, pattern)| kept(pattern)).map(|(place, _)| place).collect()
         });
         self.rows.set_count(self.listed.len());
+        self.rows.select(self.listed.partition_point(|place| *place < self.place));
     }
 
     fn answer(&self) -> Option<&PatternsAnswer> {
@@ -115,7 +117,7 @@ impl Finds {
     pub(super) fn step(&mut self, back: bool) {
         let count = self.listed.len();
         if let Some(at) = self.rows.selected().filter(|_| self.zoomed) {
-            self.rows.select(if back { at + count - 1 } else { at + 1 } % count);
+            self.choose(if back { at + count - 1 } else { at + 1 } % count);
         }
         self.zoomed = count > 0;
     }
@@ -128,13 +130,20 @@ impl Finds {
             self.hidden.push(*family);
         }
         self.shown = true;
-        self.rows.select(0);
+    }
+
+    fn choose(&mut self, row: usize) {
+        self.rows.select(row);
+        self.place = self.listed.get(row).copied().unwrap_or_default();
     }
 
     /// A click on the list that chose a pattern.
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> bool {
         let clicked = self.shown && self.on_screen && self.rows.mouse(mouse) == Some(Click::Row);
-        self.zoomed |= clicked;
+        if let Some(row) = self.rows.selected().filter(|_| clicked) {
+            self.choose(row);
+            self.zoomed = true;
+        }
         clicked
     }
 

@@ -114,6 +114,15 @@ fn families_and_all_patterns_can_be_switched_off_and_it_is_kept() {
     assert_eq!(stage.text(&mut again, 140, 38), without);
     stage.act(&mut view, Action::Reversals);
     assert_eq!(stage.text(&mut view, 140, 38), shown);
+    stage.act(&mut view, Action::NextPattern);
+    stage.act(&mut view, Action::NextPattern);
+    let chosen = view.finds.chosen().cloned();
+    stage.act(&mut view, Action::Reversals);
+    assert_ne!(view.finds.chosen().cloned(), chosen);
+    stage.act(&mut view, Action::Reversals);
+    assert_eq!(view.finds.chosen().cloned(), chosen, "it is chosen again once its family is back");
+    stage.act(&mut view, Action::Back);
+    stage.draw(&mut view, 140, 38);
     stage.act(&mut view, Action::Patterns);
     let off = stage.text(&mut view, 140, 38);
     assert!(!off.contains("patterns") && !off.contains("◆"), "{off}");

@@ -160,14 +160,14 @@ fn advice_word(advice: Advice) -> &'static str {
 /// One cell for each of `COLUMNS`; a dim `…` while it is not computed.
 pub(super) fn cells(token: &TokenSummary, known: &Known, ascii: bool) -> Vec<Cell> {
     let figures = known.get(&token.token_address);
-    COLUMNS.iter().map(|column| figures.map_or_else(|| waiting(ascii), |figures| cell(figures, column.key))).collect()
+    COLUMNS.iter().map(|column| figures.map_or_else(|| waiting(ascii), |figures| cell(figures, column.key, ascii))).collect()
 }
 
 fn waiting(ascii: bool) -> Cell {
     Cell::new(if ascii { "..." } else { "…" }, Role::Dim)
 }
 
-fn cell(figures: &Figures, key: &str) -> Cell {
+fn cell(figures: &Figures, key: &str, ascii: bool) -> Cell {
     let Some(word) = word(figures, key) else { return Cell::missing() };
     let by_sign = |sign: f64| match sign {
         sign if sign > 0.0 => Role::Up,
@@ -176,7 +176,8 @@ fn cell(figures: &Figures, key: &str) -> Cell {
     };
     match (key, figures.best_pattern.as_ref().and_then(|added| added.0.as_ref())) {
         ("best_pattern", Some(pattern)) => {
-            Cell::new(word, by_sign(pattern.projected_movement)).then(format!(" {:.2}", pattern.confidence), Role::Dim)
+            let arrow = format::direction(pattern.projected_movement, ascii);
+            Cell::new(format!("{:.2} ", pattern.confidence), Role::Dim).then(format!("{arrow} {word}"), by_sign(pattern.projected_movement))
         }
         _ => Cell::new(word, by_sign(rank(figures, key).unwrap_or_default())),
     }
@@ -222,6 +223,6 @@ mod tests {
         }
         assert_eq!(SORTS.iter().map(|(key, _)| *key).collect::<Vec<_>>(), field_names());
         assert!(COLUMNS.iter().all(|column| fields::FIELDS.contains(&column.key)));
-        assert_eq!(cell(&Figures::default(), "trend"), Cell::missing());
+        assert_eq!(cell(&Figures::default(), "trend", false), Cell::missing());
     }
 }
