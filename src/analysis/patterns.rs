@@ -13,6 +13,7 @@ mod reversal;
 mod search;
 mod series;
 mod shape;
+mod sure;
 
 use schemars::JsonSchema;
 use serde::Serialize;

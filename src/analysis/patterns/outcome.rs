@@ -3,7 +3,7 @@
 use super::{
     name::PatternName,
     series::{Series, View},
-    shape::{Edge, Shape, Turns},
+    shape::{Edge, Marks, Shape, Turns},
 };
 use crate::analysis::numeric::Line;
 
@@ -25,6 +25,7 @@ pub(super) struct Find {
     pub(super) confidence: f64,
     pub(super) upper: Edge,
     pub(super) lower: Edge,
+    pub(super) marks: Marks,
 }
 
 impl Find {
@@ -77,7 +78,7 @@ pub(super) fn follow(series: &Series, view: View<'_>, shape: &Shape, upside_down
         if f64::from(view.slot[at] - last.slot) > shape.patience {
             return None;
         }
-        let (over, under) = (close > shape.upper.line().at(x), close < shape.lower.line().at(x));
+        let (over, under) = (close > shape.upper.line().at(x) + shape.slack, close < shape.lower.line().at(x) - shape.slack);
         if !over && !under {
             continue;
         }
@@ -99,7 +100,8 @@ fn confirmed(series: &Series, view: View<'_>, shape: &Shape, broken: &Broken) ->
     let edge = if broken.up { shape.upper } else { shape.lower };
     let level = edge.line().at(f64::from(view.slot[broken.at] - shape.turns.first().slot));
     let distance = ((view.close[broken.at] - level).abs() / view.range).min(1.0);
-    let raw = raw(shape) + 0.05 * distance + 0.05 * surge(series, shape.start as usize, broken.at);
+    let _ = (distance, surge(series, shape.start as usize, broken.at));
+    let raw = super::sure::sureness(shape, view.range);
     find(shape, Some(broken.at as u32), broken.up, level, 100.0, raw)
 }
 
@@ -119,7 +121,7 @@ fn forming(view: View<'_>, shape: &Shape) -> Find {
     let anchors = shape.turns.as_slice().len() as f64;
     let done = if shape.live { anchors - 1.0 } else { anchors };
     let completion = 100.0 * (done + share) / (anchors + 1.0);
-    find(shape, None, up, side(up), completion, 0.9 * raw(shape))
+    find(shape, None, up, side(up), completion, 0.9 * super::sure::sureness(shape, view.range))
 }
 
 fn find(shape: &Shape, breakout: Option<u32>, up: bool, level: f64, completion: f64, raw: f64) -> Find {
@@ -132,15 +134,11 @@ fn find(shape: &Shape, breakout: Option<u32>, up: bool, level: f64, completion: 
         level,
         height: shape.height,
         completion,
-        confidence: raw.clamp(0.0, 1.0).powi(3),
+        confidence: raw,
         upper: shape.upper,
         lower: shape.lower,
+        marks: shape.marks,
     }
-}
-
-fn raw(shape: &Shape) -> f64 {
-    let marks = shape.marks;
-    0.45 * marks.clarity + 0.25 * marks.fit.max(0.0) + 0.15 * marks.even + 0.15 * marks.prior
 }
 
 /// How far the breakout's volume stands over the pattern's mean; 0 where volumes are unknown.

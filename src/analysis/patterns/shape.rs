@@ -78,6 +78,8 @@ pub(super) struct Shape {
     pub(super) height: f64,
     /// So many bars after the last turn it has run out of time.
     pub(super) patience: f64,
+    /// A close this little beyond a line is not beyond it yet.
+    pub(super) slack: f64,
     /// Whether the last turn is the live extreme.
     pub(super) live: bool,
     /// Where it usually breaks out, for as long as it has not.
@@ -96,6 +98,10 @@ pub(super) struct Marks {
     pub(super) even: f64,
     /// The move before it, in its heights.
     pub(super) prior: f64,
+    pub(super) residual: f64,
+    pub(super) gap: bool,
+    pub(super) ratio: f64,
+    pub(super) theta: f64,
 }
 
 /// A share of a tolerance that is used up, of rules with one limit: 1 at the limit, 0 at `ease`, whichever side that is on.

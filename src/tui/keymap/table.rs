@@ -168,7 +168,8 @@ keys! {
     Tokens {
         Detail "detail" ["d"] "Show or hide the detail beside the table.";
         Watchlist "watchlist" ["W"] "Show the watchlist alone, or every token.";
-        MoreColumns "more_columns" ["m"] "Show trend, pattern, action and score of the tokens, or hide them.";
+        MoreColumns "more_columns" ["m"] "Show trend, pattern and advised action of the tokens, or hide them.";
+        AllFigures "all_figures" ["M"] "Compute these columns for every token, not only those on screen; Esc stops.";
     }
     Posts {
         AllPosts "all_posts" ["a"] "Posts about every token, or about the selected one." ("all/one" 75);
