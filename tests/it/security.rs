@@ -7,7 +7,7 @@ mod security;
 
 use std::sync::Arc;
 
-use planted::PLANTED;
+use planted::{PLANTED, market};
 use security::Case;
 use tokendeck::{
     analysis::security::{AnomalyCode, Part, SecurityInference},
@@ -73,7 +73,7 @@ fn an_honest_market_is_found_honest() {
     let cases: Vec<Case> = (1..=20)
         .map(|i| {
             let mut case = Case::new(i);
-            case.market();
+            market(&mut case);
             case
         })
         .collect();
@@ -92,7 +92,7 @@ fn an_honest_market_is_found_honest() {
 #[test]
 fn what_is_explained_is_extra_and_the_rest_is_the_same() {
     let mut case = Case::new(1);
-    case.market();
+    market(&mut case);
     let token = case.token.clone();
     let snapshot = snapshot(vec![case]);
     let (plain, explained) = (ask(&snapshot, &token, false), ask(&snapshot, &token, true));
@@ -108,7 +108,7 @@ fn what_is_explained_is_extra_and_the_rest_is_the_same() {
 #[test]
 fn a_token_without_any_of_the_three_is_told_what_to_add() {
     let mut case = Case::new(1);
-    case.market();
+    market(&mut case);
     let bare = "0x00000000000000000000000000000000000000aa";
     case.row("tokens", format!("{bare},BARE,Bare,eth,6,1,,"));
     case.row("scams", format!("{bare},Bare,honeypot,,somebody"));
