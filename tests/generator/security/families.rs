@@ -1,7 +1,7 @@
 //! Many cases of one kind, no two alike: wash trading, sniping, look-alike holders, pulled liquidity, each with honest cases that come
 //! near. Even numbers are wrong, odd ones honest.
 
-use super::security::{Case, DAY, HOUR, START, SUPPLY};
+use super::security::{Case, DAY, HOUR, START, SUPPLY, ZERO};
 
 /// Cases of each kind, wrong and honest each.
 pub(crate) const SIZE: u64 = 100;
@@ -20,7 +20,8 @@ fn wash(case: &mut Case, wrong: bool) {
     case.launch();
     let (trades, days) = (150 + case.random.below(200), 5 + case.random.below(25) as i64);
     case.trade(trades, 0.5, days);
-    let volume: u128 = case.transfers.iter().skip(152).map(|transfer| transfer.4).sum();
+    // All that changed hands but the mint and what opened the pool.
+    let volume: u128 = case.transfers.iter().filter(|sent| sent.2 != ZERO && sent.0 != START + 60).map(|sent| sent.4).sum();
     let wallets = 2 + case.random.below(8);
     let rounds = 3 + case.random.below(15);
     let share = case.random.between(0.12, 0.6);
@@ -112,13 +113,14 @@ fn pulled(case: &mut Case, wrong: bool) {
     let slow = !wrong && kind == 2;
     let parts = if slow { 8 } else { 1 + case.random.below(3) };
     let left = (1.0 - share).powf(1.0 / parts as f64);
+    let mut moved = (0.0, 0.0);
     for _ in 0..parts {
         time += if slow { 3 * DAY } else { 600 + case.random.below(4 * HOUR as usize) as i64 };
-        let taken = token * (1.0 - left);
+        moved = (moved.0 + token * (1.0 - left), moved.1 + money * (1.0 - left));
         (token, money) = (token * left, money * left);
         case.pool_event(&pool, time, "burn", token, money);
         if !wrong && kind == 0 {
-            case.pool_event(&other, time + 12, "mint", taken, money);
+            case.pool_event(&other, time + 12, "mint", moved.0, moved.1);
         }
     }
     let trades = 30 + case.random.below(100);
