@@ -24,6 +24,7 @@ use self::{
     pending::Pending,
 };
 use crate::{
+    dataset::cache::CacheOptions,
     error::{Code, Problem, Result},
     question::{
         Question,
@@ -42,12 +43,14 @@ pub struct DeckOptions {
     pub queue: usize,
     /// Bytes of answers kept.
     pub memo_bytes: u64,
+    /// Where large tables are kept ready.
+    pub cache: CacheOptions,
 }
 
 impl Default for DeckOptions {
     fn default() -> Self {
         let workers = std::thread::available_parallelism().map_or(2, usize::from).min(8);
-        Self { settings: AnswerSettings::default(), workers, queue: 1_024, memo_bytes: 128 << 20 }
+        Self { settings: AnswerSettings::default(), workers, queue: 1_024, memo_bytes: 128 << 20, cache: CacheOptions::default() }
     }
 }
 
