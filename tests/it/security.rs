@@ -11,7 +11,12 @@ use planted::{PLANTED, market};
 use security::Case;
 use tokendeck::{
     analysis::security::{AnomalyCode, Part, SecurityInference},
-    dataset::{address::Address, load::load, progress::Silent},
+    dataset::{
+        address::Address,
+        cache::CacheOptions,
+        load::{load, load_with},
+        progress::Silent,
+    },
     error::Code,
     question::{
         Question,
@@ -103,6 +108,25 @@ fn what_is_explained_is_extra_and_the_rest_is_the_same() {
         assert!(part.as_object_mut().expect("a part").remove("evidence").is_some());
     }
     assert_eq!(value, serde_json::to_value(&plain).expect("JSON"));
+}
+
+#[test]
+fn large_tables_are_read_from_the_cache_to_the_same_answer() {
+    let mut cases: Vec<Case> = (1..=3).map(Case::new).collect();
+    cases.iter_mut().for_each(|case| planted::wash(case, 1.0));
+    let tokens: Vec<String> = cases.iter().map(|case| case.token.clone()).collect();
+    let (folder, cache) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    security::write(cases, folder.path());
+    let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 1, ..CacheOptions::default() };
+    let large = load_with(folder.path(), &options, &Silent).expect("a dataset");
+    assert!(["transfers", "holders"].iter().all(|name| large.table(name).is_some_and(|table| table.large.is_some())));
+    let large = Snapshot::new(1, large, AnswerSettings::default());
+    let small = Snapshot::new(1, load(folder.path(), &Silent).expect("a dataset"), AnswerSettings::default());
+    for token in tokens {
+        let answer = ask(&large, &token, true);
+        assert!(strength(&answer, AnomalyCode::WashTrading) > 0.0);
+        assert_eq!(answer, ask(&small, &token, true));
+    }
 }
 
 #[test]
