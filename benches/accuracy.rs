@@ -3,9 +3,12 @@
 
 #[path = "accuracy/patterns.rs"]
 mod patterns;
+#[path = "accuracy/security/data.rs"]
+mod security_data;
 
 /// Each report: its word on the command line and what prints it.
-const REPORTS: &[(&str, fn())] = &[("patterns", patterns::report), ("patterns-development", patterns::development)];
+const REPORTS: &[(&str, fn())] =
+    &[("patterns", patterns::report), ("patterns-development", patterns::development), ("security-data", security_data::report)];
 
 fn main() {
     // Cargo adds `--bench` of its own.

@@ -24,6 +24,7 @@ use self::{
     pending::Pending,
 };
 use crate::{
+    dataset::cache::CacheOptions,
     error::{Code, Problem, Result},
     question::{
         Question,
@@ -42,12 +43,14 @@ pub struct DeckOptions {
     pub queue: usize,
     /// Bytes of answers kept.
     pub memo_bytes: u64,
+    /// Where large tables are kept ready.
+    pub cache: CacheOptions,
 }
 
 impl Default for DeckOptions {
     fn default() -> Self {
         let workers = std::thread::available_parallelism().map_or(2, usize::from).min(8);
-        Self { settings: AnswerSettings::default(), workers, queue: 1_024, memo_bytes: 128 << 20 }
+        Self { settings: AnswerSettings::default(), workers, queue: 1_024, memo_bytes: 128 << 20, cache: CacheOptions::default() }
     }
 }
 
@@ -224,5 +227,72 @@ impl Deck {
 
     fn remembered<Q: Question>(&self, key: &MemoKey) -> Option<Arc<Known<Q::Answer>>> {
         self.memo.get(key).and_then(|known| known.any().downcast().ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::question::parameter::{Arguments, Parameter};
+
+    /// A question that takes as long as the test wants.
+    #[derive(Clone)]
+    struct Held {
+        heavy: bool,
+        go: Arc<Mutex<mpsc::Receiver<()>>>,
+    }
+
+    impl Question for Held {
+        type Answer = bool;
+        const NAME: &'static str = "held";
+        const SUMMARY: &'static str = "Waits.";
+        const PATH: &'static str = "/held";
+        const PARAMETERS: &'static [Parameter] = &[];
+
+        fn parse(_: &Arguments<'_>) -> Result<Self> {
+            Err(Problem::new(Code::Defect, "is not asked by request"))
+        }
+
+        fn target(&self) -> String {
+            format!("/held?heavy={}", self.heavy)
+        }
+
+        fn heavy(&self) -> bool {
+            self.heavy
+        }
+
+        fn answer(&self, _: &Snapshot, _: &Progress) -> Result<bool> {
+            if self.heavy {
+                self.go.lock().expect("the test stands").recv().expect("the test lets it go");
+            }
+            Ok(self.heavy)
+        }
+    }
+
+    #[test]
+    fn a_quick_question_is_answered_while_heavy_ones_wait() {
+        let deck = Deck::new(Path::new("nowhere"), DeckOptions { workers: 2, queue: 4, ..DeckOptions::default() }).expect("a deck");
+        deck.stand_on(crate::dataset::Dataset::new(Vec::new()));
+        let (let_go, go) = mpsc::channel();
+        let go = Arc::new(Mutex::new(go));
+        let ask = |heavy| {
+            let (wake, woken) = mpsc::channel();
+            (deck.ask(Held { heavy, go: Arc::clone(&go) }, move || wake.send(()).unwrap_or_default()), woken)
+        };
+        let mut heavy: Vec<_> = (0..4).map(|_| ask(true)).collect();
+        let (mut refused, told) = ask(true);
+        told.recv().expect("it is told at once");
+        assert_eq!(refused.poll_now().expect("an outcome").map(|known| known.answer).map_err(|problem| problem.code), Err(Code::Busy));
+        let (mut quick, woken) = ask(false);
+        woken.recv_timeout(std::time::Duration::from_secs(20)).expect("it does not wait behind them");
+        assert_eq!(quick.poll_now().expect("an outcome").map(|known| known.answer), Ok(false));
+        assert_eq!(deck.waiting(), 4);
+        heavy.iter().for_each(|_| let_go.send(()).expect("they wait"));
+        for (pending, woken) in &mut heavy {
+            woken.recv_timeout(std::time::Duration::from_secs(20)).expect("they end");
+            assert_eq!(pending.poll_now().expect("an outcome").map(|known| known.answer), Ok(true));
+        }
     }
 }

@@ -3,10 +3,11 @@
 
 mod bind;
 mod file;
-mod fill;
-mod identity;
+pub(crate) mod fill;
+mod gather;
+pub(crate) mod identity;
 mod judge;
-mod order;
+pub(crate) mod order;
 mod table;
 
 use std::{collections::HashMap, fmt, fs, io, path::Path};
@@ -17,6 +18,7 @@ use rayon::prelude::*;
 use super::{
     Dataset, Table, TableState,
     address::Address,
+    cache::CacheOptions,
     manifest::{self, Manifest},
     progress::{Cancelled, Progress},
     schema::TABLES,
@@ -58,12 +60,18 @@ pub(crate) struct Context<'a> {
     pub folder: &'a Path,
     pub manifest: &'a Manifest,
     pub progress: &'a dyn Progress,
+    pub cache: &'a CacheOptions,
     /// Decimals of each token; `None` where its rows disagree. Empty while the tokens themselves are read.
     pub decimals: HashMap<Address, Option<i64>>,
 }
 
-/// Loads the dataset in `folder`: the tokens first, as raw amounts need their decimals, then the other tables side by side.
+/// As `load_with`, every table in memory.
 pub fn load(folder: &Path, progress: &dyn Progress) -> Result<Dataset, LoadError> {
+    load_with(folder, &CacheOptions::default(), progress)
+}
+
+/// Loads the dataset in `folder`: the tokens first, as raw amounts need their decimals, then the other tables side by side.
+pub fn load_with(folder: &Path, cache: &CacheOptions, progress: &dyn Progress) -> Result<Dataset, LoadError> {
     let shown = folder.display();
     let listing = fs::read_dir(folder)
         .map_err(|error| LoadError::Unusable(format!("the dataset folder `{shown}` cannot be read: {error}; {DEMO}")))?;
@@ -74,7 +82,7 @@ pub fn load(folder: &Path, progress: &dyn Progress) -> Result<Dataset, LoadError
     }
     let text = read_manifest(&folder.join(manifest::FILE))?;
     let manifest = Manifest::parse(&text).map_err(LoadError::Unusable)?;
-    let mut context = Context { folder, manifest: &manifest, progress, decimals: HashMap::new() };
+    let mut context = Context { folder, manifest: &manifest, progress, cache, decimals: HashMap::new() };
     // The schema's first table is `tokens`; a test holds it to that.
     let tokens = table::load(&context, &TABLES[0])?;
     match &tokens.0.state {

@@ -18,6 +18,8 @@ macro_rules! rows {
         pub struct $row { $(pub $field: $type),* }
 
         impl FromFrame for $row {
+            const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),*];
+
             fn rows(frame: &DataFrame) -> Vec<Self> {
                 $(let mut $field = <$type as FromColumn>::cells(frame.column(stringify!($field)).ok(), frame.height()).into_iter();)*
                 let mut rows = Vec::with_capacity(frame.height());
@@ -32,6 +34,8 @@ macro_rules! rows {
 
 /// A row type that knows how to read itself out of a canonical frame (see `load`).
 pub trait FromFrame: Sized {
+    /// The columns it is read from.
+    const COLUMNS: &'static [&'static str];
     fn rows(frame: &DataFrame) -> Vec<Self>;
 }
 
@@ -69,6 +73,14 @@ rows! {
         token_address: Address,
         title: Option<String>,
         link: Option<String>,
+        published_at: Time,
+        impressions: Option<i64>,
+        engagement: Option<i64>,
+        smart_engagement: Option<i64>,
+    }
+    /// What sums and rankings of posts look at.
+    #[derive(Copy)]
+    PostFigures {
         published_at: Time,
         impressions: Option<i64>,
         engagement: Option<i64>,

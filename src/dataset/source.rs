@@ -50,6 +50,13 @@ pub(crate) struct Batch {
 pub(crate) trait RowSource: Send {
     /// The next rows; `None` when there are no more. A source that names columns and has no rows yields one empty batch.
     fn next_batch(&mut self) -> Result<Option<Batch>, String>;
+    /// Passes over batches that were taken before.
+    fn skip(&mut self, batches: u64) -> Result<(), String> {
+        for _ in 0..batches {
+            self.next_batch()?;
+        }
+        Ok(())
+    }
     /// Every column met so far, wanted or not.
     fn columns(&self) -> &[String];
     /// How many bytes of the source are read.

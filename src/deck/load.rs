@@ -11,7 +11,7 @@ use super::{Deck, DeckEvent};
 use crate::{
     dataset::{
         Dataset,
-        load::{LoadError, load},
+        load::{LoadError, load_with},
         progress::{Cancelled, Progress},
     },
     question::snapshot::Snapshot,
@@ -45,7 +45,7 @@ impl Deck {
         };
         let folder = self.folder();
         // A defect in the loader, or in what is derived from the data, must not leave the deck waiting for it.
-        let outcome = catch_unwind(AssertUnwindSafe(|| load(&folder, &Reporter(self)).map(|dataset| self.swap(generation, dataset))))
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.whole(&folder).map(|dataset| self.swap(generation, dataset))))
             .unwrap_or_else(|_| Err(LoadError::Unusable("loading met a defect of the program".to_owned())))
             .map_err(|error| error.to_string());
         let mut state = self.load_lock();
@@ -57,6 +57,13 @@ impl Deck {
             Err(reason) => self.tell(DeckEvent::LoadFailed(reason.clone())),
         }
         outcome
+    }
+
+    /// Loads what is in the folder; once more if a large table turns out damaged, which brings it in anew.
+    fn whole(&self, folder: &Path) -> Result<Dataset, LoadError> {
+        let load = || load_with(folder, &self.options.cache, &Reporter(self));
+        let dataset = load()?;
+        if dataset.is_damaged() { load() } else { Ok(dataset) }
     }
 
     /// Stands on a dataset that is ready, as a load would.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{
     Question, known_token,
     parameter::{Arguments, Parameter, ParameterKind, parameter},
-    posts::{PAGE, page_of},
+    posts::{PAGE, page_of, page_range},
     progress::Progress,
     snapshot::Snapshot,
 };
@@ -66,7 +66,9 @@ impl Question for HoldersQuestion {
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<Holders> {
         known_token(snapshot, &self.token_address)?;
         let rows = snapshot.dataset.holders_of(&self.token_address);
-        let holders = page_of(rows.iter(), self.page, self.limit)
+        let holders = rows
+            .part(page_range(self.page, self.limit))
+            .into_iter()
             .map(|row| Holder {
                 holder_address: row.holder_address,
                 balance: row.balance,

@@ -10,7 +10,7 @@ use polars::prelude::{
 use crate::dataset::schema::TableSchema;
 
 /// Tables whose rows have no key where this column is empty.
-const KEYLESS: &[(&str, &str)] = &[("transfers", "log_index")];
+pub(crate) const KEYLESS: &[(&str, &str)] = &[("transfers", "log_index")];
 
 /// Leaves out all but the last row of each key; gives back the positions of those left out.
 pub(super) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsResult<(DataFrame, Vec<usize>)> {
@@ -56,11 +56,11 @@ fn repeats(hashes: &[KeyHash], keyless: &[bool]) -> Vec<usize> {
 
 /// A row's key so far, in 128 bits, so that two keys of one hash do not occur by chance.
 #[derive(Debug, Clone, Copy, Default)]
-struct KeyHash(u128);
+pub(crate) struct KeyHash(pub(crate) u128);
 
 impl KeyHash {
     /// Both steps can be undone, so keys that differ in one word alone never meet.
-    fn word(&mut self, word: u64) {
+    pub(crate) fn word(&mut self, word: u64) {
         // The multiplier of a 128-bit linear congruential generator (L'Ecuyer 1999, table 4).
         const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
         let product = (self.0 ^ u128::from(word)).wrapping_mul(MULTIPLIER);
@@ -68,13 +68,17 @@ impl KeyHash {
     }
 
     fn text(&mut self, text: Option<&str>) {
-        let Some(text) = text else { return self.word(u64::MAX) };
-        for chunk in text.as_bytes().chunks(8) {
+        self.bytes(text.map(str::as_bytes));
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: Option<&[u8]>) {
+        let Some(bytes) = bytes else { return self.word(u64::MAX) };
+        for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             self.word(u64::from_le_bytes(word));
         }
-        self.word(text.len() as u64);
+        self.word(bytes.len() as u64);
     }
 
     fn number(&mut self, number: Option<i64>) {

@@ -69,10 +69,8 @@ impl View for Coming {
         for table in *tables {
             y += 1;
             let rows = context.snapshot.and_then(|snapshot| snapshot.dataset.table(table)).filter(|table| table.loaded());
-            let state = rows.map_or_else(
-                || "not in this dataset".to_owned(),
-                |table| format!("{} loaded", many(table.frame.height() as u64, "row", "rows")),
-            );
+            let state = rows
+                .map_or_else(|| "not in this dataset".to_owned(), |table| format!("{} loaded", many(table.height() as u64, "row", "rows")));
             put(buffer, area, 2, y, table, theme.text());
             put(buffer, area, 18, y, &state, theme.dim());
         }

@@ -329,7 +329,7 @@ impl Data {
                 json!(table.schema.name),
                 json!(state),
                 reason,
-                json!(table.frame.height()),
+                json!(table.height()),
                 json!(table.rows_bad),
                 findings(Severity::Error),
                 findings(Severity::Warning),
