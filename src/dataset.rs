@@ -10,6 +10,7 @@ mod coerce;
 pub mod demo;
 pub mod export;
 pub mod findings;
+pub mod grid;
 pub mod load;
 pub mod manifest;
 mod newest;
@@ -152,7 +153,6 @@ impl Dataset {
         dataset.labels = by_token(tables, "labels", |row: &LabelRow| row.address);
         dataset.dexes = rows(tables, "dexes");
         dataset.fee_tiers = rows(tables, "fee_tiers");
-        dataset.posts_newest = newest::order(&dataset.posts);
         dataset.token_index = tokens.iter().enumerate().map(|(i, token)| (token.row.token_address, i)).collect();
         dataset.tokens = tokens;
         for (i, pool) in pools.iter().enumerate() {
@@ -198,7 +198,7 @@ impl Dataset {
 
     /// Places in `posts` of all of them, newest first.
     pub fn posts_newest(&self) -> &[u32] {
-        self.posts_newest.places()
+        self.posts_newest.places(&self.posts)
     }
 
     /// The token's holders, largest balance first.

@@ -5,7 +5,7 @@ use polars::prelude::DataFrame;
 
 use super::{Context, identity, table::Stop};
 use crate::dataset::{
-    cache::{Fault, Import, Key, KeyFile, LargeTable, Place, ReadState, Report},
+    cache::{CacheOptions, Fault, Import, Key, KeyFile, LargeTable, Place, ReadState, Report},
     manifest::TableManifest,
     progress::Cancelled,
     schema::TableSchema,
@@ -19,12 +19,12 @@ pub(super) struct Gathered {
     pub origins: Vec<(u32, u32)>,
     pub import: Option<Import>,
     pub place: Option<Place>,
-    rows_min: u64,
+    options: CacheOptions,
 }
 
 impl Gathered {
-    pub(super) fn new(place: Option<Place>, rows_min: u64) -> Self {
-        Self { held: None, origins: Vec::new(), import: None, place, rows_min: rows_min.max(1) }
+    pub(super) fn new(place: Option<Place>, options: &CacheOptions) -> Self {
+        Self { held: None, origins: Vec::new(), import: None, place, options: options.clone() }
     }
 
     pub(super) fn rows(&self) -> u64 {
@@ -42,7 +42,7 @@ impl Gathered {
     ) -> Result<(), Stop> {
         if self.import.is_none() {
             let rows = (self.origins.len() + numbers.len()) as u64;
-            let Some(place) = self.place.clone().filter(|_| rows >= self.rows_min) else { return Ok(()) };
+            let Some(place) = self.place.clone().filter(|_| rows >= self.options.rows_min.max(1)) else { return Ok(()) };
             if self.begin(&place, schema, wanted)?.is_some() {
                 // Someone else was here and left it half done since this load began; theirs is as good a start as none.
                 self.import.take().into_iter().for_each(Import::abandon);
@@ -80,7 +80,7 @@ impl Gathered {
         if let Some((table, report)) = place.open(schema) {
             return Err(Stop::Ready(Box::new((table, report))));
         }
-        let (import, state) = Import::begin(place.clone(), lock, schema)?;
+        let (import, state) = Import::begin(place.clone(), lock, schema, &self.options)?;
         self.import = Some(import);
         Ok(state)
     }

@@ -181,7 +181,7 @@ impl Reading<'_> {
 
     /// Reads the files, those of an import that was cut off from where it was.
     fn gather(&mut self, files: &[Found], place: Option<Place>, ends: &[[u8; 32]]) -> Result<Option<Content>, Stop> {
-        let mut gathered = Gathered::new(place, self.context.cache.rows_min);
+        let mut gathered = Gathered::new(place, self.context.cache);
         let mut state = ReadState::default();
         if let Some(place) = gathered.place.clone().filter(Place::is_begun) {
             let (context, name, total) = (self.context, self.schema.name, self.total);
