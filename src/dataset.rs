@@ -50,6 +50,8 @@ pub struct Dataset {
     pub folder: PathBuf,
     /// Hash of what every source file is (path, size, time, head and tail); equal for equal data.
     pub identity: [u8; 32],
+    /// Large tables that are still being brought into the cache: absent from this generation, there in the next.
+    pub importing: Vec<&'static str>,
     /// One entry for every table of the schema, in its order.
     pub tables: Vec<Table>,
     tokens: Vec<Token>,

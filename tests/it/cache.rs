@@ -254,24 +254,30 @@ fn child(bench: &Bench) -> std::process::Child {
 fn a_kill_at_any_moment_costs_no_row() {
     let bench = bench(6_000);
     let (mut killed, mut resumed) = (0, 0);
-    let start = std::time::Instant::now();
-    child(&bench).wait().unwrap();
-    let whole = start.elapsed().as_micros() as u64 + 2_000;
-    for turn in 0..50u64 {
-        if turn % 5 == 0 {
+    // The time within which to kill shrinks to what an import takes on this machine.
+    let mut whole = 400_000;
+    for turn in 0..400u64 {
+        if killed % 5 == 0 {
             // From nothing now and then, else on from where the last kill left it.
-            fs::remove_dir_all(bench.cache.path().join("tables")).unwrap();
+            fs::remove_dir_all(bench.cache.path().join("tables")).ok();
         }
         let mut child = child(&bench);
         std::thread::sleep(Duration::from_micros(noise(turn) % whole));
         child.kill().unwrap();
-        killed += usize::from(child.wait().unwrap().code().is_none());
+        if child.wait().unwrap().code().is_some() {
+            whole = (whole * 9 / 10).max(5_000);
+            continue;
+        }
+        killed += 1;
         resumed += list(bench.cache.path()).iter().filter(|entry| entry.part).count();
-        if turn % 5 == 4 {
+        if killed % 5 == 4 {
             assert_same(&bench.plain, &bench.load(), &format!("after kill {turn}"));
         }
+        if killed == 50 {
+            break;
+        }
     }
-    assert!(killed >= 20 && resumed >= 5, "{killed} were killed, {resumed} imports were left half made");
+    assert!(killed == 50 && resumed >= 10, "{killed} were killed, {resumed} imports were left half made");
 }
 
 #[test]

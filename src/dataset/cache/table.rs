@@ -91,6 +91,12 @@ impl LargeTable {
         self.part(region.values, rows.start * 8..rows.end * 8).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
     }
 
+    /// Addresses of a column as they lie in the file, zero where a cell is empty.
+    pub fn addresses(&self, column: &str, rows: Range<usize>) -> Option<&[[u8; 20]]> {
+        let region = self.region(column, |form| form == Form::Address)?;
+        self.part(region.values, rows.start * 20..rows.end * 20).map(|bytes| bytes.as_chunks().0)
+    }
+
     /// Whole numbers or times of a column as they lie in the file, 0 where a cell is empty.
     pub fn whole_numbers(&self, column: &str, rows: Range<usize>) -> Option<&[i64]> {
         let region = self.region(column, |form| matches!(form, Form::Integer | Form::Time))?;

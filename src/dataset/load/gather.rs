@@ -99,6 +99,16 @@ impl Gathered {
 /// A large table and what its load found.
 pub(super) type Opened = (LargeTable, Report);
 
+/// Bytes a row, as a rule, in files that hold more rows than a table in memory may.
+const ROW_BYTES: u64 = 100;
+
+/// Whether the table is large by the look of its files, and not yet in the cache.
+pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[Found]) -> bool {
+    let bytes: u64 = files.iter().filter_map(|file| std::fs::metadata(&file.path).ok()).map(|meta| meta.len()).sum();
+    let large = |place: &Place| place.is_begun() || bytes >= context.cache.rows_min.saturating_mul(ROW_BYTES);
+    place(context, schema, manifest, files).is_some_and(|(place, _)| !place.is_there() && large(&place))
+}
+
 /// Where the table lies in the cache, if it may be large and there is one; and the hash of the ends of each file.
 pub(super) fn place(
     context: &Context<'_>,
