@@ -181,6 +181,7 @@ impl Config {
             folder: self.cache.dir.clone().or_else(|| usual.map(Path::to_owned)),
             size_max: u64::from(self.cache.size_mb) << 20,
             rows_min: self.cache.rows.into(),
+            ..CacheOptions::default()
         }
     }
 }

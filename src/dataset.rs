@@ -10,6 +10,7 @@ mod coerce;
 pub mod demo;
 pub mod export;
 pub mod findings;
+pub mod grid;
 pub mod load;
 pub mod manifest;
 mod newest;
@@ -54,6 +55,8 @@ pub struct Dataset {
     pub folder: PathBuf,
     /// Hash of what every source file is (path, size, time, head and tail); equal for equal data.
     pub identity: [u8; 32],
+    /// Large tables that are still being brought into the cache: absent from this generation, there in the next.
+    pub importing: Vec<&'static str>,
     /// One entry for every table of the schema, in its order.
     pub tables: Vec<Table>,
     tokens: Vec<Token>,
@@ -166,7 +169,6 @@ impl Dataset {
         dataset.labels = by_token(tables, "labels", |row: &LabelRow| row.address);
         dataset.dexes = rows(tables, "dexes");
         dataset.fee_tiers = rows(tables, "fee_tiers");
-        dataset.posts_newest = newest::order(&dataset.posts);
         dataset.token_index = tokens.iter().enumerate().map(|(i, token)| (token.row.token_address, i)).collect();
         dataset.tokens = tokens;
         for (i, pool) in pools.iter().enumerate() {
@@ -219,7 +221,7 @@ impl Dataset {
 
     /// Places in `posts` of all of them, newest first.
     pub fn posts_newest(&self) -> &[u32] {
-        self.posts_newest.places()
+        self.posts_newest.places(&self.posts)
     }
 
     /// The token's holders, largest balance first.

@@ -10,7 +10,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, RwLock,
+        Arc, Mutex, RwLock, Weak,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -80,6 +80,7 @@ pub(crate) trait Remembered: Any + Send + Sync {
 }
 
 pub struct Deck {
+    this: Weak<Deck>,
     options: DeckOptions,
     current: RwLock<Option<Arc<Snapshot>>>,
     memo: Memo,
@@ -131,10 +132,13 @@ impl std::fmt::Debug for Deck {
 impl Deck {
     /// An empty deck over the dataset in `folder`; nothing is read until `load`.
     pub fn new(folder: &Path, options: DeckOptions) -> std::result::Result<Arc<Self>, String> {
-        Ok(Arc::new(Self {
+        let quick = Lane::new("question", options.workers, options.queue)?;
+        let heavy = Lane::new("inference", options.workers.saturating_sub(1), options.queue)?;
+        Ok(Arc::new_cyclic(|this| Self {
+            this: this.clone(),
             memo: Cache::with_weighter(10_000, options.memo_bytes, BodyBytes),
-            quick: Lane::new("question", options.workers, options.queue)?,
-            heavy: Lane::new("inference", options.workers.saturating_sub(1), options.queue)?,
+            quick,
+            heavy,
             current: RwLock::new(None),
             events: broadcast::channel(256).0,
             load: Mutex::new(LoadState::default()),
@@ -147,6 +151,24 @@ impl Deck {
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
         let current = self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         current.clone().ok_or_else(|| Problem::new(Code::Loading, "The datasets are still loading: ask again in a moment."))
+    }
+
+    /// The current generation, if it has all the tables of this kind of question: large ones may still be on their way.
+    pub fn ready<Q: Question>(&self) -> Result<Arc<Snapshot>> {
+        let snapshot = self.snapshot()?;
+        match snapshot.dataset.importing.iter().find(|table| Q::NEEDS.contains(table)) {
+            None => Ok(snapshot),
+            Some(table) => {
+                Err(Problem::new(Code::Loading, format!("The table `{table}` is still being brought in: ask again in a moment.")))
+            }
+        }
+    }
+
+    /// The current generation once it is whole.
+    pub fn whole_snapshot(&self) -> Result<Arc<Snapshot>> {
+        let whole = |snapshot: &Arc<Snapshot>| snapshot.dataset.importing.is_empty();
+        let waits = || Problem::new(Code::Loading, "Large tables are still being brought in: ask again in a moment.");
+        self.snapshot().and_then(|snapshot| if whole(&snapshot) { Ok(snapshot) } else { Err(waits()) })
     }
 
     /// The remembered answer, if this very question was answered from the current generation.
@@ -176,10 +198,24 @@ impl Deck {
         let etag = snapshot.etag(&key.1[..target_bytes]);
         // A defect in one analysis must not take the program with it.
         let answer = catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
-            .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))))?;
+            .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))));
+        if snapshot.dataset.is_damaged() {
+            return Err(self.mend());
+        }
+        let answer = answer?;
         let known = Arc::new(Known::new(answer, etag)?);
         self.memo.insert(key, known.clone());
         Ok(known)
+    }
+
+    /// A large table turned out damaged: nothing is answered from it, and a load brings it in anew.
+    fn mend(&self) -> Problem {
+        if let Some(deck) = self.this.upgrade()
+            && !self.load_state().running
+        {
+            deck.load_in_background();
+        }
+        Problem::new(Code::Loading, "A table kept on disk was damaged and is being read anew: ask again in a moment.")
     }
 
     /// Asks on the pool. Drop the result to cancel; `wake` is called once when the answer is there.

@@ -116,7 +116,7 @@ pub fn price(dataset: &Dataset, token: &Token) -> Option<f64> {
 fn holders(dataset: &Dataset, token: &Token) -> Option<i64> {
     let address = &token.row.token_address;
     token.row.holders.or_else(|| dataset.holder_counts_of(address).iter().rev().find_map(|count| count.holders)).or_else(|| {
-        let count = dataset.holders_of(address).iter().filter(|holder| holder.balance.is_some_and(|b| b > 0.0)).count();
+        let count = dataset.holders_of(address).balances().filter(|(_, balance)| balance.is_some_and(|b| b > 0.0)).count();
         (count > 0).then_some(count as i64)
     })
 }

@@ -13,7 +13,7 @@ use super::{
 use crate::dataset::{
     Dataset, RowsOf, Token,
     address::Address,
-    rows::{HolderRow, KolRow, Post, PostFigures},
+    rows::{KolRow, Post, PostFigures},
 };
 
 const KOLS_MAX: usize = 10;
@@ -152,12 +152,12 @@ fn smart_followers(dataset: &Dataset, token: &Token, price: Option<f64>, thresho
         return SmartFollowerDistribution::default();
     };
     let (mut whale, mut medium, mut small) = (0, 0, 0);
-    for holder in holders.iter() {
+    for (holder, balance) in holders.balances() {
         // `kols` is ordered by address within a token.
-        if kols.binary_search_by(|kol| kol.kol_address.cmp(&holder.holder_address)).is_err() {
+        if kols.binary_search_by(|kol| kol.kol_address.cmp(&holder)).is_err() {
             continue;
         }
-        match holder.balance.map(|balance| balance * price) {
+        match balance.map(|balance| balance * price) {
             Some(usd) if usd >= thresholds.whale_usd => whale += 1,
             Some(usd) if usd >= thresholds.medium_usd => medium += 1,
             Some(usd) if usd > 0.0 => small += 1,
@@ -170,12 +170,11 @@ fn smart_followers(dataset: &Dataset, token: &Token, price: Option<f64>, thresho
 /// Top ten and fifty of the holders outside burn addresses, over the supply that is not burned (else over what they hold together).
 pub fn holders_distribution(dataset: &Dataset, token: &Token) -> HoldersDistribution {
     let holders = dataset.holders_of(&token.row.token_address);
-    let balance = |holder: &HolderRow| holder.balance.filter(|balance| *balance > 0.0);
     // The table keeps a token's holders largest first.
     let (mut kept, mut burned): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
-    for holder in holders.iter() {
-        let burns = dataset.is_labelled(&holder.holder_address, "burn");
-        if burns { &mut burned } else { &mut kept }.extend(balance(&holder));
+    for (holder, balance) in holders.balances() {
+        let burns = dataset.is_labelled(&holder, "burn");
+        if burns { &mut burned } else { &mut kept }.extend(balance.filter(|balance| *balance > 0.0));
     }
     let burned: f64 = burned.iter().sum();
     let supply = token.row.total_supply.map(|supply| supply - burned).filter(|supply| *supply > 0.0);

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashMap, ops::Range, sync::Arc};
 use super::{
     address::Address,
     cache::LargeTable,
-    rows::{FromFrame, Post, PostFigures},
+    rows::{FromFrame, HolderRow, Post, PostFigures},
 };
 
 /// Rows that are read of a large table at a time.
@@ -124,6 +124,19 @@ impl<'a> RowsOf<'a, Post> {
             smart_engagement: post.smart_engagement,
         };
         memory.iter().map(figures).chain(large.into_iter().flat_map(|(table, rows)| stretches(table, rows)))
+    }
+}
+
+impl<'a> RowsOf<'a, HolderRow> {
+    /// Holder and balance of each row, without the rest.
+    pub fn balances(&self) -> impl Iterator<Item = (Address, Option<f64>)> + use<'a> {
+        let (memory, addresses, balances) = match &self.0 {
+            Held::Memory(rows) => (*rows, None, None),
+            Held::Large(table, rows) => (&[][..], table.addresses("holder_address", rows.clone()), table.floats("balance", rows.clone())),
+        };
+        let large = addresses.unwrap_or_default().iter().zip(balances.unwrap_or_default());
+        let held = memory.iter().map(|row| (row.holder_address, row.balance));
+        held.chain(large.map(|(address, balance)| (Address(*address), Some(*balance).filter(|balance| balance.is_finite()))))
     }
 }
 

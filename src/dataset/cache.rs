@@ -14,6 +14,7 @@ mod import;
 mod index;
 mod journal;
 mod map;
+mod rank;
 mod record;
 mod repeats;
 mod spill;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 
 pub use self::{
     entry::{Entry, list},
+    rank::{Rank, first, rank},
     table::LargeTable,
 };
 pub(crate) use self::{
@@ -43,11 +45,15 @@ pub struct CacheOptions {
     pub size_max: u64,
     /// Rows from which a table is large.
     pub rows_min: u64,
+    /// Bytes of rows that are ordered in memory at a time.
+    pub group_max: u64,
+    /// Bytes of rows taken in between two entries of the journal: what an import that is cut off has to read again.
+    pub journal_every: u64,
 }
 
 impl Default for CacheOptions {
     fn default() -> Self {
-        Self { folder: None, size_max: 20 << 30, rows_min: 200_000 }
+        Self { folder: None, size_max: 20 << 30, rows_min: 200_000, group_max: 48 << 20, journal_every: 64 << 20 }
     }
 }
 

@@ -11,7 +11,7 @@ use super::{Deck, DeckEvent};
 use crate::{
     dataset::{
         Dataset,
-        load::{LoadError, load_with},
+        load::{LoadError, load_in_stages},
         progress::{Cancelled, Progress},
     },
     question::snapshot::Snapshot,
@@ -32,7 +32,7 @@ pub struct LoadState {
 impl Deck {
     /// Loads the next generation on this thread and swaps it in. The failure is told to listeners too.
     pub fn load(self: &Arc<Self>) -> Result<Arc<Snapshot>, String> {
-        let generation = {
+        {
             let mut state = self.load_lock();
             if state.running {
                 return Err("a load is running already".to_owned());
@@ -40,12 +40,10 @@ impl Deck {
             state.running = true;
             state.tables.clear();
             state.cancelled = false;
-            state.generation += 1;
-            state.generation
-        };
+        }
         let folder = self.folder();
         // A defect in the loader, or in what is derived from the data, must not leave the deck waiting for it.
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.whole(&folder).map(|dataset| self.swap(generation, dataset))))
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.whole(&folder).map(|dataset| self.swap(self.next_generation(), dataset))))
             .unwrap_or_else(|_| Err(LoadError::Unusable("loading met a defect of the program".to_owned())))
             .map_err(|error| error.to_string());
         let mut state = self.load_lock();
@@ -53,29 +51,34 @@ impl Deck {
         state.failure = outcome.as_ref().err().cloned();
         drop(state);
         match &outcome {
-            Ok(_) => self.tell(DeckEvent::Reloaded(generation)),
+            Ok(snapshot) => self.tell(DeckEvent::Reloaded(snapshot.generation)),
             Err(reason) => self.tell(DeckEvent::LoadFailed(reason.clone())),
         }
         outcome
     }
 
     /// Loads what is in the folder; once more if a large table turns out damaged, which brings it in anew.
-    fn whole(&self, folder: &Path) -> Result<Dataset, LoadError> {
-        let load = || load_with(folder, &self.options.cache, &Reporter(self));
+    fn whole(self: &Arc<Self>, folder: &Path) -> Result<Dataset, LoadError> {
+        // What is there already is shown while large tables are brought in, unless an earlier generation stands, which is whole.
+        let early = |dataset: Dataset| drop(self.stand_on(dataset));
+        let first = self.snapshot().is_err();
+        let load = || load_in_stages(folder, &self.options.cache, &Reporter(self), first.then_some(&early));
         let dataset = load()?;
         if dataset.is_damaged() { load() } else { Ok(dataset) }
     }
 
     /// Stands on a dataset that is ready, as a load would.
     pub fn stand_on(self: &Arc<Self>, dataset: Dataset) -> Arc<Snapshot> {
-        let generation = {
-            let mut state = self.load_lock();
-            state.generation += 1;
-            state.generation
-        };
+        let generation = self.next_generation();
         let snapshot = self.swap(generation, dataset);
         self.tell(DeckEvent::Reloaded(generation));
         snapshot
+    }
+
+    fn next_generation(&self) -> u64 {
+        let mut state = self.load_lock();
+        state.generation += 1;
+        state.generation
     }
 
     /// Derives what is shared and puts the generation in the place of the one before.

@@ -49,6 +49,7 @@ impl Question for HoldersQuestion {
     const NAME: &'static str = "holders";
     const SUMMARY: &'static str = "A token's holders, largest balance first.";
     const PATH: &'static str = "/tokens/{token_address}/holders";
+    const NEEDS: &'static [&'static str] = &["holders"];
     const PARAMETERS: &'static [Parameter] = &[TOKEN, PAGE, LIMIT];
 
     fn parse(arguments: &Arguments<'_>) -> Result<Self> {
@@ -110,6 +111,7 @@ impl Question for HolderCountsQuestion {
     const NAME: &'static str = "holder_counts";
     const SUMMARY: &'static str = "A token's number of holders day by day, newest first.";
     const PATH: &'static str = "/tokens/{token_address}/holder-counts";
+    const NEEDS: &'static [&'static str] = &[];
     const PARAMETERS: &'static [Parameter] = &[TOKEN, PAGE, LIMIT];
 
     fn parse(arguments: &Arguments<'_>) -> Result<Self> {

@@ -48,6 +48,7 @@ impl Question for TokenPostsQuestion {
     const NAME: &'static str = "token_posts";
     const SUMMARY: &'static str = "Paged posts for a token, newest first.";
     const PATH: &'static str = "/tokens/{token_address}/posts";
+    const NEEDS: &'static [&'static str] = &["posts"];
     const PARAMETERS: &'static [Parameter] = &[
         parameter("token_address", ParameterKind::Address, "The token's contract address."),
         PAGE,
@@ -116,6 +117,7 @@ impl Question for PostsQuestion {
     const NAME: &'static str = "posts";
     const SUMMARY: &'static str = "Posts of all tokens: search and sort.";
     const PATH: &'static str = "/posts";
+    const NEEDS: &'static [&'static str] = &["posts"];
     const PARAMETERS: &'static [Parameter] = &[
         parameter("query", ParameterKind::Text, "Words the title must hold; a token's address among them leaves only that token's posts."),
         parameter("sort", ParameterKind::Word { words: POST_SORTS, default: Some("-published_at") }, "Column; `-` first for descending."),

@@ -6,6 +6,7 @@ use {criterion as _, insta as _, proptest as _};
 mod api;
 mod architecture;
 mod broken;
+mod cache;
 mod candle_frames;
 mod cli;
 mod config;

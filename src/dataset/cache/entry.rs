@@ -128,6 +128,11 @@ impl Place {
         }
     }
 
+    /// Whether the table is there, whole or not.
+    pub(crate) fn is_there(&self) -> bool {
+        self.folder().is_dir()
+    }
+
     /// Removes what an import left.
     pub(crate) fn forget(&self) {
         remove(&self.part());

@@ -18,9 +18,6 @@ use super::{
 };
 use crate::dataset::{candles::Interval, load::fill::step, schema::TableSchema};
 
-/// Bytes of rows that are ordered in memory at a time.
-pub(super) const GROUP_MAX: u64 = 48 << 20;
-
 /// A part of what rows are ordered by, as a number.
 enum Part {
     Interval,
@@ -39,6 +36,8 @@ pub(super) struct Ordering<'a> {
     side_by_side: bool,
     /// Places in the input of rows that are left out.
     repeats: &'a [u32],
+    /// Bytes of rows that are ordered in memory at a time.
+    group_max: u64,
 }
 
 /// Where ordered rows go.
@@ -59,7 +58,14 @@ struct Row {
 }
 
 impl<'a> Ordering<'a> {
-    pub(super) fn new(schema: &TableSchema, layout: &'a Layout, intervals: &'a [i64], side_by_side: bool, repeats: &'a [u32]) -> Self {
+    pub(super) fn new(
+        schema: &TableSchema,
+        layout: &'a Layout,
+        intervals: &'a [i64],
+        side_by_side: bool,
+        repeats: &'a [u32],
+        group_max: u64,
+    ) -> Self {
         let (mut parts, mut rest) = (Vec::new(), None);
         for name in &schema.order[1..] {
             let column = layout.position(name.trim_start_matches('-'));
@@ -71,7 +77,7 @@ impl<'a> Ordering<'a> {
                 Some((column, Form::Address | Form::Hex | Form::Text)) => rest = Some(column),
             }
         }
-        Self { layout, parts, rest, intervals, side_by_side, repeats }
+        Self { layout, parts, rest, intervals, side_by_side, repeats, group_max }
     }
 
     fn interval(&self, record: Record<'_>) -> i64 {
@@ -181,7 +187,7 @@ impl<'a> Ordering<'a> {
         if matches!(self.parts.first(), Some(Part::Interval)) {
             let mut times: HashMap<u32, Vec<i64>> = HashMap::new();
             let time = self.layout.position("timestamp").unwrap_or_default();
-            pieces(spill, bucket, |bytes| {
+            pieces(spill, bucket, self.group_max, |bytes| {
                 for (_, record) in records(bytes).filter(|(_, record)| record.interval() == 0) {
                     times.entry(record.head().file).or_default().push(record.whole(self.layout, time));
                 }
@@ -189,10 +195,10 @@ impl<'a> Ordering<'a> {
             })?;
             steps = times.into_iter().map(|(file, times)| (file, step(times).0)).collect();
         }
-        let count = (spill.bytes(bucket) / GROUP_MAX) as usize + 2;
+        let count = (spill.bytes(bucket) / self.group_max.max(1)) as usize + 2;
         let mut sorted = Spill::create(runs, count)?;
         let (mut rows, mut run) = (Vec::new(), 0);
-        pieces(spill, bucket, |bytes| {
+        pieces(spill, bucket, self.group_max, |bytes| {
             let found = records(bytes).filter(|(_, record)| !self.is_dropped(*record)).map(|(at, record)| (at as u32, record));
             self.sort(bytes, found, &steps, &mut rows);
             for row in &rows {
@@ -254,11 +260,11 @@ impl<'a> Ordering<'a> {
 }
 
 /// The bucket in pieces that fit into memory.
-fn pieces(spill: &Spill, bucket: usize, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+fn pieces(spill: &Spill, bucket: usize, group_max: u64, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     let (mut bytes, mut nth) = (Vec::new(), 0);
     while spill.chunk(bucket, nth, &mut bytes)? {
         nth += 1;
-        if bytes.len() as u64 >= GROUP_MAX {
+        if bytes.len() as u64 >= group_max {
             each(&bytes)?;
             bytes.clear();
         }
@@ -304,7 +310,7 @@ fn as_text(interval: i64) -> u64 {
 }
 
 /// A number's bits so that they compare as the numbers do; both zeros are one.
-fn rising(number: f64) -> u64 {
+pub(super) fn rising(number: f64) -> u64 {
     let bits = (number + 0.0).to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }

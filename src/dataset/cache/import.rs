@@ -12,9 +12,10 @@ use std::{
 use polars::prelude::{DataFrame, PolarsResult};
 
 use super::{
+    CacheOptions,
     columns::Columns,
     entry::{Place, remove},
-    group::{GROUP_MAX, Ordering, Output},
+    group::{Ordering, Output},
     index::{self, About, Marks, Report, SLAB},
     journal::{Journal, ReadState},
     kept,
@@ -27,8 +28,6 @@ use crate::dataset::{address::Address, candles::Interval, progress::Cancelled, s
 
 /// Buckets of rows, by the first byte of the token's address.
 const BUCKETS: usize = 256;
-/// Bytes taken in between two entries of the journal.
-const JOURNAL_EVERY: u64 = 64 << 20;
 
 /// Why an import ended.
 #[derive(Debug)]
@@ -59,6 +58,7 @@ impl From<polars::prelude::PolarsError> for Fault {
 }
 
 pub(crate) struct Import {
+    options: CacheOptions,
     place: Place,
     _lock: File,
     schema: &'static TableSchema,
@@ -82,19 +82,30 @@ struct Tokens {
 
 impl Import {
     /// Begins, or goes on where an earlier run was cut off.
-    pub(crate) fn begin(place: Place, lock: File, schema: &'static TableSchema) -> Result<(Self, Option<ReadState>), Fault> {
+    pub(crate) fn begin(
+        place: Place,
+        lock: File,
+        schema: &'static TableSchema,
+        options: &CacheOptions,
+    ) -> Result<(Self, Option<ReadState>), Fault> {
         let folder = place.part();
         if let Some(journal) = Journal::read(&folder)
-            && let Ok(import) = Self::over(&place, &lock, schema, Some(&journal))
+            && let Ok(import) = Self::over(&place, &lock, schema, options, Some(&journal))
         {
             return Ok((import, Some(journal.state)));
         }
         remove(&folder);
         fs::create_dir_all(&folder)?;
-        Ok((Self::over(&place, &lock, schema, None)?, None))
+        Ok((Self::over(&place, &lock, schema, options, None)?, None))
     }
 
-    fn over(place: &Place, lock: &File, schema: &'static TableSchema, journal: Option<&Journal>) -> Result<Self, Fault> {
+    fn over(
+        place: &Place,
+        lock: &File,
+        schema: &'static TableSchema,
+        options: &CacheOptions,
+        journal: Option<&Journal>,
+    ) -> Result<Self, Fault> {
         let folder = place.part();
         let columns = kept(schema).ok_or_else(|| Fault::Failed("the table is not one that may be large".to_owned()))?;
         let layout = Layout::new(&columns);
@@ -114,6 +125,7 @@ impl Import {
         }
         Ok(Self {
             tokens: Tokens::open(&folder.join("tokens"), journal.map_or(0, |journal| journal.tokens))?,
+            options: options.clone(),
             place: place.clone(),
             _lock: lock.try_clone()?,
             schema,
@@ -168,7 +180,7 @@ impl Import {
 
     /// Whether enough was taken in to be worth an entry in the journal.
     pub(crate) fn is_due(&self) -> bool {
-        self.spill.length() >= self.journaled + JOURNAL_EVERY
+        self.spill.length() >= self.journaled + self.options.journal_every
     }
 
     /// Notes how far the sources were read, after writing what is held.
@@ -202,13 +214,14 @@ impl Import {
             keys.spill.close()?;
             repeats = keys.repeats(&mut dropped)?;
         }
+        let group_max = self.options.group_max;
         let part = self.place.part();
         let made = part.join("made");
         fs::create_dir_all(&made)?;
         let mut columns = Columns::create(&made.join(ROWS), &self.layout.columns, self.rows.into(), &self.lengths)?;
         let mut marks = Marks::default();
         let order = self.tokens.in_order();
-        let ordering = Ordering::new(self.schema, &self.layout, &self.intervals, self.keys.is_none(), &repeats);
+        let ordering = Ordering::new(self.schema, &self.layout, &self.intervals, self.keys.is_none(), &repeats, group_max);
         let mut out = Output { columns: &mut columns, marks: &mut marks, dropped: &mut dropped };
         let ranks = ranks(&order);
         let total = self.spill.length().max(1);
@@ -216,7 +229,7 @@ impl Import {
         for bucket in 0..BUCKETS {
             progress(done, total)?;
             let here = self.tokens.bucket(&order, bucket);
-            if self.spill.bytes(bucket) <= GROUP_MAX {
+            if self.spill.bytes(bucket) <= group_max {
                 load(&self.spill, bucket, &mut bytes)?;
                 ordering.group(&bytes, &ranks, here.start, here.len(), &mut out)?;
             } else {
@@ -225,7 +238,7 @@ impl Import {
                 let spread = self.spread(bucket, &ranks, &groups, &part.join("spread"))?;
                 for (nth, group) in groups.iter().enumerate() {
                     progress(done + spread.bytes(nth) * nth as u64 / groups.len() as u64, total)?;
-                    if spread.bytes(nth) <= GROUP_MAX {
+                    if spread.bytes(nth) <= group_max {
                         load(&spread, nth, &mut bytes)?;
                         ordering.group(&bytes, &ranks, group.start, group.len(), &mut out)?;
                     } else {
@@ -267,7 +280,7 @@ impl Import {
         let mut size = u64::MAX;
         for (rank, bytes) in (here.start..here.end).zip(sizes) {
             size = size.saturating_add(bytes);
-            match groups.last_mut().filter(|_| size <= GROUP_MAX) {
+            match groups.last_mut().filter(|_| size <= self.options.group_max) {
                 Some(group) => group.end = rank + 1,
                 None => {
                     groups.push(rank..rank + 1);

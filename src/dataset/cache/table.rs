@@ -91,10 +91,27 @@ impl LargeTable {
         self.part(region.values, rows.start * 8..rows.end * 8).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
     }
 
+    /// Addresses of a column as they lie in the file, zero where a cell is empty.
+    pub fn addresses(&self, column: &str, rows: Range<usize>) -> Option<&[[u8; 20]]> {
+        let region = self.region(column, |form| form == Form::Address)?;
+        self.part(region.values, rows.start * 20..rows.end * 20).map(|bytes| bytes.as_chunks().0)
+    }
+
     /// Whole numbers or times of a column as they lie in the file, 0 where a cell is empty.
     pub fn whole_numbers(&self, column: &str, rows: Range<usize>) -> Option<&[i64]> {
         let region = self.region(column, |form| matches!(form, Form::Integer | Form::Time))?;
         self.part(region.values, rows.start * 8..rows.end * 8).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
+    }
+
+    /// Where a file that belongs to the table for a while can stand.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// How a column is read again and again, cell by cell; none of a column that the index tells.
+    pub(super) fn cells(&self, name: &str) -> Option<CellsOf<'_>> {
+        let at = self.columns.iter().position(|(column, _)| column.name == name)?;
+        Some(CellsOf { table: self, region: self.index.about.regions.get(at)?, form: self.columns[at].1 })
     }
 
     fn region(&self, column: &str, right: impl Fn(Form) -> bool) -> Option<&Region> {
@@ -207,6 +224,29 @@ impl LargeTable {
         let first = rows.start / 8;
         let bits = if region.nulls == 0 { None } else { Some(self.part(region.validity, first..rows.end.div_ceil(8))?) };
         Some(rows.map(move |row| bits.is_none_or(|bits| bits[row / 8 - first] >> (row % 8) & 1 == 1)))
+    }
+}
+
+/// One column, to read cells of.
+pub(super) struct CellsOf<'a> {
+    table: &'a LargeTable,
+    region: &'a Region,
+    pub(super) form: Form,
+}
+
+impl<'a> CellsOf<'a> {
+    /// The bytes of the cell; none where it is empty or damaged.
+    pub(super) fn bytes(&self, row: usize) -> Option<&'a [u8]> {
+        let nulls = self.region.nulls > 0;
+        if nulls && self.table.part(self.region.validity, row / 8..row / 8 + 1)?[0] >> (row % 8) & 1 == 0 {
+            return None;
+        }
+        if let Some(width) = self.form.width() {
+            return self.table.part(self.region.values, row * width..(row + 1) * width);
+        }
+        let ends = self.table.part(self.region.values, row * 8..(row + 2) * 8)?.as_chunks::<8>().0;
+        let [start, end] = [*ends.first()?, *ends.get(1)?].map(|bytes| u64::from_le_bytes(bytes) as usize);
+        self.table.part(self.region.data, start..end)
     }
 }
 

@@ -5,7 +5,7 @@ use polars::prelude::DataFrame;
 
 use super::{Context, identity, table::Stop};
 use crate::dataset::{
-    cache::{Fault, Import, Key, KeyFile, LargeTable, Place, ReadState, Report},
+    cache::{CacheOptions, Fault, Import, Key, KeyFile, LargeTable, Place, ReadState, Report},
     manifest::TableManifest,
     progress::Cancelled,
     schema::TableSchema,
@@ -19,12 +19,12 @@ pub(super) struct Gathered {
     pub origins: Vec<(u32, u32)>,
     pub import: Option<Import>,
     pub place: Option<Place>,
-    rows_min: u64,
+    options: CacheOptions,
 }
 
 impl Gathered {
-    pub(super) fn new(place: Option<Place>, rows_min: u64) -> Self {
-        Self { held: None, origins: Vec::new(), import: None, place, rows_min: rows_min.max(1) }
+    pub(super) fn new(place: Option<Place>, options: &CacheOptions) -> Self {
+        Self { held: None, origins: Vec::new(), import: None, place, options: options.clone() }
     }
 
     pub(super) fn rows(&self) -> u64 {
@@ -42,7 +42,7 @@ impl Gathered {
     ) -> Result<(), Stop> {
         if self.import.is_none() {
             let rows = (self.origins.len() + numbers.len()) as u64;
-            let Some(place) = self.place.clone().filter(|_| rows >= self.rows_min) else { return Ok(()) };
+            let Some(place) = self.place.clone().filter(|_| rows >= self.options.rows_min.max(1)) else { return Ok(()) };
             if self.begin(&place, schema, wanted)?.is_some() {
                 // Someone else was here and left it half done since this load began; theirs is as good a start as none.
                 self.import.take().into_iter().for_each(Import::abandon);
@@ -80,7 +80,7 @@ impl Gathered {
         if let Some((table, report)) = place.open(schema) {
             return Err(Stop::Ready(Box::new((table, report))));
         }
-        let (import, state) = Import::begin(place.clone(), lock, schema)?;
+        let (import, state) = Import::begin(place.clone(), lock, schema, &self.options)?;
         self.import = Some(import);
         Ok(state)
     }
@@ -98,6 +98,16 @@ impl Gathered {
 
 /// A large table and what its load found.
 pub(super) type Opened = (LargeTable, Report);
+
+/// Bytes a row, as a rule, in files that hold more rows than a table in memory may.
+const ROW_BYTES: u64 = 100;
+
+/// Whether the table is large by the look of its files, and not yet in the cache.
+pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[Found]) -> bool {
+    let bytes: u64 = files.iter().filter_map(|file| std::fs::metadata(&file.path).ok()).map(|meta| meta.len()).sum();
+    let large = |place: &Place| place.is_begun() || bytes >= context.cache.rows_min.saturating_mul(ROW_BYTES);
+    place(context, schema, manifest, files).is_some_and(|(place, _)| !place.is_there() && large(&place))
+}
 
 /// Where the table lies in the cache, if it may be large and there is one; and the hash of the ends of each file.
 pub(super) fn place(

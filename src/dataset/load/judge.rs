@@ -14,9 +14,9 @@ pub(super) fn judge(dataset: &mut Dataset) {
     for token in dataset.tokens() {
         let Some(supply) = token.row.total_supply else { continue };
         let (mut burned, mut held, mut counted) = (0.0, 0.0, 0);
-        for holder in dataset.holders_of(&token.row.token_address).iter() {
-            let balance = holder.balance.filter(|balance| *balance > 0.0).unwrap_or_default();
-            if dataset.is_labelled(&holder.holder_address, "burn") {
+        for (holder, balance) in dataset.holders_of(&token.row.token_address).balances() {
+            let balance = balance.filter(|balance| *balance > 0.0).unwrap_or_default();
+            if dataset.is_labelled(&holder, "burn") {
                 burned += balance;
             } else if counted < LARGEST {
                 held += balance;

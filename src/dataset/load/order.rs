@@ -1,16 +1,82 @@
 //! Repeated keys and the order rows are stored in.
 
-use std::collections::HashMap;
+use std::{cmp::Ordering, collections::HashMap, ops::Range};
 
 use polars::prelude::{
-    AnyValue, BooleanChunked, Column, DataFrame, DataType, IntoColumn, NamedFrom, NewChunkedArray, PlSmallStr, PolarsResult, Series,
-    SortMultipleOptions,
+    AnyValue, BooleanChunked, Column, DataFrame, DataType, IdxCa, IdxSize, Int64Chunked, IntoColumn, NamedFrom, NewChunkedArray,
+    PlSmallStr, PolarsResult, Series, SortMultipleOptions, StringChunked,
 };
 
 use crate::dataset::schema::TableSchema;
 
 /// Tables whose rows have no key where this column is empty.
 pub(crate) const KEYLESS: &[(&str, &str)] = &[("transfers", "log_index")];
+
+/// The rows in order, where they stand in order within each token already and no token comes twice: then no key is repeated, and whole
+/// stretches are put in order. Most sources are so. `None` where that is not known.
+pub(super) fn in_runs(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResult<Option<DataFrame>> {
+    let same = schema.order.len() == schema.key.len() && schema.order.iter().all(|column| schema.key.contains(column));
+    if !same || schema.order.len() < 2 || frame.height() == 0 {
+        return Ok(None);
+    }
+    frame.rechunk_mut();
+    let frame = &*frame;
+    let columns: PolarsResult<Vec<&Column>> = schema.order.iter().map(|name| frame.column(name)).collect();
+    let columns = columns?;
+    let (DataType::String, true) = (columns[0].dtype(), columns.iter().all(|column| column.null_count() == 0)) else { return Ok(None) };
+    let rest: Option<Vec<Values>> = columns[1..].iter().map(|column| Values::of(column)).collect();
+    let (tokens, Some(rest)) = (columns[0].str()?, rest) else { return Ok(None) };
+    let mut runs: Vec<(&str, usize)> = Vec::new();
+    for (row, token) in tokens.iter().enumerate() {
+        let token = token.unwrap_or_default();
+        if runs.last().is_none_or(|(last, _)| *last != token) {
+            runs.push((token, row));
+        } else {
+            let order = rest.iter().map(|values| values.step(row)).find(|order| order.is_ne());
+            if order != Some(Ordering::Less) {
+                return Ok(None);
+            }
+        }
+    }
+    let ends: Vec<usize> = runs.iter().skip(1).map(|(_, start)| *start).chain([frame.height()]).collect();
+    let mut ranges: Vec<(&str, Range<usize>)> = runs.into_iter().zip(ends).map(|((token, start), end)| (token, start..end)).collect();
+    if ranges.is_sorted_by(|a, b| a.0 < b.0) {
+        return Ok(Some(frame.clone()));
+    }
+    ranges.sort_unstable_by(|a, b| a.0.cmp(b.0));
+    if !ranges.is_sorted_by(|a, b| a.0 < b.0) {
+        return Ok(None);
+    }
+    let places: Vec<IdxSize> = ranges.into_iter().flat_map(|(_, rows)| rows.start as IdxSize..rows.end as IdxSize).collect();
+    frame.take(&IdxCa::from_vec(PlSmallStr::EMPTY, places)).map(Some)
+}
+
+/// A column without empty cells, to compare neighbours by.
+enum Values<'a> {
+    Text(&'a StringChunked),
+    Whole(Int64Chunked),
+}
+
+impl<'a> Values<'a> {
+    fn of(column: &'a Column) -> Option<Self> {
+        match column.dtype() {
+            DataType::String => column.str().ok().map(Self::Text),
+            DataType::Int64 | DataType::Date | DataType::Datetime(..) => {
+                let numbers = column.to_physical_repr().cast(&DataType::Int64).ok()?;
+                numbers.i64().ok().cloned().map(Self::Whole)
+            }
+            _ => None,
+        }
+    }
+
+    /// How the row before compares to this one.
+    fn step(&self, row: usize) -> Ordering {
+        match self {
+            Self::Text(texts) => texts.get(row - 1).cmp(&texts.get(row)),
+            Self::Whole(numbers) => numbers.get(row - 1).cmp(&numbers.get(row)),
+        }
+    }
+}
 
 /// Leaves out all but the last row of each key; gives back the positions of those left out.
 pub(super) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsResult<(DataFrame, Vec<usize>)> {

@@ -33,6 +33,18 @@ use crate::dataset::{
     time::Time,
 };
 
+/// Whether the table has to be brought into the cache first, which takes a while.
+pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema) -> bool {
+    let plain = TableManifest::default();
+    let manifest = context.manifest.tables.get(schema.name).unwrap_or(&plain);
+    context.cache.folder.is_some()
+        && locate(context, schema, manifest).is_ok_and(|files| gather::takes_a_while(context, schema, manifest, &files))
+}
+
+fn locate(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> Result<Vec<Found>, String> {
+    if manifest.path.is_empty() { locate::by_name(context.folder, schema.name) } else { locate::by_path(context.folder, &manifest.path) }
+}
+
 /// Why a table is not read.
 pub(super) enum Stop {
     Cancelled,
@@ -122,11 +134,7 @@ fn stamp(path: &Path) -> Result<(u64, Option<Time>), String> {
 
 impl Reading<'_> {
     fn read(&mut self) -> Result<Option<Content>, Stop> {
-        let files = if self.manifest.path.is_empty() {
-            locate::by_name(self.context.folder, self.schema.name)?
-        } else {
-            locate::by_path(self.context.folder, &self.manifest.path)?
-        };
+        let files = locate(self.context, self.schema, self.manifest)?;
         if files.is_empty() {
             return Ok(None);
         }
@@ -181,7 +189,7 @@ impl Reading<'_> {
 
     /// Reads the files, those of an import that was cut off from where it was.
     fn gather(&mut self, files: &[Found], place: Option<Place>, ends: &[[u8; 32]]) -> Result<Option<Content>, Stop> {
-        let mut gathered = Gathered::new(place, self.context.cache.rows_min);
+        let mut gathered = Gathered::new(place, self.context.cache);
         let mut state = ReadState::default();
         if let Some(place) = gathered.place.clone().filter(Place::is_begun) {
             let (context, name, total) = (self.context, self.schema.name, self.total);
@@ -343,6 +351,9 @@ impl Reading<'_> {
 
     fn finish(&mut self, mut frame: DataFrame, origins: &[(u32, u32)], files: &[Found]) -> Result<DataFrame, Stop> {
         fill::table(self.schema, &mut frame);
+        if let Some(frame) = guarded("table", || order::in_runs(self.schema, &mut frame))? {
+            return Ok(frame);
+        }
         let (frame, dropped) = guarded("table", || order::without_repeats(self.schema, frame))?;
         for row in dropped {
             let (file, number) = origins.get(row).copied().unwrap_or_default();
