@@ -17,6 +17,7 @@ pub(crate) mod sample;
 pub mod schema;
 pub mod source;
 pub mod time;
+pub mod yields;
 
 use std::{collections::HashMap, ops::Range, path::PathBuf};
 
@@ -27,7 +28,9 @@ use self::{
     candles::CandleTable,
     chain::Chain,
     findings::Findings,
-    rows::{DexRow, FeeTierRow, FromFrame, HolderCountRow, HolderRow, KolRow, LabelRow, PoolRow, Post, TokenRow},
+    rows::{
+        DexRow, FeeTierRow, FromFrame, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, PoolRow, Post, TokenRow, YieldRow,
+    },
     schema::{TABLES, TableSchema},
     time::Time,
 };
@@ -58,6 +61,8 @@ pub struct Dataset {
     fee_tiers: Vec<FeeTierRow>,
     pools: Vec<PoolRow>,
     pool_index: HashMap<Address, Vec<u32>>,
+    yields: Vec<YieldRow>,
+    gas: Vec<GasRow>,
 }
 
 /// A table of the dataset as it was loaded, for the generic faces (Data view, `/datasets`, exports).
@@ -138,6 +143,8 @@ impl Dataset {
         dataset.labels = ByToken::new(rows(tables, "labels"), |row: &LabelRow| row.address);
         dataset.dexes = rows(tables, "dexes");
         dataset.fee_tiers = rows(tables, "fee_tiers");
+        dataset.yields = rows(tables, "yields");
+        dataset.gas = rows(tables, "gas");
         dataset.posts_newest = newest_first(&posts.rows);
         dataset.posts = posts;
         dataset.token_index = tokens.iter().enumerate().map(|(i, token)| (token.row.token_address, i)).collect();

@@ -116,6 +116,30 @@ rows! {
         liquidity: Option<f64>,
         volume24h: Option<f64>,
     }
+    /// A pool that pays a yield; `yields` judges it.
+    YieldRow {
+        pool: String,
+        protocol: Option<String>,
+        chain: Option<Chain>,
+        symbol: Option<String>,
+        tokens: Vec<Address>,
+        tvl: Option<f64>,
+        apy_base: Option<f64>,
+        apy_reward: Option<f64>,
+        apy: Option<f64>,
+        category: Option<String>,
+        total_supply_usd: Option<f64>,
+        sigma: Option<f64>,
+        count: Option<i64>,
+        outlier: Option<bool>,
+        pool_meta: Option<String>,
+    }
+    GasRow {
+        chain: Chain,
+        usd_per_100k_gas: Option<f64>,
+        gas_price_gwei: Option<f64>,
+        native_price_usd: Option<f64>,
+    }
 }
 
 /// A cell type that knows how to read a whole column of a canonical frame; a missing column is all empty.

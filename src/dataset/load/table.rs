@@ -201,7 +201,11 @@ impl Reading<'_> {
                 row: Some(number.into()),
                 column: None,
                 value: None,
-                reason: format!("a later row has the same {key}; that one is kept and this one left out"),
+                reason: if self.schema.name == order::FIRST_USABLE {
+                    format!("another row has the same {key}; the first that can be used is kept and this one left out")
+                } else {
+                    format!("a later row has the same {key}; that one is kept and this one left out")
+                },
             });
         }
         Ok(guarded("table", || order::sorted(self.schema, frame))?)
