@@ -9,3 +9,4 @@ pub mod market;
 pub mod numeric;
 pub mod token;
 pub mod trendlines;
+pub mod yields;

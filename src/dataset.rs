@@ -28,9 +28,7 @@ use self::{
     candles::CandleTable,
     chain::Chain,
     findings::Findings,
-    rows::{
-        DexRow, FeeTierRow, FromFrame, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, PoolRow, Post, TokenRow, YieldRow,
-    },
+    rows::{DexRow, FeeTierRow, FromFrame, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, PoolRow, Post, TokenRow, YieldRow},
     schema::{TABLES, TableSchema},
     time::Time,
 };

@@ -92,7 +92,8 @@ mod tests {
         assert_eq!(reasons, expected);
         assert_eq!(data.yields()[8].parts(), Some((7.0, 0.0)));
         let findings = &data.table("yields").unwrap().findings;
-        let told: u64 = findings.counts().iter().filter(|count| count.reason.ends_with("no plan uses the pool")).map(|count| count.count).sum();
+        let told: u64 =
+            findings.counts().iter().filter(|count| count.reason.ends_with("no plan uses the pool")).map(|count| count.count).sum();
         assert_eq!(told, 7);
     }
 

@@ -46,7 +46,8 @@ const LEAST_PART: f64 = 0.002;
 
 impl<'p> Case<'p> {
     pub fn new(pools: &'p Pools, holdings: &[Holding], wish: Wish) -> Self {
-        let values: Vec<f64> = holdings.iter().map(|holding| if holding.held.is_some() { 0.0 } else { holding.value(holding.amount) }).collect();
+        let values: Vec<f64> =
+            holdings.iter().map(|holding| if holding.held.is_some() { 0.0 } else { holding.value(holding.amount) }).collect();
         let unit: f64 = values.iter().sum();
         let mut case = Self { candidates: Vec::new(), values, unit, program: Program::default(), origins: Vec::new() };
         case.choose(pools, holdings, wish);

@@ -205,9 +205,8 @@ impl<'a> Path<'a> {
                 worth += derivative.0 * self.x[k];
             }
             let gap = self.gap();
-            let astray: f64 = (0..columns)
-                .map(|k| (derivatives[k].0 - self.cost(k) + self.below[k] - self.above[k]).abs() * self.columns[k].width)
-                .sum();
+            let astray: f64 =
+                (0..columns).map(|k| (derivatives[k].0 - self.cost(k) + self.below[k] - self.above[k]).abs() * self.columns[k].width).sum();
             if gap + astray <= CLOSE * worth || effort.cancelled {
                 break;
             }
@@ -387,13 +386,7 @@ impl<'d> System<'d> {
         }
         // The primal residual is left out: the start is inside the rows and every step keeps it there.
         let price = self.solve(right, budgets);
-        let mut step = Step {
-            x: vec![0.0; columns],
-            below: vec![0.0; columns],
-            above: vec![0.0; columns],
-            slack: vec![0.0; rows],
-            price,
-        };
+        let mut step = Step { x: vec![0.0; columns], below: vec![0.0; columns], above: vec![0.0; columns], slack: vec![0.0; rows], price };
         for (k, push) in push.iter().enumerate() {
             let mut cost = 0.0;
             path.each(k, |row, part| cost += part * step.price[row]);

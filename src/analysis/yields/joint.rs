@@ -19,6 +19,8 @@ pub struct Optimum {
     pub deposits: Deposits,
     pub value: f64,
     pub bound: f64,
+    /// Coupling rows were met.
+    pub joint: bool,
 }
 
 /// Rows hold to this part of their cap; what integers round away is far less.
@@ -52,7 +54,7 @@ pub fn optimum(program: &Program, effort: &mut Effort<'_>) -> Optimum {
     if !broken.contains(&true) {
         return best;
     }
-    let nothing = Optimum { bound: best.bound, ..Optimum::default() };
+    let nothing = Optimum { bound: best.bound, joint: true, ..Optimum::default() };
     let joint = Joint {
         program,
         active: broken,
@@ -160,7 +162,7 @@ impl Joint<'_, '_> {
             self.flip(parts().filter(|(_, used)| (1e-3..=0.999).contains(used)).map(|(item, _)| item).collect());
         }
         if self.is_enough(priced.bound) {
-            self.closed = self.closed.max(priced.bound.min(self.best.value));
+            self.closed = self.closed.max(priced.bound);
             return;
         }
         let items = self.fix(items, &priced);

@@ -270,6 +270,8 @@ struct Search<'a, 'b> {
     line: Line<'a>,
     best: Solved,
     open: BinaryHeap<Node>,
+    /// The largest bound of a part that was left as settled or good enough.
+    closed: f64,
     sequence: u64,
     effort: &'a mut Effort<'b>,
 }
@@ -280,7 +282,7 @@ pub fn solve<'b>(line: Line<'_>, ins: &[u32], free: &[u32], effort: &mut Effort<
     effort.spend((ins.len() + free.len()) / 4 + root.deposits.len() * 8);
     let (lambda, bound) = (root.lambda, root.bound);
     let none = Solved { deposits: Vec::new(), value: f64::NEG_INFINITY, bound, lambda, hull: bound };
-    let mut search = Search { line, best: none, open: BinaryHeap::new(), sequence: 0, effort };
+    let mut search = Search { line, best: none, open: BinaryHeap::new(), closed: f64::NEG_INFINITY, sequence: 0, effort };
     search.visit(ins.to_vec(), free.to_vec(), root);
     while let Some(node) = search.open.pop() {
         let enough = node.bound <= search.best.value + search.effort.tolerance(search.best.value);
@@ -290,7 +292,8 @@ pub fn solve<'b>(line: Line<'_>, ins: &[u32], free: &[u32], effort: &mut Effort<
         }
         search.branch(&node);
     }
-    let bound = search.open.peek().map_or(f64::NEG_INFINITY, |node| node.bound).min(bound);
+    let open = search.open.peek().map_or(f64::NEG_INFINITY, |node| node.bound);
+    let bound = open.max(search.closed).min(bound);
     let mut best = search.best;
     best.bound = bound.max(best.value);
     Some(best)
@@ -315,6 +318,7 @@ impl Search<'_, '_> {
     fn visit(&mut self, ins: Vec<u32>, mut free: Vec<u32>, relaxed: Relaxed) {
         let Some(half) = relaxed.half else {
             let value = self.line.worth(&relaxed.deposits);
+            self.closed = self.closed.max(relaxed.bound);
             return self.offer(relaxed.deposits, value);
         };
         let mut support: Vec<u32> = relaxed.deposits.iter().map(|(item, _)| *item).collect();
@@ -327,8 +331,9 @@ impl Search<'_, '_> {
                 self.offer(deposits, value);
             }
         }
-        let floor = self.best.value + self.effort.tolerance(self.best.value);
-        if relaxed.bound <= floor {
+        let floor = self.best.value;
+        if relaxed.bound <= floor + self.effort.tolerance(floor) {
+            self.closed = self.closed.max(relaxed.bound);
             return;
         }
         // Reduced-cost fixing: a pool whose use costs more than is open stays unused. Its surplus is at most (chord − price)·low.

@@ -21,7 +21,7 @@ const COARSE_DECIMALS: u32 = 2;
 const COARSE_UNITS: u64 = 1_000_000;
 const MOVES: usize = 2_000;
 /// Rows hold to this part of their cap.
-const HOLDS: f64 = 1e-9;
+const HOLDS: f64 = 1e-11;
 
 /// The optimum of a case in whole units, by holding.
 pub fn settle(case: &Case<'_>, holdings: &[Holding], deposits: &[(u32, f64)]) -> Vec<Position> {
@@ -39,7 +39,8 @@ pub fn settle(case: &Case<'_>, holdings: &[Holding], deposits: &[(u32, f64)]) ->
             let pool = &program.items[item as usize];
             let units = |y: f64| amounts::share(holding.amount, y / budget);
             let low = units(pool.low);
-            let least = if low < holding.amount && pool.low < budget { low.saturating_add(U256::from(u8::from(!low.is_zero()))) } else { low };
+            let least =
+                if low < holding.amount && pool.low < budget { low.saturating_add(U256::from(u8::from(!low.is_zero()))) } else { low };
             let position = Position { item, amount: units(y), least: least.max(U256::ONE).min(units(pool.high)), most: units(pool.high) };
             settling.positions.push(position);
             start += 1;
@@ -110,7 +111,8 @@ impl Settling<'_> {
                 let (least, amount) = (self.positions[at].least, self.positions[at].amount);
                 if amount < least {
                     let missing = least - amount;
-                    let fits = missing <= left(&self.positions[from..to]) && Self::part(holding, budget, missing) <= self.room(self.positions[at].item);
+                    let fits = missing <= left(&self.positions[from..to])
+                        && Self::part(holding, budget, missing) <= self.room(self.positions[at].item);
                     self.put(at, if fits { least } else { U256::ZERO }, holding, budget);
                 }
             }
@@ -149,7 +151,10 @@ impl Settling<'_> {
             if left.is_zero() {
                 return;
             }
-            let open = order.iter().copied().filter(|at| self.positions[*at].amount < self.positions[*at].most && one <= self.room(self.positions[*at].item));
+            let open = order
+                .iter()
+                .copied()
+                .filter(|at| self.positions[*at].amount < self.positions[*at].most && one <= self.room(self.positions[*at].item));
             let gain = |at: usize| self.gain(at, holding, budget, true);
             let Some(at) = open.max_by(|a, b| gain(*a).total_cmp(&gain(*b)).then(b.cmp(a))) else { return };
             self.put(at, self.positions[at].amount + U256::ONE, holding, budget);
@@ -161,11 +166,7 @@ impl Settling<'_> {
     fn gain(&self, at: usize, holding: &Holding, budget: f64, up: bool) -> f64 {
         let position = &self.positions[at];
         let curve = &self.program.items[position.item as usize].curve;
-        let (low, high) = if up {
-            (position.amount, position.amount + U256::ONE)
-        } else {
-            (position.amount - U256::ONE, position.amount)
-        };
+        let (low, high) = if up { (position.amount, position.amount + U256::ONE) } else { (position.amount - U256::ONE, position.amount) };
         curve.value(Self::part(holding, budget, high)) - curve.value(Self::part(holding, budget, low))
     }
 
@@ -174,7 +175,8 @@ impl Settling<'_> {
         let one = Self::part(holding, budget, U256::ONE);
         for _ in 0..MOVES {
             let used = || (from..to).filter(|at| !self.positions[*at].amount.is_zero());
-            let into = used().filter(|at| self.positions[*at].amount < self.positions[*at].most && one <= self.room(self.positions[*at].item));
+            let into =
+                used().filter(|at| self.positions[*at].amount < self.positions[*at].most && one <= self.room(self.positions[*at].item));
             let out = used().filter(|at| self.positions[*at].amount > self.positions[*at].least);
             let up = into.map(|at| (self.gain(at, holding, budget, true), at)).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
             let down = out.map(|at| (self.gain(at, holding, budget, false), at)).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));

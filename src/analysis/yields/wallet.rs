@@ -80,16 +80,12 @@ pub fn holdings(dataset: &Dataset, tokens: &BTreeMap<Address, U256>, chains: &[C
 }
 
 fn holding(dataset: &Dataset, address: Address, amount: U256, chains: &[Chain]) -> Holding {
-    let mut holding =
-        Holding { address, symbol: None, amount, chain: None, decimals: None, price: None, held: Some(Reason::UnknownToken) };
+    let mut holding = Holding { address, symbol: None, amount, chain: None, decimals: None, price: None, held: Some(Reason::UnknownToken) };
     let Some(token) = dataset.token(&address) else { return holding };
     holding.symbol.clone_from(&token.row.symbol);
     holding.decimals = token.row.decimals.filter(|decimals| (0..=DECIMALS_MAX).contains(decimals)).map(|decimals| decimals as u32);
-    holding.chain = if chains.is_empty() {
-        token.chains.first().cloned()
-    } else {
-        chains.iter().find(|chain| token.chains.contains(chain)).cloned()
-    };
+    holding.chain =
+        if chains.is_empty() { token.chains.first().cloned() } else { chains.iter().find(|chain| token.chains.contains(chain)).cloned() };
     holding.price = price(dataset, token).filter(|price| *price > 0.0);
     let value = holding.value(amount);
     holding.held = if amount.is_zero() {

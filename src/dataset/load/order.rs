@@ -55,7 +55,13 @@ fn all_but_first_usable(hashes: &[KeyHash], rows: &[YieldRow]) -> Vec<usize> {
     let usable = |row: usize| rows.get(row).is_some_and(|row| row.unusable().is_none());
     let mut kept: HashMap<u128, usize> = HashMap::with_capacity(hashes.len());
     for (row, hash) in hashes.iter().enumerate() {
-        kept.entry(hash.0).and_modify(|kept| if !usable(*kept) && usable(row) { *kept = row }).or_insert(row);
+        kept.entry(hash.0)
+            .and_modify(|kept| {
+                if !usable(*kept) && usable(row) {
+                    *kept = row
+                }
+            })
+            .or_insert(row);
     }
     (0..hashes.len()).filter(|row| kept[&hashes[*row].0] != *row).collect()
 }
