@@ -45,6 +45,8 @@ pub fn settle(case: &Case<'_>, holdings: &[Holding], deposits: &[(u32, f64)]) ->
             settling.positions.push(position);
             start += 1;
         }
+        let from = ranges.last().copied().unwrap_or_default();
+        trim(&mut settling.positions[from..], holding.amount);
         ranges.push(settling.positions.len());
     }
     settling.weigh(case, holdings);
@@ -59,6 +61,14 @@ pub fn settle(case: &Case<'_>, holdings: &[Holding], deposits: &[(u32, f64)]) ->
     }
     settling.positions.retain(|position| !position.amount.is_zero());
     settling.positions
+}
+
+/// Takes from the largest position what rounding put over the amount.
+fn trim(positions: &mut [Position], amount: U256) {
+    let over = amounts::sum(positions.iter().map(|position| position.amount)).saturating_sub(amount);
+    if let Some(largest) = positions.iter_mut().max_by_key(|position| position.amount) {
+        largest.amount = largest.amount.saturating_sub(over);
+    }
 }
 
 fn deposit(deposits: &[(u32, f64)], item: u32) -> f64 {
@@ -105,7 +115,7 @@ impl Settling<'_> {
 
     fn token(&mut self, holding: &Holding, budget: f64, from: usize, to: usize, full: bool) {
         let coarse = holding.decimals.is_some_and(|decimals| decimals <= COARSE_DECIMALS) || holding.amount < U256::from(COARSE_UNITS);
-        let left = |positions: &[Position]| holding.amount - amounts::sum(positions.iter().map(|position| position.amount));
+        let left = |positions: &[Position]| holding.amount.saturating_sub(amounts::sum(positions.iter().map(|position| position.amount)));
         if coarse {
             for at in from..to {
                 let (least, amount) = (self.positions[at].least, self.positions[at].amount);
