@@ -1,8 +1,11 @@
 //! How right the analyses are, on labelled cases of our own making and on the labelled real data: `cargo bench --bench accuracy --
 //! patterns|security|yield`. Prints tables; nothing here passes or fails, and timings are in `speed`.
 
+#[path = "accuracy/yields.rs"]
+mod yields;
+
 /// Each report: its word on the command line and what prints it.
-const REPORTS: &[(&str, fn())] = &[];
+const REPORTS: &[(&str, fn())] = &[("yield", yields::report)];
 
 fn main() {
     // Cargo adds `--bench` of its own.

@@ -1,16 +1,10 @@
 //! Yield problems made to measure, the same for the same seed: pools as lists of them have it, dirty rows among them, a wallet of a
 //! given worth, and wishes that rotate. For tests and benches.
-#![allow(dead_code, reason = "each user takes a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "each user takes a part of it")]
 
 use ruint::aliases::U256;
 use tokendeck::{
-    analysis::yields::{
-        amounts,
-        case::Wish,
-        pools::Pools,
-        risk::RiskLevel,
-        wallet::Holding,
-    },
+    analysis::yields::{amounts, case::Wish, pools::Pools, risk::RiskLevel, wallet::Holding},
     dataset::{
         address::Address,
         chain::Chain,
@@ -74,10 +68,49 @@ impl Instance {
     }
 }
 
+impl Instance {
+    /// The problem as a dataset: tokens, yields and gas.
+    pub fn write(&self, folder: &std::path::Path) {
+        let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+        let mut tokens = "token_address,symbol,name,chain,decimals,price\n".to_owned();
+        for holding in &self.holdings {
+            let chain = holding.chain.as_ref().map_or("eth", Chain::as_str);
+            let decimals = holding.decimals.unwrap_or_default();
+            tokens += &format!("{},T,Token,{chain},{decimals},{}\n", holding.address, number(holding.price));
+        }
+        let mut yields =
+            "pool,protocol,chain,symbol,tokens,tvl,apy_base,apy_reward,apy,category,total_supply_usd,sigma,count,outlier\n".to_owned();
+        for row in &self.rows {
+            let addresses: Vec<String> = row.tokens.iter().map(ToString::to_string).collect();
+            yields += &format!(
+                "{},{},{},T,{},{},{},{},{},{},{},{},{},{}\n",
+                row.pool,
+                row.protocol.as_deref().unwrap_or_default(),
+                row.chain.as_ref().map_or("eth", Chain::as_str),
+                addresses.join(";"),
+                number(row.tvl),
+                number(row.apy_base),
+                number(row.apy_reward),
+                number(row.apy),
+                row.category.as_deref().unwrap_or_default(),
+                number(row.total_supply_usd),
+                number(row.sigma),
+                row.count.map_or_else(String::new, |count| count.to_string()),
+                row.outlier.unwrap_or_default()
+            );
+        }
+        let gas = CHAINS.iter().fold("chain,usd_per_100k_gas\n".to_owned(), |text, (chain, usd)| text + &format!("{chain},{usd}\n"));
+        for (name, text) in [("tokens", tokens), ("yields", yields), ("gas", gas)] {
+            std::fs::write(folder.join(format!("{name}.csv")), text).expect("written");
+        }
+    }
+}
+
 /// The 144 of the benchmark with what they are called by: pools, tokens, wallet.
 pub fn benchmark() -> impl Iterator<Item = ((usize, usize, f64), Instance)> {
     let mut count = 0;
-    let sizes = POOLS.into_iter().flat_map(|pools| TOKENS.into_iter().flat_map(move |tokens| WALLETS.map(|wallet| (pools, tokens, wallet))));
+    let sizes =
+        POOLS.into_iter().flat_map(|pools| TOKENS.into_iter().flat_map(move |tokens| WALLETS.map(|wallet| (pools, tokens, wallet))));
     sizes.flat_map(|size| SEEDS.map(|seed| (size, seed))).map(move |((pools, tokens, wallet), seed)| {
         count += 1;
         ((pools, tokens, wallet), instance(seed * 1_000_003 + count, pools, tokens, wallet))
@@ -101,7 +134,8 @@ pub fn instance(seed: u64, pools: usize, tokens: usize, wallet: f64) -> Instance
     let mut weights: Vec<f64> = (0..tokens).map(|_| random.spread(0.02, 1.0)).collect();
     let sum: f64 = weights.iter().sum();
     weights.iter_mut().for_each(|weight| *weight *= wallet / sum);
-    let holdings = held.iter().zip(weights).map(|((address, chain, stable), usd)| holding(*address, chain, *stable, usd, &mut random)).collect();
+    let holdings =
+        held.iter().zip(weights).map(|((address, chain, stable), usd)| holding(*address, chain, *stable, usd, &mut random)).collect();
     let gas = CHAINS.iter().map(|(name, usd)| GasRow {
         chain: Chain::known(name).expect("a chain of the list"),
         usd_per_100k_gas: Some(*usd),
@@ -123,7 +157,15 @@ fn holding(address: Address, chain: &Chain, stable: bool, usd: f64, random: &mut
     // Written as text, so that no float touches the last digits of the amount.
     let text = format!("{tokens:.0$}", decimals.min(6) as usize);
     let amount = amounts::from_tokens(&text, decimals).filter(|amount| !amount.is_zero()).unwrap_or(U256::ONE);
-    Holding { address, symbol: Some("T".to_owned()), amount, chain: Some(chain.clone()), decimals: Some(decimals), price: Some(price), held: None }
+    Holding {
+        address,
+        symbol: Some("T".to_owned()),
+        amount,
+        chain: Some(chain.clone()),
+        decimals: Some(decimals),
+        price: Some(price),
+        held: None,
+    }
 }
 
 fn row(at: usize, held: &[(Address, Chain, bool)], protocols: usize, random: &mut Random) -> YieldRow {

@@ -19,3 +19,4 @@ mod screens;
 mod state;
 mod trendline_accuracy;
 mod trendline_properties;
+mod yields;

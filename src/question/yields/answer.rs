@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     analysis::yields::{
-        Idle, Placement, Plan, amounts,
+        Idle, Placement, Plan,
         naive::Totals,
         wallet::{Holding, Reason},
     },
@@ -26,6 +26,9 @@ pub struct YieldPlan {
     /// With `explain`: what is done without a plan, held to the same limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<Vec<Alternative>>,
+    /// With `explain`: where the money is, largest share first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocation: Option<Allocations>,
     /// With `explain`: what should be known about the figures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<Vec<String>>,
@@ -54,6 +57,12 @@ pub struct Strategy {
     /// With `explain`: 0 for the safest, 100 for the riskiest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub risk_score: Option<f64>,
+    /// With `explain`: the amount in whole tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<String>,
+    /// With `explain`: fraction of all that is placed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -92,6 +101,8 @@ pub struct ExplainedSummary {
     pub upper_bound_usd: f64,
     /// How far the plan may be from the best, as a fraction of its net yield; null where it nets nothing and might.
     pub gap: Option<f64>,
+    /// The same in percent.
+    pub gap_percent: Option<f64>,
     /// Days in which the gas is written off.
     pub horizon_days: u32,
     /// Pools that pass the filters.
@@ -113,6 +124,22 @@ pub struct Unplaced {
     /// Smallest unit, decimal digits.
     pub amount: String,
     pub reason: Reason,
+}
+
+/// What is placed by protocol and by chain.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Allocations {
+    pub protocols: Vec<Allocation>,
+    pub chains: Vec<Allocation>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Allocation {
+    pub name: String,
+    pub value_usd: f64,
+    /// Fraction of all that is placed.
+    pub share: f64,
 }
 
 /// A plan that needs no thought, to compare with.
@@ -144,11 +171,16 @@ impl YieldPlan {
             net_yield_usd: totals.earned - gas_estimate_usd,
             upper_bound_usd: plan.upper_bound,
             gap: plan.gap(),
+            gap_percent: plan.gap().map(|gap| 100.0 * gap),
             horizon_days: HORIZON_DAYS,
             eligible_pools: plan.eligible as u64,
         });
         Self {
-            strategies: plan.placements.iter().map(|placement| strategy(placement, &holdings[placement.holding], explain)).collect(),
+            strategies: plan
+                .placements
+                .iter()
+                .map(|placement| strategy(placement, &holdings[placement.holding], totals.placed, explain))
+                .collect(),
             summary: YieldSummary {
                 total_value_usd: totals.placed,
                 estimated_annual_yield_usd: totals.earned,
@@ -160,12 +192,16 @@ impl YieldPlan {
             unplaced: explain.then(|| plan.idle.iter().map(|idle| unplaced(idle, &holdings[idle.holding])).collect()),
             alternatives: explain
                 .then(|| vec![alternative("highest_apy", &plan.highest, totals), alternative("by_quoted_apy", &plan.quoted, totals)]),
+            allocation: explain.then(|| Allocations {
+                protocols: shares(plan, |placement| &placement.pool.protocol),
+                chains: shares(plan, |placement| placement.pool.chain.as_str()),
+            }),
             notes: explain.then(|| notes(plan)),
         }
     }
 }
 
-fn strategy(placement: &Placement<'_>, holding: &Holding, explain: bool) -> Strategy {
+fn strategy(placement: &Placement<'_>, holding: &Holding, placed: f64, explain: bool) -> Strategy {
     let pool = placement.pool;
     Strategy {
         protocol: Some(pool.protocol.clone()).filter(|name| !name.is_empty()),
@@ -177,6 +213,8 @@ fn strategy(placement: &Placement<'_>, holding: &Holding, explain: bool) -> Stra
         quoted_apy: explain.then_some(pool.quoted),
         value_usd: explain.then_some(placement.value),
         risk_score: explain.then_some(pool.score),
+        tokens: explain.then(|| holding.in_tokens(placement.amount)).flatten(),
+        share: explain.then(|| placement.value / placed),
     }
 }
 
@@ -212,6 +250,20 @@ fn unplaced(idle: &Idle, holding: &Holding) -> Unplaced {
     Unplaced { address: holding.address, symbol: holding.symbol.clone(), amount: idle.amount.to_string(), reason: idle.reason }
 }
 
+fn shares<'a>(plan: &'a Plan<'_>, name: impl Fn(&'a Placement<'_>) -> &'a str) -> Vec<Allocation> {
+    let mut shares: Vec<Allocation> = Vec::new();
+    for placement in &plan.placements {
+        let name = name(placement);
+        match shares.iter_mut().find(|share| share.name == name) {
+            Some(share) => share.value_usd += placement.value,
+            None => shares.push(Allocation { name: name.to_owned(), value_usd: placement.value, share: 0.0 }),
+        }
+    }
+    shares.iter_mut().for_each(|share| share.share = share.value_usd / plan.totals.placed);
+    shares.sort_by(|a, b| b.value_usd.total_cmp(&a.value_usd).then_with(|| a.name.cmp(&b.name)));
+    shares
+}
+
 fn alternative(name: &'static str, totals: &Totals, plan: &Totals) -> Alternative {
     Alternative {
         name,
@@ -237,9 +289,4 @@ fn notes(plan: &Plan<'_>) -> Vec<String> {
         notes.push("The search was ended by its budget of work: the plan is valid, and as far from the best as `gap` says.".to_owned());
     }
     notes
-}
-
-/// An amount in whole tokens as the smallest units that the request wants; `None` where it cannot be.
-pub fn smallest_units(tokens: &str, decimals: u32) -> Option<String> {
-    amounts::from_tokens(tokens, decimals).map(|amount| amount.to_string())
 }
