@@ -22,6 +22,7 @@ pub(crate) mod sample;
 pub mod schema;
 pub mod source;
 pub mod time;
+pub mod yields;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
@@ -36,8 +37,8 @@ use self::{
     chain::Chain,
     findings::Findings,
     rows::{
-        ContractRow, CreationRow, DexRow, FeeTierRow, FromFrame, FundingRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
-        PoolEventRow, PoolRow, Post, ScamRow, TokenRow, TransferRow,
+        ContractRow, CreationRow, DexRow, FeeTierRow, FromFrame, FundingRow, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
+        PoolEventRow, PoolRow, Post, ScamRow, TokenRow, TransferRow, YieldRow,
     },
     runs::Runs,
     schema::{TABLES, TableSchema},
@@ -81,6 +82,8 @@ pub struct Dataset {
     locks: ByToken<LockRow>,
     /// By who was paid.
     funding: ByToken<FundingRow>,
+    yields: Vec<YieldRow>,
+    gas: Vec<GasRow>,
 }
 
 /// A table of the dataset as it was loaded, for the generic faces (Data view, `/datasets`, exports).
@@ -169,6 +172,8 @@ impl Dataset {
         dataset.labels = by_token(tables, "labels", |row: &LabelRow| row.address);
         dataset.dexes = rows(tables, "dexes");
         dataset.fee_tiers = rows(tables, "fee_tiers");
+        dataset.yields = rows(tables, "yields");
+        dataset.gas = rows(tables, "gas");
         dataset.token_index = tokens.iter().enumerate().map(|(i, token)| (token.row.token_address, i)).collect();
         dataset.tokens = tokens;
         for (i, pool) in pools.iter().enumerate() {

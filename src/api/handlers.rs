@@ -75,7 +75,7 @@ pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
 }
 
 pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
-    let question = YieldQuestion::parse_body(body)?;
+    let question = YieldQuestion::parse_request(&Arguments::new(call.parameters, call.path, call.query)?, body)?;
     call.api.deck.ready::<YieldQuestion>()?;
     let pending = call.api.deck.ask(question, || {});
     Ok(Step::later(async move { Ok(reply::json(200, pending.await?.json.clone())) }))

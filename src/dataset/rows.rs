@@ -183,6 +183,30 @@ rows! {
         to_address: Address,
         timestamp: Option<Time>,
     }
+    /// A pool that pays a yield; `yields` judges it.
+    YieldRow {
+        pool: String,
+        protocol: Option<String>,
+        chain: Option<Chain>,
+        symbol: Option<String>,
+        tokens: Vec<Address>,
+        tvl: Option<f64>,
+        apy_base: Option<f64>,
+        apy_reward: Option<f64>,
+        apy: Option<f64>,
+        category: Option<String>,
+        total_supply_usd: Option<f64>,
+        sigma: Option<f64>,
+        count: Option<i64>,
+        outlier: Option<bool>,
+        pool_meta: Option<String>,
+    }
+    GasRow {
+        chain: Chain,
+        usd_per_100k_gas: Option<f64>,
+        gas_price_gwei: Option<f64>,
+        native_price_usd: Option<f64>,
+    }
 }
 
 /// A whole number up to 2^256 − 1 as the nearest f64, for shares and sums; the table keeps its digits.

@@ -16,6 +16,7 @@ pub mod posts;
 mod rows;
 mod sorting;
 pub mod tokens;
+pub mod yields;
 
 use ratatui::layout::Rect;
 
@@ -61,7 +62,8 @@ pub fn all() -> Vec<Box<dyn View>> {
                 ViewId::Jobs => Box::new(jobs::JobsView::default()),
                 ViewId::Data => Box::new(data::Data::default()),
                 ViewId::Api => Box::new(api::Api::default()),
-                ViewId::Security | ViewId::Yield => Box::new(coming::Coming::new(row.id)),
+                ViewId::Yield => Box::new(yields::YieldView::default()),
+                ViewId::Security => Box::new(coming::Coming::new(row.id)),
             }
         })
         .collect()

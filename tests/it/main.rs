@@ -25,3 +25,4 @@ mod security;
 mod state;
 mod trendline_accuracy;
 mod trendline_properties;
+mod yields;

@@ -7,7 +7,13 @@ use polars::prelude::{
     PlSmallStr, PolarsResult, Series, SortMultipleOptions, StringChunked,
 };
 
-use crate::dataset::schema::TableSchema;
+use crate::dataset::{
+    rows::{FromFrame, YieldRow},
+    schema::TableSchema,
+};
+
+/// The table of which the first usable row of a key is kept, and not the last: lists of pools repeat one with worse figures.
+pub(super) const FIRST_USABLE: &str = "yields";
 
 /// Tables whose rows have no key where this column is empty.
 pub(crate) const KEYLESS: &[(&str, &str)] = &[("transfers", "log_index")];
@@ -78,7 +84,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Leaves out all but the last row of each key; gives back the positions of those left out.
+/// Leaves out all but the last row of each key (of `FIRST_USABLE`, the first usable one); gives back the positions of those left out.
 pub(super) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsResult<(DataFrame, Vec<usize>)> {
     if schema.key.is_empty() || frame.height() == 0 {
         return Ok((frame, Vec::new()));
@@ -98,6 +104,9 @@ pub(super) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsR
     if dropped.is_empty() {
         return Ok((frame, dropped));
     }
+    if schema.name == FIRST_USABLE {
+        dropped = all_but_first_usable(&hashes, &YieldRow::rows(&frame));
+    }
     dropped.sort_unstable();
     let mut kept = vec![true; frame.height()];
     for &row in &dropped {
@@ -105,6 +114,22 @@ pub(super) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsR
     }
     let mask = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, kept.into_iter());
     Ok((frame.filter(&mask)?, dropped))
+}
+
+/// All but the first row of each hash that a plan can use, or the first where none can.
+fn all_but_first_usable(hashes: &[KeyHash], rows: &[YieldRow]) -> Vec<usize> {
+    let usable = |row: usize| rows.get(row).is_some_and(|row| row.unusable().is_none());
+    let mut kept: HashMap<u128, usize> = HashMap::with_capacity(hashes.len());
+    for (row, hash) in hashes.iter().enumerate() {
+        kept.entry(hash.0)
+            .and_modify(|kept| {
+                if !usable(*kept) && usable(row) {
+                    *kept = row
+                }
+            })
+            .or_insert(row);
+    }
+    (0..hashes.len()).filter(|row| kept[&hashes[*row].0] != *row).collect()
 }
 
 /// All but the last row of each hash. Few tables repeat a key, and sorting shows that cheaper than a map of every row.

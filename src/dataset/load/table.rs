@@ -316,13 +316,18 @@ impl Reading<'_> {
     }
 
     fn repeat(&self, files: &[Found], file: u32, row: u32) -> Finding {
+        let key = self.schema.key.join(", ");
         Finding {
             severity: Severity::Warning,
             file: files.get(file as usize).map(|file| file.name.clone()).unwrap_or_default(),
             row: Some(row.into()),
             column: None,
             value: None,
-            reason: format!("a later row has the same {}; that one is kept and this one left out", self.schema.key.join(", ")),
+            reason: if self.schema.name == order::FIRST_USABLE {
+                format!("another row has the same {key}; the first that can be used is kept and this one left out")
+            } else {
+                format!("a later row has the same {key}; that one is kept and this one left out")
+            },
         }
     }
 

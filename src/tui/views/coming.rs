@@ -18,20 +18,12 @@ pub struct Coming {
 }
 
 /// What each view will show, and the tables it will need.
-const PLANS: &[(ViewId, &str, &[&str])] = &[
-    (
-        ViewId::Security,
-        "The token's score out of 100 with its three parts, every anomaly with its evidence, similar scams and a recommendation, \
+const PLANS: &[(ViewId, &str, &[&str])] = &[(
+    ViewId::Security,
+    "The token's score out of 100 with its three parts, every anomaly with its evidence, similar scams and a recommendation, \
          from executing the contract offline and from its transfers and holders.",
-        &["contracts", "transfers", "holders", "scams", "labels"],
-    ),
-    (
-        ViewId::Yield,
-        "A plan for idle tokens: where each amount earns most after its own deposit and gas, within the risk you choose, with a proof \
-         of how far from the best possible it can be.",
-        &["yields", "gas"],
-    ),
-];
+    &["contracts", "transfers", "holders", "scams", "labels"],
+)];
 
 impl Coming {
     pub fn new(id: ViewId) -> Self {
