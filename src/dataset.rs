@@ -8,6 +8,7 @@ mod coerce;
 pub mod demo;
 pub mod export;
 pub mod findings;
+pub mod import;
 pub mod load;
 pub mod manifest;
 pub mod progress;

@@ -1,12 +1,12 @@
 //! Reads a folder into a `Dataset`. A bad row costs the row, a bad table the table; only what leaves nothing to show is an error.
 //! The source files are never written.
 
-mod bind;
-mod file;
-mod fill;
+pub(in crate::dataset) mod bind;
+pub(in crate::dataset) mod file;
+pub(in crate::dataset) mod fill;
 mod identity;
 mod judge;
-mod order;
+pub(in crate::dataset) mod order;
 mod table;
 
 use std::{collections::HashMap, fmt, fs, io, path::Path};
@@ -103,7 +103,7 @@ pub fn load(folder: &Path, progress: &dyn Progress) -> Result<Dataset, LoadError
 }
 
 /// The text of `dataset.toml`; empty without one.
-fn read_manifest(path: &Path) -> Result<String, LoadError> {
+pub(in crate::dataset) fn read_manifest(path: &Path) -> Result<String, LoadError> {
     match fs::metadata(path) {
         Ok(meta) if !meta.is_file() => return Err(LoadError::Unusable("dataset.toml is not a regular file".to_owned())),
         Ok(meta) if meta.len() > MAX_MANIFEST => return Err(LoadError::Unusable("dataset.toml is larger than 1 MiB".to_owned())),
@@ -116,7 +116,7 @@ fn read_manifest(path: &Path) -> Result<String, LoadError> {
     }
 }
 
-fn decimals(tokens: &DataFrame) -> HashMap<Address, Option<i64>> {
+pub(in crate::dataset) fn decimals(tokens: &DataFrame) -> HashMap<Address, Option<i64>> {
     let mut decimals: HashMap<Address, Option<i64>> = HashMap::new();
     let columns =
         (tokens.column("token_address").and_then(|column| column.str()), tokens.column("decimals").and_then(|column| column.i64()));
