@@ -88,6 +88,7 @@ pub(crate) const KEYS_SECTION: &str = "terminal.keys";
 settings! {
     "datasets" datasets Datasets "The data." {
         dir: PathBuf = "\"datasets\"", Expect::Path, "The folder the dataset lies in; `--data` overrides it.";
+        watch: bool = "true", Expect::Switch, "Whether changed files are loaded anew while the program runs.";
     }
     "api" api Api "The HTTP API." {
         enabled: bool = "true", Expect::Switch, "Whether the dashboard answers the API too; `--no-api` overrides it.";

@@ -18,6 +18,7 @@ pub(crate) mod sample;
 pub mod schema;
 pub mod source;
 pub mod time;
+pub mod watch;
 
 use std::{collections::HashMap, ops::Range, path::PathBuf};
 

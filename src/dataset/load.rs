@@ -72,9 +72,11 @@ pub fn load(folder: &Path, progress: &dyn Progress) -> Result<Dataset, LoadError
             "the dataset folder `{shown}` is empty: put a `tokens` table there, or `tokendeck demo {shown}`"
         )));
     }
-    let text = read_manifest(&folder.join(manifest::FILE))?;
+    // Where the folder is a link that may be turned meanwhile, all of it is read from where it led at first.
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let text = read_manifest(&real.join(manifest::FILE))?;
     let manifest = Manifest::parse(&text).map_err(LoadError::Unusable)?;
-    let mut context = Context { folder, manifest: &manifest, progress, decimals: HashMap::new() };
+    let mut context = Context { folder: &real, manifest: &manifest, progress, decimals: HashMap::new() };
     // The schema's first table is `tokens`; a test holds it to that.
     let tokens = table::load(&context, &TABLES[0])?;
     match &tokens.0.state {

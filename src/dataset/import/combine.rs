@@ -109,14 +109,18 @@ pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refuse
     let (before, stood) = (lookup(before)?, lookup(stood)?);
     let mut counts: HashMap<u32, Counts> = HashMap::new();
     for (i, group) in groups.iter().enumerate() {
-        let source = sources[group[group.len() - 1] as usize];
-        if source >= FIRST_NEW {
+        let mut known = before.contains_key(&i);
+        // A file counts once in a group; its rows came one after the other.
+        let mut of: Vec<u32> = group.iter().map(|&row| sources[row as usize]).filter(|source| *source >= FIRST_NEW).collect();
+        of.dedup();
+        for source in of {
             let counts = counts.entry(source).or_default();
             match before.get(&i) {
-                None => counts.new += 1,
+                _ if !known => counts.new += 1,
                 Some(hash) if *hash == after[i] => counts.same += 1,
-                Some(_) => counts.changed += 1,
+                _ => counts.changed += 1,
             }
+            known = true;
         }
     }
     if !stood.is_empty() {

@@ -39,8 +39,13 @@ pub(super) fn address(name: &str) -> Option<Address> {
 pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<Pair> {
     let words = words(&text.replace('/', "_"));
     let quote = |word: &str| DOLLARS.iter().chain(OTHERS).any(|quote| *quote == word);
-    let apart = words.windows(2).find(|two| quote(&two[1]));
-    if let Some(two) = apart {
+    // In `exchange_ETH_BTC` the pair is the second two: what a price may be in can itself be priced.
+    let behind = |i: usize| {
+        let next = words.get(i + 2).is_some_and(|next| quote(next) && *next != words[i + 1]);
+        next && OTHERS.contains(&words[i + 1].as_str()) && !known(&words[i])
+    };
+    let apart = words.windows(2).enumerate().find(|(i, two)| quote(&two[1]) && !behind(*i));
+    if let Some((_, two)) = apart {
         return Some(Pair { base: two[0].clone(), quote: two[1].clone() });
     }
     let joined = |word: &String| {
@@ -76,6 +81,7 @@ mod tests {
             ("freqtrade_ETH_BTC-5m.feather", Some(("ETH", "BTC"))),
             ("freqtrade_XRP_USDT_USDT-1h-futures.json", Some(("XRP", "USDT"))),
             ("cryptocompare_BTC-USD_days.parquet", Some(("BTC", "USD"))),
+            ("binance_BTC_USDT.csv", Some(("BTC", "USDT"))),
             ("BTC/USD", Some(("BTC", "USD"))),
             ("uniusdc.csv", Some(("UNI", "USDC"))),
             ("AAVEETH.csv", Some(("AAVE", "ETH"))),

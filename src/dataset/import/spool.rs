@@ -109,3 +109,83 @@ impl Spool {
 pub(super) fn failed(path: &Path, error: &dyn std::fmt::Display) -> String {
     format!("`{}` cannot be written: {error}", path.display())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashMap, HashSet};
+
+    use polars::prelude::{IntoColumn, NamedFrom, Series};
+
+    use super::*;
+    use crate::dataset::{
+        coerce,
+        import::combine::{Counts, FIRST_NEW, OURS, STOOD, combine},
+        schema,
+    };
+
+    /// Labels of addresses `from..to`, each with `name`.
+    fn labels(from: u32, to: u32, name: &str) -> DataFrame {
+        let table = schema::table("labels").unwrap();
+        let rows = (to - from) as usize;
+        let column = |column: &'static schema::Column| match column.name {
+            "address" => Series::new("address".into(), (from..to).map(|i| format!("0x{i:040x}")).collect::<Vec<_>>()).into_column(),
+            "label" => Series::new("label".into(), vec!["bridge"; rows]).into_column(),
+            "name" => Series::new("name".into(), vec![name; rows]).into_column(),
+            _ => coerce::empty(column, rows),
+        };
+        DataFrame::new(rows, table.columns.iter().map(column).collect()).unwrap()
+    }
+
+    type Outcome = (Vec<(String, String)>, HashMap<u32, Counts>, usize);
+
+    fn outcome(limit: usize, refused: &[u32]) -> Outcome {
+        let place = tempfile::tempdir().unwrap();
+        let schema = schema::table("labels").unwrap();
+        let mut spool = Spool::new(schema, place.path()).with_limit(limit);
+        let new = FIRST_NEW;
+        for (frame, source) in [
+            (labels(0, 10, "mine"), STOOD),
+            (labels(10, 500, "old"), OURS),
+            (labels(400, 700, "new"), new),
+            (labels(0, 5, "mine"), new),
+            (labels(690, 701, "newer"), new + 1),
+            (labels(0, 701, "refused"), new + 2),
+        ] {
+            let rows: Vec<u32> = (1..=frame.height() as u32).collect();
+            spool.add(frame, source, &rows).unwrap();
+        }
+        let refused: HashSet<u32> = refused.iter().copied().collect();
+        let (mut rows, mut counts, mut repeats) = (Vec::new(), HashMap::<u32, Counts>::new(), 0);
+        spool
+            .each(|_, frame| {
+                let combined = combine(schema, frame, &refused).map_err(|error| error.to_string())?;
+                let texts = |name: &str| {
+                    combined.frame.column(name).unwrap().str().unwrap().iter().flatten().map(str::to_owned).collect::<Vec<_>>()
+                };
+                rows.extend(texts("address").into_iter().zip(texts("name")));
+                repeats += combined.repeats.len();
+                for (source, part) in combined.counts {
+                    let sum = counts.entry(source).or_default();
+                    *sum = Counts { new: sum.new + part.new, changed: sum.changed + part.changed, same: sum.same + part.same };
+                }
+                Ok(())
+            })
+            .unwrap();
+        rows.sort();
+        (rows, counts, repeats)
+    }
+
+    #[test]
+    fn rows_come_together_the_same_in_memory_and_in_buckets() {
+        let refused = [FIRST_NEW + 2];
+        let (rows, counts, repeats) = outcome(usize::MAX, &refused);
+        assert_eq!(outcome(1, &refused), (rows.clone(), counts.clone(), repeats));
+        // What the person's own files say already is not written; 10..701 are.
+        assert_eq!((rows.len(), repeats), (691, 0));
+        let named = |name: &str| rows.iter().filter(|(_, known)| known == name).count();
+        assert_eq!((named("old"), named("new"), named("newer"), named("mine")), (390, 290, 11, 0));
+        assert_eq!(counts[&FIRST_NEW], Counts { new: 200, changed: 100, same: 5 });
+        assert_eq!(counts[&(FIRST_NEW + 1)], Counts { new: 1, changed: 10, same: 0 });
+        assert_eq!(counts.len(), 2);
+    }
+}
