@@ -10,6 +10,7 @@ mod demo;
 mod desk;
 mod flatten;
 mod get;
+mod import;
 mod key;
 mod log;
 mod look;
@@ -54,6 +55,8 @@ enum Command {
     Get(get::Get),
     /// Judge a dataset: every finding with file, row, column, value and what was expected
     Check(check::Check),
+    /// Take files as researchers get them into a dataset's own columns
+    Import(import::Import),
     /// Write a synthetic dataset, the same for the same seed
     Demo(demo::Demo),
     /// Describe the tables and columns of a dataset
@@ -92,6 +95,7 @@ pub fn run(arguments: Arguments) -> Outcome {
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Get(args)) => get::run(&args),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Import(args)) => import::run(&args),
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Cache(args)) => cache::run(&args),

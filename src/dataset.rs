@@ -11,6 +11,7 @@ pub mod demo;
 pub mod export;
 pub mod findings;
 pub mod grid;
+pub mod import;
 pub mod load;
 pub mod manifest;
 mod newest;
@@ -22,6 +23,7 @@ pub(crate) mod sample;
 pub mod schema;
 pub mod source;
 pub mod time;
+pub mod watch;
 pub mod yields;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};

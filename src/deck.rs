@@ -4,6 +4,7 @@
 pub mod known;
 pub mod load;
 pub mod pending;
+pub mod watch;
 
 use std::{
     any::Any,

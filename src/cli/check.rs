@@ -92,12 +92,12 @@ fn file_of<'a>(table: &'a Table, reason: &'a str) -> &'a str {
     named.or_else(source).unwrap_or(table.schema.name)
 }
 
-fn finding_line(finding: &Finding) -> Vec<String> {
+pub(super) fn finding_line(finding: &Finding) -> Vec<String> {
     let row = finding.row.map(|row| row.to_string());
     line(finding.severity, &finding.file, [row.as_deref(), finding.column.as_deref(), finding.value.as_deref()], &finding.reason)
 }
 
-fn line(severity: Severity, file: &str, [row, column, value]: [Option<&str>; 3], reason: &str) -> Vec<String> {
+pub(super) fn line(severity: Severity, file: &str, [row, column, value]: [Option<&str>; 3], reason: &str) -> Vec<String> {
     [word(severity), file, row.unwrap_or(""), column.unwrap_or(""), value.unwrap_or(""), reason].map(str::to_owned).to_vec()
 }
 

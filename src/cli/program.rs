@@ -45,6 +45,11 @@ impl Program {
         Ok(Self { config, deck })
     }
 
+    /// Keeps the deck on its files, unless that is turned off; the error is no reason to stop.
+    pub(super) fn watch(&self) -> Result<(), String> {
+        if self.config.datasets.watch { self.deck.watch() } else { Ok(()) }
+    }
+
     /// Refuses to go on where there is no folder to read.
     pub(super) fn require_dataset(&self) -> Result<(), Failure> {
         let folder = &self.config.datasets.dir;

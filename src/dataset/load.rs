@@ -1,8 +1,8 @@
 //! Reads a folder into a `Dataset`. A bad row costs the row, a bad table the table; only what leaves nothing to show is an error.
 //! The source files are never written.
 
-mod bind;
-mod file;
+pub(in crate::dataset) mod bind;
+pub(in crate::dataset) mod file;
 pub(crate) mod fill;
 mod gather;
 pub(crate) mod identity;
@@ -91,9 +91,11 @@ pub fn load_in_stages(
             "the dataset folder `{shown}` is empty: put a `tokens` table there, or `tokendeck demo {shown}`"
         )));
     }
-    let text = read_manifest(&folder.join(manifest::FILE))?;
+    // Where the folder is a link that may be turned meanwhile, all of it is read from where it led at first.
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let text = read_manifest(&real.join(manifest::FILE))?;
     let manifest = Manifest::parse(&text).map_err(LoadError::Unusable)?;
-    let mut context = Context { folder, manifest: &manifest, progress, cache, decimals: HashMap::new() };
+    let mut context = Context { folder: &real, manifest: &manifest, progress, cache, decimals: HashMap::new() };
     // The schema's first table is `tokens`; a test holds it to that.
     let tokens = table::load(&context, &TABLES[0])?;
     match &tokens.0.state {
@@ -134,7 +136,7 @@ fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<(Table, V
 }
 
 /// The text of `dataset.toml`; empty without one.
-fn read_manifest(path: &Path) -> Result<String, LoadError> {
+pub(in crate::dataset) fn read_manifest(path: &Path) -> Result<String, LoadError> {
     match fs::metadata(path) {
         Ok(meta) if !meta.is_file() => return Err(LoadError::Unusable("dataset.toml is not a regular file".to_owned())),
         Ok(meta) if meta.len() > MAX_MANIFEST => return Err(LoadError::Unusable("dataset.toml is larger than 1 MiB".to_owned())),
@@ -147,7 +149,7 @@ fn read_manifest(path: &Path) -> Result<String, LoadError> {
     }
 }
 
-fn decimals(tokens: &DataFrame) -> HashMap<Address, Option<i64>> {
+pub(in crate::dataset) fn decimals(tokens: &DataFrame) -> HashMap<Address, Option<i64>> {
     let mut decimals: HashMap<Address, Option<i64>> = HashMap::new();
     let columns =
         (tokens.column("token_address").and_then(|column| column.str()), tokens.column("decimals").and_then(|column| column.i64()));

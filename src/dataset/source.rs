@@ -146,6 +146,55 @@ pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Box<dyn RowSource>, St
     }
 }
 
+/// How a text file with fields is laid out where its name cannot tell.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Layout {
+    /// Lines before the header.
+    pub skip: usize,
+    /// The names of its columns, where it has no header.
+    pub names: Option<Vec<String>>,
+}
+
+/// Rows of separated text from any reader that begins with `head`.
+pub(crate) fn separated(
+    reader: impl Read + Send + 'static,
+    head: &[u8],
+    layout: &Layout,
+    wanted: Wanted,
+) -> Result<Box<dyn RowSource>, String> {
+    let mut input = text::Input::new(reader, head)?;
+    for _ in 0..layout.skip {
+        let length = input.line()?;
+        input.consume(length);
+    }
+    Ok(Box::new(match &layout.names {
+        Some(names) => csv::CsvRows::headless(input, names, wanted)?,
+        None => csv::CsvRows::open(input, None, wanted)?,
+    }))
+}
+
+/// Rows of newline-delimited JSON from any reader that begins with `head`.
+pub(crate) fn json_lines(reader: impl Read + Send + 'static, head: &[u8], wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
+    Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(reader, head)?, wanted)))
+}
+
+/// Rows of JSON objects that were cut out of a text of so many bytes.
+pub(crate) fn json_objects(elements: Vec<Box<serde_json::value::RawValue>>, bytes: u64, wanted: Wanted) -> Box<dyn RowSource> {
+    Box::new(json::JsonRows::of(elements, bytes, wanted))
+}
+
+/// The text behind a reader that begins with `head`, unpacked, up to `limit` bytes; the byte order mark left out.
+pub(crate) fn whole_text(reader: impl Read + Send + 'static, head: &[u8], limit: u64) -> Result<Vec<u8>, String> {
+    text::Input::new(reader, head)?.whole(limit)
+}
+
+/// What the text behind a reader begins with, unpacked: at least `least` bytes unless it is shorter.
+pub(crate) fn first_text(reader: impl Read + Send + 'static, head: &[u8], least: usize) -> Result<Vec<u8>, String> {
+    let mut input = text::Input::new(reader, head)?;
+    while input.data().len() < least && input.fill()? {}
+    Ok(input.data().to_vec())
+}
+
 /// The whole file. It is read and not mapped, as a mapped file that someone shortens would end the program.
 fn whole(file: File) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();

@@ -13,6 +13,7 @@ mod config;
 mod dataset;
 mod demo;
 mod documents;
+mod import;
 mod jobs;
 mod parity;
 #[path = "../generator/patterns.rs"]
@@ -25,4 +26,5 @@ mod security;
 mod state;
 mod trendline_accuracy;
 mod trendline_properties;
+mod watch;
 mod yields;

@@ -24,7 +24,7 @@ use crate::dataset::{
 };
 
 /// What is read of one file so far.
-pub(super) struct FileRows<'a> {
+pub(in crate::dataset) struct FileRows<'a> {
     pub context: &'a Context<'a>,
     pub schema: &'static TableSchema,
     pub manifest: &'a TableManifest,
@@ -55,7 +55,7 @@ impl FileRows<'_> {
     }
 
     /// Takes in a batch; `names` are the columns of the file met so far.
-    pub(super) fn add(&mut self, mut batch: Batch, names: &[String]) -> Result<(), String> {
+    pub(in crate::dataset) fn add(&mut self, mut batch: Batch, names: &[String]) -> Result<(), String> {
         self.rows += batch.height as u64;
         let bound = bind(self.schema, self.manifest, names)?;
         for column in &mut batch.columns {

@@ -145,6 +145,26 @@ fn repeats(hashes: &[KeyHash], keyless: &[bool]) -> Vec<usize> {
     keyed().filter_map(|(row, hash)| last.insert(hash, row)).collect()
 }
 
+/// A 128-bit hash of the cells of these columns in each row; equal rows, equal hashes.
+pub(in crate::dataset) fn hashes(frame: &DataFrame, columns: &[&str]) -> PolarsResult<Vec<u128>> {
+    let mut hashes = vec![KeyHash::default(); frame.height()];
+    for name in columns {
+        hash_into(frame.column(name)?, &mut hashes)?;
+    }
+    Ok(hashes.into_iter().map(|hash| hash.0).collect())
+}
+
+/// Which rows have no key.
+pub(in crate::dataset) fn keyless(schema: &TableSchema, frame: &DataFrame) -> PolarsResult<Vec<bool>> {
+    let mut keyless = vec![schema.key.is_empty(); frame.height()];
+    for (_, column) in KEYLESS.iter().filter(|(table, _)| *table == schema.name) {
+        for (keyless, empty) in keyless.iter_mut().zip(frame.column(column)?.is_null().iter()) {
+            *keyless |= empty == Some(true);
+        }
+    }
+    Ok(keyless)
+}
+
 /// A row's key so far, in 128 bits, so that two keys of one hash do not occur by chance.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KeyHash(pub(crate) u128);
@@ -190,6 +210,11 @@ fn hash_into(column: &Column, hashes: &mut [KeyHash]) -> PolarsResult<()> {
                 hash.text(text.as_deref());
             }
         }
+        DataType::Float64 => {
+            for (hash, number) in hashes.iter_mut().zip(column.f64()?.iter()) {
+                hash.number(number.map(|number| number.to_bits() as i64));
+            }
+        }
         _ => {
             let numbers = column.to_physical_repr().cast(&DataType::Int64)?;
             for (hash, number) in hashes.iter_mut().zip(numbers.i64()?.iter()) {
@@ -210,7 +235,7 @@ fn list_texts(column: &Column) -> Vec<Option<String>> {
 }
 
 /// The rows in the schema's order, those without a value last, in one chunk.
-pub(super) fn sorted(schema: &TableSchema, mut frame: DataFrame) -> PolarsResult<DataFrame> {
+pub(in crate::dataset) fn sorted(schema: &TableSchema, mut frame: DataFrame) -> PolarsResult<DataFrame> {
     frame.rechunk_mut();
     if frame.height() < 2 || schema.order.is_empty() {
         return Ok(frame);
