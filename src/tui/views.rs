@@ -2,7 +2,6 @@
 
 pub mod api;
 pub mod chart;
-pub mod coming;
 pub mod data;
 pub mod dexes;
 #[cfg(test)]
@@ -14,6 +13,7 @@ pub mod jobs;
 mod parts;
 pub mod posts;
 mod rows;
+pub mod security;
 mod sorting;
 pub mod tokens;
 pub mod yields;
@@ -63,7 +63,7 @@ pub fn all() -> Vec<Box<dyn View>> {
                 ViewId::Data => Box::new(data::Data::default()),
                 ViewId::Api => Box::new(api::Api::default()),
                 ViewId::Yield => Box::new(yields::YieldView::default()),
-                ViewId::Security => Box::new(coming::Coming::new(row.id)),
+                ViewId::Security => Box::new(security::SecurityView::default()),
             }
         })
         .collect()
