@@ -10,6 +10,7 @@ use tokendeck::{
         frames::{CandleVec, resample},
         market::Market,
         trendlines::trendlines,
+        yields::plan,
     },
     dataset::{
         Dataset,
@@ -30,6 +31,7 @@ use tokendeck::{
         snapshot::{AnswerSettings, Snapshot},
         token::TokenQuestion,
         trendline::TrendlineQuestion,
+        yields::{RiskLevel, YieldQuestion},
     },
     tui::{
         app::{Look, Setup, wall_clock},
@@ -166,6 +168,30 @@ fn candles(c: &mut Criterion) {
     group.finish();
 }
 
+#[path = "../tests/generator/yields.rs"]
+mod generator;
+
+/// Yield plans from the prepared pools to whole units, and a whole request among 20,000 pools.
+fn yields(c: &mut Criterion) {
+    let mut group = c.benchmark_group("yield");
+    group.sample_size(30);
+    for (pools, tokens, wallet) in [(200, 5, 1e6), (20_000, 1, 1e6), (20_000, 5, 1e6), (20_000, 50, 1e8)] {
+        let instance = generator::instance(7, pools, tokens, wallet);
+        let prepared = instance.pools();
+        group.bench_function(BenchmarkId::new("plan", format!("{pools} pools, {tokens} tokens, ${wallet}")), |b| {
+            b.iter(|| plan(&prepared, &instance.holdings, instance.wish, &mut |_, _| true));
+        });
+    }
+    let instance = generator::instance(7, 20_000, 5, 1e6);
+    let folder = tempfile::tempdir().expect("a folder for the data");
+    instance.write(folder.path());
+    let cold = deck(loaded(folder.path()), 0);
+    let tokens = instance.holdings.iter().map(|holding| (holding.address, holding.amount)).collect();
+    let question = YieldQuestion { tokens, risk_level: RiskLevel::Medium, chains: Vec::new(), min_apy: 0.0, explain: true };
+    group.bench_function("request, 20,000 pools, 5 tokens", |b| b.iter(|| asked(&cold, &question)));
+    group.finish();
+}
+
 /// One frame of each view, drawn whole into memory once its answers are there.
 fn frames(c: &mut Criterion) {
     let deck = deck(loaded(datasets()), 128 << 20);
@@ -198,5 +224,5 @@ fn frames(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(speed, loading, snapshots, answers, candles, frames);
+criterion_group!(speed, loading, snapshots, answers, candles, yields, frames);
 criterion_main!(speed);

@@ -7,5 +7,8 @@ pub mod frames;
 pub mod growth;
 pub mod market;
 pub mod numeric;
+pub mod patterns;
+pub mod security;
 pub mod token;
 pub mod trendlines;
+pub mod yields;

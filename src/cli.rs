@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and the way from there to an exit code. One file a command; a new command is a file, a
 //! variant and a line in `run`.
 
+mod cache;
 mod check;
 mod completions;
 mod dashboard;
@@ -60,6 +61,8 @@ enum Command {
     Demo(demo::Demo),
     /// Describe the tables and columns of a dataset
     Schema(schema::Schema),
+    /// List or clear the large tables that are kept ready on disk
+    Cache(cache::Cache),
     /// Show, make and revoke API keys
     Key(key::Key),
     /// Draw a view into a file, without a terminal
@@ -95,6 +98,7 @@ pub fn run(arguments: Arguments) -> Outcome {
         Some(Command::Import(args)) => import::run(&args),
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Schema(args)) => schema::run(&args),
+        Some(Command::Cache(args)) => cache::run(&args),
         Some(Command::Key(args)) => key::run(&args),
         Some(Command::Shot(args)) => shot::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),

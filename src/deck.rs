@@ -11,7 +11,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, RwLock,
+        Arc, Mutex, RwLock, Weak,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -25,6 +25,7 @@ use self::{
     pending::Pending,
 };
 use crate::{
+    dataset::cache::CacheOptions,
     error::{Code, Problem, Result},
     question::{
         Question,
@@ -43,12 +44,14 @@ pub struct DeckOptions {
     pub queue: usize,
     /// Bytes of answers kept.
     pub memo_bytes: u64,
+    /// Where large tables are kept ready.
+    pub cache: CacheOptions,
 }
 
 impl Default for DeckOptions {
     fn default() -> Self {
         let workers = std::thread::available_parallelism().map_or(2, usize::from).min(8);
-        Self { settings: AnswerSettings::default(), workers, queue: 1_024, memo_bytes: 128 << 20 }
+        Self { settings: AnswerSettings::default(), workers, queue: 1_024, memo_bytes: 128 << 20, cache: CacheOptions::default() }
     }
 }
 
@@ -78,14 +81,47 @@ pub(crate) trait Remembered: Any + Send + Sync {
 }
 
 pub struct Deck {
+    this: Weak<Deck>,
     options: DeckOptions,
     current: RwLock<Option<Arc<Snapshot>>>,
     memo: Memo,
-    pool: rayon::ThreadPool,
-    waiting: AtomicUsize,
+    quick: Lane,
+    /// For questions that take long: they have fewer threads, and quick ones never wait behind them.
+    heavy: Lane,
     events: broadcast::Sender<DeckEvent>,
     load: Mutex<LoadState>,
     folder: RwLock<PathBuf>,
+}
+
+/// Threads for questions of one kind, and how many of these wait or run.
+struct Lane {
+    pool: rayon::ThreadPool,
+    waiting: AtomicUsize,
+    places: usize,
+}
+
+impl Lane {
+    fn new(name: &'static str, workers: usize, places: usize) -> std::result::Result<Self, String> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(workers.max(1))
+            .thread_name(move |i| format!("{name}-{i}"))
+            .build()
+            .map_err(|error| format!("cannot start {workers} worker threads: {error}"))?;
+        Ok(Self { pool, waiting: AtomicUsize::new(0), places })
+    }
+
+    /// Takes a place; false when none is left.
+    fn enter(&self) -> bool {
+        let full = self.waiting.fetch_add(1, Ordering::AcqRel) >= self.places;
+        if full {
+            self.leave();
+        }
+        !full
+    }
+
+    fn leave(&self) {
+        self.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl std::fmt::Debug for Deck {
@@ -97,16 +133,14 @@ impl std::fmt::Debug for Deck {
 impl Deck {
     /// An empty deck over the dataset in `folder`; nothing is read until `load`.
     pub fn new(folder: &Path, options: DeckOptions) -> std::result::Result<Arc<Self>, String> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(options.workers.max(1))
-            .thread_name(|i| format!("question-{i}"))
-            .build()
-            .map_err(|error| format!("cannot start {} worker threads: {error}", options.workers))?;
-        Ok(Arc::new(Self {
+        let quick = Lane::new("question", options.workers, options.queue)?;
+        let heavy = Lane::new("inference", options.workers.saturating_sub(1), options.queue)?;
+        Ok(Arc::new_cyclic(|this| Self {
+            this: this.clone(),
             memo: Cache::with_weighter(10_000, options.memo_bytes, BodyBytes),
-            pool,
+            quick,
+            heavy,
             current: RwLock::new(None),
-            waiting: AtomicUsize::new(0),
             events: broadcast::channel(256).0,
             load: Mutex::new(LoadState::default()),
             folder: RwLock::new(folder.to_owned()),
@@ -118,6 +152,24 @@ impl Deck {
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
         let current = self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         current.clone().ok_or_else(|| Problem::new(Code::Loading, "The datasets are still loading: ask again in a moment."))
+    }
+
+    /// The current generation, if it has all the tables of this kind of question: large ones may still be on their way.
+    pub fn ready<Q: Question>(&self) -> Result<Arc<Snapshot>> {
+        let snapshot = self.snapshot()?;
+        match snapshot.dataset.importing.iter().find(|table| Q::NEEDS.contains(table)) {
+            None => Ok(snapshot),
+            Some(table) => {
+                Err(Problem::new(Code::Loading, format!("The table `{table}` is still being brought in: ask again in a moment.")))
+            }
+        }
+    }
+
+    /// The current generation once it is whole.
+    pub fn whole_snapshot(&self) -> Result<Arc<Snapshot>> {
+        let whole = |snapshot: &Arc<Snapshot>| snapshot.dataset.importing.is_empty();
+        let waits = || Problem::new(Code::Loading, "Large tables are still being brought in: ask again in a moment.");
+        self.snapshot().and_then(|snapshot| if whole(&snapshot) { Ok(snapshot) } else { Err(waits()) })
     }
 
     /// The remembered answer, if this very question was answered from the current generation.
@@ -147,30 +199,48 @@ impl Deck {
         let etag = snapshot.etag(&key.1[..target_bytes]);
         // A defect in one analysis must not take the program with it.
         let answer = catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
-            .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))))?;
+            .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))));
+        if snapshot.dataset.is_damaged() {
+            return Err(self.mend());
+        }
+        let answer = answer?;
         let known = Arc::new(Known::new(answer, etag)?);
         self.memo.insert(key, known.clone());
         Ok(known)
     }
 
+    /// A large table turned out damaged: nothing is answered from it, and a load brings it in anew.
+    fn mend(&self) -> Problem {
+        if let Some(deck) = self.this.upgrade()
+            && !self.load_state().running
+        {
+            deck.load_in_background();
+        }
+        Problem::new(Code::Loading, "A table kept on disk was damaged and is being read anew: ask again in a moment.")
+    }
+
     /// Asks on the pool. Drop the result to cancel; `wake` is called once when the answer is there.
     pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> Pending<Q::Answer> {
         let (sender, progress, pending) = Pending::new();
-        if self.waiting.fetch_add(1, Ordering::AcqRel) >= self.options.queue {
-            self.waiting.fetch_sub(1, Ordering::AcqRel);
+        let heavy = question.heavy();
+        if !self.lane(heavy).enter() {
             let busy = Problem::new(Code::Busy, format!("{} questions are waiting already: ask again in a moment.", self.options.queue));
             sender.send(Err(busy)).ok();
             wake();
             return pending;
         }
         let deck = Arc::clone(self);
-        self.pool.spawn(move || {
+        self.lane(heavy).pool.spawn(move || {
             let answer = progress.step(0, 0).and_then(|()| deck.answer(&question, &progress));
-            deck.waiting.fetch_sub(1, Ordering::AcqRel);
+            deck.lane(heavy).leave();
             sender.send(answer).ok();
             wake();
         });
         pending
+    }
+
+    fn lane(&self, heavy: bool) -> &Lane {
+        if heavy { &self.heavy } else { &self.quick }
     }
 
     /// Hears of every change from now on; a listener that lags too far loses the oldest.
@@ -185,7 +255,7 @@ impl Deck {
 
     /// Questions that wait or run.
     pub fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Acquire)
+        self.quick.waiting.load(Ordering::Acquire) + self.heavy.waiting.load(Ordering::Acquire)
     }
 
     pub fn options(&self) -> &DeckOptions {
@@ -194,5 +264,72 @@ impl Deck {
 
     fn remembered<Q: Question>(&self, key: &MemoKey) -> Option<Arc<Known<Q::Answer>>> {
         self.memo.get(key).and_then(|known| known.any().downcast().ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::question::parameter::{Arguments, Parameter};
+
+    /// A question that takes as long as the test wants.
+    #[derive(Clone)]
+    struct Held {
+        heavy: bool,
+        go: Arc<Mutex<mpsc::Receiver<()>>>,
+    }
+
+    impl Question for Held {
+        type Answer = bool;
+        const NAME: &'static str = "held";
+        const SUMMARY: &'static str = "Waits.";
+        const PATH: &'static str = "/held";
+        const PARAMETERS: &'static [Parameter] = &[];
+
+        fn parse(_: &Arguments<'_>) -> Result<Self> {
+            Err(Problem::new(Code::Defect, "is not asked by request"))
+        }
+
+        fn target(&self) -> String {
+            format!("/held?heavy={}", self.heavy)
+        }
+
+        fn heavy(&self) -> bool {
+            self.heavy
+        }
+
+        fn answer(&self, _: &Snapshot, _: &Progress) -> Result<bool> {
+            if self.heavy {
+                self.go.lock().expect("the test stands").recv().expect("the test lets it go");
+            }
+            Ok(self.heavy)
+        }
+    }
+
+    #[test]
+    fn a_quick_question_is_answered_while_heavy_ones_wait() {
+        let deck = Deck::new(Path::new("nowhere"), DeckOptions { workers: 2, queue: 4, ..DeckOptions::default() }).expect("a deck");
+        deck.stand_on(crate::dataset::Dataset::new(Vec::new()));
+        let (let_go, go) = mpsc::channel();
+        let go = Arc::new(Mutex::new(go));
+        let ask = |heavy| {
+            let (wake, woken) = mpsc::channel();
+            (deck.ask(Held { heavy, go: Arc::clone(&go) }, move || wake.send(()).unwrap_or_default()), woken)
+        };
+        let mut heavy: Vec<_> = (0..4).map(|_| ask(true)).collect();
+        let (mut refused, told) = ask(true);
+        told.recv().expect("it is told at once");
+        assert_eq!(refused.poll_now().expect("an outcome").map(|known| known.answer).map_err(|problem| problem.code), Err(Code::Busy));
+        let (mut quick, woken) = ask(false);
+        woken.recv_timeout(std::time::Duration::from_secs(20)).expect("it does not wait behind them");
+        assert_eq!(quick.poll_now().expect("an outcome").map(|known| known.answer), Ok(false));
+        assert_eq!(deck.waiting(), 4);
+        heavy.iter().for_each(|_| let_go.send(()).expect("they wait"));
+        for (pending, woken) in &mut heavy {
+            woken.recv_timeout(std::time::Duration::from_secs(20)).expect("they end");
+            assert_eq!(pending.poll_now().expect("an outcome").map(|known| known.answer), Ok(true));
+        }
     }
 }

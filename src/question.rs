@@ -8,6 +8,7 @@ pub mod snapshot;
 
 pub mod candles;
 pub mod dexes;
+pub mod fields;
 pub mod growth;
 pub mod holders;
 pub mod patterns;
@@ -41,6 +42,8 @@ pub trait Question: Clone + Send + Sync + Sized + 'static {
     /// The route, with placeholders named as in `PARAMETERS`.
     const PATH: &'static str;
     const PARAMETERS: &'static [Parameter];
+    /// The tables that may be large and that the answer looks at.
+    const NEEDS: &'static [&'static str] = &["candles", "posts", "holders", "transfers"];
 
     fn parse(arguments: &Arguments<'_>) -> Result<Self>;
 
@@ -49,6 +52,11 @@ pub trait Question: Clone + Send + Sync + Sized + 'static {
     fn target(&self) -> String;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer>;
+
+    /// Whether it takes long enough that quick questions must not wait behind it.
+    fn heavy(&self) -> bool {
+        false
+    }
 
     /// The JSON body, for a question that is asked with POST.
     fn body(&self) -> Option<String> {

@@ -41,6 +41,7 @@ pub use self::{
 };
 use super::{
     address::Address,
+    cache::CacheOptions,
     chain::Chain,
     coerce,
     findings::{Finding, Severity},
@@ -100,7 +101,8 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     let text = load::read_manifest(&into.join(FILE)).map_err(|error| ImportError::Failed(error.to_string()))?;
     let manifest = Manifest::parse(&text)?;
     let workplace = if options.dry_run { Workplace::elsewhere()? } else { Workplace::in_dataset(into)? };
-    let context = Context { folder: into, manifest: &manifest, progress, decimals: HashMap::new() };
+    let cache = CacheOptions::default();
+    let context = Context { folder: into, manifest: &manifest, progress, cache: &cache, decimals: HashMap::new() };
     let mut run = Run {
         options,
         folder: &workplace.folder,

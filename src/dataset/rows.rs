@@ -18,6 +18,8 @@ macro_rules! rows {
         pub struct $row { $(pub $field: $type),* }
 
         impl FromFrame for $row {
+            const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),*];
+
             fn rows(frame: &DataFrame) -> Vec<Self> {
                 $(let mut $field = <$type as FromColumn>::cells(frame.column(stringify!($field)).ok(), frame.height()).into_iter();)*
                 let mut rows = Vec::with_capacity(frame.height());
@@ -32,6 +34,8 @@ macro_rules! rows {
 
 /// A row type that knows how to read itself out of a canonical frame (see `load`).
 pub trait FromFrame: Sized {
+    /// The columns it is read from.
+    const COLUMNS: &'static [&'static str];
     fn rows(frame: &DataFrame) -> Vec<Self>;
 }
 
@@ -69,6 +73,14 @@ rows! {
         token_address: Address,
         title: Option<String>,
         link: Option<String>,
+        published_at: Time,
+        impressions: Option<i64>,
+        engagement: Option<i64>,
+        smart_engagement: Option<i64>,
+    }
+    /// What sums and rankings of posts look at.
+    #[derive(Copy)]
+    PostFigures {
         published_at: Time,
         impressions: Option<i64>,
         engagement: Option<i64>,
@@ -116,7 +128,90 @@ rows! {
         liquidity: Option<f64>,
         volume24h: Option<f64>,
     }
+    TransferRow {
+        timestamp: Option<Time>,
+        block_number: Option<i64>,
+        from_address: Option<Address>,
+        to_address: Option<Address>,
+        value: Option<Amount>,
+        status: Option<i64>,
+    }
+    PoolEventRow {
+        timestamp: Time,
+        block_number: Option<i64>,
+        kind: Option<String>,
+        reserve0: Option<Amount>,
+        reserve1: Option<Amount>,
+        amount: Option<Amount>,
+        from_address: Option<Address>,
+        to_address: Option<Address>,
+    }
+    ContractRow {
+        token_address: Address,
+        bytecode: Option<String>,
+        creation_bytecode: Option<String>,
+        source: Option<String>,
+        creator: Option<Address>,
+        created_at: Option<Time>,
+        is_proxy: Option<bool>,
+        is_verified: Option<bool>,
+        storage: Option<String>,
+        constructor_types: Option<String>,
+        owner: Option<Address>,
+    }
+    /// Who deployed a contract, and when; of the table `contracts`.
+    CreationRow {
+        token_address: Address,
+        creator: Option<Address>,
+        created_at: Option<Time>,
+    }
+    ScamRow {
+        address: Address,
+        name: Option<String>,
+        scam_type: Option<String>,
+        bytecode: Option<String>,
+        source: Option<String>,
+    }
+    LockRow {
+        token_address: Address,
+        holder_address: Address,
+        amount: Option<f64>,
+        unlocks_at: Option<Time>,
+    }
+    FundingRow {
+        from_address: Address,
+        to_address: Address,
+        timestamp: Option<Time>,
+    }
+    /// A pool that pays a yield; `yields` judges it.
+    YieldRow {
+        pool: String,
+        protocol: Option<String>,
+        chain: Option<Chain>,
+        symbol: Option<String>,
+        tokens: Vec<Address>,
+        tvl: Option<f64>,
+        apy_base: Option<f64>,
+        apy_reward: Option<f64>,
+        apy: Option<f64>,
+        category: Option<String>,
+        total_supply_usd: Option<f64>,
+        sigma: Option<f64>,
+        count: Option<i64>,
+        outlier: Option<bool>,
+        pool_meta: Option<String>,
+    }
+    GasRow {
+        chain: Chain,
+        usd_per_100k_gas: Option<f64>,
+        gas_price_gwei: Option<f64>,
+        native_price_usd: Option<f64>,
+    }
 }
+
+/// A whole number up to 2^256 − 1 as the nearest f64, for shares and sums; the table keeps its digits.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct Amount(pub f64);
 
 /// A cell type that knows how to read a whole column of a canonical frame; a missing column is all empty.
 pub trait FromColumn: Sized {
@@ -177,6 +272,7 @@ cells! {
     Time: |column, height| integers(column, height).into_iter().map(|ms| Time(ms.unwrap_or_default())).collect();
     Option<Time>: |column, height| integers(column, height).into_iter().map(|ms| ms.map(Time)).collect();
     Day: |column, height| integers(column, height).into_iter().map(|day| Day(day.unwrap_or_default() as i32)).collect();
+    Option<Amount>: |column, height| texts(column, height, |text| text.parse().ok().map(Amount));
     Option<f64>: |column, height| match column.and_then(|column| column.f64().ok()) {
         Some(numbers) => numbers.iter().map(|n| n.filter(|n| n.is_finite())).collect(),
         None => vec![None; height],

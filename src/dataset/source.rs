@@ -25,7 +25,7 @@ pub use guard::decoding;
 pub(crate) use guard::guarded;
 
 /// How many rows a batch holds at most.
-pub(crate) const BATCH_ROWS: usize = 65_536;
+pub(crate) const BATCH_ROWS: usize = 8_192;
 /// How many rows one table may have: what polars can index.
 pub(crate) const MAX_ROWS: u64 = IdxSize::MAX as u64 - 1;
 /// The largest file of a format that has to be read whole.
@@ -50,6 +50,13 @@ pub(crate) struct Batch {
 pub(crate) trait RowSource: Send {
     /// The next rows; `None` when there are no more. A source that names columns and has no rows yields one empty batch.
     fn next_batch(&mut self) -> Result<Option<Batch>, String>;
+    /// Passes over batches that were taken before.
+    fn skip(&mut self, batches: u64) -> Result<(), String> {
+        for _ in 0..batches {
+            self.next_batch()?;
+        }
+        Ok(())
+    }
     /// Every column met so far, wanted or not.
     fn columns(&self) -> &[String];
     /// How many bytes of the source are read.
@@ -120,7 +127,7 @@ pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Box<dyn RowSource>, St
     let head = &head[..filled];
     let named = format_of(&name).map(|(_, format)| format);
     if head.starts_with(b"PAR1") {
-        return Ok(Box::new(parquet::ParquetRows::open(whole(file)?, &wanted)?));
+        return Ok(Box::new(parquet::ParquetRows::open(file, &wanted)?));
     }
     if head.starts_with(b"ARROW1") || head.starts_with(&[0xff; 4]) && named == Some(Format::Ipc) {
         return Ok(Box::new(ipc::IpcRows::open(whole(file)?, &wanted)?));

@@ -11,7 +11,7 @@ use super::{Deck, DeckEvent, watch::Watching};
 use crate::{
     dataset::{
         Dataset, TableState,
-        load::{LoadError, load},
+        load::{LoadError, load_in_stages},
         progress::{Cancelled, Progress},
         time::Time,
         watch::Sight,
@@ -85,7 +85,7 @@ impl Deck {
     ) -> Result<Arc<Snapshot>, String> {
         let folder = self.folder();
         let sight = Sight::of(&folder);
-        let generation = {
+        {
             let mut state = self.load_lock();
             if state.running {
                 return Err("a load is running already".to_owned());
@@ -94,13 +94,11 @@ impl Deck {
             state.tables.clear();
             state.cancelled = false;
             state.sight = Some(sight.clone());
-            state.generation += 1;
-            state.generation
-        };
+        }
         // A defect in the loader, or in what is derived from the data, must not leave the deck waiting for it.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let dataset = load(&folder, &Reporter(self))?;
-            accept(&dataset, &sight).map(|()| self.swap(generation, dataset))
+            let dataset = self.whole(&folder)?;
+            accept(&dataset, &sight).map(|()| self.swap(self.next_generation(), dataset))
         }))
         .unwrap_or_else(|_| Err(LoadError::Unusable("loading met a defect of the program".to_owned())))
         .map_err(|error| error.to_string());
@@ -108,8 +106,6 @@ impl Deck {
         state.running = false;
         let moved = again && matches!(&outcome, Err(reason) if reason.contains(MOVED));
         if moved {
-            // Nothing happened: the number is taken by the load that follows.
-            state.generation -= 1;
             state.sight = Some(Sight::default());
         } else {
             state.failure = outcome.as_ref().err().cloned();
@@ -118,22 +114,34 @@ impl Deck {
         drop(state);
         match &outcome {
             Err(_) if moved => {}
-            Ok(_) => self.tell(DeckEvent::Reloaded(generation)),
+            Ok(snapshot) => self.tell(DeckEvent::Reloaded(snapshot.generation)),
             Err(reason) => self.tell(DeckEvent::LoadFailed(reason.clone())),
         }
         outcome
     }
 
+    /// Loads what is in the folder; once more if a large table turns out damaged, which brings it in anew.
+    fn whole(self: &Arc<Self>, folder: &Path) -> Result<Dataset, LoadError> {
+        // What is there already is shown while large tables are brought in, unless an earlier generation stands, which is whole.
+        let early = |dataset: Dataset| drop(self.stand_on(dataset));
+        let first = self.snapshot().is_err();
+        let load = || load_in_stages(folder, &self.options.cache, &Reporter(self), first.then_some(&early));
+        let dataset = load()?;
+        if dataset.is_damaged() { load() } else { Ok(dataset) }
+    }
+
     /// Stands on a dataset that is ready, as a load would.
     pub fn stand_on(self: &Arc<Self>, dataset: Dataset) -> Arc<Snapshot> {
-        let generation = {
-            let mut state = self.load_lock();
-            state.generation += 1;
-            state.generation
-        };
+        let generation = self.next_generation();
         let snapshot = self.swap(generation, dataset);
         self.tell(DeckEvent::Reloaded(generation));
         snapshot
+    }
+
+    fn next_generation(&self) -> u64 {
+        let mut state = self.load_lock();
+        state.generation += 1;
+        state.generation
     }
 
     /// Derives what is shared and puts the generation in the place of the one before.

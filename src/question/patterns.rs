@@ -1,17 +1,19 @@
-//! The question behind GET /technical/{contractAddress}/patterns. Its parameters are checked; the detection is not built yet and
-//! says so.
-
-use schemars::JsonSchema;
-use serde::Serialize;
+//! The question behind GET /technical/{contractAddress}/patterns.
 
 use super::{
-    Question, flag_text, known_token,
+    Question,
+    candles::interval,
+    flag_text, known_token,
     parameter::{Arguments, EXPLAIN, Parameter, ParameterKind, parameter},
     progress::Progress,
     snapshot::Snapshot,
     target,
 };
 use crate::{
+    analysis::{
+        frames,
+        patterns::{PatternsAnswer, patterns},
+    },
     dataset::address::Address,
     error::{Code, Problem, Result},
 };
@@ -28,35 +30,12 @@ pub struct PatternsQuestion {
     pub explain: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Patterns {
-    pub patterns: Vec<Pattern>,
-    /// `strong_buy`, `buy`, `hold`, `sell` or `strong_sell`.
-    pub recommended_action: String,
-}
-
-/// A chart pattern.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Pattern {
-    pub name: String,
-    /// 0-1.
-    pub confidence: f64,
-    /// 100 when confirmed.
-    pub completion_percent: f64,
-    /// Percent of the breakout level, signed.
-    pub projected_movement: f64,
-    /// Index of the first candle, the oldest of the frame being 0.
-    pub start_index: i64,
-    pub end_index: i64,
-}
-
 impl Question for PatternsQuestion {
-    type Answer = Patterns;
+    type Answer = PatternsAnswer;
     const NAME: &'static str = "patterns";
     const SUMMARY: &'static str = "Chart-pattern detection.";
     const PATH: &'static str = "/technical/{contractAddress}/patterns";
+    const NEEDS: &'static [&'static str] = &["candles"];
     const PARAMETERS: &'static [Parameter] =
         &[CONTRACT, parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."), EXPLAIN];
 
@@ -75,10 +54,13 @@ impl Question for PatternsQuestion {
         )
     }
 
-    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<Patterns> {
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<PatternsAnswer> {
         known_token(snapshot, &self.contract_address)?;
         require_candles(snapshot, &self.contract_address)?;
-        Err(Problem::new(Code::NotBuilt, "Chart-pattern detection is not built yet; trendlines are: GET /technical/{address}/trendline."))
+        let series = snapshot.dataset.candles().of(&self.contract_address);
+        let frame = frames::frame(&series, interval(self.timeframe));
+        progress.step(1, 2)?;
+        Ok(frame.map_or_else(PatternsAnswer::empty, |frame| patterns(&frame.as_candles(), self.explain)))
     }
 }
 

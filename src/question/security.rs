@@ -1,10 +1,7 @@
-//! The question behind GET /{contractAddress}/security/inference. Its parameters are checked; the inference is not built yet and
-//! says so.
+//! The question behind GET /{contractAddress}/security/inference, and what it keeps for a generation: the corpus that tokens are
+//! compared with, and the traits of the scams it was compared with.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::Serialize;
+pub mod memory;
 
 use super::{
     Question, flag_text, known_token,
@@ -15,6 +12,7 @@ use super::{
     target,
 };
 use crate::{
+    analysis::security::{SecurityInference, facts::called_scam, infer},
     dataset::address::Address,
     error::{Code, Problem, Result},
 };
@@ -23,32 +21,6 @@ use crate::{
 pub struct SecurityQuestion {
     pub contract_address: Address,
     pub explain: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SecurityInference {
-    /// Out of 100.
-    pub security_score: i64,
-    pub anomaly_detection: AnomalyDetection,
-    /// Known scams that resemble it.
-    pub similar_scams: Vec<BTreeMap<String, serde_json::Value>>,
-    pub recommendation: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AnomalyDetection {
-    pub transaction_patterns: AnomalyPart,
-    pub holder_distribution: AnomalyPart,
-    pub code_patterns: AnomalyPart,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct AnomalyPart {
-    /// Null without the data it needs.
-    pub score: Option<f64>,
-    pub anomalies: Vec<String>,
 }
 
 impl Question for SecurityQuestion {
@@ -66,15 +38,53 @@ impl Question for SecurityQuestion {
         target(&format!("/{}/security/inference", self.contract_address), &[("explain", flag_text(self.explain))])
     }
 
-    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<SecurityInference> {
-        known_token(snapshot, &self.contract_address)?;
+    fn heavy(&self) -> bool {
+        true
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<SecurityInference> {
+        let token = known_token(snapshot, &self.contract_address)?;
         let dataset = &snapshot.dataset;
-        if !["contracts", "transfers", "holders"].iter().any(|table| dataset.has(table)) {
+        if !infer::has_data(dataset, &self.contract_address) {
+            let known = called_scam(dataset, &self.contract_address).map_or_else(String::new, |how| format!(" The address is {how}."));
             return Err(Problem::new(
                 Code::NoSecurityData,
-                "The loaded datasets have none of the tables `contracts`, `transfers` and `holders`: add one of them to the dataset folder.",
+                format!(
+                    "Token `{}` has no rows in `contracts`, `transfers` or `holders`: add one of them to the dataset folder.{known}",
+                    self.contract_address
+                ),
             ));
         }
-        Err(Problem::new(Code::NotBuilt, "Security inference is not built yet."))
+        let watch = Watched(progress);
+        let corpus = snapshot.security.corpus(dataset, progress)?;
+        let traits_of =
+            |address: &Address, code: &[u8]| snapshot.security.traits(address, progress, || infer::traits(code, &|| progress.cancelled()));
+        let answer = infer::infer(dataset, token, corpus, self.explain, &traits_of, &watch)?;
+        // An answer that was cut short because nobody waits is no answer.
+        progress.step(1, 1)?;
+        snapshot.security.keep_score(self.contract_address, answer.security_score);
+        Ok(answer)
+    }
+}
+
+impl SecurityQuestion {
+    /// The token's score alone, from memory where the token was asked about before.
+    pub fn score(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<i64> {
+        if let Some(score) = snapshot.security.score(&token) {
+            return Ok(score);
+        }
+        Self { contract_address: token, explain: false }.answer(snapshot, progress).map(|answer| answer.security_score)
+    }
+}
+
+struct Watched<'a>(&'a Progress);
+
+impl infer::Watch for Watched<'_> {
+    fn step(&self, done: u64, total: u64) -> Result<()> {
+        self.0.step(done, total)
+    }
+
+    fn cancelled(&self) -> bool {
+        self.0.cancelled()
     }
 }

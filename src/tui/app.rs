@@ -296,9 +296,16 @@ impl App {
         self.dirty = true;
         if let Some(overlay) = &mut self.overlay {
             overlay.paste(text);
-        } else if let Some(line) = &mut self.filter {
-            let value: String = line.input.value().chars().chain(text.chars().filter(|c| !c.is_control())).take(500).collect();
-            line.input = Input::new(value);
+        } else if let Some(line) = &self.filter {
+            let value = line.input.value().chars().chain(text.chars().filter(|c| !c.is_control()));
+            self.paste_line(&value.take(4_000).collect::<String>());
+        }
+    }
+
+    /// Puts the text in the place of what stands in the line.
+    pub(super) fn paste_line(&mut self, text: &str) {
+        if let Some(line) = &mut self.filter {
+            line.input = Input::new(text.to_owned());
             self.apply_filter();
         }
     }

@@ -2,7 +2,6 @@
 
 pub mod api;
 pub mod chart;
-pub mod coming;
 pub mod data;
 pub mod dexes;
 #[cfg(test)]
@@ -14,8 +13,10 @@ pub mod jobs;
 mod parts;
 pub mod posts;
 mod rows;
+pub mod security;
 mod sorting;
 pub mod tokens;
+pub mod yields;
 
 use ratatui::layout::Rect;
 
@@ -61,7 +62,8 @@ pub fn all() -> Vec<Box<dyn View>> {
                 ViewId::Jobs => Box::new(jobs::JobsView::default()),
                 ViewId::Data => Box::new(data::Data::default()),
                 ViewId::Api => Box::new(api::Api::default()),
-                ViewId::Security | ViewId::Yield => Box::new(coming::Coming::new(row.id)),
+                ViewId::Yield => Box::new(yields::YieldView::default()),
+                ViewId::Security => Box::new(security::SecurityView::default()),
             }
         })
         .collect()

@@ -109,7 +109,7 @@ fn filled_intervals(frame: &DataFrame) -> Option<Vec<Option<String>>> {
     Some(tokens.iter().zip(given.iter()).map(fill).collect())
 }
 
-fn step(mut times: Vec<i64>) -> Interval {
+pub(crate) fn step(mut times: Vec<i64>) -> Interval {
     times.sort_unstable();
     times.dedup();
     let mut steps: HashMap<i64, usize> = HashMap::new();

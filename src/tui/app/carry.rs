@@ -52,8 +52,15 @@ impl App {
             Effect::Say(text) => self.say(text, false),
             Effect::Warn(text) => self.say(text, true),
             Effect::Reload => self.reload(),
+            Effect::Edit(text) => self.edit_line(&text),
         }
         self.dirty = true;
+    }
+
+    /// Opens the line of the view with `text` in it; Esc brings back what stood there.
+    fn edit_line(&mut self, text: &str) {
+        self.act(crate::tui::keymap::Action::Filter);
+        self.paste_line(text);
     }
 
     pub(super) fn run(&mut self, command: Command) {

@@ -80,7 +80,7 @@ impl View for Data {
         }
         match &mut self.open {
             Open::Nothing | Open::Findings(_) => {}
-            Open::Rows(rows) if rows.generation == snapshot.generation => rows.refresh(),
+            Open::Rows(rows) if rows.generation == snapshot.generation => rows.refresh(context),
             Open::Rows(rows) => match snapshot.dataset.table(rows.schema.name).filter(|table| table.loaded()) {
                 Some(table) => **rows = rows.renewed(table, snapshot.generation, context),
                 None => self.open = Open::Nothing,
@@ -334,7 +334,7 @@ impl Data {
                 json!(table.schema.name),
                 json!(state),
                 reason,
-                json!(table.frame.height()),
+                json!(table.height()),
                 json!(table.rows_bad),
                 findings(Severity::Error),
                 findings(Severity::Warning),

@@ -16,6 +16,7 @@ use crate::{
     dataset::address::Address,
     question::dexes::{DexDetailQuestion, DexListQuestion},
     tui::{
+        filter::{self, Filter},
         keymap::{Action, ViewId},
         view::{Asked, Context, Effect, Export, Request, View},
         widgets::{
@@ -35,6 +36,8 @@ pub struct DexesView {
     /// The DEXes as they are shown, as places in the answer.
     order: Vec<u32>,
     sorting: Sorting,
+    filter_text: String,
+    filter: Filter,
     /// Keys go to the pools.
     in_pools: bool,
     /// How many addresses of the selected DEX were copied.
@@ -51,6 +54,8 @@ impl Default for DexesView {
             pools: Rows::default(),
             order: Vec::new(),
             sorting: Sorting { key: "volume24h", descending: true },
+            filter_text: String::new(),
+            filter: Filter::default(),
             in_pools: false,
             copied: 0,
             token: None,
@@ -67,7 +72,8 @@ impl View for DexesView {
 
     fn refresh(&mut self, context: &Context<'_>) {
         if self.token != context.token {
-            *self = Self { token: context.token, sorting: self.sorting, ..Self::default() };
+            let (filter_text, filter) = (std::mem::take(&mut self.filter_text), std::mem::take(&mut self.filter));
+            *self = Self { token: context.token, sorting: self.sorting, filter_text, filter, ..Self::default() };
         }
         let Some(token) = self.token else { return };
         if self.list.refresh(DexListQuestion { contract_address: token }, context) {
@@ -87,6 +93,11 @@ impl View for DexesView {
         match action {
             Action::Open | Action::Right if !self.in_pools && self.detail.answer.is_some() => self.in_pools = true,
             Action::Back | Action::Left if self.in_pools => self.in_pools = false,
+            Action::Back if !self.filter_text.is_empty() => {
+                (self.filter_text, self.filter) = Default::default();
+                self.arrange();
+                self.refresh(context);
+            }
             Action::CopyValue => return self.copy(),
             Action::Sort => self.sort(self.sorting.next(list::SORTS), context),
             Action::SortReverse => self.sort(self.sorting.reversed(), context),
@@ -128,6 +139,19 @@ impl View for DexesView {
         }
     }
 
+    fn filter(&self) -> Option<&str> {
+        Some(&self.filter_text)
+    }
+
+    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+        self.filter = filter::parse(text, list::FILTERS).map_err(|error| error.to_string())?;
+        text.clone_into(&mut self.filter_text);
+        self.in_pools = false;
+        self.arrange();
+        self.moved(context);
+        Ok(())
+    }
+
     fn request(&self, _: &Context<'_>) -> Option<Request> {
         if self.in_pools {
             return self.detail_question().map(|question| Request::of(&question));
@@ -149,11 +173,16 @@ impl View for DexesView {
     }
 
     fn save(&self) -> Value {
-        json!({ "sort": self.sorting.save() })
+        json!({ "sort": self.sorting.save(), "filter": self.filter_text })
     }
 
     fn restore(&mut self, kept: &Value) {
         self.sorting = self.sorting.restore(&kept["sort"], list::SORTS);
+        if let Some(text) = kept["filter"].as_str()
+            && let Ok(filter) = filter::parse(text, list::FILTERS)
+        {
+            (self.filter_text, self.filter) = (text.to_owned(), filter);
+        }
     }
 }
 
@@ -177,8 +206,8 @@ impl DexesView {
         let before = self.dex().map(|dex| dex.dex_id.clone());
         let dexes = self.list.answer.as_ref().map_or(&[][..], |known| &known.answer.dexes);
         let Sorting { key, descending } = self.sorting;
-        self.order = (0..dexes.len() as u32).collect();
         let dex = |i: u32| &dexes[i as usize];
+        self.order = (0..dexes.len() as u32).filter(|&i| list::holds(&self.filter, dex(i))).collect();
         match key {
             "name" => order_by(&mut self.order, descending, |i| Some(dex(i).name.to_lowercase())),
             "chainId" => order_by(&mut self.order, descending, |i| dex(i).chain_id.as_deref().map(list::chain)),
@@ -228,12 +257,17 @@ impl DexesView {
 
     fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
-        let title =
+        let mut title =
             self.token.map_or_else(|| "no token selected".to_owned(), |token| format!("where {} trades", symbol_of(context, &token)));
-        let note = match self.order.len() {
-            0 => String::new(),
-            1 => "1 DEX".to_owned(),
-            count => format!("{count} DEXes"),
+        if !self.filter_text.is_empty() {
+            title.push_str(&format!(" / {}", self.filter_text));
+        }
+        let all = self.list.answer.as_ref().map_or(0, |known| known.answer.dexes.len());
+        let note = match (self.order.len(), all) {
+            (_, 0) => String::new(),
+            (shown, all) if shown < all => format!("{shown} of {all} DEXes"),
+            (1, _) => "1 DEX".to_owned(),
+            (count, _) => format!("{count} DEXes"),
         };
         let asked = self.list.answer.is_none() && self.list.problem.is_none();
         let rule =
@@ -259,6 +293,7 @@ impl DexesView {
             sort: self.sorting.place(&columns),
             focused: !self.in_pools,
             ascii: context.ascii,
+            empty: "no DEX matches: Esc takes the filter off",
             ..Table::new(&columns, order.len(), &row)
         };
         self.dexes.draw(&table, buffer, body, theme);

@@ -264,7 +264,18 @@ impl JobsView {
         let Some(token) = context.token else {
             return Effect::Warn("no token is selected: choose one in 1 Tokens".to_owned());
         };
-        let name = rows::token_name(&token.to_string(), context);
+        let address = token.to_string();
+        let name = rows::token_name(&address, context);
+        // A second press is impatience; its answer would be the same.
+        let open = |job: &Job| !job.status.ended() && rows::tokens(job) == [address.as_str()];
+        if let Some(place) = self.desk.reading.jobs.iter().position(open) {
+            let id = self.desk.reading.jobs[place].job_id.clone();
+            if let Some(row) = self.shown.iter().position(|&shown| shown == place) {
+                self.list.select(row, self.shown.len());
+                self.follow();
+            }
+            return Effect::Say(format!("{id} is at work on {name} already"));
+        }
         self.desk.start(token, name.clone(), context);
         self.newest_before = Some(self.desk.reading.jobs.first().map_or_else(String::new, |job| job.job_id.clone()));
         self.refresh(context);

@@ -7,6 +7,7 @@ use crate::{
     analysis::dex::{DexSummary, Pool},
     dataset::chain::Chain,
     tui::{
+        filter::{FieldValue, Filter, FilterColumn},
         format,
         theme::Role,
         views::{parts::low_bar, rows::SortColumn},
@@ -27,6 +28,31 @@ const DEXES: &[Column] = &[
 
 pub(super) const SORTS: &[SortColumn] =
     &[("name", false), ("chainId", false), ("volume24h", true), ("poolCount", true), ("liquidity", true)];
+
+pub(super) const FILTERS: &[FilterColumn] = &[
+    FilterColumn { name: "name", aliases: &[], searched: true },
+    FilterColumn { name: "dexId", aliases: &["id", "dex"], searched: true },
+    FilterColumn { name: "chainId", aliases: &["chain"], searched: true },
+    FilterColumn { name: "volume24h", aliases: &["volume", "vol"], searched: false },
+    FilterColumn { name: "poolCount", aliases: &["pools"], searched: false },
+    FilterColumn { name: "liquidity", aliases: &[], searched: false },
+];
+
+/// Whether the DEX meets every condition. A chain may be given by its number or its short name.
+pub(super) fn holds(filter: &Filter, dex: &DexSummary) -> bool {
+    let name = dex.chain_id.as_deref().map(chain).unwrap_or_default();
+    let chains = [dex.chain_id.as_deref().unwrap_or_default(), &name];
+    filter.is_empty()
+        || filter.matches(|column| match column {
+            "name" => Some(FieldValue::Text(&dex.name)),
+            "dexId" => Some(FieldValue::Text(&dex.dex_id)),
+            "chainId" => dex.chain_id.as_ref().map(|_| FieldValue::List(&chains)),
+            "volume24h" => dex.volume24h.map(FieldValue::Number),
+            "poolCount" => Some(FieldValue::Number(dex.pool_count as f64)),
+            "liquidity" => dex.best_pool.liquidity.map(FieldValue::Number),
+            _ => None,
+        })
+}
 
 const POOLS: &[Column] = &[
     Column { matched: false, ..Column::text("pair", "pair", 9, 14, 255).grows() },

@@ -74,6 +74,26 @@ fn dexes_are_sorted_and_the_selected_one_stays() {
 }
 
 #[test]
+fn a_filter_leaves_the_dexes_that_meet_it_until_esc() {
+    let (mut stage, mut view) = stage();
+    let all = view.order.len();
+    let cases = [("", all), ("uni", 2), ("chain:eth", 2), ("chain:1", 2), ("pools>1 uni", 1), ("vol>1t", 0)];
+    for (text, left) in cases {
+        view.set_filter(text, &stage.context()).unwrap();
+        assert_eq!(view.order.len(), left, "{text}");
+        stage.draw(&mut view, 80, 20);
+    }
+    let refused = view.set_filter("volum>1", &stage.context()).unwrap_err();
+    assert!(refused.contains("`volume`"), "{refused}");
+    assert_eq!(view.filter(), Some("vol>1t"), "the last good filter stands");
+    let mut again = DexesView::default();
+    again.restore(&view.save());
+    assert_eq!(again.filter(), Some("vol>1t"));
+    assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
+    assert_eq!((view.order.len(), view.filter()), (all, Some("")));
+}
+
+#[test]
 fn a_token_without_pools_says_so() {
     let (mut stage, mut view) = stage();
     stage.token = Some(address(5));

@@ -136,6 +136,21 @@ fn the_selection_stays_on_its_job_when_others_come() {
 }
 
 #[test]
+fn a_second_start_leads_to_the_job_that_is_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut stage = Stage::loaded();
+    let mut view = arranged(&stage);
+    stage.jobs = Some(Jobs::open(folder.path(), std::sync::Arc::clone(&stage.deck), JobOptions::default()).unwrap());
+    let open = id(0, 'w');
+    view.desk.reading.jobs.push(job(open.clone(), JobStatus::Running, &[(UNI, "UNI")], &[]));
+    stage.look(|context| view.arrange(context));
+    let said = stage.look(|context| view.start(context));
+    assert!(matches!(&said, Effect::Say(says) if says.ends_with("is at work on UNI already")), "{said:?}");
+    let selected = view.job().unwrap();
+    assert!(!selected.status.ended() && rows::tokens(selected) == [UNI], "{selected:?}");
+}
+
+#[test]
 fn jobs_are_filtered_and_sorted() {
     let stage = Stage::loaded();
     let mut view = arranged(&stage);

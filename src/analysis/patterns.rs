@@ -1,0 +1,222 @@
+//! Chart patterns: the answer and how it is put together. Pivots, the search for each family, confirmation and ranking have a file
+//! each.
+
+mod advice;
+mod bowl;
+mod choice;
+mod flag;
+mod name;
+mod outcome;
+mod pair;
+mod pivots;
+mod reversal;
+mod search;
+mod series;
+mod shape;
+mod sure;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use self::name::{Family, PatternName};
+use self::{outcome::Find, series::Series, shape::Edge};
+use super::numeric::{Line, finite};
+use crate::dataset::{candles::Candles, time::Time};
+
+/// Patterns found in the candles of a token, and what they advise.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PatternsAnswer {
+    /// Those that end latest first; of these the more confident first. They hardly overlap.
+    pub patterns: Vec<Pattern>,
+    /// What the patterns together advise; hold without any.
+    pub recommended_action: Action,
+}
+
+/// A chart pattern.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pattern {
+    /// What it is.
+    pub name: PatternName,
+    /// How sure it is, 0 to 1: about the share of such finds that are right.
+    pub confidence: f64,
+    /// 100 when confirmed by a close beyond the boundary, less while it forms.
+    pub completion_percent: f64,
+    /// Signed percent of the breakout level, by the measure rule.
+    pub projected_movement: f64,
+    /// The candle at which it starts, the oldest of the frame being 0.
+    pub start_index: usize,
+    /// The candle that confirms it; while it forms, the latest.
+    pub end_index: usize,
+    /// How it was found. Only when explained.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<PatternDetail>,
+}
+
+/// How a pattern was found and what it points to.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PatternDetail {
+    /// How far it has come.
+    pub status: Status,
+    /// Where it points.
+    pub direction: Direction,
+    /// Start of the first candle.
+    pub start_time: Time,
+    /// Start of the last candle.
+    pub end_time: Time,
+    /// The turning points it rests on, oldest first.
+    pub anchors: Vec<Anchor>,
+    /// The line that a close must pass; of patterns between two lines the upper, then the lower.
+    pub boundary: Vec<Segment>,
+    /// The candle that closed beyond the boundary; null while forming.
+    pub breakout_index: Option<usize>,
+    /// The price it projects.
+    pub target_price: f64,
+}
+
+/// A turning point.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Anchor {
+    /// The candle, the oldest of the frame being 0.
+    pub index: usize,
+    /// Start of the candle.
+    pub timestamp: Time,
+    /// Its high or its low.
+    pub price: f64,
+}
+
+/// A line between two candles; straight where prices are drawn on a logarithmic scale.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Segment {
+    /// Its older end.
+    pub from: Corner,
+    /// Its later end.
+    pub to: Corner,
+}
+
+/// An end of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Corner {
+    /// The candle, the oldest of the frame being 0.
+    pub index: usize,
+    /// The line's price there.
+    pub price: f64,
+}
+
+/// How far a pattern has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// No close beyond the boundary yet.
+    Forming,
+    /// A close beyond the boundary.
+    Confirmed,
+    /// Confirmed, and the target was reached.
+    Reached,
+    /// Confirmed, and then closed back across the boundary by half the height.
+    Failed,
+}
+
+/// Where a pattern points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Rising prices.
+    Up,
+    /// Falling prices.
+    Down,
+}
+
+/// What the patterns together advise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// A sum of 0.6 or more.
+    StrongBuy,
+    /// A sum of 0.2 or more.
+    Buy,
+    /// Neither way.
+    Hold,
+    /// A sum of −0.2 or less.
+    Sell,
+    /// A sum of −0.6 or less.
+    StrongSell,
+}
+
+impl PatternsAnswer {
+    /// The answer where there is nothing to see: too few candles, or a frame finer than the data.
+    pub fn empty() -> Self {
+        Self { patterns: Vec::new(), recommended_action: Action::Hold }
+    }
+}
+
+/// Fewer candles show nothing.
+const CANDLES_LEAST: usize = 20;
+
+/// The patterns in the candles, with what they rest on where an explanation is asked for.
+pub fn patterns(candles: &Candles<'_>, explain: bool) -> PatternsAnswer {
+    let Some(series) = Series::of(candles, CANDLES_LEAST) else {
+        return PatternsAnswer::empty();
+    };
+    let finds = choice::choose(search::all(&series), series.len());
+    let answer = Answer { series: &series, candles, explain };
+    PatternsAnswer {
+        patterns: finds.iter().map(|find| answer.pattern(find)).collect(),
+        recommended_action: advice::action(&series, &finds),
+    }
+}
+
+/// What every pattern of one answer is written with.
+struct Answer<'a> {
+    series: &'a Series,
+    candles: &'a Candles<'a>,
+    explain: bool,
+}
+
+impl Answer<'_> {
+    fn pattern(&self, find: &Find) -> Pattern {
+        let slot = |at: u32| self.series.slot[at as usize] as usize;
+        let (start, end) = (slot(find.start), find.breakout.map_or(self.candles.len() - 1, slot));
+        Pattern {
+            name: find.name,
+            confidence: finite(find.confidence),
+            completion_percent: finite(find.completion),
+            projected_movement: finite(find.movement()),
+            start_index: start,
+            end_index: end,
+            detail: self.explain.then(|| self.detail(find, start, end)),
+        }
+    }
+
+    fn detail(&self, find: &Find, start: usize, end: usize) -> PatternDetail {
+        let time = |slot: usize| Time(self.candles.timestamp[slot]);
+        let anchors = find.turns.as_slice().iter().map(|turn| {
+            let index = turn.slot as usize;
+            Anchor { index, timestamp: time(index), price: if turn.high { self.candles.high[index] } else { self.candles.low[index] } }
+        });
+        let edges = [find.upper, find.lower];
+        let boundary = edges.iter().filter_map(|edge| match edge {
+            Edge::Breaks(line) => Some(self.segment(find, *line, end)),
+            Edge::Voids(_) => None,
+        });
+        PatternDetail {
+            status: advice::status(self.series, find),
+            direction: if find.up { Direction::Up } else { Direction::Down },
+            start_time: time(start),
+            end_time: time(end),
+            anchors: anchors.collect(),
+            boundary: boundary.collect(),
+            breakout_index: find.breakout.map(|_| end),
+            target_price: finite(self.series.price(find.target())),
+        }
+    }
+
+    /// The line from the first turn to the end.
+    fn segment(&self, find: &Find, line: Line, end: usize) -> Segment {
+        let from = find.turns.first().slot as usize;
+        let corner = |index: usize| Corner { index, price: finite(self.series.price(line.at((index - from) as f64))) };
+        Segment { from: corner(from), to: corner(end) }
+    }
+}

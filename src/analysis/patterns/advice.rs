@@ -1,0 +1,56 @@
+//! What the patterns advise together, and what became of each after its breakout.
+
+use super::{Action, Status, outcome::Find, series::Series};
+
+/// Candles after a breakout in which its target counts. Patterns are looked for over this range too on TradingView.
+const WATCHED: usize = 600;
+/// Candles in which a pattern's say falls to 1/e.
+const FADES: f64 = 20.0;
+
+/// What became of the find: the target is reached by a high or low, the failure is a close back over the boundary by half the height.
+pub(super) fn status(series: &Series, find: &Find) -> Status {
+    let Some(breakout) = find.breakout else {
+        return Status::Forming;
+    };
+    let side = if find.up { 1.0 } else { -1.0 };
+    let (target, back) = (find.target(), find.level - side * find.height / 2.0);
+    let reach = if find.up { &series.high } else { &series.low };
+    let from = breakout as usize;
+    for at in from..series.len().min(from + WATCHED) {
+        if side * (reach[at] - target) >= 0.0 {
+            return Status::Reached;
+        }
+        if side * (series.close[at] - back) < 0.0 {
+            return Status::Failed;
+        }
+    }
+    Status::Confirmed
+}
+
+/// The sum over the finds of direction × confidence, half for those that form, less with age, nothing for those that are over.
+pub(super) fn action(series: &Series, finds: &[Find]) -> Action {
+    let sum: f64 = finds.iter().map(|find| say(series, find)).sum();
+    match sum {
+        0.6.. => Action::StrongBuy,
+        0.2.. => Action::Buy,
+        ..=-0.6 => Action::StrongSell,
+        ..=-0.2 => Action::Sell,
+        _ => Action::Hold,
+    }
+}
+
+fn say(series: &Series, find: &Find) -> f64 {
+    let age = f64::from(series.slot[series.len() - 1] - series.slot[find.end(series.len()) as usize]);
+    let fresh = (-age / FADES).exp();
+    // Too old to matter: its status need not be looked up.
+    if fresh < 1e-6 {
+        return 0.0;
+    }
+    let weight = match status(series, find) {
+        Status::Confirmed => 1.0,
+        Status::Forming => 0.5,
+        Status::Reached | Status::Failed => 0.0,
+    };
+    let direction = if find.up { 1.0 } else { -1.0 };
+    direction * find.confidence * weight * fresh
+}

@@ -1,0 +1,37 @@
+//! Which finds are answered: of those that overlap the better one.
+
+use super::outcome::Find;
+
+/// Two that share this much of the shorter are one.
+const OVERLAP_MOST: f64 = 0.4;
+/// Candles of a bucket in which kept finds are looked up.
+const BUCKET: u32 = 256;
+
+/// The finds to keep, those that end latest first, of these the more confident first. `count` is the number of valid candles.
+pub(super) fn choose(mut finds: Vec<Find>, count: usize) -> Vec<Find> {
+    finds.retain(|find| find.confidence >= super::sure::LEAST);
+    let rank = |find: &Find| find.confidence + 0.07 * find.turns.as_slice().len() as f64;
+    let place = |find: &Find| (find.end(count), find.start, find.name);
+    finds.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then_with(|| place(a).cmp(&place(b))));
+    let mut buckets: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count / BUCKET as usize + 1];
+    finds.retain(|find| {
+        let (start, end) = (find.start, find.end(count));
+        let span = (start / BUCKET) as usize..=(end / BUCKET) as usize;
+        if buckets[span.clone()].iter().flatten().any(|kept| too_close(*kept, (start, end))) {
+            return false;
+        }
+        buckets[span].iter_mut().for_each(|bucket| bucket.push((start, end)));
+        true
+    });
+    finds.sort_by(|a, b| {
+        let later = b.end(count).cmp(&a.end(count));
+        later.then(b.confidence.total_cmp(&a.confidence)).then_with(|| place(a).cmp(&place(b)))
+    });
+    finds
+}
+
+fn too_close(a: (u32, u32), b: (u32, u32)) -> bool {
+    let shared = (a.1.min(b.1) + 1).saturating_sub(a.0.max(b.0));
+    let shorter = (a.1 - a.0).min(b.1 - b.0) + 1;
+    f64::from(shared) >= OVERLAP_MOST * f64::from(shorter)
+}

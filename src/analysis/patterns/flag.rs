@@ -1,0 +1,159 @@
+//! Flags and pennants: a steep pole, then a short rest near its top. Those that fall are the same upside down.
+
+use super::{
+    name::PatternName as P,
+    pair::{self, Pair},
+    pivots::Pivot,
+    series::View,
+    shape::{Edge, Marks, Shape, Turns, evenness, explained, off_the_legs, scatter, strain},
+    sure,
+};
+use crate::analysis::numeric::Line;
+
+const TURNS: std::ops::RangeInclusive<usize> = 4..=7;
+/// Bars of the rest.
+const LENGTH: std::ops::RangeInclusive<f64> = 9.0..=32.0;
+const POLE_MOST: f64 = 14.0;
+/// The pole is at least so many depths of the rest.
+const POLE_LEAST: f64 = 2.2;
+/// Least width, in median true ranges.
+const WIDTH_LEAST: f64 = 1.0;
+const RESIDUAL_MOST: f64 = 0.10;
+const BEYOND_MOST: f64 = 0.06;
+const STEP_LEAST: f64 = 0.18;
+const LEG_MOST: f64 = 3.2;
+const MISMATCH: f64 = 0.45;
+const CLARITY_LEAST: f64 = 0.45;
+
+/// A close less than this many widths beyond a line that was fitted through noisy turns is not beyond it yet.
+const SLACK: f64 = 0.02;
+
+/// All rising flags and pennants at one scale of a view.
+pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
+    for start in 1..pivots.len().saturating_sub(TURNS.start() - 1) {
+        if !pivots[start].high {
+            continue;
+        }
+        let mut pole = None;
+        for count in TURNS {
+            let Some(turns) = pivots.get(start..start + count) else { break };
+            let length = turns[count - 1].x(turns[0].slot);
+            if length > *LENGTH.end() {
+                break;
+            }
+            let fresh = pivots[start - 1..start + count - 1].iter().any(|pivot| pivot.fresh);
+            if length < *LENGTH.start() || !fresh {
+                continue;
+            }
+            let Some(pole) = pole.get_or_insert_with(|| Pole::into(view, turns[0], turns[0].price - turns[1].price)) else { break };
+            if is_hopeful(view, turns) {
+                found.extend(judge(view, turns, pole, start + count == pivots.len()));
+            }
+        }
+    }
+}
+
+fn is_hopeful(view: View<'_>, turns: &[Pivot]) -> bool {
+    let smallest = turns.windows(2).map(|leg| (leg[1].price - leg[0].price).abs()).fold(f64::MAX, f64::min);
+    sure::FLAG.may_find(turns.len(), evenness(turns), smallest / view.range)
+}
+
+struct Pole {
+    at: u32,
+    bars: f64,
+    height: f64,
+}
+
+impl Pole {
+    /// The steep rise into a high: from the low, at most 14 bars back, from which it gains most over what a walk would.
+    /// None where that is no pole for a rest of this depth.
+    fn into(view: View<'_>, top: Pivot, depth: f64) -> Option<Self> {
+        let near = &view.low[(top.at as usize).saturating_sub(POLE_MOST as usize)..top.at as usize];
+        if top.price - near.iter().fold(f64::MAX, |a, b| a.min(*b)) < POLE_LEAST * depth {
+            return None;
+        }
+        let mut best: Option<(f64, Self)> = None;
+        for at in (0..top.at as usize).rev() {
+            let bars = f64::from(top.slot - view.slot[at]);
+            if bars > POLE_MOST || view.high[at] > top.price {
+                break;
+            }
+            let height = top.price - view.low[at];
+            // A walk gains by the square root of time.
+            let steep = height / (bars + 2.0).sqrt();
+            if best.as_ref().is_none_or(|(most, _)| steep > *most) {
+                best = Some((steep, Self { at: at as u32, bars, height }));
+            }
+        }
+        best.map(|(_, pole)| pole)
+    }
+}
+
+fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Shape> {
+    let (first, last) = (turns[0], turns[turns.len() - 1]);
+    let lowest = turns.iter().map(|turn| turn.price).fold(f64::MAX, f64::min);
+    let depth = first.price - lowest;
+    let length = last.x(first.slot);
+    if pole.height < POLE_LEAST * depth || pole.bars > length {
+        return None;
+    }
+    if live && pair::is_breaking(view, turns) {
+        return None;
+    }
+    let pair = Pair::through(turns)?;
+    let width = pair.width;
+    if width < WIDTH_LEAST * view.range || pair.residual > RESIDUAL_MOST * width {
+        return None;
+    }
+    let tilt = (pair.climb(pair.upper) + pair.climb(pair.lower)) / 2.0;
+    let ratio = pair.ratio();
+    let (name, strained) = match ratio {
+        ..=0.62 => (P::BullPennant, strain(ratio, 0.62, 0.45)),
+        0.78..=1.28 => (P::BullFlag, ratio.ln().abs() / 1.28_f64.ln()),
+        _ => return None,
+    };
+    if tilt > 0.25 {
+        return None;
+    }
+    let mean = length / (turns.len() - 1) as f64;
+    if turns.windows(2).any(|leg| (leg[1].price - leg[0].price).abs() < STEP_LEAST * width || leg[1].x(leg[0].slot) > LEG_MOST * mean) {
+        return None;
+    }
+    let (a, b) = (first.at as usize, last.at as usize);
+    let closes = &view.close[a..=b];
+    let slack = BEYOND_MOST * width;
+    let outside = |(close, slot): (&f64, &u32)| {
+        let x = f64::from(slot - first.slot);
+        *close > pair.upper.at(x) + slack || *close < pair.lower.at(x) - slack
+    };
+    if closes.iter().zip(&view.slot[a..=b]).any(outside) {
+        return None;
+    }
+    let clarity = explained(off_the_legs(view, turns), scatter(closes));
+    let residual = pair.residual / width;
+    if clarity - MISMATCH * residual < CLARITY_LEAST {
+        return None;
+    }
+    let strained = strained.max(residual / RESIDUAL_MOST).max(strain(tilt, 0.25, 0.05)).max(strain(pole.height / depth, POLE_LEAST, 2.6));
+    Some(Shape {
+        name,
+        turns: Turns::of(turns),
+        start: pole.at,
+        upper: Edge::Breaks(pair.upper),
+        lower: Edge::Voids(Line { slope: 0.0, intercept: lowest }),
+        height: pole.height,
+        patience: length,
+        slack: SLACK * width,
+        live,
+        usually_up: true,
+        marks: Marks {
+            clarity,
+            fit: 1.0 - strained,
+            even: evenness(turns),
+            prior: (pole.height / depth / 4.0).min(1.0),
+            residual,
+            ratio,
+            ..Marks::default()
+        },
+    })
+}

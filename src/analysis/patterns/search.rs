@@ -1,0 +1,57 @@
+//! Every scale and every family in turn.
+
+use super::{
+    bowl, flag, outcome,
+    outcome::Find,
+    pair,
+    pivots::{self, Pivot},
+    reversal,
+    series::{Series, View},
+    shape::Shape,
+};
+
+/// The first level whose turns are more than the noise of single candles: the finer ones feed flags and pennants only.
+const COARSE: i32 = 7;
+
+/// All that is not void, overlapping.
+pub(super) fn all(series: &Series) -> Vec<Find> {
+    let mirror = series.mirrored();
+    let (upright, mirrored) = (series.upright(), mirror.upright());
+    let mut finds = Vec::new();
+    let mut shapes = Vec::new();
+    let mut turned = Vec::new();
+    let mut level_pivots = pivots::finest(upright, pivots::theta(0) * series.range);
+    for level in 0..pivots::LEVELS {
+        if level > 0 {
+            level_pivots = pivots::coarser(&level_pivots, pivots::theta(level) * series.range);
+        }
+        if level == COARSE {
+            level_pivots.iter_mut().for_each(|pivot| pivot.fresh = true);
+        }
+        if level >= COARSE {
+            pair::search(upright, &level_pivots, &mut shapes);
+        }
+        one_way(upright, &level_pivots, level, &mut shapes);
+        finds.extend(shapes.drain(..).filter_map(|mut shape: Shape| {
+            shape.marks.theta = pivots::theta(level);
+            outcome::follow(series, upright, &shape, false)
+        }));
+        turned.clear();
+        turned.extend(level_pivots.iter().map(|pivot| pivot.mirrored()));
+        one_way(mirrored, &turned, level, &mut shapes);
+        finds.extend(shapes.drain(..).filter_map(|mut shape: Shape| {
+            shape.marks.theta = pivots::theta(level);
+            outcome::follow(series, mirrored, &shape, true)
+        }));
+    }
+    finds
+}
+
+/// The families whose mirrors have names of their own.
+fn one_way(view: View<'_>, pivots: &[Pivot], level: i32, shapes: &mut Vec<Shape>) {
+    flag::search(view, pivots, shapes);
+    if level >= COARSE {
+        reversal::search(view, pivots, shapes);
+        bowl::search(view, pivots, shapes);
+    }
+}

@@ -1,0 +1,221 @@
+//! Inference from a contract's code: it is executed, in memory and within a budget, by people of our own making, and what they could do
+//! and suffer is read off. No function name is used, so renaming hides nothing. No clock and no randomness: the same code gives the same
+//! findings. IMPERSONATES, SIMILAR_TO_SCAM and KNOWN_SCAM are not found here.
+
+mod abi;
+mod deal;
+mod findings;
+mod functions;
+mod machine;
+mod powers;
+mod stage;
+mod trial;
+mod world;
+
+use std::{
+    collections::HashSet,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use self::{
+    functions::Shape,
+    machine::Machine,
+    powers::{Before, Books},
+    trial::{Scene, Trial},
+};
+pub use self::{stage::Standing, trial::Opening};
+use super::{Anomaly, AnomalyCode, Execution, PowerHolder};
+use crate::dataset::address::Address;
+
+/// What is known of a contract.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CodeInput<'a> {
+    pub runtime: &'a [u8],
+    /// Without constructor arguments.
+    pub creation: Option<&'a [u8]>,
+    /// Of the constructor's arguments, as Solidity writes them. `None` is unknown.
+    pub constructor_types: Option<&'a [String]>,
+    /// Slots and values of a snapshot.
+    pub storage: Option<&'a [([u8; 32], [u8; 32])]>,
+    /// Who owns it now or last did.
+    pub owner: Option<Address>,
+    pub owner_is_contract: bool,
+    /// The token is on a curated list.
+    pub listed: bool,
+    pub has_source: bool,
+}
+
+/// What one contract may cost. Work is executed steps, hashing and calls weighed by their time.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    pub calls: u64,
+    pub work: u64,
+    pub work_per_call: u64,
+    pub gas_per_call: u64,
+}
+
+impl Default for Budget {
+    /// About two seconds at the worst on one core.
+    fn default() -> Self {
+        Self { calls: 40_000, work: 60_000_000, work_per_call: 400_000, gas_per_call: 2_000_000 }
+    }
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default)]
+pub struct CodeReport {
+    pub anomalies: Vec<Anomaly>,
+    /// What was left undone, and why; empty when all was finished.
+    pub unfinished: Vec<String>,
+    pub calls: u64,
+    pub gas: u64,
+    pub work: u64,
+    pub selectors: Vec<[u8; 4]>,
+    pub standing: Option<Standing>,
+    pub opening: Option<Opening>,
+    /// Whether the constructor ran to its end; `None` without one.
+    pub deploys: Option<bool>,
+}
+
+impl CodeReport {
+    pub fn execution(&self) -> Execution {
+        Execution {
+            calls: self.calls,
+            gas: self.gas,
+            selectors: self.selectors.iter().map(|selector| abi::hex(*selector)).collect(),
+            deployed_by: self.standing.map(|standing| standing.word().into()),
+            trading: self.opening.map(|opening| opening.word().into()),
+            unfinished: self.unfinished.clone(),
+        }
+    }
+}
+
+/// Executes the contract and reads off what it does and could do.
+pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> bool) -> CodeReport {
+    let mut report = CodeReport::default();
+    if !input.has_source {
+        report.anomalies.push(Anomaly::new(AnomalyCode::Unverified, 1.0, "its source is not in the dataset"));
+    }
+    if input.runtime.is_empty() {
+        report.unfinished.push("there is no runtime code to execute".into());
+        return report;
+    }
+    let shape = functions::shape(input.runtime);
+    report.selectors = shape.functions.iter().map(|function| function.selector).collect();
+    if shape.failed {
+        report.unfinished.push("the functions could not be told apart".into());
+    }
+    if shape.too_many {
+        report.unfinished.push(format!("only {} functions were looked at", functions::FUNCTIONS_MAX));
+    }
+    if proxy(&shape, input, &mut report) {
+        return report;
+    }
+    // Bytecode is the attacker's: should the interpreter have a fault that it can be led to, one contract's answer is lost and not the
+    // program. The machine is dropped with everything it held, so nothing half done survives.
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        let mut part = CodeReport::default();
+        execute(input, &shape, budget, cancelled, &mut part);
+        part
+    }));
+    match done {
+        Ok(part) => {
+            report.anomalies.extend(part.anomalies);
+            report.unfinished.extend(part.unfinished);
+            report = CodeReport { anomalies: report.anomalies, unfinished: report.unfinished, selectors: report.selectors, ..part };
+        }
+        Err(_) => report.unfinished.push("executing it broke off".into()),
+    }
+    report
+}
+
+/// A proxy shows nothing of what it does: that it is one is the finding, and the end.
+fn proxy(shape: &Shape, input: &CodeInput<'_>, report: &mut CodeReport) -> bool {
+    let hollow = !shape.token() && shape.delegates;
+    if !(shape.clone || shape.delegates && shape.proxy_slot || hollow && (shape.functions.len() <= 8 || shape.has(abi::IMPLEMENTATION))) {
+        return false;
+    }
+    let fixed = shape.clone;
+    let strength = if fixed || input.owner_is_contract { 0.4 } else { 1.0 };
+    let text = if fixed {
+        "it is a minimal proxy: another contract, fixed in its code, decides all it does"
+    } else {
+        "it is a proxy: the contract that decides all it does can be exchanged"
+    };
+    report.anomalies.push(Anomaly::new(AnomalyCode::Proxy, strength, text).held_by(holder(input)));
+    if !shape.token() {
+        report.unfinished.push("a proxy's implementation is not in its code, so nothing was executed".into());
+        return true;
+    }
+    false
+}
+
+fn holder(input: &CodeInput<'_>) -> PowerHolder {
+    if input.listed {
+        PowerHolder::Listed
+    } else if input.owner_is_contract {
+        PowerHolder::Contract
+    } else {
+        PowerHolder::Account
+    }
+}
+
+fn execute(input: &CodeInput<'_>, shape: &Shape, budget: &Budget, cancelled: &dyn Fn() -> bool, report: &mut CodeReport) {
+    let mut machine = Machine::new(budget, cancelled);
+    rehearse(&mut machine, input, shape, report);
+    report.calls = machine.calls;
+    report.gas = machine.gas;
+    report.work = machine.work;
+    if let Some(why) = machine.stopped {
+        report.unfinished.push(format!("not every function was tried: {why}"));
+    }
+    if machine.cut > 0 {
+        report.unfinished.push(format!("{} calls were cut off for their length", machine.cut));
+    }
+}
+
+fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, report: &mut CodeReport) {
+    let stage = stage::set(machine, input, &shape.functions);
+    report.standing = Some(stage.standing);
+    report.deploys = stage.deploys;
+    if !shape.token() {
+        report.unfinished.push("it is not a token: it has no transfer or no balanceOf".into());
+        return;
+    }
+    let Some(hand) = deal::deal(machine, &stage) else {
+        report.unfinished.push("no balance could be dealt, so nothing was traded".into());
+        return;
+    };
+    let scene = Scene::new(&stage, hand);
+    let mut calls = Vec::new();
+    let books = Books::read(machine, &scene, None);
+    for function in shape.functions.iter().filter(|function| !function.standard()) {
+        for filling in powers::fillings(&scene, &books, scene.owner) {
+            let data = [&function.selector[..], &abi::encode(&function.arguments, &filling).0].concat();
+            let call = (scene.owner, data);
+            if calls.last() != Some(&call) {
+                calls.push(call);
+            }
+        }
+    }
+    let first = trial::trial(machine, &scene, true, None);
+    let (trial, opening) = if first.open() { (first.clone(), Opening::Open) } else { trial::open(machine, &scene, &calls) };
+    report.opening = Some(opening);
+    let traded = findings::Traded { trial: &trial, first: &first, opening, standing: stage.standing, hand: &hand };
+    report.anomalies.extend(findings::trading(&traded));
+    let before = before(machine, &scene, trial);
+    let effects = powers::powers(machine, &before, &shape.functions, &stage.masters);
+    report.anomalies.extend(findings::powers(&effects, &before.trial, holder(input)));
+    if let Some((renounce, left)) = powers::survivors(machine, &before, &effects) {
+        report.anomalies.extend(findings::returns(&renounce, &left));
+    }
+}
+
+/// The state before any power is used, with every slot it is read from.
+fn before<'a>(machine: &mut Machine<'_>, scene: &'a Scene, _: Trial) -> Before<'a> {
+    let mut slots = HashSet::new();
+    let books = Books::read(machine, scene, Some(&mut slots));
+    let trial = trial::trial(machine, scene, true, Some(&mut slots));
+    let owner = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(scene.token, *selector, &[]));
+    Before { scene, books, trial, slots, owner }
+}

@@ -1,0 +1,128 @@
+//! Dealing balances: by transfers from the owner, and where that fails by writing the slots that a balance is read from, whatever they
+//! are. No function name and no layout is assumed.
+
+use revm::primitives::{Address, U256};
+
+use super::{
+    abi,
+    machine::Machine,
+    stage::Stage,
+    world::{HOLDER, OTHER, OWNER, PAIR},
+};
+
+/// What a token's supply is taken for that names none.
+const SUPPLY: u128 = 1_000_000_000_000_000_000_000_000_000;
+/// Questions that one search may put.
+const SEARCH_MAX: u32 = 160;
+const DEPTH_MAX: usize = 3;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hand {
+    /// The supply, or what was taken for it.
+    pub(super) supply: U256,
+    /// What one trade moves.
+    pub(super) amount: U256,
+    /// All of them came by transfers, so nothing about the balances was guessed.
+    pub(super) honest: bool,
+}
+
+/// Gives pair, holders and owner something to move. `None` when a balance can be had neither way.
+pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
+    let token = stage.token;
+    let question = abi::call(abi::TOTAL_SUPPLY, &[]);
+    let mut supply = machine.look(OWNER, token, question.clone()).word().unwrap_or_default();
+    if supply.is_zero() {
+        supply = U256::from(SUPPLY);
+        search(machine, token, &question, supply);
+    }
+    // A supply of few units cannot be split finely.
+    let part = |divisor: u64| (supply / U256::from(divisor)).max(U256::from(4));
+    let amount = (supply / U256::from(10_000)).max(U256::ONE);
+    let wanted = [(PAIR, part(5)), (HOLDER, part(500)), (OTHER, part(500)), (OWNER, part(10))];
+    let mut honest = true;
+    for (who, want) in wanted {
+        let has = balance(machine, token, who).unwrap_or_default();
+        if has >= want {
+            continue;
+        }
+        let mark = machine.mark();
+        if who != stage.owner {
+            machine.next_block();
+            machine.call(stage.owner, token, abi::call(abi::TRANSFER, &[abi::word_of(who), want]));
+        }
+        // A tax may have taken part of it; two trades' worth is enough.
+        let came = balance(machine, token, who).is_some_and(|now| now >= (amount * U256::from(2)).min(want));
+        if came {
+            continue;
+        }
+        machine.rollback(mark);
+        honest &= who == OWNER;
+        let found = search(machine, token, &abi::call(abi::BALANCE_OF, &[abi::word_of(who)]), want);
+        if !found && who != OWNER {
+            return None;
+        }
+    }
+    Some(Hand { supply, amount, honest })
+}
+
+pub(super) fn balance(machine: &mut Machine<'_>, token: Address, who: Address) -> Option<U256> {
+    machine.ask(token, abi::BALANCE_OF, &[abi::word_of(who)])
+}
+
+/// Writes slots until the question is answered with the wanted word. Returns whether it is; if not, nothing was changed.
+fn search(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256) -> bool {
+    let mut left = SEARCH_MAX;
+    deeper(machine, token, question, want, 0, &mut left)
+}
+
+fn deeper(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256, depth: usize, left: &mut u32) -> bool {
+    let base = machine.look(OWNER, token, question.to_vec());
+    let answer = base.word();
+    let mut slots: Vec<(Address, U256)> = base.reads.clone();
+    slots.dedup();
+    slots.truncate(16);
+    for (at, slot) in slots.iter().rev() {
+        let mark = machine.mark();
+        let mut put = |machine: &mut Machine<'_>, value: U256| {
+            *left = left.checked_sub(1)?;
+            machine.world().set_slot(*at, *slot, value);
+            machine.look(OWNER, token, question.to_vec()).word()
+        };
+        if put(machine, want) == Some(want) {
+            return true;
+        }
+        // Scaled or packed: a large word shows the scale.
+        let large = U256::ONE << 230;
+        if let Some(read) = put(machine, large)
+            && !read.is_zero()
+            && Some(read) != answer
+            && read < large
+            && let Some(fit) = (large / read).checked_mul(want)
+            && put(machine, fit).is_some_and(|now| now <= want && want - now <= want / U256::from(100))
+        {
+            return true;
+        }
+        machine.rollback(mark);
+    }
+    if depth >= DEPTH_MAX {
+        return false;
+    }
+    // A flag or a pointer may stand before the word: whatever makes other slots be read is followed.
+    for (at, slot) in &slots {
+        for value in [U256::ONE, U256::ONE << 200] {
+            if *left == 0 {
+                return false;
+            }
+            *left -= 1;
+            let mark = machine.mark();
+            machine.world().set_slot(*at, *slot, value);
+            let after = machine.look(OWNER, token, question.to_vec());
+            let opens = after.reads.iter().any(|read| !slots.contains(read)) || (after.ok && !base.ok);
+            if opens && deeper(machine, token, question, want, depth + 1, left) {
+                return true;
+            }
+            machine.rollback(mark);
+        }
+    }
+    false
+}

@@ -1,0 +1,205 @@
+//! Reading off: from what trials and calls showed to anomalies, each with its strength, its sentence and its proof.
+
+use super::{
+    super::{Anomaly, AnomalyCode, Evidence, PowerHolder},
+    abi,
+    deal::Hand,
+    powers::{Caller, Effect, Power},
+    stage::Standing,
+    trial::{Leg, Opening, Trial},
+};
+
+/// A tax this small is rounding.
+const TAX_MIN: f64 = 0.005;
+const TAX_FATAL: f64 = 0.5;
+/// Proofs that one anomaly carries at most.
+const PROOFS_MAX: usize = 3;
+
+/// What is told of trading.
+pub(super) struct Traded<'a> {
+    pub(super) trial: &'a Trial,
+    /// The trial before anything was opened.
+    pub(super) first: &'a Trial,
+    pub(super) opening: Opening,
+    pub(super) standing: Standing,
+    pub(super) hand: &'a Hand,
+}
+
+pub(super) fn trading(traded: &Traded<'_>) -> Vec<Anomaly> {
+    [blocked(traded), taxed(traded), lied(traded)].into_iter().flatten().collect()
+}
+
+fn seen(what: &str, caller: &str, before: impl Into<String>, after: impl Into<String>) -> Evidence {
+    Evidence {
+        what: what.into(),
+        caller: Some(caller.into()),
+        before: Some(before.into()),
+        after: Some(after.into()),
+        ..Evidence::default()
+    }
+}
+
+fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
+    let Traded { trial, first, opening, standing, hand } = traded;
+    let fails = |trial: &Trial| trial.buy.ok && (!trial.sell.ok || trial.other_sell.is_some_and(|leg| !leg.ok));
+    // Slots that only we can write are no opening where the constructor left a world that is whole; where all is zero they stand for it.
+    let shut = match opening {
+        Opening::Blocked => fails(trial),
+        Opening::Flip => fails(first) && *standing != Standing::Code,
+        _ => false,
+    };
+    if !shut {
+        return None;
+    }
+    let amount = abi::figure(hand.amount);
+    let (strength, how) = match standing {
+        Standing::Code => (0.8, "with its storage at zero"),
+        Standing::Constructor => (1.0, "as its constructor leaves it"),
+        Standing::Snapshot => (1.0, "in the storage of the dataset"),
+    };
+    Some(
+        Anomaly::new(
+            AnomalyCode::SellBlocked,
+            strength,
+            format!("a holder who bought {amount} cannot sell them, whatever the owner calls and after waiting ({how})"),
+        )
+        .evidence(seen(&format!("buy of {amount}"), "pair", "", "goes through"))
+        .evidence(seen(&format!("sell of {amount}"), "router", "", "fails")),
+    )
+}
+
+fn taxed(traded: &Traded<'_>) -> Option<Anomaly> {
+    let sell = traded.trial.sell;
+    let tax = 1.0 - sell.share;
+    if !sell.ok || tax < TAX_MIN || !sell.exact && !traded.hand.honest {
+        return None;
+    }
+    let amount = abi::figure(traded.hand.amount);
+    Some(
+        Anomaly::new(AnomalyCode::SellTax, tax / TAX_FATAL, format!("{:.1} % of a sale of {amount} does not arrive", tax * 100.0))
+            .fatal(tax > TAX_FATAL)
+            .figure("tax", tax)
+            .evidence(seen(&format!("sell of {amount}"), "router", "sent 100 %", format!("received {:.1} %", sell.share * 100.0))),
+    )
+}
+
+fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
+    let trial = traded.trial;
+    let legs = [("buy", trial.buy), ("sell", trial.sell), ("transfer", trial.send)];
+    let find = |test: fn(&Leg) -> bool| legs.iter().find(|(_, leg)| test(leg)).map(|(name, _)| *name);
+    let (strength, name, text) = if let Some(name) = find(|leg| leg.lie) {
+        (1.0, name, "logs a Transfer and moves nothing")
+    } else if let Some(name) = find(|leg| leg.silent) {
+        (0.25, name, "moves balances without a Transfer in the log")
+    } else {
+        return None;
+    };
+    Some(Anomaly::new(AnomalyCode::EventLie, strength, format!("a {name} {text}")).evidence(seen(name, "holder", "", text)))
+}
+
+/// One anomaly of each code that the effects amount to, with the strongest as its proof.
+pub(super) fn powers(effects: &[Effect], trial: &Trial, holder: PowerHolder) -> Vec<Anomaly> {
+    let mut found = Vec::new();
+    for code in CODES {
+        let mut proofs: Vec<(f64, &Effect)> =
+            effects.iter().filter_map(|effect| read(effect).filter(|(of, _)| of == code).map(|(_, strength)| (strength, effect))).collect();
+        // Stable: among equals the first found.
+        proofs.sort_by(|a, b| b.0.total_cmp(&a.0));
+        proofs.dedup_by_key(|(_, effect)| effect.selector);
+        let Some((strength, best)) = proofs.first() else { continue };
+        let mut anomaly = Anomaly::new(*code, *strength, sentence(*code, best)).figure("size", best.size);
+        for (_, effect) in proofs.iter().take(PROOFS_MAX) {
+            anomaly = anomaly.evidence(proof(effect));
+        }
+        found.push(anomaly.held_by(holder));
+    }
+    for (theft, code, who) in [(0, AnomalyCode::OwnerDrain, "owner"), (1, AnomalyCode::PublicDrain, "stranger")] {
+        if trial.theft[theft] && !found.iter().any(|anomaly| anomaly.code == code) {
+            let text = format!("transferFrom by the {who} moves a holder's balance that nobody approved");
+            let shown =
+                Evidence { selector: Some(abi::hex(abi::TRANSFER_FROM)), ..seen("transferFrom without approval", who, "refused", "moved") };
+            found.push(Anomaly::new(code, 1.0, text).evidence(shown).held_by(holder));
+        }
+    }
+    found
+}
+
+const CODES: &[AnomalyCode] = &[
+    AnomalyCode::PublicDrain,
+    AnomalyCode::OwnerDrain,
+    AnomalyCode::HiddenMint,
+    AnomalyCode::TaxRaisable,
+    AnomalyCode::Blacklist,
+    AnomalyCode::ExternalGate,
+    AnomalyCode::SelfDestruct,
+    AnomalyCode::DelegatecallAny,
+    AnomalyCode::PublicMint,
+    AnomalyCode::BuyBlockable,
+    AnomalyCode::Pausable,
+    AnomalyCode::OwnerMint,
+];
+
+/// The code that an effect counts as, and how strongly.
+fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
+    let stranger = effect.caller == Caller::Stranger;
+    Some(match effect.power {
+        Power::Drain | Power::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
+        Power::Drain | Power::Theft => (AnomalyCode::OwnerDrain, effect.size),
+        Power::Mint | Power::HiddenMint if stranger => (AnomalyCode::PublicMint, 1.0),
+        Power::Mint => (AnomalyCode::OwnerMint, 1.0),
+        // Out of nothing is a lie; a supply that rises with some word in the log is an issue of an older fashion.
+        Power::HiddenMint if effect.from_nothing => (AnomalyCode::HiddenMint, 1.0),
+        Power::HiddenMint => (AnomalyCode::HiddenMint, if effect.logged { 0.1 } else { 0.5 }),
+        Power::Blacklist => (AnomalyCode::Blacklist, 1.0),
+        Power::StopBuys => (AnomalyCode::BuyBlockable, 1.0),
+        Power::StopSells => (AnomalyCode::Pausable, 1.0),
+        Power::RaiseTax => (AnomalyCode::TaxRaisable, effect.size / 0.5),
+        Power::Gate => (AnomalyCode::ExternalGate, 1.0),
+        Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { 1.0 } else { 0.6 }),
+        Power::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
+        Power::Renounce => return None,
+    })
+}
+
+fn called(effect: &Effect) -> String {
+    format!("{}({}) by the {}", abi::hex(effect.selector), effect.arguments, effect.caller.word())
+}
+
+fn sentence(code: AnomalyCode, effect: &Effect) -> String {
+    let call = called(effect);
+    let Effect { before, after, .. } = effect;
+    match code {
+        AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain if effect.power == Power::Theft => {
+            format!("after {call}, a holder's balance moves without approval")
+        }
+        AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes what is not theirs: {before} → {after}"),
+        AnomalyCode::HiddenMint => format!("{call} makes tokens with no Transfer from zero: {before} → {after}"),
+        AnomalyCode::TaxRaisable => format!("{call} raises the tax: {before} → {after}"),
+        AnomalyCode::Blacklist => format!("{call} stops one holder's sale while others sell"),
+        AnomalyCode::ExternalGate => format!("{call} lets another contract decide whether transfers go through"),
+        AnomalyCode::SelfDestruct => format!("{call} destroys the contract"),
+        AnomalyCode::DelegatecallAny => format!("{call} runs code of the caller's choice in the contract's place"),
+        AnomalyCode::PublicMint | AnomalyCode::OwnerMint => format!("{call} mints: {before} → {after}"),
+        AnomalyCode::BuyBlockable => format!("{call} stops all purchases"),
+        _ => format!("{call} stops all sales"),
+    }
+}
+
+fn proof(effect: &Effect) -> Evidence {
+    Evidence {
+        what: format!("{}({})", abi::hex(effect.selector), effect.arguments),
+        selector: Some(abi::hex(effect.selector)),
+        caller: Some(effect.caller.word().into()),
+        before: Some(effect.before.clone()),
+        after: Some(effect.after.clone()),
+        rows: Vec::new(),
+    }
+}
+
+/// Powers that outlive the giving up of ownership.
+pub(super) fn returns(renounce: &Effect, left: &[Effect]) -> Option<Anomaly> {
+    let strongest = left.iter().filter_map(|effect| read(effect).map(|(code, strength)| (code.weight() * strength, code, effect)));
+    let (_, code, effect) = strongest.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let text = format!("after {} the old owner can still use {}: {}", abi::hex(renounce.selector), code.word(), called(effect));
+    Some(Anomaly::new(AnomalyCode::OwnershipReturns, 1.0, text).evidence(proof(renounce)).evidence(proof(effect)))
+}

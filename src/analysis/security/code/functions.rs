@@ -1,0 +1,104 @@
+//! What the contract can be asked to do: its functions with the types of their arguments, and what its code alone says. Nothing is
+//! executed here.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use evmole::{ContractInfoArgs, DynSolType, contract_info};
+
+use super::abi::{self, Selector};
+
+/// Functions that are looked at; a contract of more is cut there.
+pub(super) const FUNCTIONS_MAX: usize = 160;
+/// Longest code whose argument types are inferred.
+const TYPED_CODE_MAX: usize = 64 << 10;
+/// EIP-1967's two slots, EIP-1822's, and OpenZeppelin's before those.
+const PROXY_SLOTS: [[u8; 4]; 4] = [[0x36, 0x08, 0x94, 0xA1], [0xA3, 0xF0, 0xAD, 0x74], [0xC5, 0xF1, 0x6F, 0x0F], [0x70, 0x50, 0xC9, 0xE0]];
+/// EIP-1167, and its variant that starts with PUSH0.
+const CLONES: [&[u8]; 3] = [
+    &[0x36, 0x3D, 0x3D, 0x37, 0x3D, 0x3D, 0x3D, 0x36, 0x3D, 0x73],
+    &[0x36, 0x5F, 0x5F, 0x37, 0x5F, 0x5F, 0x36, 0x5F, 0x73],
+    &[0x36, 0x3D, 0x3D, 0x37, 0x3D, 0x3D, 0x3D, 0x3D, 0x36, 0x3D],
+];
+
+#[derive(Debug, Clone)]
+pub(super) struct Function {
+    pub(super) selector: Selector,
+    pub(super) arguments: Vec<DynSolType>,
+}
+
+impl Function {
+    /// One of the token standard's own that move or permit.
+    pub(super) fn standard(&self) -> bool {
+        [abi::TRANSFER, abi::APPROVE, abi::TRANSFER_FROM].contains(&self.selector)
+    }
+}
+
+/// What the code says without being run.
+#[derive(Debug, Default)]
+pub(super) struct Shape {
+    pub(super) functions: Vec<Function>,
+    /// More functions than are looked at.
+    pub(super) too_many: bool,
+    /// The inference of functions broke off.
+    pub(super) failed: bool,
+    pub(super) delegates: bool,
+    /// A word of the proxy standards stands in the code.
+    pub(super) proxy_slot: bool,
+    pub(super) clone: bool,
+}
+
+impl Shape {
+    pub(super) fn has(&self, selector: Selector) -> bool {
+        self.functions.iter().any(|function| function.selector == selector)
+    }
+
+    pub(super) fn token(&self) -> bool {
+        self.has(abi::TRANSFER) && self.has(abi::BALANCE_OF)
+    }
+}
+
+pub(super) fn shape(code: &[u8]) -> Shape {
+    let (delegates, proxy_slot) = sweep(code);
+    let clone = CLONES.iter().any(|start| code.starts_with(start));
+    let mut shape = Shape { delegates, proxy_slot, clone, ..Shape::default() };
+    // The inference has `unreachable!` and slices of its own on paths that odd code may reach, and no bound that we could set; what it
+    // breaks is its own stack, so going on without it is sound.
+    let found = catch_unwind(AssertUnwindSafe(|| {
+        let wanted = ContractInfoArgs::new(code).with_selectors();
+        contract_info(if code.len() <= TYPED_CODE_MAX { wanted.with_arguments() } else { wanted }).functions
+    }));
+    match found {
+        Ok(functions) => {
+            let mut functions = functions.unwrap_or_default();
+            shape.too_many = functions.len() > FUNCTIONS_MAX;
+            functions.truncate(FUNCTIONS_MAX);
+            // Whatever takes unknown arguments gets words that fit an address and an amount.
+            let unknown = || vec![DynSolType::Address, DynSolType::Uint(256)];
+            shape.functions = functions
+                .into_iter()
+                .map(|function| Function { selector: function.selector, arguments: function.arguments.unwrap_or_else(unknown) })
+                .collect();
+            shape.functions.sort_by_key(|function| function.selector);
+            shape.functions.dedup_by_key(|function| function.selector);
+        }
+        Err(_) => shape.failed = true,
+    }
+    shape
+}
+
+/// Reads the code from front to back: whether it delegates, and whether it names a proxy's slot.
+fn sweep(code: &[u8]) -> (bool, bool) {
+    let (mut at, mut delegates, mut proxy) = (0, false, false);
+    while at < code.len() {
+        match code[at] {
+            0xF4 => delegates = true,
+            0x7F => proxy |= PROXY_SLOTS.iter().any(|start| code[at + 1..].starts_with(start)),
+            _ => {}
+        }
+        at += 1 + match code[at] {
+            push @ 0x60..=0x7F => usize::from(push) - 0x5F,
+            _ => 0,
+        };
+    }
+    (delegates, proxy)
+}

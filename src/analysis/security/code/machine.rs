@@ -1,0 +1,360 @@
+//! Executing calls in the world, each within a budget of gas and work, and what an observer sees of them. What is called and why is
+//! the other files' business.
+
+use revm::{
+    Context, ExecuteEvm, InspectEvm, Inspector, Journal, MainBuilder,
+    context::{BlockEnv, CfgEnv, ContextTr, JournalTr, TxEnv},
+    context_interface::result::{ExecutionResult, Output},
+    handler::{EthPrecompiles, MainnetEvm},
+    interpreter::{
+        CallInputs, CallOutcome, CallScheme, CreateInputs, CreateOutcome, InstructionResult, Interpreter, InterpreterTypes,
+        interpreter_types::{InputsTr, Jumps, MemoryTr, StackTr},
+    },
+    primitives::{Address, Bytes, Log, TxKind, U256, hardfork::SpecId},
+};
+
+use super::{
+    Budget,
+    abi::{self, Selector},
+    world::World,
+};
+
+type Chain = Context<BlockEnv, TxEnv, CfgEnv, World, Journal<World>, ()>;
+
+/// Seconds between blocks.
+const BLOCK_SECONDS: u64 = 12;
+const GENESIS: (u64, u64) = (20_000_000, 1_720_000_000);
+/// Gas for a constructor, which has a whole contract to store.
+const DEPLOY_GAS: u64 = 16_000_000;
+/// Work of one signature recovery, which costs some thousand times what its gas says.
+const RECOVERY_WORK: u64 = 20_000;
+const CALL_WORK: u64 = 60;
+const TRACE_MAX: usize = 4_000;
+
+/// What came of a call.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) ok: bool,
+    pub(super) output: Bytes,
+    pub(super) logs: Vec<Log>,
+    /// Slots whose value it changed, in order of address and slot.
+    pub(super) writes: Vec<(Address, U256)>,
+    pub(super) reads: Vec<(Address, U256)>,
+    pub(super) created: Option<Address>,
+    pub(super) destroyed: bool,
+    /// Whose code was run in the contract's own place.
+    pub(super) delegated: Vec<Address>,
+    /// Who else was called.
+    pub(super) called: Vec<Address>,
+}
+
+impl Outcome {
+    pub(super) fn word(&self) -> Option<U256> {
+        (self.ok && self.output.len() >= 32).then(|| U256::from_be_slice(&self.output[..32]))
+    }
+
+    /// A token call that neither failed nor answered "false".
+    pub(super) fn yes(&self) -> bool {
+        self.ok && (self.output.len() < 32 || self.output[..32].iter().any(|byte| *byte != 0))
+    }
+}
+
+/// A moment to go back to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark {
+    world: usize,
+    number: U256,
+    time: U256,
+    answer: super::world::Answer,
+}
+
+pub(super) struct Machine<'a> {
+    evm: MainnetEvm<Chain, Eye>,
+    budget: Budget,
+    cancelled: &'a dyn Fn() -> bool,
+    pub(super) calls: u64,
+    pub(super) gas: u64,
+    pub(super) work: u64,
+    /// Why nothing is executed any more.
+    pub(super) stopped: Option<&'static str>,
+    /// Calls that were cut off for their own length.
+    pub(super) cut: u64,
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn new(budget: &Budget, cancelled: &'a dyn Fn() -> bool) -> Self {
+        let mut chain: Chain = Context::new(World::new(), SpecId::CANCUN);
+        chain.block.number = U256::from(GENESIS.0);
+        chain.block.timestamp = U256::from(GENESIS.1);
+        chain.block.gas_limit = u64::MAX;
+        chain.cfg.disable_eip3607 = true;
+        chain.cfg.disable_nonce_check = true;
+        chain.cfg.limit_contract_code_size = Some(usize::MAX);
+        chain.cfg.tx_gas_limit_cap = Some(u64::MAX);
+        let mut evm = chain.build_mainnet_with_inspector(Eye::default());
+        evm.precompiles = EthPrecompiles::new(SpecId::HOMESTEAD);
+        Self { evm, budget: *budget, cancelled, calls: 0, gas: 0, work: 0, stopped: None, cut: 0 }
+    }
+
+    pub(super) fn world(&mut self) -> &mut World {
+        &mut self.evm.ctx.journaled_state.database
+    }
+
+    pub(super) fn mark(&mut self) -> Mark {
+        let (number, time) = (self.evm.ctx.block.number, self.evm.ctx.block.timestamp);
+        let world = self.world();
+        Mark { world: world.mark(), number, time, answer: world.answer }
+    }
+
+    pub(super) fn rollback(&mut self, mark: Mark) {
+        self.evm.ctx.block.number = mark.number;
+        self.evm.ctx.block.timestamp = mark.time;
+        let world = self.world();
+        world.answer = mark.answer;
+        world.rollback(mark.world);
+    }
+
+    pub(super) fn wait(&mut self, blocks: u64, seconds: u64) {
+        self.evm.ctx.block.number += U256::from(blocks);
+        self.evm.ctx.block.timestamp += U256::from(seconds);
+    }
+
+    pub(super) fn next_block(&mut self) {
+        self.wait(1, BLOCK_SECONDS);
+    }
+
+    /// Calls and keeps what it changed.
+    pub(super) fn call(&mut self, from: Address, to: Address, data: Vec<u8>) -> Outcome {
+        self.run(from, TxKind::Call(to), data, true)
+    }
+
+    /// Calls and forgets what it changed.
+    pub(super) fn look(&mut self, from: Address, to: Address, data: Vec<u8>) -> Outcome {
+        self.run(from, TxKind::Call(to), data, false)
+    }
+
+    /// The word that a question is answered with.
+    pub(super) fn ask(&mut self, to: Address, selector: Selector, words: &[U256]) -> Option<U256> {
+        self.look(super::world::FRESH, to, abi::call(selector, words)).word()
+    }
+
+    pub(super) fn create(&mut self, from: Address, code: Vec<u8>) -> Outcome {
+        self.run(from, TxKind::Create, code, true)
+    }
+
+    /// Calls while writing down comparisons with the caller and slots read; forgets what it changed.
+    pub(super) fn trace(&mut self, from: Address, to: Address, data: Vec<u8>) -> (Outcome, Trace) {
+        self.evm.inspector.trace = Some(Trace { caller: abi::word_of(from), of: to, ..Trace::default() });
+        let outcome = self.look(from, to, data);
+        (outcome, self.evm.inspector.trace.take().unwrap_or_default())
+    }
+
+    fn run(&mut self, from: Address, kind: TxKind, data: Vec<u8>, keep: bool) -> Outcome {
+        if self.stopped.is_none() {
+            self.stopped = if (self.cancelled)() {
+                Some("it was cancelled")
+            } else if self.calls >= self.budget.calls {
+                Some("the budget of calls was used up")
+            } else if self.work >= self.budget.work {
+                Some("the budget of executed steps was used up")
+            } else {
+                None
+            };
+        }
+        if self.stopped.is_some() {
+            return Outcome::default();
+        }
+        self.calls += 1;
+        let create = matches!(kind, TxKind::Create);
+        let gas_limit = if create { DEPLOY_GAS } else { self.budget.gas_per_call };
+        self.evm.inspector.start(self.budget.work_per_call * if create { 4 } else { 1 });
+        self.world().reads.clear();
+        let tx = TxEnv { caller: from, kind, data: data.into(), gas_limit, gas_price: 0, chain_id: None, ..TxEnv::default() };
+        let result = self.evm.inspect_one_tx(tx);
+        let state = self.evm.finalize();
+        self.work += self.evm.inspector.work;
+        self.cut += u64::from(self.evm.inspector.cut);
+        let Ok(result) = result else { return Outcome::default() };
+        self.gas += result.tx_gas_used();
+        let mut outcome = self.outcome(result);
+        if keep && outcome.ok {
+            outcome.writes = self.keep(state);
+        }
+        outcome
+    }
+
+    fn outcome(&mut self, result: ExecutionResult) -> Outcome {
+        let mut outcome = Outcome {
+            destroyed: self.evm.inspector.destroyed,
+            delegated: std::mem::take(&mut self.evm.inspector.delegated),
+            called: std::mem::take(&mut self.evm.inspector.called),
+            reads: std::mem::take(&mut self.world().reads),
+            ..Outcome::default()
+        };
+        match result {
+            ExecutionResult::Success { logs, output, .. } => {
+                outcome.ok = true;
+                outcome.logs = logs;
+                if let Output::Create(_, address) = &output {
+                    outcome.created = *address;
+                }
+                outcome.output = output.into_data();
+            }
+            ExecutionResult::Revert { output, .. } => outcome.output = output,
+            ExecutionResult::Halt { .. } => {}
+        }
+        outcome
+    }
+
+    /// Takes over what a call changed. The order of accounts and slots is not the machine's but their own.
+    fn keep(&mut self, state: revm::state::EvmState) -> Vec<(Address, U256)> {
+        let mut writes = Vec::new();
+        let world = self.world();
+        for (address, account) in state {
+            if !account.is_touched() {
+                continue;
+            }
+            for (slot, value) in &account.storage {
+                if value.is_changed() {
+                    world.set_slot(address, *slot, value.present_value);
+                    writes.push((address, *slot));
+                }
+            }
+            // A mock stays a mock; only its purse would have changed.
+            if account.is_created() || !world.mocked(address) {
+                world.set_account(address, account.info);
+            }
+        }
+        writes.sort_unstable();
+        writes
+    }
+}
+
+/// What was seen of one call, for finding out whom the contract obeys.
+#[derive(Debug, Default)]
+pub(super) struct Trace {
+    caller: U256,
+    of: Address,
+    /// What the caller was compared with, and the slot that was read last before.
+    pub(super) compared: Vec<(U256, Option<U256>)>,
+    /// The slots read, in order, each with the key when it belongs to a mapping.
+    pub(super) read: Vec<(U256, Option<U256>)>,
+    hashed: Vec<(U256, U256)>,
+}
+
+/// Watches an execution: counts its work and cuts it off, and writes down what matters.
+#[derive(Debug, Default)]
+struct Eye {
+    work: u64,
+    limit: u64,
+    cut: bool,
+    destroyed: bool,
+    delegated: Vec<Address>,
+    called: Vec<Address>,
+    trace: Option<Trace>,
+}
+
+impl Eye {
+    fn start(&mut self, limit: u64) {
+        *self = Self { limit, trace: self.trace.take(), ..Self::default() };
+    }
+}
+
+impl Trace {
+    fn step(&mut self, opcode: u8, stack: &[U256], preimage: impl Fn(usize) -> Option<[U256; 2]>) {
+        let top = |at: usize| stack.len().checked_sub(at + 1).map(|at| stack[at]);
+        match opcode {
+            // EQ, SUB and XOR: how compilers compare addresses.
+            0x14 | 0x03 | 0x18 if self.compared.len() < TRACE_MAX => {
+                if let (Some(left), Some(right)) = (top(0), top(1)) {
+                    let slot = self.read.last().map(|(slot, _)| *slot);
+                    if left == self.caller {
+                        self.compared.push((right, slot));
+                    } else if right == self.caller {
+                        self.compared.push((left, slot));
+                    }
+                }
+            }
+            // SLOAD.
+            0x54 if self.read.len() < TRACE_MAX => {
+                if let Some(slot) = top(0) {
+                    let key = self.hashed.iter().find(|(hash, _)| *hash == slot).map(|(_, key)| *key);
+                    self.read.push((slot, key));
+                }
+            }
+            // KECCAK256 of two words: where a mapping keeps a key.
+            0x20 if top(1) == Some(U256::from(64)) && self.hashed.len() < TRACE_MAX => {
+                let at = top(0).and_then(|at| usize::try_from(at).ok());
+                if let Some([key, base]) = at.and_then(preimage) {
+                    self.hashed.push((abi::mapped(key, base), key));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl<C, I> Inspector<C, I> for Eye
+where
+    C: ContextTr<Db = World>,
+    I: InterpreterTypes,
+{
+    fn step(&mut self, interpreter: &mut Interpreter<I>, _: &mut C) {
+        self.work += 1;
+        let opcode = interpreter.bytecode.opcode();
+        // Hashing pays by length.
+        if opcode == 0x20 {
+            let data = interpreter.stack.data();
+            let length = data.len().checked_sub(2).map_or(0, |at| u64::try_from(data[at]).unwrap_or(u64::MAX));
+            self.work = self.work.saturating_add(20).saturating_add(length.min(1 << 24) / 16);
+        }
+        if let Some(trace) = &mut self.trace
+            && interpreter.input.target_address() == trace.of
+        {
+            let memory = &interpreter.memory;
+            trace.step(opcode, interpreter.stack.data(), |at| {
+                let bytes = (at.checked_add(64)? <= memory.size()).then(|| memory.slice(at..at + 64))?;
+                Some([U256::from_be_slice(&bytes[..32]), U256::from_be_slice(&bytes[32..])])
+            });
+        }
+        if self.work > self.limit {
+            self.cut = true;
+            interpreter.halt(InstructionResult::OutOfGas);
+        }
+    }
+
+    fn call(&mut self, _: &mut C, inputs: &mut CallInputs) -> Option<CallOutcome> {
+        let own = |address: Address| address == inputs.target_address;
+        self.work += CALL_WORK
+            + match inputs.bytecode_address {
+                one if one == super::world::small(1) => RECOVERY_WORK,
+                two if two == super::world::small(2) || two == super::world::small(3) => inputs.input.len() as u64,
+                _ => 0,
+            };
+        match inputs.scheme {
+            CallScheme::DelegateCall | CallScheme::CallCode if !own(inputs.bytecode_address) => {
+                push_new(&mut self.delegated, inputs.bytecode_address);
+            }
+            _ => push_new(&mut self.called, inputs.target_address),
+        }
+        None
+    }
+
+    fn create(&mut self, context: &mut C, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
+        self.work += 10 * CALL_WORK + inputs.init_code().len() as u64 / 8;
+        let nonce = context.journal_mut().load_account(inputs.caller()).map_or(0, |account| account.info.nonce);
+        let address = inputs.created_address(nonce);
+        context.db_mut().set_blank(address);
+        None
+    }
+
+    fn selfdestruct(&mut self, _: Address, _: Address, _: U256) {
+        self.destroyed = true;
+    }
+}
+
+fn push_new(list: &mut Vec<Address>, address: Address) {
+    if list.len() < 64 && !list.contains(&address) {
+        list.push(address);
+    }
+}

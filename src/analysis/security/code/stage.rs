@@ -1,0 +1,206 @@
+//! Setting the scene: the token stands in the world, by its constructor or by its code alone, and knows our owner. Dealing balances is
+//! `deal`'s.
+
+use evmole::DynSolType;
+use revm::primitives::{Address, U256};
+
+use super::{
+    CodeInput,
+    abi::{self, Filling, Selector},
+    functions::Function,
+    machine::Machine,
+    world::{OWNER, PAIR, PLACED, small},
+};
+
+/// How the contract came to stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    Constructor,
+    /// Only its code was put there: every slot is zero but those that name our owner.
+    Code,
+    /// With the storage that the dataset has of it.
+    Snapshot,
+}
+
+impl Standing {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Constructor => "constructor",
+            Self::Code => "runtime code",
+            Self::Snapshot => "snapshot",
+        }
+    }
+}
+
+pub(super) struct Stage {
+    pub(super) token: Address,
+    /// Who deployed it, or whom it takes for its owner.
+    pub(super) owner: Address,
+    pub(super) standing: Standing,
+    /// Whether the constructor of the dataset ran to its end; `None` when there is none.
+    pub(super) deploys: Option<bool>,
+    /// Addresses written into the code that it obeys.
+    pub(super) masters: Vec<Address>,
+}
+
+/// What constructors are tried with: addresses, numbers, yes or no. The first that works and leaves a supply is taken.
+const TRIES: &[(&[Address], u128, bool)] = &[
+    (&[OWNER], 1_000_000_000, true),
+    (&[PAIR], 1_000_000_000, true),
+    (&[OWNER], 1_000_000_000_000_000_000_000_000_000, true),
+    (&[OWNER], 1, true),
+    (&[PAIR, small(0x00FA_1701), small(0x00FA_1702), small(0x00FA_1703)], 1, false),
+    (&[OWNER], 0, false),
+    (&[PAIR], 100, false),
+    (&[PAIR, OWNER], 10_000, true),
+    // A moment after now, then one well before.
+    (&[OWNER], 1_800_000_000, true),
+    (&[PAIR, OWNER], 1_600_000_000, true),
+];
+/// Bytes appended for a constructor whose types nobody knows: words that are the owner, at most.
+const BLIND_WORDS: usize = 8;
+/// Comparisons with the caller that are followed up.
+const CLAIMS_MAX: usize = 48;
+const MASTERS_MAX: usize = 3;
+
+pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &[Function]) -> Stage {
+    let owner = input.owner.map_or(OWNER, |owner| Address::new(owner.0));
+    if let Some(storage) = input.storage.filter(|storage| !storage.is_empty()) {
+        machine.world().place(PLACED, input.runtime);
+        for (slot, value) in storage {
+            machine.world().set_slot(PLACED, U256::from_be_bytes(*slot), U256::from_be_bytes(*value));
+        }
+        let asked = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(PLACED, *selector, &[]));
+        let owner = asked.filter(|word| !word.is_zero()).map_or(owner, abi::address_of);
+        machine.world().person(owner);
+        return Stage { token: PLACED, owner, standing: Standing::Snapshot, deploys: None, masters: Vec::new() };
+    }
+    let deployed = input.creation.filter(|code| !code.is_empty()).map(|code| deploy(machine, code, input));
+    if let Some(Some(token)) = deployed {
+        let mut stage = Stage { token, owner: OWNER, standing: Standing::Constructor, deploys: Some(true), masters: Vec::new() };
+        claim(machine, &mut stage, functions);
+        return stage;
+    }
+    machine.world().place(PLACED, input.runtime);
+    let mut stage = Stage {
+        token: PLACED,
+        owner: OWNER,
+        standing: Standing::Code,
+        deploys: deployed.map(|token| token.is_some()),
+        masters: Vec::new(),
+    };
+    claim(machine, &mut stage, functions);
+    stage
+}
+
+/// Runs the constructor with one set of arguments after another. `None` when all of them fail.
+fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> Option<Address> {
+    let mut bare = None;
+    for (addresses, number, yes) in TRIES {
+        let mark = machine.mark();
+        let mut code = creation.to_vec();
+        match input.constructor_types {
+            Some(types) => code.extend(arguments(types, addresses, *number, *yes)),
+            // Unknown types: first none at all, then words; a constructor that reads fewer minds neither.
+            None if bare.is_some() || addresses.len() > 1 => code.extend(abi::word_of(OWNER).to_be_bytes::<32>().repeat(BLIND_WORDS)),
+            None => {}
+        }
+        let made = machine.create(OWNER, code.clone());
+        let stands = made.created.filter(|address| made.ok && machine.world().code_len(*address) > 0);
+        if let Some(token) = stands {
+            if machine.ask(token, abi::TOTAL_SUPPLY, &[]).is_some_and(|supply| !supply.is_zero()) {
+                return Some(settle(machine, token, input));
+            }
+            bare = bare.or(Some(code));
+        }
+        machine.rollback(mark);
+        if input.constructor_types.is_some_and(<[_]>::is_empty) {
+            break;
+        }
+    }
+    let token = machine.create(OWNER, bare?).created?;
+    Some(settle(machine, token, input))
+}
+
+/// A constructor may leave other code than the one that is asked about; that one counts, in the storage which the constructor made.
+fn settle(machine: &mut Machine<'_>, token: Address, input: &CodeInput<'_>) -> Address {
+    if !input.runtime.is_empty() && machine.world().code_len(token) != input.runtime.len() {
+        machine.world().place(token, input.runtime);
+    }
+    token
+}
+
+fn arguments(types: &[String], addresses: &[Address], number: u128, yes: bool) -> Vec<u8> {
+    let types: Vec<DynSolType> = types.iter().map(|text| text.parse().unwrap_or(DynSolType::Uint(256))).collect();
+    // Eight bits are the decimals.
+    let figure = |of: &DynSolType| U256::from(if *of == DynSolType::Uint(8) { 18 } else { number });
+    let numbers = types.iter().filter(|of| matches!(of, DynSolType::Uint(_) | DynSolType::Int(_))).map(figure).chain([U256::from(number)]);
+    let filling = Filling { addresses: addresses.to_vec(), numbers: numbers.collect(), yes };
+    abi::encode(&types, &filling).0
+}
+
+/// A word whose bytes all differ, so that a part of it tells where it was taken from.
+fn pattern() -> U256 {
+    let mut bytes = [0; 32];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = 0xC1_u8.wrapping_add(at as u8);
+    }
+    U256::from_be_bytes(bytes)
+}
+
+const ADDRESS_BITS: usize = 160;
+
+/// Finds out whom the contract obeys: functions that refuse our owner after comparing the caller with a slot get our owner into that
+/// slot (where no constructor put somebody), and addresses that stand in the code are remembered.
+fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[Function]) {
+    let mut left = CLAIMS_MAX;
+    for function in functions.iter().filter(|function| !function.standard()) {
+        let (data, _) = abi::encode(&function.arguments, &Filling { addresses: vec![OWNER], numbers: vec![U256::ONE], yes: true });
+        let data = [&function.selector[..], &data].concat();
+        // Each success shows the next check, of which there are seldom more than two.
+        for _ in 0..3 {
+            let (outcome, trace) = machine.trace(OWNER, stage.token, data.clone());
+            if outcome.ok || left == 0 {
+                break;
+            }
+            let mut claimed = false;
+            for (other, slot) in trace.compared {
+                if left == 0 {
+                    break;
+                }
+                let known = abi::address_of(other);
+                if let (true, Some(slot)) = (other.is_zero(), slot) {
+                    left -= 1;
+                    claimed |= obeys(machine, stage, slot, &data, function.selector);
+                } else if other >> ADDRESS_BITS == U256::ZERO && other >> 80 != U256::ZERO && known != OWNER {
+                    // Written in the code: no slot holds it.
+                    let stored = slot.is_some_and(|slot| holds(machine.world().slot(stage.token, slot), other));
+                    if !stored && stage.masters.len() < MASTERS_MAX && !stage.masters.contains(&known) && machine.world().mocked(known) {
+                        stage.masters.push(known);
+                    }
+                }
+            }
+            if !claimed {
+                break;
+            }
+        }
+    }
+}
+
+fn holds(word: U256, address: U256) -> bool {
+    (0..=12).any(|byte| (word >> (8 * byte)) & (U256::MAX >> (256 - ADDRESS_BITS)) == address)
+}
+
+/// Puts our owner into a slot if the caller is compared with it, at the place in the word where it is taken from.
+fn obeys(machine: &mut Machine<'_>, stage: &Stage, slot: U256, data: &[u8], _: Selector) -> bool {
+    let token = stage.token;
+    let old = machine.world().slot(token, slot);
+    machine.world().set_slot(token, slot, pattern());
+    let (_, trace) = machine.trace(OWNER, token, data.to_vec());
+    let mask = U256::MAX >> (256 - ADDRESS_BITS);
+    let place =
+        trace.compared.iter().find_map(|(other, _)| (0..=12).map(|byte| 8 * byte).find(|shift| (pattern() >> *shift) & mask == *other));
+    let value = place.map_or(old, |shift: usize| (old & !(mask << shift)) | (abi::word_of(OWNER) << shift));
+    machine.world().set_slot(token, slot, value);
+    place.is_some()
+}

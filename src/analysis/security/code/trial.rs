@@ -1,0 +1,322 @@
+//! One trial of trading: buy, sell, send, and what nobody allowed. Says what went through and what arrived; what that means is
+//! `powers`' and `findings`'.
+
+use std::collections::HashSet;
+
+use revm::primitives::{Address, Log, U256, b256};
+
+use super::{
+    abi,
+    deal::{Hand, balance},
+    machine::{Machine, Outcome},
+    stage::Stage,
+    world::{Answer, FRESH, HOLDER, OTHER, OWNER, PAIR, STRANGER},
+};
+
+/// keccak256 of `Transfer(address,address,uint256)`.
+pub(super) const TRANSFER_EVENT: revm::primitives::B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
+
+/// A day in blocks is not waited for between trades, only so long that no cooldown of honest size bites.
+const BETWEEN: (u64, u64) = (30, 360);
+
+/// What came of moving an amount from one to another.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Leg {
+    /// The call went through and something moved.
+    pub(super) ok: bool,
+    /// What arrived of what left, 0 to 1.
+    pub(super) share: f64,
+    /// A Transfer was logged, and nobody's balance changed.
+    pub(super) lie: bool,
+    /// The sender lost exactly the amount.
+    pub(super) exact: bool,
+    /// The balances moved without a Transfer in the log.
+    pub(super) silent: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Trial {
+    pub(super) buy: Leg,
+    pub(super) sell: Leg,
+    pub(super) send: Leg,
+    /// The other holder's trades, tried only when the holder's fail.
+    pub(super) other_buy: Option<Leg>,
+    pub(super) other_sell: Option<Leg>,
+    /// The owner, a stranger took the holder's without leave.
+    pub(super) theft: [bool; 2],
+    /// Other contracts that were asked.
+    pub(super) called: Vec<Address>,
+}
+
+impl Trial {
+    /// Legs that went through, and the trades count more than a plain transfer.
+    pub(super) fn score(&self) -> u32 {
+        let leg = |leg: &Leg, worth: u32| if leg.ok { worth } else { 0 };
+        leg(&self.buy, 3) + leg(&self.sell, 3) + leg(&self.send, 1) + self.other_sell.as_ref().map_or(0, |other| leg(other, 2))
+    }
+
+    pub(super) fn open(&self) -> bool {
+        self.buy.ok && self.sell.ok && self.other_sell.is_none_or(|leg| leg.ok)
+    }
+}
+
+/// Who trades what, where.
+#[derive(Debug, Clone)]
+pub(super) struct Scene {
+    pub(super) token: Address,
+    pub(super) owner: Address,
+    pub(super) hand: Hand,
+}
+
+impl Scene {
+    pub(super) fn new(stage: &Stage, hand: Hand) -> Self {
+        Self { token: stage.token, owner: stage.owner, hand }
+    }
+}
+
+/// Runs a trial and takes everything back: when wide, with the other holder's sell in any case. `slots` collects what it read, when wanted.
+pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut slots: Option<&mut HashSet<(Address, U256)>>) -> Trial {
+    let mark = machine.mark();
+    let mut trial = Trial::default();
+    let mut called = Vec::new();
+    let amount = scene.hand.amount;
+    let mut note = |outcome: &Outcome| {
+        if let Some(slots) = slots.as_deref_mut() {
+            slots.extend(outcome.reads.iter().copied());
+        }
+        for address in &outcome.called {
+            if *address != scene.token && !called.contains(address) {
+                called.push(*address);
+            }
+        }
+    };
+    trial.theft = [scene.owner, STRANGER].map(|thief| {
+        let inner = machine.mark();
+        let data = abi::call(abi::TRANSFER_FROM, &[abi::word_of(HOLDER), abi::word_of(thief), amount]);
+        let outcome = machine.call(thief, scene.token, data);
+        note(&outcome);
+        let before = if outcome.writes.is_empty() { None } else { balance(machine, scene.token, HOLDER) };
+        machine.rollback(inner);
+        before.is_some_and(|after| balance(machine, scene.token, HOLDER).is_some_and(|had| had > after))
+    });
+    machine.next_block();
+    trial.buy = leg(machine, scene, Way::Direct, (PAIR, HOLDER), &mut note);
+    machine.wait(BETWEEN.0, BETWEEN.1);
+    trial.sell = leg(machine, scene, Way::Router, (HOLDER, PAIR), &mut note);
+    machine.wait(BETWEEN.0, BETWEEN.1);
+    if !trial.buy.ok {
+        trial.other_buy = Some(leg(machine, scene, Way::Direct, (PAIR, OTHER), &mut note));
+        machine.wait(BETWEEN.0, BETWEEN.1);
+    }
+    if wide || !trial.sell.ok {
+        trial.other_sell = Some(leg(machine, scene, Way::Router, (OTHER, PAIR), &mut note));
+        machine.wait(BETWEEN.0, BETWEEN.1);
+    }
+    trial.send = leg(machine, scene, Way::Direct, (HOLDER, FRESH), &mut note);
+    trial.called = called;
+    machine.rollback(mark);
+    trial
+}
+
+/// Who moves it: the one it belongs to, or the router with leave.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Direct,
+    Router,
+}
+
+fn leg(machine: &mut Machine<'_>, scene: &Scene, way: Way, (from, to): (Address, Address), note: &mut impl FnMut(&Outcome)) -> Leg {
+    let (token, amount) = (scene.token, scene.hand.amount);
+    let [word_from, word_to] = [from, to].map(abi::word_of);
+    let before = [from, to].map(|who| balance(machine, token, who));
+    let outcome = if way == Way::Direct {
+        machine.call(from, token, abi::call(abi::TRANSFER, &[word_to, amount]))
+    } else {
+        note(&machine.call(from, token, abi::call(abi::APPROVE, &[abi::word_of(PAIR), amount])));
+        machine.call(PAIR, token, abi::call(abi::TRANSFER_FROM, &[word_from, word_to, amount]))
+    };
+    note(&outcome);
+    if !outcome.ok {
+        return Leg::default();
+    }
+    let after = [from, to].map(|who| balance(machine, token, who));
+    let ([Some(from_before), Some(to_before)], [Some(from_after), Some(to_after)]) = (before, after) else { return Leg::default() };
+    let (left, arrived) = (from_before.saturating_sub(from_after), to_after.saturating_sub(to_before));
+    let logged =
+        outcome.logs.iter().any(|log| moves(log, token).is_some_and(|(of, to, value)| of == from && to != from && !value.is_zero()));
+    let moved = !left.is_zero() || !arrived.is_zero();
+    Leg {
+        ok: moved && outcome.yes(),
+        share: if left.is_zero() { 1.0 } else { (ratio(arrived, left)).min(1.0) },
+        exact: left == amount,
+        lie: logged && from_before == from_after && to_before == to_after,
+        silent: moved && !logged,
+    }
+}
+
+/// From, to and value of a Transfer of this token.
+pub(super) fn moves(log: &Log, token: Address) -> Option<(Address, Address, U256)> {
+    let topics = log.data.topics();
+    if log.address != token || topics.first() != Some(&TRANSFER_EVENT) {
+        return None;
+    }
+    // Indexed or not, the words come in this order.
+    let words: Vec<U256> = topics[1..]
+        .iter()
+        .map(|topic| U256::from_be_bytes(topic.0))
+        .chain(log.data.data.chunks_exact(32).map(U256::from_be_slice))
+        .collect();
+    match words[..] {
+        [from, to, value] => Some((abi::address_of(from), abi::address_of(to), value)),
+        _ => None,
+    }
+}
+
+pub(super) fn ratio(part: U256, whole: U256) -> f64 {
+    if whole.is_zero() { 0.0 } else { f64::from(part) / f64::from(whole) }
+}
+
+/// What it took to trade.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    Open,
+    /// Some blocks and a day had to pass.
+    Wait,
+    /// The owner had to call something.
+    Owner,
+    /// Another contract had to answer otherwise.
+    Outside,
+    /// Slots had to be written that no call of the owner's wrote.
+    Flip,
+    Blocked,
+}
+
+impl Opening {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Wait => "wait",
+            Self::Owner => "owner",
+            Self::Outside => "outside",
+            Self::Flip => "flip",
+            Self::Blocked => "blocked",
+        }
+    }
+}
+
+const WAITS: [(u64, u64); 2] = [(200, 86_400), (200_000, 40 * 86_400)];
+/// Rounds of opening by owner's calls and by flips: each takes the best step.
+const ROUNDS: usize = 3;
+/// Slots of one trial that are flipped.
+const FLIPS_MAX: usize = 40;
+
+/// Makes trading possible, by the mildest means that works, and leaves the world so.
+pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[(Address, Vec<u8>)]) -> (Trial, Opening) {
+    let mut slots = HashSet::new();
+    let mut best = trial(machine, scene, true, Some(&mut slots));
+    if best.open() {
+        return (best, Opening::Open);
+    }
+    for (blocks, seconds) in WAITS {
+        let mark = machine.mark();
+        machine.wait(blocks, seconds);
+        let now = trial(machine, scene, true, Some(&mut slots));
+        if now.open() {
+            return (now, Opening::Wait);
+        }
+        if now.score() > best.score() {
+            best = now;
+        } else {
+            machine.rollback(mark);
+        }
+    }
+    for _ in 0..ROUNDS {
+        let Some(now) = by_call(machine, scene, calls, &mut slots, &best) else { break };
+        best = now;
+        if best.open() {
+            return (best, Opening::Owner);
+        }
+        let mark = machine.mark();
+        machine.wait(WAITS[0].0, WAITS[0].1);
+        let now = trial(machine, scene, true, Some(&mut slots));
+        if now.open() {
+            return (now, Opening::Owner);
+        }
+        machine.rollback(mark);
+    }
+    for answer in Answer::ALL {
+        let mark = machine.mark();
+        machine.world().answer = answer;
+        let now = trial(machine, scene, true, Some(&mut slots));
+        if now.open() {
+            return (now, Opening::Outside);
+        }
+        machine.rollback(mark);
+    }
+    for _ in 0..ROUNDS {
+        let Some(now) = by_flip(machine, scene, &slots, &best) else { break };
+        best = now;
+        if best.open() {
+            return (best, Opening::Flip);
+        }
+        trial(machine, scene, true, Some(&mut slots));
+    }
+    (best, Opening::Blocked)
+}
+
+/// The owner's call after which most goes through, made. `None` when none is better than before.
+fn by_call(
+    machine: &mut Machine<'_>,
+    scene: &Scene,
+    calls: &[(Address, Vec<u8>)],
+    slots: &mut HashSet<(Address, U256)>,
+    before: &Trial,
+) -> Option<Trial> {
+    let (mut best, mut chosen) = (before.score(), None);
+    for (at, (from, data)) in calls.iter().enumerate() {
+        let mark = machine.mark();
+        let outcome = machine.call(*from, scene.token, data.clone());
+        if outcome.writes.iter().any(|slot| slots.contains(slot)) {
+            let score = trial(machine, scene, true, None).score();
+            if score > best {
+                (best, chosen) = (score, Some(at));
+            }
+        }
+        machine.rollback(mark);
+        if best >= 9 {
+            break;
+        }
+    }
+    let (from, data) = &calls[chosen?];
+    machine.call(*from, scene.token, data.clone());
+    Some(trial(machine, scene, true, Some(slots)))
+}
+
+/// The slot and value after which most goes through, written.
+fn by_flip(machine: &mut Machine<'_>, scene: &Scene, slots: &HashSet<(Address, U256)>, before: &Trial) -> Option<Trial> {
+    let mut slots: Vec<_> = slots.iter().copied().collect();
+    slots.sort_unstable();
+    slots.truncate(FLIPS_MAX);
+    let (mut best, mut chosen) = (before.score(), None);
+    'all: for (at, slot) in slots {
+        let old = machine.world().slot(at, slot);
+        for value in [U256::ONE, U256::ZERO, U256::MAX >> 16, abi::word_of(OWNER), abi::word_of(PAIR)] {
+            if value == old {
+                continue;
+            }
+            let mark = machine.mark();
+            machine.world().set_slot(at, slot, value);
+            let score = trial(machine, scene, true, None).score();
+            machine.rollback(mark);
+            if score > best {
+                (best, chosen) = (score, Some((at, slot, value)));
+            }
+            if best >= 9 {
+                break 'all;
+            }
+        }
+    }
+    let (at, slot, value) = chosen?;
+    machine.world().set_slot(at, slot, value);
+    Some(trial(machine, scene, true, None))
+}

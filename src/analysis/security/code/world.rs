@@ -1,0 +1,227 @@
+//! The world a contract is executed in: accounts and storage in memory, each change undoable, and one mock that answers for every
+//! address nobody knows. Executing is `machine`'s.
+
+use std::{
+    collections::{HashMap, HashSet},
+    convert::Infallible,
+};
+
+use revm::{
+    Database,
+    bytecode::Bytecode,
+    primitives::{Address, B256, Bytes, KECCAK_EMPTY, StorageKey, StorageValue, U256, keccak256},
+    state::AccountInfo,
+};
+
+/// The one small address that the mock answers with: factory, router, wrapped coin and pair are all it.
+pub(super) const PAIR: Address = small(0x00FA_1700);
+pub(super) const OWNER: Address = person(0x11);
+pub(super) const STRANGER: Address = person(0x22);
+/// Two holders, so that a power over one can be told from a power over all.
+pub(super) const HOLDER: Address = person(0x33);
+pub(super) const OTHER: Address = person(0x44);
+/// Somebody who holds nothing yet.
+pub(super) const FRESH: Address = person(0x55);
+/// Where runtime code is put that no constructor placed.
+pub(super) const PLACED: Address = person(0x77);
+
+const PEOPLE: [Address; 5] = [OWNER, STRANGER, HOLDER, OTHER, FRESH];
+const PURSE: U256 = U256::from_limbs([0, 1 << 40, 0, 0]);
+
+pub(super) const fn small(number: u32) -> Address {
+    let mut bytes = [0; 20];
+    let tail = number.to_be_bytes();
+    let mut at = 0;
+    while at < 4 {
+        bytes[16 + at] = tail[at];
+        at += 1;
+    }
+    Address::new(bytes)
+}
+
+/// An account that no code has: the byte, then what looks like a hash of nothing in particular.
+const fn person(byte: u8) -> Address {
+    let mut bytes = [0; 20];
+    let mut at = 0;
+    while at < 20 {
+        bytes[at] = byte.wrapping_add((at as u8).wrapping_mul(7)) | 0x80;
+        at += 1;
+    }
+    Address::new(bytes)
+}
+
+/// What the mock says to anything but a transfer or an approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The pair's address, three times.
+    Pair,
+    /// One, three times: also "yes".
+    One,
+    /// Zero, three times: also "no".
+    Zero,
+}
+
+impl Answer {
+    pub(super) const ALL: [Self; 3] = [Self::Pair, Self::One, Self::Zero];
+}
+
+#[derive(Debug)]
+enum Undo {
+    Slot(Address, U256, Option<U256>),
+    Account(Address, Option<AccountInfo>),
+    Blank(Address),
+}
+
+pub(super) struct World {
+    accounts: HashMap<Address, AccountInfo>,
+    storage: HashMap<(Address, U256), U256>,
+    /// Addresses that a contract is about to be created at: nothing is there.
+    blank: HashSet<Address>,
+    undo: Vec<Undo>,
+    mocks: [(B256, Bytecode); 3],
+    pub(super) answer: Answer,
+    /// The slots that the running call has read, each once.
+    pub(super) reads: Vec<(Address, U256)>,
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        let person = AccountInfo { balance: PURSE, nonce: 1, ..AccountInfo::default() };
+        Self {
+            accounts: PEOPLE.iter().map(|address| (*address, person.clone())).collect(),
+            storage: HashMap::new(),
+            blank: HashSet::new(),
+            undo: Vec::new(),
+            mocks: Answer::ALL.map(|answer| {
+                let code = mock(answer);
+                (keccak256(&code), Bytecode::new_legacy(code))
+            }),
+            answer: Answer::Pair,
+            reads: Vec::new(),
+        }
+    }
+
+    /// What `rollback` needs to return to this moment.
+    pub(super) fn mark(&self) -> usize {
+        self.undo.len()
+    }
+
+    pub(super) fn rollback(&mut self, mark: usize) {
+        while self.undo.len() > mark {
+            match self.undo.pop() {
+                Some(Undo::Slot(address, slot, Some(value))) => drop(self.storage.insert((address, slot), value)),
+                Some(Undo::Slot(address, slot, None)) => drop(self.storage.remove(&(address, slot))),
+                Some(Undo::Account(address, Some(info))) => drop(self.accounts.insert(address, info)),
+                Some(Undo::Account(address, None)) => drop(self.accounts.remove(&address)),
+                Some(Undo::Blank(address)) => drop(self.blank.remove(&address)),
+                None => break,
+            }
+        }
+    }
+
+    pub(super) fn slot(&self, address: Address, slot: U256) -> U256 {
+        self.storage.get(&(address, slot)).copied().unwrap_or_default()
+    }
+
+    pub(super) fn set_slot(&mut self, address: Address, slot: U256, value: U256) {
+        let old = self.storage.insert((address, slot), value);
+        self.undo.push(Undo::Slot(address, slot, old));
+    }
+
+    pub(super) fn set_account(&mut self, address: Address, info: AccountInfo) {
+        let old = self.accounts.insert(address, info);
+        self.undo.push(Undo::Account(address, old));
+    }
+
+    pub(super) fn set_blank(&mut self, address: Address) {
+        if self.blank.insert(address) {
+            self.undo.push(Undo::Blank(address));
+        }
+    }
+
+    /// Makes an address somebody's without code, with enough in the purse.
+    pub(super) fn person(&mut self, address: Address) {
+        if !self.accounts.contains_key(&address) {
+            self.set_account(address, AccountInfo { balance: PURSE, nonce: 1, ..AccountInfo::default() });
+        }
+    }
+
+    /// Puts code at an address without running a constructor.
+    pub(super) fn place(&mut self, address: Address, code: &[u8]) {
+        let code = Bytecode::new_legacy(Bytes::copy_from_slice(code));
+        self.set_account(address, AccountInfo { nonce: 1, code_hash: code.hash_slow(), code: Some(code), ..AccountInfo::default() });
+    }
+
+    pub(super) fn code_len(&self, address: Address) -> usize {
+        self.accounts.get(&address).and_then(|info| info.code.as_ref()).map_or(0, |code| code.original_byte_slice().len())
+    }
+
+    /// Whether the mock answers there.
+    pub(super) fn mocked(&self, address: Address) -> bool {
+        !self.accounts.contains_key(&address) && !self.blank.contains(&address) && !precompiled(address)
+    }
+}
+
+impl Database for World {
+    type Error = Infallible;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Infallible> {
+        if let Some(info) = self.accounts.get(&address) {
+            return Ok(Some(info.clone()));
+        }
+        if self.blank.contains(&address) || precompiled(address) {
+            return Ok(None);
+        }
+        let (hash, code) = &self.mocks[self.answer as usize];
+        Ok(Some(AccountInfo { balance: PURSE, nonce: 1, code_hash: *hash, code: Some(code.clone()), ..AccountInfo::default() }))
+    }
+
+    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, Infallible> {
+        let known = self.mocks.iter().find(|(of, _)| *of == hash).map(|(_, code)| code.clone());
+        let own = || self.accounts.values().find(|info| info.code_hash == hash && hash != KECCAK_EMPTY).and_then(|info| info.code.clone());
+        Ok(known.or_else(own).unwrap_or_default())
+    }
+
+    fn storage(&mut self, address: Address, slot: StorageKey) -> Result<StorageValue, Infallible> {
+        self.reads.push((address, slot));
+        Ok(self.slot(address, slot))
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, Infallible> {
+        Ok(keccak256(number.to_be_bytes()))
+    }
+}
+
+/// Addresses 1 to 4, which is what the machine has built in. The others would only be a way to burn time.
+fn precompiled(address: Address) -> bool {
+    address[..19].iter().all(|byte| *byte == 0) && (1..=4).contains(&address[19])
+}
+
+/// Code that says 1 to transfer, approve and transferFrom, and the answer three times to anything else.
+fn mock(answer: Answer) -> Bytes {
+    let word: [u8; 4] = match answer {
+        Answer::Pair => [PAIR[16], PAIR[17], PAIR[18], PAIR[19]],
+        Answer::One => [0, 0, 0, 1],
+        Answer::Zero => [0; 4],
+    };
+    // The selector: CALLDATALOAD(0) >> 224.
+    let mut code = vec![0x60, 0x00, 0x35, 0x60, 0xE0, 0x1C];
+    for selector in [super::abi::TRANSFER, super::abi::APPROVE, super::abi::TRANSFER_FROM] {
+        code.extend([0x80, 0x63]);
+        code.extend(selector);
+        code.extend([0x14, 0x60, 0x00, 0x57]);
+    }
+    for offset in [0x00, 0x20, 0x40] {
+        code.push(0x63);
+        code.extend(word);
+        code.extend([0x60, offset, 0x52]);
+    }
+    code.extend([0x60, 0x60, 0x60, 0x00, 0xF3]);
+    let yes = code.len() as u8;
+    code.extend([0x5B, 0x60, 0x01, 0x60, 0x00, 0x52, 0x60, 0x20, 0x60, 0x00, 0xF3]);
+    for arm in 0..3 {
+        // The jump's target: after DUP1 PUSH4 selector EQ PUSH1.
+        code[6 + arm * 10 + 8] = yes;
+    }
+    code.into()
+}

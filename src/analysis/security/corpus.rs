@@ -1,0 +1,130 @@
+//! What a token is compared with: the codes of known scams and of listed tokens, and the names that listed tokens bear. Built once for
+//! a generation of data.
+
+use std::collections::HashMap;
+
+use super::similarity::{Group, SimilarityIndex, bytes};
+use crate::{
+    dataset::{Dataset, Token, address::Address},
+    error::Result,
+};
+
+/// Letters of other alphabets that look like Latin ones, as impersonators use them.
+const LOOKALIKES: &[(char, char)] = &[
+    ('а', 'a'),
+    ('е', 'e'),
+    ('о', 'o'),
+    ('р', 'p'),
+    ('с', 'c'),
+    ('у', 'y'),
+    ('х', 'x'),
+    ('і', 'i'),
+    ('ѕ', 's'),
+    ('к', 'k'),
+    ('т', 't'),
+    ('н', 'h'),
+    ('в', 'b'),
+    ('м', 'm'),
+    ('α', 'a'),
+    ('β', 'b'),
+    ('ε', 'e'),
+    ('ι', 'i'),
+    ('κ', 'k'),
+    ('ν', 'v'),
+    ('ο', 'o'),
+    ('ρ', 'p'),
+    ('τ', 't'),
+    ('υ', 'u'),
+    ('χ', 'x'),
+    ('ⅽ', 'c'),
+    ('ⅰ', 'i'),
+    ('ı', 'i'),
+    ('ł', 'l'),
+];
+
+#[derive(Debug, Default)]
+pub struct Corpus {
+    pub codes: SimilarityIndex,
+    /// Listed tokens by what they call themselves.
+    symbols: HashMap<String, Vec<Address>>,
+    names: HashMap<String, Vec<Address>>,
+}
+
+impl Corpus {
+    /// Reads all codes of scams and listed tokens. `step` hears of the codes done, and may end it.
+    pub fn new(dataset: &Dataset, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Self> {
+        let mut corpus = Self::default();
+        let scams = dataset.scams().addresses();
+        let listed: Vec<&Token> = dataset.tokens().iter().filter(|token| token.row.listed == Some(true)).collect();
+        let total = (scams.len() + listed.len()) as u64;
+        for (i, address) in scams.iter().enumerate() {
+            step(i as u64, total)?;
+            if let Some(code) = scam_code(dataset, address) {
+                corpus.codes.add(*address, Group::Scam, &code);
+            }
+        }
+        for (i, token) in listed.iter().enumerate() {
+            step((scams.len() + i) as u64, total)?;
+            let address = token.row.token_address;
+            if let Some(code) = contract_code(dataset, &address) {
+                corpus.codes.add(address, Group::Template, &code);
+            }
+            for (list, text) in [(&mut corpus.symbols, &token.row.symbol), (&mut corpus.names, &token.row.name)] {
+                if let Some(key) = text.as_deref().map(folded).filter(|key| !key.is_empty()) {
+                    list.entry(key).or_default().push(address);
+                }
+            }
+        }
+        Ok(corpus)
+    }
+
+    /// Whether any token is on a curated list.
+    pub fn has_listed(&self) -> bool {
+        !self.names.is_empty() || !self.symbols.is_empty()
+    }
+
+    /// Listed tokens other than itself, on one of its chains, that bear its symbol, and those that bear its name.
+    pub fn namesakes(&self, dataset: &Dataset, token: &Token) -> (Vec<Address>, Vec<Address>) {
+        let of = |list: &HashMap<String, Vec<Address>>, text: &Option<String>| -> Vec<Address> {
+            let all = text.as_deref().and_then(|text| list.get(&folded(text))).map_or(&[][..], Vec::as_slice);
+            let neighbour = |address: &&Address| {
+                **address != token.row.token_address
+                    && dataset.token(address).is_some_and(|other| other.chains.iter().any(|chain| token.chains.contains(chain)))
+            };
+            all.iter().filter(neighbour).copied().collect()
+        };
+        (of(&self.symbols, &token.row.symbol), of(&self.names, &token.row.name))
+    }
+}
+
+/// The runtime code of a contract; none when it has none.
+pub fn contract_code(dataset: &Dataset, address: &Address) -> Option<Vec<u8>> {
+    let text = dataset.contracts().text(address, 0, "bytecode")?;
+    bytes(&text).filter(|code| !code.is_empty())
+}
+
+/// The runtime code of a known scam.
+pub fn scam_code(dataset: &Dataset, address: &Address) -> Option<Vec<u8>> {
+    let text = dataset.scams().text(address, 0, "bytecode")?;
+    bytes(&text).filter(|code| !code.is_empty())
+}
+
+/// Letters and digits only, in one case, look-alikes as what they look like.
+fn folded(text: &str) -> String {
+    let plain = |letter: char| LOOKALIKES.iter().find(|(odd, _)| *odd == letter).map_or(letter, |(_, latin)| *latin);
+    text.chars().flat_map(char::to_lowercase).map(plain).filter(|letter| letter.is_alphanumeric()).take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_the_same_is_the_same() {
+        for (a, b) in [("USD Coin", "usd-coin"), ("UЅDС", "USDC"), ("Tetһer", "tetһer"), ("Ｕ", "ｕ")] {
+            assert_eq!(folded(a), folded(b), "{a} {b}");
+        }
+        assert_ne!(folded("USDC"), folded("USDT"));
+        assert_eq!(folded("--"), "");
+    }
+}

@@ -1,0 +1,200 @@
+//! What the tests of transfers and holders know of a token: who stands behind it, where it trades, what each address is. Read once
+//! for all tests. No test lives here.
+
+use std::collections::HashMap;
+
+use crate::dataset::{Dataset, Token, address::Address, rows::ContractRow, time::Time};
+
+/// What an address is, as far as it matters for who holds and who trades.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    Trader,
+    Burned,
+    Pool,
+    Router,
+    Exchange,
+    Bridge,
+    Locker,
+    /// The token's own contract.
+    Token,
+}
+
+impl Role {
+    /// As it is answered.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Trader => "holder",
+            Self::Burned => "burned",
+            Self::Pool => "pool",
+            Self::Router => "router",
+            Self::Exchange => "exchange",
+            Self::Bridge => "bridge",
+            Self::Locker => "locker",
+            Self::Token => "token",
+        }
+    }
+}
+
+/// Which labels make which role; labels as people and public lists write them.
+const ROLE_LABELS: &[(Role, &[&str])] = &[
+    (Role::Burned, &["burn", "burned", "burner", "dead", "null"]),
+    (
+        Role::Pool,
+        &[
+            "liquidity_pool",
+            "liquidity-pool",
+            "liquidity pool",
+            "pool",
+            "pair",
+            "dex",
+            "amm",
+            "uniswap",
+            "sushiswap",
+            "pancakeswap",
+            "balancer",
+            "bancor",
+            "curve-fi",
+            "kyberswap",
+        ],
+    ),
+    (Role::Router, &["router", "aggregator", "0x-protocol", "1inch", "paraswap"]),
+    (
+        Role::Exchange,
+        &[
+            "exchange",
+            "cex",
+            "ascendex",
+            "binance",
+            "bitfinex",
+            "bithumb",
+            "bitstamp",
+            "bittrex",
+            "bybit",
+            "coinbase",
+            "crypto-com",
+            "deribit",
+            "ftx",
+            "gate-io",
+            "gemini",
+            "huobi",
+            "kraken",
+            "kucoin",
+            "okex",
+            "okx",
+            "poloniex",
+            "upbit",
+        ],
+    ),
+    (Role::Bridge, &["bridge", "celer-network", "hop-protocol", "multichain", "synapse", "wormhole"]),
+    (Role::Locker, &["locker", "lock", "team-finance", "unicrypt", "pinklock", "vesting"]),
+];
+
+/// Labels that call an address a scam.
+const SCAM_LABELS: &[&str] = &["scam", "phish", "phishing", "phish-hack", "exploit", "honeypot", "rug_pull", "rug-pull"];
+
+/// Addresses that nobody has the key of.
+pub fn nobodys(address: &Address) -> bool {
+    let bytes = &address.0;
+    let dead = bytes[18..] == [0xde, 0xad] && bytes[..18].iter().all(|b| *b == 0);
+    // 0xdead000000000000000042069420694206942069 and its like.
+    let begins_dead = bytes[..2] == [0xde, 0xad] && bytes[2..10].iter().all(|b| *b == 0);
+    let tiny = bytes[..19].iter().all(|b| *b == 0) && bytes[19] <= 1;
+    dead || begins_dead || tiny
+}
+
+/// Whether the dataset calls the address a scam, and how it says so.
+pub fn called_scam(dataset: &Dataset, address: &Address) -> Option<String> {
+    if let Some(scam) = dataset.scams().first(address) {
+        let kind = scam.scam_type.map_or_else(String::new, |kind| format!(" ({kind})"));
+        return Some(format!("a known scam{kind}, reported by {}", scam.source.as_deref().unwrap_or("the table scams")));
+    }
+    let label = dataset.labels_of(address).iter().find(|row| SCAM_LABELS.iter().any(|word| row.label.eq_ignore_ascii_case(word)))?;
+    Some(format!("labelled {}", label.label))
+}
+
+/// A token and what surrounds it.
+#[derive(Debug)]
+pub struct Facts<'a> {
+    pub dataset: &'a Dataset,
+    pub token: &'a Token,
+    pub address: Address,
+    /// Its row of `contracts`, if any.
+    pub contract: Option<ContractRow>,
+    pub creator: Option<Address>,
+    pub owner: Option<Address>,
+    /// Pools that hold it, the most liquid first.
+    pub pools: Vec<Address>,
+    roles: HashMap<Address, Role>,
+}
+
+impl<'a> Facts<'a> {
+    pub fn new(dataset: &'a Dataset, token: &'a Token) -> Self {
+        let address = token.row.token_address;
+        let mut rows: Vec<_> = dataset.pools_of(&address).collect();
+        rows.sort_by(|a, b| {
+            let liquidity = |pool: &crate::dataset::rows::PoolRow| pool.liquidity.unwrap_or(-1.0);
+            liquidity(b).total_cmp(&liquidity(a)).then(a.address.cmp(&b.address))
+        });
+        let pools: Vec<Address> = rows.iter().map(|pool| pool.address).collect();
+        let mut roles: HashMap<Address, Role> = pools.iter().map(|pool| (*pool, Role::Pool)).collect();
+        roles.insert(address, Role::Token);
+        roles.extend(dataset.dexes().iter().filter_map(|dex| Some((dex.router?, Role::Router))));
+        let contract = dataset.contracts().first(&address);
+        let (creator, owner) = contract.as_ref().map_or((None, None), |row| (row.creator, row.owner));
+        Self { dataset, token, address, contract, creator, owner, pools, roles }
+    }
+
+    pub fn role(&self, address: &Address) -> Role {
+        if let Some(role) = self.roles.get(address) {
+            return *role;
+        }
+        if nobodys(address) {
+            return Role::Burned;
+        }
+        let labels = self.dataset.labels_of(address);
+        let of = |words: &[&str]| labels.iter().any(|row| words.iter().any(|word| row.label.eq_ignore_ascii_case(word)));
+        ROLE_LABELS.iter().find(|(_, words)| of(words)).map_or(Role::Trader, |(role, _)| *role)
+    }
+
+    /// Whether the address is the creator or the owner.
+    pub fn insider(&self, address: &Address) -> bool {
+        Some(*address) == self.creator || Some(*address) == self.owner
+    }
+
+    /// Who paid for the address's first transaction.
+    pub fn funder(&self, address: &Address) -> Option<Address> {
+        self.dataset.funders_of(address).first().map(|row| row.from_address)
+    }
+
+    /// Smallest units of a whole token; none when the digits are not known.
+    pub fn unit(&self) -> Option<f64> {
+        self.token.row.decimals.filter(|digits| (0..=77).contains(digits)).map(|digits| 10_f64.powi(digits as i32))
+    }
+
+    /// Whole tokens, as the dataset gives them.
+    pub fn total_supply(&self) -> Option<f64> {
+        self.token.row.total_supply.filter(|supply| supply.is_finite() && *supply > 0.0)
+    }
+
+    pub fn listed(&self) -> bool {
+        self.token.row.listed == Some(true)
+    }
+
+    /// The latest moment that the dataset tells of the token: what a term of a lock is counted from. `transfer` is its last transfer.
+    pub fn as_of(&self, transfer: Option<Time>) -> Option<Time> {
+        let counts = self.dataset.holder_counts_of(&self.address).last().map(|row| row.date.start());
+        let close = self.dataset.candles().latest_close(&self.address).map(|(time, _)| time);
+        counts.max(close).max(transfer)
+    }
+
+    /// What the address is called among those who hold: creator, owner, or its first label.
+    pub fn title(&self, address: &Address) -> Option<String> {
+        if Some(*address) == self.creator {
+            return Some("creator".to_owned());
+        }
+        if Some(*address) == self.owner {
+            return Some("owner".to_owned());
+        }
+        self.dataset.labels_of(address).first().map(|row| row.label.clone())
+    }
+}

@@ -1,0 +1,167 @@
+//! The part about holders: how the supply is spread over those who hold for themselves, and who holds the liquidity. Nine tests; the
+//! figures are reported even when none fires.
+
+mod liquidity;
+mod spread;
+
+pub use self::liquidity::{LpFeatures, lp_risk};
+use self::spread::Spread;
+use super::{
+    Anomaly, AnomalyCode, Evidence, EvidenceRow, HolderMetrics, Missing, Part,
+    facts::{Facts, Role},
+    missing::{Lacking, Need},
+    transactions::{Transactions, percent},
+};
+use crate::dataset::address::Address;
+
+const TOP10_FROM: f64 = 0.3;
+const TOP10_SPAN: f64 = 0.5;
+const HHI_FROM: f64 = 0.10;
+const HHI_SPAN: f64 = 0.40;
+const INSIDE_MIN: f64 = 0.05;
+const INSIDE_FULL: f64 = 0.5;
+const FEW: f64 = 50.0;
+const GINI_COUNT_MIN: usize = 100;
+const GINI_MIN: f64 = 0.98;
+/// The largest holders among whom look-alikes are sought, how many make a group, and how near equal is.
+const SYBIL_TOP: usize = 100;
+const SYBIL_GROUP: usize = 5;
+const SYBIL_EQUAL: f64 = 0.001;
+const SYBIL_MIN: f64 = 0.1;
+const SYBIL_FULL: f64 = 0.5;
+
+/// What the holders show.
+#[derive(Debug, Default)]
+pub struct Holders {
+    /// No holders are given.
+    pub blind: bool,
+    pub anomalies: Vec<Anomaly>,
+    pub missing: Vec<Missing>,
+    pub metrics: Option<HolderMetrics>,
+}
+
+/// Examines the token's holders. What the transactions showed helps with pools and terms of locks.
+pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> Holders {
+    let mut lacking = Lacking::default();
+    let spread = Spread::new(facts);
+    let mut anomalies = liquidity::tests(facts, transactions, &mut lacking);
+    let Some(spread) = spread else {
+        let own = AnomalyCode::of(Part::Holders).filter(|code| !matches!(code, AnomalyCode::LpUnlocked | AnomalyCode::LpCreator));
+        lacking.note(Need::Holders, &own.collect::<Vec<_>>());
+        return Holders { blind: anomalies.is_empty(), anomalies, missing: lacking.into_missing(Part::Holders), metrics: None };
+    };
+    let metrics = spread.metrics(facts);
+    anomalies.extend(concentration(&metrics, &spread, &mut lacking));
+    anomalies.extend([insiders(facts, &spread, &mut lacking), sybil(facts, &spread), few(&spread)].into_iter().flatten());
+    Holders { blind: false, anomalies, missing: lacking.into_missing(Part::Holders), metrics: Some(metrics) }
+}
+
+/// Four measures of one thing; the score takes the worst of them.
+fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking) -> Vec<Anomaly> {
+    let rows = |n: usize| Evidence {
+        what: "the largest holders".to_owned(),
+        rows: spread.shares.iter().take(n).map(|(address, share)| row(*address, *share)).collect(),
+        ..Evidence::default()
+    };
+    let mut found = Vec::new();
+    let strength = (metrics.top10 - TOP10_FROM) / TOP10_SPAN;
+    if strength > 0.0 {
+        let sentence = format!("the ten largest holders have {} of the supply (holders)", percent(metrics.top10));
+        found.push(Anomaly::new(AnomalyCode::Top10Concentration, strength, sentence).figure("top10", metrics.top10).evidence(rows(10)));
+    }
+    let strength = (metrics.hhi - HHI_FROM) / HHI_SPAN;
+    if strength > 0.0 {
+        let sentence =
+            format!("the squared shares add up to {:.3}, as if {:.1} equal holders had all (holders)", metrics.hhi, 1.0 / metrics.hhi);
+        found.push(Anomaly::new(AnomalyCode::HhiHigh, strength, sentence).figure("hhi", metrics.hhi));
+    }
+    let few = match metrics.nakamoto {
+        Some(1) => Some((1.0, "one holder has more than half of the supply (holders)".to_owned())),
+        Some(n @ 2..=3) => {
+            Some((if n == 2 { 0.6 } else { 0.3 }, format!("{n} holders together have more than half of the supply (holders)")))
+        }
+        _ => None,
+    };
+    if let Some((strength, sentence)) = few {
+        let n = metrics.nakamoto.unwrap_or_default();
+        found.push(Anomaly::new(AnomalyCode::NakamotoLow, strength, sentence).figure("nakamoto", n as f64).evidence(rows(n as usize)));
+    }
+    if spread.truncated {
+        lacking.note(Need::AllHolders, &[AnomalyCode::GiniExtreme]);
+    } else if spread.shares.len() >= GINI_COUNT_MIN && metrics.gini >= GINI_MIN {
+        let sentence = format!("the Gini coefficient of {} holders is {:.4} (holders)", spread.shares.len(), metrics.gini);
+        let strength = 0.5 + (metrics.gini - GINI_MIN) / (1.0 - GINI_MIN) / 2.0;
+        found.push(Anomaly::new(AnomalyCode::GiniExtreme, strength, sentence).figure("gini", metrics.gini));
+    }
+    found
+}
+
+fn row(address: Address, share: f64) -> EvidenceRow {
+    EvidenceRow { table: "holders", address: Some(address), share: Some(share), ..EvidenceRow::default() }
+}
+
+fn insiders(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option<Anomaly> {
+    let code = AnomalyCode::CreatorShare;
+    if facts.creator.is_none() && facts.owner.is_none() {
+        lacking.note(Need::Creator, &[code]);
+        return None;
+    }
+    let own: Vec<_> = spread.shares.iter().filter(|(address, _)| facts.insider(address)).collect();
+    let share: f64 = own.iter().map(|(_, share)| share).sum();
+    (share >= INSIDE_MIN).then(|| {
+        let sentence = format!("creator and owner hold {} of the supply (holders)", percent(share));
+        let rows = own.iter().map(|(address, share)| row(*address, *share)).collect();
+        let evidence = Evidence { what: "balances of creator and owner".to_owned(), rows, ..Evidence::default() };
+        Anomaly::new(code, share / INSIDE_FULL, sentence).figure("share", share).evidence(evidence)
+    })
+}
+
+/// Of what the hundred largest hold, the share of those who look like one: balances within a thousandth, or one who paid for them.
+fn sybil(facts: &Facts<'_>, spread: &Spread) -> Option<Anomaly> {
+    let top = &spread.shares[..spread.shares.len().min(SYBIL_TOP)];
+    let all: f64 = top.iter().map(|(_, share)| share).sum();
+    let mut like = vec![false; top.len()];
+    let mut start = 0;
+    for end in 1..=top.len() {
+        if end == top.len() || top[end].1 < top[start].1 * (1.0 - SYBIL_EQUAL) {
+            if end - start >= SYBIL_GROUP {
+                like[start..end].fill(true);
+            }
+            start = end;
+        }
+    }
+    let mut funded: std::collections::BTreeMap<Address, Vec<usize>> = std::collections::BTreeMap::new();
+    for (i, (address, _)) in top.iter().enumerate() {
+        // An exchange or a bridge pays for everybody.
+        if let Some(funder) = facts.funder(address).filter(|funder| matches!(facts.role(funder), Role::Trader)) {
+            funded.entry(funder).or_default().push(i);
+        }
+    }
+    for group in funded.values().filter(|group| group.len() >= SYBIL_GROUP) {
+        group.iter().for_each(|i| like[*i] = true);
+    }
+    let alike: Vec<_> = top.iter().zip(&like).filter(|(_, like)| **like).map(|(holder, _)| *holder).collect();
+    let share = if all > 0.0 { alike.iter().map(|(_, share)| share).sum::<f64>() / all } else { 0.0 };
+    (share >= SYBIL_MIN).then(|| {
+        let sentence = format!(
+            "{} of the {} largest holders look like one: equal balances or one who paid for them, {} of what these hold (holders)",
+            alike.len(),
+            top.len(),
+            percent(share)
+        );
+        let rows = alike.iter().take(super::EVIDENCE_ROWS_MAX).map(|(address, share)| row(*address, *share)).collect();
+        let evidence = Evidence { what: "holders that look like one".to_owned(), rows, ..Evidence::default() };
+        Anomaly::new(AnomalyCode::SybilHolders, share / SYBIL_FULL, sentence)
+            .figure("share", share)
+            .figure("holders", alike.len() as f64)
+            .evidence(evidence)
+    })
+}
+
+fn few(spread: &Spread) -> Option<Anomaly> {
+    let count = spread.known_count as f64;
+    (count < FEW).then(|| {
+        let sentence = format!("{} holder{} (holders)", spread.known_count, if spread.known_count == 1 { "" } else { "s" });
+        Anomaly::new(AnomalyCode::FewHolders, 1.0 - count / FEW, sentence).figure("holders", count)
+    })
+}

@@ -1,0 +1,158 @@
+//! Who holds the liquidity: burned, locked, the creator's, anybody's. And how likely it is to be pulled, from features of a pool that
+//! were published with labels.
+
+use super::super::{
+    Anomaly, AnomalyCode, Evidence, EvidenceRow,
+    facts::{Facts, Role},
+    missing::{Lacking, Need},
+    pool_story::PoolStory,
+    transactions::{Transactions, percent},
+};
+use crate::dataset::{
+    address::Address,
+    time::{DAY_MS, Time},
+};
+
+const LOCK_MS: i64 = 30 * DAY_MS;
+const UNLOCKED_MIN: f64 = 0.05;
+const CREATOR_MIN: f64 = 0.5;
+
+/// How a pool's liquidity tokens are held.
+#[derive(Debug, Default)]
+struct Held {
+    total: f64,
+    locked: f64,
+    /// In wallets that may take it out at any time.
+    free: f64,
+    creator: f64,
+    rows: Vec<EvidenceRow>,
+}
+
+pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mut Lacking) -> Vec<Anomaly> {
+    let codes = [AnomalyCode::LpUnlocked, AnomalyCode::LpCreator];
+    if facts.pools.is_empty() {
+        lacking.note(Need::Pools, &codes);
+        return Vec::new();
+    }
+    let as_of = facts.as_of(transactions.last);
+    let held: Vec<(usize, Held)> =
+        facts.pools.iter().enumerate().map(|(i, pool)| (i, held(facts, pool, as_of))).filter(|(_, held)| held.total > 0.0).collect();
+    // Pools are ordered by liquidity: the first whose holders are known is where the money lies.
+    let Some((i, held)) = held.into_iter().next() else {
+        lacking.note(Need::LpHolders, &codes);
+        return Vec::new();
+    };
+    let pool = facts.pools[i];
+    let risk = transactions.pools.get(i).and_then(|story| features(&held, story)).map(|features| lp_risk(&features));
+    let free = held.free / held.total;
+    let creator = held.creator / held.total;
+    let mut found = Vec::new();
+    if free >= UNLOCKED_MIN {
+        let sentence = format!(
+            "{} of the liquidity of pool {} is in wallets, neither burned nor locked for 30 days (holders)",
+            percent(free),
+            pool.short()
+        );
+        let mut anomaly =
+            Anomaly::new(AnomalyCode::LpUnlocked, free, sentence).figure("share", free).figure("locked", held.locked / held.total);
+        if let Some(risk) = risk {
+            anomaly = anomaly.figure("pullRisk", risk);
+        }
+        let evidence = Evidence { what: "wallets with liquidity".to_owned(), rows: held.rows.clone(), ..Evidence::default() };
+        found.push(anomaly.evidence(evidence));
+    }
+    if facts.creator.is_none() {
+        lacking.note(Need::Creator, &[AnomalyCode::LpCreator]);
+    } else if creator >= CREATOR_MIN {
+        let sentence = format!("the creator holds {} of the liquidity of pool {} (holders)", percent(creator), pool.short());
+        found.push(Anomaly::new(AnomalyCode::LpCreator, creator, sentence).figure("share", creator));
+    }
+    found
+}
+
+fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
+    let mut held = Held::default();
+    let locks = facts.dataset.locks_of(pool);
+    for holder in facts.dataset.holders_of(pool).iter() {
+        let Some(balance) = holder.balance.filter(|balance| balance.is_finite() && *balance > 0.0) else { continue };
+        let address = &holder.holder_address;
+        held.total += balance;
+        if Some(*address) == facts.creator {
+            held.creator += balance;
+        }
+        let terms: Vec<_> = locks.iter().filter(|lock| lock.holder_address == *address).collect();
+        let long = |until: Time| as_of.is_none_or(|now| until.0 - now.0 >= LOCK_MS);
+        let kept = match facts.role(address) {
+            Role::Burned => balance,
+            // Where terms are given they count; a locker without is believed.
+            _ if !terms.is_empty() => {
+                terms.iter().filter(|lock| lock.unlocks_at.is_some_and(long)).filter_map(|lock| lock.amount).sum::<f64>().min(balance)
+            }
+            Role::Locker => balance,
+            // Contracts that hold for many: farms, vaults, other pools.
+            Role::Pool | Role::Router | Role::Exchange | Role::Bridge | Role::Token => balance,
+            Role::Trader if facts.dataset.contracts().count(address) > 0 => balance,
+            Role::Trader => 0.0,
+        };
+        held.locked += kept;
+        held.free += balance - kept;
+        if balance > kept && held.rows.len() < super::super::EVIDENCE_ROWS_MAX {
+            held.rows.push(EvidenceRow {
+                table: "holders",
+                address: Some(*address),
+                amount: Some(balance - kept),
+                ..EvidenceRow::default()
+            });
+        }
+    }
+    held
+}
+
+/// Features of a pool that say how likely its liquidity is to be pulled.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LpFeatures {
+    /// The creator's share of the liquidity tokens, 0 to 1.
+    pub creator_share: f64,
+    pub buys_per_week: f64,
+    pub sells_per_week: f64,
+    /// Whether liquidity was ever taken out.
+    pub burned: bool,
+    /// Additions of liquidity among all that happened in the pool.
+    pub mint_ratio: f64,
+}
+
+fn features(held: &Held, story: &PoolStory) -> Option<LpFeatures> {
+    let all = story.buys + story.sells + story.mints + story.burns;
+    let weeks = story.weeks();
+    (all > 0).then(|| LpFeatures {
+        creator_share: held.creator / held.total,
+        buys_per_week: story.buys as f64 / weeks,
+        sells_per_week: story.sells as f64 / weeks,
+        burned: story.burns > 0,
+        mint_ratio: story.mints as f64 / all as f64,
+    })
+}
+
+impl LpFeatures {
+    /// One, and the features as the regression takes them.
+    pub fn terms(&self) -> [f64; 6] {
+        [
+            1.0,
+            self.creator_share.clamp(0.0, 1.0),
+            self.sells_per_week.max(0.0).ln_1p(),
+            self.buys_per_week.max(0.0).ln_1p(),
+            f64::from(u8::from(self.burned)),
+            self.mint_ratio.clamp(1e-4, 1.0).ln(),
+        ]
+    }
+}
+
+/// Weights of `LpFeatures::terms`: a logistic regression over the published features of RugPull-Prediction-AI (Dataset_v1.9); the
+/// report `security` of the accuracy bench fits them anew and tells how well they do.
+const LP_WEIGHTS: [f64; 6] = [1.157, 3.565, -1.325, 1.41, -1.347, 0.445];
+
+/// How likely the liquidity is to be pulled, 0 to 1, as in the set it was fitted on, nine tenths of which were.
+pub fn lp_risk(features: &LpFeatures) -> f64 {
+    let sum: f64 = features.terms().iter().zip(LP_WEIGHTS).map(|(term, weight)| term * weight).sum();
+    1.0 / (1.0 + (-sum).exp())
+}

@@ -1,0 +1,125 @@
+//! The holders that count, their shares of the supply, and the measures of how it is spread. Left out is who holds for others.
+
+use std::collections::BTreeMap;
+
+use super::super::{
+    HolderMetrics, HolderShare, LARGEST_MAX, LeftOut,
+    facts::{Facts, Role},
+};
+use crate::dataset::address::Address;
+
+#[derive(Debug)]
+pub(super) struct Spread {
+    /// Who counts, and their share of the supply that is not burned; largest first.
+    pub(super) shares: Vec<(Address, f64)>,
+    left_out: BTreeMap<Role, (u64, f64)>,
+    /// The table holds fewer holders than the token is said to have.
+    pub(super) truncated: bool,
+    /// Holders that count, or as many as the token is said to have.
+    pub(super) known_count: u64,
+}
+
+impl Spread {
+    /// None without a holder that has something.
+    pub(super) fn new(facts: &Facts<'_>) -> Option<Self> {
+        let rows = facts.dataset.holders_of(&facts.address);
+        let mut held: Vec<(Address, f64)> = Vec::with_capacity(rows.len());
+        let mut left: BTreeMap<Role, (u64, f64)> = BTreeMap::new();
+        let mut all = 0.0;
+        for row in rows.iter() {
+            let Some(balance) = row.balance.filter(|balance| balance.is_finite() && *balance > 0.0) else { continue };
+            all += balance;
+            match facts.role(&row.holder_address) {
+                Role::Trader => held.push((row.holder_address, balance)),
+                // A router is a contract like any other when it holds for itself; it never does for long.
+                role => {
+                    let sum = left.entry(role).or_default();
+                    *sum = (sum.0 + 1, sum.1 + balance);
+                }
+            }
+        }
+        if all <= 0.0 || !all.is_finite() {
+            return None;
+        }
+        let burned = left.get(&Role::Burned).map_or(0.0, |(_, sum)| *sum);
+        // Balances that add up to more than the supply show that the figure is of another time.
+        let total = facts.total_supply().filter(|supply| *supply >= all * 0.999).unwrap_or(all);
+        let supply = if total - burned > 0.0 { total - burned } else { all };
+        let said = facts.token.row.holders.and_then(|holders| u64::try_from(holders).ok());
+        let listed = held.len() as u64;
+        Some(Self {
+            shares: held.into_iter().map(|(address, balance)| (address, balance / supply)).collect(),
+            left_out: left.into_iter().map(|(role, (count, sum))| (role, (count, sum / total))).collect(),
+            truncated: said.is_some_and(|said| said as f64 > rows.len() as f64 * 1.1),
+            known_count: said.map_or(listed, |said| said.max(listed)),
+        })
+    }
+
+    fn top(&self, n: usize) -> f64 {
+        self.shares.iter().take(n).map(|(_, share)| share).sum::<f64>().min(1.0)
+    }
+
+    pub(super) fn metrics(&self, facts: &Facts<'_>) -> HolderMetrics {
+        let largest = self.shares.iter().take(LARGEST_MAX);
+        HolderMetrics {
+            count: self.shares.len() as u64,
+            top10: self.top(10),
+            top50: self.top(50),
+            hhi: self.shares.iter().map(|(_, share)| share * share).sum(),
+            nakamoto: self.nakamoto(),
+            gini: self.gini(),
+            largest: largest.map(|(address, share)| HolderShare { address: *address, share: *share, role: facts.title(address) }).collect(),
+            left_out: self
+                .left_out
+                .iter()
+                .map(|(role, (count, share))| LeftOut { kind: role.word(), count: *count, share: *share })
+                .collect(),
+        }
+    }
+
+    /// Fewest holders with more than half of the supply.
+    fn nakamoto(&self) -> Option<u64> {
+        let mut sum = 0.0;
+        self.shares
+            .iter()
+            .position(|(_, share)| {
+                sum += share;
+                sum > 0.5
+            })
+            .map(|i| i as u64 + 1)
+    }
+
+    /// Of the balances, by their ranks: 0 when all are equal, towards 1 when one has all.
+    fn gini(&self) -> f64 {
+        let n = self.shares.len() as f64;
+        let sum: f64 = self.shares.iter().map(|(_, share)| share).sum();
+        if sum <= 0.0 {
+            return 0.0;
+        }
+        // Largest first: the smallest has rank 1.
+        let ranked: f64 = self.shares.iter().enumerate().map(|(i, (_, share))| (n - i as f64) * share).sum();
+        (2.0 * ranked / (n * sum) - (n + 1.0) / n).clamp(0.0, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spread(balances: &[f64]) -> Spread {
+        let sum: f64 = balances.iter().sum();
+        let shares = balances.iter().enumerate().map(|(i, balance)| (Address([i as u8; 20]), balance / sum)).collect();
+        Spread { shares, left_out: BTreeMap::new(), truncated: false, known_count: balances.len() as u64 }
+    }
+
+    #[test]
+    fn the_measures_are_the_known_ones() {
+        for (balances, gini, nakamoto) in
+            [(&[1.0, 1.0, 1.0, 1.0][..], 0.0, 3), (&[1.0], 0.0, 1), (&[4.0, 3.0, 2.0, 1.0], 0.25, 2), (&[97.0, 1.0, 1.0, 1.0], 0.72, 1)]
+        {
+            let spread = spread(balances);
+            assert!((spread.gini() - gini).abs() < 1e-12, "{balances:?}: {}", spread.gini());
+            assert_eq!(spread.nakamoto(), Some(nakamoto), "{balances:?}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The whole inference of one token: its three parts, what it resembles, and the answer. Every step is another file's.
+
+use super::{
+    AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityInference,
+    code::{self, Budget, CodeInput, CodeReport},
+    corpus::{Corpus, contract_code},
+    facts::Facts,
+    holders,
+    missing::{Lacking, Need},
+    resemblance::{self, Traits},
+    score::{self, Known},
+    similarity::bytes,
+    transactions,
+};
+use crate::{
+    dataset::{Dataset, Token, address::Address},
+    error::Result,
+};
+
+/// Who waits for the answer: hears how far it is, and may give up.
+pub trait Watch {
+    /// An error when nobody waits any more.
+    fn step(&self, done: u64, total: u64) -> Result<()>;
+    fn cancelled(&self) -> bool;
+}
+
+/// Labels that say that an address is a contract which others decide over together.
+const SHARED_LABELS: &[&str] = &["multisig", "safe", "safe-formerly-gnosis-safe", "gnosis-safe", "timelock", "governor", "dao", "contract"];
+
+/// Whether the token has anything that security can be inferred from.
+pub fn has_data(dataset: &Dataset, token: &Address) -> bool {
+    dataset.contracts().count(token) > 0 || dataset.transfers().count(token) > 0 || !dataset.holders_of(token).is_empty()
+}
+
+/// Infers. `traits_of` executes a known scam's code, as `traits` does, and may remember.
+pub fn infer(
+    dataset: &Dataset,
+    token: &Token,
+    corpus: &Corpus,
+    explain: bool,
+    traits_of: &dyn Fn(&Address, &[u8]) -> Traits,
+    watch: &dyn Watch,
+) -> Result<SecurityInference> {
+    let facts = Facts::new(dataset, token);
+    // Transfers are as many steps as they are rows, execution and comparison one each.
+    let total = dataset.transfers().count(&facts.address) as u64 + 2;
+    let transactions = transactions::examine(&facts, &|done, _| watch.step(done, total))?;
+    let holders = holders::examine(&facts, &transactions);
+    watch.step(total - 2, total)?;
+    let mut lacking = Lacking::default();
+    let code = contract_code(dataset, &facts.address);
+    let report = match &code {
+        Some(code) => execute(&facts, code, &|| watch.cancelled()),
+        None => CodeReport::default(),
+    };
+    watch.step(total - 1, total)?;
+    let own = traits_from(&report);
+    let resembles = resemblance::examine(&facts, corpus, code.as_deref(), &own, traits_of, &mut lacking);
+    if code.is_none() {
+        let executed = AnomalyCode::of(Part::Code).filter(|code| !matches!(code, AnomalyCode::KnownScam | AnomalyCode::Impersonates));
+        lacking.note(Need::Code, &executed.collect::<Vec<_>>());
+    }
+    watch.step(total, total)?;
+
+    let known = Known {
+        code: code.is_some(),
+        transfers: dataset.transfers().count(&facts.address) > 0,
+        holders: !dataset.holders_of(&facts.address).is_empty(),
+    };
+    let mut codes = report.anomalies.clone();
+    codes.extend(resembles.anomalies);
+    let mut parts = [codes, transactions.anomalies, holders.anomalies];
+    parts.iter_mut().for_each(|part| score::order(part));
+    let [codes, moves, held] = &parts;
+    let verdict = score::verdict(codes, moves, held, known);
+    let missing: Vec<Missing> = [lacking.into_missing(Part::Code), transactions.missing, holders.missing].into_iter().flatten().collect();
+    let unfinished: Vec<&String> = report.unfinished.iter().chain(&transactions.unfinished).collect();
+    let recommendation = score::recommendation(&verdict, [codes, moves, held], &missing, &unfinished);
+    let mut execution = report.execution();
+    execution.unfinished.extend(transactions.unfinished);
+    Ok(SecurityInference {
+        security_score: verdict.score,
+        anomaly_detection: AnomalyDetection {
+            transaction_patterns: score::part((!transactions.blind).then_some(moves.as_slice()), explain),
+            holder_distribution: score::part((!holders.blind).then_some(held.as_slice()), explain),
+            code_patterns: score::part((known.code || !codes.is_empty()).then_some(codes.as_slice()), explain),
+        },
+        similar_scams: resembles.similar,
+        recommendation,
+        explanation: explain.then(|| Explanation {
+            uncapped_score: verdict.uncapped,
+            caps: verdict.caps,
+            missing,
+            holders: holders.metrics,
+            execution: known.code.then_some(execution),
+        }),
+    })
+}
+
+fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> CodeReport {
+    let row = facts.contract.as_ref();
+    let creation = row.and_then(|row| bytes(row.creation_bytecode.as_deref()?)).filter(|code| !code.is_empty());
+    let types = row.and_then(|row| row.constructor_types.as_deref()).and_then(constructor_types);
+    let storage = row.and_then(|row| row.storage.as_deref()).and_then(storage);
+    let owner = facts.owner.or(facts.creator);
+    let shared = |owner: Address| {
+        let labels = facts.dataset.labels_of(&owner);
+        facts.dataset.contracts().count(&owner) > 0
+            || labels.iter().any(|row| SHARED_LABELS.iter().any(|word| row.label.eq_ignore_ascii_case(word)))
+    };
+    let input = CodeInput {
+        runtime,
+        creation: creation.as_deref(),
+        constructor_types: types.as_deref(),
+        storage: storage.as_deref(),
+        owner,
+        owner_is_contract: facts.owner.is_some_and(shared),
+        listed: facts.listed(),
+        has_source: row.is_some_and(|row| row.source.as_deref().is_some_and(|text| !text.is_empty()) || row.is_verified == Some(true)),
+    };
+    code::inspect(&input, &Budget::default(), cancelled)
+}
+
+/// A known scam's traits, found with less effort than a token's own.
+pub fn traits(code: &[u8], cancelled: &dyn Fn() -> bool) -> Traits {
+    let whole = Budget::default();
+    let budget = Budget { calls: whole.calls / 8, work: whole.work / 16, ..whole };
+    traits_from(&code::inspect(&CodeInput { runtime: code, has_source: true, ..CodeInput::default() }, &budget, cancelled))
+}
+
+fn traits_from(report: &CodeReport) -> Traits {
+    let codes = report.anomalies.iter().map(|anomaly| anomaly.code).filter(|code| *code != AnomalyCode::Unverified).collect();
+    Traits { codes, selectors: report.selectors.clone() }
+}
+
+/// `["address","uint256"]`, or the same without brackets and quotes.
+fn constructor_types(text: &str) -> Option<Vec<String>> {
+    let text = text.trim();
+    if let Ok(types) = serde_json::from_str::<Vec<String>>(text) {
+        return Some(types);
+    }
+    let plain = !text.contains(['[', '{', '"']) || text.ends_with("[]");
+    plain.then(|| text.split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect())
+}
+
+/// A JSON object from slots to words, both in hex of up to 32 bytes.
+fn storage(text: &str) -> Option<Vec<([u8; 32], [u8; 32])>> {
+    let slots: std::collections::BTreeMap<String, String> = serde_json::from_str(text).ok()?;
+    slots.iter().map(|(slot, word)| Some((word32(slot)?, word32(word)?))).collect()
+}
+
+fn word32(text: &str) -> Option<[u8; 32]> {
+    let digits = text.trim().strip_prefix("0x").unwrap_or(text.trim());
+    let bytes = bytes(&if digits.len() % 2 == 1 { format!("0{digits}") } else { digits.to_owned() })?;
+    let mut word = [0; 32];
+    word.get_mut(32usize.checked_sub(bytes.len())?..)?.copy_from_slice(&bytes);
+    Some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_and_slots_are_read_as_people_write_them() {
+        let two = Some(vec!["address".to_owned(), "uint256[]".to_owned()]);
+        for text in [r#"["address","uint256[]"]"#, "address, uint256[]"] {
+            assert_eq!(constructor_types(text), two, "{text}");
+        }
+        assert_eq!((constructor_types(r#"{"a":1}"#), constructor_types("")), (None, Some(vec![])));
+        let mut one = [0; 32];
+        one[31] = 1;
+        assert_eq!(storage(r#"{"0x0":"0x1"}"#), Some(vec![([0; 32], one)]));
+        for text in ["", "[]", r#"{"0xzz":"0x1"}"#, &format!("{{\"0x{}\":\"0x1\"}}", "0".repeat(65))] {
+            assert_eq!(storage(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What a token resembles: known scams by address and by code, listed tokens by name. The comparison is `corpus`'s.
+
+use super::{
+    Anomaly, AnomalyCode, Evidence, EvidenceRow, SimilarScam,
+    corpus::{Corpus, contract_code, scam_code},
+    facts::{Facts, called_scam},
+    missing::{Lacking, Need},
+    similarity::{Group, Near},
+    transactions::percent,
+};
+use crate::dataset::address::Address;
+
+/// From where codes count as similar.
+const SIMILAR_MIN: f64 = 0.6;
+const SIMILAR_SPAN: f64 = 0.4;
+const SIMILAR_MAX: usize = 10;
+
+/// What executing a contract shows, for comparing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Traits {
+    pub codes: Vec<AnomalyCode>,
+    pub selectors: Vec<[u8; 4]>,
+}
+
+#[derive(Debug, Default)]
+pub struct Resemblance {
+    pub anomalies: Vec<Anomaly>,
+    pub similar: Vec<SimilarScam>,
+}
+
+/// Compares the token. `traits_of` executes the code of a known scam.
+pub fn examine(
+    facts: &Facts<'_>,
+    corpus: &Corpus,
+    code: Option<&[u8]>,
+    own: &Traits,
+    traits_of: &dyn Fn(&Address, &[u8]) -> Traits,
+    lacking: &mut Lacking,
+) -> Resemblance {
+    let mut found = Resemblance::default();
+    found.anomalies.extend(known(facts));
+    found.anomalies.extend(impersonates(facts, corpus, lacking));
+    let Some(code) = code else {
+        return found;
+    };
+    if corpus.codes.count(Group::Scam) == 0 {
+        lacking.note(Need::Scams, &[AnomalyCode::SimilarToScam]);
+        return found;
+    }
+    let scams = corpus.codes.nearest(&facts.address, code, Group::Scam, |address| scam_code(facts.dataset, address));
+    let near: Vec<Near> = scams.into_iter().filter(|near| near.similarity >= SIMILAR_MIN).take(SIMILAR_MAX).collect();
+    if let Some(nearest) = near.first() {
+        found.anomalies.extend(similar(facts, corpus, code, nearest));
+    }
+    found.similar = near.iter().map(|near| element(facts, near, own, traits_of)).collect();
+    found
+}
+
+fn known(facts: &Facts<'_>) -> Option<Anomaly> {
+    let how = called_scam(facts.dataset, &facts.address)?;
+    let table = if facts.dataset.scams().count(&facts.address) > 0 { "scams" } else { "labels" };
+    let row = EvidenceRow { table, address: Some(facts.address), ..EvidenceRow::default() };
+    let evidence = Evidence { what: how.clone(), rows: vec![row], ..Evidence::default() };
+    Some(Anomaly::new(AnomalyCode::KnownScam, 1.0, format!("the address is {how}")).evidence(evidence))
+}
+
+fn impersonates(facts: &Facts<'_>, corpus: &Corpus, lacking: &mut Lacking) -> Option<Anomaly> {
+    let code = AnomalyCode::Impersonates;
+    if !corpus.has_listed() {
+        lacking.note(Need::Listed, &[code]);
+        return None;
+    }
+    if facts.listed() {
+        return None;
+    }
+    let (by_symbol, by_name) = corpus.namesakes(facts.dataset, facts.token);
+    // Symbols are short and met by chance; a whole name hardly is.
+    let (strength, what, whose) = match (by_symbol.first(), by_name.first()) {
+        (Some(_), Some(whose)) => (1.0, "name and symbol", whose),
+        (None, Some(whose)) => (0.8, "name", whose),
+        (Some(whose), None) => (0.5, "symbol", whose),
+        (None, None) => return None,
+    };
+    let title = facts.dataset.token(whose).and_then(|token| token.row.symbol.clone()).unwrap_or_default();
+    let sentence = format!("it bears the {what} of the listed {title} at {} (tokens)", whose.short());
+    let row = EvidenceRow { table: "tokens", address: Some(*whose), ..EvidenceRow::default() };
+    let evidence = Evidence { what: format!("listed token of the same {what}"), rows: vec![row], ..Evidence::default() };
+    Some(Anomaly::new(code, strength, sentence).evidence(evidence))
+}
+
+fn similar(facts: &Facts<'_>, corpus: &Corpus, code: &[u8], scam: &Near) -> Option<Anomaly> {
+    if facts.listed() {
+        return None;
+    }
+    let templates = corpus.codes.nearest(&facts.address, code, Group::Template, |address| contract_code(facts.dataset, address));
+    let template = templates.first();
+    let benign = template.map_or(0.0, |near| near.similarity);
+    let strength = (scam.similarity - benign.max(SIMILAR_MIN)).max(0.0) / SIMILAR_SPAN;
+    let name = facts.dataset.scams().first(&scam.address).and_then(|row| row.name).unwrap_or_else(|| scam.address.short());
+    let listed =
+        |near: &Near| facts.dataset.token(&near.address).and_then(|token| token.row.symbol.clone()).unwrap_or_else(|| near.address.short());
+    let sentence = match template.filter(|_| benign >= scam.similarity) {
+        Some(template) => {
+            format!(
+                "shares a template with the listed {} ({}), and so with the scam {name}: this adds nothing",
+                listed(template),
+                percent(benign)
+            )
+        }
+        None => format!("its code is {} that of the scam {name} (scams)", percent(scam.similarity)),
+    };
+    let row = EvidenceRow { table: "scams", address: Some(scam.address), share: Some(scam.similarity), ..EvidenceRow::default() };
+    let evidence = Evidence { what: "the nearest known scam".to_owned(), rows: vec![row], ..Evidence::default() };
+    let anomaly = Anomaly::new(AnomalyCode::SimilarToScam, strength, sentence)
+        .figure("similarity", scam.similarity)
+        .figure("templateSimilarity", benign)
+        .evidence(evidence);
+    Some(anomaly)
+}
+
+fn element(facts: &Facts<'_>, near: &Near, own: &Traits, traits_of: &dyn Fn(&Address, &[u8]) -> Traits) -> SimilarScam {
+    let row = facts.dataset.scams().first(&near.address);
+    // Equal code shows equal traits, and need not be executed again.
+    let theirs = match scam_code(facts.dataset, &near.address) {
+        Some(code) if near.similarity < 1.0 => traits_of(&near.address, &code),
+        _ => own.clone(),
+    };
+    let mut shared: Vec<AnomalyCode> = own.codes.iter().copied().filter(|code| theirs.codes.contains(code)).collect();
+    shared.sort_unstable();
+    shared.dedup();
+    let theirs_creator = facts.dataset.contracts().first(&near.address).and_then(|contract| contract.creator);
+    let (name, scam_type, source) = row.map_or((None, None, None), |row| (row.name, row.scam_type, row.source));
+    SimilarScam {
+        address: near.address,
+        name,
+        scam_type,
+        similarity: (near.similarity * 1e4).round() / 1e4,
+        shared_traits: shared,
+        shared_selectors: own.selectors.iter().filter(|selector| theirs.selectors.contains(selector)).count() as u64,
+        same_creator: theirs_creator.is_some() && theirs_creator == facts.creator,
+        source,
+    }
+}

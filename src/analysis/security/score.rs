@@ -1,0 +1,210 @@
+//! From anomalies to figures: part scores, the security score with its caps, the order of anomalies, the recommendation. Adding an
+//! anomaly never raises the score.
+
+use super::{Anomaly, AnomalyCode, AnomalyPart, Cap, Missing};
+
+/// How much of a part's risk counts: code in full, what others do less, who holds least.
+const TRANSACTIONS_SHARE: f64 = 0.9;
+const HOLDERS_SHARE: f64 = 0.7;
+const CAP_FATAL: i64 = 10;
+const CAP_NO_CODE: i64 = 60;
+const CAP_NO_TRANSFERS: i64 = 85;
+const CAP_NO_HOLDERS: i64 = 90;
+const REASONS_MAX: usize = 3;
+
+/// Measures of one thing: the worst of them counts.
+const ONE_THING: &[AnomalyCode] =
+    &[AnomalyCode::Top10Concentration, AnomalyCode::HhiHigh, AnomalyCode::NakamotoLow, AnomalyCode::GiniExtreme];
+
+/// The words of the recommendation, and the score each begins at.
+const WORDS: &[(i64, &str)] = &[(80, "NO MAJOR RISK FOUND"), (60, "LOW RISK"), (40, "CAUTION"), (20, "HIGH RISK"), (0, AVOID)];
+const AVOID: &str = "AVOID";
+
+/// Which inputs were there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    pub code: bool,
+    pub transfers: bool,
+    pub holders: bool,
+}
+
+/// The score and what led to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    pub score: i64,
+    pub uncapped: i64,
+    /// The lowest first.
+    pub caps: Vec<Cap>,
+    pub fatal: bool,
+}
+
+/// Risk of a part, 0 to 1: one minus the product of what its anomalies leave.
+pub fn risk(anomalies: &[Anomaly]) -> f64 {
+    let (mut left, mut worst) = (1.0, 0.0);
+    for anomaly in anomalies {
+        if ONE_THING.contains(&anomaly.code) {
+            worst = f64::max(worst, anomaly.weighed());
+        } else {
+            left *= 1.0 - anomaly.weighed();
+        }
+    }
+    1.0 - left * (1.0 - worst)
+}
+
+/// The strongest first; ties by the code's word.
+pub fn order(anomalies: &mut [Anomaly]) {
+    anomalies.sort_by(|a, b| b.weighed().total_cmp(&a.weighed()).then(a.code.cmp(&b.code)));
+}
+
+/// A part as it is answered; `None` for one without its input.
+pub fn part(anomalies: Option<&[Anomaly]>, explain: bool) -> AnomalyPart {
+    let all = anomalies.unwrap_or_default();
+    AnomalyPart {
+        score: anomalies.map(|all| (risk(all) * 1_000.0).round() / 10.0),
+        anomalies: all.iter().map(Anomaly::text).collect(),
+        evidence: explain.then(|| all.to_vec()),
+    }
+}
+
+pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], known: Known) -> Verdict {
+    let left = (1.0 - risk(code)) * (1.0 - TRANSACTIONS_SHARE * risk(transactions)) * (1.0 - HOLDERS_SHARE * risk(holders));
+    // What is exact must not fall below its whole number by rounding.
+    let uncapped = (100.0 * left + 1e-9).floor().clamp(0.0, 100.0) as i64;
+    let fatal: Vec<&str> = [code, transactions, holders].concat().iter().filter(|a| a.fatal).map(|a| a.code.word()).collect();
+    let applies = [
+        (!fatal.is_empty(), CAP_FATAL, format!("{} is fatal", fatal.join(", "))),
+        (!known.code, CAP_NO_CODE, "the contract's code is not known".to_owned()),
+        (!known.transfers, CAP_NO_TRANSFERS, "there are no transfers".to_owned()),
+        (!known.holders, CAP_NO_HOLDERS, "there are no holders".to_owned()),
+    ];
+    let caps: Vec<Cap> = applies.into_iter().filter(|(applies, ..)| *applies).map(|(_, score, reason)| Cap { score, reason }).collect();
+    let score = caps.first().map_or(uncapped, |cap| uncapped.min(cap.score));
+    Verdict { score, uncapped, caps, fatal: !fatal.is_empty() }
+}
+
+/// The word for the score, up to three reasons, and what was missing. Never "safe".
+pub fn recommendation(verdict: &Verdict, parts: [&[Anomaly]; 3], missing: &[Missing], unfinished: &[&String]) -> String {
+    let word = if verdict.fatal { AVOID } else { WORDS.iter().find(|(from, _)| verdict.score >= *from).map_or(AVOID, |(_, word)| word) };
+    let mut reasons: Vec<Anomaly> = parts.concat().into_iter().filter(|anomaly| anomaly.weighed() > 0.0).collect();
+    order(&mut reasons);
+    // What is fatal is why, whatever else weighs as much.
+    reasons.sort_by_key(|anomaly| !anomaly.fatal);
+    let mut says: Vec<String> = reasons.iter().take(REASONS_MAX).map(|anomaly| anomaly.sentence.clone()).collect();
+    if says.is_empty() {
+        says.push(if missing.is_empty() { "no test found anything" } else { "none of the tests that could run found anything" }.to_owned());
+    }
+    let unfinished = if unfinished.is_empty() { String::new() } else { format!(". Not finished: {}", joined(unfinished)) };
+    format!("{word}: {}{}{unfinished}", says.join("; "), missing_text(missing))
+}
+
+fn joined(texts: &[&String]) -> String {
+    texts.iter().map(|text| text.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+/// Whole parts first, then single tests by their codes.
+fn missing_text(missing: &[Missing]) -> String {
+    let whole = |m: &&Missing| m.codes.len() > 4 || m.codes.len() == AnomalyCode::of(m.part).count();
+    let mut says: Vec<String> = missing.iter().filter(whole).map(|m| m.what.clone()).collect();
+    for m in missing.iter().filter(|m| !whole(m)) {
+        let codes: Vec<&str> = m.codes.iter().map(|code| code.word()).collect();
+        says.push(if codes.is_empty() { m.what.clone() } else { format!("{} ({})", m.what, codes.join(", ")) });
+    }
+    if says.is_empty() { String::new() } else { format!(". Not looked at: {}", says.join("; ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{super::Part, *};
+
+    const ALL: Known = Known { code: true, transfers: true, holders: true };
+
+    fn anomaly(code: AnomalyCode, strength: f64) -> Anomaly {
+        Anomaly::new(code, strength, "something")
+    }
+
+    fn score(all: &[Anomaly], known: Known) -> Verdict {
+        let of = |part| all.iter().filter(|a| a.code.part() == part).cloned().collect::<Vec<_>>();
+        verdict(&of(Part::Code), &of(Part::Transactions), &of(Part::Holders), known)
+    }
+
+    #[test]
+    fn scores_are_those_worked_out_by_hand() {
+        use AnomalyCode::{Blacklist, HhiHigh, LpUnlocked, OneWayFlow, SellBlocked, Top10Concentration, Unverified};
+        for (all, known, expected) in [
+            (vec![], ALL, 100),
+            (vec![], Known { code: false, ..ALL }, 60),
+            (vec![], Known { transfers: false, ..ALL }, 85),
+            (vec![], Known { holders: false, ..ALL }, 90),
+            (vec![anomaly(Unverified, 1.0)], ALL, 92),
+            // 0.6 · (1 − 0.9 · 0.7)
+            (vec![anomaly(Blacklist, 1.0), anomaly(OneWayFlow, 1.0)], ALL, 22),
+            // 1 − 0.7 · (1 − 0.5 · (1 − max(0.4, 0.3)))
+            (vec![anomaly(LpUnlocked, 1.0), anomaly(Top10Concentration, 1.0), anomaly(HhiHigh, 1.0)], ALL, 51),
+            (vec![anomaly(SellBlocked, 0.1)], ALL, 10),
+        ] {
+            assert_eq!(score(&all, known).score, expected, "{all:?}");
+        }
+    }
+
+    #[test]
+    fn the_word_follows_the_score_and_what_is_fatal() {
+        let says = |all: &[Anomaly], missing: &[Missing]| recommendation(&score(all, ALL), [all, &[], &[]], missing, &[]);
+        assert_eq!(says(&[], &[]), "NO MAJOR RISK FOUND: no test found anything");
+        let fatal = [anomaly(AnomalyCode::HiddenMint, 1.0), anomaly(AnomalyCode::SellTax, 0.02).fatal(true)];
+        assert!(says(&fatal, &[]).starts_with("AVOID: something; something"), "{}", says(&fatal, &[]));
+        let missing = Missing { part: Part::Holders, what: "no holder data".into(), codes: vec![], supply: String::new() };
+        assert!(says(&[], &[missing]).ends_with(". Not looked at: no holder data"));
+        for (from, word) in WORDS {
+            let verdict = Verdict { score: *from, uncapped: *from, caps: vec![], fatal: false };
+            assert!(recommendation(&verdict, [&[], &[], &[]], &[], &[]).starts_with(word));
+        }
+    }
+
+    #[test]
+    fn the_strongest_comes_first_and_ties_by_code() {
+        let mut all = [
+            anomaly(AnomalyCode::Proxy, 0.5),
+            anomaly(AnomalyCode::Blacklist, 1.0),
+            anomaly(AnomalyCode::DelegatecallAny, 1.0),
+            anomaly(AnomalyCode::SelfDestruct, 1.0),
+        ];
+        order(&mut all);
+        assert_eq!(all.map(|a| a.code.word()), ["BLACKLIST", "DELEGATECALL_ANY", "SELFDESTRUCT", "PROXY"]);
+    }
+
+    fn some() -> impl Strategy<Value = Anomaly> {
+        (0..AnomalyCode::ALL.len(), 0.0..=1.0f64, any::<bool>())
+            .prop_map(|(i, strength, fatal)| anomaly(AnomalyCode::ALL[i], strength).fatal(fatal && i % 5 == 0))
+    }
+
+    proptest! {
+        #[test]
+        fn adding_an_anomaly_or_strengthening_one_never_raises_the_score(
+            all in prop::collection::vec(some(), 0..12), more in some(), place in any::<prop::sample::Index>(), stronger in 0.0..=1.0f64,
+            code in any::<bool>(), transfers in any::<bool>(), holders in any::<bool>(),
+        ) {
+            let known = Known { code, transfers, holders };
+            let before = score(&all, known);
+            prop_assert!((0..=100).contains(&before.score) && before.score <= before.uncapped);
+            let mut added = all.clone();
+            added.push(more);
+            prop_assert!(score(&added, known).score <= before.score);
+            if !all.is_empty() {
+                let mut raised = all.clone();
+                let one = place.get(&raised).strength.max(stronger);
+                let i = place.index(raised.len());
+                raised[i].strength = one;
+                prop_assert!(score(&raised, known).score <= before.score);
+            }
+        }
+
+        #[test]
+        fn a_part_scores_from_0_to_100_in_tenths(all in prop::collection::vec(some(), 0..12)) {
+            let part = part(Some(&all), false);
+            let score = part.score.unwrap_or(-1.0);
+            prop_assert!((0.0..=100.0).contains(&score) && (score * 10.0).fract().abs() < 1e-6);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! A code in the form that is compared: metadata cut off, read from front to end, and what compilers vary made one.
+
+const PUSH: u8 = 0x60;
+const DUP: u8 = 0x80;
+const SWAP: u8 = 0x90;
+
+/// The code's opcodes: every PUSH with its data one symbol, every DUP one, every SWAP one.
+pub fn normalise(code: &[u8]) -> Vec<u8> {
+    let code = without_metadata(code);
+    let mut symbols = Vec::with_capacity(code.len() / 2);
+    let mut at = 0;
+    while let Some(&opcode) = code.get(at) {
+        at += 1;
+        symbols.push(match opcode {
+            // PUSH0 has no data.
+            0x5f => PUSH,
+            0x60..=0x7f => {
+                at += usize::from(opcode - PUSH) + 1;
+                PUSH
+            }
+            0x80..=0x8f => DUP,
+            0x90..=0x9f => SWAP,
+            other => other,
+        });
+    }
+    symbols
+}
+
+/// Compilers end a code with CBOR metadata (a map that begins with `bzzr`, `ipfs`, `solc` or `experimental`) and its length in two
+/// bytes.
+fn without_metadata(code: &[u8]) -> &[u8] {
+    let Some((rest, length)) = code.split_last_chunk::<2>() else { return code };
+    let length = usize::from(u16::from_be_bytes(*length));
+    let Some(start) = rest.len().checked_sub(length) else { return code };
+    let metadata = &rest[start..];
+    let keys: [&[u8]; 4] = [b"bzzr", b"ipfs", b"solc", b"experimental"];
+    let map = metadata.first().is_some_and(|first| (0xa1..=0xa4).contains(first));
+    if map && keys.iter().any(|key| metadata.get(2..2 + key.len()) == Some(*key)) { &code[..start] } else { code }
+}
+
+/// Bytes of hex text, with or without `0x`; none when it is odd or no hex.
+pub fn bytes(text: &str) -> Option<Vec<u8>> {
+    let text = text.trim();
+    let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
+    if digits.len() % 2 != 0 {
+        return None;
+    }
+    let nibble = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+    digits.chunks_exact(2).map(|pair| Some(nibble(pair[0])? << 4 | nibble(pair[1])?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_compilers_vary_is_one_symbol() {
+        // PUSH1 80, PUSH2 0040, PUSH0, DUP3, SWAP2, ADD
+        assert_eq!(normalise(&[0x60, 0x80, 0x61, 0, 0x40, 0x5f, 0x82, 0x91, 0x01]), [PUSH, PUSH, PUSH, DUP, SWAP, 0x01]);
+        // A PUSH that the end cuts short.
+        assert_eq!(normalise(&[0x7f, 1, 2]), [PUSH]);
+        assert!(normalise(&[]).is_empty());
+    }
+
+    #[test]
+    fn metadata_is_cut_off_and_nothing_else() {
+        let mut code = vec![0x01, 0x02, 0x03];
+        let metadata = [&[0xa2, 0x64][..], b"ipfs", &[0x58, 0x22], &[7; 34], &[0x64], b"solc", &[0x43, 0, 8, 4]].concat();
+        code.extend(&metadata);
+        code.extend((metadata.len() as u16).to_be_bytes());
+        assert_eq!(normalise(&code), [1, 2, 3]);
+        // A length that points nowhere, and one at what is no metadata.
+        assert_eq!(normalise(&[0x01, 0xff, 0xff]), [0x01, 0xff, 0xff]);
+        assert_eq!(normalise(&[0x01, 0x02, 0x00, 0x01]), [0x01, 0x02, 0x00, 0x01]);
+    }
+
+    #[test]
+    fn hex_is_read_and_odd_hex_is_not() {
+        assert_eq!(bytes("0x6001"), Some(vec![0x60, 1]));
+        assert_eq!(bytes(" aB "), Some(vec![0xab]));
+        assert_eq!((bytes("0x123"), bytes("0xzz"), bytes("0x")), (None, None, Some(vec![])));
+    }
+}

@@ -1,0 +1,212 @@
+//! The part about transactions: one pass over the token's transfers and its pools' events, then twelve tests. Each is a function from
+//! the sums to an anomaly or none; what a test lacks is noted, and it does not fire.
+
+mod amounts;
+mod creator;
+mod flow;
+mod history;
+mod ledger;
+mod wash;
+
+use self::{
+    amounts::Digits,
+    ledger::{Kind, Ledger, Move},
+    wash::Wash,
+};
+use super::{
+    Anomaly, AnomalyCode, EvidenceRow, Missing, Part,
+    facts::Facts,
+    missing::{Lacking, Need},
+    pool_story::PoolStory,
+};
+use crate::{
+    dataset::{
+        address::Address,
+        time::{DAY_MS, Time},
+    },
+    error::Result,
+};
+
+/// Blocks after the first liquidity in which a purchase is a sniper's.
+const SNIPE_BLOCKS: i64 = 3;
+const DUMP_MS: i64 = 7 * DAY_MS;
+
+/// What the transactions show.
+#[derive(Debug, Default)]
+pub struct Transactions {
+    /// Neither transfers nor pool events are there.
+    pub blind: bool,
+    pub anomalies: Vec<Anomaly>,
+    pub missing: Vec<Missing>,
+    pub last: Option<Time>,
+    pub unfinished: Vec<String>,
+    /// The pools' events, in the order of `Facts::pools`.
+    pub pools: Vec<PoolStory>,
+}
+
+/// Sums over the trades.
+#[derive(Debug, Default)]
+struct Trades {
+    buys: u64,
+    sells: u64,
+    /// Sales that outsiders tried, and those that failed.
+    tried: u64,
+    failed: u64,
+    sniped: f64,
+    creator_sold: f64,
+    creator_sales: Vec<usize>,
+    minted_late: std::collections::BTreeMap<u32, f64>,
+    mints_late: Vec<usize>,
+}
+
+/// All that the tests look at.
+struct Seen<'a> {
+    facts: &'a Facts<'a>,
+    pools: Vec<PoolStory>,
+    ledger: Ledger,
+    trades: Trades,
+    wash: Wash,
+    digits: Digits,
+    lacking: Lacking,
+}
+
+/// Examines the token's transactions. `step` hears of the rows done, and may end it.
+pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Transactions> {
+    let total = facts.dataset.transfers().count(&facts.address);
+    let mut seen = Seen::new(facts, pool_stories(facts, step)?);
+    seen.read(total, step)?;
+    let eventful = seen.pools.iter().any(|pool| pool.last.is_some());
+    if total == 0 && !eventful {
+        seen.lacking.note(Need::Transfers, &AnomalyCode::of(Part::Transactions).collect::<Vec<_>>());
+        return Ok(Transactions { blind: true, missing: seen.lacking.into_missing(Part::Transactions), ..Transactions::default() });
+    }
+    let mut anomalies = flow::tests(&mut seen);
+    anomalies.extend(creator::tests(&mut seen));
+    if total > 0 {
+        anomalies.extend(history::tests(&mut seen));
+    }
+    let mut unfinished = Vec::new();
+    if seen.ledger.overflowed {
+        unfinished.push(format!("only {} wallets are told apart", ledger::WALLETS_MAX));
+    }
+    if seen.wash.unfinished {
+        unfinished.push("windows with too many pairs of traders were not looked at for wash trading".to_owned());
+    }
+    let missing = seen.lacking.into_missing(Part::Transactions);
+    Ok(Transactions { blind: false, anomalies, missing, last: seen.ledger.last, unfinished, pools: seen.pools })
+}
+
+fn pool_stories(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Vec<PoolStory>> {
+    let mut stories = Vec::new();
+    for pool in &facts.pools {
+        let first = facts.dataset.pools_of(&facts.address).any(|row| row.address == *pool && row.token0 == facts.address);
+        let mut story = PoolStory::default();
+        for chunk in facts.dataset.pool_events().chunks(pool) {
+            step(0, 0)?;
+            chunk.iter().for_each(|event| story.see(event, first));
+        }
+        stories.push(story);
+    }
+    Ok(stories)
+}
+
+impl<'a> Seen<'a> {
+    fn new(facts: &'a Facts<'a>, pools: Vec<PoolStory>) -> Self {
+        let launch = pools.iter().filter_map(|pool| pool.first_liquidity).min_by_key(|moment| moment.time);
+        let ledger = Ledger::new(launch);
+        let (trades, wash, digits, lacking) = (Trades::default(), Wash::default(), Digits::default(), Lacking::default());
+        Self { facts, pools, ledger, trades, wash, digits, lacking }
+    }
+
+    fn read(&mut self, total: usize, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<()> {
+        let mut row = 0;
+        for chunk in self.facts.dataset.transfers().chunks(&self.facts.address) {
+            step(row as u64, total as u64)?;
+            for transfer in &chunk {
+                let pools = &self.pools;
+                let liquidity = |block: i64| pools.iter().any(|pool| pool.liquidity_blocks.contains(&block));
+                if let Some(seen) = self.ledger.see(row, transfer, self.facts, liquidity) {
+                    self.trades.see(&seen, &self.ledger, self.facts.creator);
+                    self.wash.see(&seen, &self.ledger);
+                    self.digits.see(&seen);
+                }
+                row += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether any transfer went to or came from a pool.
+    fn traded(&self) -> bool {
+        self.trades.buys + self.trades.sells > 0
+    }
+
+    /// A share of the supply; none, noted, when the supply is not known.
+    fn supply(&mut self, code: AnomalyCode) -> Option<f64> {
+        let supply = self.ledger.supply(self.facts);
+        self.lacking.require(supply, Need::Supply, code)
+    }
+
+    /// The transfer in the given place, as evidence.
+    fn row(&self, place: usize) -> EvidenceRow {
+        let (transfers, token) = (self.facts.dataset.transfers(), &self.facts.address);
+        let unit = self.facts.unit();
+        let Some(row) = transfers.row(token, place) else { return EvidenceRow { table: "transfers", ..EvidenceRow::default() } };
+        EvidenceRow {
+            table: "transfers",
+            timestamp: row.timestamp,
+            block_number: row.block_number,
+            transaction_hash: transfers.text(token, place, "transaction_hash"),
+            address: row.from_address,
+            to_address: row.to_address,
+            amount: row.value.zip(unit).map(|(value, unit)| value.0 / unit),
+            share: None,
+        }
+    }
+}
+
+impl Trades {
+    fn see(&mut self, seen: &Move, ledger: &Ledger, creator: Option<Address>) {
+        let since_launch = |time: Time| ledger.launch.map(|launch| time.0 - launch.time.0);
+        match seen.kind {
+            Kind::Sell => {
+                let outsider = !ledger.wallet(seen.from).insider;
+                self.tried += u64::from(outsider);
+                self.failed += u64::from(outsider && seen.failed);
+                self.sells += u64::from(!seen.failed);
+                let by_creator = !seen.failed && Some(ledger.wallet(seen.from).address) == creator;
+                let early = seen.time.and_then(since_launch).is_some_and(|since| (0..=DUMP_MS).contains(&since));
+                if by_creator && early {
+                    self.creator_sold += seen.value;
+                    keep(&mut self.creator_sales, seen.row);
+                }
+            }
+            Kind::Buy if !seen.failed => {
+                self.buys += 1;
+                let launch = ledger.launch.and_then(|launch| launch.block);
+                let blocks = seen.block.zip(launch).map(|(block, launch)| block - launch);
+                if blocks.is_some_and(|blocks| (0..=SNIPE_BLOCKS).contains(&blocks)) {
+                    self.sniped += seen.value;
+                }
+            }
+            // The mint of the launch itself is not late.
+            Kind::Mint if !seen.failed && seen.time.and_then(since_launch).is_some_and(|since| since > 0) => {
+                *self.minted_late.entry(seen.to).or_default() += seen.value;
+                keep(&mut self.mints_late, seen.row);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Keeps the first rows, as many as evidence shows.
+fn keep(rows: &mut Vec<usize>, row: usize) {
+    if rows.len() < super::EVIDENCE_ROWS_MAX {
+        rows.push(row);
+    }
+}
+
+/// `93.1 %`, as sentences say it.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}

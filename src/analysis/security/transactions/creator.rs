@@ -1,0 +1,121 @@
+//! Tests of what creators and early birds did: minted, sold, deployed, sniped.
+
+use super::{SNIPE_BLOCKS, Seen, percent};
+use crate::{
+    analysis::security::{Anomaly, AnomalyCode, Evidence, EvidenceRow, facts::called_scam, missing::Need},
+    dataset::time::{DAY_MS, Time},
+};
+
+const MINTED_MIN: f64 = 0.01;
+/// What one receiver got, of the supply, from which it counts in full. Minted to many, as wrapped and staked coins are, counts little.
+const MINTED_FULL: f64 = 0.2;
+const MINTED_LEAST: f64 = 0.05;
+const DUMPED_MIN: f64 = 0.05;
+const DUMPED_FULL: f64 = 0.25;
+const SNIPED_MIN: f64 = 0.2;
+const SNIPED_FULL: f64 = 0.5;
+const SERIES_MIN: usize = 3;
+const SERIES_MS: i64 = 7 * DAY_MS;
+const SERIES_STRENGTH: f64 = 0.4;
+
+pub(super) fn tests(seen: &mut Seen<'_>) -> Vec<Anomaly> {
+    [minted(seen), dumped(seen), serial(seen), sniped(seen)].into_iter().flatten().collect()
+}
+
+/// The test's share of supply, where there was a launch at all.
+fn launched(seen: &mut Seen<'_>, code: AnomalyCode) -> Option<f64> {
+    if seen.ledger.transfers == 0 {
+        seen.lacking.note(Need::Transfers, &[code]);
+        return None;
+    }
+    if seen.ledger.launch.is_none() {
+        seen.lacking.note(Need::Pools, &[code]);
+        return None;
+    }
+    seen.supply(code)
+}
+
+fn minted(seen: &mut Seen<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::MintAfterLaunch;
+    let supply = launched(seen, code)?;
+    let late = &seen.trades.minted_late;
+    let share = late.values().sum::<f64>() / supply;
+    let largest = late.values().copied().fold(0.0, f64::max) / supply;
+    (share > MINTED_MIN).then(|| {
+        let rows = seen.trades.mints_late.iter().map(|row| seen.row(*row)).collect();
+        let sentence = format!(
+            "{} of the supply was minted after the first liquidity, {} to one address (transfers)",
+            percent(share),
+            percent(largest)
+        );
+        Anomaly::new(code, (largest / MINTED_FULL).max(MINTED_LEAST), sentence)
+            .figure("share", share)
+            .figure("largestReceiver", largest)
+            .figure("receivers", late.len() as f64)
+            .evidence(Evidence { what: "transfers from the zero address".to_owned(), rows, ..Evidence::default() })
+    })
+}
+
+fn dumped(seen: &mut Seen<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::CreatorDump;
+    if seen.facts.creator.is_none() {
+        seen.lacking.note(Need::Creator, &[code]);
+        return None;
+    }
+    let supply = launched(seen, code)?;
+    let share = seen.trades.creator_sold / supply;
+    (share >= DUMPED_MIN).then(|| {
+        let rows = seen.trades.creator_sales.iter().map(|row| seen.row(*row)).collect();
+        let sentence = format!("the creator sold {} of the supply within 7 days of launch (transfers)", percent(share));
+        let evidence = Evidence { what: "sales of the creator".to_owned(), rows, ..Evidence::default() };
+        Anomaly::new(code, share / DUMPED_FULL, sentence).figure("share", share).evidence(evidence)
+    })
+}
+
+fn serial(seen: &mut Seen<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::SerialDeployer;
+    let facts = seen.facts;
+    let creator = seen.lacking.require(facts.creator, Need::Creator, code)?;
+    let contracts = facts.dataset.contracts_by(&creator);
+    let scams: Vec<_> =
+        contracts.iter().filter(|(address, _)| *address != facts.address && called_scam(facts.dataset, address).is_some()).collect();
+    let row = |address, timestamp| EvidenceRow { table: "contracts", timestamp, address: Some(address), ..EvidenceRow::default() };
+    if let Some((scam, time)) = scams.first() {
+        let sentence = format!(
+            "its creator {} also deployed {} ({} known scam{})",
+            creator.short(),
+            scam.short(),
+            scams.len(),
+            if scams.len() == 1 { "" } else { "s" }
+        );
+        let rows = vec![row(*scam, *time)];
+        let evidence = Evidence { what: "known scams of the creator".to_owned(), rows, ..Evidence::default() };
+        return Some(Anomaly::new(code, 1.0, sentence).figure("scams", scams.len() as f64).evidence(evidence));
+    }
+    let mut times: Vec<(Time, _)> = contracts.iter().filter_map(|(address, time)| Some(((*time)?, *address))).collect();
+    times.sort_unstable();
+    let burst = times.windows(SERIES_MIN).find(|run| run[SERIES_MIN - 1].0.0 - run[0].0.0 <= SERIES_MS)?;
+    let within = times.iter().filter(|(time, _)| (0..=SERIES_MS).contains(&(time.0 - burst[0].0.0))).count();
+    let rows = burst.iter().map(|(time, address)| row(*address, Some(*time))).collect();
+    let sentence = format!("its creator {} deployed {within} contracts within 7 days (contracts)", creator.short());
+    let evidence = Evidence { what: "contracts of the creator".to_owned(), rows, ..Evidence::default() };
+    Some(Anomaly::new(code, SERIES_STRENGTH, sentence).figure("contracts", within as f64).evidence(evidence))
+}
+
+fn sniped(seen: &mut Seen<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::Sniped;
+    let supply = launched(seen, code)?;
+    if seen.ledger.launch.is_none_or(|launch| launch.block.is_none()) {
+        seen.lacking.note(Need::Blocks, &[code]);
+        return None;
+    }
+    let share = seen.trades.sniped / supply;
+    (share >= SNIPED_MIN).then(|| {
+        let sentence =
+            format!("{} of the supply was bought within {SNIPE_BLOCKS} blocks of the first liquidity (transfers)", percent(share));
+        let launch = seen.ledger.launch.and_then(|launch| launch.block).map(|block| format!("liquidity in block {block}"));
+        let evidence =
+            Evidence { what: "purchases at launch".to_owned(), before: launch, after: Some(percent(share)), ..Evidence::default() };
+        Anomaly::new(code, share / SNIPED_FULL, sentence).figure("share", share).evidence(evidence)
+    })
+}

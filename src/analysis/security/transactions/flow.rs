@@ -1,0 +1,187 @@
+//! Tests of how liquidity and trades flow: pulled, one way only, failing, for some only.
+
+use super::{Seen, percent};
+use crate::analysis::security::{Anomaly, AnomalyCode, Evidence, EvidenceRow, facts::Role, missing::Need, pool_story};
+
+/// Of the largest liquidity, taken within a day.
+const PULLED_MIN: f64 = 0.9;
+const BUYS_MIN: u64 = 10;
+const TRIED_MIN: u64 = 10;
+/// Sales fail now and then on any market, for price limits that were not met.
+const FAILING_MIN: f64 = 0.10;
+const FAILING_FULL: f64 = 0.5;
+const BUYERS_FULL: f64 = 20.0;
+/// The normal quantile of a two-sided 95 %.
+const Z: f64 = 1.959_963_984_540_054;
+
+pub(super) fn tests(seen: &mut Seen<'_>) -> Vec<Anomaly> {
+    [pulled(seen), one_way(seen), failures(seen), privileged(seen)].into_iter().flatten().collect()
+}
+
+fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::LiquidityPulled;
+    let events = seen.pools.iter().any(|pool| pool.mints > 0);
+    if !events && seen.ledger.launch.is_none() {
+        seen.lacking.note(if seen.facts.pools.is_empty() { Need::Pools } else { Need::PoolEvents }, &[code]);
+        return None;
+    }
+    let by_events = seen.pools.iter().enumerate().filter_map(|(i, pool)| {
+        let pull = pool.worst_pull?;
+        // Liquidity that moved to another pool was not taken from anybody.
+        let moved: f64 =
+            seen.pools.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other.added_between(pull.since, pull.at.time)).sum();
+        let kept = if pull.tokens > 0.0 { (moved / pull.tokens).min(1.0) } else { 0.0 };
+        Some((pull.share * (1.0 - kept), i, pull))
+    });
+    if let Some((share, i, pull)) = by_events.max_by(|a, b| a.0.total_cmp(&b.0))
+        && share >= PULLED_MIN
+    {
+        let pool = seen.facts.pools[i];
+        let row = EvidenceRow {
+            table: "pool_events",
+            timestamp: Some(pull.at.time),
+            block_number: pull.at.block,
+            address: Some(pool),
+            share: Some(share),
+            ..EvidenceRow::default()
+        };
+        let sentence =
+            format!("{} of the liquidity of pool {} was taken out within a day of {}", percent(share), pool.short(), pull.at.time);
+        let evidence = Evidence { what: "liquidity burned within a day".to_owned(), rows: vec![row], ..Evidence::default() };
+        return Some(Anomaly::new(code, share, sentence).figure("share", share).evidence(evidence));
+    }
+    if events {
+        return None;
+    }
+    let emptied = seen.ledger.worst_emptied?;
+    let share = emptied.share * (1.0 - (emptied.put_back / emptied.value).min(1.0));
+    (share >= PULLED_MIN).then(|| {
+        let row = seen.row(emptied.row);
+        let pool = row.address.map_or_else(String::new, |pool| pool.short());
+        let sentence = format!("one transfer took {} of the tokens out of pool {pool}", percent(share));
+        let evidence = Evidence { what: "transfer out of the pool".to_owned(), rows: vec![row], ..Evidence::default() };
+        Anomaly::new(code, share, sentence).figure("share", share).evidence(evidence)
+    })
+}
+
+/// From the pools' reserves where they are told, by count and by money; else from the transfers, by count.
+fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::OneWayFlow;
+    let told = seen
+        .pools
+        .iter()
+        .enumerate()
+        .max_by_key(|(i, pool)| (pool.buys + pool.sells, usize::MAX - i))
+        .filter(|(_, pool)| pool.buys + pool.sells > 0);
+    if told.is_none() && !seen.traded() {
+        seen.lacking.note(Need::Pools, &[code]);
+        return None;
+    }
+    let (buys, sells, measure, source) = match told {
+        Some((i, pool)) => (pool.buys, pool.sells, pool.two_way()?, format!("reserves of pool {}", seen.facts.pools[i].short())),
+        None => {
+            let (buys, sells) = (seen.trades.buys, seen.trades.sells);
+            (buys, sells, sells as f64 / (buys + sells) as f64, "transfers with pools".to_owned())
+        }
+    };
+    pool_story::one_way(buys, measure).map(|strength| {
+        let sentence = format!("{buys} purchases and {sells} sales ({source})");
+        let mut anomaly = Anomaly::new(code, strength, sentence).figure("buys", buys as f64).figure("sells", sells as f64);
+        if let Some((_, pool)) = told {
+            anomaly = anomaly.figure("paidOutOfPaidIn", if pool.paid_in > 0.0 { pool.paid_out / pool.paid_in } else { 0.0 });
+        }
+        let after = Some(format!("{sells} sales"));
+        anomaly.evidence(Evidence { what: source, before: Some(format!("{buys} purchases")), after, ..Evidence::default() })
+    })
+}
+
+fn failures(seen: &mut Seen<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::SellFailures;
+    if !seen.ledger.statuses {
+        seen.lacking.note(Need::Status, &[code]);
+        return None;
+    }
+    let (failed, tried) = (seen.trades.failed, seen.trades.tried);
+    let least = wilson_lower(failed as f64, tried as f64);
+    (tried >= TRIED_MIN && least >= FAILING_MIN).then(|| {
+        let sentence = format!("{failed} of {tried} sales failed, at least {} with 95 % confidence (transfers)", percent(least));
+        let evidence = Evidence {
+            what: "sales by others than owner and creator".to_owned(),
+            before: Some(format!("{tried} tried")),
+            after: Some(format!("{failed} failed")),
+            ..Evidence::default()
+        };
+        Anomaly::new(code, least / FAILING_FULL, sentence)
+            .figure("tried", tried as f64)
+            .figure("failed", failed as f64)
+            .figure("lowerBound", least)
+            .evidence(evidence)
+    })
+}
+
+/// Wilson's score interval for a proportion, lower end ("Probable inference", JASA 1927).
+fn wilson_lower(hits: f64, of: f64) -> f64 {
+    if of <= 0.0 {
+        return 0.0;
+    }
+    let share = hits / of;
+    let square = Z * Z;
+    let centre = share + square / (2.0 * of);
+    let spread = Z * (share * (1.0 - share) / of + square / (4.0 * of * of)).sqrt();
+    ((centre - spread) / (1.0 + square / of)).max(0.0)
+}
+
+fn privileged(seen: &mut Seen<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::PrivilegedSellers;
+    let facts = seen.facts;
+    if facts.creator.is_none() && facts.owner.is_none() {
+        seen.lacking.note(Need::Creator, &[code]);
+        return None;
+    }
+    if !seen.traded() {
+        seen.lacking.note(Need::Pools, &[code]);
+        return None;
+    }
+    let circle = |address| facts.insider(address) || facts.funder(address).is_some_and(|funder| facts.insider(&funder));
+    let (mut buyers, mut sellers) = (0u64, Vec::new());
+    for wallet in seen.ledger.wallets.iter().filter(|wallet| wallet.role == Role::Trader) {
+        let own = (wallet.bought > 0.0 || wallet.sold > 0.0) && circle(&wallet.address);
+        buyers += u64::from(wallet.bought > 0.0 && !own);
+        if wallet.sold > 0.0 {
+            if !own {
+                return None;
+            }
+            sellers.push(wallet);
+        }
+    }
+    (buyers >= BUYS_MIN && !sellers.is_empty()).then(|| {
+        let n = sellers.len();
+        let who = if n == 1 { "the only seller is".to_owned() } else { format!("all {n} sellers are") };
+        let sentence = format!("{buyers} wallets bought, and {who} the owner, the creator or paid for by them (transfers)");
+        let unit = facts.unit();
+        let rows = sellers.iter().take(crate::analysis::security::EVIDENCE_ROWS_MAX).map(|wallet| EvidenceRow {
+            table: "transfers",
+            address: Some(wallet.address),
+            amount: unit.map(|unit| wallet.sold / unit),
+            ..EvidenceRow::default()
+        });
+        let evidence = Evidence { what: "who sold".to_owned(), rows: rows.collect(), ..Evidence::default() };
+        Anomaly::new(code, buyers as f64 / BUYERS_FULL, sentence)
+            .figure("buyers", buyers as f64)
+            .figure("sellers", n as f64)
+            .evidence(evidence)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lower_bound_is_wilsons() {
+        // Checked against statsmodels' proportion_confint(method="wilson").
+        for (hits, of, least) in [(0.0, 10.0, 0.0), (10.0, 10.0, 0.722_467), (5.0, 10.0, 0.236_593), (0.0, 0.0, 0.0)] {
+            assert!((wilson_lower(hits, of) - least).abs() < 1e-5, "{hits} of {of}: {}", wilson_lower(hits, of));
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Tests of the transfers themselves: what goes round, what does not add up, what was strewn, how its digits look.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Seen,
+    amounts::{CHANCE_MAX, DEVIATION_MAX},
+    percent,
+};
+use crate::analysis::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, facts::Role, missing::Need};
+
+const MISMATCH_MIN: f64 = 0.001;
+const MISMATCH_FULL: f64 = 0.05;
+/// Strength at the least mismatch that counts, so that it is never next to nothing.
+const MISMATCH_LEAST: f64 = 0.2;
+const WASH_MIN: f64 = 0.05;
+const WASH_FULL: f64 = 0.5;
+/// Transfers that must go round: two friends who lend and give back are no market.
+const WASH_TRANSFERS_MIN: u64 = 6;
+const STREWN_MIN: f64 = 0.5;
+const RECEIVERS_MIN: u64 = 20;
+
+pub(super) fn tests(seen: &mut Seen<'_>) -> Vec<Anomaly> {
+    [mismatch(seen), wash(seen), strewn(seen), digits(seen)].into_iter().flatten().collect()
+}
+
+/// The replayed balances against the holder table: over the addresses that the table names.
+fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::BalanceMismatch;
+    let holders = seen.facts.dataset.holders_of(&seen.facts.address);
+    if holders.is_empty() {
+        seen.lacking.note(Need::Holders, &[code]);
+        return None;
+    }
+    if !seen.ledger.complete {
+        seen.lacking.note(Need::History, &[code]);
+        return None;
+    }
+    let unit = seen.lacking.require(seen.facts.unit(), Need::Supply, code)?;
+    let supply = seen.supply(code)?;
+    let mut rows: Vec<EvidenceRow> = Vec::new();
+    let (mut sum, mut worst) = (0.0, 0.0);
+    for holder in holders.iter() {
+        let Some(balance) = holder.balance else { continue };
+        // Zero is where tokens come from and go to: its balance is not replayed.
+        if holder.holder_address.0 == [0; 20] {
+            continue;
+        }
+        let replayed = seen.ledger.find(&holder.holder_address).map_or(0.0, |wallet| wallet.balance);
+        let share = (replayed - balance * unit).abs() / supply;
+        sum += share;
+        worst = f64::max(worst, share);
+        if share > MISMATCH_MIN && rows.len() < EVIDENCE_ROWS_MAX {
+            let address = Some(holder.holder_address);
+            rows.push(EvidenceRow { table: "holders", address, amount: Some(balance), share: Some(share), ..EvidenceRow::default() });
+        }
+    }
+    (worst > MISMATCH_MIN).then(|| {
+        let sentence = format!(
+            "replayed balances differ from the holder table by {} of the supply, {} at one address (transfers, holders)",
+            percent(sum),
+            percent(worst)
+        );
+        Anomaly::new(code, (sum / MISMATCH_FULL).max(MISMATCH_LEAST), sentence)
+            .figure("share", sum)
+            .figure("largest", worst)
+            .evidence(Evidence { what: "balances that the transfers do not add up to".to_owned(), rows, ..Evidence::default() })
+    })
+}
+
+fn wash(seen: &mut Seen<'_>) -> Option<Anomaly> {
+    let found = seen.wash.finish()?;
+    let share = (found.volume / seen.wash.volume).min(1.0);
+    (share >= WASH_MIN && found.count >= WASH_TRANSFERS_MIN).then(|| {
+        let members = found.members.len();
+        let sentence = format!(
+            "{} of the volume goes round among {members} wallets within {} ({} transfers)",
+            percent(share),
+            found.window,
+            found.count
+        );
+        let rows = found.members.iter().take(EVIDENCE_ROWS_MAX).map(|id| EvidenceRow {
+            table: "transfers",
+            address: Some(seen.ledger.wallet(*id).address),
+            ..EvidenceRow::default()
+        });
+        Anomaly::new(AnomalyCode::WashTrading, share / WASH_FULL, sentence)
+            .figure("share", share)
+            .figure("wallets", members as f64)
+            .figure("transfers", found.count as f64)
+            .evidence(Evidence {
+                what: format!("wallets that get back what they give within {}", found.window),
+                rows: rows.collect(),
+                ..Evidence::default()
+            })
+    })
+}
+
+/// Receivers who got one equal amount from one sender and never acted.
+fn strewn(seen: &mut Seen<'_>) -> Option<Anomaly> {
+    let mut groups: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+    let mut receivers = 0;
+    for wallet in seen.ledger.wallets.iter().filter(|wallet| wallet.role == Role::Trader && wallet.received > 0) {
+        receivers += 1;
+        let bought = matches!(seen.ledger.wallet(wallet.first_from).role, Role::Pool | Role::Router | Role::Exchange);
+        if wallet.received == 1 && wallet.sent == 0 && !bought {
+            *groups.entry((wallet.first_from, wallet.first_value.to_bits())).or_default() += 1;
+        }
+    }
+    let ((sender, value), count) = groups.into_iter().max_by_key(|(_, count)| *count)?;
+    let share = count as f64 / receivers as f64;
+    (receivers >= RECEIVERS_MIN && share >= STREWN_MIN).then(|| {
+        let sender = seen.ledger.wallet(sender).address;
+        let sentence = format!("{count} of {receivers} receivers got one amount from {} and never acted (transfers)", sender.short());
+        let amount = seen.facts.unit().map(|unit| f64::from_bits(value) / unit);
+        let row = EvidenceRow { table: "transfers", address: Some(sender), amount, share: Some(share), ..EvidenceRow::default() };
+        let evidence = Evidence { what: "one amount to many".to_owned(), rows: vec![row], ..Evidence::default() };
+        Anomaly::new(AnomalyCode::AirdropSpam, share, sentence)
+            .figure("share", share)
+            .figure("receivers", receivers as f64)
+            .evidence(evidence)
+    })
+}
+
+fn digits(seen: &mut Seen<'_>) -> Option<Anomaly> {
+    let deviation = seen.digits.deviation()?;
+    (deviation.mean > DEVIATION_MAX && deviation.chance < CHANCE_MAX).then(|| {
+        let sentence = format!(
+            "the first digits of {} amounts deviate by {:.3} from organic ones (transfers); a hint only",
+            deviation.count, deviation.mean
+        );
+        Anomaly::new(AnomalyCode::AmountDigits, deviation.mean / (2.0 * DEVIATION_MAX), sentence)
+            .figure("transfers", deviation.count as f64)
+            .figure("meanDeviation", deviation.mean)
+            .figure("chance", deviation.chance)
+    })
+}

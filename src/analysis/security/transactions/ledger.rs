@@ -1,0 +1,238 @@
+//! One pass over a token's transfers: balances, who bought and sold, what was minted. Memory grows with the wallets, not with the
+//! transfers. What the sums mean is the tests'.
+
+use std::collections::HashMap;
+
+use super::super::{
+    facts::{Facts, Role},
+    pool_story::Moment,
+};
+use crate::dataset::{
+    address::Address,
+    rows::TransferRow,
+    time::{DAY_MS, Time},
+};
+
+/// Wallets that are told apart; the others are one.
+pub(super) const WALLETS_MAX: usize = 4_000_000;
+/// A transfer that leaves less of a pool is liquidity taken out: no trade of a constant product gives that much.
+const EMPTYING: f64 = 0.9;
+/// What a pool must hold of its largest balance for its emptying to matter.
+const WORTH_PULLING: f64 = 0.01;
+
+/// An address as the transfers show it. Amounts are in smallest units.
+#[derive(Debug, Clone)]
+pub(super) struct Wallet {
+    pub(super) address: Address,
+    pub(super) role: Role,
+    pub(super) insider: bool,
+    pub(super) balance: f64,
+    pub(super) peak: f64,
+    pub(super) received: u32,
+    pub(super) sent: u32,
+    /// The first transfer it received.
+    pub(super) first_from: u32,
+    pub(super) first_value: f64,
+    pub(super) bought: f64,
+    pub(super) sold: f64,
+}
+
+/// A transfer that succeeded or was tried, its ends as places in `wallets`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Move {
+    /// Place among the token's transfers.
+    pub(super) row: usize,
+    pub(super) time: Option<Time>,
+    pub(super) block: Option<i64>,
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) value: f64,
+    pub(super) failed: bool,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Mint,
+    Burn,
+    Buy,
+    Sell,
+    /// Liquidity put in or taken out, and what pools and routers pass among themselves.
+    Venue,
+    Transfer,
+}
+
+/// Liquidity seen to leave a pool in one transfer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Emptied {
+    pub(super) share: f64,
+    pub(super) row: usize,
+    pub(super) at: Option<Moment>,
+    pub(super) value: f64,
+    /// What was put into pools within a day after it.
+    pub(super) put_back: f64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    pub(super) wallets: Vec<Wallet>,
+    ids: HashMap<Address, u32>,
+    pub(super) transfers: u64,
+    /// The history begins with a mint, so that balances can be replayed.
+    pub(super) complete: bool,
+    /// Whether any row says that it succeeded or failed.
+    pub(super) statuses: bool,
+    pub(super) minted: f64,
+    pub(super) burned: f64,
+    pub(super) launch: Option<Moment>,
+    pub(super) last: Option<Time>,
+    pub(super) worst_emptied: Option<Emptied>,
+    pub(super) overflowed: bool,
+}
+
+impl Ledger {
+    pub(super) fn new(launch: Option<Moment>) -> Self {
+        Self { launch, ..Self::default() }
+    }
+
+    fn id(&mut self, address: Address, facts: &Facts<'_>) -> u32 {
+        if let Some(id) = self.ids.get(&address) {
+            return *id;
+        }
+        let full = self.wallets.len() >= WALLETS_MAX;
+        if full {
+            self.overflowed = true;
+            return WALLETS_MAX as u32 - 1;
+        }
+        let id = self.wallets.len() as u32;
+        self.wallets.push(Wallet {
+            address,
+            role: facts.role(&address),
+            insider: facts.insider(&address),
+            balance: 0.0,
+            peak: 0.0,
+            received: 0,
+            sent: 0,
+            first_from: u32::MAX,
+            first_value: 0.0,
+            bought: 0.0,
+            sold: 0.0,
+        });
+        self.ids.insert(address, id);
+        id
+    }
+
+    pub(super) fn wallet(&self, id: u32) -> &Wallet {
+        &self.wallets[id as usize]
+    }
+
+    pub(super) fn find(&self, address: &Address) -> Option<&Wallet> {
+        self.ids.get(address).map(|id| self.wallet(*id))
+    }
+
+    /// Takes the next transfer; none when its ends or its amount are not known.
+    pub(super) fn see(
+        &mut self,
+        row: usize,
+        transfer: &TransferRow,
+        facts: &Facts<'_>,
+        liquidity_block: impl Fn(i64) -> bool,
+    ) -> Option<Move> {
+        let (from, to, value) = (transfer.from_address?, transfer.to_address?, transfer.value?.0);
+        self.statuses |= transfer.status.is_some();
+        let failed = transfer.status == Some(0);
+        self.last = self.last.max(transfer.timestamp);
+        let mint = from == Address::ZERO;
+        if self.transfers == 0 {
+            self.complete = mint;
+        }
+        self.transfers += 1;
+        let (from, to) = (self.id(from, facts), self.id(to, facts));
+        let liquidity = transfer.block_number.is_some_and(liquidity_block);
+        let mut seen = Move {
+            row,
+            time: transfer.timestamp,
+            block: transfer.block_number,
+            from,
+            to,
+            value,
+            failed,
+            kind: if mint { Kind::Mint } else { Kind::Transfer },
+        };
+        if !mint {
+            seen.kind = self.kind(&seen, liquidity);
+        }
+        if !failed {
+            self.book(&seen);
+        }
+        Some(seen)
+    }
+
+    fn kind(&mut self, seen: &Move, liquidity: bool) -> Kind {
+        let (from, to) = (self.wallet(seen.from), self.wallet(seen.to));
+        let venue = |role: Role| matches!(role, Role::Pool | Role::Router);
+        match (venue(from.role), venue(to.role)) {
+            (true, true) => Kind::Venue,
+            (true, false) => {
+                let emptying = from.role == Role::Pool && from.balance > 0.0 && seen.value >= EMPTYING * from.balance;
+                if emptying && !seen.failed && from.balance >= WORTH_PULLING * from.peak {
+                    self.emptied(seen, (seen.value / from.balance).min(1.0));
+                }
+                if emptying || liquidity { Kind::Venue } else { Kind::Buy }
+            }
+            (false, true) => {
+                // The first transfer into a pool, and one into an empty pool, is liquidity.
+                let opening = to.role == Role::Pool && (self.launch.is_none() || to.balance <= seen.value * 1e-6);
+                if opening || liquidity { Kind::Venue } else { Kind::Sell }
+            }
+            (false, false) if to.role == Role::Burned => Kind::Burn,
+            (false, false) => Kind::Transfer,
+        }
+    }
+
+    fn emptied(&mut self, seen: &Move, share: f64) {
+        if self.worst_emptied.is_none_or(|worst| share > worst.share) {
+            let at = seen.time.map(|time| Moment { time, block: seen.block });
+            self.worst_emptied = Some(Emptied { share, row: seen.row, at, value: seen.value, put_back: 0.0 });
+        }
+    }
+
+    /// Books what a transfer that succeeded changed.
+    fn book(&mut self, seen: &Move) {
+        let into_pool = self.wallet(seen.to).role == Role::Pool && seen.kind != Kind::Sell;
+        if into_pool && let Some(time) = seen.time {
+            self.launch.get_or_insert(Moment { time, block: seen.block });
+            if let Some(emptied) = &mut self.worst_emptied
+                && emptied.at.is_some_and(|at| time.0 - at.time.0 <= DAY_MS)
+            {
+                emptied.put_back += seen.value;
+            }
+        }
+        match seen.kind {
+            Kind::Mint => self.minted += seen.value,
+            Kind::Burn => self.burned += seen.value,
+            _ => {}
+        }
+        let from = &mut self.wallets[seen.from as usize];
+        from.sent = from.sent.saturating_add(1);
+        if seen.kind != Kind::Mint {
+            from.balance -= seen.value;
+        }
+        from.sold += if seen.kind == Kind::Sell { seen.value } else { 0.0 };
+        let to = &mut self.wallets[seen.to as usize];
+        if to.received == 0 {
+            (to.first_from, to.first_value) = (seen.from, seen.value);
+        }
+        to.received = to.received.saturating_add(1);
+        to.balance += seen.value;
+        to.peak = to.peak.max(to.balance);
+        to.bought += if seen.kind == Kind::Buy { seen.value } else { 0.0 };
+    }
+
+    /// The supply in smallest units: what the dataset says, else what was minted and not burned.
+    pub(super) fn supply(&self, facts: &Facts<'_>) -> Option<f64> {
+        let given = facts.total_supply().zip(facts.unit()).map(|(supply, unit)| supply * unit);
+        let replayed = self.complete.then_some(self.minted - self.burned);
+        given.or(replayed).filter(|supply| supply.is_finite() && *supply > 0.0)
+    }
+}

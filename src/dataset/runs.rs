@@ -1,0 +1,150 @@
+//! Rows of tables that may be large or hold large cells: kept in their frame, found by address, read a chunk at a time, so that
+//! what is held in memory does not grow with the rows of one address. What the rows mean is the analyses'.
+
+use std::{collections::HashMap, marker::PhantomData, ops::Range, sync::Arc};
+
+use polars::prelude::DataFrame;
+
+use super::{Table, address::Address, cache::LargeTable, rows::FromFrame};
+
+/// Rows read at once.
+const CHUNK_ROWS: usize = 1 << 14;
+
+/// The rows of one table, those of an address in one run.
+#[derive(Debug)]
+pub struct Runs<T> {
+    held: Held,
+    row: PhantomData<fn() -> T>,
+}
+
+#[derive(Debug)]
+enum Held {
+    Frame(DataFrame, HashMap<Address, Range<usize>>),
+    /// Found by token.
+    Large(Arc<LargeTable>),
+}
+
+impl<T> Default for Runs<T> {
+    fn default() -> Self {
+        Self { held: Held::Frame(DataFrame::default(), HashMap::new()), row: PhantomData }
+    }
+}
+
+impl<T: FromFrame> Runs<T> {
+    /// Over a table that is ordered by the address column `key`. The rows are shared, not copied.
+    pub fn new(table: &Table, key: &str) -> Self {
+        let held = match &table.large {
+            Some(large) => Held::Large(Arc::clone(large)),
+            None => Held::Frame(table.frame.clone(), index(&table.frame, key)),
+        };
+        Self { held, row: PhantomData }
+    }
+
+    fn range(&self, address: &Address) -> Range<usize> {
+        match &self.held {
+            Held::Frame(_, index) => index.get(address).cloned().unwrap_or_default(),
+            Held::Large(table) => table.rows_of(address),
+        }
+    }
+
+    fn read(&self, rows: Range<usize>, columns: &[&str]) -> DataFrame {
+        match &self.held {
+            Held::Frame(frame, _) => frame.slice(rows.start as i64, rows.len()),
+            Held::Large(table) => table.stretch(rows, Some(columns)),
+        }
+    }
+
+    /// How many rows the address has.
+    pub fn count(&self, address: &Address) -> usize {
+        self.range(address).len()
+    }
+
+    /// The rows of the address, in the table's order, a bounded number at a time.
+    pub fn chunks(&self, address: &Address) -> impl Iterator<Item = Vec<T>> + '_ {
+        let range = self.range(address);
+        let end = range.end;
+        range.step_by(CHUNK_ROWS).map(move |start| T::rows(&self.read(start..(start + CHUNK_ROWS).min(end), T::COLUMNS)))
+    }
+
+    /// The address's row `i`.
+    pub fn row(&self, address: &Address, i: usize) -> Option<T> {
+        let row = self.range(address).nth(i)?;
+        T::rows(&self.read(row..row + 1, T::COLUMNS)).pop()
+    }
+
+    /// The first row of the address.
+    pub fn first(&self, address: &Address) -> Option<T> {
+        self.row(address, 0)
+    }
+
+    /// The addresses that have rows, in the table's order.
+    pub fn addresses(&self) -> Vec<Address> {
+        match &self.held {
+            Held::Frame(_, index) => {
+                let mut all: Vec<(usize, Address)> = index.iter().map(|(address, range)| (range.start, *address)).collect();
+                all.sort_unstable();
+                all.into_iter().map(|(_, address)| address).collect()
+            }
+            Held::Large(table) => table.tokens().collect(),
+        }
+    }
+
+    /// A text cell of the address's row `i`.
+    pub fn text(&self, address: &Address, i: usize, column: &str) -> Option<String> {
+        let row = self.range(address).nth(i)?;
+        let read = self.read(row..row + 1, &[column]);
+        read.column(column).ok()?.str().ok()?.get(0).map(str::to_owned)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        match &self.held {
+            Held::Frame(_, index) => index.is_empty(),
+            Held::Large(table) => table.height() == 0,
+        }
+    }
+}
+
+/// Where the rows of each address lie.
+fn index(frame: &DataFrame, key: &str) -> HashMap<Address, Range<usize>> {
+    let mut index = HashMap::new();
+    let Some(keys) = frame.column(key).ok().and_then(|column| column.str().ok()) else { return index };
+    let (mut start, mut last) = (0, None);
+    let mut close = |last: Option<&str>, range: Range<usize>| {
+        if let Some(address) = last.and_then(Address::parse) {
+            index.insert(address, range);
+        }
+    };
+    for (row, key) in keys.iter().enumerate() {
+        if row == 0 || key != last {
+            close(last, start..row);
+            (start, last) = (row, key);
+        }
+    }
+    close(last, start..keys.len());
+    index
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::dataset::sample::{self, address};
+
+    #[test]
+    fn every_row_of_an_address_is_read_once_and_in_order() {
+        let mut text = "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value,log_index\n".to_owned();
+        let rows = super::CHUNK_ROWS + 5;
+        for i in 0..rows {
+            text += &format!("0x2,{},{i},0x{i:064x},0x7,0x8,{i},0\n", 1_700_000_000 + i);
+        }
+        text += "0x1,1700000000,7,0xffff,0x7,0x8,340282366920938463463374607431768211456,0\n";
+        let dataset = sample::dataset(&[("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth"), ("transfers", &text)]);
+        let transfers = dataset.transfers();
+        let (one, two) = (address("0x1"), address("0x2"));
+        let blocks: Vec<i64> = transfers.chunks(&two).flatten().filter_map(|row| row.block_number).collect();
+        assert_eq!(blocks, (0..rows as i64).collect::<Vec<_>>());
+        assert_eq!((transfers.count(&one), transfers.count(&two), transfers.count(&address("0x3"))), (1, rows, 0));
+        assert_eq!(transfers.first(&one).and_then(|row| row.value).map(|value| value.0), Some(2_f64.powi(128)));
+        assert_eq!(transfers.text(&two, 3, "transaction_hash").map(|hash| hash.ends_with("03")), Some(true));
+        assert_eq!(transfers.text(&two, rows, "transaction_hash"), None);
+        assert_eq!(transfers.addresses(), [one, two]);
+    }
+}

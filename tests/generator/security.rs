@@ -1,0 +1,226 @@
+//! Tokens of our own making with one thing wrong each, and twins with the same thing in an honest form: an honest market to begin with,
+//! and what a case changes. Written as the tables of a dataset. Nothing is judged here.
+
+use std::{collections::BTreeMap, fmt::Write as _, path::Path};
+
+pub(crate) const ZERO: &str = "0x0000000000000000000000000000000000000000";
+pub(crate) const SUPPLY: u128 = 1_000_000_000_000;
+const UNIT: f64 = 1e6;
+pub(crate) const START: i64 = 1_700_000_000;
+pub(crate) const BLOCK: i64 = 18_000_000;
+pub(crate) const HOUR: i64 = 3_600;
+pub(crate) const DAY: i64 = 24 * HOUR;
+
+/// The order of tables' columns.
+const COLUMNS: &[(&str, &str)] = &[
+    ("tokens", "token_address,symbol,name,chain,decimals,total_supply,holders,listed"),
+    ("transfers", "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value,log_index,status"),
+    ("holders", "token_address,holder_address,balance"),
+    ("contracts", "token_address,bytecode,creator,created_at,owner"),
+    ("scams", "address,name,scam_type,bytecode,source"),
+    ("labels", "address,label"),
+    ("pools", "address,dex_id,chain,token0,token1,liquidity,volume24h"),
+    ("pool_events", "pool,timestamp,block_number,kind,reserve0,reserve1,amount"),
+    ("locks", "token_address,holder_address,amount,unlocks_at"),
+    ("funding", "from_address,to_address,timestamp"),
+];
+
+/// SplitMix64.
+#[derive(Debug, Clone)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+
+    pub(crate) fn between(&mut self, from: f64, to: f64) -> f64 {
+        from + (to - from) * self.unit()
+    }
+
+    /// Spread over four powers of ten, as organic amounts are.
+    pub(crate) fn organic(&mut self, largest: f64) -> u128 {
+        (largest * 10_f64.powf(-4.0 * self.unit())) as u128 + 1
+    }
+}
+
+/// A token's rows while they are made up.
+#[derive(Debug)]
+pub(crate) struct Case {
+    pub(crate) token: String,
+    pub(crate) pool: String,
+    pub(crate) creator: String,
+    pub(crate) owner: String,
+    pub(crate) symbol: String,
+    pub(crate) name: String,
+    pub(crate) chain: &'static str,
+    pub(crate) listed: Option<bool>,
+    pub(crate) bytecode: Option<String>,
+    pub(crate) created: i64,
+    pub(crate) random: Random,
+    number: u64,
+    people: u64,
+    /// (time, block, from, to, value, succeeded)
+    pub(crate) transfers: Vec<(i64, i64, String, String, u128, bool)>,
+    pub(crate) balances: BTreeMap<String, u128>,
+    /// What the holder table says instead of the balances.
+    pub(crate) holders: Option<Vec<(String, f64)>>,
+    /// (holder, liquidity tokens)
+    pub(crate) liquidity: Vec<(String, f64)>,
+    rows: Vec<(&'static str, String)>,
+}
+
+impl Case {
+    pub(crate) fn new(number: u64) -> Self {
+        let mut case = Self {
+            token: String::new(),
+            pool: String::new(),
+            creator: String::new(),
+            owner: String::new(),
+            symbol: format!("CASE{number}"),
+            name: format!("Case number {number}"),
+            chain: "eth",
+            listed: None,
+            bytecode: None,
+            created: START,
+            random: Random(number.wrapping_mul(0x2545_f491_4f6c_dd1d)),
+            number,
+            people: 0,
+            transfers: Vec::new(),
+            balances: BTreeMap::new(),
+            holders: None,
+            liquidity: Vec::new(),
+            rows: Vec::new(),
+        };
+        case.token = case.person();
+        case.pool = case.person();
+        case.creator = case.person();
+        case.owner.clone_from(&case.creator);
+        case
+    }
+
+    /// A new address.
+    pub(crate) fn person(&mut self) -> String {
+        self.people += 1;
+        let mut random = Random(self.number << 24 | self.people);
+        // High bits set: no address is small enough to be nobody's.
+        format!("0xa{:015x}{:016x}{:08x}", random.next() >> 4, self.number << 24 | self.people, 0x77)
+    }
+
+    pub(crate) fn people(&mut self, n: usize) -> Vec<String> {
+        (0..n).map(|_| self.person()).collect()
+    }
+
+    pub(crate) fn row(&mut self, table: &'static str, text: String) {
+        self.rows.push((table, text));
+    }
+
+    /// A transfer that succeeds, of no more than the sender has; blocks are 12 s.
+    pub(crate) fn send(&mut self, time: i64, from: &str, to: &str, value: u128) -> u128 {
+        let value = if from == ZERO { value } else { value.min(self.balances.get(from).copied().unwrap_or_default()) };
+        if value > 0 {
+            self.transfers.push((time, BLOCK + (time - START) / 12, from.into(), to.into(), value, true));
+            if from != ZERO {
+                *self.balances.entry(from.into()).or_default() -= value;
+            }
+            *self.balances.entry(to.into()).or_default() += value;
+        }
+        value
+    }
+
+    /// The mint, half of it into the pool, most of the rest given to many in different amounts.
+    pub(crate) fn launch(&mut self) {
+        let (creator, pool) = (self.creator.clone(), self.pool.clone());
+        self.send(START, ZERO, &creator, SUPPLY);
+        for holder in self.people(150) {
+            let share = self.random.between(0.0015, 0.0048);
+            self.send(START + 24, &creator, &holder, (SUPPLY as f64 * share) as u128);
+        }
+        let left = self.balances[&creator];
+        self.send(START + 60, &creator, &pool, left - SUPPLY / 100);
+        let row = format!("{pool},uniswap-v2,eth,{},0x00000000000000000000000000000000000000ee,100000,5000", self.token);
+        self.row("pools", row);
+    }
+
+    /// Purchases, sales and gifts over some days, an hour after the launch at the earliest.
+    pub(crate) fn trade(&mut self, count: usize, selling: f64, days: i64) {
+        let traders = self.people((count / 3).clamp(12, 400));
+        let mut times: Vec<i64> = (0..count).map(|_| START + HOUR + (self.random.unit() * (days * DAY) as f64) as i64).collect();
+        times.sort_unstable();
+        let pool = self.pool.clone();
+        for time in times {
+            let trader = traders[self.random.below(traders.len())].clone();
+            let held = self.balances.get(&trader).copied().unwrap_or_default();
+            if held > 0 && self.random.unit() < selling {
+                let part = self.random.between(0.1, 1.0);
+                self.send(time, &trader, &pool, (held as f64 * part) as u128);
+            } else if held > 0 && self.random.unit() < 0.15 {
+                let other = traders[self.random.below(traders.len())].clone();
+                let part = self.random.between(0.05, 0.9);
+                self.send(time, &trader, &other, (held as f64 * part) as u128);
+            } else {
+                let amount = self.random.organic(SUPPLY as f64 / 150.0);
+                self.send(time, &pool, &trader, amount);
+            }
+        }
+    }
+
+    /// Events of the pool with reserves (token, other).
+    pub(crate) fn pool_event(&mut self, pool: &str, time: i64, kind: &str, token: f64, other: f64) {
+        let row = format!("{pool},{time},{},{kind},{token:.0},{other:.0},", BLOCK + (time - START) / 12);
+        self.row("pool_events", row);
+    }
+
+    /// Holders as given, in whole tokens; no transfers are needed.
+    pub(crate) fn held(&mut self, balances: &[f64]) {
+        let people = self.people(balances.len());
+        self.holders = Some(people.into_iter().zip(balances.iter().copied()).collect());
+    }
+
+    fn finish(mut self, out: &mut BTreeMap<&'static str, String>) {
+        let mut put = |table: &'static str, row: &str| writeln!(out.entry(table).or_default(), "{row}").unwrap();
+        let token = &self.token;
+        let listed = self.listed.map_or_else(String::new, |listed| listed.to_string());
+        put("tokens", &format!("{token},{},{},{},6,{},,{listed}", self.symbol, self.name, self.chain, SUPPLY as f64 / UNIT));
+        self.transfers.sort_by_key(|transfer| transfer.0);
+        for (i, (time, block, from, to, value, succeeded)) in self.transfers.iter().enumerate() {
+            let hash = format!("0x{:032x}{:032x}", self.number, i);
+            put("transfers", &format!("{token},{time},{block},{hash},{from},{to},{value},0,{}", u8::from(*succeeded)));
+        }
+        let balances = self.balances.iter().filter(|(who, _)| *who != ZERO).map(|(who, balance)| (who.clone(), *balance as f64 / UNIT));
+        for (who, balance) in self.holders.unwrap_or_else(|| balances.collect()) {
+            put("holders", &format!("{token},{who},{balance}"));
+        }
+        for (who, balance) in &self.liquidity {
+            put("holders", &format!("{},{who},{balance}", self.pool));
+        }
+        let bytecode = self.bytecode.as_deref().unwrap_or_default();
+        put("contracts", &format!("{token},{bytecode},{},{},{}", self.creator, self.created, self.owner));
+        for (table, row) in &self.rows {
+            put(table, row);
+        }
+    }
+}
+
+/// Writes the cases as one dataset.
+pub(crate) fn write(cases: Vec<Case>, folder: &Path) {
+    let mut tables: BTreeMap<&'static str, String> = COLUMNS.iter().map(|(table, columns)| (*table, format!("{columns}\n"))).collect();
+    cases.into_iter().for_each(|case| case.finish(&mut tables));
+    for (table, text) in tables {
+        if text.lines().count() > 1 {
+            std::fs::write(folder.join(format!("{table}.csv")), text).expect("a table is written");
+        }
+    }
+}
