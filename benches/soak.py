@@ -9,7 +9,7 @@ comes with two bodies, or if a broken generation shows. Memory is RssAnon; it is
 Needs python3 alone. Ends with 1 if anything was wrong.
 """
 
-import argparse, csv, fcntl, http.client, json, os, pty, select, shutil, signal, struct, subprocess, sys, tempfile, termios, threading, time
+import argparse, csv, fcntl, http.client, json, os, pty, select, shutil, signal, socket, struct, sys, tempfile, termios, threading, time
 
 TOKEN = None
 
@@ -69,7 +69,7 @@ class Terminal(threading.Thread):
         if self.child == 0:
             os.execvpe(command[0], command, env)
         fcntl.ioctl(self.end, termios.TIOCSWINSZ, struct.pack("HHHH", 42, 140, 0, 0))
-        self.bytes, self.recent = 0, b""
+        self.bytes, self.recent, self.typing = 0, b"", True
 
     def run(self):
         keys, at = b"1234567890", 0
@@ -85,7 +85,7 @@ class Terminal(threading.Thread):
                     return
                 self.bytes += len(drawn)
                 self.recent = (self.recent + drawn)[-200_000:]
-            if time.monotonic() - last > 2:
+            if self.typing and time.monotonic() - last > 2:
                 last, at = time.monotonic(), at + 1
                 os.write(self.end, keys[at % len(keys) : at % len(keys) + 1])
 
@@ -167,8 +167,6 @@ def main():
     env = {**os.environ, "HOME": place, "TERM": "xterm-256color", "TOKENDECK_API_KEY": "a-key-for-the-soak-alone"}
     for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "TOKENDECK_CONFIG"):
         env.pop(name, None)
-    import socket
-
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -217,10 +215,13 @@ def main():
         for client in clients:
             wrong += client.wrong
         # At rest nothing is drawn and nothing is done.
-        drawn, used = None, None
-        os.write(terminal.end, b"1")
-        time.sleep(6)
-        before = terminal.cpu()
+        terminal.typing = False
+        time.sleep(12)
+        drawn, used = terminal.bytes, terminal.cpu()
+        time.sleep(10)
+        drawn, used = terminal.bytes - drawn, terminal.cpu() - used
+        if drawn or used > 0.05:
+            wrong.append(f"at rest {drawn} bytes were drawn and {used:.2f} CPU s used in 10 s")
         fifth = max(1, len(memory) // 5)
         first, last = (sorted(part)[len(part) // 2] for part in (memory[fifth : 2 * fifth] or memory, memory[-fifth:]))
         if last > first * 1.1 + 4096:
@@ -229,7 +230,7 @@ def main():
         print(f"{asked.minutes} minutes, {second} changes, {broken} of them broken, {len(marks)} generations seen")
         print(f"{answers} answers ({sum(client.unchanged for client in clients)} of them 304) to {asked.clients} clients, {len(wrong)} wrong")
         print(f"RssAnon {first / 1024:.1f} MiB in the second fifth, {last / 1024:.1f} in the last, {max(memory) / 1024:.1f} at most")
-        print(f"CPU {cpu:.1f} s, {terminal.bytes / 1e6:.1f} MB drawn")
+        print(f"CPU {cpu:.1f} s, {terminal.bytes / 1e6:.1f} MB drawn; in 10 s at rest {used:.2f} s and {drawn} bytes")
     finally:
         for client in clients:
             client.going = False

@@ -30,6 +30,7 @@ const PRINTED_PER_REASON: usize = 5;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Formats are told by what a file holds, packed as .gz, .zst or .zip too; --formats lists them.")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct Import {
     /// The files to take
     #[arg(required_unless_present = "formats", value_name = "FILE")]

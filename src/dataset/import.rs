@@ -36,7 +36,7 @@ use self::{
     workplace::Workplace,
 };
 pub use self::{
-    format::{FORMATS, FormatRow},
+    format::{FORMATS, FormatRow, formats_table},
     report::{FileReport, Report, TableReport, Taken},
 };
 use super::{
@@ -159,7 +159,7 @@ fn at(table: &str) -> usize {
     TABLES.iter().position(|schema| schema.name == table).unwrap_or_default()
 }
 
-impl<'a> Run<'a> {
+impl Run<'_> {
     /// What the dataset knows of tokens: names to find files' tokens by, decimals to read amounts with.
     fn tokens_that_stand(&mut self) -> Result<(), ImportError> {
         let standing = Standing::of(&self.context, &TABLES[0])?;
@@ -167,13 +167,12 @@ impl<'a> Run<'a> {
         let mut whole: Option<DataFrame> = None;
         standing.read(&self.context, |frame, _, _| {
             tokens.add(&frame);
-            match &mut whole {
-                Some(whole) => guarded("table", || whole.vstack_mut(&frame).map(|_| ())).map_err(Stop::from),
-                None => {
-                    whole = Some(frame);
-                    Ok(())
-                }
+            if let Some(whole) = &mut whole {
+                guarded("table", || whole.vstack_mut(&frame).map(|_| ()))?;
+            } else {
+                whole = Some(frame);
             }
+            Ok(())
         })?;
         self.tokens = tokens;
         if let Some(mut whole) = whole {

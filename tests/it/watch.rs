@@ -152,7 +152,7 @@ fn a_file_that_still_grows_is_waited_for() {
     let mut file = File::create(desk.folder.join("tokens.csv")).unwrap();
     file.write_all(tokens(2).as_bytes()).unwrap();
     for i in 0..40u32 {
-        write!(file, "0x{i:040x},T{i},Token {i},eth,2\n").unwrap();
+        writeln!(file, "0x{i:040x},T{i},Token {i},eth,2").unwrap();
         file.flush().unwrap();
         thread::sleep(Duration::from_millis(30));
         assert_eq!(desk.stands(), (1, 1), "a part was shown");

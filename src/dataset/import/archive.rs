@@ -65,7 +65,7 @@ impl Member {
         };
         let packed = open().map_err(|error| format!("cannot be read: {error}"))?;
         let inner: Box<dyn Read + Send> = if self.deflated { Box::new(DeflateDecoder::new(packed)) } else { Box::new(packed) };
-        let most = self.packed.saturating_mul(RATIO).max(FLOOR).min(MAX_UNPACKED);
+        let most = self.packed.saturating_mul(RATIO).clamp(FLOOR, MAX_UNPACKED);
         Ok(Box::new(Checked { inner, crc: Crc::new(), expected: self.crc, most }))
     }
 }

@@ -145,6 +145,15 @@ impl FormatRow {
     }
 }
 
+/// The formats as a Markdown table.
+pub fn formats_table() -> String {
+    let row = |format: &FormatRow| {
+        let tables = if format.tables.len() > 3 { "any".to_owned() } else { format.tables.join(", ") };
+        format!("| {} | {} | {tables} |\n", format.title, format.looks)
+    };
+    format!("| format | known by | goes to |\n|---|---|---|\n{}", FORMATS.iter().map(row).collect::<String>())
+}
+
 /// Why a file of no known format is refused.
 pub(super) fn unknown(looked: &Looked) -> String {
     let words: Vec<&str> = FORMATS.iter().map(|format| format.word).collect();
@@ -209,7 +218,7 @@ impl Take {
         self
     }
 
-    fn set(mut self, column: &'static str, value: impl ToString) -> Self {
+    fn set(mut self, column: &'static str, value: &(impl ToString + ?Sized)) -> Self {
         self.manifest.set.insert(column, value.to_string());
         self
     }
@@ -237,7 +246,7 @@ impl Take {
     }
 
     fn of_address(self, token: Address) -> Self {
-        self.set("token_address", token)
+        self.set("token_address", &token)
     }
 }
 

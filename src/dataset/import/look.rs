@@ -92,7 +92,7 @@ pub(super) fn look(path: &Path) -> Vec<Result<Looked, (String, String)>> {
 
 fn first(place: &Place) -> Result<Vec<u8>, String> {
     let mut head = Vec::new();
-    place.open()?.take(8).read_to_end(&mut head).map_err(|error| format!("cannot be read: {error}"))?;
+    place.open()?.take(8).read_to_end(&mut head).map_err(|error| format!("is cut off or damaged: {error}"))?;
     Ok(head)
 }
 

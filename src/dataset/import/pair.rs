@@ -37,7 +37,9 @@ pub(super) fn address(name: &str) -> Option<Address> {
 
 /// The pair in a name or a ticker: `UNIUSDT`, `ETH_BTC`, `BTC-USD`, `BTC/USD`. `known` tells whether a word is a token's symbol as it is.
 pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<Pair> {
-    let words = words(&text.replace('/', "_"));
+    // A stroke parts folders in the name of a file, and the two of a pair in a ticker.
+    let is_file = text.rsplit('/').next().is_some_and(|last| last.contains('.'));
+    let words = if is_file { words(text) } else { words(&text.replace('/', "_")) };
     let quote = |word: &str| DOLLARS.iter().chain(OTHERS).any(|quote| *quote == word);
     // In `exchange_ETH_BTC` the pair is the second two: what a price may be in can itself be priced.
     let behind = |i: usize| {

@@ -8,8 +8,8 @@ use std::{
 };
 
 use polars::{
-    io::ipc::BatchedWriter,
-    prelude::{DataFrame, IdxCa, IpcReader, IpcWriter, PlSmallStr, SerReader, SerWriter},
+    io::parquet::write::BatchedWriter,
+    prelude::{DataFrame, IdxCa, ParquetCompression, ParquetReader, ParquetWriter, PlSmallStr, SerReader},
 };
 
 use super::combine;
@@ -54,7 +54,9 @@ impl Spool {
                 let path = self.folder.join(format!("{}-{i}.rows", self.schema.name));
                 let file = File::create(&path).map_err(|error| failed(&path, &error))?;
                 let schema = self.frames[0].schema().clone();
-                let writer = guarded("table", || IpcWriter::new(BufWriter::new(file)).batched(&schema, Vec::new()))?;
+                let writer = guarded("table", || {
+                    ParquetWriter::new(BufWriter::new(file)).with_compression(ParquetCompression::Uncompressed).batched(&schema)
+                })?;
                 self.buckets.push((path, writer));
             }
             for frame in std::mem::take(&mut self.frames) {
@@ -92,11 +94,11 @@ impl Spool {
             }
             return take(0, whole);
         }
-        for (i, (path, mut writer)) in self.buckets.into_iter().enumerate() {
+        for (i, (path, writer)) in self.buckets.into_iter().enumerate() {
             guarded("table", || writer.finish())?;
             drop(writer);
             let file = File::open(&path).map_err(|error| failed(&path, &error))?;
-            let frame = guarded("table", || IpcReader::new(file).finish())?;
+            let frame = guarded("table", || ParquetReader::new(file).finish())?;
             std::fs::remove_file(&path).ok();
             if frame.height() > 0 {
                 take(i, frame)?;

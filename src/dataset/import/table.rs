@@ -4,7 +4,7 @@
 use std::{
     collections::HashSet,
     fs::{self, File},
-    io::{BufWriter, Cursor},
+    io::BufWriter,
     path::{Path, PathBuf},
 };
 
@@ -145,9 +145,9 @@ fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), String> {
 
 /// Whether the file carries the mark.
 fn is_ours(path: &Path) -> bool {
-    let Ok(bytes) = fs::read(path) else { return false };
+    let Ok(file) = File::open(path) else { return false };
     let marked = guarded("Parquet", || {
-        let mut reader = ParquetReader::new(Cursor::new(bytes));
+        let mut reader = ParquetReader::new(file);
         let metadata = reader.get_metadata()?;
         Ok(metadata.key_value_metadata().iter().flatten().any(|pair| pair.key == MARK))
     });

@@ -25,6 +25,6 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
     let (Shape::Json { text, .. }, Some(place)) = (&asked.looked.shape, place(asked.looked)) else { return Err("is not JSON".to_owned()) };
     let tokens = elements(text, place)?.into_iter().map(ToOwned::to_owned).collect();
     let rows = source::json_objects(tokens, asked.looked.bytes, std::sync::Arc::new(|_: &str| true));
-    let take = Take::into("tokens", rows).columns(&[("token_address", "address"), ("chain", "chainId")]).set("listed", true);
+    let take = Take::into("tokens", rows).columns(&[("token_address", "address"), ("chain", "chainId")]).set("listed", &true);
     Ok(Plan::of(vec![take]).saying("its tokens are marked as listed"))
 }
