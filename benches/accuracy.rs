@@ -1,8 +1,11 @@
 //! How right the analyses are, on labelled cases of our own making and on the labelled real data: `cargo bench --bench accuracy --
 //! patterns|security|yield`. Prints tables; nothing here passes or fails, and timings are in `speed`.
 
+#[path = "accuracy/patterns.rs"]
+mod patterns;
+
 /// Each report: its word on the command line and what prints it.
-const REPORTS: &[(&str, fn())] = &[];
+const REPORTS: &[(&str, fn())] = &[("patterns", patterns::report), ("patterns-development", patterns::development)];
 
 fn main() {
     // Cargo adds `--bench` of its own.
@@ -15,6 +18,8 @@ fn main() {
         }
     }
     if words.is_empty() {
-        REPORTS.iter().for_each(|(_, print)| print());
+        for (_, print) in REPORTS {
+            print();
+        }
     }
 }

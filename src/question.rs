@@ -8,6 +8,7 @@ pub mod snapshot;
 
 pub mod candles;
 pub mod dexes;
+pub mod fields;
 pub mod growth;
 pub mod holders;
 pub mod patterns;

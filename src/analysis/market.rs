@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{
     growth::{self, WINDOW_DAYS_DEFAULT},
+    patterns::{Action, Pattern},
     trendlines::Trend,
 };
 use crate::dataset::{
@@ -39,9 +40,26 @@ pub struct TokenSummary {
     pub holders_growth: Option<f64>,
     /// The last 30 daily closes, oldest first.
     pub price_history: Vec<f64>,
-    /// With `fields=trend`: the trend of the trendline analysis; null without candles.
+    /// What `fields` added.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<Box<Figures>>,
+}
+
+/// What `fields` adds to a token, each only when it is asked for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Figures {
+    /// The trend of the trendline analysis; null without candles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trend: Option<Added<Trend>>,
+    /// The surest pattern of the daily candles, older ones counting less; null without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best_pattern: Option<Added<Pattern>>,
+    /// What the patterns of the daily candles together advise; null without daily candles.
+    #[serde(rename = "recommendedAction", skip_serializing_if = "Option::is_none")]
+    pub recommended_action: Option<Added<Action>>,
+    /// The score of the security inference; null without its data.
+    #[serde(rename = "securityScore", skip_serializing_if = "Option::is_none")]
+    pub security_score: Option<Added<i64>>,
 }
 
 /// A figure that `fields` added: null where there is none.
@@ -80,7 +98,7 @@ fn summary(dataset: &Dataset, token: &Token) -> TokenSummary {
         holders: holders(dataset, token),
         holders_growth: growth::growth(dataset.holder_counts_of(&address), WINDOW_DAYS_DEFAULT).map(|growth| growth.percent),
         price_history: daily_closes(&series),
-        trend: None,
+        figures: None,
     }
 }
 

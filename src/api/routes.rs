@@ -107,7 +107,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     question::<TokenPostsQuestion>(&[]),
     question::<TrendlineQuestion>(&[Code::NoCandles]),
     question::<SecurityQuestion>(&[Code::NoSecurityData, Code::NotBuilt]),
-    question::<PatternsQuestion>(&[Code::NoCandles, Code::NotBuilt]),
+    question::<PatternsQuestion>(&[Code::NoCandles]),
     question::<DexListQuestion>(&[]),
     question::<DexDetailQuestion>(&[Code::DexNotFound]),
     question::<GrowthQuestion>(&[]),

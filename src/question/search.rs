@@ -6,20 +6,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question,
+    Question, fields,
     parameter::{Arguments, Parameter, ParameterKind, clip, parameter},
     posts::{PAGE, page_of},
     progress::Progress,
     snapshot::Snapshot,
     target,
-    trendline::{PERIOD_DEFAULT, TrendlineQuestion},
 };
 use crate::{
-    analysis::{
-        market::{Added, TokenSummary},
-        token::descending,
-        trendlines::Trend,
-    },
+    analysis::{market::TokenSummary, token::descending},
     dataset::{address::Address, chain::Chain},
     error::{Code, Problem, Result},
 };
@@ -30,7 +25,7 @@ pub struct SearchQuestion {
     pub chain: Option<Chain>,
     /// `None`: by rank of the match, else by market cap.
     pub sort: Option<Order>,
-    /// Of `FIELDS`, in its order.
+    /// Of `fields::FIELDS`, in its order.
     pub fields: Vec<&'static str>,
     pub page: u64,
     pub limit: u64,
@@ -65,9 +60,6 @@ pub const TOKEN_SORTS: &[&str] = &[
     "-token_address",
 ];
 
-/// What `fields` can add to each token of the page.
-pub const FIELDS: &[&str] = &["trend", "best_pattern", "recommendedAction", "securityScore"];
-
 impl Question for SearchQuestion {
     type Answer = Tokens;
     const NAME: &'static str = "tokens";
@@ -95,7 +87,7 @@ impl Question for SearchQuestion {
             query: arguments.text("query")?,
             chain: arguments.chain("chain")?,
             sort: arguments.word("sort")?.map(Order::parse),
-            fields: parse_fields(arguments)?,
+            fields: fields::parse(arguments)?,
             page: arguments.integer("page")?,
             limit: arguments.integer("limit")?,
         })
@@ -117,9 +109,6 @@ impl Question for SearchQuestion {
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {
         let tokens = &snapshot.market.tokens;
-        if let Some(field) = self.fields.iter().find(|field| **field != "trend") {
-            return Err(Problem::new(Code::NotBuilt, format!("`{field}` of `fields` is not built yet; `trend` is.")));
-        }
         if let Some(chain) = &self.chain {
             check_chain(chain, tokens)?;
         }
@@ -139,8 +128,10 @@ impl Question for SearchQuestion {
         let total = found.len() as u64;
         let mut tokens: Vec<_> = page_of(found.into_iter(), self.page, self.limit).map(|(_, token)| token.clone()).collect();
         if !self.fields.is_empty() {
-            for token in &mut tokens {
-                token.trend = Some(Added(trend(snapshot, token.token_address, progress)?));
+            let count = tokens.len() as u64;
+            for (i, token) in tokens.iter_mut().enumerate() {
+                progress.step(i as u64, count)?;
+                token.figures = Some(Box::new(fields::figures(snapshot, token.token_address, &self.fields, progress)?));
             }
         }
         Ok(Tokens { page: self.page, limit: self.limit, total, tokens })
@@ -154,27 +145,6 @@ impl SearchQuestion {
             None => rank_a.cmp(&rank_b).then_with(|| descending(a.market_cap, b.market_cap)),
         };
         sorted.then_with(|| a.token_address.cmp(&b.token_address))
-    }
-}
-
-/// The words of `fields`, in the order of the table, so that equal wishes are one question.
-fn parse_fields(arguments: &Arguments<'_>) -> Result<Vec<&'static str>> {
-    let text = arguments.text("fields")?.unwrap_or_default();
-    let wanted: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
-    if let Some(word) = wanted.iter().find(|word| !FIELDS.contains(word)) {
-        let detail = format!("`fields` names `{}`: expected some of {}, separated by commas.", clip(word), FIELDS.join(", "));
-        return Err(Problem::new(Code::InvalidParameter, detail));
-    }
-    Ok(FIELDS.iter().copied().filter(|field| wanted.contains(field)).collect())
-}
-
-/// What the trendline question answers when it is given no parameters; nothing for a token without candles.
-fn trend(snapshot: &Snapshot, contract_address: Address, progress: &Progress) -> Result<Option<Trend>> {
-    let question = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain: false };
-    match question.answer(snapshot, progress) {
-        Ok(answer) => Ok(Some(answer.trend)),
-        Err(problem) if problem.code == Code::NoCandles => Ok(None),
-        Err(problem) => Err(problem),
     }
 }
 
@@ -290,7 +260,6 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{dataset::sample, question::snapshot::AnswerSettings};
 
     fn token(symbol: &str, name: &str) -> TokenSummary {
         TokenSummary {
@@ -304,7 +273,7 @@ mod tests {
             holders: None,
             holders_growth: None,
             price_history: Vec::new(),
-            trend: None,
+            figures: None,
         }
     }
 
@@ -325,26 +294,6 @@ mod tests {
             ("doge", None),
         ] {
             assert_eq!(Needle::new(query).rank(&uni), rank, "{query}");
-        }
-    }
-
-    #[test]
-    fn a_trend_is_added_where_it_is_asked_for_and_is_the_trendlines() {
-        let candles = (1..=20).map(|day| format!("0x1,2026-01-{day:02},{day},{day},{day},{day},1d\n")).collect::<Vec<_>>().concat();
-        let dataset = sample::dataset(&[
-            ("tokens", "token_address,symbol,name,chain\n0x1,UP,Up,eth\n0x2,NONE,None,eth"),
-            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{candles}")),
-        ]);
-        let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
-        let ask = |query| {
-            let question = SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query)?)?;
-            let answer = question.answer(&snapshot, &Progress::default())?;
-            Ok(answer.tokens.into_iter().map(|token| token.trend).collect::<Vec<_>>())
-        };
-        assert_eq!(ask("fields=trend,trend"), Ok(vec![Some(Added(Some(Trend::Uptrend))), Some(Added(None))]));
-        assert_eq!(ask("fields="), Ok(vec![None, None]));
-        for (query, code) in [("fields=tend", Code::InvalidParameter), ("fields=trend,securityScore", Code::NotBuilt)] {
-            assert_eq!(ask(query).map_err(|problem: Problem| problem.code), Err(code), "{query}");
         }
     }
 

@@ -14,6 +14,10 @@ mod demo;
 mod documents;
 mod jobs;
 mod parity;
+#[path = "../generator/patterns.rs"]
+mod pattern_generator;
+mod patterns;
+mod patterns_accuracy;
 mod pty;
 mod screens;
 mod state;

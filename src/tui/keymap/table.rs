@@ -168,7 +168,8 @@ keys! {
     Tokens {
         Detail "detail" ["d"] "Show or hide the detail beside the table.";
         Watchlist "watchlist" ["W"] "Show the watchlist alone, or every token.";
-        MoreColumns "more_columns" ["m"] "Show trend, pattern, action and score of the tokens, or hide them.";
+        MoreColumns "more_columns" ["m"] "Show trend, pattern and advised action of the tokens, or hide them.";
+        AllFigures "all_figures" ["M"] "Compute these columns for every token, not only those on screen; Esc stops.";
     }
     Posts {
         AllPosts "all_posts" ["a"] "Posts about every token, or about the selected one." ("all/one" 75);
@@ -185,8 +186,13 @@ keys! {
         Volume "volume" ["v"] "Show or hide the volume.";
         Trendlines "trendlines" ["m"] "Show or hide the trendlines.";
         Patterns "patterns" ["p"] "Show or hide the patterns.";
-        NextPattern "next_pattern" ["n"] "To the next pattern." ("pattern" 86);
+        NextPattern "next_pattern" ["n"] "To the next pattern." ("pattern" 106);
         PreviousPattern "previous_pattern" ["N"] "To the pattern before.";
+        Reversals "reversals" ["u"] "Show or hide heads and shoulders, double and triple turns.";
+        Triangles "triangles" ["i"] "Show or hide triangles, wedges and broadening patterns.";
+        Channels "channels" ["d"] "Show or hide rectangles and channels.";
+        Flags "flags" ["f"] "Show or hide flags and pennants.";
+        Roundings "roundings" ["b"] "Show or hide cups and rounded turns.";
     }
     Security {
         ExpandAll "expand_all" ["x"] "Show the evidence of every anomaly, or of none." ("evidence" 75);

@@ -1,19 +1,25 @@
 //! The Chart view: the selected token's candles and volume with its trendlines over them; zoom, pan, crosshair. It shows what the
 //! candles and trendline questions answer.
 
+mod finds;
+mod moves;
+mod over;
 mod sheet;
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use self::sheet::{Sheet, Zoom};
+use self::{
+    finds::Finds,
+    sheet::{Sheet, Zoom},
+};
 use super::many;
 use crate::{
     dataset::{address::Address, time::Time},
     question::{
         candles::CandlesQuestion,
-        patterns::TIMEFRAMES,
+        patterns::{PatternsQuestion, TIMEFRAMES},
         trendline::{PERIOD_DEFAULT, TrendlineQuestion},
     },
     tui::{
@@ -65,6 +71,9 @@ pub struct Chart {
     token: Option<Address>,
     candles: Asked<CandlesQuestion>,
     trendline: Asked<TrendlineQuestion>,
+    finds: Finds,
+    /// First and last candle of the pattern that is to be zoomed to, while its candles are not there.
+    sought: Option<(Time, Time)>,
     sheet: Sheet,
     layout: Option<ChartLayout>,
     drag: Option<(u16, usize)>,
@@ -84,6 +93,8 @@ impl Default for Chart {
             token: None,
             candles: Asked::default(),
             trendline: Asked::default(),
+            finds: Finds::default(),
+            sought: None,
             sheet: Sheet::default(),
             layout: None,
             drag: None,
@@ -104,9 +115,11 @@ impl View for Chart {
             self.home();
             self.candles.clear();
             self.trendline.clear();
+            self.finds.clear();
         }
         self.candles.refresh(self.candles_question(token), context);
         self.trendline.refresh(self.trendline_question(token), context);
+        self.finds.refresh(self.patterns_question(token), context);
         self.sheet.take(self.candles.answer.as_ref());
     }
 
@@ -123,6 +136,7 @@ impl View for Chart {
             Action::Last => self.home(),
             Action::Crosshair => self.toggle_crosshair(),
             Action::Back if self.crosshair.is_some() => self.crosshair = None,
+            Action::Back if self.finds.zoomed => self.leave_pattern(),
             Action::Timeframe => self.turn_timeframe(1),
             Action::TimeframeBack => self.turn_timeframe(TIMEFRAMES.len() - 1),
             Action::PeriodLonger => {
@@ -134,8 +148,18 @@ impl View for Chart {
             Action::LogScale => self.choices.log = !self.choices.log,
             Action::Volume => self.choices.volume = !self.choices.volume,
             Action::Trendlines => self.choices.lines = !self.choices.lines,
-            Action::Patterns | Action::NextPattern | Action::PreviousPattern => {
-                return Effect::Say("pattern detection is not built yet".to_owned());
+            Action::Patterns => self.finds.shown = !self.finds.shown,
+            Action::Open if self.finds.chosen().is_some() => {
+                self.finds.zoomed = true;
+                self.seek(context);
+                return Effect::Redraw;
+            }
+            Action::NextPattern | Action::Down => return self.step_pattern(false, context),
+            Action::PreviousPattern | Action::Up => return self.step_pattern(true, context),
+            Action::Reversals | Action::Triangles | Action::Channels | Action::Flags | Action::Roundings => {
+                self.finds.toggle_family(action);
+                self.refresh(context);
+                self.seek(context);
             }
             Action::CopyValue => return self.copy_value(),
             _ => return Effect::Pass,
@@ -145,6 +169,10 @@ impl View for Chart {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        if self.finds.mouse(mouse) {
+            self.seek(context);
+            return Effect::Redraw;
+        }
         match mouse.kind {
             MouseEventKind::ScrollUp => self.zoom_to(self.zoom.closer()),
             MouseEventKind::ScrollDown => self.zoom_to(self.sheet.wider(self.zoom)),
@@ -163,6 +191,56 @@ impl View for Chart {
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let area = area.intersection(buffer.area);
+        // A token without candles has no patterns to list either.
+        let (area, list) = if self.candles.problem.is_some() { (area, Rect::default()) } else { self.finds.divide(area) };
+        self.draw_chart(buffer, area, context);
+        if !list.is_empty() && !self.sheet.is_empty() {
+            self.finds.draw(buffer, list, context);
+        }
+    }
+
+    fn request(&self, context: &Context<'_>) -> Option<Request> {
+        let token = context.token?;
+        Some(if self.finds.zoomed { Request::of(&self.patterns_question(token)) } else { Request::of(&self.trendline_question(token)) })
+    }
+
+    fn export(&self, context: &Context<'_>) -> Option<Export> {
+        let known = self.candles.answer.as_ref()?;
+        let columns = ["timestamp", "open", "high", "low", "close", "volume"];
+        let rows = known.answer.candles.iter().map(|candle| {
+            let row = serde_json::to_value(candle).unwrap_or_default();
+            columns.iter().map(|column| row[*column].clone()).collect()
+        });
+        let symbol = symbol(context).to_lowercase();
+        Some(Export {
+            name: format!("{symbol}-candles-{}", known.answer.timeframe),
+            columns: columns.iter().map(|&column| column.to_owned()).collect(),
+            rows: rows.collect(),
+            selected: self.crosshair.or(known.answer.candles.len().checked_sub(1)),
+        })
+    }
+
+    fn save(&self) -> Value {
+        let Choices { timeframe, period, log, volume, lines } = self.choices;
+        let patterns = self.finds.save();
+        json!({"timeframe": TIMEFRAMES[timeframe], "period": period, "log": log, "volume": volume, "lines": lines, "patterns": patterns})
+    }
+
+    fn restore(&mut self, kept: &Value) {
+        let choices = &mut self.choices;
+        let frame = |word: &str| TIMEFRAMES.iter().position(|frame| *frame == word);
+        choices.timeframe = kept["timeframe"].as_str().and_then(frame).unwrap_or(choices.timeframe);
+        choices.period = kept["period"].as_u64().filter(|period| (2..=1_000_000).contains(period)).unwrap_or(choices.period);
+        for (name, choice) in [("log", &mut choices.log), ("volume", &mut choices.volume), ("lines", &mut choices.lines)] {
+            *choice = kept[name].as_bool().unwrap_or(*choice);
+        }
+        self.finds.restore(&kept["patterns"]);
+    }
+}
+
+impl Chart {
+    fn draw_chart(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
         let title = self.title(context);
         let asked = self.candles.progress().map(|(done, total)| if total > 0 { done as f64 / total as f64 } else { 0.0 });
@@ -186,50 +264,14 @@ impl View for Chart {
         let chart = Rect { height: body.height.saturating_sub(1), ..body };
         self.sheet.stand(chart);
         self.fit_first();
+        self.zoom_to_sought();
         let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
         let lines = self.choices.lines.then_some(()).and(self.trendline.answer.as_ref()).map(|known| &known.answer);
         let view = sheet::Window { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
-        self.layout = Some(self.sheet.draw(buffer, chart, &view, lines, context));
+        self.layout = Some(self.sheet.draw(buffer, chart, &view, lines, &self.finds, context));
         self.draw_legend(buffer, Rect { y: body.y + body.height.saturating_sub(1), height: 1.min(body.height), ..body }, context);
     }
 
-    fn request(&self, context: &Context<'_>) -> Option<Request> {
-        context.token.map(|token| Request::of(&self.trendline_question(token)))
-    }
-
-    fn export(&self, context: &Context<'_>) -> Option<Export> {
-        let known = self.candles.answer.as_ref()?;
-        let columns = ["timestamp", "open", "high", "low", "close", "volume"];
-        let rows = known.answer.candles.iter().map(|candle| {
-            let row = serde_json::to_value(candle).unwrap_or_default();
-            columns.iter().map(|column| row[*column].clone()).collect()
-        });
-        let symbol = symbol(context).to_lowercase();
-        Some(Export {
-            name: format!("{symbol}-candles-{}", known.answer.timeframe),
-            columns: columns.iter().map(|&column| column.to_owned()).collect(),
-            rows: rows.collect(),
-            selected: self.crosshair.or(known.answer.candles.len().checked_sub(1)),
-        })
-    }
-
-    fn save(&self) -> Value {
-        let Choices { timeframe, period, log, volume, lines } = self.choices;
-        json!({"timeframe": TIMEFRAMES[timeframe], "period": period, "log": log, "volume": volume, "lines": lines})
-    }
-
-    fn restore(&mut self, kept: &Value) {
-        let choices = &mut self.choices;
-        let frame = |word: &str| TIMEFRAMES.iter().position(|frame| *frame == word);
-        choices.timeframe = kept["timeframe"].as_str().and_then(frame).unwrap_or(choices.timeframe);
-        choices.period = kept["period"].as_u64().filter(|period| (2..=1_000_000).contains(period)).unwrap_or(choices.period);
-        for (name, choice) in [("log", &mut choices.log), ("volume", &mut choices.volume), ("lines", &mut choices.lines)] {
-            *choice = kept[name].as_bool().unwrap_or(*choice);
-        }
-    }
-}
-
-impl Chart {
     fn candles_question(&self, token: Address) -> CandlesQuestion {
         let timeframe = TIMEFRAMES[self.choices.timeframe];
         CandlesQuestion { token_address: token, timeframe, from: None, to: self.anchor, limit: CANDLES_ASKED }
@@ -240,101 +282,14 @@ impl Chart {
         TrendlineQuestion { contract_address: token, period: self.choices.period, timeframe, explain: true }
     }
 
-    /// Back to the latest candles.
-    fn home(&mut self) {
-        (self.offset, self.anchor, self.crosshair) = (0, None, None);
+    fn patterns_question(&self, token: Address) -> PatternsQuestion {
+        PatternsQuestion { contract_address: token, timeframe: TIMEFRAMES[self.choices.timeframe], explain: true }
     }
 
     fn turn_timeframe(&mut self, by: usize) {
         self.choices.timeframe = (self.choices.timeframe + by) % TIMEFRAMES.len();
         self.fresh = true;
         self.home();
-    }
-
-    fn zoom_to(&mut self, zoom: Zoom) {
-        self.zoom_chosen |= zoom != self.zoom;
-        self.zoom = zoom;
-        // What was hidden at the right may be less now.
-        self.pan(0);
-    }
-
-    /// Few candles fill the screen when they are first shown; of many, the zoom that was chosen stays unless it is farther than needed.
-    fn fit_first(&mut self) {
-        let frame = TIMEFRAMES[self.choices.timeframe];
-        let answered = self.candles.answer.as_ref().is_some_and(|known| known.answer.timeframe == frame);
-        if !self.fresh || !answered {
-            return;
-        }
-        self.fresh = false;
-        self.zoom_chosen &= self.sheet.filling().is_none();
-        self.zoom = match self.sheet.filling() {
-            Some(filling) => filling,
-            None if self.zoom_chosen => self.sheet.no_farther(self.zoom),
-            None => Zoom::default(),
-        };
-    }
-
-    /// An eighth of the screen.
-    fn step(&self) -> usize {
-        (self.sheet.shown(self.zoom) / 8).max(1)
-    }
-
-    /// `by` candles back in time; negative is forward. Past what was answered, older or newer candles are asked for.
-    fn pan(&mut self, by: isize) {
-        let most = self.sheet.len().saturating_sub(self.sheet.shown(self.zoom));
-        let wanted = self.offset as isize + by;
-        let whole = self.sheet.len() as u64 >= CANDLES_ASKED;
-        if wanted > most as isize && whole && self.offset == most {
-            self.anchor = self.sheet.time(self.sheet.shown(self.zoom)).or(self.anchor);
-            self.offset = 0;
-        } else if wanted < 0 && self.anchor.is_some() {
-            self.anchor = None;
-            self.offset = 0;
-        } else {
-            self.offset = wanted.clamp(0, most as isize) as usize;
-        }
-    }
-
-    fn drag_to(&mut self, column: u16) {
-        if let Some((from, offset)) = self.drag {
-            let columns = i32::from(column) - i32::from(from);
-            let by = self.zoom.candles(columns.unsigned_abs() as usize) as isize;
-            self.offset = offset;
-            self.pan(if columns < 0 { -by } else { by });
-        }
-    }
-
-    fn toggle_crosshair(&mut self) {
-        self.crosshair = match self.crosshair {
-            Some(_) => None,
-            None => self.sheet.len().checked_sub(1 + self.offset),
-        };
-        self.crosshair_price = None;
-    }
-
-    fn move_crosshair(&mut self, action: Action) {
-        let Some(at) = self.crosshair else { return };
-        let step = self.zoom.candles(1).max(1);
-        let last = self.sheet.len().saturating_sub(1);
-        let at = if action == Action::Left { at.saturating_sub(step) } else { (at + step).min(last) };
-        self.crosshair = Some(at);
-        self.crosshair_price = None;
-        // The screen follows it.
-        let shown = self.sheet.shown(self.zoom);
-        let right = self.sheet.len().saturating_sub(self.offset);
-        if at >= right {
-            self.offset = self.sheet.len() - 1 - at;
-        } else if at + shown < right {
-            self.offset = self.sheet.len().saturating_sub(at + shown);
-        }
-    }
-
-    fn point_at(&mut self, column: u16, row: u16) {
-        let Some(layout) = &self.layout else { return };
-        if let Some(slot) = layout.candle_at(column) {
-            self.crosshair = self.sheet.index_of_slot(slot, self.zoom, self.offset);
-            self.crosshair_price = layout.price_at(row);
-        }
     }
 
     fn copy_value(&self) -> Effect {
@@ -414,3 +369,6 @@ fn symbol(context: &Context<'_>) -> String {
     });
     summary.and_then(|token| token.symbol.clone()).map_or_else(|| "token".to_owned(), |symbol| text::truncate(&symbol, 16).into_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,6 +27,7 @@ pub struct ChartData<'a> {
     pub lines: &'a [Line<'a>],
     pub spans: &'a [Span<'a>],
     pub levels: &'a [Level<'a>],
+    pub marks: &'a [Mark],
     pub crosshair: Option<Crosshair>,
     pub log: bool,
     pub volume: bool,
@@ -34,11 +35,13 @@ pub struct ChartData<'a> {
     pub ascii: bool,
 }
 
-/// `price = intercept + slope × index`, from one index to another.
+/// `price = intercept + slope × index`, or `intercept × exp(slope × index)`, from one index to another.
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'a> {
     pub intercept: f64,
     pub slope: f64,
+    /// Straight where prices are logarithmic.
+    pub geometric: bool,
     pub from: f64,
     pub to: f64,
     pub role: Role,
@@ -54,6 +57,26 @@ pub struct Span<'a> {
     pub prices: Option<(f64, f64)>,
     pub role: Role,
     pub label: &'a str,
+}
+
+/// A sign over a candle or under it.
+#[derive(Debug, Clone, Copy)]
+pub struct Mark {
+    pub index: usize,
+    pub over: bool,
+    pub role: Role,
+    pub glyph: Glyph,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Glyph {
+    /// Where a line is touched.
+    Touch,
+    /// A turning point.
+    Anchor,
+    /// The candle that broke out, upward or downward.
+    BreakUp,
+    BreakDown,
 }
 
 /// A dashed line at a price.
@@ -83,6 +106,7 @@ impl<'a> ChartData<'a> {
             lines: &[],
             spans: &[],
             levels: &[],
+            marks: &[],
             crosshair: None,
             log: false,
             volume: true,
@@ -107,6 +131,7 @@ pub fn render(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme)
     body::volume(data, &layout, buf, theme);
     axes::price(data, &layout, buf, theme);
     axes::time(data, &layout, buf, theme);
+    overlay::marks(data, &layout, buf, theme);
     overlay::lines(data, &layout, buf, theme);
     overlay::levels(data, &layout, buf, theme);
     overlay::span_labels(data, &layout, buf, theme);

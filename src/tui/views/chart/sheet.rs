@@ -4,6 +4,10 @@ use std::{fmt, sync::Arc};
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
+use super::{
+    finds::Finds,
+    over::{Over, Slots, lead},
+};
 use crate::{
     analysis::{
         condense::condense,
@@ -17,12 +21,12 @@ use crate::{
         format, text,
         theme::Role,
         view::Context,
-        widgets::candles::{ChartData, ChartLayout, Crosshair, Line, render},
+        widgets::candles::{ChartData, ChartLayout, Crosshair, render},
     },
 };
 
 /// Empty columns at the right, where lines are drawn on.
-const FUTURE: u16 = 6;
+pub(super) const FUTURE: u16 = 6;
 
 /// How many columns a candle takes, or how many candles a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,6 +174,20 @@ impl Sheet {
         if zoom.per_column > 1 && self.all_fit(closer) { self.no_farther(closer) } else { zoom }
     }
 
+    /// The zoom and the offset with which candles `from..=to` fill most of the screen, with some of what came before and after.
+    pub(super) fn around(&self, from: usize, to: usize) -> (Zoom, usize) {
+        let wanted = (to + 1 - from) * 4 / 3;
+        let near = COLUMNS.iter().rev().map(|&columns| Zoom { columns, per_column: 1 });
+        let far = PER_COLUMN.iter().map(|&per_column| Zoom { columns: 1, per_column });
+        let zoom = near.chain(far).find(|&zoom| self.room(zoom) >= wanted).unwrap_or_default();
+        let spare = self.shown(zoom).saturating_sub(to + 1 - from);
+        (zoom, self.len().saturating_sub(to + 1 + spare / 3))
+    }
+
+    pub(super) fn index_of(&self, time: Time) -> Option<usize> {
+        self.candles.timestamp.binary_search(&time.0).ok()
+    }
+
     /// The candle behind a slot of the frame drawn last.
     pub(super) fn index_of_slot(&self, slot: usize, zoom: Zoom, offset: usize) -> Option<usize> {
         let (first, last) = self.range(zoom, offset);
@@ -189,6 +207,7 @@ impl Sheet {
         area: Rect,
         window: &Window,
         lines: Option<&TrendlineAnswer>,
+        finds: &Finds,
         context: &Context<'_>,
     ) -> ChartLayout {
         let zoom = window.zoom;
@@ -204,21 +223,21 @@ impl Sheet {
             volume: &all.volume[first..last],
         };
         let condensed = (zoom.per_column > 1).then(|| condense(&part, zoom.per_column));
-        // The place of a candle of the whole sheet among the slots; the first slot may hold fewer candles than the others.
-        let lead = lead(last - first, zoom.per_column);
-        let place = |index: f64| (index - first as f64 - lead as f64) / zoom.per_column as f64 + f64::from(u8::from(zoom.per_column > 1));
-        let drawn: Vec<Line<'_>> = lines.map_or_else(Vec::new, |answer| {
-            answer.trendlines.iter().filter_map(|line| self.line(line, zoom.per_column as f64, &place, last - first)).collect()
-        });
-        let slot = |crosshair: Crosshair| {
-            let inside = (first..last).contains(&crosshair.candle);
-            inside.then(|| Crosshair { candle: place(crosshair.candle as f64).max(0.0) as usize, ..crosshair })
-        };
+        let slots = Slots { candles: all, first, last, per: zoom.per_column };
+        let mut over = Over::default();
+        if let Some(answer) = lines {
+            over.trendlines(answer, &slots);
+        }
+        over.patterns(finds.drawn(), finds.chosen(), &slots);
+        let crosshair = |crosshair: Crosshair| slots.slot(crosshair.candle).map(|candle| Crosshair { candle, ..crosshair });
         let data = ChartData {
             columns: zoom.columns,
             future: FUTURE,
-            lines: &drawn,
-            crosshair: window.crosshair.and_then(slot),
+            lines: &over.lines,
+            spans: &over.spans,
+            levels: &over.levels,
+            marks: &over.marks,
+            crosshair: window.crosshair.and_then(crosshair),
             log: window.log,
             volume: window.volume,
             ascii: context.ascii,
@@ -226,45 +245,16 @@ impl Sheet {
         };
         render(&data, area, buffer, context.theme)
     }
-
-    /// A trendline in slots: its window begins at the candle of its start time.
-    fn line(&self, line: &Trendline, per: f64, place: &impl Fn(f64) -> f64, shown: usize) -> Option<Line<'static>> {
-        let start = line.start_time?;
-        let end = line.end_time?;
-        let begin = self.candles.timestamp.binary_search(&start.0).ok()?;
-        let stop = self.candles.timestamp.binary_search(&end.0).ok()?;
-        let slope = line.slope * per;
-        let from = place(begin as f64);
-        let until = place(stop as f64 + f64::from(FUTURE) * per);
-        let style = style(line.kind);
-        (until > 0.0 && from < shown as f64).then_some(Line {
-            intercept: line.intercept - slope * from,
-            slope,
-            from,
-            to: until,
-            role: style.role,
-            dashed: style.dashed,
-            label: style.label,
-        })
-    }
 }
 
-/// Candles in the first group, when groups are counted from the last candle.
-fn lead(candles: usize, per: usize) -> usize {
-    match candles % per {
-        0 => per,
-        rest => rest,
-    }
-}
-
-struct LineStyle {
-    role: Role,
-    dashed: bool,
+pub(super) struct LineStyle {
+    pub role: Role,
+    pub dashed: bool,
     /// At the line's end, so that colour is not all that tells the lines apart.
-    label: &'static str,
+    pub label: &'static str,
 }
 
-fn style(kind: LineType) -> LineStyle {
+pub(super) fn style(kind: LineType) -> LineStyle {
     match kind {
         LineType::Regression => LineStyle { role: Role::Accent, dashed: true, label: "reg" },
         LineType::Support => LineStyle { role: Role::Up, dashed: false, label: "S" },

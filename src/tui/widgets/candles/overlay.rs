@@ -2,7 +2,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
-use super::{ChartData, Line, axes, body, layout::ChartLayout};
+use super::{ChartData, Glyph, Line, axes, body, layout::ChartLayout};
 use crate::{
     dataset::time::Time,
     tui::{
@@ -105,6 +105,36 @@ fn write_where_free(layout: &ChartLayout, buf: &mut Buffer, rows: impl Iterator<
     false
 }
 
+/// In the first empty cell beyond the candle; two candles high at most, else it would be another's.
+pub(super) fn marks(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    let plot = layout.plot;
+    for mark in data.marks {
+        let Some(x) = layout.x_of(mark.index) else { continue };
+        let price = if mark.over { data.candles.high[mark.index] } else { data.candles.low[mark.index] };
+        let Some(y) = layout.y_of(price) else { continue };
+        let rows = (1..=2).filter_map(|step| if mark.over { y.checked_sub(step) } else { y.checked_add(step) });
+        let free = rows.into_iter().find(|&y| (plot.y..plot.bottom()).contains(&y) && buf[(x, y)].symbol() == " ");
+        if let Some(y) = free {
+            let style = body::drawing(theme.style(mark.role));
+            // The cell keeps the shade it lies on.
+            buf[(x, y)].set_char(glyph(mark.glyph, data.ascii)).set_style(style);
+        }
+    }
+}
+
+fn glyph(glyph: Glyph, ascii: bool) -> char {
+    match (glyph, ascii) {
+        (Glyph::Touch, false) => '•',
+        (Glyph::Touch, true) => '.',
+        (Glyph::Anchor, false) => '◆',
+        (Glyph::Anchor, true) => '*',
+        (Glyph::BreakUp, false) => '▲',
+        (Glyph::BreakUp, true) => '^',
+        (Glyph::BreakDown, false) => '▼',
+        (Glyph::BreakDown, true) => 'v',
+    }
+}
+
 pub(super) fn lines(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     let mut ends = Vec::new();
     for line in data.lines {
@@ -134,7 +164,8 @@ fn columns(line: &Line<'_>, layout: &ChartLayout) -> std::ops::Range<u16> {
 
 /// How many cells above the bottom of the plot the line stands at a column with fractions; none outside the plot.
 fn height_at(line: &Line<'_>, layout: &ChartLayout, x: f64) -> Option<f64> {
-    let rise = layout.rise(line.intercept + line.slope * layout.index_exact(x));
+    let along = line.slope * layout.index_exact(x);
+    let rise = layout.rise(if line.geometric { line.intercept * along.exp() } else { line.intercept + along });
     (0.0..f64::from(layout.plot.height)).contains(&rise).then_some(rise)
 }
 

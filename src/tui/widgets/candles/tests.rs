@@ -66,7 +66,8 @@ fn every_candle_has_its_glyphs_and_its_own_colour() {
 #[test]
 fn the_chart_as_a_whole() {
     let owned = wave(48);
-    let support = [Line { intercept: 6.5, slope: 0.05, from: 5.0, to: 50.0, role: Role::Accent, dashed: false, label: "support" }];
+    let support =
+        [Line { intercept: 6.5, slope: 0.05, geometric: false, from: 5.0, to: 50.0, role: Role::Accent, dashed: false, label: "support" }];
     let spans = [Span { from: 20, to: 30, prices: None, role: Role::Up, label: "flag" }];
     let levels = [Level { price: 17.0, from: Some(30), role: Role::Warning, label: "target" }];
     let data = ChartData {
@@ -89,7 +90,8 @@ fn the_chart_as_a_whole() {
 #[test]
 fn ascii_charts_have_no_other_character() {
     let owned = wave(60);
-    let support = [Line { intercept: 6.5, slope: 0.05, from: 5.0, to: 50.0, role: Role::Accent, dashed: true, label: "support" }];
+    let support =
+        [Line { intercept: 6.5, slope: 0.05, geometric: false, from: 5.0, to: 50.0, role: Role::Accent, dashed: true, label: "support" }];
     let levels = [Level { price: 15.0, from: None, role: Role::Warning, label: "target" }];
     let theme = Theme::new(&Palette::dark(), Options { depth: Depth::None, ..Options::default() });
     for columns in [1, 2, 4] {
@@ -182,15 +184,16 @@ proptest! {
             }
         }
         let lines = [
-            Line { intercept, slope, from, to, role: Role::Accent, dashed: false, label: "漢字 label" },
-            Line { intercept: 1.0, slope, from: -5.0, to: 90.0, role: Role::Up, dashed: true, label: "b" },
+            Line { intercept, slope, geometric: false, from, to, role: Role::Accent, dashed: false, label: "漢字 label" },
+            Line { intercept: 1.0, slope, geometric: true, from: -5.0, to: 90.0, role: Role::Up, dashed: true, label: "b" },
         ];
         let spans = [Span { from: index, to: other, prices: None, role: Role::Up, label: "span" }, Span { from: other, to: index, prices: Some((intercept, slope)), role: Role::Down, label: "x" }, Span { from: 0, to: index, prices: Some((slope, intercept)), role: Role::Down, label: "x" }];
         let levels = [Level { price: intercept, from: Some(index), role: Role::Warning, label: "level" }, Level { price: 1.1, from: None, role: Role::Warning, label: "" }];
         let (x, y, width, height) = rect;
+        let marks = [Glyph::Touch, Glyph::Anchor, Glyph::BreakUp, Glyph::BreakDown].map(|glyph| Mark { index, over: glyph != Glyph::Touch, role: Role::Warning, glyph });
         for area in [Rect::new(x, y, width, height), Rect::new(x % 110, y % 45, width % 110, height % 45)] {
             for crosshair in [None, Some(Crosshair { candle: index, price: Some(intercept) }), Some(Crosshair { candle: other, price: None })] {
-                let data = ChartData { columns, future, lines: &lines, spans: &spans, levels: &levels, crosshair, log, volume, ascii, ..ChartData::new(owned.candles()) };
+                let data = ChartData { columns, future, lines: &lines, spans: &spans, levels: &levels, marks: &marks, crosshair, log, volume, ascii, ..ChartData::new(owned.candles()) };
                 let mut buffer = Buffer::empty(Rect::new(0, 0, 100, 40));
                 let layout = render(&data, area, &mut buffer, &Theme::default());
                 let _ = (layout.candle_at(x), layout.price_at(y), layout.x_of(index), layout.x_of(other), layout.y_of(intercept));

@@ -1,0 +1,142 @@
+//! The figures that `fields` of GET /tokens adds to each token: what the token's own questions would answer, in short.
+
+use super::{
+    Question,
+    parameter::{Arguments, clip},
+    progress::Progress,
+    security::SecurityQuestion,
+    snapshot::Snapshot,
+    trendline::{PERIOD_DEFAULT, TrendlineQuestion},
+};
+use crate::{
+    analysis::{
+        frames,
+        market::{Added, Figures},
+        patterns::{Pattern, PatternsAnswer, patterns},
+    },
+    dataset::{address::Address, candles::Interval},
+    error::{Code, Problem, Result},
+};
+
+/// What `fields` can name, in the order of the answer.
+pub const FIELDS: &[&str] = &["trend", "best_pattern", "recommendedAction", "securityScore"];
+
+/// Candles after which an old pattern counts a third: as the recommended action weighs them.
+const FADING: f64 = 20.0;
+
+/// The words of `fields`, in the order of the table, so that equal wishes are one question.
+pub(super) fn parse(arguments: &Arguments<'_>) -> Result<Vec<&'static str>> {
+    let text = arguments.text("fields")?.unwrap_or_default();
+    let wanted: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    if let Some(word) = wanted.iter().find(|word| !FIELDS.contains(word)) {
+        let detail = format!("`fields` names `{}`: expected some of {}, separated by commas.", clip(word), FIELDS.join(", "));
+        return Err(Problem::new(Code::InvalidParameter, detail));
+    }
+    Ok(FIELDS.iter().copied().filter(|field| wanted.contains(field)).collect())
+}
+
+/// The figures named by `fields` (of `FIELDS`) for one token.
+pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &Progress) -> Result<Figures> {
+    let mut figures = Figures::default();
+    let wants = |field: &str| fields.contains(&field);
+    if wants("trend") {
+        let question = TrendlineQuestion { contract_address: token, period: PERIOD_DEFAULT, timeframe: None, explain: false };
+        figures.trend = Some(Added(if_there(question.answer(snapshot, progress))?.map(|answer| answer.trend)));
+    }
+    if wants("best_pattern") || wants("recommendedAction") {
+        let daily = frames::frame(&snapshot.dataset.candles().of(&token), Interval::DAY)
+            .map(|frame| (frame.as_candles().len(), patterns(&frame.as_candles(), false)));
+        if wants("best_pattern") {
+            figures.best_pattern = Some(Added(daily.as_ref().and_then(|(candles, answer)| best(answer, *candles).cloned())));
+        }
+        if wants("recommendedAction") {
+            figures.recommended_action = Some(Added(daily.map(|(_, answer)| answer.recommended_action)));
+        }
+    }
+    if wants("securityScore") {
+        let question = SecurityQuestion { contract_address: token, explain: false };
+        figures.security_score = Some(Added(if_there(question.answer(snapshot, progress))?.map(|answer| answer.security_score)));
+    }
+    Ok(figures)
+}
+
+/// Nothing, where a token lacks the data.
+fn if_there<T>(answer: Result<T>) -> Result<Option<T>> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(problem) if matches!(problem.code, Code::NoCandles | Code::NoSecurityData) => Ok(None),
+        Err(problem) => Err(problem),
+    }
+}
+
+/// The pattern to look at first: the surest, older ones counting less the longer ago they ended.
+fn best(answer: &PatternsAnswer, candles: usize) -> Option<&Pattern> {
+    let weight = |pattern: &Pattern| {
+        let age = (candles - 1).saturating_sub(pattern.end_index) as f64;
+        pattern.confidence * (-age / FADING).exp()
+    };
+    answer.patterns.iter().max_by(|a, b| weight(a).total_cmp(&weight(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{
+        analysis::{
+            patterns::{Action, PatternName},
+            trendlines::Trend,
+        },
+        dataset::sample,
+        question::{search::SearchQuestion, snapshot::AnswerSettings},
+    };
+
+    fn snapshot() -> Snapshot {
+        let candles = (1..=20).map(|day| format!("0x1,2026-01-{day:02},{day},{day},{day},{day},1d\n")).collect::<Vec<_>>().concat();
+        let dataset = sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,UP,Up,eth\n0x2,NONE,None,eth"),
+            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{candles}")),
+        ]);
+        Snapshot::new(1, dataset, AnswerSettings::default())
+    }
+
+    fn ask(query: &str) -> Result<Value> {
+        let question = SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query)?)?;
+        let answer = question.answer(&snapshot(), &Progress::default())?;
+        Ok(answer.tokens.iter().map(|token| serde_json::to_value(token).unwrap()).collect())
+    }
+
+    #[test]
+    fn figures_are_added_where_they_are_asked_for_and_null_without_candles() {
+        let figures = ask("fields=recommendedAction,trend,best_pattern,trend").unwrap();
+        let of = |i: usize| ["trend", "best_pattern", "recommendedAction"].map(|field| figures[i].get(field).cloned());
+        assert_eq!(of(0), [Some(json!(Trend::Uptrend)), Some(Value::Null), Some(json!(Action::Hold))]);
+        assert_eq!(of(1), [Some(Value::Null), Some(Value::Null), Some(Value::Null)]);
+        let bare = ask("fields=").unwrap();
+        assert!(FIELDS.iter().all(|field| bare[0].get(field).is_none()));
+        assert_eq!(ask("fields=tend").map_err(|problem| problem.code), Err(Code::InvalidParameter));
+    }
+
+    #[test]
+    fn an_old_pattern_gives_way_to_a_fresh_one_that_is_less_sure() {
+        let pattern = |name, confidence, end_index| Pattern {
+            name,
+            confidence,
+            completion_percent: 100.0,
+            projected_movement: 1.0,
+            start_index: 0,
+            end_index,
+            detail: None,
+        };
+        let (old, fresh) = (pattern(PatternName::DoubleTop, 0.9, 50), pattern(PatternName::Rectangle, 0.5, 95));
+        let answer = |patterns: &[&Pattern]| PatternsAnswer {
+            patterns: patterns.iter().copied().cloned().collect(),
+            recommended_action: Action::Hold,
+        };
+        assert_eq!(best(&answer(&[&fresh, &old]), 100), Some(&fresh));
+        assert_eq!(best(&answer(&[&fresh, &old]), 96), Some(&fresh));
+        assert_eq!(best(&answer(&[&old]), 100), Some(&old));
+        assert_eq!(best(&answer(&[]), 0), None);
+    }
+}

@@ -1,0 +1,278 @@
+//! The patterns beside the chart: which are listed, which is chosen, and how the list stands with the chart as the room allows.
+
+use crossterm::event::MouseEvent;
+use ratatui::{buffer::Buffer, layout::Rect};
+use serde_json::{Value, json};
+
+use super::{over, sheet::word};
+use crate::{
+    analysis::patterns::{Direction, Family, Pattern, PatternsAnswer},
+    question::patterns::PatternsQuestion,
+    tui::{
+        format,
+        keymap::Action,
+        theme::Role,
+        view::{Asked, Context},
+        views::rows::{Click, Rows},
+        widgets::{
+            panel::{self, Panel},
+            put,
+            table::{Cell, Column, Table},
+        },
+    },
+};
+
+/// From this width on the list stands beside the chart.
+const BESIDE_WIDTH: u16 = 118;
+/// From this height on it stands below, where it is narrower.
+const BELOW_HEIGHT: u16 = 34;
+/// Rows of the list below the chart, with its title and its header.
+const BELOW_ROWS: u16 = 8;
+/// Rows of what the chosen pattern is in words, with their title.
+const SHEET_ROWS: u16 = 7;
+
+const COLUMNS: &[Column] = &[
+    Column::text("name", "pattern", 14, 26, 255).grows(),
+    Column::figure("confidence", "conf", 4, 240),
+    Column::figure("completionPercent", "done", 4, 100).unit("%"),
+    Column::figure("projectedMovement", "move", 7, 220).unit("%").decimal(),
+    Column::text("status", "status", 9, 9, 200),
+];
+
+/// Each family, the key's action, and its word in the state file and in the title.
+const FAMILIES: [(Family, Action, &str); 5] = [
+    (Family::Reversal, Action::Reversals, "reversals"),
+    (Family::Triangle, Action::Triangles, "triangles"),
+    (Family::Channel, Action::Channels, "channels"),
+    (Family::Flag, Action::Flags, "flags"),
+    (Family::Rounded, Action::Roundings, "roundings"),
+];
+
+pub(super) struct Finds {
+    pub(super) asked: Asked<PatternsQuestion>,
+    /// Drawn and listed at all.
+    pub(super) shown: bool,
+    hidden: Vec<Family>,
+    /// Places in the answer.
+    listed: Vec<usize>,
+    /// The place last chosen; while its family is hidden the next one that is listed stands in.
+    place: usize,
+    rows: Rows,
+    /// The list was drawn, not only its line.
+    on_screen: bool,
+    /// The chosen one has been zoomed to.
+    pub(super) zoomed: bool,
+}
+
+impl Default for Finds {
+    fn default() -> Self {
+        Self {
+            asked: Asked::default(),
+            shown: true,
+            hidden: Vec::new(),
+            listed: Vec::new(),
+            place: 0,
+            rows: Rows::default(),
+            on_screen: false,
+            zoomed: false,
+        }
+    }
+}
+
+impl Finds {
+    pub(super) fn clear(&mut self) {
+        self.asked.clear();
+        (self.zoomed, self.place) = (false, 0);
+    }
+
+    pub(super) fn refresh(&mut self, question: PatternsQuestion, context: &Context<'_>) {
+        if self.asked.question().is_some_and(|asked| *asked != question) {
+            (self.zoomed, self.place) = (false, 0);
+        }
+        self.asked.refresh(question, context);
+        let kept = |pattern: &Pattern| !self.hidden.contains(&pattern.name.family());
+        let answer = self.asked.answer.as_ref();
+        self.listed = answer.map_or_else(Vec::new, |known| {
+            known.answer.patterns.iter().enumerate().filter(|(_, pattern)| kept(pattern)).map(|(place, _)| place).collect()
+        });
+        self.rows.set_count(self.listed.len());
+        self.rows.select(self.listed.partition_point(|place| *place < self.place));
+    }
+
+    fn answer(&self) -> Option<&PatternsAnswer> {
+        self.asked.answer.as_ref().map(|known| &known.answer)
+    }
+
+    /// The patterns to draw, in the order of the list.
+    pub(super) fn drawn(&self) -> impl Iterator<Item = &Pattern> {
+        let patterns = self.answer().filter(|_| self.shown).map_or(&[][..], |answer| &answer.patterns);
+        self.listed.iter().filter_map(|&place| patterns.get(place))
+    }
+
+    pub(super) fn chosen(&self) -> Option<&Pattern> {
+        self.drawn().nth(self.rows.selected()?)
+    }
+
+    /// Takes the next pattern, or the one before, round and round; the first time the one that is chosen already.
+    pub(super) fn step(&mut self, back: bool) {
+        let count = self.listed.len();
+        if let Some(at) = self.rows.selected().filter(|_| self.zoomed) {
+            self.choose(if back { at + count - 1 } else { at + 1 } % count);
+        }
+        self.zoomed = count > 0;
+    }
+
+    pub(super) fn toggle_family(&mut self, action: Action) {
+        let Some((family, ..)) = FAMILIES.iter().find(|(_, known, _)| *known == action) else { return };
+        if self.hidden.contains(family) {
+            self.hidden.retain(|hidden| hidden != family);
+        } else {
+            self.hidden.push(*family);
+        }
+        self.shown = true;
+    }
+
+    fn choose(&mut self, row: usize) {
+        self.rows.select(row);
+        self.place = self.listed.get(row).copied().unwrap_or_default();
+    }
+
+    /// A click on the list that chose a pattern.
+    pub(super) fn mouse(&mut self, mouse: MouseEvent) -> bool {
+        let clicked = self.shown && self.on_screen && self.rows.mouse(mouse) == Some(Click::Row);
+        if let Some(row) = self.rows.selected().filter(|_| clicked) {
+            self.choose(row);
+            self.zoomed = true;
+        }
+        clicked
+    }
+
+    /// The room of the chart and that of the list, which is a line where there is no room for more.
+    pub(super) fn divide(&self, area: Rect) -> (Rect, Rect) {
+        if !self.shown {
+            return (area, Rect::default());
+        }
+        let beside = (area.width * 36 / 100).clamp(48, 62);
+        match area {
+            Rect { width: BESIDE_WIDTH.., .. } => {
+                (Rect { width: area.width - beside - 2, ..area }, Rect { x: area.right() - beside, width: beside, ..area })
+            }
+            Rect { height: BELOW_HEIGHT.., .. } => {
+                (Rect { height: area.height - BELOW_ROWS, ..area }, Rect { y: area.bottom() - BELOW_ROWS, height: BELOW_ROWS, ..area })
+            }
+            _ => {
+                let line = area.height.min(1);
+                (Rect { height: area.height - line, ..area }, Rect { y: area.bottom() - line, height: line, ..area })
+            }
+        }
+    }
+
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        self.on_screen = area.height > 1;
+        if !self.on_screen {
+            put(buffer, area, 1, 0, &self.line(context), context.theme.dim());
+            return;
+        }
+        let title = self.title();
+        let note = self.answer().map_or_else(String::new, |answer| word(&answer.recommended_action));
+        let progress = self.asked.progress().map(|_| None);
+        let rule = Panel { note: &note, ascii: context.ascii, progress, ..Panel::new(&title) };
+        let body = rule.render(area, buffer, context.theme);
+        if let Some(problem) = &self.asked.problem {
+            panel::failure(body, buffer, context.theme, &problem.detail);
+            return;
+        }
+        // Where there is room, what the chosen one is in words stands right below the list.
+        let more = body.height >= 20 && !self.listed.is_empty();
+        let list = if more { (self.listed.len() as u16).saturating_add(2).min(body.height - SHEET_ROWS) } else { body.height };
+        let list = Rect { height: list, width: body.width.saturating_sub(1), ..body };
+        let answer = self.asked.answer.clone();
+        let patterns = answer.as_ref().map_or(&[][..], |known| &known.answer.patterns);
+        let listed = &self.listed;
+        let row = |row: usize| listed.get(row).and_then(|&place| patterns.get(place)).map_or_else(Vec::new, |it| cells(it, context.ascii));
+        let empty = match (answer.is_some(), patterns.is_empty()) {
+            (false, _) => "",
+            (true, true) => "no pattern in these candles",
+            (true, false) => "every pattern found is of a hidden family",
+        };
+        let table = Table { empty, ascii: context.ascii, ..Table::new(COLUMNS, listed.len(), &row) };
+        self.rows.draw(&table, buffer, list, context.theme);
+        if more {
+            self.draw_sheet(buffer, Rect { y: list.bottom(), height: SHEET_ROWS, ..body }, context);
+        }
+    }
+
+    /// `patterns`, or `patterns · no flags, channels`.
+    fn title(&self) -> String {
+        let hidden: Vec<&str> = FAMILIES.iter().filter(|(family, ..)| self.hidden.contains(family)).map(|(.., word)| *word).collect();
+        if hidden.is_empty() { "patterns".to_owned() } else { format!("patterns · no {}", hidden.join(", ")) }
+    }
+
+    /// All that fits in a line: `pattern 2 of 5 · double_bottom 0.81 confirmed ▲ 14.2 % · buy`.
+    fn line(&self, context: &Context<'_>) -> String {
+        if let Some(problem) = &self.asked.problem {
+            return format!("patterns: {}", problem.detail);
+        }
+        let Some(answer) = self.answer() else { return String::new() };
+        let advice = word(&answer.recommended_action);
+        let Some((chosen, at)) = self.chosen().zip(self.rows.selected()) else {
+            return format!("no patterns · {advice}");
+        };
+        let movement = format::change(Some(chosen.projected_movement), context.ascii);
+        let (count, name, confidence) = (self.listed.len(), chosen.name.word(), chosen.confidence);
+        format!("pattern {} of {count} · {name} {confidence:.2} {} {movement} · {advice}", at + 1, state(chosen))
+    }
+
+    /// The chosen pattern in words, below the list.
+    fn draw_sheet(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let (theme, Some(chosen)) = (context.theme, self.chosen()) else { return };
+        let body = Panel { ascii: context.ascii, ..Panel::new(chosen.name.word()) }.render(area, buffer, theme);
+        let Some(detail) = &chosen.detail else { return };
+        let day = |time: crate::dataset::time::Time| time.minute_text().trim_end_matches(" 00:00").to_owned();
+        let candles = chosen.end_index - chosen.start_index + 1;
+        let toward = if detail.direction == Direction::Up { "up" } else { "down" };
+        let says = [
+            ("status", format!("{}, {:.0} % complete", word(&detail.status), chosen.completion_percent), Role::Text),
+            ("from", day(detail.start_time), Role::Text),
+            ("to", format!("{}, {candles} candles", day(detail.end_time)), Role::Text),
+            ("turns", detail.anchors.iter().map(|anchor| format::price(Some(anchor.price))).collect::<Vec<_>>().join("  "), Role::Dim),
+            ("target", format!("{} {toward}", format::price(Some(detail.target_price))), over::role(detail.direction)),
+            ("projected", format::change(Some(chosen.projected_movement), context.ascii), over::role(detail.direction)),
+        ];
+        for (y, (label, text, role)) in says.iter().enumerate() {
+            put(buffer, body, 1, y as u16, label, theme.dim());
+            put(buffer, body, 12, y as u16, text, theme.style(*role));
+        }
+    }
+
+    pub(super) fn save(&self) -> Value {
+        let words: Vec<&str> = FAMILIES.iter().filter(|(family, ..)| self.hidden.contains(family)).map(|(.., word)| *word).collect();
+        json!({ "shown": self.shown, "hidden": words })
+    }
+
+    pub(super) fn restore(&mut self, kept: &Value) {
+        self.shown = kept["shown"].as_bool().unwrap_or(self.shown);
+        let words: Vec<&str> = kept["hidden"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        self.hidden = FAMILIES.iter().filter(|(.., word)| words.contains(word)).map(|(family, ..)| *family).collect();
+    }
+}
+
+/// `confirmed`, or `forming 83 %`.
+fn state(pattern: &Pattern) -> String {
+    match &pattern.detail {
+        Some(detail) if pattern.completion_percent >= 100.0 => word(&detail.status),
+        _ => format!("forming {:.0} %", pattern.completion_percent),
+    }
+}
+
+fn cells(pattern: &Pattern, ascii: bool) -> Vec<Cell> {
+    let direction = pattern.detail.as_ref().map(|detail| detail.direction);
+    let movement = format::change(Some(pattern.projected_movement), ascii).trim_end_matches(" %").to_owned();
+    vec![
+        Cell::text(pattern.name.word()),
+        Cell::figure(format!("{:.2}", pattern.confidence)),
+        Cell::figure(format!("{:.0}", pattern.completion_percent)),
+        Cell::new(movement, direction.map_or(Role::Text, over::role)),
+        Cell::text(pattern.detail.as_ref().map_or_else(String::new, |detail| word(&detail.status))),
+    ]
+}

@@ -1,0 +1,138 @@
+//! Moving about in the chart: panning, zooming, the crosshair, from pattern to pattern.
+
+use super::{CANDLES_ASKED, Chart, TIMEFRAMES, sheet::Zoom};
+use crate::{
+    dataset::time::Time,
+    tui::{
+        keymap::Action,
+        view::{Context, Effect, View},
+    },
+};
+
+impl Chart {
+    pub(super) fn step_pattern(&mut self, back: bool, context: &Context<'_>) -> Effect {
+        self.finds.shown = true;
+        self.finds.step(back);
+        self.seek(context);
+        if self.finds.zoomed { Effect::Redraw } else { Effect::Say("no pattern to step to".to_owned()) }
+    }
+
+    /// Brings the chosen pattern on screen: of one that the candles on hand do not reach, those around it are asked for first.
+    pub(super) fn seek(&mut self, context: &Context<'_>) {
+        let ends = self.finds.chosen().and_then(|pattern| pattern.detail.as_ref()).map(|detail| (detail.start_time, detail.end_time));
+        if let Some((start, end)) = ends.filter(|_| self.finds.zoomed) {
+            self.sought = Some((start, end));
+            if self.sheet.index_of(start).is_none() || self.sheet.index_of(end).is_none() {
+                self.anchor = Some(Time(end.0 + (end.0 - start.0) / 2));
+            }
+        }
+        self.refresh(context);
+    }
+
+    /// Zooms to what is sought, once its candles are there.
+    pub(super) fn zoom_to_sought(&mut self) {
+        let Some((start, end)) = self.sought else { return };
+        if let Some((from, to)) = self.sheet.index_of(start).zip(self.sheet.index_of(end)) {
+            (self.zoom, self.offset) = self.sheet.around(from, to);
+            (self.sought, self.crosshair) = (None, None);
+        }
+    }
+
+    /// Back from a pattern to the latest candles.
+    pub(super) fn leave_pattern(&mut self) {
+        self.finds.zoomed = false;
+        self.fresh = true;
+        self.home();
+    }
+
+    /// Back to the latest candles.
+    pub(super) fn home(&mut self) {
+        (self.offset, self.anchor, self.crosshair) = (0, None, None);
+    }
+
+    pub(super) fn zoom_to(&mut self, zoom: Zoom) {
+        self.zoom_chosen |= zoom != self.zoom;
+        self.zoom = zoom;
+        // What was hidden at the right may be less now.
+        self.pan(0);
+    }
+
+    /// Few candles fill the screen when they are first shown; of many, the zoom that was chosen stays unless it is farther than needed.
+    pub(super) fn fit_first(&mut self) {
+        let frame = TIMEFRAMES[self.choices.timeframe];
+        let answered = self.candles.answer.as_ref().is_some_and(|known| known.answer.timeframe == frame);
+        if !self.fresh || !answered {
+            return;
+        }
+        self.fresh = false;
+        self.zoom_chosen &= self.sheet.filling().is_none();
+        self.zoom = match self.sheet.filling() {
+            Some(filling) => filling,
+            None if self.zoom_chosen => self.sheet.no_farther(self.zoom),
+            None => Zoom::default(),
+        };
+    }
+
+    /// An eighth of the screen.
+    pub(super) fn step(&self) -> usize {
+        (self.sheet.shown(self.zoom) / 8).max(1)
+    }
+
+    /// `by` candles back in time; negative is forward. Past what was answered, older or newer candles are asked for.
+    pub(super) fn pan(&mut self, by: isize) {
+        let most = self.sheet.len().saturating_sub(self.sheet.shown(self.zoom));
+        let wanted = self.offset as isize + by;
+        let whole = self.sheet.len() as u64 >= CANDLES_ASKED;
+        if wanted > most as isize && whole && self.offset == most {
+            self.anchor = self.sheet.time(self.sheet.shown(self.zoom)).or(self.anchor);
+            self.offset = 0;
+        } else if wanted < 0 && self.anchor.is_some() {
+            self.anchor = None;
+            self.offset = 0;
+        } else {
+            self.offset = wanted.clamp(0, most as isize) as usize;
+        }
+    }
+
+    pub(super) fn drag_to(&mut self, column: u16) {
+        if let Some((from, offset)) = self.drag {
+            let columns = i32::from(column) - i32::from(from);
+            let by = self.zoom.candles(columns.unsigned_abs() as usize) as isize;
+            self.offset = offset;
+            self.pan(if columns < 0 { -by } else { by });
+        }
+    }
+
+    pub(super) fn toggle_crosshair(&mut self) {
+        self.crosshair = match self.crosshair {
+            Some(_) => None,
+            None => self.sheet.len().checked_sub(1 + self.offset),
+        };
+        self.crosshair_price = None;
+    }
+
+    pub(super) fn move_crosshair(&mut self, action: Action) {
+        let Some(at) = self.crosshair else { return };
+        let step = self.zoom.candles(1).max(1);
+        let last = self.sheet.len().saturating_sub(1);
+        let at = if action == Action::Left { at.saturating_sub(step) } else { (at + step).min(last) };
+        self.crosshair = Some(at);
+        self.crosshair_price = None;
+        // The screen follows it.
+        let shown = self.sheet.shown(self.zoom);
+        let right = self.sheet.len().saturating_sub(self.offset);
+        if at >= right {
+            self.offset = self.sheet.len() - 1 - at;
+        } else if at + shown < right {
+            self.offset = self.sheet.len().saturating_sub(at + shown);
+        }
+    }
+
+    pub(super) fn point_at(&mut self, column: u16, row: u16) {
+        let Some(layout) = &self.layout else { return };
+        if let Some(slot) = layout.candle_at(column) {
+            self.crosshair = self.sheet.index_of_slot(slot, self.zoom, self.offset);
+            self.crosshair_price = layout.price_at(row);
+        }
+    }
+}

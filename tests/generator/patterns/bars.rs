@@ -1,0 +1,136 @@
+//! Bars from a path within each bar, and pure random walks.
+
+use super::random::Random;
+
+/// Points of the path within a bar.
+pub(super) const STEPS: usize = 12;
+
+/// Open, high, low, close, volume; one length.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Bars {
+    pub(crate) open: Vec<f64>,
+    pub(crate) high: Vec<f64>,
+    pub(crate) low: Vec<f64>,
+    pub(crate) close: Vec<f64>,
+    /// NaN where unknown.
+    pub(crate) volume: Vec<f64>,
+}
+
+impl Bars {
+    pub(crate) fn len(&self) -> usize {
+        self.close.len()
+    }
+
+    /// `path`: the level at `STEPS` points a bar, and one more where the last bar closes.
+    pub(super) fn from_path(path: &[f64]) -> Self {
+        let mut bars = Self::default();
+        for start in (0..path.len() - 1).step_by(STEPS) {
+            let within = &path[start..=start + STEPS];
+            bars.open.push(within[0]);
+            bars.high.push(within.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+            bars.low.push(within.iter().copied().fold(f64::INFINITY, f64::min));
+            bars.close.push(within[STEPS]);
+        }
+        bars
+    }
+
+    /// The median true range (Wilder 1978, without his smoothing).
+    pub(super) fn true_range(&self) -> f64 {
+        let mut ranges: Vec<f64> =
+            (1..self.len()).map(|i| self.high[i].max(self.close[i - 1]) - self.low[i].min(self.close[i - 1])).collect();
+        ranges.sort_by(f64::total_cmp);
+        ranges[ranges.len() / 2]
+    }
+
+    /// Logarithms, in units in which `unit` is one, to prices around `price`.
+    pub(super) fn priced(mut self, unit: f64, price: f64) -> Self {
+        let middle = self.close[self.len() / 2];
+        for column in [&mut self.open, &mut self.high, &mut self.low, &mut self.close] {
+            for level in column.iter_mut() {
+                *level = price * (unit * (*level - middle)).exp();
+            }
+        }
+        self
+    }
+
+    /// Volumes around one level, larger on larger bars; at `surge` thrice as large; unknown in a fifth of the series.
+    pub(super) fn traded(mut self, random: &mut Random, surge: Option<usize>) -> Self {
+        let level = random.scale(1e2, 1e8);
+        let known = random.chance(0.8);
+        let surges = random.chance(0.6);
+        let range = self.true_range();
+        self.volume = (0..self.len())
+            .map(|i| {
+                let stir = ((self.high[i] - self.low[i]) / range).sqrt();
+                let surge = if surges && surge == Some(i) { 3.0 } else { 1.0 };
+                if known { level * (0.3 * random.normal()).exp() * (0.5 + stir) * surge } else { f64::NAN }
+            })
+            .collect();
+        self
+    }
+}
+
+/// How the size of a bar's moves wanders: GARCH(1,1) about one (Bollerslev 1986), or steady.
+pub(super) struct Stir {
+    clustered: bool,
+    variance: f64,
+}
+
+impl Stir {
+    pub(super) fn new(clustered: bool) -> Self {
+        Self { clustered, variance: 1.0 }
+    }
+
+    /// The next bar's standard deviation.
+    pub(super) fn next(&mut self, random: &mut Random) -> f64 {
+        if !self.clustered {
+            return 1.0;
+        }
+        let shock = self.variance * random.normal().powi(2);
+        self.variance = (0.05 + 0.12 * shock + 0.83 * self.variance).clamp(0.1, 9.0);
+        self.variance.sqrt()
+    }
+}
+
+/// `bars` bars of a walk from 0: its points, without the first.
+pub(super) fn wander(random: &mut Random, stir: &mut Stir, bars: usize, spread: f64, drift: f64) -> Vec<f64> {
+    let mut level = 0.0;
+    let mut path = Vec::with_capacity(bars * STEPS);
+    for _ in 0..bars {
+        let step = spread * stir.next(random) / (STEPS as f64).sqrt();
+        for _ in 0..STEPS {
+            level += step * random.normal() + drift / STEPS as f64;
+            path.push(level);
+        }
+    }
+    path
+}
+
+/// A pure random walk: whatever is found in it is false.
+pub(crate) fn walk(random: &mut Random, length: usize) -> Bars {
+    let clustered = random.chance(0.5);
+    let spread = random.scale(0.003, 0.06);
+    let mut path = vec![0.0];
+    path.extend(wander(random, &mut Stir::new(clustered), length, spread, 0.0));
+    let mut bars = Bars::from_path(&path);
+    if clustered {
+        wicks(random, &mut bars, 0.08);
+    }
+    let price = random.scale(1e-4, 5e4);
+    bars.priced(1.0, price).traded(random, None)
+}
+
+/// Adds tails to a `share` of the bars, half a true range long on average.
+pub(super) fn wicks(random: &mut Random, bars: &mut Bars, share: f64) {
+    let range = bars.true_range();
+    for i in 0..bars.len() {
+        if random.chance(share) {
+            let length = 0.5 * range * random.exponential().min(3.0);
+            if random.chance(0.5) {
+                bars.high[i] += length;
+            } else {
+                bars.low[i] -= length;
+            }
+        }
+    }
+}

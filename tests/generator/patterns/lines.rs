@@ -1,0 +1,211 @@
+//! Patterns between two lines: triangles, wedges, broadening ones, rectangles, channels, flags and pennants.
+
+use super::{
+    plan::{Corner, Line, Plan, Wish},
+    random::Random,
+    reversals::length,
+};
+
+/// Two lines by their mean distance of 1 and their ends.
+struct Pair {
+    /// Width at the first pivot and at the last.
+    widths: (f64, f64),
+    /// How far the upper line climbs from the first pivot to the last.
+    rise: f64,
+    pivots: usize,
+    first_high: bool,
+    length: f64,
+    least_leg: f64,
+}
+
+impl Pair {
+    /// Widths whose ratio is `last / first` and whose mean is 1.
+    fn widths(ratio: f64) -> (f64, f64) {
+        let first = 2.0 / (1.0 + ratio);
+        (first, first * ratio)
+    }
+}
+
+/// Pivots on alternating lines from bar 0 on, each up to `slack` off its line, and the lines.
+fn pivots(random: &mut Random, wish: &Wish, pair: &Pair) -> (Vec<Corner>, Line, Line) {
+    let slack = if wish.hard { 0.055 } else { 0.025 };
+    loop {
+        let legs = wish.legs(random, pair.pivots - 1, pair.length, pair.least_leg);
+        let length: f64 = legs.iter().sum();
+        let fall = pair.rise + pair.widths.0 - pair.widths.1;
+        let upper = Line { level: pair.widths.0 / 2.0, slope: pair.rise / length };
+        let lower = Line { level: -pair.widths.0 / 2.0, slope: fall / length };
+        let mut bar = 0.0;
+        let mut corners = Vec::with_capacity(pair.pivots);
+        for k in 0..pair.pivots {
+            let line = if k.is_multiple_of(2) == pair.first_high { upper } else { lower };
+            corners.push(Corner { bar, level: line.at(bar) + random.between(-slack, slack) });
+            bar += legs.get(k).copied().unwrap_or_default();
+        }
+        // A turn in the middle that misses its line leaves no run of five good ones.
+        if wish.breaks("turns on the lines") {
+            let k = pair.pivots / 2;
+            let out = if k.is_multiple_of(2) == pair.first_high { 1.0 } else { -1.0 };
+            corners[k].level += out * random.between(0.35, 0.55);
+        }
+        let alternate = corners.windows(2).enumerate().all(|(k, two)| {
+            let down = k.is_multiple_of(2) == pair.first_high;
+            let step = if down { two[0].level - two[1].level } else { two[1].level - two[0].level };
+            step >= 0.22
+        });
+        if alternate {
+            return (corners, upper, lower);
+        }
+    }
+}
+
+/// The corner before the first pivot: beyond the other line, by less than would make a pole of it.
+fn lead(random: &mut Random, pair: &Pair, corners: &[Corner], lower: Line, upper: Line) -> Corner {
+    let bars = (pair.length / (pair.pivots - 1) as f64 * random.between(0.9, 1.6)).round().max(4.0);
+    let beyond = pair.widths.0 * random.between(0.3, 0.6);
+    let level =
+        if pair.first_high { lower.at(-bars).min(corners[1].level) - beyond } else { upper.at(-bars).max(corners[1].level) + beyond };
+    Corner { bar: -bars, level }
+}
+
+fn shifted(corners: &mut [Corner], lines: &mut [&mut Line], bars: f64) {
+    for corner in corners {
+        corner.bar += bars;
+    }
+    for line in lines {
+        line.level -= line.slope * bars;
+    }
+}
+
+/// The pattern between two lines: it breaks through the line opposite its last pivot.
+fn between(random: &mut Random, wish: &Wish, pair: &Pair, height: f64) -> Plan {
+    let (mut corners, mut upper, mut lower) = pivots(random, wish, pair);
+    let lead = lead(random, pair, &corners, lower, upper);
+    corners.insert(0, lead);
+    shifted(&mut corners, &mut [&mut upper, &mut lower], -lead.bar);
+    let last_high = (pair.pivots % 2 == 1) == pair.first_high;
+    let boundary = if last_high { lower } else { upper };
+    Plan {
+        corners,
+        start: 1,
+        // A turn that is meant to miss its line leaves the lines.
+        between: (!wish.breaks("turns on the lines")).then_some((1, upper, lower)),
+        bowl: None,
+        boundary,
+        up: !last_high,
+        height,
+        least: 3.2,
+        either: true,
+    }
+}
+
+/// How many pivots, and whether the first is high, so that it mostly breaks `up` (`None`: either way alike).
+fn count(random: &mut Random, wish: &Wish, least: usize, up: Option<bool>) -> (usize, bool) {
+    let most = if wish.broken.is_some() { least + 1 } else { 8 };
+    let pivots = random.whole(least, most);
+    let up = random.chance(if up.is_some() { 0.7 } else { 0.5 }) == up.unwrap_or(true);
+    // Up needs a low at the end.
+    (pivots, pivots.is_multiple_of(2) == up)
+}
+
+/// A width ratio of lines that converge, or nearly parallel ones where that rule is to be broken.
+fn narrowing(random: &mut Random, wish: &Wish) -> f64 {
+    if wish.breaks("width changes") { random.between(0.88, 1.05) } else { random.between(0.28, 0.6) }
+}
+
+pub(super) fn ascending_triangle(random: &mut Random, wish: &Wish) -> Plan {
+    let (pivots, first_high) = count(random, wish, 5, Some(true));
+    let widths = Pair::widths(narrowing(random, wish));
+    let rise = if wish.breaks("one side level") { random.between(0.5, 0.9) } else { random.between(-0.12, 0.12) };
+    let pair = Pair { widths, rise, pivots, first_high, length: length(random, 22.0), least_leg: 3.0 };
+    between(random, wish, &pair, widths.0)
+}
+
+pub(super) fn symmetrical_triangle(random: &mut Random, wish: &Wish) -> Plan {
+    let (pivots, first_high) = count(random, wish, 5, None);
+    let widths = Pair::widths(narrowing(random, wish));
+    let narrowed = widths.0 - widths.1;
+    let share = if narrowed > 0.44 { random.between(0.22 / narrowed, 1.0 - 0.22 / narrowed) } else { 0.5 };
+    let pair = Pair { widths, rise: -share * narrowed, pivots, first_high, length: length(random, 22.0), least_leg: 3.0 };
+    between(random, wish, &pair, widths.0)
+}
+
+pub(super) fn rising_wedge(random: &mut Random, wish: &Wish) -> Plan {
+    let (pivots, first_high) = count(random, wish, 5, Some(false));
+    let widths = Pair::widths(narrowing(random, wish));
+    let pair = Pair { widths, rise: random.between(0.25, 1.0), pivots, first_high, length: length(random, 22.0), least_leg: 3.0 };
+    between(random, wish, &pair, widths.0)
+}
+
+/// The first pivot is high; which side it breaks follows from how many there are.
+pub(super) fn broadening_top(random: &mut Random, wish: &Wish) -> Plan {
+    let pivots = random.whole(5, if wish.broken.is_some() { 6 } else { 8 });
+    let ratio = if wish.breaks("width changes") { random.between(0.95, 1.15) } else { random.between(1.7, 3.0) };
+    let widths = Pair::widths(ratio);
+    let share = random.between(0.3, 0.7);
+    let pair = Pair { widths, rise: share * (widths.1 - widths.0), pivots, first_high: true, length: length(random, 24.0), least_leg: 3.0 };
+    between(random, wish, &pair, widths.1)
+}
+
+/// A width ratio of parallel lines.
+fn parallel(random: &mut Random, wish: &Wish) -> (f64, f64) {
+    Pair::widths(if wish.breaks("lines parallel") { random.between(0.3, 0.5) } else { random.between(0.86, 1.17) })
+}
+
+pub(super) fn rectangle(random: &mut Random, wish: &Wish) -> Plan {
+    let (pivots, first_high) = count(random, wish, 6, None);
+    let widths = parallel(random, wish);
+    let slope = if wish.breaks("level") { random.either(0.4) } else { random.between(-0.13, 0.13) };
+    let rise = slope + (widths.1 - widths.0) / 2.0;
+    let pair = Pair { widths, rise, pivots, first_high, length: length(random, 26.0), least_leg: 3.0 };
+    between(random, wish, &pair, 1.0)
+}
+
+pub(super) fn ascending_channel(random: &mut Random, wish: &Wish) -> Plan {
+    let (pivots, first_high) = count(random, wish, 6, None);
+    let widths = parallel(random, wish);
+    let rise = random.between(0.75, 2.6) + (widths.1 - widths.0) / 2.0;
+    let pair = Pair { widths, rise, pivots, first_high, length: length(random, 26.0), least_leg: 3.0 };
+    between(random, wish, &pair, 1.0)
+}
+
+/// A pole and then a small channel, or a pennant's small triangle, above its middle. The unit is the flag's width.
+pub(super) fn bull_flag(random: &mut Random, wish: &Wish, pennant: bool) -> Plan {
+    // It breaks up, so a confirmed one ends in a low.
+    let pivots = if wish.confirmed { 2 * random.whole(2, 3) } else { random.whole(4, 7) };
+    let span = random.whole((3 * (pivots - 1)).max(10), 30) as f64;
+    let widths = if pennant { Pair::widths(narrowing(random, wish).min(0.95)) } else { parallel(random, wish) };
+    let tilt = if pennant { random.between(-0.3, 0.15) } else { random.between(-1.0, 0.15) };
+    let pair = Pair { widths, rise: tilt + (widths.1 - widths.0) / 2.0, pivots, first_high: true, length: span, least_leg: 2.0 };
+    let (mut corners, mut upper, mut lower) = pivots_of_flag(random, wish, &pair);
+    let top = corners[0];
+    let depth = top.level - corners.iter().map(|corner| corner.level).fold(f64::INFINITY, f64::min);
+    let pole = depth * if wish.breaks("pole longer than the flag is deep") { random.between(1.05, 1.4) } else { random.between(2.5, 4.0) };
+    let longest = 12.0_f64.min(span);
+    let bars = random.between(3.0, longest).round();
+    let foot = Corner { bar: -bars, level: top.level - pole };
+    let lead = Corner { bar: -bars - random.between(4.0, 9.0).round(), level: foot.level + depth * random.between(0.35, 0.8) };
+    corners.splice(0..0, [lead, foot]);
+    shifted(&mut corners, &mut [&mut upper, &mut lower], -lead.bar);
+    Plan {
+        corners,
+        start: 1,
+        between: Some((2, upper, lower)),
+        bowl: None,
+        boundary: upper,
+        up: true,
+        height: pole,
+        least: 1.3,
+        either: false,
+    }
+}
+
+fn pivots_of_flag(random: &mut Random, wish: &Wish, pair: &Pair) -> (Vec<Corner>, Line, Line) {
+    loop {
+        let (corners, upper, lower) = pivots(random, wish, pair);
+        let length = corners[corners.len() - 1].bar;
+        if (9.0..=32.0).contains(&length) {
+            return (corners, upper, lower);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What a pattern looks like before noise: corners, lines, boundary, in units of its height.
+
+use super::{Kind, bowls, lines, random::Random, reversals};
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line {
+    /// The level at bar 0.
+    pub(super) level: f64,
+    pub(super) slope: f64,
+}
+
+impl Line {
+    pub(super) fn flat(level: f64) -> Self {
+        Self { level, slope: 0.0 }
+    }
+
+    pub(super) fn through(a: Corner, b: Corner) -> Self {
+        let slope = (b.level - a.level) / (b.bar - a.bar);
+        Self { level: a.level - slope * a.bar, slope }
+    }
+
+    pub(super) fn at(self, bar: f64) -> f64 {
+        self.level + self.slope * bar
+    }
+
+    fn mirrored(self) -> Self {
+        Self { level: -self.level, slope: -self.slope }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Corner {
+    pub(super) bar: f64,
+    pub(super) level: f64,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    /// Corners before the pattern, which lead into it, then its pivots. The first is at bar 0.
+    pub(super) corners: Vec<Corner>,
+    /// The corner with which the pattern starts.
+    pub(super) start: usize,
+    /// Upper and lower line from this corner on, which no close leaves.
+    pub(super) between: Option<(usize, Line, Line)>,
+    /// The corners (rim, low, rim) between which the path is a bowl, and its exponent: 1 is a V, 2 a parabola.
+    pub(super) bowl: Option<(usize, f64)>,
+    pub(super) boundary: Line,
+    /// Whether it breaks out upward.
+    pub(super) up: bool,
+    /// Height by the measure rule.
+    pub(super) height: f64,
+    /// This many true ranges the unit must measure at least.
+    pub(super) least: f64,
+    /// Whether it may break either way, so that a forming one has no sure direction.
+    pub(super) either: bool,
+}
+
+impl Plan {
+    fn mirrored(mut self) -> Self {
+        for corner in &mut self.corners {
+            corner.level = -corner.level;
+        }
+        self.between = self.between.map(|(from, upper, lower)| (from, lower.mirrored(), upper.mirrored()));
+        self.boundary = self.boundary.mirrored();
+        self.up = !self.up;
+        self
+    }
+
+    pub(super) fn last(&self) -> Corner {
+        self.corners[self.corners.len() - 1]
+    }
+
+    /// Bars from the first pivot to the last.
+    pub(super) fn length(&self) -> f64 {
+        self.last().bar - self.corners[self.start].bar
+    }
+
+    /// The usual height and length of a leg of the pattern.
+    pub(super) fn leg(&self) -> (f64, f64) {
+        let legs = &self.corners[self.start..];
+        let count = (legs.len() - 1) as f64;
+        let heights: f64 = legs.windows(2).map(|pair| (pair[1].level - pair[0].level).abs()).sum();
+        (heights / count, self.length() / count)
+    }
+}
+
+/// What the dice have settled before the geometry.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wish {
+    pub(super) hard: bool,
+    pub(super) confirmed: bool,
+    /// The one rule to break.
+    pub(super) broken: Option<&'static str>,
+}
+
+impl Wish {
+    pub(super) fn breaks(&self, rule: &str) -> bool {
+        self.broken == Some(rule)
+    }
+
+    /// Lengths of `legs` legs that sum to about `length`, none below `least`.
+    pub(super) fn legs(&self, random: &mut Random, legs: usize, length: f64, least: f64) -> Vec<f64> {
+        let uneven = if self.hard { 0.55 } else { 0.22 };
+        let weights: Vec<f64> = (0..legs).map(|_| 1.0 + random.between(-uneven, uneven)).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.iter().map(|weight| (weight / sum * length).round().max(least)).collect()
+    }
+}
+
+/// The rules that near misses break, each with the patterns it belongs to.
+pub(crate) const RULES: &[(&str, &[&str])] = &[
+    ("shoulders of one height", &["head_and_shoulders", "inverse_head_and_shoulders"]),
+    ("neckline near level", &["head_and_shoulders", "inverse_head_and_shoulders"]),
+    ("head above the shoulders", &["head_and_shoulders", "inverse_head_and_shoulders"]),
+    ("halves alike long", &["head_and_shoulders", "inverse_head_and_shoulders", "double_top", "double_bottom"]),
+    ("tops of one height", &["double_top", "double_bottom", "triple_top", "triple_bottom"]),
+    ("a trend before", &["head_and_shoulders", "inverse_head_and_shoulders", "double_top", "double_bottom", "triple_top", "triple_bottom"]),
+    (
+        "width changes",
+        &[
+            "ascending_triangle",
+            "descending_triangle",
+            "symmetrical_triangle",
+            "rising_wedge",
+            "falling_wedge",
+            "broadening_top",
+            "broadening_bottom",
+            "bull_pennant",
+            "bear_pennant",
+        ],
+    ),
+    (
+        "turns on the lines",
+        &[
+            "ascending_triangle",
+            "descending_triangle",
+            "symmetrical_triangle",
+            "rising_wedge",
+            "falling_wedge",
+            "broadening_top",
+            "broadening_bottom",
+            "rectangle",
+            "ascending_channel",
+            "descending_channel",
+        ],
+    ),
+    ("one side level", &["ascending_triangle", "descending_triangle"]),
+    ("lines parallel", &["rectangle", "ascending_channel", "descending_channel", "bull_flag", "bear_flag"]),
+    ("level", &["rectangle"]),
+    ("pole longer than the flag is deep", &["bull_flag", "bear_flag", "bull_pennant", "bear_pennant"]),
+    ("round, not a V", &["cup_and_handle", "inverse_cup_and_handle", "rounding_bottom", "rounding_top"]),
+    ("rims of one height", &["cup_and_handle", "inverse_cup_and_handle"]),
+    ("handle shallow", &["cup_and_handle", "inverse_cup_and_handle"]),
+    ("low in the middle", &["rounding_bottom", "rounding_top"]),
+];
+
+/// The geometry of `name`, at random inside its definition.
+pub(super) fn plan(random: &mut Random, name: &str, kind: &Kind, confirmed: bool) -> Plan {
+    let hard = match kind {
+        Kind::Easy => false,
+        Kind::Hard => true,
+        Kind::NearMiss(_) => random.chance(0.5),
+    };
+    let broken = if let Kind::NearMiss(rule) = kind { Some(*rule) } else { None };
+    let wish = &Wish { hard, confirmed, broken };
+    match name {
+        "head_and_shoulders" => reversals::head_and_shoulders(random, wish),
+        "inverse_head_and_shoulders" => reversals::head_and_shoulders(random, wish).mirrored(),
+        "double_top" => reversals::double_top(random, wish),
+        "double_bottom" => reversals::double_top(random, wish).mirrored(),
+        "triple_top" => reversals::triple_top(random, wish),
+        "triple_bottom" => reversals::triple_top(random, wish).mirrored(),
+        "ascending_triangle" => lines::ascending_triangle(random, wish),
+        "descending_triangle" => lines::ascending_triangle(random, wish).mirrored(),
+        "symmetrical_triangle" => lines::symmetrical_triangle(random, wish),
+        "rising_wedge" => lines::rising_wedge(random, wish),
+        "falling_wedge" => lines::rising_wedge(random, wish).mirrored(),
+        "broadening_top" => lines::broadening_top(random, wish),
+        "broadening_bottom" => lines::broadening_top(random, wish).mirrored(),
+        "rectangle" => lines::rectangle(random, wish),
+        "ascending_channel" => lines::ascending_channel(random, wish),
+        "descending_channel" => lines::ascending_channel(random, wish).mirrored(),
+        "bull_flag" => lines::bull_flag(random, wish, false),
+        "bear_flag" => lines::bull_flag(random, wish, false).mirrored(),
+        "bull_pennant" => lines::bull_flag(random, wish, true),
+        "bear_pennant" => lines::bull_flag(random, wish, true).mirrored(),
+        "cup_and_handle" => bowls::cup_and_handle(random, wish),
+        "inverse_cup_and_handle" => bowls::cup_and_handle(random, wish).mirrored(),
+        "rounding_bottom" => bowls::rounding_bottom(random, wish),
+        "rounding_top" => bowls::rounding_bottom(random, wish).mirrored(),
+        _ => panic!("no pattern `{name}`"),
+    }
+}
