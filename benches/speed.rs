@@ -9,6 +9,7 @@ use tokendeck::{
     analysis::{
         frames::{CandleVec, resample},
         market::Market,
+        patterns::patterns,
         trendlines::trendlines,
         yields::plan,
     },
@@ -155,6 +156,13 @@ fn candles(c: &mut Criterion) {
         let walk = walk(length);
         group.sample_size(if length > 100_000 { 10 } else { 50 }).throughput(Throughput::Elements(length as u64));
         group.bench_function(BenchmarkId::from_parameter(length), |b| b.iter(|| trendlines(&walk.as_candles(), length, false)));
+    }
+    group.finish();
+    let mut group = c.benchmark_group("patterns");
+    for length in [1_000, 100_000, 1_000_000] {
+        let walk = walk(length);
+        group.sample_size(if length > 1_000 { 10 } else { 50 }).throughput(Throughput::Elements(length as u64));
+        group.bench_function(BenchmarkId::from_parameter(length), |b| b.iter(|| patterns(&walk.as_candles(), false)));
     }
     group.finish();
     let mut group = c.benchmark_group("resample");

@@ -31,7 +31,7 @@ const BEYOND_MOST: f64 = 0.06;
 /// The longest leg, in mean legs.
 const LEG_MOST: f64 = 3.2;
 /// Clarity less 0.8 residuals must reach this.
-const CLARITY_LEAST: f64 = 0.62;
+const CLARITY_LEAST: f64 = 0.5;
 
 /// Two lines by least squares through alternating turns.
 pub(super) struct Pair {
@@ -221,9 +221,6 @@ fn judge(view: View<'_>, turns: &[Pivot], live: bool, prior: f64) -> Option<Shap
             fit: 1.0 - strained.max(residual / RESIDUAL_MOST),
             even: evenness(turns),
             prior: (prior.abs() / width).min(1.0),
-            residual,
-            ratio: pair.ratio(),
-            ..Marks::default()
         },
     })
 }

@@ -15,7 +15,7 @@ const HALVES: f64 = 2.5;
 /// Clarity less this share of the worst mismatch of levels…
 const MISMATCH: f64 = 0.45;
 /// …must reach this.
-const CLARITY_LEAST: f64 = 0.45;
+const CLARITY_LEAST: f64 = 0.3;
 /// A third low within so many heights of the two of a triple top makes it a rectangle.
 const THIRD: f64 = 0.12;
 /// Closes between the turns may be this far beyond the boundary, in heights.
@@ -98,13 +98,7 @@ impl Top<'_> {
             slack: 0.0,
             live,
             usually_up: false,
-            marks: Marks {
-                clarity,
-                fit: 1.0 - self.strained,
-                even: evenness(turns),
-                prior: (self.rise / height).clamp(0.0, 1.0),
-                ..Marks::default()
-            },
+            marks: Marks { clarity, fit: 1.0 - self.strained, even: evenness(turns), prior: (self.rise / height).clamp(0.0, 1.0) },
         })
     }
 }

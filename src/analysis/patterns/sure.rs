@@ -13,9 +13,9 @@ use super::{
 };
 
 /// Finds below this are not answered.
-pub(super) const LEAST: f64 = 0.35;
+pub(super) const LEAST: f64 = 0.45;
 /// ln(p/(1 − p)) of it.
-const LEAST_LOGIT: f64 = -0.62;
+const LEAST_LOGIT: f64 = -0.201;
 
 /// What each mark counts, in logits.
 pub(super) struct Weights {
@@ -64,7 +64,7 @@ impl Weights {
     pub(super) fn may_find(&self, turns: usize, even: f64, smallest: f64) -> bool {
         // ln x is at most x/e.
         let step = (smallest / std::f64::consts::E).min(8.0_f64.ln());
-        self.logit(Marks { clarity: 1.0, fit: 1.0, even, prior: 1.0, ..Marks::default() }, turns, step) >= LEAST_LOGIT
+        self.logit(Marks { clarity: 1.0, fit: 1.0, even, prior: 1.0 }, turns, step) >= LEAST_LOGIT
     }
 }
 
