@@ -4,6 +4,8 @@
 mod advice;
 mod bowl;
 mod choice;
+#[cfg(test)]
+mod examples;
 mod flag;
 mod name;
 mod outcome;

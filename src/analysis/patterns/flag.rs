@@ -23,7 +23,7 @@ const BEYOND_MOST: f64 = 0.06;
 const STEP_LEAST: f64 = 0.18;
 const LEG_MOST: f64 = 3.2;
 const MISMATCH: f64 = 0.45;
-const CLARITY_LEAST: f64 = 0.45;
+const CLARITY_LEAST: f64 = 0.25;
 
 /// A close less than this many widths beyond a line that was fitted through noisy turns is not beyond it yet.
 const SLACK: f64 = 0.02;

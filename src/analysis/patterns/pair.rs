@@ -31,7 +31,7 @@ const BEYOND_MOST: f64 = 0.06;
 /// The longest leg, in mean legs.
 const LEG_MOST: f64 = 3.2;
 /// Clarity less 0.8 residuals must reach this.
-const CLARITY_LEAST: f64 = 0.62;
+const CLARITY_LEAST: f64 = 0.5;
 
 /// Two lines by least squares through alternating turns.
 pub(super) struct Pair {

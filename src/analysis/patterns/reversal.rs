@@ -15,7 +15,7 @@ const HALVES: f64 = 2.5;
 /// Clarity less this share of the worst mismatch of levels…
 const MISMATCH: f64 = 0.45;
 /// …must reach this.
-const CLARITY_LEAST: f64 = 0.45;
+const CLARITY_LEAST: f64 = 0.3;
 /// A third low within so many heights of the two of a triple top makes it a rectangle.
 const THIRD: f64 = 0.12;
 /// Closes between the turns may be this far beyond the boundary, in heights.

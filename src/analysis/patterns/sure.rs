@@ -13,9 +13,9 @@ use super::{
 };
 
 /// Finds below this are not answered.
-pub(super) const LEAST: f64 = 0.35;
+pub(super) const LEAST: f64 = 0.45;
 /// ln(p/(1 − p)) of it.
-const LEAST_LOGIT: f64 = -0.62;
+const LEAST_LOGIT: f64 = -0.201;
 
 /// What each mark counts, in logits.
 pub(super) struct Weights {
