@@ -16,6 +16,7 @@ mod jobs;
 mod parity;
 #[path = "../generator/patterns.rs"]
 mod pattern_generator;
+mod pattern_properties;
 mod patterns;
 mod patterns_accuracy;
 mod pty;

@@ -183,13 +183,7 @@ impl Bowl<'_> {
             slack: 0.0,
             live: false,
             usually_up: true,
-            marks: Marks {
-                clarity: round.clarity,
-                fit: 1.0 - strained,
-                even,
-                prior: (self.prior.abs() / height).min(1.0),
-                ..Marks::default()
-            },
+            marks: Marks { clarity: round.clarity, fit: 1.0 - strained, even, prior: (self.prior.abs() / height).min(1.0) },
         })
     }
 
@@ -250,7 +244,6 @@ impl Bowl<'_> {
                 fit: 1.0 - strained,
                 even: 1.0 - 2.0 * (middle - 0.5).abs(),
                 prior: (self.prior / height).clamp(0.0, 1.0),
-                ..Marks::default()
             },
         })
     }

@@ -146,14 +146,6 @@ fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Sha
         slack: SLACK * width,
         live,
         usually_up: true,
-        marks: Marks {
-            clarity,
-            fit: 1.0 - strained,
-            even: evenness(turns),
-            prior: (pole.height / depth / 4.0).min(1.0),
-            residual,
-            ratio,
-            ..Marks::default()
-        },
+        marks: Marks { clarity, fit: 1.0 - strained, even: evenness(turns), prior: (pole.height / depth / 4.0).min(1.0) },
     })
 }

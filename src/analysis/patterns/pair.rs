@@ -221,9 +221,6 @@ fn judge(view: View<'_>, turns: &[Pivot], live: bool, prior: f64) -> Option<Shap
             fit: 1.0 - strained.max(residual / RESIDUAL_MOST),
             even: evenness(turns),
             prior: (prior.abs() / width).min(1.0),
-            residual,
-            ratio: pair.ratio(),
-            ..Marks::default()
         },
     })
 }

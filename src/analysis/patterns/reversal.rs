@@ -98,13 +98,7 @@ impl Top<'_> {
             slack: 0.0,
             live,
             usually_up: false,
-            marks: Marks {
-                clarity,
-                fit: 1.0 - self.strained,
-                even: evenness(turns),
-                prior: (self.rise / height).clamp(0.0, 1.0),
-                ..Marks::default()
-            },
+            marks: Marks { clarity, fit: 1.0 - self.strained, even: evenness(turns), prior: (self.rise / height).clamp(0.0, 1.0) },
         })
     }
 }

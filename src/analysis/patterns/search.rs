@@ -32,17 +32,11 @@ pub(super) fn all(series: &Series) -> Vec<Find> {
             pair::search(upright, &level_pivots, &mut shapes);
         }
         one_way(upright, &level_pivots, level, &mut shapes);
-        finds.extend(shapes.drain(..).filter_map(|mut shape: Shape| {
-            shape.marks.theta = pivots::theta(level);
-            outcome::follow(series, upright, &shape, false)
-        }));
+        finds.extend(shapes.drain(..).filter_map(|shape| outcome::follow(upright, &shape, false)));
         turned.clear();
         turned.extend(level_pivots.iter().map(|pivot| pivot.mirrored()));
         one_way(mirrored, &turned, level, &mut shapes);
-        finds.extend(shapes.drain(..).filter_map(|mut shape: Shape| {
-            shape.marks.theta = pivots::theta(level);
-            outcome::follow(series, mirrored, &shape, true)
-        }));
+        finds.extend(shapes.drain(..).filter_map(|shape| outcome::follow(mirrored, &shape, true)));
     }
     finds
 }

@@ -98,10 +98,6 @@ pub(super) struct Marks {
     pub(super) even: f64,
     /// The move before it, in its heights.
     pub(super) prior: f64,
-    pub(super) residual: f64,
-    pub(super) gap: bool,
-    pub(super) ratio: f64,
-    pub(super) theta: f64,
 }
 
 /// A share of a tolerance that is used up, of rules with one limit: 1 at the limit, 0 at `ease`, whichever side that is on.

@@ -64,7 +64,7 @@ impl Weights {
     pub(super) fn may_find(&self, turns: usize, even: f64, smallest: f64) -> bool {
         // ln x is at most x/e.
         let step = (smallest / std::f64::consts::E).min(8.0_f64.ln());
-        self.logit(Marks { clarity: 1.0, fit: 1.0, even, prior: 1.0, ..Marks::default() }, turns, step) >= LEAST_LOGIT
+        self.logit(Marks { clarity: 1.0, fit: 1.0, even, prior: 1.0 }, turns, step) >= LEAST_LOGIT
     }
 }
 
