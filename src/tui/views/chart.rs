@@ -242,6 +242,11 @@ impl View for Chart {
 impl Chart {
     fn draw_chart(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
+        // The first line is the title's, the last belongs to what the lines say.
+        let chart = Rect { y: area.y.saturating_add(1).min(area.bottom()), height: area.height.saturating_sub(2), ..area };
+        self.sheet.stand(chart);
+        self.fit_first();
+        self.zoom_to_sought();
         let title = self.title(context);
         let asked = self.candles.progress().map(|(done, total)| if total > 0 { done as f64 / total as f64 } else { 0.0 });
         let rule = Panel { ascii: context.ascii, progress: asked.map(Some), ..Panel::new(&title) };
@@ -260,11 +265,6 @@ impl Chart {
             }
             return;
         }
-        // The last line belongs to what the lines say.
-        let chart = Rect { height: body.height.saturating_sub(1), ..body };
-        self.sheet.stand(chart);
-        self.fit_first();
-        self.zoom_to_sought();
         let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
         let lines = self.choices.lines.then_some(()).and(self.trendline.answer.as_ref()).map(|known| &known.answer);
         let view = sheet::Window { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };

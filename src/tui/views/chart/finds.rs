@@ -26,7 +26,7 @@ use crate::{
 const BESIDE_WIDTH: u16 = 118;
 /// From this height on it stands below, where it is narrower.
 const BELOW_HEIGHT: u16 = 34;
-/// Rows of the list below the chart, with its title and its header.
+/// Rows of the list below the chart at most, with its title and its header.
 const BELOW_ROWS: u16 = 8;
 /// Rows of what the chosen pattern is in words, with their title.
 const SHEET_ROWS: u16 = 7;
@@ -158,7 +158,8 @@ impl Finds {
                 (Rect { width: area.width - beside - 2, ..area }, Rect { x: area.right() - beside, width: beside, ..area })
             }
             Rect { height: BELOW_HEIGHT.., .. } => {
-                (Rect { height: area.height - BELOW_ROWS, ..area }, Rect { y: area.bottom() - BELOW_ROWS, height: BELOW_ROWS, ..area })
+                let rows = (self.listed.len() as u16).saturating_add(2).clamp(4, BELOW_ROWS);
+                (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
             }
             _ => {
                 let line = area.height.min(1);
