@@ -3,8 +3,8 @@
 
 #[path = "accuracy/patterns.rs"]
 mod patterns;
-#[path = "accuracy/security/data.rs"]
-mod security_data;
+#[path = "accuracy/security.rs"]
+mod security;
 #[path = "accuracy/yields.rs"]
 mod yields;
 
@@ -12,7 +12,7 @@ mod yields;
 const REPORTS: &[(&str, fn())] = &[
     ("patterns", patterns::report),
     ("patterns-development", patterns::development),
-    ("security-data", security_data::report),
+    ("security", security::report),
     ("yield", yields::report),
 ];
 

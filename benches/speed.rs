@@ -10,6 +10,7 @@ use tokendeck::{
         frames::{CandleVec, resample},
         market::Market,
         patterns::patterns,
+        security::code::{Budget, CodeInput, inspect},
         trendlines::trendlines,
         yields::plan,
     },
@@ -17,7 +18,7 @@ use tokendeck::{
         Dataset,
         address::Address,
         candles::Interval,
-        demo::{self, DemoOptions, Format},
+        demo::{self, DemoOptions, Format, contracts::contracts},
         load::load,
         progress::Silent,
         time::{DAY_MS, HOUR_MS},
@@ -232,5 +233,18 @@ fn frames(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(speed, loading, snapshots, answers, candles, yields, frames);
+/// What executing one contract costs, of each planted one that differs in what it takes.
+fn security(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("security");
+    for contract in contracts().take(6) {
+        let (runtime, creation) = (contract.runtime(), contract.creation());
+        group.bench_function(BenchmarkId::new("inspect", contract.name), |bencher| {
+            let input = CodeInput { runtime: &runtime, creation: Some(&creation), has_source: true, ..CodeInput::default() };
+            bencher.iter(|| black_box(inspect(black_box(&input), &Budget::default(), &|| false)));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(speed, loading, snapshots, answers, candles, yields, frames, security);
 criterion_main!(speed);
