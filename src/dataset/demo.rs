@@ -2,6 +2,8 @@
 //! their folder; what is in them is in the modules below. A further table is a further row of `TABLES`.
 
 mod candles;
+pub mod contracts;
+mod evidence;
 mod facts;
 mod invented;
 mod market;
@@ -13,6 +15,7 @@ mod posts;
 mod random;
 mod readme;
 mod shapes;
+mod stories;
 mod tokens;
 mod transfers;
 mod yields;
@@ -108,10 +111,15 @@ const TABLES: &[Recipe] = recipes! {
     "kols" Csv false people::KOL_COLUMNS, |_, options| u64::from(options.tokens) * 8, |market, _, table| people::write_kols(market, table);
     "posts" Ndjson true posts::COLUMNS, |_, options| posts::rows(options), posts::write;
     "candles" Parquet true candles::COLUMNS, |_, options| candles::rows(options), candles::write;
-    "holders" Parquet true people::HOLDER_COLUMNS, |_, options| u64::from(options.tokens) * 96, |market, _, table| people::write_holders(market, table);
+    "holders" Parquet true people::HOLDER_COLUMNS, |_, options| u64::from(options.tokens) * 96, people::write_holders;
     "holder_counts" Parquet true people::COUNT_COLUMNS, |_, options| u64::from(options.tokens) * u64::from(options.days),
         |market, _, table| people::write_counts(market, table);
     "transfers" Parquet true transfers::COLUMNS, transfers::rows, transfers::write;
+    "contracts" Csv false evidence::CONTRACT_COLUMNS, |_, _| evidence::ROWS, |market, _, table| evidence::write_contracts(market, table);
+    "scams" Csv false evidence::SCAM_COLUMNS, |_, _| evidence::ROWS, |market, _, table| evidence::write_scams(market, table);
+    "pool_events" Csv false evidence::EVENT_COLUMNS, |_, _| 64, |market, _, table| evidence::write_pool_events(market, table);
+    "locks" Csv false evidence::LOCK_COLUMNS, |_, _| evidence::ROWS, |market, _, table| evidence::write_locks(market, table);
+    "funding" Csv false evidence::FUNDING_COLUMNS, |_, _| 64, |market, _, table| evidence::write_funding(market, table);
     "labels" Csv false people::LABEL_COLUMNS, |_, options| u64::from(options.tokens) * 6, |market, _, table| people::write_labels(market, table);
     "dexes" Csv false pools::DEX_COLUMNS, |_, _| facts::DEXES.len() as u64, |market, _, table| pools::write_dexes(market, table);
     "fee_tiers" Csv false pools::FEE_COLUMNS, |_, _| 64, |market, _, table| pools::write_fee_tiers(market, table);

@@ -14,6 +14,7 @@ pub mod jobs;
 mod parts;
 pub mod posts;
 mod rows;
+pub mod security;
 mod sorting;
 pub mod tokens;
 
@@ -61,7 +62,8 @@ pub fn all() -> Vec<Box<dyn View>> {
                 ViewId::Jobs => Box::new(jobs::JobsView::default()),
                 ViewId::Data => Box::new(data::Data::default()),
                 ViewId::Api => Box::new(api::Api::default()),
-                ViewId::Security | ViewId::Yield => Box::new(coming::Coming::new(row.id)),
+                ViewId::Security => Box::new(security::SecurityView::default()),
+                ViewId::Yield => Box::new(coming::Coming::new(row.id)),
             }
         })
         .collect()

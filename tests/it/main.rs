@@ -22,6 +22,7 @@ mod patterns_accuracy;
 mod pty;
 mod screens;
 mod security;
+mod security_planted;
 mod state;
 mod trendline_accuracy;
 mod trendline_properties;

@@ -21,7 +21,7 @@ use self::{
     functions::Shape,
     machine::Machine,
     powers::{Before, Books},
-    trial::{Scene, Trial},
+    trial::Scene,
 };
 pub use self::{stage::Standing, trial::Opening};
 use super::{Anomaly, AnomalyCode, Execution, PowerHolder};
@@ -203,7 +203,7 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     report.opening = Some(opening);
     let traded = findings::Traded { trial: &trial, first: &first, opening, standing: stage.standing, hand: &hand };
     report.anomalies.extend(findings::trading(&traded));
-    let before = before(machine, &scene, trial);
+    let before = before(machine, &scene, stage.standing == Standing::Code);
     let effects = powers::powers(machine, &before, &shape.functions, &stage.masters);
     report.anomalies.extend(findings::powers(&effects, &before.trial, holder(input)));
     if let Some((renounce, left)) = powers::survivors(machine, &before, &effects) {
@@ -212,10 +212,10 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
 }
 
 /// The state before any power is used, with every slot it is read from.
-fn before<'a>(machine: &mut Machine<'_>, scene: &'a Scene, _: Trial) -> Before<'a> {
+fn before<'a>(machine: &mut Machine<'_>, scene: &'a Scene, bare: bool) -> Before<'a> {
     let mut slots = HashSet::new();
     let books = Books::read(machine, scene, Some(&mut slots));
     let trial = trial::trial(machine, scene, true, Some(&mut slots));
     let owner = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(scene.token, *selector, &[]));
-    Before { scene, books, trial, slots, owner }
+    Before { scene, books, trial, slots, owner, bare }
 }

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use super::{
+    DemoOptions,
     market::{LEADERS, Market, Token, chains},
     output::{Cell, Table},
     pools,
     random::{Random, round},
+    stories::{self, Past, Story},
 };
 use crate::dataset::address::Address;
 
@@ -175,7 +177,35 @@ fn holders(
     rows
 }
 
-pub(super) fn write_holders(market: &Market, table: &mut Table) -> Result<(), String> {
+/// Who has a token with a story at first.
+pub(super) fn first_holders(market: &Market, token: &Token) -> Vec<(Address, f64)> {
+    let pools = pools::all(market);
+    let own = pools.iter().filter(|pool| pool.token0 == token.address || pool.token1 == token.address).collect();
+    holders(market, &voices(market), &services(market), &HashMap::from([(token.address, own)]), token)
+}
+
+/// The locker of the chain.
+pub(super) fn locker(market: &Market, chain: &str) -> Option<Address> {
+    services(market).into_iter().find(|(_, label, _, at)| *label == "locker" && *at == chain).map(|(address, ..)| address)
+}
+
+/// The holders of a token with a story as its transfers left them, and those of its pool's liquidity.
+fn write_story(market: &Market, token: &Token, story: &Story, table: &mut Table) -> Result<(), String> {
+    let past = Past::of(market, token, story);
+    let mut rows: Vec<(Address, u128)> = past.balances.into_iter().filter(|(_, units)| *units > 0).collect();
+    rows.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    for (holder, units) in rows {
+        let balance = Cell::Float(stories::whole(token, units));
+        table.row(&[Cell::Text(&token.address.to_string()), Cell::Text(&holder.to_string()), balance])?;
+    }
+    for (holder, share) in past.pool.map(|_| past.liquidity).unwrap_or_default() {
+        let pool = past.pool.unwrap_or_default().to_string();
+        table.row(&[Cell::Text(&pool), Cell::Text(&holder.to_string()), Cell::Float(share)])?;
+    }
+    Ok(())
+}
+
+pub(super) fn write_holders(market: &Market, options: &DemoOptions, table: &mut Table) -> Result<(), String> {
     let (voices, services, pools) = (voices(market), services(market), pools::all(market));
     let mut of_token: HashMap<Address, Vec<&pools::Pool>> = HashMap::new();
     for pool in &pools {
@@ -184,6 +214,11 @@ pub(super) fn write_holders(market: &Market, table: &mut Table) -> Result<(), St
         }
     }
     for token in &market.tokens {
+        // With so many transfers as were asked for the stories are not told.
+        if let Some(story) = stories::of(token).filter(|_| options.transfers.is_none()) {
+            write_story(market, token, story, table)?;
+            continue;
+        }
         let address = token.address.to_string();
         for (holder, balance) in holders(market, &voices, &services, &of_token, token) {
             table.row(&[Cell::Text(&address), Cell::Text(&holder.to_string()), Cell::Float(balance)])?;

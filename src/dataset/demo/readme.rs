@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{DemoOptions, Format, Written, facts::SOURCES, market::Market, path::Path};
+use super::{DemoOptions, Format, Written, contracts::contract, evidence::told, facts::SOURCES, market::Market, path::Path};
 use crate::dataset::schema;
 
 /// Tokens whose endings are listed.
@@ -61,10 +61,18 @@ pub(super) fn text(market: &Market, options: &DemoOptions, written: &[Written]) 
              | drawn | tokens |\n|---|---|\n";
     endings(market, &mut text);
     text += "\n## Tokens\n\n\
-             Rows of `tokens` with `listed = true` exist: address, symbol, name, chain and decimals are facts; price and supply are only of the right\n\
-             size. Rows with `listed = false` do not exist: their names are made up and their addresses come from the seed, those that look like\n\
-             swindles included. A name that resembles a project's is chance.\n\n\
-             ## What is real, and from where\n\n| fact | source |\n|---|---|\n";
+             Rows of `tokens` with `listed = true` exist, but for those named below: address, symbol, name, chain and decimals are facts; price and\n\
+             supply are only of the right size. Rows with `listed = false` do not exist: their names are made up and their addresses come from the\n\
+             seed, those that look like swindles included. A name that resembles a project's is chance.\n\n\
+             These tokens do not exist either. They have contracts, written for this program, and a past; `contracts`, `scams`, `pool_events`, `locks`\n\
+             and `funding` are invented altogether, and so is every address in them. Those that are listed stand for tokens that are well known.\n\n\
+             | token | listed | its contract | what happened |\n|---|---|---|---|\n";
+    for (token, story) in told(market) {
+        let does = contract(story.contract).map_or("", |contract| contract.what);
+        let listed = if story.listed { "yes" } else { "no" };
+        let _ = writeln!(text, "| {} | {listed} | {does} | {} |", token.symbol, story.happened());
+    }
+    text += "\n## What is real, and from where\n\n| fact | source |\n|---|---|\n";
     for (fact, source) in SOURCES {
         let _ = writeln!(text, "| {fact} | {source} |");
     }

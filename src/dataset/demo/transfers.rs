@@ -1,12 +1,13 @@
-//! Transfers of the invented tokens (of every token when a number is asked for): minted to the deployer, then handed around, and
-//! nobody sends what they do not have. Streamed: what is held is one token's wallets.
+//! Transfers of the invented tokens that have a story; of every token when a number is asked for: minted to the deployer, then handed
+//! around. Nobody sends what they do not have. Streamed: what is held is one token's wallets.
 
 use super::{
-    DemoOptions,
+    DemoOptions, evidence,
     market::{END_MS, Market, Token},
     output::{Cell, Table},
     people::{burn_addresses, deployer},
     random::Random,
+    stories::{self, Past},
 };
 use crate::dataset::{
     address::Address,
@@ -15,57 +16,69 @@ use crate::dataset::{
 
 pub(super) const COLUMNS: &[&str] =
     &["token_address", "timestamp", "block_number", "transaction_hash", "from_address", "to_address", "value", "log_index", "status"];
-/// Tokens with transfers, and how many each, when no number is asked for.
-const SOME: usize = 4;
-const FEW: u64 = 1_100;
 /// Wallets of a token that take part.
 const WALLETS: usize = 400;
 /// Digits after the point that amounts are counted in.
 const FINEST: i64 = 6;
 const BLOCK_MS: i64 = 12_000;
-/// The block at the end of the demo's time (invented, of Ethereum's size).
-const LAST_BLOCK: i64 = 23_900_000;
-
-fn counts<'a>(market: &'a Market, options: &DemoOptions) -> Vec<(&'a Token, u64)> {
-    match options.transfers {
-        Some(rows) => {
-            let tokens = market.tokens.len().max(1) as u64;
-            market.tokens.iter().map(|token| (token, rows / tokens + u64::from((token.index as u64) < rows % tokens))).collect()
-        }
-        None => market.tokens.iter().filter(|token| !token.real).take(SOME).map(|token| (token, FEW)).collect(),
-    }
-}
+/// What a token with a story is expected to have, for the progress alone.
+const SOME: u64 = 500;
 
 pub(super) fn rows(market: &Market, options: &DemoOptions) -> u64 {
-    counts(market, options).iter().map(|(_, count)| count).sum()
+    options.transfers.unwrap_or_else(|| evidence::told(market).count() as u64 * SOME)
 }
 
+/// The transfers of the stories; where a number is asked for, that many, of all tokens, without a story.
 pub(super) fn write(market: &Market, options: &DemoOptions, table: &mut Table) -> Result<(), String> {
-    let span = i64::from(options.days) * DAY_MS;
-    for (token, count) in counts(market, options) {
-        let mut random = market.random("transfers", token);
-        let mut wallets = Wallets::new(token, deployer(market, token), &mut random);
-        let address = token.address.to_string();
-        // The decimals beyond those that amounts are counted in are written as zeros.
-        let zeros = "0".repeat((token.decimals - FINEST).max(0) as usize);
-        for i in 0..count {
-            let share = (i128::from(span) * i128::from(i) / i128::from(count)) as i64;
-            let time = END_MS - span + share / BLOCK_MS * BLOCK_MS;
-            let failed = i > 0 && random.unit() < 0.01;
-            let sent = if i == 0 { wallets.mint() } else { wallets.send(i % 97 == 60, failed, &mut random) };
-            let value = if sent.amount == 0 { "0".to_owned() } else { format!("{}{zeros}", sent.amount) };
-            table.row(&[
-                Cell::Text(&address),
-                Cell::Time(Time(time)),
-                Cell::Int(LAST_BLOCK - (END_MS - time) / BLOCK_MS),
-                Cell::Text(&random.digest()),
-                Cell::Text(&wallets.names[sent.from]),
-                Cell::Text(&wallets.names[sent.to]),
-                Cell::Text(&value),
-                Cell::Int(random.below(180) as i64),
-                Cell::Int(i64::from(!failed)),
-            ])?;
+    if let Some(rows) = options.transfers {
+        let tokens = market.tokens.len().max(1) as u64;
+        for token in &market.tokens {
+            write_many(market, options, token, rows / tokens + u64::from((token.index as u64) < rows % tokens), table)?;
         }
+        return Ok(());
+    }
+    for (token, story) in evidence::told(market) {
+        let mut random = market.random("transfers", token);
+        for sent in Past::of(market, token, story).sent {
+            write_row(token, (sent.time, sent.failed), [&sent.from.to_string(), &sent.to.to_string()], sent.amount, &mut random, table)?;
+        }
+    }
+    Ok(())
+}
+
+/// A time and whether it failed; from and to; the amount in units.
+fn write_row(
+    token: &Token,
+    (time, failed): (i64, bool),
+    [from, to]: [&str; 2],
+    amount: u128,
+    random: &mut Random,
+    table: &mut Table,
+) -> Result<(), String> {
+    table.row(&[
+        Cell::Text(&token.address.to_string()),
+        Cell::Time(Time(time)),
+        Cell::Int(stories::block(time)),
+        Cell::Text(&random.digest()),
+        Cell::Text(from),
+        Cell::Text(to),
+        Cell::Text(&stories::smallest(token, amount)),
+        Cell::Int(random.below(180) as i64),
+        Cell::Int(i64::from(!failed)),
+    ])
+}
+
+fn write_many(market: &Market, options: &DemoOptions, token: &Token, count: u64, table: &mut Table) -> Result<(), String> {
+    let span = i64::from(options.days) * DAY_MS;
+    let mut random = market.random("transfers", token);
+    let mut wallets = Wallets::new(token, deployer(market, token), &mut random);
+    for i in 0..count {
+        let share = (i128::from(span) * i128::from(i) / i128::from(count)) as i64;
+        let time = END_MS - span + share / BLOCK_MS * BLOCK_MS;
+        let failed = i > 0 && random.unit() < 0.01;
+        let sent = if i == 0 { wallets.mint() } else { wallets.send(i % 97 == 60, failed, &mut random) };
+        let names = [&*wallets.names[sent.from], &*wallets.names[sent.to]];
+        write_row(token, (time, failed), names, sent.amount, &mut random, table)?;
     }
     Ok(())
 }

@@ -3,12 +3,11 @@
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::many;
-use crate::question::security::SecurityQuestion;
 use crate::tui::{
     keymap::{Action, ViewId},
     text,
     theme::Role,
-    view::{Context, Effect, Request, View},
+    view::{Context, Effect, View},
     widgets::put,
 };
 
@@ -18,20 +17,12 @@ pub struct Coming {
 }
 
 /// What each view will show, and the tables it will need.
-const PLANS: &[(ViewId, &str, &[&str])] = &[
-    (
-        ViewId::Security,
-        "The token's score out of 100 with its three parts, every anomaly with its evidence, similar scams and a recommendation, \
-         from executing the contract offline and from its transfers and holders.",
-        &["contracts", "transfers", "holders", "scams", "labels"],
-    ),
-    (
-        ViewId::Yield,
-        "A plan for idle tokens: where each amount earns most after its own deposit and gas, within the risk you choose, with a proof \
+const PLANS: &[(ViewId, &str, &[&str])] = &[(
+    ViewId::Yield,
+    "A plan for idle tokens: where each amount earns most after its own deposit and gas, within the risk you choose, with a proof \
          of how far from the best possible it can be.",
-        &["yields", "gas"],
-    ),
-];
+    &["yields", "gas"],
+)];
 
 impl Coming {
     pub fn new(id: ViewId) -> Self {
@@ -74,11 +65,5 @@ impl View for Coming {
             put(buffer, area, 2, y, table, theme.text());
             put(buffer, area, 18, y, &state, theme.dim());
         }
-    }
-
-    fn request(&self, context: &Context<'_>) -> Option<Request> {
-        (self.id == ViewId::Security)
-            .then(|| context.token.map(|token| Request::of(&SecurityQuestion { contract_address: token, explain: false })))
-            .flatten()
     }
 }

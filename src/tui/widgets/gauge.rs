@@ -52,6 +52,25 @@ pub fn render(area: Rect, buf: &mut Buffer, number: &str, style: Style, ascii: b
     used
 }
 
+/// Rows of a number in huge digits.
+pub const HUGE_ROWS: u16 = 5;
+
+/// Draws a number in digits of five rows, each half cell of the big ones as two whole cells; in big ones if it does not fit. The cells
+/// used.
+pub fn huge(area: Rect, buf: &mut Buffer, number: &str, style: Style, ascii: bool) -> u16 {
+    let rows = big(number);
+    if ascii || area.height < HUGE_ROWS || crate::tui::text::width(&rows[0]) * 2 > usize::from(area.width) {
+        return render(area, buf, number, style, ascii);
+    }
+    let mut used = 0;
+    for y in 0..HUGE_ROWS {
+        let full = |c: char| if y % 2 == 0 { c == '█' || c == '▀' } else { c == '█' || c == '▄' };
+        let row: String = rows[usize::from(y / 2)].chars().map(|c| if full(c) { "██" } else { "  " }).collect();
+        used = used.max(super::put(buf, area, 0, y, &row, style));
+    }
+    used
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +88,17 @@ mod tests {
         assert_eq!(render(Rect::new(0, 0, 12, 3), &mut buffer, "100", Style::new(), false), 11);
         assert_eq!(render(Rect::new(0, 0, 8, 3), &mut buffer, "100", Style::new(), false), 3);
         assert_eq!(render(Rect::new(0, 0, 0, 0), &mut buffer, "100", Style::new(), false), 0);
+    }
+
+    #[test]
+    fn huge_digits_are_the_big_ones_doubled() {
+        let area = Rect::new(0, 0, 14, 5);
+        let mut buffer = Buffer::empty(area);
+        assert_eq!(huge(area, &mut buffer, "42", Style::new(), false), 14);
+        let row = |y| (0..14).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+        assert_eq!(row(0), "██  ██  ██████");
+        assert_eq!(row(1), "██  ██      ██");
+        assert_eq!(row(4), "    ██  ██████");
+        assert_eq!(huge(Rect::new(0, 0, 13, 5), &mut Buffer::empty(area), "42", Style::new(), false), 7);
     }
 }

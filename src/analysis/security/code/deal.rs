@@ -10,8 +10,11 @@ use super::{
     world::{HOLDER, OTHER, OWNER, PAIR},
 };
 
-/// What a token's supply is taken for that names none.
-const SUPPLY: u128 = 1_000_000_000_000_000_000_000_000_000;
+/// What a token's supply is taken for that names none: this many whole ones, below most caps.
+const SUPPLY: u128 = 1_000_000;
+/// `decimals()`, and what is taken for it where it cannot be had or stands at zero.
+const DECIMALS: abi::Selector = [0x31, 0x3C, 0xE5, 0x67];
+const DECIMALS_USUAL: u8 = 18;
 /// Questions that one search may put.
 const SEARCH_MAX: u32 = 160;
 const DEPTH_MAX: usize = 3;
@@ -32,13 +35,14 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
     let question = abi::call(abi::TOTAL_SUPPLY, &[]);
     let mut supply = machine.look(OWNER, token, question.clone()).word().unwrap_or_default();
     if supply.is_zero() {
-        supply = U256::from(SUPPLY);
+        let places = machine.ask(token, DECIMALS, &[]).and_then(|word| u8::try_from(word).ok()).filter(|places| (1..=36).contains(places));
+        supply = U256::from(SUPPLY) * U256::from(10).pow(U256::from(places.unwrap_or(DECIMALS_USUAL)));
         search(machine, token, &question, supply);
     }
     // A supply of few units cannot be split finely.
     let part = |divisor: u64| (supply / U256::from(divisor)).max(U256::from(4));
     let amount = (supply / U256::from(10_000)).max(U256::ONE);
-    let wanted = [(PAIR, part(5)), (HOLDER, part(500)), (OTHER, part(500)), (OWNER, part(10))];
+    let wanted = [(PAIR, part(5)), (HOLDER, part(500)), (OTHER, part(500)), (OWNER, part(10)), (token, part(100))];
     let mut honest = true;
     for (who, want) in wanted {
         let has = balance(machine, token, who).unwrap_or_default();
@@ -56,9 +60,9 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
             continue;
         }
         machine.rollback(mark);
-        honest &= who == OWNER;
+        honest &= who == OWNER || who == token;
         let found = search(machine, token, &abi::call(abi::BALANCE_OF, &[abi::word_of(who)]), want);
-        if !found && who != OWNER {
+        if !found && who != OWNER && who != token {
             return None;
         }
     }
@@ -106,6 +110,20 @@ fn deeper(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256
     }
     if depth >= DEPTH_MAX {
         return false;
+    }
+    // A reflected balance is divided by the ratio of two totals, which are zero where no constructor ran: let both be one supply.
+    let plain: Vec<_> = slots.iter().filter(|(_, slot)| *slot < U256::from(1 << 16)).copied().collect();
+    if depth == 0 && !base.ok && plain.len() > 1 {
+        let mark = machine.mark();
+        for (at, slot) in plain {
+            if machine.world().slot(at, slot).is_zero() {
+                machine.world().set_slot(at, slot, want * U256::from(10));
+            }
+        }
+        if deeper(machine, token, question, want, depth + 1, left) {
+            return true;
+        }
+        machine.rollback(mark);
     }
     // A flag or a pointer may stand before the word: whatever makes other slots be read is followed.
     for (at, slot) in &slots {

@@ -12,6 +12,8 @@ use super::{
 /// A tax this small is rounding.
 const TAX_MIN: f64 = 0.005;
 const TAX_FATAL: f64 = 0.5;
+/// Strength of a sale that is shut until the owner opens it.
+const ONE_WAY: f64 = 0.6;
 /// Proofs that one anomaly carries at most.
 const PROOFS_MAX: usize = 3;
 
@@ -41,13 +43,28 @@ fn seen(what: &str, caller: &str, before: impl Into<String>, after: impl Into<St
 
 fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     let Traded { trial, first, opening, standing, hand } = traded;
-    let fails = |trial: &Trial| trial.buy.ok && (!trial.sell.ok || trial.other_sell.is_some_and(|leg| !leg.ok));
-    // Slots that only we can write are no opening where the constructor left a world that is whole; where all is zero they stand for it.
+    let fails = |trial: &Trial| {
+        let one = trial.buy.ok && !trial.sell.ok;
+        one || trial.other_buy.is_some_and(|leg| leg.ok) && trial.other_sell.is_some_and(|leg| !leg.ok)
+    };
+    // Where all slots are zero a sale may fail for want of settings; it counts when only the way to the pair is shut, or only for those
+    // who have bought.
+    let only_pair = first.send.ok && first.straight.is_some_and(|leg| !leg.ok);
+    let only_buyers = first.cold_sell.is_some_and(|leg| leg.ok);
+    let aimed = *standing != Standing::Code || only_pair || only_buyers;
     let shut = match opening {
-        Opening::Blocked => fails(trial),
-        Opening::Flip => fails(first) && *standing != Standing::Code,
+        Opening::Blocked => fails(trial) && aimed,
+        Opening::Flip => fails(first) && aimed,
         _ => false,
     };
+    // A switch that shuts both ways is a launch; one that lets buyers in and not out is not.
+    let one_way = !shut && *opening != Opening::Open && *opening != Opening::Wait && fails(first) && aimed;
+    if one_way {
+        let amount = abi::figure(hand.amount);
+        let text = format!("a holder who bought {amount} cannot sell them until the owner calls something; buying needs no such call");
+        let shown = seen(&format!("sell of {amount}"), "router", "fails", "goes through after the owner's call");
+        return Some(Anomaly::new(AnomalyCode::SellBlocked, ONE_WAY, text).fatal(false).evidence(shown));
+    }
     if !shut {
         return None;
     }
@@ -86,7 +103,9 @@ fn taxed(traded: &Traded<'_>) -> Option<Anomaly> {
 fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
     let trial = traded.trial;
     let legs = [("buy", trial.buy), ("sell", trial.sell), ("transfer", trial.send)];
-    let find = |test: fn(&Leg) -> bool| legs.iter().find(|(_, leg)| test(leg)).map(|(name, _)| *name);
+    // Balances that we dealt and nobody can move are scaled or wrapped; that is no lie.
+    let moves = traded.hand.honest || legs.iter().any(|(_, leg)| leg.ok);
+    let find = |test: fn(&Leg) -> bool| legs.iter().find(|(_, leg)| moves && test(leg)).map(|(name, _)| *name);
     let (strength, name, text) = if let Some(name) = find(|leg| leg.lie) {
         (1.0, name, "logs a Transfer and moves nothing")
     } else if let Some(name) = find(|leg| leg.silent) {
@@ -145,7 +164,8 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
     Some(match effect.power {
         Power::Drain | Power::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
         Power::Drain | Power::Theft => (AnomalyCode::OwnerDrain, effect.size),
-        Power::Mint | Power::HiddenMint if stranger => (AnomalyCode::PublicMint, 1.0),
+        // Who pays for it buys.
+        Power::Mint | Power::HiddenMint if stranger => (AnomalyCode::PublicMint, if effect.paid { 0.05 } else { 1.0 }),
         Power::Mint => (AnomalyCode::OwnerMint, 1.0),
         // Out of nothing is a lie; a supply that rises with some word in the log is an issue of an older fashion.
         Power::HiddenMint if effect.from_nothing => (AnomalyCode::HiddenMint, 1.0),
@@ -157,6 +177,8 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
         Power::Gate => (AnomalyCode::ExternalGate, 1.0),
         Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { 1.0 } else { 0.6 }),
         Power::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
+        // A sale, a faucet or a rescue hands out what is not the caller's, but nobody's who trades.
+        Power::Dispense => (AnomalyCode::OwnerDrain, 0.05),
         Power::Renounce => return None,
     })
 }

@@ -69,15 +69,18 @@ pub(super) fn shape(code: &[u8]) -> Shape {
     }));
     match found {
         Ok(functions) => {
-            let mut functions = functions.unwrap_or_default();
+            let functions = functions.unwrap_or_default();
             shape.too_many = functions.len() > FUNCTIONS_MAX;
-            functions.truncate(FUNCTIONS_MAX);
             // Whatever takes unknown arguments gets words that fit an address and an amount.
             let unknown = || vec![DynSolType::Address, DynSolType::Uint(256)];
             shape.functions = functions
                 .into_iter()
+                .take(FUNCTIONS_MAX)
                 .map(|function| Function { selector: function.selector, arguments: function.arguments.unwrap_or_else(unknown) })
                 .collect();
+            if shape.functions.is_empty() {
+                shape.functions = compared(code).into_iter().map(|selector| Function { selector, arguments: unknown() }).collect();
+            }
             shape.functions.sort_by_key(|function| function.selector);
             shape.functions.dedup_by_key(|function| function.selector);
         }
@@ -101,4 +104,22 @@ fn sweep(code: &[u8]) -> (bool, bool) {
         };
     }
     (delegates, proxy)
+}
+
+/// Four-byte words that are compared with something right after: what a dispatcher looks like that the inference does not follow.
+fn compared(code: &[u8]) -> Vec<Selector> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < code.len() && found.len() < FUNCTIONS_MAX {
+        if let [0x63, a, b, c, d, rest @ ..] = &code[at..]
+            && rest.iter().take(2).any(|next| *next == 0x14)
+        {
+            found.push([*a, *b, *c, *d]);
+        }
+        at += 1 + match code[at] {
+            push @ 0x60..=0x7F => usize::from(push) - 0x5F,
+            _ => 0,
+        };
+    }
+    found
 }

@@ -72,6 +72,8 @@ pub(super) struct Machine<'a> {
     evm: MainnetEvm<Chain, Eye>,
     budget: Budget,
     cancelled: &'a dyn Fn() -> bool,
+    /// Coin sent along with the next call.
+    pub(super) pay: U256,
     pub(super) calls: u64,
     pub(super) gas: u64,
     pub(super) work: u64,
@@ -93,7 +95,7 @@ impl<'a> Machine<'a> {
         chain.cfg.tx_gas_limit_cap = Some(u64::MAX);
         let mut evm = chain.build_mainnet_with_inspector(Eye::default());
         evm.precompiles = EthPrecompiles::new(SpecId::HOMESTEAD);
-        Self { evm, budget: *budget, cancelled, calls: 0, gas: 0, work: 0, stopped: None, cut: 0 }
+        Self { evm, budget: *budget, cancelled, pay: U256::ZERO, calls: 0, gas: 0, work: 0, stopped: None, cut: 0 }
     }
 
     pub(super) fn world(&mut self) -> &mut World {
@@ -169,7 +171,8 @@ impl<'a> Machine<'a> {
         let gas_limit = if create { DEPLOY_GAS } else { self.budget.gas_per_call };
         self.evm.inspector.start(self.budget.work_per_call * if create { 4 } else { 1 });
         self.world().reads.clear();
-        let tx = TxEnv { caller: from, kind, data: data.into(), gas_limit, gas_price: 0, chain_id: None, ..TxEnv::default() };
+        let value = std::mem::take(&mut self.pay);
+        let tx = TxEnv { caller: from, kind, data: data.into(), gas_limit, gas_price: 0, value, chain_id: None, ..TxEnv::default() };
         let result = self.evm.inspect_one_tx(tx);
         let state = self.evm.finalize();
         self.work += self.evm.inspector.work;
@@ -286,7 +289,8 @@ impl Trace {
             0x20 if top(1) == Some(U256::from(64)) && self.hashed.len() < TRACE_MAX => {
                 let at = top(0).and_then(|at| usize::try_from(at).ok());
                 if let Some([key, base]) = at.and_then(preimage) {
-                    self.hashed.push((abi::mapped(key, base), key));
+                    // Vyper hashes the other way round.
+                    self.hashed.push((abi::mapped(key, base), if base == self.caller { base } else { key }));
                 }
             }
             _ => {}

@@ -20,7 +20,7 @@ const GATE: Address = small(0x00FA_1A00);
 const TAX_STEP: f64 = 0.2;
 const LOSS_MIN: f64 = 0.001;
 /// A call that fails with this many sets in a row is taken to fail always.
-pub(super) const SETS: usize = 11;
+pub(super) const SETS: usize = 13;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Power {
@@ -36,6 +36,7 @@ pub(super) enum Power {
     Delegate,
     Theft,
     Renounce,
+    Dispense,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,6 +74,8 @@ pub(super) struct Effect {
     pub(super) logged: bool,
     /// A balance rose, and the supply did not.
     pub(super) from_nothing: bool,
+    /// Coin was paid for it.
+    pub(super) paid: bool,
     /// Whom the log names as the one who gave, and what that one has after.
     payer: Option<(Address, U256)>,
 }
@@ -127,6 +130,9 @@ pub(super) fn fillings(scene: &Scene, books: &Books, caller: Address) -> [Fillin
         set(&[GATE], &[small(25)], false),
         set(&[caller, FRESH], &[scene.hand.supply * small(10)], true),
         set(&[HOLDER, caller], &[small(50_000_000)], false),
+        // For a time that lies ahead.
+        set(&[HOLDER, caller], &[books.get(HOLDER), small(1_900_000_000)], true),
+        set(&[scene.token, caller], &[amount], true),
     ]
 }
 
@@ -139,38 +145,135 @@ pub(super) struct Before<'a> {
     pub(super) slots: HashSet<(Address, U256)>,
     /// Who the contract says owns it.
     pub(super) owner: Option<U256>,
+    /// Only the code is known, so every setting is zero.
+    pub(super) bare: bool,
 }
 
 /// Tries every function as everybody. Ends early when the machine has stopped.
 pub(super) fn powers(machine: &mut Machine<'_>, before: &Before<'_>, functions: &[Function], masters: &[Address]) -> Vec<Effect> {
-    let mut effects = Vec::new();
     let callers = [(before.scene.owner, Caller::Owner), (STRANGER, Caller::Stranger)];
     let callers: Vec<_> = callers.into_iter().chain(masters.iter().map(|of| (*of, Caller::Master))).collect();
-    let mut seen = HashSet::new();
+    let mut found = Found::default();
+    for pay in [U256::ZERO, COIN] {
+        one(machine, before, &Call::bare(pay), &mut found);
+    }
+    unlock(machine, before, &Call::bare(COIN), &mut found);
     for function in functions {
         for (from, caller) in &callers {
-            let mut last = Vec::new();
-            for filling in fillings(before.scene, &before.books, *from) {
-                let (data, arguments) = abi::encode(&function.arguments, &filling);
-                let data = [&function.selector[..], &data].concat();
-                if last == data {
+            let sets = fillings(before.scene, &before.books, *from);
+            let calls: Vec<Call> = sets.into_iter().map(|filling| Call::new(function, *from, *caller, filling)).collect();
+            let (mut last, mut worked) = (None, false);
+            for call in &calls {
+                if last == Some(&call.data) {
                     continue;
                 }
-                last.clone_from(&data);
-                let call = Call { from: *from, caller: *caller, selector: function.selector, data, arguments, filling };
-                one(machine, before, &call, &mut seen, &mut effects);
+                last = Some(&call.data);
+                worked |= one(machine, before, call, &mut found);
                 if machine.stopped.is_some() {
-                    return effects;
+                    return found.effects;
                 }
                 if function.arguments.is_empty() {
                     break;
                 }
             }
+            if *caller == Caller::Stranger {
+                let paid = Call { pay: COIN, ..calls[1].clone() };
+                if !one(machine, before, &paid, &mut found) {
+                    unlock(machine, before, &paid, &mut found);
+                }
+            } else if !worked && !calls[0].standard() {
+                unlock(machine, before, &calls[0], &mut found);
+            }
         }
     }
-    effects
+    together(machine, before, &mut found);
+    found.effects
 }
 
+/// What was found, and what need not be looked at again.
+#[derive(Default)]
+struct Found {
+    effects: Vec<Effect>,
+    seen: HashSet<(Caller, Vec<(Address, U256, U256)>)>,
+    /// The owner's calls that changed what trading reads, and nothing that shows yet.
+    settings: Vec<Call>,
+}
+
+/// Settings that are tried two by two.
+const SETTINGS_MAX: usize = 14;
+/// Slots of a refused call that are written to see what it would do.
+const LOCKS_MAX: usize = 10;
+/// What is paid for a purchase.
+const COIN: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
+
+/// Where only the code is known every setting is zero: what a function refuses or leaves undone for that is shown by writing the plain
+/// slots it reads. Slots that balances or trading are read from are left alone.
+fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut Found) {
+    if !before.bare {
+        return;
+    }
+    let token = before.scene.token;
+    machine.pay = call.pay;
+    let (_, trace) = machine.trace(call.from, token, call.data.clone());
+    let mut slots: Vec<U256> = Vec::new();
+    for (slot, key) in trace.read {
+        if key.is_none() && slots.len() < LOCKS_MAX && !slots.contains(&slot) && !before.slots.contains(&(token, slot)) && machine.world().slot(token, slot).is_zero() {
+            slots.push(slot);
+        }
+    }
+    if slots.is_empty() {
+        return;
+    }
+    let large = U256::MAX >> 16;
+    // A price at which what is paid buys no more than there is.
+    let price = COIN / before.scene.hand.amount.min(COIN);
+    let all = slots.iter().map(|slot| (*slot, U256::ONE)).collect::<Vec<_>>();
+    let but = |left: &U256| all.iter().filter(|(slot, _)| slot != left).copied().collect::<Vec<_>>();
+    let mut tries: Vec<Vec<(U256, U256)>> = slots.iter().flat_map(|slot| [large, U256::ONE, price].map(|value| vec![(*slot, value)])).collect();
+    if slots.len() > 1 {
+        tries.push(all.clone());
+        if slots.len() > 2 {
+            tries.extend(slots.iter().map(but));
+        }
+    }
+    for values in tries {
+        let mark = machine.mark();
+        for (slot, value) in values {
+            machine.world().set_slot(token, slot, value);
+        }
+        let known = found.effects.len();
+        one(machine, before, call, found);
+        machine.rollback(mark);
+        if found.effects.len() > known {
+            break;
+        }
+    }
+}
+
+/// Tries settings two by two: one names the pair, the other closes it.
+fn together(machine: &mut Machine<'_>, before: &Before<'_>, found: &mut Found) {
+    let settings = std::mem::take(&mut found.settings);
+    for (at, first) in settings.iter().enumerate() {
+        let mark = machine.mark();
+        machine.call(first.from, before.scene.token, first.data.clone());
+        for second in settings[at + 1..].iter().filter(|second| second.selector != first.selector) {
+            let inner = machine.mark();
+            let outcome = machine.call(second.from, before.scene.token, second.data.clone());
+            if outcome.ok && !outcome.writes.is_empty() && machine.stopped.is_none() {
+                let known = found.effects.len();
+                let after = trial(machine, before.scene, false, None);
+                stopped(machine, before, &after, second, &mut found.effects);
+                for effect in &mut found.effects[known..] {
+                    effect.after = format!("{} (after {}({}))", effect.after, abi::hex(first.selector), first.arguments);
+                }
+            }
+            machine.rollback(inner);
+        }
+        machine.rollback(mark);
+    }
+}
+
+#[derive(Debug, Clone)]
 struct Call {
     from: Address,
     caller: Caller,
@@ -178,9 +281,22 @@ struct Call {
     data: Vec<u8>,
     arguments: String,
     filling: Filling,
+    pay: U256,
 }
 
 impl Call {
+    fn new(function: &Function, from: Address, caller: Caller, filling: Filling) -> Self {
+        let (data, arguments) = abi::encode(&function.arguments, &filling);
+        let data = [&function.selector[..], &data].concat();
+        Self { from, caller, selector: function.selector, data, arguments, filling, pay: U256::ZERO }
+    }
+
+    /// No function at all: what the fallback does.
+    fn bare(pay: U256) -> Self {
+        let filling = Filling { addresses: Vec::new(), numbers: Vec::new(), yes: true };
+        Self { from: STRANGER, caller: Caller::Stranger, selector: [0; 4], data: Vec::new(), arguments: String::new(), filling, pay }
+    }
+
     fn effect(&self, power: Power, size: f64, before: impl Into<String>, after: impl Into<String>) -> Effect {
         Effect {
             power,
@@ -194,12 +310,11 @@ impl Call {
             after: after.into(),
             logged: false,
             from_nothing: false,
+            paid: !self.pay.is_zero(),
             payer: None,
         }
     }
 }
-
-type Seen = HashSet<(Caller, Vec<(Address, U256, U256)>)>;
 
 impl std::hash::Hash for Caller {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
@@ -207,29 +322,36 @@ impl std::hash::Hash for Caller {
     }
 }
 
-/// One call on a copy of the world.
-fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, seen: &mut Seen, effects: &mut Vec<Effect>) {
+/// One call on a copy of the world. Returns whether it did anything.
+fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut Found) -> bool {
     let token = before.scene.token;
     let mark = machine.mark();
-    let known = effects.len();
+    let known = found.effects.len();
+    machine.pay = call.pay;
     let outcome = machine.call(call.from, token, call.data.clone());
     if outcome.ok {
         if outcome.destroyed {
-            effects.push(call.effect(Power::Destroy, 1.0, "code", "none"));
+            found.effects.push(call.effect(Power::Destroy, 1.0, "code", "none"));
         }
         if outcome.delegated.iter().any(|target| call.filling.addresses.contains(target) && *target != token) {
-            effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
+            found.effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
         }
         if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
             let state = outcome.writes.iter().map(|(at, slot)| (*at, *slot, machine.world().slot(*at, *slot))).collect();
-            if seen.insert((call.caller, state)) {
-                compare(machine, before, call, &outcome, effects);
+            if found.seen.insert((call.caller, state)) {
+                let moved = compare(machine, before, call, &outcome, &mut found.effects);
+                let setting = call.caller != Caller::Stranger && !moved && !call.standard() && found.effects.len() == known;
+                if setting && found.settings.len() < SETTINGS_MAX {
+                    found.settings.push(call.clone());
+                }
             }
         } else if before.owner.is_some_and(|owner| !owner.is_zero()) && !outcome.writes.is_empty() {
-            renounced(machine, before, call, effects);
+            renounced(machine, before, call, &mut found.effects);
         }
     }
     machine.rollback(mark);
+    hearsay(machine, before, call, &outcome, &mut found.effects, known);
+    let effects = &mut found.effects;
     // Somebody nobody watched may have paid: then the balance came from there, and was not made.
     for at in (known..effects.len()).rev() {
         if let Some((who, after)) = effects[at].payer
@@ -237,6 +359,27 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, seen: &mut S
         {
             effects.remove(at);
         }
+    }
+    outcome.ok && !outcome.writes.is_empty()
+}
+
+/// What a stranger can take only because a contract that we made up said yes is no finding.
+fn hearsay(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>, known: usize) {
+    let takes = |effect: &Effect| matches!(effect.power, Power::Drain | Power::Theft);
+    let asked = outcome.called.iter().any(|address| machine.world().mocked(*address));
+    if call.caller != Caller::Stranger || !asked || !effects[known..].iter().any(takes) {
+        return;
+    }
+    let mark = machine.mark();
+    machine.world().answer = Answer::Zero;
+    let refused = !machine.call(call.from, before.scene.token, call.data.clone()).ok;
+    machine.rollback(mark);
+    if refused {
+        let mut at = 0;
+        effects.retain(|effect| {
+            at += 1;
+            at <= known || !takes(effect)
+        });
     }
 }
 
@@ -247,7 +390,8 @@ fn renounced(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, effect
     }
 }
 
-fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
+/// Returns whether balances changed.
+fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) -> bool {
     let scene = before.scene;
     if call.caller == Caller::Owner && before.owner.is_some_and(|owner| !owner.is_zero()) {
         renounced(machine, before, call, effects);
@@ -255,6 +399,7 @@ fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome:
     let books = Books::read(machine, scene, None);
     let moved = books != before.books;
     if moved {
+        dispensed(before, &books, call, effects);
         let known = effects.len();
         drained(before, &books, call, effects);
         let drained = effects.len() > known;
@@ -266,7 +411,7 @@ fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome:
     // Who has nothing left cannot sell; and a stranger's wishes are only looked at for what they take.
     let poorer = |who| books.get(who) < before.books.get(who).min(scene.hand.amount * U256::from(4));
     if poorer(HOLDER) || poorer(PAIR) {
-        return;
+        return moved;
     }
     let after = trial(machine, scene, false, None);
     for (thief, caller) in [(0, Caller::Owner), (1, Caller::Stranger)] {
@@ -277,11 +422,23 @@ fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome:
     if call.caller != Caller::Stranger && !call.standard() {
         stopped(machine, before, &after, call, effects);
     }
+    moved
 }
 
 impl Call {
     fn standard(&self) -> bool {
         [abi::TRANSFER, abi::APPROVE, abi::TRANSFER_FROM].contains(&self.selector)
+    }
+}
+
+/// Whether the contract's own tokens, or the owner's by a stranger's call, went elsewhere.
+fn dispensed(before: &Before<'_>, books: &Books, call: &Call, effects: &mut Vec<Effect>) {
+    for who in [before.scene.token, before.scene.owner] {
+        let (had, has) = (before.books.get(who), books.get(who));
+        if who != call.from && has < had {
+            let name = abi::name(who);
+            effects.push(call.effect(Power::Dispense, ratio(had - has, had), format!("{name} {}", abi::figure(had)), format!("{name} {}", abi::figure(has))));
+        }
     }
 }
 
@@ -424,6 +581,7 @@ pub(super) fn survivors(machine: &mut Machine<'_>, before: &Before<'_>, effects:
                 data: effect.data.clone(),
                 arguments: effect.arguments.clone(),
                 filling: Filling { addresses: Vec::new(), numbers: Vec::new(), yes: true },
+                pay: U256::ZERO,
             };
             compare(machine, before, &call, &outcome, &mut again);
         }

@@ -44,21 +44,31 @@ pub(super) struct Trial {
     pub(super) other_sell: Option<Leg>,
     /// The owner, a stranger took the holder's without leave.
     pub(super) theft: [bool; 2],
+    /// A sale by the other holder who has not bought yet.
+    pub(super) cold_sell: Option<Leg>,
+    /// A transfer to the pair without the router, tried only when selling fails and sending does not.
+    pub(super) straight: Option<Leg>,
+    /// Slots read: how far the calls got before they failed.
+    pub(super) depth: usize,
     /// Other contracts that were asked.
     pub(super) called: Vec<Address>,
 }
 
 impl Trial {
-    /// Legs that went through, and the trades count more than a plain transfer.
-    pub(super) fn score(&self) -> u32 {
-        let leg = |leg: &Leg, worth: u32| if leg.ok { worth } else { 0 };
-        leg(&self.buy, 3) + leg(&self.sell, 3) + leg(&self.send, 1) + self.other_sell.as_ref().map_or(0, |other| leg(other, 2))
+    /// Legs that went through, trades counting more than a plain transfer; among equals how far the others got.
+    pub(super) fn score(&self) -> usize {
+        let legs = [(Some(self.buy), 3), (Some(self.sell), 3), (self.send.into(), 1), (self.other_buy, 2), (self.other_sell, 2)];
+        let through: usize = legs.iter().map(|(leg, worth)| if leg.is_some_and(|leg| leg.ok) { *worth } else { 0 }).sum();
+        through * 1_000 + if through == ALL_THROUGH { 0 } else { self.depth.min(999) }
     }
 
     pub(super) fn open(&self) -> bool {
-        self.buy.ok && self.sell.ok && self.other_sell.is_none_or(|leg| leg.ok)
+        self.buy.ok && self.sell.ok && [self.other_buy, self.other_sell].iter().flatten().all(|leg| leg.ok)
     }
 }
+
+/// What `score` counts when every leg goes through.
+const ALL_THROUGH: usize = 11;
 
 /// Who trades what, where.
 #[derive(Debug, Clone)]
@@ -80,7 +90,9 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     let mut trial = Trial::default();
     let mut called = Vec::new();
     let amount = scene.hand.amount;
+    let mut depth = 0;
     let mut note = |outcome: &Outcome| {
+        depth += outcome.reads.len();
         if let Some(slots) = slots.as_deref_mut() {
             slots.extend(outcome.reads.iter().copied());
         }
@@ -100,11 +112,16 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
         before.is_some_and(|after| balance(machine, scene.token, HOLDER).is_some_and(|had| had > after))
     });
     machine.next_block();
+    if wide {
+        let inner = machine.mark();
+        trial.cold_sell = Some(leg(machine, scene, Way::Router, (OTHER, PAIR), &mut note));
+        machine.rollback(inner);
+    }
     trial.buy = leg(machine, scene, Way::Direct, (PAIR, HOLDER), &mut note);
     machine.wait(BETWEEN.0, BETWEEN.1);
     trial.sell = leg(machine, scene, Way::Router, (HOLDER, PAIR), &mut note);
     machine.wait(BETWEEN.0, BETWEEN.1);
-    if !trial.buy.ok {
+    if wide || !trial.buy.ok {
         trial.other_buy = Some(leg(machine, scene, Way::Direct, (PAIR, OTHER), &mut note));
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
@@ -113,7 +130,11 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
     trial.send = leg(machine, scene, Way::Direct, (HOLDER, FRESH), &mut note);
+    if wide && !trial.sell.ok && trial.send.ok {
+        trial.straight = Some(leg(machine, scene, Way::Direct, (HOLDER, PAIR), &mut note));
+    }
     trial.called = called;
+    trial.depth = depth;
     machine.rollback(mark);
     trial
 }
@@ -206,7 +227,7 @@ impl Opening {
 
 const WAITS: [(u64, u64); 2] = [(200, 86_400), (200_000, 40 * 86_400)];
 /// Rounds of opening by owner's calls and by flips: each takes the best step.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 4;
 /// Slots of one trial that are flipped.
 const FLIPS_MAX: usize = 40;
 
@@ -283,7 +304,7 @@ fn by_call(
             }
         }
         machine.rollback(mark);
-        if best >= 9 {
+        if best >= ALL_THROUGH * 1_000 {
             break;
         }
     }
@@ -300,6 +321,9 @@ fn by_flip(machine: &mut Machine<'_>, scene: &Scene, slots: &HashSet<(Address, U
     let (mut best, mut chosen) = (before.score(), None);
     'all: for (at, slot) in slots {
         let old = machine.world().slot(at, slot);
+        if old == abi::word_of(scene.owner) {
+            continue;
+        }
         for value in [U256::ONE, U256::ZERO, U256::MAX >> 16, abi::word_of(OWNER), abi::word_of(PAIR)] {
             if value == old {
                 continue;
@@ -311,7 +335,7 @@ fn by_flip(machine: &mut Machine<'_>, scene: &Scene, slots: &HashSet<(Address, U
             if score > best {
                 (best, chosen) = (score, Some((at, slot, value)));
             }
-            if best >= 9 {
+            if best >= ALL_THROUGH * 1_000 {
                 break 'all;
             }
         }

@@ -1,0 +1,201 @@
+//! The honest ERC-20 as assembler text, with places where a variant's text goes, and what else a contract may be made of.
+
+use sha3::{Digest as _, Keccak256};
+
+use super::{
+    assembler::{assemble, deploy},
+    names::NAMES,
+};
+
+/// What a token calls itself and how much there is of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Identity<'a> {
+    pub name: &'a str,
+    pub symbol: &'a str,
+    pub decimals: u8,
+    /// Smallest units, all of them the deployer's.
+    pub supply: u128,
+}
+
+impl Default for Identity<'_> {
+    fn default() -> Self {
+        Self { name: "Plain Token", symbol: "PLAIN", decimals: 18, supply: 1_000_000_000 * 10_u128.pow(18) }
+    }
+}
+
+/// Bytecode as it stays on the chain, and as it is sent there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Code {
+    pub runtime: Vec<u8>,
+    pub creation: Vec<u8>,
+}
+
+/// How a contract's text comes about.
+#[derive(Debug)]
+pub(super) enum Form {
+    Token(Program),
+    /// Its own text altogether.
+    Other {
+        runtime: &'static str,
+        constructor: &'static str,
+    },
+}
+
+/// The honest token and what a variant puts into it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Program {
+    /// Who owns it can be asked, and the owner can renounce that.
+    pub(super) owned: bool,
+    /// Functions beside these: the name before the parenthesis is the label of their body.
+    pub(super) functions: &'static [&'static str],
+    /// Those that take coins.
+    pub(super) payable: &'static [&'static str],
+    /// The functions' bodies.
+    pub(super) bodies: &'static str,
+    /// Before anything moves.
+    pub(super) guard: &'static str,
+    /// Before `transferFrom` moves: uses up the allowance.
+    pub(super) spend: &'static str,
+    /// Leaves on the stack what of the amount is received.
+    pub(super) cut: &'static str,
+    pub(super) constructor: &'static str,
+}
+
+pub(super) const SPEND: &str = "AMOUNT caller FROM ALLOWANCE LOWER";
+
+pub(super) const HONEST: Program =
+    Program { owned: false, functions: &[], payable: &[], bodies: "", guard: "", spend: SPEND, cut: "AMOUNT", constructor: "ISSUE" };
+
+const STANDARD: &[&str] = &[
+    "name()",
+    "symbol()",
+    "decimals()",
+    "totalSupply()",
+    "balanceOf(address)",
+    "allowance(address,address)",
+    "transfer(address,uint256)",
+    "approve(address,uint256)",
+    "transferFrom(address,address,uint256)",
+];
+
+const OWNED: &[&str] = &["owner()", "renounceOwnership()"];
+const OWNED_BODIES: &str = "
+owner:
+    OWNER ANSWER
+renounceOwnership:
+    ONLY_OWNER 0 OWNER %OwnershipTransferred 0 0 log3 0 3 sstore stop
+";
+
+/// `{…}` are filled in by `Program::text`.
+const TEMPLATE: &str = "
+    0x80 0x40 mstore
+    4 calldatasize lt @fail jumpi
+    0 calldataload 0xe0 shr
+    {payable}
+    callvalue @fail jumpi
+    {functions}
+fail:
+    0 0 revert
+yes:
+    1 ANSWER
+
+name:
+    0x20 0 mstore {name_length} 0x20 mstore {name} 0x40 mstore 0x60 0 return
+symbol:
+    0x20 0 mstore {symbol_length} 0x20 mstore {symbol} 0x40 mstore 0x60 0 return
+decimals:
+    {decimals} ANSWER
+totalSupply:
+    2 sload ANSWER
+balanceOf:
+    ADDRESS_1 BALANCE sload ANSWER
+allowance:
+    ADDRESS_2 ADDRESS_1 ALLOWANCE sload ANSWER
+approve:
+    NUMBER_2 ADDRESS_1 caller ALLOWANCE sstore
+    NUMBER_2 0 mstore ADDRESS_1 caller %Approval 0x20 0 log3
+    @yes jump
+transfer:
+    caller 0x80 mstore ADDRESS_1 0xa0 mstore NUMBER_2 0xc0 mstore
+    @yes @move jump
+transferFrom:
+    ADDRESS_1 0x80 mstore ADDRESS_2 0xa0 mstore NUMBER_3 0xc0 mstore
+    {spend}
+    @yes @move jump
+
+move: ; where to go on
+    TO iszero @fail jumpi
+    {guard}
+    AMOUNT FROM BALANCE LOWER
+    {cut} ; what is received
+    dup1 TO BALANCE RAISE
+    TO FROM LOG_TRANSFER
+    jump
+
+    {bodies}
+";
+
+impl Program {
+    fn text(&self, identity: &Identity) -> String {
+        let dispatch = |functions: &[&str]| -> String {
+            let row = |function: &&str| format!("dup1 ${function} eq @{} jumpi\n", function.split('(').next().unwrap_or_default());
+            functions.iter().map(row).collect()
+        };
+        let (name_length, name) = word(identity.name);
+        let (symbol_length, symbol) = word(identity.symbol);
+        let (owned, owned_bodies) = if self.owned { (OWNED, OWNED_BODIES) } else { (&[][..], "") };
+        let filled = [
+            ("{payable}", dispatch(self.payable)),
+            ("{functions}", dispatch(&[STANDARD, owned, self.functions].concat())),
+            ("{name_length}", name_length),
+            ("{name}", name),
+            ("{symbol_length}", symbol_length),
+            ("{symbol}", symbol),
+            ("{decimals}", identity.decimals.to_string()),
+            ("{spend}", self.spend.to_owned()),
+            ("{guard}", self.guard.to_owned()),
+            ("{cut}", self.cut.to_owned()),
+            ("{bodies}", [owned_bodies, self.bodies].concat()),
+        ];
+        filled.iter().fold(TEMPLATE.to_owned(), |text, (place, with)| text.replace(place, with))
+    }
+}
+
+/// Length and bytes of a text of one word; a longer one is cut between characters.
+fn word(text: &str) -> (String, String) {
+    const WORD: usize = 32;
+    let end = (0..=text.len().min(WORD)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let mut padded = [0; WORD];
+    padded[..end].copy_from_slice(&text.as_bytes()[..end]);
+    let digits: String = padded.iter().map(|byte| format!("{byte:02x}")).collect();
+    (end.to_string(), format!("0x{digits}"))
+}
+
+impl Form {
+    pub(super) fn code(&self, identity: &Identity) -> Result<Code, String> {
+        let (text, constructor) = match self {
+            Self::Token(program) => (program.text(identity), program.constructor),
+            Self::Other { runtime, constructor } => ((*runtime).to_owned(), *constructor),
+        };
+        let mut runtime = assemble(&text, &NAMES)?;
+        if let Self::Token(_) = self {
+            runtime.extend(metadata(identity));
+        }
+        // A supply is no name: it is another for each identity.
+        let constructor = constructor.replace("ISSUE", ISSUE).replace("SUPPLY", &format!("0x{:032x}", identity.supply));
+        let constructor = assemble(&constructor, &NAMES)?;
+        Ok(Code { creation: deploy(&constructor, &runtime), runtime })
+    }
+}
+
+/// What a constructor does: everything to who deploys, who is the owner.
+const ISSUE: &str = "caller 3 sstore SUPPLY 2 sstore SUPPLY caller BALANCE sstore SUPPLY caller 0 LOG_TRANSFER";
+
+/// The trailer of compiled contracts, CBOR `{ipfs: multihash}` and its length, of an invented source: another for each identity.
+fn metadata(identity: &Identity) -> Vec<u8> {
+    let digest = Keccak256::digest(format!("{}\n{}", identity.name, identity.symbol));
+    let mut trailer = vec![0xfe, 0xa1, 0x64, b'i', b'p', b'f', b's', 0x58, 0x22, 0x12, 0x20];
+    trailer.extend(digest.as_slice());
+    trailer.extend([0x00, 0x2a]);
+    trailer
+}

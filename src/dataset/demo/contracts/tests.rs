@@ -1,0 +1,364 @@
+//! The contracts, run: each does what its row says, and its twin does not.
+
+use std::collections::HashSet;
+
+use revm::{
+    Context, ExecuteCommitEvm, MainBuilder, MainContext, MainnetEvm,
+    bytecode::Bytecode,
+    context::{BlockEnv, CfgEnv, Journal, TxEnv, result::ExecutionResult},
+    database::{CacheDB, EmptyDB},
+    primitives::{Address, Bytes, Log, TxKind, U256},
+    state::AccountInfo,
+};
+use sha3::{Digest, Keccak256};
+
+use super::{assembler::assemble, names::NAMES, *};
+
+type Database = CacheDB<EmptyDB>;
+type Evm = MainnetEvm<Context<BlockEnv, TxEnv, CfgEnv, Database, Journal<Database>, ()>>;
+
+const OWNER: Address = Address::repeat_byte(0xa1);
+const ROUTER: Address = Address::repeat_byte(0xb2);
+const PAIR: Address = Address::repeat_byte(0xc3);
+const ANN: Address = Address::repeat_byte(0xd4);
+const BOB: Address = Address::repeat_byte(0xe5);
+/// What the pair and each holder have at first.
+const GIVEN: u64 = 1_000_000;
+
+/// A chain with one contract, and others that answer every call with the pair's address.
+struct World {
+    evm: Evm,
+    token: Address,
+    logs: Vec<Log>,
+}
+
+impl World {
+    fn new(contract: &Contract) -> Self {
+        let mut database = Database::default();
+        let pair = format!("0x{}", "c3".repeat(20));
+        let mock = assemble(&format!("{pair} 0 mstore {pair} 0x20 mstore 0x40 0 return"), &NAMES).expect("assembles");
+        for word in ["FACTORY", "LIBRARY", "IMPLEMENTATION"] {
+            let push = assemble(word, &NAMES).expect("an address");
+            let code = Bytecode::new_legacy(Bytes::from(mock.clone()));
+            database.insert_account_info(
+                Address::from_slice(&push[1..]),
+                AccountInfo { code_hash: code.hash_slow(), code: Some(code), ..AccountInfo::default() },
+            );
+        }
+        for who in [OWNER, ANN] {
+            database.insert_account_info(who, AccountInfo { balance: U256::from(GIVEN), ..AccountInfo::default() });
+        }
+        let context = Context::mainnet().with_db(database).modify_cfg_chained(|cfg| cfg.disable_nonce_check = true);
+        let mut world = Self { evm: context.build_mainnet(), token: Address::ZERO, logs: Vec::new() };
+        let creation = world.transact(OWNER, TxKind::Create, contract.creation(), 0).expect("the constructor runs");
+        world.token = Address::from_slice(&creation);
+        for (who, amount) in [(PAIR, GIVEN), (ANN, GIVEN), (BOB, GIVEN)] {
+            world.call(OWNER, "transfer(address,uint256)", &[word(who), U256::from(amount)]);
+        }
+        world
+    }
+
+    /// What is answered (the address, when it creates); none when it fails.
+    fn transact(&mut self, caller: Address, kind: TxKind, data: Vec<u8>, value: u64) -> Option<Vec<u8>> {
+        let transaction =
+            TxEnv { caller, kind, data: data.into(), value: U256::from(value), gas_limit: 5_000_000, gas_price: 0, ..TxEnv::default() };
+        let result = self.evm.transact_commit(transaction).expect("a transaction that can be run");
+        if let ExecutionResult::Success { logs, output, .. } = result {
+            self.logs = logs;
+            return Some(output.address().map_or_else(|| output.data().to_vec(), |address| address.to_vec()));
+        }
+        None
+    }
+
+    fn pay(&mut self, caller: Address, function: &str, words: &[U256], value: u64) -> Option<Vec<u8>> {
+        let selector = FUNCTIONS.iter().find(|(name, _)| *name == function).expect("a function of the table").1;
+        let data = words.iter().fold(selector.to_be_bytes().to_vec(), |data, word| [data, word.to_be_bytes::<32>().to_vec()].concat());
+        self.transact(caller, TxKind::Call(self.token), data, value)
+    }
+
+    fn call(&mut self, caller: Address, function: &str, words: &[U256]) -> Option<Vec<u8>> {
+        self.pay(caller, function, words, 0)
+    }
+
+    fn works(&mut self, caller: Address, function: &str, words: &[U256]) -> bool {
+        self.call(caller, function, words).is_some()
+    }
+
+    fn number(&mut self, function: &str, words: &[U256]) -> u64 {
+        // What was logged last stays what a transaction logged.
+        let logs = std::mem::take(&mut self.logs);
+        let answer = self.call(OWNER, function, words).expect("an answer");
+        self.logs = logs;
+        U256::from_be_slice(&answer[..32]).saturating_to()
+    }
+
+    fn balance(&mut self, of: Address) -> u64 {
+        self.number("balanceOf(address)", &[word(of)])
+    }
+
+    /// What `to` receives when `from` sends 1,000; none when it fails.
+    fn moves(&mut self, from: Address, to: Address) -> Option<u64> {
+        let before = self.balance(to);
+        let sent = self.works(from, "transfer(address,uint256)", &[word(to), U256::from(1_000)]);
+        sent.then(|| self.balance(to) - before)
+    }
+
+    fn buys(&mut self, who: Address) -> Option<u64> {
+        self.moves(PAIR, who)
+    }
+
+    /// What the pair receives when `who` sells 1,000 by the router.
+    fn sells(&mut self, who: Address) -> Option<u64> {
+        assert!(self.works(who, "approve(address,uint256)", &[word(ROUTER), U256::from(1_000)]));
+        let before = self.balance(PAIR);
+        let sold = self.works(ROUTER, "transferFrom(address,address,uint256)", &[word(who), word(PAIR), U256::from(1_000)]);
+        sold.then(|| self.balance(PAIR) - before)
+    }
+}
+
+fn word(address: Address) -> U256 {
+    U256::from_be_slice(address.as_slice())
+}
+
+fn keccak(text: &str) -> [u8; 32] {
+    Keccak256::digest(text).into()
+}
+
+/// Whether what was logged of transfers tells what `who` gained.
+fn told(logs: &[Log], who: Address) -> i128 {
+    let transfers =
+        logs.iter().filter(|log| log.topics().first().is_some_and(|topic| *topic == keccak("Transfer(address,address,uint256)")));
+    transfers
+        .map(|log| {
+            let value = U256::from_be_slice(&log.data.data).saturating_to::<u64>();
+            let is = |place: usize| log.topics()[place][12..] == *who.as_slice();
+            i128::from(value) * (i128::from(is(2)) - i128::from(is(1)))
+        })
+        .sum()
+}
+
+#[test]
+fn selectors_and_topics_are_the_hashes_of_their_signatures() {
+    for (signature, selector) in FUNCTIONS {
+        assert_eq!(keccak(signature)[..4], selector.to_be_bytes(), "{signature}");
+    }
+    let topics = ["Transfer(address,address,uint256)", "Approval(address,address,uint256)", "OwnershipTransferred(address,address)"];
+    for (signature, (_, topic)) in topics.into_iter().zip(names::EVENTS) {
+        assert_eq!(assembler::hex(&topic[2..]).as_deref(), Some(&keccak(signature)[..]), "{signature}");
+    }
+    let slot = |name: &str| assemble(name, &NAMES).map(|push| U256::from_be_slice(&push[1..]));
+    let hash = |text: &str| U256::from_be_bytes(keccak(text));
+    assert_eq!(slot("IMPLEMENTATION_SLOT"), Ok(hash("eip1967.proxy.implementation") - U256::ONE));
+    assert_eq!(slot("ADMIN_SLOT"), Ok(hash("eip1967.proxy.admin") - U256::ONE));
+    assert_eq!(slot("PROXIABLE_SLOT"), Ok(hash("PROXIABLE")));
+}
+
+#[test]
+fn the_table_is_consistent() {
+    let mut names = HashSet::new();
+    for contract in contracts() {
+        assert!(names.insert(contract.name), "{} stands twice", contract.name);
+        assert_eq!(contract.twin.is_none(), contract.fires.is_empty(), "{}", contract.name);
+        if let Some(twin) = contract.twin {
+            let twin = super::contract(twin).expect("a contract of the table");
+            assert!(contract.fires.iter().any(|code| !twin.fires.contains(code)), "{} and its twin", contract.name);
+        }
+    }
+    assert!(names.len() >= 40);
+}
+
+#[test]
+fn each_contract_deploys_to_its_runtime_code() {
+    for contract in contracts() {
+        let mut world = World::new(contract);
+        let Code { runtime, .. } = contract.code(&Identity::default());
+        let account = world.evm.ctx.journaled_state.database.cache.accounts.get(&world.token).and_then(|account| account.info.code.clone());
+        assert_eq!(account.map(|code| code.original_bytes().to_vec()), Some(runtime), "{}", contract.name);
+        if contract.name.starts_with("proxy") {
+            let answer = world.call(ANN, "decimals()", &[]).expect("an answer");
+            assert_eq!(U256::from_be_slice(&answer[..32]), word(PAIR), "{} forwards", contract.name);
+            continue;
+        }
+        assert_eq!(world.number("decimals()", &[]), 18, "{}", contract.name);
+        let text = |answer: Option<Vec<u8>>| {
+            String::from_utf8(answer.expect("an answer")[64..].to_vec()).expect("text").trim_end_matches('\0').to_owned()
+        };
+        assert_eq!(text(world.call(ANN, "name()", &[])), "Plain Token");
+        assert_eq!(text(world.call(ANN, "symbol()", &[])), "PLAIN");
+    }
+}
+
+#[test]
+fn an_honest_contract_moves_what_it_logs_and_needs_the_holders_leave() {
+    for contract in contracts().filter(|contract| contract.fires.is_empty()) {
+        let name = contract.name;
+        let mut world = World::new(contract);
+        if name == "wrapped" {
+            assert!(world.pay(ANN, "deposit()", &[], 5_000).is_some() && world.moves(ANN, PAIR).is_some());
+            assert!(world.works(ANN, "withdraw(uint256)", &[U256::from(1_000)]) && world.balance(ANN) == 3_000);
+            assert!(!world.works(BOB, "withdraw(uint256)", &[U256::from(1)]));
+        }
+        if name == "launch_switch" {
+            assert!(world.sells(ANN).is_none() && world.buys(ANN).is_none() && !world.works(ANN, "open()", &[]));
+            assert!(world.works(OWNER, "open()", &[]));
+        }
+        assert_eq!((world.buys(ANN), world.moves(ANN, BOB), world.sells(BOB)), (Some(1_000), Some(1_000), Some(1_000)), "{name}");
+        assert!(world.works(ANN, "transfer(address,uint256)", &[word(BOB), U256::from(10)]));
+        assert_eq!((told(&world.logs, BOB), told(&world.logs, ANN)), (10, -10), "{name}");
+        let all = U256::from(world.balance(ANN) + 1);
+        assert!(!world.works(ANN, "transfer(address,uint256)", &[word(BOB), all]), "{name}: more than there is");
+        assert!(!world.works(ANN, "transfer(address,uint256)", &[U256::ZERO, U256::from(1)]), "{name}: to nobody");
+        assert!(!world.works(ANN, "transferFrom(address,address,uint256)", &[word(BOB), word(ANN), U256::from(1)]), "{name}: not allowed");
+        assert!(world.pay(ANN, "transfer(address,uint256)", &[word(BOB), U256::from(1)], 1).is_none(), "{name}: with coins");
+        assert!(world.transact(ANN, TxKind::Call(world.token), vec![1, 2, 3, 4], 0).is_none(), "{name}: no such function");
+    }
+}
+
+/// What shows each fault: true of the contract, false of its twin.
+const FAULTS: &[(&str, fn(&mut World) -> bool)] = &[
+    ("tax", |world| world.sells(ANN) == Some(700)),
+    ("tax_raisable", |world| {
+        world.works(OWNER, "setFee(uint256)", &[U256::from(99)]);
+        world.sells(ANN) == Some(10)
+    }),
+    ("sell_block_pair", opened_and_blocked),
+    ("sell_block_all", opened_and_blocked),
+    ("sell_allowlist", |world| {
+        let blocked = opened_and_blocked(world);
+        world.works(OWNER, "allow(address,bool)", &[word(ANN), U256::ONE]);
+        blocked && world.sells(ANN) == Some(1_000) && world.sells(BOB).is_none()
+    }),
+    ("blacklist", |world| {
+        assert!(world.works(OWNER, "ban(address,bool)", &[word(ANN), U256::ONE]));
+        world.sells(ANN).is_none() && world.sells(BOB) == Some(1_000)
+    }),
+    ("pausable", |world| {
+        assert!(world.works(OWNER, "pause()", &[]));
+        let stopped = world.sells(ANN).is_none() && world.buys(ANN).is_none();
+        assert!(world.works(OWNER, "unpause()", &[]) && world.sells(ANN).is_some());
+        stopped
+    }),
+    ("buy_block", |world| {
+        assert!(world.works(OWNER, "setBuying(bool)", &[U256::ZERO]));
+        world.buys(ANN).is_none() && world.sells(ANN).is_some()
+    }),
+    ("hidden_mint", |world| {
+        let before = world.balance(ANN);
+        world.works(OWNER, "rebase(address,uint256)", &[word(ANN), U256::from(5)]);
+        world.balance(ANN) == before + 5 && told(&world.logs, ANN) == 0
+    }),
+    ("owner_mint", |world| {
+        let minted = world.works(OWNER, "mint(address,uint256)", &[word(ANN), U256::from(5)]);
+        assert!(!minted || told(&world.logs, ANN) == 5);
+        minted && world.balance(ANN) == GIVEN + 5
+    }),
+    ("shadow_owner", |world| renounced(world) && world.works(OWNER, "mint(address,uint256)", &[word(ANN), U256::from(5)])),
+    ("owner_returns", |world| {
+        let lost = renounced(world) && !world.works(OWNER, "mint(address,uint256)", &[word(ANN), U256::from(5)]);
+        lost && world.works(OWNER, "reclaim()", &[]) && world.works(OWNER, "mint(address,uint256)", &[word(ANN), U256::from(5)])
+    }),
+    ("public_mint", |world| {
+        world.works(ANN, "mint(uint256)", &[U256::from(5)]) && world.balance(ANN) == GIVEN + 5 && told(&world.logs, ANN) == 5
+    }),
+    ("owner_drain", |world| world.works(OWNER, "settle(address,uint256)", &[word(ANN), U256::from(5)]) && world.balance(ANN) == GIVEN - 5),
+    ("role_drain", |world| {
+        assert!(!world.works(BOB, "transferFrom(address,address,uint256)", &[word(ANN), word(BOB), U256::from(5)]));
+        assert!(world.works(OWNER, "setOperator(address)", &[word(BOB)]));
+        world.works(BOB, "transferFrom(address,address,uint256)", &[word(ANN), word(BOB), U256::from(5)])
+    }),
+    ("silent_allowance", |world| {
+        world.works(OWNER, "permitFor(address,address,uint256)", &[word(ANN), word(OWNER), U256::from(5)])
+            && world.works(OWNER, "transferFrom(address,address,uint256)", &[word(ANN), word(OWNER), U256::from(5)])
+    }),
+    ("public_drain", |world| world.works(BOB, "burn(address,uint256)", &[word(ANN), U256::from(5)]) && world.balance(ANN) == GIVEN - 5),
+    ("event_lie", |world| {
+        let moved = world.moves(ANN, BOB);
+        assert!(world.works(ANN, "transfer(address,uint256)", &[word(BOB), U256::from(10)]) && told(&world.logs, BOB) == 10);
+        assert_eq!((world.buys(ANN), world.sells(ANN)), (Some(1_000), Some(1_000)));
+        moved == Some(0)
+    }),
+    ("phantom_airdrop", |world| {
+        let before = world.balance(BOB);
+        assert!(world.works(ANN, "airdrop(address,uint256)", &[word(BOB), U256::from(10)]) && told(&world.logs, BOB) == 10);
+        world.balance(BOB) == before
+    }),
+    ("selfdestruct", |world| {
+        assert!(world.works(OWNER, "close()", &[]) && !world.works(ANN, "close()", &[]));
+        contains_reachable(world, 0xff)
+    }),
+    ("delegate_any", |world| world.works(OWNER, "run(address,bytes)", &[word(BOB), U256::from(64), U256::ZERO])),
+    ("gate", |world| {
+        assert!(world.works(OWNER, "setGate(address)", &[word(BOB)]));
+        world.sells(ANN).is_none()
+    }),
+    ("proxy_1167", |world| world.works(ANN, "pair()", &[])),
+    ("proxy_1822", |world| world.works(ANN, "pair()", &[])),
+    ("proxy_1967", |world| {
+        // The admin reaches the proxy, everyone else what is behind it.
+        let forwards = world.works(ANN, "pair()", &[]) && world.works(ANN, "upgradeTo(address)", &[word(BOB)]);
+        let address = world.call(OWNER, "implementation()", &[]);
+        forwards && world.works(OWNER, "upgradeTo(address)", &[word(BOB)]) && world.call(OWNER, "implementation()", &[]) != address
+    }),
+];
+
+fn opened_and_blocked(world: &mut World) -> bool {
+    world.works(OWNER, "open()", &[]);
+    world.buys(ANN) == Some(1_000) && world.sells(ANN).is_none()
+}
+
+fn renounced(world: &mut World) -> bool {
+    world.works(OWNER, "renounceOwnership()", &[]) && world.number("owner()", &[]) == 0
+}
+
+/// A destroyed contract keeps its code since EIP-6780, so it is the way to the opcode that tells: a jump target, then no end before it.
+fn contains_reachable(world: &World, opcode: u8) -> bool {
+    let code = &world.evm.ctx.journaled_state.database.cache.accounts[&world.token].info.code;
+    let bytes = code.as_ref().expect("code").original_bytes();
+    let (mut at, mut alive) = (0, true);
+    while at < bytes.len() - 45 {
+        match bytes[at] {
+            byte if byte == opcode && alive => return true,
+            0x00 | 0x56 | 0xf3 | 0xfd | 0xfe | 0xff => alive = false,
+            0x5b => alive = true,
+            push @ 0x60..=0x7f => at += usize::from(push - 0x5f),
+            _ => {}
+        }
+        at += 1;
+    }
+    false
+}
+
+#[test]
+fn each_fault_shows_in_its_contract_and_not_in_the_twin() {
+    let faulty: HashSet<&str> = contracts().filter(|contract| !contract.fires.is_empty()).map(|contract| contract.name).collect();
+    assert_eq!(faulty, FAULTS.iter().map(|(name, _)| *name).collect());
+    for (name, shows) in FAULTS {
+        let contract = contract(name).expect("a contract of the table");
+        let twin = super::contract(contract.twin.expect("a twin")).expect("a contract of the table");
+        assert!(shows(&mut World::new(contract)), "{name}");
+        // What a proxy shows is that it forwards, which a token that refuses unknown functions cannot.
+        assert!(!shows(&mut World::new(twin)), "{} as the twin of {name}", twin.name);
+    }
+}
+
+#[test]
+fn an_analyser_of_bytecode_finds_every_function_and_its_arguments() {
+    for contract in contracts().filter(|contract| !contract.name.starts_with("proxy")) {
+        let runtime = contract.runtime();
+        let info = evmole::contract_info(evmole::ContractInfoArgs::new(&runtime).with_selectors().with_arguments());
+        let functions = info.functions.expect("asked for");
+        assert!(functions.len() >= 9, "{}: {}", contract.name, functions.len());
+        for function in functions {
+            let selector = u32::from_be_bytes(function.selector);
+            let named = FUNCTIONS.iter().find(|(_, known)| *known == selector);
+            let signature = named.map(|(signature, _)| *signature).unwrap_or_default();
+            let arguments: Vec<String> = function.arguments.expect("asked for").iter().map(ToString::to_string).collect();
+            assert_eq!(
+                signature.split_once('(').map(|(_, types)| types),
+                Some(format!("{})", arguments.join(",")).as_str()),
+                "{}: {signature}",
+                contract.name
+            );
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The tables that security is inferred from, beside transfers and holders: contracts, known scams, pool events, locks, funding. What is
+//! in them is invented; the contracts are `contracts`', the past is `stories`'.
+
+use std::fmt::Write as _;
+
+use super::{
+    contracts::{Code, Identity, contract},
+    market::{END_MS, Market, Token},
+    output::{Cell, Table},
+    people::deployer,
+    random::Random,
+    stories::{self, Past, STORIES, Story},
+};
+use crate::dataset::time::{DAY_MS, Time};
+
+pub(super) const CONTRACT_COLUMNS: &[&str] =
+    &["token_address", "bytecode", "creation_bytecode", "creator", "created_at", "is_proxy", "is_verified", "constructor_types", "owner"];
+pub(super) const SCAM_COLUMNS: &[&str] = &["address", "name", "scam_type", "bytecode", "reported_at", "source"];
+pub(super) const EVENT_COLUMNS: &[&str] = &["pool", "timestamp", "block_number", "kind", "reserve0", "reserve1"];
+pub(super) const LOCK_COLUMNS: &[&str] = &["token_address", "holder_address", "amount", "unlocks_at"];
+pub(super) const FUNDING_COLUMNS: &[&str] = &["from_address", "to_address", "timestamp"];
+
+/// (name, symbol, kind, contract): scams that nobody ever ran.
+const SCAMS: &[(&str, &str, &str, &str)] = &[
+    ("Rocket Yak 1000x", "RYAK", "honeypot", "sell_block_pair"),
+    ("Pond Emperor", "POND", "honeypot", "sell_block_pair"),
+    ("Golden Turnip", "TURNIP", "honeypot", "sell_block_all"),
+    ("Lantern Gate", "LNTRN", "honeypot", "sell_allowlist"),
+    ("Safe Vault Max", "SVMAX", "rug_pull", "hidden_mint"),
+    ("Everhold Reserve", "EVER", "rug_pull", "hidden_mint"),
+    ("Quick Reflect", "QREF", "rug_pull", "tax_raisable"),
+    ("Free Ether Claim", "FREETH", "phishing", "phantom_airdrop"),
+    ("Harvest Knife", "KNIFE", "rug_pull", "role_drain"),
+    ("Open Till", "TILL", "exploit", "public_drain"),
+    ("Second Key", "KEY2", "rug_pull", "shadow_owner"),
+];
+
+/// The market's tokens that have a story.
+pub(super) fn told(market: &Market) -> impl Iterator<Item = (&Token, &'static Story)> {
+    market.tokens.iter().filter_map(|token| Some((token, stories::of(token)?)))
+}
+
+pub(super) const ROWS: u64 = STORIES.len() as u64;
+
+fn hex(bytes: &[u8]) -> String {
+    // Writing into a String cannot fail.
+    bytes.iter().fold("0x".to_owned(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+pub(super) fn write_contracts(market: &Market, table: &mut Table) -> Result<(), String> {
+    for (token, story) in told(market) {
+        let Some(contract) = contract(story.contract) else { continue };
+        let supply = (token.supply as u128).saturating_mul(10_u128.pow(token.decimals.clamp(0, 18) as u32));
+        let identity = Identity { name: &token.name, symbol: &token.symbol, decimals: token.decimals.clamp(0, 255) as u8, supply };
+        let Code { runtime, creation } = contract.code(&identity);
+        let creator = deployer(market, token).to_string();
+        table.row(&[
+            Cell::Text(&token.address.to_string()),
+            Cell::Text(&hex(&runtime)),
+            Cell::Text(&hex(&creation)),
+            Cell::Text(&creator),
+            Cell::Time(Time(stories::deployed(token))),
+            Cell::Bool(false),
+            Cell::Bool(story.verified),
+            Cell::Null,
+            Cell::Text(&creator),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn write_scams(market: &Market, table: &mut Table) -> Result<(), String> {
+    let mut random = Random::new(market.seed, "scams");
+    for (name, symbol, kind, code) in SCAMS {
+        let Some(contract) = contract(code) else { continue };
+        let identity = Identity { name, symbol, ..Identity::default() };
+        let reported = END_MS - (60 + random.below(500) as i64) * DAY_MS;
+        table.row(&[
+            Cell::Text(&random.address().to_string()),
+            Cell::Text(name),
+            Cell::Text(kind),
+            Cell::Text(&hex(&contract.code(&identity).runtime)),
+            Cell::Time(Time(reported)),
+            Cell::Text("invented"),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn write_pool_events(market: &Market, table: &mut Table) -> Result<(), String> {
+    for (token, story) in told(market) {
+        let past = Past::of(market, token, story);
+        let Some(address) = past.pool else { continue };
+        let first = super::pools::all(market).into_iter().any(|pool| pool.address == address && pool.token0 == token.address);
+        for event in &past.pool_events {
+            let (a, b) = (stories::smallest(token, event.token as u128), format!("{:.0}", event.other));
+            let (a, b) = if first { (a, b) } else { (b, a) };
+            table.row(&[
+                Cell::Text(&address.to_string()),
+                Cell::Time(Time(event.time)),
+                Cell::Int(stories::block(event.time)),
+                Cell::Text(event.kind),
+                Cell::Text(&a),
+                Cell::Text(&b),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn write_locks(market: &Market, table: &mut Table) -> Result<(), String> {
+    for (token, story) in told(market) {
+        let past = Past::of(market, token, story);
+        let Some(pool) = past.pool else { continue };
+        for (locker, amount, until) in past.locks {
+            table.row(&[Cell::Text(&pool.to_string()), Cell::Text(&locker.to_string()), Cell::Float(amount), Cell::Time(Time(until))])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn write_funding(market: &Market, table: &mut Table) -> Result<(), String> {
+    for (token, story) in told(market) {
+        for (from, to, time) in Past::of(market, token, story).funding {
+            table.row(&[Cell::Text(&from.to_string()), Cell::Text(&to.to_string()), Cell::Time(Time(time))])?;
+        }
+    }
+    Ok(())
+}

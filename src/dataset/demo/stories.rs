@@ -1,0 +1,353 @@
+//! What happened to the invented tokens: who got them at first, who traded, and how some were used to cheat. Balances follow from the
+//! transfers, and the holders' table from the balances. Everything is invented. How it is written is other files'.
+
+use std::collections::HashMap;
+
+use super::{
+    market::{END_MS, Market, Token},
+    people::{self, burn_addresses, deployer},
+    pools,
+    random::Random,
+};
+use crate::dataset::{
+    address::Address,
+    time::{DAY_MS, HOUR_MS},
+};
+
+/// A token with a contract and a past.
+pub(super) struct Story {
+    pub(super) symbol: &'static str,
+    /// Of the table of contracts.
+    pub(super) contract: &'static str,
+    /// On the demo's list of known tokens, as the real ones are.
+    pub(super) listed: bool,
+    pub(super) verified: bool,
+    plot: Plot,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Plot {
+    /// People buy, sell and give.
+    Market,
+    /// Many buy, sales fail, only the deployer's friends get out.
+    Honeypot,
+    /// The deployer takes the liquidity.
+    Rug,
+    /// A ring passes the same tokens round.
+    Wash,
+    /// The deployer's wallets pose as many.
+    Sybil,
+    /// One amount to hundreds who never asked.
+    Airdrop,
+}
+
+impl Story {
+    /// For the dataset's README.
+    pub(super) fn happened(&self) -> &'static str {
+        match self.plot {
+            Plot::Market => "people bought, sold and gave it away",
+            Plot::Honeypot => "many bought, their sales failed, the deployer's friends got out",
+            Plot::Rug => "the deployer took the liquidity",
+            Plot::Wash => "a ring of wallets passed the same tokens round",
+            Plot::Sybil => "the deployer's wallets pose as many holders",
+            Plot::Airdrop => "hundreds were sent one amount they never asked for",
+        }
+    }
+}
+
+const fn story(symbol: &'static str, contract: &'static str, listed: bool, verified: bool, plot: Plot) -> Story {
+    Story { symbol, contract, listed, verified, plot }
+}
+
+/// The first four carried transfers before there were stories.
+pub(super) const STORIES: &[Story] = &[
+    story("MOONPUP", "tax_raisable", false, false, Plot::Market),
+    story("HALYARD", "honest", true, true, Plot::Market),
+    story("LUMEO", "owner_mint", true, true, Plot::Market),
+    story("TORII", "pausable", true, true, Plot::Market),
+    story("FROGKING", "sell_block_pair", false, false, Plot::Honeypot),
+    story("SAFEMAX", "hidden_mint", false, false, Plot::Rug),
+    story("NOVAUSD", "blacklist", true, true, Plot::Market),
+    story("ASTROCAT", "tax_none", false, true, Plot::Sybil),
+    story("CLAIMETH", "phantom_airdrop", false, false, Plot::Airdrop),
+    story("PAPAYA", "airdrop", false, true, Plot::Wash),
+    story("韭菜", "role_drain", false, false, Plot::Market),
+];
+
+/// Trades of a market's first days.
+const TRADES: usize = 420;
+/// Days from a token's first transfer to the end of the demo's time.
+const AGE_DAYS: i64 = 45;
+const BLOCK_MS: i64 = 12_000;
+/// The block at the end of the demo's time (invented, of Ethereum's size).
+const LAST_BLOCK: i64 = 23_900_000;
+/// Digits after the point that amounts are counted in.
+const FINEST: i64 = 6;
+
+pub(super) fn of(token: &Token) -> Option<&'static Story> {
+    STORIES.iter().find(|story| !token.real && story.symbol == token.symbol)
+}
+
+/// The block at a time.
+pub(super) fn block(time: i64) -> i64 {
+    LAST_BLOCK - (END_MS - time) / BLOCK_MS
+}
+
+/// When a token with a story was deployed.
+pub(super) fn deployed(token: &Token) -> i64 {
+    END_MS - AGE_DAYS * DAY_MS + token.index as i64 * HOUR_MS
+}
+
+pub(super) struct Sent {
+    pub(super) time: i64,
+    pub(super) from: Address,
+    pub(super) to: Address,
+    pub(super) amount: u128,
+    pub(super) failed: bool,
+}
+
+/// An event of the token's main pool: the reserves after it, the token's first.
+pub(super) struct PoolEvent {
+    pub(super) time: i64,
+    pub(super) kind: &'static str,
+    pub(super) token: f64,
+    pub(super) other: f64,
+}
+
+/// What happened to one token.
+pub(super) struct Past {
+    pub(super) sent: Vec<Sent>,
+    pub(super) balances: HashMap<Address, u128>,
+    pub(super) pool: Option<Address>,
+    pub(super) pool_events: Vec<PoolEvent>,
+    /// Who holds the pool's liquidity tokens, in hundredths.
+    pub(super) liquidity: Vec<(Address, f64)>,
+    /// (locker, hundredths of the liquidity, when they are free)
+    pub(super) locks: Vec<(Address, f64, i64)>,
+    /// Who paid for whose first transaction, and when.
+    pub(super) funding: Vec<(Address, Address, i64)>,
+    random: Random,
+    deployer: Address,
+    supply: u128,
+}
+
+/// Whole tokens of so many units.
+pub(super) fn whole(token: &Token, units: u128) -> f64 {
+    units as f64 / 10_f64.powi(token.decimals.min(FINEST) as i32)
+}
+
+/// Units as the chain counts them: with a zero for each digit beyond those that amounts are made up in.
+pub(super) fn smallest(token: &Token, units: u128) -> String {
+    if units == 0 { "0".to_owned() } else { format!("{units}{}", "0".repeat((token.decimals - FINEST).max(0) as usize)) }
+}
+
+impl Past {
+    pub(super) fn of(market: &Market, token: &Token, story: &Story) -> Self {
+        let deployer = deployer(market, token);
+        let pool = pools::all(market).into_iter().find(|pool| pool.token0 == token.address || pool.token1 == token.address);
+        let mut past = Self {
+            sent: Vec::new(),
+            balances: HashMap::new(),
+            pool: pool.map(|pool| pool.address),
+            pool_events: Vec::new(),
+            liquidity: Vec::new(),
+            locks: Vec::new(),
+            funding: Vec::new(),
+            random: market.random("stories", token),
+            deployer,
+            supply: (token.supply * 10_f64.powi(token.decimals.min(FINEST) as i32)) as u128,
+        };
+        let start = deployed(token);
+        past.launch(market, token, start);
+        match story.plot {
+            Plot::Market => past.trade(start, TRADES, 0.45),
+            Plot::Honeypot => past.honeypot(start),
+            Plot::Rug => past.rug(start),
+            Plot::Wash => past.wash(start),
+            Plot::Sybil => past.sybil(start),
+            Plot::Airdrop => past.airdrop(start),
+        }
+        past.sent.sort_by_key(|sent| sent.time);
+        past.own_liquidity(market, token, story.plot);
+        past
+    }
+
+    /// A transfer of no more than the sender has.
+    fn send(&mut self, time: i64, from: Address, to: Address, amount: u128) -> u128 {
+        let amount = if from == Address::ZERO { amount } else { amount.min(self.held(from)) };
+        if amount > 0 && from != to {
+            if let Some(balance) = self.balances.get_mut(&from) {
+                *balance -= amount;
+            }
+            *self.balances.entry(to).or_default() += amount;
+            self.sent.push(Sent { time, from, to, amount, failed: false });
+        }
+        amount
+    }
+
+    fn held(&self, who: Address) -> u128 {
+        self.balances.get(&who).copied().unwrap_or_default()
+    }
+
+    fn share(&self, of_supply: f64) -> u128 {
+        (self.supply as f64 * of_supply) as u128
+    }
+
+    fn people(&mut self, count: usize) -> Vec<Address> {
+        (0..count).map(|_| self.random.address()).collect()
+    }
+
+    /// The mint; a tenth of a percent burnt; what the first holders get; the rest is the pool's.
+    fn launch(&mut self, market: &Market, token: &Token, start: i64) {
+        let deployer = self.deployer;
+        self.send(start, Address::ZERO, deployer, self.supply);
+        self.send(start, deployer, Address::ZERO, self.supply / 1_000);
+        self.balances.remove(&Address::ZERO);
+        let first = people::first_holders(market, token);
+        let mut kept = 0;
+        for (i, (holder, balance)) in first.into_iter().enumerate() {
+            let amount = (balance * 10_f64.powi(token.decimals.min(FINEST) as i32)) as u128;
+            if holder == deployer {
+                kept = amount.min(self.supply / 40);
+            } else {
+                self.send(start + BLOCK_MS * (1 + i as i64 / 40), deployer, holder, amount);
+            }
+        }
+        let rest = self.held(deployer).saturating_sub(kept);
+        let to = self.pool.unwrap_or(burn_addresses()[1]);
+        self.send(start + 10 * BLOCK_MS, deployer, to, rest);
+    }
+
+    /// Purchases, sales and gifts from a day after the launch on; a sale comes with the chance `selling`.
+    fn trade(&mut self, start: i64, count: usize, selling: f64) {
+        let Some(pool) = self.pool else { return };
+        let traders = self.people(count / 3);
+        let step = (AGE_DAYS - 2) * DAY_MS / count as i64;
+        for i in 0..count as i64 {
+            let time = start + DAY_MS + (i * step + self.random.below(step as usize) as i64) / BLOCK_MS * BLOCK_MS;
+            let trader = *self.random.pick(&traders);
+            let held = self.held(trader);
+            let dice = self.random.unit();
+            if held > 0 && dice < selling {
+                let amount = (held as f64 * self.random.between(0.1, 1.0)) as u128;
+                self.send(time, trader, pool, amount);
+            } else if held > 0 && dice < selling + 0.12 {
+                let other = *self.random.pick(&traders);
+                let amount = (held as f64 * self.random.between(0.05, 0.9)) as u128;
+                self.send(time, trader, other, amount);
+            } else {
+                let part = self.random.spread(4e-7, 4e-3);
+                let amount = self.share(part);
+                self.send(time, pool, trader, amount);
+            }
+        }
+    }
+
+    fn honeypot(&mut self, start: i64) {
+        let Some(pool) = self.pool else { return };
+        let deployer = self.deployer;
+        let friends = self.people(3);
+        for friend in &friends {
+            self.funding.push((deployer, *friend, start - HOUR_MS));
+        }
+        for (i, buyer) in self.people(150).into_iter().enumerate() {
+            let time = start + DAY_MS + i as i64 * 2 * HOUR_MS;
+            let part = self.random.spread(1e-5, 1.5e-3);
+            let amount = self.share(part);
+            let bought = self.send(time, pool, buyer, amount);
+            // Two in five try to get out, some of them twice.
+            for retry in 0..[1, 0, 2, 0, 0][i % 5] {
+                let time = time + (3 + retry) * HOUR_MS;
+                self.sent.push(Sent { time, from: buyer, to: pool, amount: bought, failed: true });
+            }
+        }
+        for (i, friend) in friends.into_iter().enumerate() {
+            let time = start + (9 + i as i64) * DAY_MS;
+            let amount = self.share(0.004);
+            self.send(time, deployer, friend, amount);
+            self.send(time + HOUR_MS, friend, pool, amount);
+        }
+    }
+
+    /// Reserves rise with the crowd; a month on, all but a thirtieth is gone in one transaction.
+    fn rug(&mut self, start: i64) {
+        let Some(pool) = self.pool else { return };
+        self.trade(start, 220, 0.25);
+        let (token, other) = (self.supply as f64 * 0.5, 4.2e19);
+        self.pool_events.push(PoolEvent { time: start + 10 * BLOCK_MS, kind: "mint", token, other });
+        let mut price = 1.0;
+        for i in 0..60_i64 {
+            price *= 1.0 + 0.02 * self.random.normal() + 0.012;
+            let root = f64::sqrt(price);
+            self.pool_events.push(PoolEvent {
+                time: start + DAY_MS + i * 11 * HOUR_MS,
+                kind: "sync",
+                token: token / root,
+                other: other * root,
+            });
+        }
+        let root = f64::sqrt(price);
+        let time = start + 32 * DAY_MS;
+        self.pool_events.push(PoolEvent { time, kind: "burn", token: token / root / 30.0, other: other * root / 30.0 });
+        // Nobody buys from an empty pool.
+        let undone: Vec<Sent> = self.sent.extract_if(.., |sent| sent.time >= time).collect();
+        for sent in undone.iter().rev() {
+            *self.balances.entry(sent.to).or_default() -= sent.amount;
+            *self.balances.entry(sent.from).or_default() += sent.amount;
+        }
+        let taken = (self.held(pool) as f64 * 0.967) as u128;
+        let deployer = self.deployer;
+        self.send(time, pool, deployer, taken);
+    }
+
+    fn wash(&mut self, start: i64) {
+        self.trade(start, 150, 0.45);
+        let Some(pool) = self.pool else { return };
+        let ring = self.people(5);
+        let amount = self.share(0.011);
+        self.send(start + 20 * HOUR_MS, pool, ring[0], amount);
+        let mut time = start + 25 * DAY_MS;
+        for round in 0..34 {
+            for i in 0..ring.len() {
+                self.send(time, ring[i], ring[(i + 1) % ring.len()], amount);
+                time += BLOCK_MS * (4 + self.random.below(20) as i64);
+            }
+            time += BLOCK_MS * (100 + self.random.below(600) as i64) * (1 + round % 3);
+        }
+    }
+
+    fn sybil(&mut self, start: i64) {
+        let Some(pool) = self.pool else { return };
+        let funder = self.random.address();
+        let amount = self.share(0.0042);
+        for (i, wallet) in self.people(48).into_iter().enumerate() {
+            let time = start + 11 * BLOCK_MS + i as i64 % 3 * BLOCK_MS;
+            self.funding.push((funder, wallet, start - 2 * HOUR_MS + i as i64 * 60_000));
+            self.send(time, pool, wallet, amount);
+        }
+        self.trade(start, 160, 0.45);
+    }
+
+    fn airdrop(&mut self, start: i64) {
+        let deployer = self.deployer;
+        let amount = self.supply / 40_000;
+        for (i, receiver) in self.people(320).into_iter().enumerate() {
+            self.send(start + 2 * DAY_MS + i as i64 / 80 * BLOCK_MS, deployer, receiver, amount);
+        }
+        self.trade(start, 70, 0.3);
+    }
+
+    /// The cheats keep their liquidity; honest ones lock most of it or burn it.
+    fn own_liquidity(&mut self, market: &Market, token: &Token, plot: Plot) {
+        let deployer = self.deployer;
+        match plot {
+            Plot::Honeypot | Plot::Rug | Plot::Airdrop => self.liquidity = vec![(deployer, 93.0), (self.random.address(), 7.0)],
+            Plot::Sybil | Plot::Wash => self.liquidity = vec![(deployer, 41.0), (burn_addresses()[1], 59.0)],
+            Plot::Market => {
+                let Some(locker) = people::locker(market, token.chain()) else { return };
+                self.liquidity = vec![(locker, 78.0), (burn_addresses()[1], 14.0), (self.random.address(), 8.0)];
+                self.locks.push((locker, 78.0, END_MS + 400 * DAY_MS));
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! The Security view: the token's score seen from across the room, why, and what proves each reason; beside it how concentrated the
+//! holders are and which known scams resemble it.
+
+mod beside;
+mod pane;
+mod reasons;
+mod score;
+
+use std::collections::HashSet;
+
+use crossterm::event::MouseEvent;
+use ratatui::{buffer::Buffer, layout::Rect};
+use serde_json::{Value, json};
+
+use self::{
+    pane::{Clicked, Entry, Pane},
+    reasons::Look,
+    score::PARTS,
+};
+use super::parts::{say, symbol_of};
+use crate::{
+    analysis::security::{Anomaly, SecurityInference},
+    dataset::address::Address,
+    question::security::SecurityQuestion,
+    tui::{
+        format,
+        keymap::{Action, ViewId},
+        view::{Asked, Context, Effect, Export, Request, View},
+        widgets::{
+            panel::{self, Panel},
+            progress, put,
+        },
+    },
+};
+
+/// From this width on holders and scams stand beside the anomalies.
+const BESIDE_WIDTH: u16 = 124;
+
+#[derive(Default)]
+pub struct SecurityView {
+    token: Option<Address>,
+    asked: Asked<SecurityQuestion>,
+    /// Cancelled by the person, for this generation.
+    stopped: Option<u64>,
+    open: HashSet<Entry>,
+    /// The anomalies, and where it is narrow everything.
+    left: Pane,
+    right: Pane,
+    in_right: bool,
+    beside: bool,
+}
+
+impl View for SecurityView {
+    fn id(&self) -> ViewId {
+        ViewId::Security
+    }
+
+    fn refresh(&mut self, context: &Context<'_>) {
+        if self.token != context.token {
+            *self = Self { token: context.token, ..Self::default() };
+        }
+        let generation = context.snapshot.map(|snapshot| snapshot.generation);
+        if self.stopped.is_some() && self.stopped == generation {
+            return;
+        }
+        self.stopped = None;
+        if let Some(question) = self.question() {
+            self.asked.refresh(question, context);
+        }
+    }
+
+    fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        if self.pane().act(action) {
+            return Effect::Redraw;
+        }
+        match action {
+            Action::Open if self.stopped.is_some() => {
+                self.stopped = None;
+                self.refresh(context);
+            }
+            Action::Open => return self.toggle(),
+            Action::Back if self.asked.progress().is_some() => return self.stop(context),
+            Action::Back if !self.open.is_empty() => self.open.clear(),
+            Action::ExpandAll => self.expand_all(),
+            Action::Left if self.in_right => self.in_right = false,
+            Action::Right if self.beside && !self.in_right => self.in_right = true,
+            Action::CopyValue => return self.copied().map_or(Effect::Pass, |(text, what)| Effect::Copy(text, what)),
+            _ => return Effect::Pass,
+        }
+        Effect::Redraw
+    }
+
+    fn answers(&self, action: Action) -> bool {
+        !matches!(action, Action::Filter | Action::Sort | Action::SortReverse | Action::OpenLink)
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, _: &Context<'_>) -> Effect {
+        let (clicked, in_right) = match self.left.mouse(mouse) {
+            Some(clicked) => (clicked, false),
+            None => match self.right.mouse(mouse).filter(|_| self.beside) {
+                Some(clicked) => (clicked, true),
+                None => return Effect::Nothing,
+            },
+        };
+        let there = self.in_right == in_right;
+        self.in_right = in_right;
+        if clicked == Clicked::Again && there { self.toggle() } else { Effect::Redraw }
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return;
+        }
+        let theme = context.theme;
+        let Some(token) = self.token else { return say(buffer, area, context, "no token selected; 1 chooses one") };
+        if self.stopped.is_some() {
+            return say(buffer, area, context, "cancelled; ⏎ asks again");
+        }
+        if let Some(problem) = &self.asked.problem {
+            let body = Panel { ascii: context.ascii, ..Panel::new(&symbol_of(context, &token)) }.render(area, buffer, theme);
+            return panel::failure(body, buffer, theme, &problem.detail);
+        }
+        let Some(known) = self.asked.answer.clone() else { return self.draw_waiting(buffer, area, context) };
+        let answer = &known.answer;
+        let used = score::draw(answer, buffer, area, context).min(area.height);
+        let body = Rect { y: area.y + used, height: area.height - used, ..area };
+        self.beside = area.width >= BESIDE_WIDTH;
+        self.in_right &= self.beside;
+        let look = |width| Look { open: &self.open, width, ascii: context.ascii };
+        if self.beside {
+            let width = (area.width * 2 / 5).clamp(50, 84);
+            let (left, right) = (Rect { width: area.width - width - 2, ..body }, Rect { x: area.right() - width, width, ..body });
+            let reasons = [reasons::lines(answer, &look(left.width)), reasons::missing(answer, &look(left.width))].concat();
+            let others = [beside::scams(answer, &look(right.width)), beside::holders(answer, &look(right.width))].concat();
+            self.left.set(reasons);
+            self.right.set(others);
+            self.left.draw(buffer, left, !self.in_right, context);
+            self.right.draw(buffer, right, self.in_right, context);
+        } else {
+            let look = look(area.width);
+            let all = [
+                reasons::lines(answer, &look),
+                beside::scams(answer, &look),
+                beside::holders(answer, &look),
+                reasons::missing(answer, &look),
+            ];
+            self.left.set(all.concat());
+            self.left.draw(buffer, body, true, context);
+        }
+    }
+
+    fn request(&self, _: &Context<'_>) -> Option<Request> {
+        self.question().as_ref().map(Request::of)
+    }
+
+    fn export(&self, context: &Context<'_>) -> Option<Export> {
+        let answer = self.answer()?;
+        let symbol = symbol_of(context, &self.token?).to_lowercase();
+        Some(match self.selected() {
+            Some(Entry::Scam(i)) => scams_exported(answer, &symbol, i),
+            Some(Entry::Holder(i)) => holders_exported(answer, &symbol, i)?,
+            selected => anomalies_exported(answer, &symbol, selected),
+        })
+    }
+}
+
+impl SecurityView {
+    fn question(&self) -> Option<SecurityQuestion> {
+        self.token.map(|token| SecurityQuestion { contract_address: token, explain: true })
+    }
+
+    fn answer(&self) -> Option<&SecurityInference> {
+        self.asked.answer.as_ref().map(|known| &known.answer)
+    }
+
+    fn pane(&mut self) -> &mut Pane {
+        if self.in_right { &mut self.right } else { &mut self.left }
+    }
+
+    fn selected(&self) -> Option<Entry> {
+        if self.in_right { self.right.selected() } else { self.left.selected() }
+    }
+
+    /// Opens what is selected to its evidence, or closes it; in the evidence, closes what it belongs to.
+    fn toggle(&mut self) -> Effect {
+        let entry = match self.selected() {
+            Some(Entry::Proof(part, i, _) | Entry::Row(part, i, ..)) => Entry::Anomaly(part, i),
+            Some(entry @ (Entry::Anomaly(..) | Entry::Scam(_))) => entry,
+            _ => return Effect::Pass,
+        };
+        if !self.open.remove(&entry) {
+            self.open.insert(entry);
+        }
+        self.pane().select(entry);
+        Effect::Redraw
+    }
+
+    fn expand_all(&mut self) {
+        if !self.open.is_empty() {
+            return self.open.clear();
+        }
+        let Some(known) = self.asked.answer.clone() else { return };
+        for part in PARTS {
+            let count = known.answer.anomaly_detection.part(part).anomalies.len();
+            self.open.extend((0..count).map(|i| Entry::Anomaly(part, i)));
+        }
+        self.open.extend((0..known.answer.similar_scams.len()).map(Entry::Scam));
+    }
+
+    fn stop(&mut self, context: &Context<'_>) -> Effect {
+        self.stopped = context.snapshot.map(|snapshot| snapshot.generation);
+        self.asked.clear();
+        Effect::Say("cancelled; ⏎ asks again".to_owned())
+    }
+
+    fn anomaly(&self, part: crate::analysis::security::Part, i: usize) -> Option<&Anomaly> {
+        self.answer()?.anomaly_detection.part(part).evidence.as_ref()?.get(i)
+    }
+
+    /// What `y` copies, and what it is.
+    fn copied(&self) -> Option<(String, &'static str)> {
+        match self.selected()? {
+            Entry::Anomaly(part, i) => Some((self.anomaly(part, i)?.text(), "anomaly")),
+            Entry::Proof(part, i, j) => {
+                let evidence = self.anomaly(part, i)?.evidence.get(j)?;
+                Some(evidence.selector.clone().map_or_else(|| (evidence.what.clone(), "evidence"), |selector| (selector, "selector")))
+            }
+            Entry::Row(part, i, j, k) => {
+                let row = self.anomaly(part, i)?.evidence.get(j)?.rows.get(k)?;
+                let hash = row.transaction_hash.clone().map(|hash| (hash, "transaction"));
+                hash.or_else(|| Some((row.address.or(row.to_address)?.to_string(), "address")))
+            }
+            Entry::Scam(i) => Some((self.answer()?.similar_scams.get(i)?.address.to_string(), "address")),
+            Entry::Holder(i) => {
+                let metrics = self.answer()?.explanation.as_ref()?.holders.as_ref()?;
+                Some((metrics.largest.get(i)?.address.to_string(), "address"))
+            }
+            Entry::Missing(i) => Some((self.answer()?.explanation.as_ref()?.missing.get(i)?.supply.clone(), "advice")),
+        }
+    }
+
+    /// The shape of what is coming, and how far it has come.
+    fn draw_waiting(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let done = self.asked.progress().filter(|(_, total)| *total > 0);
+        let share = done.map(|(done, total)| done as f64 / total as f64);
+        let title = self.token.map(|token| symbol_of(context, &token)).unwrap_or_default();
+        let rule = Panel { progress: Some(share), ascii: context.ascii, ..Panel::new(&title) };
+        let body = rule.render(area, buffer, context.theme);
+        let says = match done {
+            Some((done, total)) => format!("inspecting: {} of {} steps; Esc cancels", format::count(done), format::count(total)),
+            None => "inspecting; Esc cancels".to_owned(),
+        };
+        put(buffer, body, 1, 0, &says, context.theme.dim());
+        let below = Rect { y: body.y + 2.min(body.height), height: body.height.saturating_sub(2), ..body };
+        progress::skeleton(below, buffer, context.theme, context.ascii);
+    }
+}
+
+const ANOMALY_COLUMNS: [&str; 6] = ["part", "code", "weight", "strength", "fatal", "sentence"];
+const SCAM_COLUMNS: [&str; 8] = ["address", "name", "scamType", "similarity", "sharedTraits", "sharedSelectors", "sameCreator", "source"];
+const HOLDER_COLUMNS: [&str; 3] = ["address", "share", "role"];
+
+fn columns(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+fn anomalies_exported(answer: &SecurityInference, symbol: &str, selected: Option<Entry>) -> Export {
+    let (mut rows, mut place) = (Vec::new(), None);
+    for part in PARTS {
+        for (i, anomaly) in answer.anomaly_detection.part(part).evidence.iter().flatten().enumerate() {
+            if matches!(selected, Some(Entry::Anomaly(p, at) | Entry::Proof(p, at, _) | Entry::Row(p, at, ..)) if (p, at) == (part, i)) {
+                place = Some(rows.len());
+            }
+            let cells = [
+                json!(part),
+                json!(anomaly.code),
+                json!(anomaly.weight),
+                json!(anomaly.strength),
+                json!(anomaly.fatal),
+                json!(anomaly.sentence),
+            ];
+            rows.push(cells.to_vec());
+        }
+    }
+    Export { name: format!("{symbol}-anomalies"), columns: columns(&ANOMALY_COLUMNS), rows, selected: place }
+}
+
+/// A row's members in the order of `names`.
+fn members(row: &impl serde::Serialize, names: &[&str]) -> Vec<Value> {
+    let value = serde_json::to_value(row).unwrap_or_default();
+    names.iter().map(|name| value[*name].clone()).collect()
+}
+
+fn scams_exported(answer: &SecurityInference, symbol: &str, selected: usize) -> Export {
+    let rows = answer.similar_scams.iter().map(|scam| members(scam, &SCAM_COLUMNS)).collect();
+    Export { name: format!("{symbol}-similar-scams"), columns: columns(&SCAM_COLUMNS), rows, selected: Some(selected) }
+}
+
+fn holders_exported(answer: &SecurityInference, symbol: &str, selected: usize) -> Option<Export> {
+    let metrics = answer.explanation.as_ref()?.holders.as_ref()?;
+    let rows = metrics.largest.iter().map(|holder| members(holder, &HOLDER_COLUMNS)).collect();
+    Some(Export { name: format!("{symbol}-holder-shares"), columns: columns(&HOLDER_COLUMNS), rows, selected: Some(selected) })
+}
+
+#[cfg(test)]
+mod tests;

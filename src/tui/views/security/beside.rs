@@ -1,0 +1,195 @@
+//! The lines of what stands beside the anomalies: how concentrated the holders are, and similar scams side by side.
+
+use super::{
+    pane::{Entry, Line},
+    reasons::Look,
+};
+use crate::{
+    analysis::security::{HolderMetrics, SecurityInference, SimilarScam},
+    tui::{
+        format::{self, MISSING},
+        text,
+        theme::Role,
+        views::thin_bar,
+    },
+};
+
+const LEFT: u16 = 1;
+const LABEL: u16 = 18;
+/// Rows of the chart of shares.
+const CHART_ROWS: usize = 4;
+/// Holders named under the chart.
+const NAMED: usize = 8;
+/// From this width on a scam's row has its type and address too.
+const SCAM_WIDE: u16 = 58;
+
+/// The chart of the largest holders' shares, the figures of concentration, the largest by name.
+pub(super) fn holders(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> {
+    let Some(metrics) = answer.explanation.as_ref().and_then(|explanation| explanation.holders.as_ref()) else { return Vec::new() };
+    let mut lines = vec![Line::rule("holder concentration", format!("{} counted", format::count(metrics.count)))];
+    lines.extend(chart(metrics, look));
+    for (label, share) in [("top 10", metrics.top10), ("top 50", metrics.top50)] {
+        lines.push(bar_line(Line::default(), label, share, Role::Accent, look));
+    }
+    let nakamoto = metrics.nakamoto.map_or_else(|| MISSING.to_owned(), |holders| holders.to_string());
+    lines.push(
+        Line::default()
+            .at(LEFT, "majority held by", Role::Dim)
+            .at(LABEL, nakamoto, Role::Text)
+            .then(LABEL, 4, "HHI", Role::Dim)
+            .then(LABEL, 1, format::human(Some(metrics.hhi)), Role::Text)
+            .then(LABEL, 4, "Gini", Role::Dim)
+            .then(LABEL, 1, format::human(Some(metrics.gini)), Role::Text),
+    );
+    for (i, holder) in metrics.largest.iter().take(NAMED).enumerate() {
+        let line = Line::of(Entry::Holder(i));
+        let role = if holder.role.is_some() { Role::Warning } else { Role::AccentSoft };
+        let label = holder.role.as_ref().map_or_else(|| holder.address.short(), |role| format!("{} {role}", &holder.address.short()[..6]));
+        lines.push(bar_line(line, &text::truncate(&label, usize::from(LABEL - LEFT - 1)), holder.share, role, look));
+    }
+    if !metrics.left_out.is_empty() {
+        let kinds: Vec<String> =
+            metrics.left_out.iter().map(|kind| format!("{} {} ({})", kind.kind, format::share(Some(kind.share)), kind.count)).collect();
+        let says = format!("left out: {}", kinds.join(" · "));
+        let wrapped = text::wrap(&says, usize::from(look.width.saturating_sub(LEFT + 1)), 3);
+        lines.extend(wrapped.into_iter().map(|line| Line::default().at(LEFT, line, Role::Dim)));
+    }
+    lines.push(Line::default());
+    lines
+}
+
+fn bar_line(line: Line, label: &str, share: f64, role: Role, look: &Look<'_>) -> Line {
+    let cells = usize::from(look.width.saturating_sub(LABEL + 10));
+    let [filled, track] = thin_bar(share, cells, look.ascii);
+    line.at(LEFT, label, Role::Dim).at(LABEL, filled, role).then(LABEL, 0, track, Role::Grid).right(format::share(Some(share)), Role::Text)
+}
+
+/// A column for each of the largest holders, the largest left; the highest says what it stands for.
+fn chart(metrics: &HolderMetrics, look: &Look<'_>) -> Vec<Line> {
+    const HEIGHTS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+    let top = metrics.largest.first().map_or(0.0, |holder| holder.share);
+    if top <= 0.0 {
+        return Vec::new();
+    }
+    let room = usize::from(look.width.saturating_sub(LEFT + 9));
+    let shown = &metrics.largest[..metrics.largest.len().min(room)];
+    // Two cells a holder where there is room, so that the columns stand apart.
+    let wide = shown.len() * 2 <= room;
+    let mut lines = Vec::new();
+    for row in (0..CHART_ROWS).rev() {
+        let mut line = Line::default();
+        let mut run: Option<(u16, String, Role)> = None;
+        for (i, holder) in shown.iter().enumerate() {
+            let eighths = (holder.share / top * (CHART_ROWS * 8) as f64).ceil() as usize;
+            let glyph = match eighths.saturating_sub(row * 8).min(8) {
+                level if look.ascii => {
+                    if level >= 4 {
+                        "#"
+                    } else {
+                        " "
+                    }
+                }
+                level => HEIGHTS[level],
+            };
+            let role = if holder.role.is_some() { Role::Warning } else { Role::Accent };
+            let cell = if wide { format!("{glyph} ") } else { glyph.to_owned() };
+            match &mut run {
+                Some((_, cells, same)) if *same == role => cells.push_str(&cell),
+                _ => {
+                    if let Some((x, cells, role)) = run.take() {
+                        line = line.at(x, cells, role);
+                    }
+                    run = Some((LEFT + (i * if wide { 2 } else { 1 }) as u16, cell, role));
+                }
+            }
+        }
+        if let Some((x, cells, role)) = run {
+            line = line.at(x, cells, role);
+        }
+        if row + 1 == CHART_ROWS {
+            line = line.right(format::share(Some(top)), Role::Dim);
+        } else if row == 0 {
+            line = line.right(format!("1…{}", shown.len()), Role::Dim);
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+/// Each similar scam with how near it is, and under them which traits each shares.
+pub(super) fn scams(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> {
+    let scams = &answer.similar_scams;
+    let mut lines = vec![Line::rule("similar scams", if scams.is_empty() { String::new() } else { scams.len().to_string() })];
+    if scams.is_empty() {
+        let coded = answer.anomaly_detection.code_patterns.score.is_some();
+        let says = if coded { "no known scam's code comes near" } else { "no code to compare" };
+        lines.push(Line::default().at(LEFT, says, Role::Dim));
+        lines.push(Line::default());
+        return lines;
+    }
+    for (i, scam) in scams.iter().enumerate() {
+        lines.push(scam_line(i, scam, look));
+        if look.open.contains(&Entry::Scam(i)) {
+            lines.extend(scam_details(i, scam, look));
+        }
+    }
+    lines.extend(traits(scams, look));
+    lines.push(Line::default());
+    lines
+}
+
+fn scam_line(i: usize, scam: &SimilarScam, look: &Look<'_>) -> Line {
+    let open = look.open.contains(&Entry::Scam(i));
+    let mark = if open { "▾" } else { "▸" };
+    let name = scam.name.clone().unwrap_or_else(|| scam.address.short());
+    let line = Line::of(Entry::Scam(i)).at(LEFT, format!("{mark}{:>2}", i + 1), Role::Dim);
+    let wide = look.width >= SCAM_WIDE;
+    let (name_width, bar_at) = if wide { (16, 36) } else { (14, 20) };
+    let mut line = line.at(5, text::truncate(&name, name_width).into_owned(), Role::Text);
+    if wide {
+        let kind = scam.scam_type.as_deref().unwrap_or(MISSING);
+        line = line.at(5 + name_width as u16 + 2, text::truncate(kind, 12).into_owned(), Role::Dim);
+    }
+    let cells = usize::from(look.width.saturating_sub(bar_at + 9));
+    let [filled, track] = thin_bar(scam.similarity, cells, look.ascii);
+    line.at(bar_at, filled, Role::Warning).then(bar_at, 0, track, Role::Grid).right(format::fixed(scam.similarity, 4), Role::Text)
+}
+
+fn scam_details(i: usize, scam: &SimilarScam, look: &Look<'_>) -> Vec<Line> {
+    let facts = [
+        ("address", scam.address.to_string(), Role::Accent),
+        ("type", scam.scam_type.clone().unwrap_or_else(|| MISSING.to_owned()), Role::Text),
+        ("reported by", scam.source.clone().unwrap_or_else(|| MISSING.to_owned()), Role::Text),
+    ];
+    let line = |(label, value, role): (&str, String, Role)| Line::of(Entry::Scam(i)).at(5, label, Role::Dim).at(17, value, role);
+    facts.into_iter().filter(|_| look.width > 30).map(line).collect()
+}
+
+/// Which of the token's traits each of the scams shows too: a column for each scam, by its number.
+fn traits(scams: &[SimilarScam], look: &Look<'_>) -> Vec<Line> {
+    const COLUMN: u16 = 4;
+    const FIRST: u16 = 25;
+    let shown = usize::from(look.width.saturating_sub(FIRST) / COLUMN).min(scams.len());
+    if shown == 0 {
+        return Vec::new();
+    }
+    let scams = &scams[..shown];
+    let x = |i: usize| FIRST + i as u16 * COLUMN;
+    let row = |label: &str, cell: &dyn Fn(&SimilarScam) -> (String, Role)| {
+        let line = Line::default().at(5, label, Role::Dim);
+        scams.iter().enumerate().fold(line, |line, (i, scam)| {
+            let (text, role) = cell(scam);
+            line.at(x(i), format!("{text:>3}"), role)
+        })
+    };
+    let mark = |holds: bool| if holds { ("●".to_owned(), Role::Warning) } else { ("·".to_owned(), Role::Grid) };
+    let header = Line::default().at(5, "shared with", Role::Dim);
+    let mut lines = vec![scams.iter().enumerate().fold(header, |line, (i, _)| line.at(x(i), format!("{:>3}", i + 1), Role::Dim))];
+    let mut codes: Vec<_> = scams.iter().flat_map(|scam| &scam.shared_traits).copied().collect();
+    codes.sort_unstable();
+    codes.dedup();
+    lines.extend(codes.into_iter().map(|code| row(code.word(), &|scam| mark(scam.shared_traits.contains(&code)))));
+    lines.push(row("creator", &|scam| mark(scam.same_creator)));
+    lines.push(row("functions", &|scam| (format::human(Some(scam.shared_selectors as f64)), Role::Text)));
+    lines
+}

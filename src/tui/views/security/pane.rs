@@ -1,0 +1,215 @@
+//! A pane of lines of text in which one walks from entry to entry: an entry is one line or several, and lines between belong to
+//! none. What the lines say is made elsewhere.
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use crate::{
+    analysis::security::Part,
+    tui::{
+        keymap::Action,
+        text,
+        theme::Role,
+        view::Context,
+        widgets::{panel::Panel, put, put_right},
+    },
+};
+
+/// What can be selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Entry {
+    Anomaly(Part, usize),
+    /// A proof of an anomaly.
+    Proof(Part, usize, usize),
+    /// A row of the dataset behind a proof.
+    Row(Part, usize, usize, usize),
+    Scam(usize),
+    Holder(usize),
+    Missing(usize),
+}
+
+/// A line of a pane.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Line {
+    entry: Option<Entry>,
+    /// The title of what follows, and what is known of it at the right.
+    rule: Option<(String, String)>,
+    /// Text at its column.
+    pieces: Vec<(u16, String, Role)>,
+    right: Option<(String, Role)>,
+}
+
+impl Line {
+    pub(super) fn rule(title: impl Into<String>, note: impl Into<String>) -> Self {
+        Self { rule: Some((title.into(), note.into())), ..Self::default() }
+    }
+
+    pub(super) fn of(entry: Entry) -> Self {
+        Self { entry: Some(entry), ..Self::default() }
+    }
+
+    #[must_use]
+    pub(super) fn at(mut self, x: u16, text: impl Into<String>, role: Role) -> Self {
+        self.pieces.push((x, text.into(), role));
+        self
+    }
+
+    /// After what stands already, `gap` cells further, or at `x` where nothing does.
+    #[must_use]
+    pub(super) fn then(self, x: u16, gap: u16, text: impl Into<String>, role: Role) -> Self {
+        let end = self.end();
+        self.at(if end == 0 { x } else { end + gap }, text, role)
+    }
+
+    #[must_use]
+    pub(super) fn right(mut self, text: impl Into<String>, role: Role) -> Self {
+        self.right = Some((text.into(), role));
+        self
+    }
+
+    /// The cells used from the left.
+    pub(super) fn end(&self) -> u16 {
+        self.pieces.last().map_or(0, |(x, text, _)| x.saturating_add(text::width(text) as u16))
+    }
+}
+
+/// The lines, where the person is in them, and where they were drawn.
+#[derive(Debug, Default)]
+pub(super) struct Pane {
+    pub(super) lines: Vec<Line>,
+    at: Option<Entry>,
+    offset: usize,
+    area: Rect,
+}
+
+/// Entries the wheel moves by.
+const WHEEL: isize = 3;
+
+impl Pane {
+    /// Shows other lines; the selection stays on its entry if that is still there.
+    pub(super) fn set(&mut self, lines: Vec<Line>) {
+        self.lines = lines;
+        let entries = self.entries();
+        if !self.at.is_some_and(|at| entries.contains(&at)) {
+            self.at = entries.first().copied();
+        }
+    }
+
+    pub(super) fn selected(&self) -> Option<Entry> {
+        self.at
+    }
+
+    pub(super) fn select(&mut self, entry: Entry) {
+        self.at = Some(entry);
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        let mut entries: Vec<Entry> = self.lines.iter().filter_map(|line| line.entry).collect();
+        entries.dedup();
+        entries
+    }
+
+    fn step(&mut self, by: isize) {
+        let entries = self.entries();
+        let at = self.at.and_then(|at| entries.iter().position(|entry| *entry == at)).unwrap_or(0);
+        let next = at.saturating_add_signed(by).min(entries.len().saturating_sub(1));
+        self.at = entries.get(next).copied();
+    }
+
+    /// Carries out a movement; false when the action is none.
+    pub(super) fn act(&mut self, action: Action) -> bool {
+        let page = (usize::from(self.area.height) / 2).max(1) as isize;
+        match action {
+            Action::Up => self.step(-1),
+            Action::Down => self.step(1),
+            Action::PageUp => self.step(-page),
+            Action::PageDown => self.step(page),
+            Action::First => self.step(isize::MIN),
+            Action::Last => self.step(isize::MAX),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether the mouse did something here; a click on the selected entry opens it.
+    pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Option<Clicked> {
+        if !self.area.contains((mouse.column, mouse.row).into()) {
+            return None;
+        }
+        match mouse.kind {
+            MouseEventKind::ScrollUp => self.step(-WHEEL),
+            MouseEventKind::ScrollDown => self.step(WHEEL),
+            MouseEventKind::Down(MouseButton::Left) => {
+                let entry = self.lines.get(self.offset + usize::from(mouse.row - self.area.y))?.entry?;
+                let again = self.at == Some(entry);
+                self.at = Some(entry);
+                return Some(if again { Clicked::Again } else { Clicked::Selected });
+            }
+            _ => return None,
+        }
+        Some(Clicked::Selected)
+    }
+
+    /// Moves the window over the lines so that the selection is in it, with the rule above it where it is the first under one.
+    fn follow(&mut self, height: usize) {
+        let mine = |line: &Line| line.entry.is_some() && line.entry == self.at;
+        let (Some(first), Some(last)) = (self.lines.iter().position(mine), self.lines.iter().rposition(mine)) else {
+            self.offset = 0;
+            return;
+        };
+        let before = self.lines[..first].iter().rposition(|line| line.entry.is_some());
+        let top = before.map_or(0, |before| before + 1);
+        let after = self.lines[last + 1..].iter().any(|line| line.entry.is_some());
+        let bottom = if after { last } else { self.lines.len() - 1 };
+        if bottom >= self.offset + height {
+            self.offset = bottom + 1 - height;
+        }
+        // What introduces the entry is shown as far as the entry itself stays on screen.
+        let top = top.max((last + 1).saturating_sub(height));
+        self.offset = self.offset.min(if top + height > last { top } else { first });
+        self.offset = self.offset.min(self.lines.len().saturating_sub(height));
+    }
+
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, focused: bool, context: &Context<'_>) {
+        let (area, theme) = (area.intersection(buffer.area), context.theme);
+        self.area = area;
+        if area.is_empty() {
+            return;
+        }
+        let height = usize::from(area.height);
+        self.follow(height);
+        let scrolls = self.lines.len() > height && area.width > 8;
+        let body = Rect { width: area.width - u16::from(scrolls), ..area };
+        for (y, line) in self.lines.iter().skip(self.offset).take(height).enumerate() {
+            let row = Rect { y: body.y + y as u16, height: 1, ..body };
+            if let Some((title, note)) = &line.rule {
+                Panel { note, focused, ascii: context.ascii, ..Panel::new(title) }.render(row, buffer, theme);
+                continue;
+            }
+            for (x, text, role) in &line.pieces {
+                put(buffer, row, *x, 0, text, theme.style(*role));
+            }
+            if let Some((text, role)) = &line.right {
+                put_right(buffer, Rect { width: row.width - 1.min(row.width), ..row }, 0, text, theme.style(*role));
+            }
+            if focused && line.entry.is_some() && line.entry == self.at {
+                buffer.set_style(row, theme.style(Role::Selection));
+            }
+        }
+        if scrolls {
+            let thumb = (height * height / self.lines.len()).max(1);
+            let top = self.offset * (height - thumb) / (self.lines.len() - height);
+            for y in top..top + thumb {
+                put(buffer, area, area.width - 1, y as u16, if context.ascii { "|" } else { "▐" }, theme.style(Role::Grid));
+            }
+        }
+    }
+}
+
+/// What a click or the wheel did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clicked {
+    Selected,
+    /// The entry was selected before.
+    Again,
+}

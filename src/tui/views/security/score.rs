@@ -1,0 +1,168 @@
+//! The head of the Security view: the score in digits that are seen from across the room, the recommendation, and a bar for each part.
+
+use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
+
+use crate::{
+    analysis::security::{Part, SecurityInference},
+    tui::{
+        format::{self, MISSING},
+        text,
+        theme::Role,
+        view::Context,
+        views::{many, parts::low_bar},
+        widgets::{gauge, put, put_right},
+    },
+};
+
+/// From this size on the digits are the large ones and the parts stand under each other.
+const LARGE: (u16, u16) = (110, 30);
+/// Lines that the reasons may take beside the smaller digits.
+const REASON_LINES: usize = 3;
+/// Cells of the widest part's name.
+const NAME: u16 = 14;
+/// Between the parts where they stand in one line.
+const GAP: u16 = 2;
+
+pub(super) const PARTS: [Part; 3] = [Part::Code, Part::Transactions, Part::Holders];
+
+pub(super) fn name(part: Part) -> &'static str {
+    match part {
+        Part::Code => "code",
+        Part::Transactions => "transactions",
+        Part::Holders => "holders",
+    }
+}
+
+/// The recommendation's word, and what follows it.
+fn parted(recommendation: &str) -> (&str, &str) {
+    recommendation.split_once(':').map_or((recommendation, ""), |(word, reasons)| (word, reasons.trim_start()))
+}
+
+/// The role of a score out of 100: the word says the same.
+fn role_of_score(score: i64) -> Role {
+    match score {
+        ..40 => Role::Down,
+        40..60 => Role::Warning,
+        _ => Role::Up,
+    }
+}
+
+/// The role of how anomalous a part is.
+pub(super) fn role_of_part(score: f64) -> Role {
+    match score {
+        score if score >= 50.0 => Role::Down,
+        score if score >= 15.0 => Role::Warning,
+        _ => Role::Up,
+    }
+}
+
+/// The lines used, an empty one at the end included.
+pub(super) fn draw(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+    if area.width >= LARGE.0 && area.height >= LARGE.1 {
+        draw_large(answer, buffer, area, context)
+    } else {
+        draw_small(answer, buffer, area, context)
+    }
+}
+
+/// Why the score is lower than what was found: `capped at 60 (no code known), else 87`.
+fn capped(answer: &SecurityInference) -> Option<String> {
+    let explanation = answer.explanation.as_ref()?;
+    let cap = explanation.caps.first().filter(|cap| cap.score < explanation.uncapped_score)?;
+    Some(format!("capped at {}: {}; {} without", cap.score, cap.reason, explanation.uncapped_score))
+}
+
+fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+    const DIGITS: u16 = 22;
+    const LEFT: u16 = 32;
+    let theme = context.theme;
+    let role = role_of_score(answer.security_score);
+    let used = gauge::huge(
+        Rect { x: area.x + 2, width: DIGITS, ..area },
+        buffer,
+        &answer.security_score.to_string(),
+        theme.style(role),
+        context.ascii,
+    );
+    put(buffer, area, 2 + used + 1, gauge::HUGE_ROWS - 1, "/ 100", theme.dim());
+    let (word, reasons) = parted(&answer.recommendation);
+    let body = Rect { x: area.x + LEFT, width: area.width - LEFT - 1, ..area };
+    put(buffer, body, 0, 0, word, theme.style(role).add_modifier(Modifier::BOLD));
+    if let Some(capped) = capped(answer) {
+        put_right(buffer, Rect { x: body.x + 22, width: body.width - 22, ..body }, 0, &capped, theme.dim());
+    }
+    for (y, line) in text::wrap(reasons, usize::from(body.width), 2).iter().enumerate() {
+        put(buffer, body, 0, 1 + y as u16, line, theme.text());
+    }
+    for (y, part) in PARTS.into_iter().enumerate() {
+        let y = 3 + y as u16;
+        let found = answer.anomaly_detection.part(part);
+        put(buffer, body, 0, y, name(part), theme.dim());
+        let width = body.width.saturating_sub(NAME + 30).min(60);
+        part_bar(found.score, buffer, Rect { x: body.x + NAME, y: body.y + y, width: width + 8, height: 1 }, context);
+        let fatal = found.evidence.iter().flatten().filter(|anomaly| anomaly.fatal).count();
+        let x = NAME + width + 10;
+        let note = match (found.score, found.anomalies.len()) {
+            (None, _) => "no data".to_owned(),
+            (Some(_), 0) => "nothing found".to_owned(),
+            (Some(_), count) => many(count as u64, "anomaly", "anomalies"),
+        };
+        let x = x + put(buffer, body, x, y, &note, theme.dim());
+        if fatal > 0 {
+            put(buffer, body, x, y, &format!(" · {fatal} fatal"), theme.style(Role::Down));
+        }
+    }
+    gauge::HUGE_ROWS + 2
+}
+
+/// A part's bar with its figure at the right: how anomalous it is, out of 100.
+fn part_bar(score: Option<f64>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    let (area, theme) = (area.intersection(buffer.area), context.theme);
+    let Some(score) = score else {
+        put_right(buffer, area, 0, MISSING, theme.dim());
+        return;
+    };
+    let role = role_of_part(score);
+    let cells = usize::from(area.width.saturating_sub(6));
+    put(buffer, area, 0, 0, &if context.ascii { "." } else { "─" }.repeat(cells), theme.style(Role::Grid));
+    // Lower than a line, so that bars under each other stay apart.
+    put(buffer, area, 0, 0, &low_bar(score / 100.0, cells, context.ascii), theme.style(role));
+    put_right(buffer, area, 0, &format::fixed(score, 1), theme.style(if score > 0.0 { role } else { Role::Text }));
+}
+
+fn draw_small(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+    let theme = context.theme;
+    let role = role_of_score(answer.security_score);
+    let digits = gauge::render(
+        Rect { x: area.x + 1, width: 12.min(area.width), ..area },
+        buffer,
+        &answer.security_score.to_string(),
+        theme.style(role),
+        context.ascii,
+    );
+    let left = digits + 3;
+    if area.width <= left + 12 {
+        return gauge::ROWS + 1;
+    }
+    let body = Rect { x: area.x + left, width: area.width - left - 1, ..area };
+    let (word, reasons) = parted(&answer.recommendation);
+    let room = usize::from(body.width).saturating_sub(8);
+    let lines = text::wrap(&format!("{word}: {reasons}"), room, REASON_LINES);
+    for (y, line) in lines.iter().enumerate() {
+        put(buffer, body, 0, y as u16, line, theme.text());
+    }
+    put(buffer, body, 0, 0, word, theme.style(role).add_modifier(Modifier::BOLD));
+    put_right(buffer, body, 0, "of 100", theme.dim());
+    let y = (lines.len() as u16).max(2);
+    let labels: u16 = PARTS.iter().map(|part| text::width(name(*part)) as u16 + 1).sum();
+    let bar = body.width.saturating_sub(labels + 2 * GAP) / 3;
+    let mut x = body.x;
+    for part in PARTS {
+        let row = Rect { x, y: body.y + y, width: body.right().saturating_sub(x), height: 1 };
+        let used = put(buffer, row, 0, 0, name(part), theme.dim()) + 1;
+        let room = Rect { x: x + used, width: bar.min(row.width.saturating_sub(used)), ..row };
+        part_bar(answer.anomaly_detection.part(part).score, buffer, room, context);
+        x = room.right() + GAP;
+    }
+    (y + 1).max(gauge::ROWS) + u16::from(area.height > 18)
+}
