@@ -74,13 +74,14 @@ fn a_renamed_fault_is_still_found() {
 /// A token whose every function runs `body`, which begins with a jump target at 0x3d.
 fn token_of(body: &str) -> String {
     let selectors = ["a9059cbb", "70a08231", "095ea7b3", "23b872dd", "18160ddd"];
-    let rows: String = selectors.iter().map(|selector| format!("8063{selector}1461003d57")).collect();
+    let rows = selectors.map(|selector| format!("8063{selector}1461003d57")).concat();
     format!("60003560e01c{rows}{body}")
 }
 
 /// Bytecode that costs whoever executes it, and what is no bytecode at all.
 fn hostile() -> Vec<(&'static str, String)> {
-    let garbage: String = (0..30_000_u32).map(|i| format!("{:02x}", (i.wrapping_mul(2_654_435_761) >> 13) & 0xff)).collect();
+    let joined = |parts: Vec<String>| parts.concat();
+    let garbage = joined((0..30_000_u32).map(|i| format!("{:02x}", (i.wrapping_mul(2_654_435_761) >> 13) & 0xff)).collect());
     vec![
         ("an endless loop", token_of("5b61003d56")),
         ("ever more memory", token_of("5b59595261003d56")),
@@ -94,7 +95,7 @@ fn hostile() -> Vec<(&'static str, String)> {
         ("another answer each time", token_of("5b5a60005260206000f3")),
         ("a token in garbage", token_of(&format!("5b{garbage}"))),
         ("a token in jump targets", token_of(&"5b".repeat(24_000))),
-        ("a dispatcher of thousands", token_of(&(0..3_000).map(|i| format!("8063{i:08x}1461003d57")).collect::<String>())),
+        ("a dispatcher of thousands", token_of(&joined((0..3_000).map(|i| format!("8063{i:08x}1461003d57")).collect()))),
         ("garbage alone", garbage),
         ("a push without data", "7f".to_owned()),
         ("no code", String::new()),

@@ -91,7 +91,7 @@ fn chart(metrics: &HolderMetrics, look: &Look<'_>) -> Vec<Line> {
                 }
                 level => HEIGHTS[level],
             };
-            let role = if holder.role.is_some() { Role::Warning } else { Role::Accent };
+            let role = if holder.role.is_some() && glyph != " " { Role::Warning } else { Role::Accent };
             let cell = if wide { format!("{glyph} ") } else { glyph.to_owned() };
             match &mut run {
                 Some((_, cells, same)) if *same == role => cells.push_str(&cell),
@@ -152,7 +152,7 @@ fn scam_line(i: usize, scam: &SimilarScam, look: &Look<'_>) -> Line {
     }
     let cells = usize::from(look.width.saturating_sub(bar_at + 9));
     let [filled, track] = thin_bar(scam.similarity, cells, look.ascii);
-    line.at(bar_at, filled, Role::Warning).then(bar_at, 0, track, Role::Grid).right(format::fixed(scam.similarity, 4), Role::Text)
+    line.at(bar_at, filled, Role::Accent).then(bar_at, 0, track, Role::Grid).right(format::fixed(scam.similarity, 4), Role::Text)
 }
 
 fn scam_details(i: usize, scam: &SimilarScam, look: &Look<'_>) -> Vec<Line> {
@@ -179,7 +179,7 @@ fn traits(scams: &[SimilarScam], look: &Look<'_>) -> Vec<Line> {
         let line = Line::default().at(6, label, Role::Dim);
         scams.iter().enumerate().fold(line, |line, (i, scam)| {
             let (text, role) = cell(scam);
-            line.at(x(i), format!("{text:>3}"), role)
+            line.at(x(i) + 3_u16.saturating_sub(text::width(&text) as u16), text, role)
         })
     };
     let mark = |holds: bool| if holds { ("●".to_owned(), Role::Warning) } else { ("·".to_owned(), Role::Grid) };

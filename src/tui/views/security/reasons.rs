@@ -190,7 +190,7 @@ impl Columns {
             .map_or_else(String::new, |hash| if whole { hash.to_owned() } else { format::short_address(hash) });
         let to = parties(row.to_address);
         [
-            row.timestamp.map_or_else(|| row.table.to_owned(), |time| time.minute_text()),
+            row.timestamp.map_or_else(|| row.table.to_owned(), crate::dataset::time::Time::minute_text),
             row.block_number.map_or_else(String::new, |block| format!("block {}", format::count(block.unsigned_abs()))),
             parties(row.address),
             if to.is_empty() { to } else { format!("→ {to}") },
