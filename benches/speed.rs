@@ -17,9 +17,10 @@ use tokendeck::{
     dataset::{
         Dataset,
         address::Address,
+        cache::{CacheOptions, first, rank},
         candles::Interval,
         demo::{self, DemoOptions, Format, contracts::contracts},
-        load::load,
+        load::{load, load_with},
         progress::Silent,
         time::{DAY_MS, HOUR_MS},
     },
@@ -246,5 +247,40 @@ fn security(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(speed, loading, snapshots, answers, candles, yields, frames, security);
+/// A table from the cache: one token's rows, the first page of an order, the whole order. TOKENDECK_SCALE names a dataset that has more
+/// candles than the million made here.
+fn large(c: &mut Criterion) {
+    let made = std::env::var_os("TOKENDECK_SCALE").map_or_else(
+        || Err(written(&DemoOptions { candles: Some(1_000_000), format: Format::Parquet, ..DemoOptions::default() })),
+        |folder| Ok(std::path::PathBuf::from(folder)),
+    );
+    let folder = made.as_ref().map_or_else(tempfile::TempDir::path, |path| path.as_path());
+    let cache = tempfile::tempdir().expect("a folder for the cache");
+    let options = CacheOptions { folder: Some(cache.path().to_owned()), ..CacheOptions::default() };
+    let dataset = load_with(folder, &options, &Silent).expect("the data load");
+    let table = dataset.table("candles").and_then(|table| table.large.clone()).expect("a large table");
+    let tokens: Vec<Address> = table.tokens().collect();
+    let mut group = c.benchmark_group(format!("large/{}", table.height()));
+    group.sample_size(10);
+    let mut next = tokens.iter().cycle();
+    group.bench_function("slice", |b| b.iter(|| dataset.candles().of(next.next().expect("it never ends"))));
+    group.bench_function("read", |b| {
+        b.iter(|| {
+            dataset
+                .candles()
+                .of(next.next().expect("it never ends"))
+                .iter()
+                .map(|(_, candles)| candles.close.iter().sum::<f64>())
+                .sum::<f64>()
+        });
+    });
+    let go_on = |_, _| Ok::<_, std::io::Error>(());
+    group.bench_function("first page by volume", |b| b.iter(|| first(&table, "volume", true, 1_000, go_on)));
+    group.bench_function("order by volume", |b| b.iter(|| rank(&table, "volume", true, go_on)));
+    let end = table.height();
+    group.bench_function("last page", |b| b.iter(|| table.stretch(end - 50..end, None)));
+    group.finish();
+}
+
+criterion_group!(speed, loading, snapshots, answers, candles, yields, frames, security, large);
 criterion_main!(speed);

@@ -3,9 +3,9 @@
 
 use std::{
     collections::HashMap,
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -51,6 +51,8 @@ impl Key {
             hash.update(bytes);
         };
         add(&VERSION.to_le_bytes());
+        // How cells are read may change with the program.
+        add(env!("CARGO_PKG_VERSION").as_bytes());
         add(schema_text(schema).as_bytes());
         add(manifest_text(schema, manifest).as_bytes());
         let mut decimals: Vec<_> = decimals.iter().filter(|_| schema.name == "holders").collect();
@@ -95,7 +97,8 @@ impl Place {
     /// In the cache folder, which is created where it is missing.
     pub(crate) fn new(cache: &Path, key: &Key) -> io::Result<Self> {
         let tables = cache.join("tables");
-        fs::create_dir_all(&tables)?;
+        // For the user alone, as the data may be.
+        DirBuilder::new().recursive(true).mode(0o700).create(&tables)?;
         Ok(Self { tables, name: key.0.clone() })
     }
 
@@ -159,8 +162,6 @@ impl Place {
                     wanted()?;
                     std::thread::sleep(LOOK);
                 }
-                // A file system without locks: two programs at once do the work twice, into names of their own.
-                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(Ok(file)),
                 Err(TryLockError::Error(error)) => return Ok(Err(error)),
             }
         }
@@ -219,8 +220,8 @@ impl Entry {
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             return false;
         }
+        // The lock stays: who waits for it must wait for the one that others find.
         remove(&self.folder);
-        fs::remove_file(lock).ok();
         !self.folder.exists()
     }
 }
