@@ -75,8 +75,8 @@ impl Desk {
         plan
     }
 
-    fn one(&self, address: &str, amount: &str, settings: Value) -> Value {
-        self.plan(&json!({ "tokens": { address: amount }, "settings": settings }))
+    fn one(&self, address: &str, amount: &str, settings: impl Into<Value>) -> Value {
+        self.plan(&json!({ "tokens": { address: amount }, "settings": settings.into() }))
     }
 }
 
