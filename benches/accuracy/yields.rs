@@ -26,7 +26,7 @@ struct Row {
     quoted: f64,
 }
 
-pub(crate) fn report() {
+pub(super) fn report() {
     let rows: Vec<Row> = generator::benchmark().map(|(size, instance)| measured(size, &instance)).collect();
     println!("\nyield: {} problems, one core; gap = (bound - net) / net", rows.len());
     println!(

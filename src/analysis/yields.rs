@@ -87,14 +87,8 @@ pub fn plan<'p>(pools: &'p Pools, holdings: &[Holding], wish: Wish, keep_on: &mu
     let mut effort = Effort::new(STEPS_MAX, case.unit.max(f64::MIN_POSITIVE), keep_on);
     let optimum = joint::optimum(&case.program, &mut effort);
     let positions = units::settle(&case, holdings, &optimum.deposits);
-    let mut plan = Plan {
-        wallet: case.unit,
-        eligible: case.candidates.len(),
-        cut: effort.is_over(),
-        highest: naive::highest(&case),
-        quoted: naive::quoted(&case),
-        ..Plan::default()
-    };
+    let [highest, quoted] = naive::plans(&case);
+    let mut plan = Plan { wallet: case.unit, eligible: case.candidates.len(), cut: effort.is_over(), highest, quoted, ..Plan::default() };
     for position in positions {
         let origin = case.origins[position.item as usize];
         let candidate = &case.candidates[origin as usize];

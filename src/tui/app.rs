@@ -302,14 +302,6 @@ impl App {
         }
     }
 
-    /// Puts the text in the place of what stands in the line.
-    pub(super) fn paste_line(&mut self, text: &str) {
-        if let Some(line) = &mut self.filter {
-            line.input = Input::new(text.to_owned());
-            self.apply_filter();
-        }
-    }
-
     fn filter_key(&mut self, key: &KeyEvent) {
         use tui_input::backend::crossterm::EventHandler;
         let Some(line) = &mut self.filter else { return };
@@ -345,7 +337,7 @@ impl App {
         }
     }
 
-    fn apply_filter(&mut self) {
+    pub(super) fn apply_filter(&mut self) {
         let Some(text) = self.filter.as_ref().map(|line| line.input.value().to_owned()) else { return };
         if self.view().filter().is_none() {
             return;

@@ -133,7 +133,9 @@ pub fn instance(seed: u64, pools: usize, tokens: usize, wallet: f64) -> Instance
     let rows = (0..pools).map(|i| row(i, &held, protocols, &mut random)).collect();
     let mut weights: Vec<f64> = (0..tokens).map(|_| random.spread(0.02, 1.0)).collect();
     let sum: f64 = weights.iter().sum();
-    weights.iter_mut().for_each(|weight| *weight *= wallet / sum);
+    for weight in &mut weights {
+        *weight *= wallet / sum;
+    }
     let holdings =
         held.iter().zip(weights).map(|((address, chain, stable), usd)| holding(*address, chain, *stable, usd, &mut random)).collect();
     let gas = CHAINS.iter().map(|(name, usd)| GasRow {

@@ -145,10 +145,10 @@ impl<'a> Path<'a> {
         let median = if slopes.is_empty() { 1.0 } else { *slopes.clone().select_nth_unstable_by(middle, f64::total_cmp).1 };
         let scale = median.abs().max(1e-9);
         self.price.fill(0.5 * scale);
-        for k in 0..self.columns.len() {
+        for (k, slope) in slopes.into_iter().enumerate() {
             let cost = self.cost(k);
-            self.below[k] = (cost - slopes[k]).max(0.0) + 0.1 * scale;
-            self.above[k] = slopes[k] - cost + self.below[k];
+            self.below[k] = (cost - slope).max(0.0) + 0.1 * scale;
+            self.above[k] = slope - cost + self.below[k];
         }
     }
 
@@ -373,15 +373,15 @@ impl<'d> System<'d> {
                 (target - curl) / path.price[row] - path.slack[row]
             })
             .collect();
-        for k in 0..columns {
+        for (k, push) in push.iter_mut().enumerate() {
             let (x, rest) = (path.x[k], path.columns[k].width - path.x[k]);
             let (mut low, mut high) = (target / x, target / rest);
             if let Some(step) = before {
                 low -= step.x[k] * step.below[k] / x;
                 high += step.x[k] * step.above[k] / rest;
             }
-            push[k] = self.derivatives[k].0 - path.cost(k) + low - high;
-            let moved = self.weight[k] * push[k];
+            *push = self.derivatives[k].0 - path.cost(k) + low - high;
+            let moved = self.weight[k] * *push;
             path.each(k, |row, part| right[row] += part * moved);
         }
         // The primal residual is left out: the start is inside the rows and every step keeps it there.

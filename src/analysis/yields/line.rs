@@ -277,7 +277,7 @@ struct Search<'a, 'b> {
 }
 
 /// The best plan of a line with `ins` used and `free` open; `None` when `ins` do not fit the budget.
-pub fn solve<'b>(line: Line<'_>, ins: &[u32], free: &[u32], effort: &mut Effort<'b>) -> Option<Solved> {
+pub fn solve(line: Line<'_>, ins: &[u32], free: &[u32], effort: &mut Effort<'_>) -> Option<Solved> {
     let root = line.relax(ins, free)?;
     effort.spend((ins.len() + free.len()) / 4 + root.deposits.len() * 8);
     let (lambda, bound) = (root.lambda, root.bound);

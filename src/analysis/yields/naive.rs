@@ -19,24 +19,21 @@ impl Totals {
     }
 }
 
-/// All of each token into the one pool that quotes most, as far as the limits let it.
-pub fn highest(case: &Case<'_>) -> Totals {
-    fill(case, true)
-}
-
-/// Each token into its pools in the order of what they quote, each to its limit.
-pub fn quoted(case: &Case<'_>) -> Totals {
-    fill(case, false)
-}
-
-fn fill(case: &Case<'_>, one: bool) -> Totals {
-    let mut order: Vec<&Candidate<'_>> = case.candidates.iter().collect();
+/// All of each token into the one pool that quotes most, as far as the limits let it; and each token into its pools in the order of
+/// what they quote, each to its limit.
+pub fn plans(case: &Case<'_>) -> [Totals; 2] {
+    let mut order: Vec<&Candidate<'_>> = case.candidates.iter().filter(|candidate| candidate.high >= candidate.low).collect();
+    // Stable, so that equals stay in the order of their ids.
     order.sort_by(|a, b| b.pool.quoted.total_cmp(&a.pool.quoted));
+    [fill(case, &order, true), fill(case, &order, false)]
+}
+
+fn fill(case: &Case<'_>, order: &[&Candidate<'_>], one: bool) -> Totals {
     let mut left = case.values.clone();
     let mut done = vec![false; left.len()];
     let mut room: Vec<f64> = case.program.caps.iter().map(|cap| cap * case.unit).collect();
     let mut totals = Totals::default();
-    for candidate in order {
+    for &candidate in order {
         if done[candidate.holding] {
             continue;
         }

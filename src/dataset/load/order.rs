@@ -124,7 +124,7 @@ fn all_but_first_usable(hashes: &[KeyHash], rows: &[YieldRow]) -> Vec<usize> {
         kept.entry(hash.0)
             .and_modify(|kept| {
                 if !usable(*kept) && usable(row) {
-                    *kept = row
+                    *kept = row;
                 }
             })
             .or_insert(row);

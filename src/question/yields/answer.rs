@@ -259,7 +259,9 @@ fn shares<'a>(plan: &'a Plan<'_>, name: impl Fn(&'a Placement<'_>) -> &'a str) -
             None => shares.push(Allocation { name: name.to_owned(), value_usd: placement.value, share: 0.0 }),
         }
     }
-    shares.iter_mut().for_each(|share| share.share = share.value_usd / plan.totals.placed);
+    for share in &mut shares {
+        share.share = share.value_usd / plan.totals.placed;
+    }
     shares.sort_by(|a, b| b.value_usd.total_cmp(&a.value_usd).then_with(|| a.name.cmp(&b.name)));
     shares
 }

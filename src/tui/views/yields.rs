@@ -396,14 +396,16 @@ impl YieldView {
         };
         let rows = (plan.strategies.len() as u16 + 2).max(4);
         let table = Rect { height: (below.height - panes).min(rows), ..below };
-        let (columns, bar) = list::columns(area.width);
+        let (columns, bar) = list::columns(area.width.saturating_sub(2));
         let row = |row: usize| plan.strategies.get(row).map_or_else(Vec::new, |strategy| list::cells(strategy, bar, context.ascii));
         let drawn = Table {
             empty: "nothing can be placed within these limits: the steps below say why",
             ascii: context.ascii,
             ..Table::new(&columns, plan.strategies.len(), &row)
         };
-        self.rows.draw(&drawn, buffer, table, context.theme);
+        // In line with what stands above it.
+        let inset = Rect { x: table.x + 1.min(table.width), width: table.width.saturating_sub(2), ..table };
+        self.rows.draw(&drawn, buffer, inset, context.theme);
         if panes > 0 {
             let rest = Rect { y: table.bottom(), height: below.bottom() - table.bottom(), ..below };
             self.draw_panes(buffer, rest, plan, context);

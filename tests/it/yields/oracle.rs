@@ -99,8 +99,9 @@ fn eliminated(mut matrix: Vec<Vec<f64>>) -> Vec<f64> {
     for i in 0..count {
         for j in i + 1..count {
             let part = matrix[j][i] / matrix[i][i];
-            for k in i..=count {
-                matrix[j][k] -= part * matrix[i][k];
+            let above = matrix[i].clone();
+            for (cell, above) in matrix[j].iter_mut().zip(above).skip(i) {
+                *cell -= part * above;
             }
         }
     }

@@ -67,9 +67,9 @@ impl YieldView {
         if area.width < WIDE {
             return self.draw_pane(buffer, area, self.pane, plan, context);
         }
-        let third = area.width / 3;
+        let (left, middle) = (area.width * 37 / 100, area.width * 27 / 100);
         let mut x = area.x;
-        for (pane, width) in [(Pane::Comparison, third), (Pane::Allocation, third), (Pane::Steps, area.width - 2 * third)] {
+        for (pane, width) in [(Pane::Comparison, left), (Pane::Allocation, middle), (Pane::Steps, area.width - left - middle)] {
             let gap = if x + width < area.right() { 2 } else { 0 };
             self.draw_pane(buffer, Rect { x, width: width - gap, ..area }, pane, plan, context);
             x += width;
@@ -104,9 +104,9 @@ fn comparison(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, kept: &[Kept], 
     rows.extend(
         kept.iter().map(|kept| (format!("kept: {}", kept.name), kept.net.map_or_else(String::new, usd), String::new(), Role::Text)),
     );
+    let tail = rows.iter().map(|(_, _, less, _)| text::width(less) as u16 + 2).max().unwrap_or_default();
     for (y, (name, net, less, role)) in rows.iter().enumerate().take(usize::from(area.height)) {
         let row = Rect { y: area.y + y as u16, height: 1, ..area };
-        let tail = 14;
         put_right(buffer, row, 0, less, theme.style(Role::Down));
         let figures = Rect { width: row.width.saturating_sub(tail), ..row };
         put_right(buffer, figures, 0, net, theme.style(*role));

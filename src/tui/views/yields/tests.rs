@@ -100,7 +100,7 @@ fn requests_are_kept_between_runs_taken_up_and_forgotten() {
     again.restore(&view.save());
     assert_eq!((again.kept.clone(), again.line.clone(), again.risk), (view.kept.clone(), view.line.clone(), RiskLevel::High));
     stage.draw(&mut again, 140, 38);
-    assert!(stage.text(&mut again, 140, 38).contains("kept: 1 medium risk"));
+    assert!(stage.text(&mut again, 220, 38).contains("kept: 1 medium risk"));
     stage.act(&mut again, Action::NextPlan);
     assert_eq!(again.risk, RiskLevel::Medium);
     stage.act(&mut again, Action::DropPlan);
