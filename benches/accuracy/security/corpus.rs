@@ -7,7 +7,6 @@ use polars::prelude::*;
 pub(crate) const CONTRACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/security/contracts.parquet");
 
 pub(crate) struct Labelled {
-    pub(crate) id: String,
     pub(crate) label: String,
     pub(crate) confidence: String,
     pub(crate) scam_type: String,
@@ -41,14 +40,13 @@ fn rows(frame: &DataFrame) -> PolarsResult<Vec<Labelled>> {
     let text = |name: &str| frame.column(name)?.str().cloned();
     let flag = |name: &str| frame.column(name)?.bool().cloned();
     let bytes = |name: &str| frame.column(name)?.binary().cloned();
-    let (id, label, confidence, scam_type) = (text("id")?, text("label")?, text("label_confidence")?, text("scam_type")?);
+    let (label, confidence, scam_type) = (text("label")?, text("label_confidence")?, text("scam_type")?);
     let (origin, types, token) = (text("runtime_origin")?, text("ctor_types")?, flag("is_erc20")?);
     let powers = [flag("cap_mint")?, flag("cap_leak")?, flag("cap_limit")?];
     let (runtime, creation) = (bytes("runtime")?, bytes("creation")?);
     let word = |column: &StringChunked, at: usize| column.get(at).unwrap_or_default().to_string();
     Ok((0..frame.height())
         .map(|at| Labelled {
-            id: word(&id, at),
             label: word(&label, at),
             confidence: word(&confidence, at),
             scam_type: word(&scam_type, at),
