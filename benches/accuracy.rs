@@ -5,10 +5,16 @@
 mod patterns;
 #[path = "accuracy/security.rs"]
 mod security;
+#[path = "accuracy/yields.rs"]
+mod yields;
 
 /// Each report: its word on the command line and what prints it.
-const REPORTS: &[(&str, fn())] =
-    &[("patterns", patterns::report), ("patterns-development", patterns::development), ("security", security::report)];
+const REPORTS: &[(&str, fn())] = &[
+    ("patterns", patterns::report),
+    ("patterns-development", patterns::development),
+    ("security", security::report),
+    ("yield", yields::report),
+];
 
 fn main() {
     // Cargo adds `--bench` of its own.

@@ -9,15 +9,18 @@ use tokendeck::{
     analysis::{
         frames::{CandleVec, resample},
         market::Market,
+        patterns::patterns,
         security::code::{Budget, CodeInput, inspect},
         trendlines::trendlines,
+        yields::plan,
     },
     dataset::{
         Dataset,
         address::Address,
+        cache::{CacheOptions, first, rank},
         candles::Interval,
         demo::{self, DemoOptions, Format, contracts::contracts},
-        load::load,
+        load::{load, load_with},
         progress::Silent,
         time::{DAY_MS, HOUR_MS},
     },
@@ -31,6 +34,7 @@ use tokendeck::{
         snapshot::{AnswerSettings, Snapshot},
         token::TokenQuestion,
         trendline::TrendlineQuestion,
+        yields::{RiskLevel, YieldQuestion},
     },
     tui::{
         app::{Look, Setup, wall_clock},
@@ -156,6 +160,13 @@ fn candles(c: &mut Criterion) {
         group.bench_function(BenchmarkId::from_parameter(length), |b| b.iter(|| trendlines(&walk.as_candles(), length, false)));
     }
     group.finish();
+    let mut group = c.benchmark_group("patterns");
+    for length in [1_000, 100_000, 1_000_000] {
+        let walk = walk(length);
+        group.sample_size(if length > 1_000 { 10 } else { 50 }).throughput(Throughput::Elements(length as u64));
+        group.bench_function(BenchmarkId::from_parameter(length), |b| b.iter(|| patterns(&walk.as_candles(), false)));
+    }
+    group.finish();
     let mut group = c.benchmark_group("resample");
     for length in [10_000, 1_000_000] {
         let walk = walk(length);
@@ -164,6 +175,30 @@ fn candles(c: &mut Criterion) {
             b.iter(|| resample(&walk.as_candles(), Interval(HOUR_MS), Interval(DAY_MS)));
         });
     }
+    group.finish();
+}
+
+#[path = "../tests/generator/yields.rs"]
+mod generator;
+
+/// Yield plans from the prepared pools to whole units, and a whole request among 20,000 pools.
+fn yields(c: &mut Criterion) {
+    let mut group = c.benchmark_group("yield");
+    group.sample_size(30);
+    for (pools, tokens, wallet) in [(200, 5, 1e6), (20_000, 1, 1e6), (20_000, 5, 1e6), (20_000, 50, 1e8)] {
+        let instance = generator::instance(7, pools, tokens, wallet);
+        let prepared = instance.pools();
+        group.bench_function(BenchmarkId::new("plan", format!("{pools} pools, {tokens} tokens, ${wallet}")), |b| {
+            b.iter(|| plan(&prepared, &instance.holdings, instance.wish, &mut |_, _| true));
+        });
+    }
+    let instance = generator::instance(7, 20_000, 5, 1e6);
+    let folder = tempfile::tempdir().expect("a folder for the data");
+    instance.write(folder.path());
+    let cold = deck(loaded(folder.path()), 0);
+    let tokens = instance.holdings.iter().map(|holding| (holding.address, holding.amount)).collect();
+    let question = YieldQuestion { tokens, risk_level: RiskLevel::Medium, chains: Vec::new(), min_apy: 0.0, explain: true };
+    group.bench_function("request, 20,000 pools, 5 tokens", |b| b.iter(|| asked(&cold, &question)));
     group.finish();
 }
 
@@ -212,5 +247,40 @@ fn security(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(speed, loading, snapshots, answers, candles, frames, security);
+/// A table from the cache: one token's rows, the first page of an order, the whole order. TOKENDECK_SCALE names a dataset that has more
+/// candles than the million made here.
+fn large(c: &mut Criterion) {
+    let made = std::env::var_os("TOKENDECK_SCALE").map_or_else(
+        || Err(written(&DemoOptions { candles: Some(1_000_000), format: Format::Parquet, ..DemoOptions::default() })),
+        |folder| Ok(std::path::PathBuf::from(folder)),
+    );
+    let folder = made.as_ref().map_or_else(tempfile::TempDir::path, |path| path.as_path());
+    let cache = tempfile::tempdir().expect("a folder for the cache");
+    let options = CacheOptions { folder: Some(cache.path().to_owned()), ..CacheOptions::default() };
+    let dataset = load_with(folder, &options, &Silent).expect("the data load");
+    let table = dataset.table("candles").and_then(|table| table.large.clone()).expect("a large table");
+    let tokens: Vec<Address> = table.tokens().collect();
+    let mut group = c.benchmark_group(format!("large/{}", table.height()));
+    group.sample_size(10);
+    let mut next = tokens.iter().cycle();
+    group.bench_function("slice", |b| b.iter(|| dataset.candles().of(next.next().expect("it never ends"))));
+    group.bench_function("read", |b| {
+        b.iter(|| {
+            dataset
+                .candles()
+                .of(next.next().expect("it never ends"))
+                .iter()
+                .map(|(_, candles)| candles.close.iter().sum::<f64>())
+                .sum::<f64>()
+        });
+    });
+    let go_on = |_, _| Ok::<_, std::io::Error>(());
+    group.bench_function("first page by volume", |b| b.iter(|| first(&table, "volume", true, 1_000, go_on)));
+    group.bench_function("order by volume", |b| b.iter(|| rank(&table, "volume", true, go_on)));
+    let end = table.height();
+    group.bench_function("last page", |b| b.iter(|| table.stretch(end - 50..end, None)));
+    group.finish();
+}
+
+criterion_group!(speed, loading, snapshots, answers, candles, yields, frames, security, large);
 criterion_main!(speed);

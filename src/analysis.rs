@@ -11,3 +11,4 @@ pub mod patterns;
 pub mod security;
 pub mod token;
 pub mod trendlines;
+pub mod yields;

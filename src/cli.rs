@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and the way from there to an exit code. One file a command; a new command is a file, a
 //! variant and a line in `run`.
 
+mod cache;
 mod check;
 mod completions;
 mod dashboard;
@@ -9,6 +10,7 @@ mod demo;
 mod desk;
 mod flatten;
 mod get;
+mod import;
 mod key;
 mod log;
 mod look;
@@ -53,10 +55,14 @@ enum Command {
     Get(get::Get),
     /// Judge a dataset: every finding with file, row, column, value and what was expected
     Check(check::Check),
+    /// Take files as researchers get them into a dataset's own columns
+    Import(import::Import),
     /// Write a synthetic dataset, the same for the same seed
     Demo(demo::Demo),
     /// Describe the tables and columns of a dataset
     Schema(schema::Schema),
+    /// List or clear the large tables that are kept ready on disk
+    Cache(cache::Cache),
     /// Show, make and revoke API keys
     Key(key::Key),
     /// Draw a view into a file, without a terminal
@@ -89,8 +95,10 @@ pub fn run(arguments: Arguments) -> Outcome {
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Get(args)) => get::run(&args),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Import(args)) => import::run(&args),
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Schema(args)) => schema::run(&args),
+        Some(Command::Cache(args)) => cache::run(&args),
         Some(Command::Key(args)) => key::run(&args),
         Some(Command::Shot(args)) => shot::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),

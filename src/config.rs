@@ -15,7 +15,7 @@ pub use self::{
     document::{config_toml, readme_table},
     field::{Expect, ThemeChoice},
 };
-use crate::{deck::DeckOptions, question::snapshot::AnswerSettings};
+use crate::{dataset::cache::CacheOptions, deck::DeckOptions, question::snapshot::AnswerSettings};
 
 /// The file's name in the working folder and in the person's configuration folder.
 pub const FILE: &str = "config.toml";
@@ -88,6 +88,12 @@ pub(crate) const KEYS_SECTION: &str = "terminal.keys";
 settings! {
     "datasets" datasets Datasets "The data." {
         dir: PathBuf = "\"datasets\"", Expect::Path, "The folder the dataset lies in; `--data` overrides it.";
+        watch: bool = "true", Expect::Switch, "Whether changed files are loaded anew while the program runs.";
+    }
+    "cache" cache Cache "Large tables, brought into order once and then read from disk." {
+        dir: Option<PathBuf> = "\"\"", Expect::OptionalPath, "The folder they are kept in; empty: `$XDG_CACHE_HOME/tokendeck`.";
+        size_mb: u32 = "20480", Expect::Whole(0, 100_000_000), "MB they may take together; the one used longest ago goes first.";
+        rows: u32 = "200000", Expect::Whole(1, 1_000_000_000), "Rows from which a table is large; smaller ones stay in memory.";
     }
     "api" api Api "The HTTP API." {
         enabled: bool = "true", Expect::Switch, "Whether the dashboard answers the API too; `--no-api` overrides it.";
@@ -166,6 +172,17 @@ impl Config {
             workers: if self.deck.workers == 0 { usual.workers } else { self.deck.workers as usize },
             queue: self.deck.queue as usize,
             memo_bytes: u64::from(self.deck.memo_mb) << 20,
+            cache: self.cache_options(None),
+        }
+    }
+
+    /// Where large tables are kept: in the configured folder, else in `usual`; without either nowhere.
+    pub fn cache_options(&self, usual: Option<&Path>) -> CacheOptions {
+        CacheOptions {
+            folder: self.cache.dir.clone().or_else(|| usual.map(Path::to_owned)),
+            size_max: u64::from(self.cache.size_mb) << 20,
+            rows_min: self.cache.rows.into(),
+            ..CacheOptions::default()
         }
     }
 }
@@ -198,7 +215,7 @@ mod tests {
         let config = Config::parse(None, "").expect("defaults are good");
         let usual = DeckOptions::default();
         let ours = config.deck_options();
-        assert_eq!(ours.settings, usual.settings);
+        assert_eq!((ours.settings, ours.cache), (usual.settings, usual.cache));
         assert_eq!((ours.workers, ours.queue, ours.memo_bytes), (usual.workers, usual.queue, usual.memo_bytes));
     }
 

@@ -2,14 +2,19 @@
 //! changes after it is built. Reading files is `load`'s; what figures mean is the analyses'.
 
 pub mod address;
+mod by_token;
+pub mod cache;
 pub mod candles;
 pub mod chain;
 mod coerce;
 pub mod demo;
 pub mod export;
 pub mod findings;
+pub mod grid;
+pub mod import;
 pub mod load;
 pub mod manifest;
+mod newest;
 pub mod progress;
 pub mod rows;
 pub mod runs;
@@ -18,19 +23,24 @@ pub(crate) mod sample;
 pub mod schema;
 pub mod source;
 pub mod time;
+pub mod watch;
+pub mod yields;
 
-use std::{collections::HashMap, ops::Range, path::PathBuf};
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use polars::prelude::DataFrame;
 
+pub use self::by_token::RowsOf;
 use self::{
     address::Address,
+    by_token::ByToken,
+    cache::LargeTable,
     candles::CandleTable,
     chain::Chain,
     findings::Findings,
     rows::{
-        ContractRow, CreationRow, DexRow, FeeTierRow, FromFrame, FundingRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
-        PoolEventRow, PoolRow, Post, ScamRow, TokenRow, TransferRow,
+        ContractRow, CreationRow, DexRow, FeeTierRow, FromFrame, FundingRow, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
+        PoolEventRow, PoolRow, Post, ScamRow, TokenRow, TransferRow, YieldRow,
     },
     runs::Runs,
     schema::{TABLES, TableSchema},
@@ -48,13 +58,15 @@ pub struct Dataset {
     pub folder: PathBuf,
     /// Hash of what every source file is (path, size, time, head and tail); equal for equal data.
     pub identity: [u8; 32],
+    /// Large tables that are still being brought into the cache: absent from this generation, there in the next.
+    pub importing: Vec<&'static str>,
     /// One entry for every table of the schema, in its order.
     pub tables: Vec<Table>,
     tokens: Vec<Token>,
     token_index: HashMap<Address, usize>,
     kols: ByToken<KolRow>,
     posts: ByToken<Post>,
-    posts_newest: Vec<u32>,
+    posts_newest: newest::Newest,
     holders: ByToken<HolderRow>,
     holder_counts: ByToken<HolderCountRow>,
     candles: CandleTable,
@@ -72,6 +84,8 @@ pub struct Dataset {
     locks: ByToken<LockRow>,
     /// By who was paid.
     funding: ByToken<FundingRow>,
+    yields: Vec<YieldRow>,
+    gas: Vec<GasRow>,
 }
 
 /// A table of the dataset as it was loaded, for the generic faces (Data view, `/datasets`, exports).
@@ -80,6 +94,8 @@ pub struct Table {
     pub schema: &'static TableSchema,
     /// Schema columns only, in canonical types (see `load`), ordered and without repeated keys; empty when `state` is not `Loaded`.
     pub frame: DataFrame,
+    /// The rows of a large table, which are not in memory; `frame` is empty then.
+    pub large: Option<Arc<LargeTable>>,
     pub state: TableState,
     pub sources: Vec<Source>,
     pub findings: Findings,
@@ -122,12 +138,18 @@ impl Table {
         Self {
             schema,
             frame: DataFrame::default(),
+            large: None,
             state: TableState::Absent,
             sources: Vec::new(),
             findings: Findings::default(),
             rows_bad: 0,
             load_ms: 0,
         }
+    }
+
+    /// How many rows it has, wherever they are.
+    pub fn height(&self) -> usize {
+        self.large.as_ref().map_or(self.frame.height(), |large| large.height())
     }
 
     pub fn loaded(&self) -> bool {
@@ -144,16 +166,16 @@ impl Dataset {
         let tables = &dataset.tables;
         let tokens = merge_tokens(rows(tables, "tokens"));
         let pools: Vec<PoolRow> = rows(tables, "pools");
-        let posts = ByToken::new(rows(tables, "posts"), |post: &Post| post.token_address);
-        let candles = tables.iter().find(|table| table.schema.name == "candles").map(|table| CandleTable::new(&table.frame));
-        dataset.kols = ByToken::new(rows(tables, "kols"), |row: &KolRow| row.token_address);
-        dataset.holders = ByToken::new(rows(tables, "holders"), |row: &HolderRow| row.token_address);
-        dataset.holder_counts = ByToken::new(rows(tables, "holder_counts"), |row: &HolderCountRow| row.token_address);
-        dataset.labels = ByToken::new(rows(tables, "labels"), |row: &LabelRow| row.address);
+        let candles = tables.iter().find(|table| table.schema.name == "candles").map(CandleTable::new);
+        dataset.kols = by_token(tables, "kols", |row: &KolRow| row.token_address);
+        dataset.posts = by_token(tables, "posts", |post: &Post| post.token_address);
+        dataset.holders = by_token(tables, "holders", |row: &HolderRow| row.token_address);
+        dataset.holder_counts = by_token(tables, "holder_counts", |row: &HolderCountRow| row.token_address);
+        dataset.labels = by_token(tables, "labels", |row: &LabelRow| row.address);
         dataset.dexes = rows(tables, "dexes");
         dataset.fee_tiers = rows(tables, "fee_tiers");
-        dataset.posts_newest = newest_first(&posts.rows);
-        dataset.posts = posts;
+        dataset.yields = rows(tables, "yields");
+        dataset.gas = rows(tables, "gas");
         dataset.token_index = tokens.iter().enumerate().map(|(i, token)| (token.row.token_address, i)).collect();
         dataset.tokens = tokens;
         for (i, pool) in pools.iter().enumerate() {
@@ -171,8 +193,8 @@ impl Dataset {
         dataset.contracts = runs(&dataset.tables, "contracts", "token_address");
         dataset.creations = creations(&dataset.tables);
         dataset.scams = runs(&dataset.tables, "scams", "address");
-        dataset.locks = ByToken::new(rows(&dataset.tables, "locks"), |row: &LockRow| row.token_address);
-        dataset.funding = ByToken::new(rows(&dataset.tables, "funding"), |row: &FundingRow| row.to_address);
+        dataset.locks = by_token(&dataset.tables, "locks", |row: &LockRow| row.token_address);
+        dataset.funding = by_token(&dataset.tables, "funding", |row: &FundingRow| row.to_address);
         dataset
     }
 
@@ -191,27 +213,32 @@ impl Dataset {
     }
 
     pub fn kols_of(&self, token: &Address) -> &[KolRow] {
-        self.kols.of(token)
+        self.kols.slice(token)
     }
 
     /// The token's posts, newest first.
-    pub fn posts_of(&self, token: &Address) -> &[Post] {
+    pub fn posts_of(&self, token: &Address) -> RowsOf<'_, Post> {
         self.posts.of(token)
     }
 
-    /// Every post, newest first.
-    pub fn posts_newest(&self) -> impl ExactSizeIterator<Item = &Post> {
-        self.posts_newest.iter().map(|&i| &self.posts.rows[i as usize])
+    /// Every post, by token.
+    pub fn posts(&self) -> RowsOf<'_, Post> {
+        self.posts.all()
+    }
+
+    /// Places in `posts` of all of them, newest first.
+    pub fn posts_newest(&self) -> &[u32] {
+        self.posts_newest.places(&self.posts)
     }
 
     /// The token's holders, largest balance first.
-    pub fn holders_of(&self, token: &Address) -> &[HolderRow] {
+    pub fn holders_of(&self, token: &Address) -> RowsOf<'_, HolderRow> {
         self.holders.of(token)
     }
 
     /// The token's holder counts, oldest first.
     pub fn holder_counts_of(&self, token: &Address) -> &[HolderCountRow] {
-        self.holder_counts.of(token)
+        self.holder_counts.slice(token)
     }
 
     pub fn candles(&self) -> &CandleTable {
@@ -219,7 +246,7 @@ impl Dataset {
     }
 
     pub fn labels_of(&self, address: &Address) -> &[LabelRow] {
-        self.labels.of(address)
+        self.labels.slice(address)
     }
 
     /// Whether the address carries the label, in any letter case.
@@ -272,16 +299,21 @@ impl Dataset {
 
     /// What of the token (or of a pool's liquidity) is locked, by locker.
     pub fn locks_of(&self, token: &Address) -> &[LockRow] {
-        self.locks.of(token)
+        self.locks.slice(token)
     }
 
     /// Who paid for the address, the first payment first.
     pub fn funders_of(&self, address: &Address) -> &[FundingRow] {
-        self.funding.of(address)
+        self.funding.slice(address)
     }
 
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.schema.name == name)
+    }
+
+    /// Whether a large table was found damaged since it was loaded: what was answered from it is not to be trusted.
+    pub fn is_damaged(&self) -> bool {
+        self.tables.iter().filter_map(|table| table.large.as_ref()).any(|large| large.is_damaged())
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -294,9 +326,9 @@ fn rows<T: FromFrame>(tables: &[Table], name: &str) -> Vec<T> {
     tables.iter().find(|table| table.schema.name == name).map_or_else(Vec::new, |table| T::rows(&table.frame))
 }
 
-/// The rows of the table `name`, left in its frame; none when it is not loaded.
+/// The rows of the table `name`, left where they are; none when it is not loaded.
 fn runs<T: FromFrame>(tables: &[Table], name: &str, key: &str) -> Runs<T> {
-    tables.iter().find(|table| table.schema.name == name).map_or_else(Runs::default, |table| Runs::new(&table.frame, key))
+    tables.iter().find(|table| table.schema.name == name).map_or_else(Runs::default, |table| Runs::new(table, key))
 }
 
 /// Contracts by who deployed them; read without their code.
@@ -310,45 +342,12 @@ fn creations(tables: &[Table]) -> HashMap<Address, Vec<(Address, Option<Time>)>>
     all
 }
 
-/// Rows ordered by token, and where each token's lie.
-#[derive(Debug)]
-struct ByToken<T> {
-    rows: Vec<T>,
-    index: HashMap<Address, Range<usize>>,
-}
-
-impl<T> Default for ByToken<T> {
-    fn default() -> Self {
-        Self { rows: Vec::new(), index: HashMap::new() }
+/// The rows of the table `name` by token: in memory, or where the large table is.
+fn by_token<T: FromFrame>(tables: &[Table], name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
+    match tables.iter().find(|table| table.schema.name == name) {
+        Some(Table { large: Some(large), .. }) => ByToken::large(Arc::clone(large)),
+        _ => ByToken::new(rows(tables, name), token),
     }
-}
-
-impl<T> ByToken<T> {
-    fn new(rows: Vec<T>, token: impl Fn(&T) -> Address) -> Self {
-        let mut index = HashMap::new();
-        let mut start = 0;
-        for end in 1..=rows.len() {
-            if end == rows.len() || token(&rows[end]) != token(&rows[start]) {
-                index.insert(token(&rows[start]), start..end);
-                start = end;
-            }
-        }
-        Self { rows, index }
-    }
-
-    fn of(&self, token: &Address) -> &[T] {
-        self.index.get(token).map_or(&[], |range| &self.rows[range.clone()])
-    }
-}
-
-/// Positions of the posts, newest first, ties by id.
-fn newest_first(posts: &[Post]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..posts.len() as u32).collect();
-    order.sort_by(|&a, &b| {
-        let (a, b) = (&posts[a as usize], &posts[b as usize]);
-        b.published_at.cmp(&a.published_at).then_with(|| a.post_id.cmp(&b.post_id))
-    });
-    order
 }
 
 /// One token an address. The row with the largest market cap names it; the others fill what it lacks.

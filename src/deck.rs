@@ -4,13 +4,14 @@
 pub mod known;
 pub mod load;
 pub mod pending;
+pub mod watch;
 
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, RwLock,
+        Arc, Mutex, RwLock, Weak,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -24,6 +25,7 @@ use self::{
     pending::Pending,
 };
 use crate::{
+    dataset::cache::CacheOptions,
     error::{Code, Problem, Result},
     question::{
         Question,
@@ -42,12 +44,14 @@ pub struct DeckOptions {
     pub queue: usize,
     /// Bytes of answers kept.
     pub memo_bytes: u64,
+    /// Where large tables are kept ready.
+    pub cache: CacheOptions,
 }
 
 impl Default for DeckOptions {
     fn default() -> Self {
         let workers = std::thread::available_parallelism().map_or(2, usize::from).min(8);
-        Self { settings: AnswerSettings::default(), workers, queue: 1_024, memo_bytes: 128 << 20 }
+        Self { settings: AnswerSettings::default(), workers, queue: 1_024, memo_bytes: 128 << 20, cache: CacheOptions::default() }
     }
 }
 
@@ -77,6 +81,7 @@ pub(crate) trait Remembered: Any + Send + Sync {
 }
 
 pub struct Deck {
+    this: Weak<Deck>,
     options: DeckOptions,
     current: RwLock<Option<Arc<Snapshot>>>,
     memo: Memo,
@@ -128,10 +133,13 @@ impl std::fmt::Debug for Deck {
 impl Deck {
     /// An empty deck over the dataset in `folder`; nothing is read until `load`.
     pub fn new(folder: &Path, options: DeckOptions) -> std::result::Result<Arc<Self>, String> {
-        Ok(Arc::new(Self {
+        let quick = Lane::new("question", options.workers, options.queue)?;
+        let heavy = Lane::new("inference", options.workers.saturating_sub(1), options.queue)?;
+        Ok(Arc::new_cyclic(|this| Self {
+            this: this.clone(),
             memo: Cache::with_weighter(10_000, options.memo_bytes, BodyBytes),
-            quick: Lane::new("question", options.workers, options.queue)?,
-            heavy: Lane::new("inference", options.workers.saturating_sub(1), options.queue)?,
+            quick,
+            heavy,
             current: RwLock::new(None),
             events: broadcast::channel(256).0,
             load: Mutex::new(LoadState::default()),
@@ -144,6 +152,24 @@ impl Deck {
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
         let current = self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         current.clone().ok_or_else(|| Problem::new(Code::Loading, "The datasets are still loading: ask again in a moment."))
+    }
+
+    /// The current generation, if it has all the tables of this kind of question: large ones may still be on their way.
+    pub fn ready<Q: Question>(&self) -> Result<Arc<Snapshot>> {
+        let snapshot = self.snapshot()?;
+        match snapshot.dataset.importing.iter().find(|table| Q::NEEDS.contains(table)) {
+            None => Ok(snapshot),
+            Some(table) => {
+                Err(Problem::new(Code::Loading, format!("The table `{table}` is still being brought in: ask again in a moment.")))
+            }
+        }
+    }
+
+    /// The current generation once it is whole.
+    pub fn whole_snapshot(&self) -> Result<Arc<Snapshot>> {
+        let whole = |snapshot: &Arc<Snapshot>| snapshot.dataset.importing.is_empty();
+        let waits = || Problem::new(Code::Loading, "Large tables are still being brought in: ask again in a moment.");
+        self.snapshot().and_then(|snapshot| if whole(&snapshot) { Ok(snapshot) } else { Err(waits()) })
     }
 
     /// The remembered answer, if this very question was answered from the current generation.
@@ -173,10 +199,24 @@ impl Deck {
         let etag = snapshot.etag(&key.1[..target_bytes]);
         // A defect in one analysis must not take the program with it.
         let answer = catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
-            .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))))?;
+            .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))));
+        if snapshot.dataset.is_damaged() {
+            return Err(self.mend());
+        }
+        let answer = answer?;
         let known = Arc::new(Known::new(answer, etag)?);
         self.memo.insert(key, known.clone());
         Ok(known)
+    }
+
+    /// A large table turned out damaged: nothing is answered from it, and a load brings it in anew.
+    fn mend(&self) -> Problem {
+        if let Some(deck) = self.this.upgrade()
+            && !self.load_state().running
+        {
+            deck.load_in_background();
+        }
+        Problem::new(Code::Loading, "A table kept on disk was damaged and is being read anew: ask again in a moment.")
     }
 
     /// Asks on the pool. Drop the result to cancel; `wake` is called once when the answer is there.
@@ -224,5 +264,72 @@ impl Deck {
 
     fn remembered<Q: Question>(&self, key: &MemoKey) -> Option<Arc<Known<Q::Answer>>> {
         self.memo.get(key).and_then(|known| known.any().downcast().ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::question::parameter::{Arguments, Parameter};
+
+    /// A question that takes as long as the test wants.
+    #[derive(Clone)]
+    struct Held {
+        heavy: bool,
+        go: Arc<Mutex<mpsc::Receiver<()>>>,
+    }
+
+    impl Question for Held {
+        type Answer = bool;
+        const NAME: &'static str = "held";
+        const SUMMARY: &'static str = "Waits.";
+        const PATH: &'static str = "/held";
+        const PARAMETERS: &'static [Parameter] = &[];
+
+        fn parse(_: &Arguments<'_>) -> Result<Self> {
+            Err(Problem::new(Code::Defect, "is not asked by request"))
+        }
+
+        fn target(&self) -> String {
+            format!("/held?heavy={}", self.heavy)
+        }
+
+        fn heavy(&self) -> bool {
+            self.heavy
+        }
+
+        fn answer(&self, _: &Snapshot, _: &Progress) -> Result<bool> {
+            if self.heavy {
+                self.go.lock().expect("the test stands").recv().expect("the test lets it go");
+            }
+            Ok(self.heavy)
+        }
+    }
+
+    #[test]
+    fn a_quick_question_is_answered_while_heavy_ones_wait() {
+        let deck = Deck::new(Path::new("nowhere"), DeckOptions { workers: 2, queue: 4, ..DeckOptions::default() }).expect("a deck");
+        deck.stand_on(crate::dataset::Dataset::new(Vec::new()));
+        let (let_go, go) = mpsc::channel();
+        let go = Arc::new(Mutex::new(go));
+        let ask = |heavy| {
+            let (wake, woken) = mpsc::channel();
+            (deck.ask(Held { heavy, go: Arc::clone(&go) }, move || wake.send(()).unwrap_or_default()), woken)
+        };
+        let mut heavy: Vec<_> = (0..4).map(|_| ask(true)).collect();
+        let (mut refused, told) = ask(true);
+        told.recv().expect("it is told at once");
+        assert_eq!(refused.poll_now().expect("an outcome").map(|known| known.answer).map_err(|problem| problem.code), Err(Code::Busy));
+        let (mut quick, woken) = ask(false);
+        woken.recv_timeout(std::time::Duration::from_secs(20)).expect("it does not wait behind them");
+        assert_eq!(quick.poll_now().expect("an outcome").map(|known| known.answer), Ok(false));
+        assert_eq!(deck.waiting(), 4);
+        heavy.iter().for_each(|_| let_go.send(()).expect("they wait"));
+        for (pending, woken) in &mut heavy {
+            woken.recv_timeout(std::time::Duration::from_secs(20)).expect("they end");
+            assert_eq!(pending.poll_now().expect("an outcome").map(|known| known.answer), Ok(true));
+        }
     }
 }

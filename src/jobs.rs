@@ -175,7 +175,7 @@ impl Jobs {
             let detail = format!("`{member}`: {} tokens: expected 1 to {TOKENS_MAX}.", tokens.len());
             return Err(Problem::new(Code::InvalidValue, detail));
         }
-        let snapshot = shared.deck.snapshot()?;
+        let snapshot = shared.deck.whole_snapshot()?;
         let mut named = Vec::with_capacity(tokens.len());
         for address in tokens {
             let Some(token) = snapshot.dataset.token(&address) else {

@@ -42,6 +42,8 @@ pub trait Question: Clone + Send + Sync + Sized + 'static {
     /// The route, with placeholders named as in `PARAMETERS`.
     const PATH: &'static str;
     const PARAMETERS: &'static [Parameter];
+    /// The tables that may be large and that the answer looks at.
+    const NEEDS: &'static [&'static str] = &["candles", "posts", "holders", "transfers"];
 
     fn parse(arguments: &Arguments<'_>) -> Result<Self>;
 

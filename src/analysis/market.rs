@@ -19,6 +19,8 @@ use crate::dataset::{
 
 /// Closes shown beside each token.
 const HISTORY_DAYS: usize = 30;
+/// Days in which as many closes are found, if no more than some are missing.
+const RECENT_MS: i64 = 40 * DAY_MS;
 
 /// A token in a list.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -86,7 +88,10 @@ impl Market {
 fn summary(dataset: &Dataset, token: &Token) -> TokenSummary {
     let address = token.row.token_address;
     let price = price(dataset, token);
-    let series = dataset.candles().of(&address);
+    // What the figures need lies in the last days as a rule; of a large table no more is read then.
+    let (recent, cut) = dataset.candles().recent(&address, RECENT_MS);
+    let closes = daily_closes(&recent, cut);
+    let series = if cut && closes.len() < HISTORY_DAYS { dataset.candles().of(&address) } else { recent };
     TokenSummary {
         token_address: address,
         symbol: token.row.symbol.clone(),
@@ -97,7 +102,7 @@ fn summary(dataset: &Dataset, token: &Token) -> TokenSummary {
         price_change_24h: change_24h(&series),
         holders: holders(dataset, token),
         holders_growth: growth::growth(dataset.holder_counts_of(&address), WINDOW_DAYS_DEFAULT).map(|growth| growth.percent),
-        price_history: daily_closes(&series),
+        price_history: daily_closes(&series, false),
         figures: None,
     }
 }
@@ -111,7 +116,7 @@ pub fn price(dataset: &Dataset, token: &Token) -> Option<f64> {
 fn holders(dataset: &Dataset, token: &Token) -> Option<i64> {
     let address = &token.row.token_address;
     token.row.holders.or_else(|| dataset.holder_counts_of(address).iter().rev().find_map(|count| count.holders)).or_else(|| {
-        let count = dataset.holders_of(address).iter().filter(|holder| holder.balance.is_some_and(|b| b > 0.0)).count();
+        let count = dataset.holders_of(address).balances().filter(|(_, balance)| balance.is_some_and(|b| b > 0.0)).count();
         (count > 0).then_some(count as i64)
     })
 }
@@ -131,8 +136,8 @@ fn change_24h(series: &[(Interval, Candles<'_>)]) -> Option<f64> {
 }
 
 /// The last daily closes, oldest first: of the daily candles, and of the coarsest finer ones before the first and after the last of
-/// them, as `frames` has it.
-fn daily_closes(series: &[(Interval, Candles<'_>)]) -> Vec<f64> {
+/// them, as `frames` has it. What is `cut` does not tell which candle is the first.
+fn daily_closes(series: &[(Interval, Candles<'_>)], cut: bool) -> Vec<f64> {
     let day = |time: i64| time.div_euclid(DAY_MS).saturating_mul(DAY_MS);
     let stored = || series.iter().rev().filter(|(_, candles)| !candles.is_empty());
     let own = stored().find(|(interval, _)| *interval == Interval::DAY).map(|(_, candles)| *candles);
@@ -148,6 +153,7 @@ fn daily_closes(series: &[(Interval, Candles<'_>)]) -> Vec<f64> {
         _ => (finer.len(), finer.len()),
     };
     let mut closes = Vec::with_capacity(HISTORY_DAYS);
+    let before = if cut && !own.is_empty() { 0 } else { before };
     for (candles, range) in [(&finer, after..finer.len()), (&own, 0..own.len()), (&finer, 0..before)] {
         let mut end = range.end;
         while end > range.start && closes.len() < HISTORY_DAYS {
@@ -226,15 +232,15 @@ mod tests {
     fn the_history_is_thirty_daily_closes_whatever_they_are_made_of() {
         let daily = candles(&(0..40).map(|day| (24 * day, day as f64 + 1.0)).collect::<Vec<_>>());
         let thirty: Vec<f64> = (11..=40).map(f64::from).collect();
-        assert_eq!(daily_closes(&[(Interval::DAY, daily.as_candles())]), thirty);
+        assert_eq!(daily_closes(&[(Interval::DAY, daily.as_candles())], false), thirty);
         // Hourly candles of the last days alone neither shorten it nor count twice, and go on where the daily ones end.
         let hourly = candles(&(38 * 24..41 * 24 - 6).map(|hour| (hour, 1000.0 + hour as f64)).collect::<Vec<_>>());
         let both = [(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())];
         let expected: Vec<f64> = thirty[1..].iter().copied().chain([1000.0 + f64::from(41 * 24 - 7)]).collect();
-        assert_eq!(daily_closes(&both), expected);
-        assert_eq!(daily_closes(&both[..1]), [1000.0 + 935.0, 1000.0 + 959.0, 1000.0 + 977.0]);
+        assert_eq!(daily_closes(&both, false), expected);
+        assert_eq!(daily_closes(&both[..1], false), [1000.0 + 935.0, 1000.0 + 959.0, 1000.0 + 977.0]);
         // What is coarser than a day has no daily closes.
-        assert_eq!(daily_closes(&[(Interval::WEEK, daily.as_candles())]), [0.0; 0]);
+        assert_eq!(daily_closes(&[(Interval::WEEK, daily.as_candles())], false), [0.0; 0]);
     }
 
     #[test]

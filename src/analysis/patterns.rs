@@ -4,6 +4,8 @@
 mod advice;
 mod bowl;
 mod choice;
+#[cfg(test)]
+mod examples;
 mod flag;
 mod name;
 mod outcome;
@@ -13,6 +15,7 @@ mod reversal;
 mod search;
 mod series;
 mod shape;
+mod sure;
 
 use schemars::JsonSchema;
 use serde::Serialize;

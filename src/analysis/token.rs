@@ -1,7 +1,7 @@
 //! A token's detail: social figures, leaders, how its supply is spread. Pure; every figure given in the data stands, the others are
 //! derived where they can be.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,9 +11,9 @@ use super::{
     market::TokenSummary,
 };
 use crate::dataset::{
-    Dataset, Token,
+    Dataset, RowsOf, Token,
     address::Address,
-    rows::{HolderRow, KolRow, Post},
+    rows::{KolRow, Post, PostFigures},
 };
 
 const KOLS_MAX: usize = 10;
@@ -98,21 +98,21 @@ pub fn detail(dataset: &Dataset, token: &Token, summary: &TokenSummary, threshol
         market_cap: summary.market_cap,
         followers: token.row.followers,
         smart_followers: token.row.smart_followers,
-        impressions: token.row.impressions.or_else(|| sum(posts, |post| post.impressions)),
+        impressions: token.row.impressions.or_else(|| sum(&posts, |post| post.impressions)),
         smart_reach: token.row.smart_reach,
-        post_engagement: token.row.post_engagement.or_else(|| sum(posts, |post| post.engagement)),
-        smart_engagement: token.row.smart_engagement.or_else(|| sum(posts, |post| post.smart_engagement)),
+        post_engagement: token.row.post_engagement.or_else(|| sum(&posts, |post| post.engagement)),
+        smart_engagement: token.row.smart_engagement.or_else(|| sum(&posts, |post| post.smart_engagement)),
         top_kols: top_kols(kols),
         smart_follower_distribution: smart_followers(dataset, token, summary.price, thresholds),
-        top_posts: top_posts(posts),
+        top_posts: top_posts(&posts),
         holders_distribution: holders_distribution(dataset, token),
         whale_accumulation_trend: growth::whale_trend(counts, growth::WINDOW_DAYS_DEFAULT, thresholds.whale_change_percent),
     }
 }
 
 /// Sum of what is known; `None` when nothing is. Saturates rather than overflow.
-fn sum(posts: &[Post], figure: impl Fn(&Post) -> Option<i64>) -> Option<i64> {
-    posts.iter().filter_map(figure).reduce(i64::saturating_add)
+fn sum(posts: &RowsOf<'_, Post>, figure: impl Fn(PostFigures) -> Option<i64>) -> Option<i64> {
+    posts.figures().filter_map(figure).reduce(i64::saturating_add)
 }
 
 /// By followers × engagement rate, ties by followers, then address; unknown counts as least.
@@ -133,15 +133,16 @@ fn top_kols(kols: &[KolRow]) -> Vec<Kol> {
 }
 
 /// By smart engagement, then engagement, then newest, then id.
-fn top_posts(posts: &[Post]) -> Vec<Post> {
-    let mut ranked: Vec<&Post> = posts.iter().collect();
-    ranked.sort_by(|a, b| {
-        (b.smart_engagement.cmp(&a.smart_engagement))
-            .then(b.engagement.cmp(&a.engagement))
-            .then(b.published_at.cmp(&a.published_at))
-            .then_with(|| a.post_id.cmp(&b.post_id))
-    });
-    ranked.into_iter().take(POSTS_MAX).cloned().collect()
+fn top_posts(posts: &RowsOf<'_, Post>) -> Vec<Post> {
+    // A token's posts stand newest first, ties by id, so their places decide the rest.
+    let mut ranked: Vec<_> =
+        posts.figures().enumerate().map(|(place, post)| Reverse((post.smart_engagement, post.engagement, Reverse(place)))).collect();
+    if ranked.len() > POSTS_MAX {
+        ranked.select_nth_unstable(POSTS_MAX);
+        ranked.truncate(POSTS_MAX);
+    }
+    ranked.sort_unstable();
+    ranked.into_iter().filter_map(|Reverse((_, _, Reverse(place)))| posts.get(place)).collect()
 }
 
 fn smart_followers(dataset: &Dataset, token: &Token, price: Option<f64>, thresholds: Thresholds) -> SmartFollowerDistribution {
@@ -151,12 +152,12 @@ fn smart_followers(dataset: &Dataset, token: &Token, price: Option<f64>, thresho
         return SmartFollowerDistribution::default();
     };
     let (mut whale, mut medium, mut small) = (0, 0, 0);
-    for holder in holders {
+    for (holder, balance) in holders.balances() {
         // `kols` is ordered by address within a token.
-        if kols.binary_search_by(|kol| kol.kol_address.cmp(&holder.holder_address)).is_err() {
+        if kols.binary_search_by(|kol| kol.kol_address.cmp(&holder)).is_err() {
             continue;
         }
-        match holder.balance.map(|balance| balance * price) {
+        match balance.map(|balance| balance * price) {
             Some(usd) if usd >= thresholds.whale_usd => whale += 1,
             Some(usd) if usd >= thresholds.medium_usd => medium += 1,
             Some(usd) if usd > 0.0 => small += 1,
@@ -169,11 +170,13 @@ fn smart_followers(dataset: &Dataset, token: &Token, price: Option<f64>, thresho
 /// Top ten and fifty of the holders outside burn addresses, over the supply that is not burned (else over what they hold together).
 pub fn holders_distribution(dataset: &Dataset, token: &Token) -> HoldersDistribution {
     let holders = dataset.holders_of(&token.row.token_address);
-    let burns = |holder: &&HolderRow| dataset.is_labelled(&holder.holder_address, "burn");
-    let balance = |holder: &HolderRow| holder.balance.filter(|balance| *balance > 0.0);
     // The table keeps a token's holders largest first.
-    let kept: Vec<f64> = holders.iter().filter(|holder| !burns(holder)).filter_map(balance).collect();
-    let burned: f64 = holders.iter().filter(burns).filter_map(balance).sum();
+    let (mut kept, mut burned): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
+    for (holder, balance) in holders.balances() {
+        let burns = dataset.is_labelled(&holder, "burn");
+        if burns { &mut burned } else { &mut kept }.extend(balance.filter(|balance| *balance > 0.0));
+    }
+    let burned: f64 = burned.iter().sum();
     let supply = token.row.total_supply.map(|supply| supply - burned).filter(|supply| *supply > 0.0);
     let whole = supply.unwrap_or_else(|| kept.iter().sum());
     if kept.is_empty() || !whole.is_finite() || whole <= 0.0 {

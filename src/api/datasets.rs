@@ -81,7 +81,7 @@ fn describe_table(dataset: &Dataset, table: &Table) -> DatasetTable {
         name: table.schema.name,
         state,
         reason,
-        rows: table.frame.height() as u64,
+        rows: table.height() as u64,
         rows_bad: table.rows_bad,
         load_ms: table.load_ms,
         sources: table.sources.iter().map(source).collect(),

@@ -54,10 +54,10 @@ impl Step {
 pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
     let question = Q::parse(&Arguments::new(Q::PARAMETERS, call.path, call.query)?)?;
     let deck = &call.api.deck;
+    let snapshot = deck.ready::<Q>()?;
     if let Some(known) = deck.known(&question) {
         return Ok(Step::Now(reply::tagged(&known.json, &known.etag, call.if_none_match)));
     }
-    let snapshot = deck.snapshot()?;
     if call.if_none_match.given() {
         // A tag of this generation was given out with an answer, so there is one and it is the same still.
         let etag = snapshot.etag(&question.target());
@@ -75,8 +75,8 @@ pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
 }
 
 pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
-    let question = YieldQuestion::parse_body(body)?;
-    call.api.deck.snapshot()?;
+    let question = YieldQuestion::parse_request(&Arguments::new(call.parameters, call.path, call.query)?, body)?;
+    call.api.deck.ready::<YieldQuestion>()?;
     let pending = call.api.deck.ask(question, || {});
     Ok(Step::later(async move { Ok(reply::json(200, pending.await?.json.clone())) }))
 }
@@ -148,7 +148,7 @@ pub(super) struct Health {
 }
 
 pub(super) fn healthz(call: &Call<'_>) -> Answered {
-    let status = if call.api.deck.snapshot().is_ok() { "ok" } else { "loading" };
+    let status = if call.api.deck.whole_snapshot().is_ok() { "ok" } else { "loading" };
     Ok(Step::Now(reply::rendered(200, &Health { status, version: env!("CARGO_PKG_VERSION") })?))
 }
 

@@ -148,7 +148,7 @@ fn write_dataset(page: &mut Page, deck: &Deck) {
     }
     page.head("tokendeck_dataset_rows", "gauge", "Rows of each table that is loaded.");
     for table in tables.iter().filter(|table| table.loaded()) {
-        page.line(&format!("tokendeck_dataset_rows{{table=\"{}\"}}", table.schema.name), table.frame.height() as f64);
+        page.line(&format!("tokendeck_dataset_rows{{table=\"{}\"}}", table.schema.name), table.height() as f64);
     }
 }
 

@@ -112,7 +112,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     question::<DexDetailQuestion>(&[Code::DexNotFound]),
     question::<GrowthQuestion>(&[]),
     Endpoint { path: "/api/analytics/tokens/holders-growth", name: "api_holders_growth", ..question::<GrowthQuestion>(&[]) },
-    Endpoint { verb: Verb::Post, handler: Handler::Body(handlers::optimize), ..question::<YieldQuestion>(&[Code::NotBuilt]) },
+    Endpoint { verb: Verb::Post, handler: Handler::Body(handlers::optimize), ..question::<YieldQuestion>(&[]) },
     question::<SearchQuestion>(&[]),
     question::<CandlesQuestion>(&[Code::NoCandles]),
     question::<HoldersQuestion>(&[]),

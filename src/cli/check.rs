@@ -8,13 +8,13 @@ use serde_json::json;
 use super::{
     meter::Meter,
     outcome::{Failure, Outcome, print},
-    program::{configuration, no_dataset},
+    program::{cache, configuration, no_dataset},
     table::aligned_to_the_end,
 };
 use crate::dataset::{
     Dataset, Table, TableState,
     findings::{Finding, Severity},
-    load::load,
+    load::load_with,
 };
 
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Check) -> Outcome {
     }
     let loaded = {
         let meter = Meter::new("reading");
-        load(folder, &meter)
+        load_with(folder, &cache(&config), &meter)
     };
     let dataset = loaded.map_err(|error| Failure::Bad(format!("`{}` is no dataset: {error}", folder.display())))?;
     let text = if args.json { as_json(&dataset) } else { as_table(&dataset) };
@@ -92,12 +92,12 @@ fn file_of<'a>(table: &'a Table, reason: &'a str) -> &'a str {
     named.or_else(source).unwrap_or(table.schema.name)
 }
 
-fn finding_line(finding: &Finding) -> Vec<String> {
+pub(super) fn finding_line(finding: &Finding) -> Vec<String> {
     let row = finding.row.map(|row| row.to_string());
     line(finding.severity, &finding.file, [row.as_deref(), finding.column.as_deref(), finding.value.as_deref()], &finding.reason)
 }
 
-fn line(severity: Severity, file: &str, [row, column, value]: [Option<&str>; 3], reason: &str) -> Vec<String> {
+pub(super) fn line(severity: Severity, file: &str, [row, column, value]: [Option<&str>; 3], reason: &str) -> Vec<String> {
     [word(severity), file, row.unwrap_or(""), column.unwrap_or(""), value.unwrap_or(""), reason].map(str::to_owned).to_vec()
 }
 
@@ -111,7 +111,7 @@ fn word(severity: Severity) -> &'static str {
 
 fn summary(dataset: &Dataset) -> String {
     let loaded: Vec<&Table> = dataset.tables.iter().filter(|table| table.loaded()).collect();
-    let rows: usize = loaded.iter().map(|table| table.frame.height()).sum();
+    let rows: usize = loaded.iter().map(|table| table.height()).sum();
     let aside: u64 = dataset.tables.iter().map(|table| table.rows_bad).sum();
     let plural = |n: u64, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
     format!(
@@ -133,7 +133,7 @@ fn as_json(dataset: &Dataset) -> String {
             TableState::Unusable(reason) => ("unusable", Some(reason)),
         };
         json!({
-            "name": table.schema.name, "state": state, "reason": reason, "rows": table.frame.height(), "rows_bad": table.rows_bad,
+            "name": table.schema.name, "state": state, "reason": reason, "rows": table.height(), "rows_bad": table.rows_bad,
             "sources": table.sources.iter().map(|source| &source.file).collect::<Vec<_>>(),
             "findings": table.findings.kept(), "counts": table.findings.counts(),
         })

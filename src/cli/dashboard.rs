@@ -74,6 +74,7 @@ fn show(program: &Program, look: Look) -> Outcome {
     let (keymap, mut warnings) = Keymap::with(&program.config.keys);
     let jobs = program.jobs().map_err(|reason| warnings.push(reason)).ok();
     warnings.extend(jobs.as_ref().and_then(|jobs| jobs.notice().map(str::to_owned)));
+    warnings.extend(program.watch().err());
     let dirs = Dirs::find().ok();
     let api = desk(program, jobs.clone(), &mut warnings);
     let mut memory: Box<dyn Memory> = match &dirs {

@@ -14,7 +14,8 @@ use super::{
 use crate::{
     api::{Api, ApiOptions},
     config::{self, Config},
-    deck::Deck,
+    dataset::cache::CacheOptions,
+    deck::{Deck, DeckOptions},
     jobs::{JobOptions, Jobs},
     state::{Dirs, keys::Keys},
 };
@@ -39,8 +40,14 @@ impl Program {
         if let Some(data) = &place.data {
             config.datasets.dir.clone_from(data);
         }
-        let deck = Deck::new(&config.datasets.dir, config.deck_options()).map_err(Failure::Bad)?;
+        let options = DeckOptions { cache: cache(&config), ..config.deck_options() };
+        let deck = Deck::new(&config.datasets.dir, options).map_err(Failure::Bad)?;
         Ok(Self { config, deck })
+    }
+
+    /// Keeps the deck on its files, unless that is turned off; the error is no reason to stop.
+    pub(super) fn watch(&self) -> Result<(), String> {
+        if self.config.datasets.watch { self.deck.watch() } else { Ok(()) }
     }
 
     /// Refuses to go on where there is no folder to read.
@@ -76,6 +83,11 @@ impl Program {
         };
         Api::new(Arc::clone(&self.deck), jobs, Arc::new(keys), options)
     }
+}
+
+/// Where large tables are kept; nowhere without a home.
+pub(super) fn cache(config: &Config) -> CacheOptions {
+    config.cache_options(Dirs::find().ok().map(|dirs| dirs.cache).as_deref())
 }
 
 pub(super) fn open_keys(config: &Config) -> Result<Keys, String> {

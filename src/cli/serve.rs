@@ -51,6 +51,7 @@ pub(super) fn run(args: &Serve) -> Outcome {
         api.log.write_to(log.sink());
         let events = program.deck.listen();
         program.deck.load_in_background();
+        program.watch().unwrap_or_else(|reason| tracing::warn!("{reason}"));
         announce(address)?;
         let (sender, mut ending) = oneshot::channel();
         let deck = Arc::clone(&program.deck);

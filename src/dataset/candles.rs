@@ -1,12 +1,14 @@
 //! Candles as struct-of-arrays slices, and the intervals they come in. A token's rows are a slice of the ordered table, whatever
-//! the table is made of (frames today, mapped files later). Resampling is the analysis's.
+//! the table is made of: vectors in memory, or a mapped file. Resampling is the analysis's.
 
-use std::{collections::HashMap, fmt, ops::Range};
+use std::{collections::HashMap, fmt, ops::Range, sync::Arc};
 
 use polars::prelude::{DataFrame, DataType};
 
 use super::{
+    Table,
     address::Address,
+    cache::LargeTable,
     time::{DAY_MS, HOUR_MS, MINUTE_MS, Time},
 };
 
@@ -30,6 +32,18 @@ impl Candles<'_> {
 
     pub fn is_empty(&self) -> bool {
         self.timestamp.is_empty()
+    }
+
+    /// Those from place `first` on.
+    fn from(self, first: usize) -> Self {
+        Self {
+            timestamp: &self.timestamp[first..],
+            open: &self.open[first..],
+            high: &self.high[first..],
+            low: &self.low[first..],
+            close: &self.close[first..],
+            volume: &self.volume[first..],
+        }
     }
 
     /// Whether candle `i` can be believed: prices finite and above zero, the high and low around the rest.
@@ -78,9 +92,16 @@ impl fmt::Display for Interval {
     }
 }
 
-/// The candles of every token, ordered by (token, interval, time), and where each token's lie.
+/// The candles of every token, and where each token's lie.
+#[derive(Debug)]
+pub enum CandleTable {
+    Memory(HeldCandles),
+    Large(Arc<LargeTable>),
+}
+
+/// Candles in memory, ordered by (token, interval, time).
 #[derive(Debug, Default)]
-pub struct CandleTable {
+pub struct HeldCandles {
     timestamp: Vec<i64>,
     open: Vec<f64>,
     high: Vec<f64>,
@@ -90,9 +111,103 @@ pub struct CandleTable {
     index: HashMap<Address, Vec<(Interval, Range<usize>)>>,
 }
 
+impl Default for CandleTable {
+    fn default() -> Self {
+        Self::Memory(HeldCandles::default())
+    }
+}
+
 impl CandleTable {
+    pub fn new(table: &Table) -> Self {
+        match &table.large {
+            Some(large) => Self::Large(Arc::clone(large)),
+            None => Self::Memory(HeldCandles::new(&table.frame)),
+        }
+    }
+
+    /// The token's candles, finest interval first; empty without any.
+    pub fn of(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
+        self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect()
+    }
+
+    /// As `of`, of each interval the last candles alone, that start less than `span` milliseconds before its last; and whether that is
+    /// fewer than there are. What is not asked for is not read.
+    pub fn recent(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {
+        let mut cut = false;
+        let recent = self.runs(token).into_iter().map(|(interval, rows)| {
+            // As many as there can be at this interval, with room for some that lie closer.
+            let most = usize::try_from(2 * span / interval.0.max(1)).unwrap_or(usize::MAX).saturating_add(2);
+            let tail = self.slice(rows.end.saturating_sub(most).max(rows.start)..rows.end);
+            let last = tail.timestamp.last().copied().unwrap_or_default();
+            let first = tail.timestamp.partition_point(|&time| time <= last.saturating_sub(span));
+            cut |= first > 0 || tail.len() < rows.len();
+            (interval, tail.from(first))
+        });
+        let recent = recent.collect();
+        (recent, cut)
+    }
+
+    fn runs(&self, token: &Address) -> Vec<(Interval, Range<usize>)> {
+        match self {
+            Self::Memory(held) => held.index.get(token).cloned().unwrap_or_default(),
+            Self::Large(table) => {
+                let mut runs: Vec<_> = table.runs_of(token).collect();
+                runs.sort_by_key(|(interval, _)| *interval);
+                runs
+            }
+        }
+    }
+
+    pub fn tokens(&self) -> Vec<Address> {
+        match self {
+            Self::Memory(held) => held.index.keys().copied().collect(),
+            Self::Large(table) => table.tokens().collect(),
+        }
+    }
+
+    /// The close of the token's latest candle in any interval; of two that start together, the finer.
+    pub fn latest_close(&self, token: &Address) -> Option<(Time, f64)> {
+        let (recent, cut) = self.recent(token, DAY_MS);
+        latest_close(&recent).or_else(|| if cut { latest_close(&self.of(token)) } else { None })
+    }
+
+    fn slice(&self, rows: Range<usize>) -> Candles<'_> {
+        match self {
+            Self::Memory(held) => held.slice(rows),
+            // A part that is damaged gives no candles; the table tells that it is.
+            Self::Large(table) => large_slice(table, &rows).unwrap_or_default(),
+        }
+    }
+}
+
+fn large_slice<'a>(table: &'a LargeTable, rows: &Range<usize>) -> Option<Candles<'a>> {
+    let floats = |column: &str| table.floats(column, rows.clone());
+    Some(Candles {
+        timestamp: table.whole_numbers("timestamp", rows.clone())?,
+        open: floats("open")?,
+        high: floats("high")?,
+        low: floats("low")?,
+        close: floats("close")?,
+        volume: floats("volume")?,
+    })
+}
+
+fn latest_close(series: &[(Interval, Candles<'_>)]) -> Option<(Time, f64)> {
+    let mut latest: Option<(Time, f64)> = None;
+    for (_, candles) in series {
+        let last = (0..candles.len()).rev().find(|&i| candles.close[i].is_finite());
+        if let Some(i) = last
+            && latest.is_none_or(|(time, _)| candles.timestamp[i] > time.0)
+        {
+            latest = Some((Time(candles.timestamp[i]), candles.close[i]));
+        }
+    }
+    latest
+}
+
+impl HeldCandles {
     /// From a canonical frame: ordered, `interval` filled, no empty cell but in `volume`.
-    pub fn new(frame: &DataFrame) -> Self {
+    fn new(frame: &DataFrame) -> Self {
         let floats = |name: &str| -> Vec<f64> {
             let column = frame.column(name).ok().and_then(|column| column.f64().ok());
             column.map_or_else(|| vec![f64::NAN; frame.height()], |numbers| numbers.iter().map(|n| n.unwrap_or(f64::NAN)).collect())
@@ -143,30 +258,6 @@ impl CandleTable {
         for runs in self.index.values_mut() {
             runs.sort_by_key(|(interval, _)| *interval);
         }
-    }
-
-    /// The token's candles, finest interval first; empty without any.
-    pub fn of(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
-        let runs = self.index.get(token).map_or(&[][..], Vec::as_slice);
-        runs.iter().map(|(interval, range)| (*interval, self.slice(range.clone()))).collect()
-    }
-
-    pub fn tokens(&self) -> impl Iterator<Item = &Address> {
-        self.index.keys()
-    }
-
-    /// The close of the token's latest candle in any interval; of two that start together, the finer.
-    pub fn latest_close(&self, token: &Address) -> Option<(Time, f64)> {
-        let mut latest: Option<(Time, f64)> = None;
-        for (_, candles) in self.of(token) {
-            let last = (0..candles.len()).rev().find(|&i| candles.close[i].is_finite());
-            if let Some(i) = last
-                && latest.is_none_or(|(time, _)| candles.timestamp[i] > time.0)
-            {
-                latest = Some((Time(candles.timestamp[i]), candles.close[i]));
-            }
-        }
-        latest
     }
 
     fn slice(&self, range: Range<usize>) -> Candles<'_> {

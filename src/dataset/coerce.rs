@@ -9,9 +9,11 @@ pub(crate) mod list;
 mod number;
 mod time;
 
+use std::borrow::{Borrow, Cow};
+
 use polars::prelude::{
-    Column, DataType, IntoColumn, ListBuilderTrait, ListStringChunkedBuilder, NamedFrom, PlSmallStr, Series, StringChunkedBuilder,
-    TimeUnit, TimeZone,
+    Column, DataType, IntoColumn, ListBuilderTrait, ListStringChunkedBuilder, NamedFrom, PlSmallStr, Series, StringChunked,
+    StringChunkedBuilder, TimeUnit, TimeZone,
 };
 
 use self::cell::{Cell, is_null_word};
@@ -50,25 +52,35 @@ pub(crate) type Read<T> = Result<Option<T>, Bad>;
 
 /// Reads the cells into the canonical column `ours`.
 pub(crate) fn coerce(ours: &SchemaColumn, cells: &[Cell<'_>], rule: &ColumnManifest) -> Coerced {
+    coerced(ours, cells.iter(), cells.len(), rule)
+}
+
+/// As `coerce`, of a column of text that needs nothing done before, without a list of its cells.
+pub(crate) fn coerce_texts(ours: &SchemaColumn, texts: &StringChunked, rule: &ColumnManifest) -> Coerced {
+    let cells = texts.iter().map(|text| text.map_or(Cell::Null, |text| Cell::Text(Cow::Borrowed(text))));
+    coerced(ours, cells, texts.len(), rule)
+}
+
+fn coerced<'a, C: Borrow<Cell<'a>>>(ours: &SchemaColumn, cells: impl Iterator<Item = C>, height: usize, rule: &ColumnManifest) -> Coerced {
     let name = PlSmallStr::from_static(ours.name);
     let mut issues = Vec::new();
     let column = match ours.kind {
-        Kind::Text => texts(name, cells, &mut issues, cell::text),
-        Kind::Address => addresses(name, cells, &mut issues),
-        Kind::Chain => texts(name, cells, &mut issues, chain),
-        Kind::Uint256 => texts(name, cells, &mut issues, number::uint256),
-        Kind::Hex => texts(name, cells, &mut issues, cell::hex),
-        Kind::Chains => lists(name, cells, &mut issues, |cell| list::chains(cell, rule.split.as_deref())),
-        Kind::Addresses => address_lists(name, cells, &mut issues, rule.split.as_deref()),
-        Kind::Integer => numbers(name, cells, &mut issues, |cell| number::integer(cell, rule.scale)),
-        Kind::Float => numbers(name, cells, &mut issues, |cell| number::float(cell, rule.scale)),
-        Kind::Boolean => numbers(name, cells, &mut issues, cell::boolean),
+        Kind::Text => texts(name, cells, height, &mut issues, cell::text),
+        Kind::Address => addresses(name, cells, height, &mut issues),
+        Kind::Chain => texts(name, cells, height, &mut issues, chain),
+        Kind::Uint256 => texts(name, cells, height, &mut issues, number::uint256),
+        Kind::Hex => texts(name, cells, height, &mut issues, cell::hex),
+        Kind::Chains => lists(name, cells, height, &mut issues, |cell| list::chains(cell, rule.split.as_deref())),
+        Kind::Addresses => address_lists(name, cells, height, &mut issues, rule.split.as_deref()),
+        Kind::Integer => numbers(name, cells, height, &mut issues, |cell| number::integer(cell, rule.scale)),
+        Kind::Float => numbers(name, cells, height, &mut issues, |cell| number::float(cell, rule.scale)),
+        Kind::Boolean => numbers(name, cells, height, &mut issues, cell::boolean),
         Kind::Time => {
-            let column = numbers(name, cells, &mut issues, |cell| time::time(cell, rule.format.as_deref()));
+            let column = numbers(name, cells, height, &mut issues, |cell| time::time(cell, rule.format.as_deref()));
             cast(&column, &DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)))
         }
         Kind::Date => {
-            let column = numbers(name, cells, &mut issues, |cell| time::date(cell, rule.format.as_deref()));
+            let column = numbers(name, cells, height, &mut issues, |cell| time::date(cell, rule.format.as_deref()));
             cast(&column, &DataType::Date)
         }
     };
@@ -134,8 +146,14 @@ fn issue(row: usize, cell: &Cell<'_>, odd: Option<&'static str>) -> Issue {
 }
 
 /// A cell of whatever kind, through `read`; what is bad is noted and left empty.
-fn each<T>(cells: &[Cell<'_>], issues: &mut Vec<Issue>, mut read: impl FnMut(&Cell<'_>) -> Read<T>, mut put: impl FnMut(Option<T>)) {
-    for (row, cell) in cells.iter().enumerate() {
+fn each<'a, T, C: Borrow<Cell<'a>>>(
+    cells: impl Iterator<Item = C>,
+    issues: &mut Vec<Issue>,
+    mut read: impl FnMut(&Cell<'a>) -> Read<T>,
+    mut put: impl FnMut(Option<T>),
+) {
+    for (row, cell) in cells.enumerate() {
+        let cell = cell.borrow();
         if let Ok(value) = read(cell) {
             put(value);
         } else {
@@ -145,22 +163,29 @@ fn each<T>(cells: &[Cell<'_>], issues: &mut Vec<Issue>, mut read: impl FnMut(&Ce
     }
 }
 
-fn texts(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>, read: impl FnMut(&Cell<'_>) -> Read<String>) -> Column {
-    let mut builder = StringChunkedBuilder::new(name, cells.len());
+fn texts<'a, C: Borrow<Cell<'a>>>(
+    name: PlSmallStr,
+    cells: impl Iterator<Item = C>,
+    height: usize,
+    issues: &mut Vec<Issue>,
+    read: impl FnMut(&Cell<'a>) -> Read<String>,
+) -> Column {
+    let mut builder = StringChunkedBuilder::new(name, height);
     each(cells, issues, read, |value: Option<String>| builder.append_option(value));
     builder.finish().into_column()
 }
 
-fn addresses(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>) -> Column {
+fn addresses<'a, C: Borrow<Cell<'a>>>(name: PlSmallStr, cells: impl Iterator<Item = C>, height: usize, issues: &mut Vec<Issue>) -> Column {
     let mut odd = Vec::new();
-    let mut builder = StringChunkedBuilder::new(name, cells.len());
+    let mut builder = StringChunkedBuilder::new(name, height);
     // Most tables name a token for many rows on end; what was read of it last holds for the next.
-    let mut last = (usize::MAX, Ok(None), String::new());
-    for (row, cell) in cells.iter().enumerate() {
-        if cells.get(last.0) != Some(cell) {
+    let mut last = (Cell::Null, Ok(None), String::new());
+    for (row, cell) in cells.enumerate() {
+        let cell = cell.borrow();
+        if last.0 != *cell {
             let read = cell::address(cell);
             let text = read.ok().flatten().map_or_else(String::new, |(address, _)| address.to_string());
-            last = (row, read, text);
+            last = (cell.clone(), read, text);
         }
         let (_, read, text) = &last;
         match read {
@@ -181,17 +206,29 @@ fn addresses(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>) -> C
     builder.finish().into_column()
 }
 
-fn numbers<T>(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>, read: impl FnMut(&Cell<'_>) -> Read<T>) -> Column
+fn numbers<'a, T, C: Borrow<Cell<'a>>>(
+    name: PlSmallStr,
+    cells: impl Iterator<Item = C>,
+    height: usize,
+    issues: &mut Vec<Issue>,
+    read: impl FnMut(&Cell<'a>) -> Read<T>,
+) -> Column
 where
     Series: NamedFrom<Vec<Option<T>>, [Option<T>]>,
 {
-    let mut values = Vec::with_capacity(cells.len());
+    let mut values = Vec::with_capacity(height);
     each(cells, issues, read, |value| values.push(value));
     Series::new(name, values).into_column()
 }
 
-fn lists(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>, read: impl FnMut(&Cell<'_>) -> Read<Vec<String>>) -> Column {
-    let mut builder = ListStringChunkedBuilder::new(name, cells.len(), cells.len());
+fn lists<'a, C: Borrow<Cell<'a>>>(
+    name: PlSmallStr,
+    cells: impl Iterator<Item = C>,
+    height: usize,
+    issues: &mut Vec<Issue>,
+    read: impl FnMut(&Cell<'a>) -> Read<Vec<String>>,
+) -> Column {
+    let mut builder = ListStringChunkedBuilder::new(name, height, height);
     each(cells, issues, read, |value: Option<Vec<String>>| match value {
         Some(list) => builder.append_values_iter(list.iter().map(String::as_str)),
         None => builder.append_null(),
@@ -199,10 +236,16 @@ fn lists(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>, read: im
     builder.finish().into_column()
 }
 
-fn address_lists(name: PlSmallStr, cells: &[Cell<'_>], issues: &mut Vec<Issue>, split: Option<&str>) -> Column {
+fn address_lists<'a, C: Borrow<Cell<'a>>>(
+    name: PlSmallStr,
+    cells: impl Iterator<Item = C>,
+    height: usize,
+    issues: &mut Vec<Issue>,
+    split: Option<&str>,
+) -> Column {
     let mut odd = Vec::new();
     let mut row = 0;
-    let column = lists(name, cells, issues, |cell| {
+    let column = lists(name, cells, height, issues, |cell| {
         let read = list::addresses(cell, split);
         if let Ok(Some((_, true))) = read {
             odd.push(issue(row, cell, Some(CHECKSUM)));

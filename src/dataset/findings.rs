@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How many findings of one file, column and reason are kept; all are counted.
 pub const KEPT_PER_REASON: u64 = 100;
 
 /// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Data were left out: a row set aside, a table unusable.
@@ -21,7 +21,7 @@ pub enum Severity {
 }
 
 /// One thing that is wrong in the data.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     pub severity: Severity,
     /// Relative to the dataset's folder where it lies in it.
@@ -40,7 +40,7 @@ pub struct Finding {
 }
 
 /// How often one reason was met in one column of one file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FindingCount {
     pub severity: Severity,
     pub file: String,
@@ -51,11 +51,31 @@ pub struct FindingCount {
 }
 
 /// The findings of one table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written")]
 pub struct Findings {
     kept: Vec<Finding>,
     counts: Vec<FindingCount>,
-    positions: HashMap<(String, Option<String>, String), usize>,
+    #[serde(skip)]
+    positions: HashMap<Reason, usize>,
+}
+
+/// File, column, reason.
+type Reason = (String, Option<String>, String);
+
+/// Findings as they are written down.
+#[derive(Deserialize)]
+struct Written {
+    kept: Vec<Finding>,
+    counts: Vec<FindingCount>,
+}
+
+impl From<Written> for Findings {
+    fn from(Written { kept, counts }: Written) -> Self {
+        let reason = |count: &FindingCount| (count.file.clone(), count.column.clone(), count.reason.clone());
+        let positions = counts.iter().enumerate().map(|(i, count)| (reason(count), i)).collect();
+        Self { kept, counts, positions }
+    }
 }
 
 impl Findings {
@@ -74,6 +94,14 @@ impl Findings {
         self.counts[position].count += 1;
         if self.counts[position].count <= KEPT_PER_REASON {
             self.kept.push(finding);
+        }
+    }
+
+    /// Counts further findings of a reason that was met, without keeping them.
+    pub(crate) fn count_more(&mut self, file: &str, column: Option<&str>, reason: &str, more: u64) {
+        let same = |count: &&mut FindingCount| count.file == file && count.column.as_deref() == column && count.reason == reason;
+        if let Some(count) = self.counts.iter_mut().find(same) {
+            count.count += more;
         }
     }
 

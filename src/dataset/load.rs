@@ -1,12 +1,13 @@
 //! Reads a folder into a `Dataset`. A bad row costs the row, a bad table the table; only what leaves nothing to show is an error.
 //! The source files are never written.
 
-mod bind;
-mod file;
-mod fill;
-mod identity;
+pub(in crate::dataset) mod bind;
+pub(in crate::dataset) mod file;
+pub(crate) mod fill;
+mod gather;
+pub(crate) mod identity;
 mod judge;
-mod order;
+pub(crate) mod order;
 mod table;
 
 use std::{collections::HashMap, fmt, fs, io, path::Path};
@@ -17,6 +18,7 @@ use rayon::prelude::*;
 use super::{
     Dataset, Table, TableState,
     address::Address,
+    cache::CacheOptions,
     manifest::{self, Manifest},
     progress::{Cancelled, Progress},
     schema::TABLES,
@@ -58,12 +60,29 @@ pub(crate) struct Context<'a> {
     pub folder: &'a Path,
     pub manifest: &'a Manifest,
     pub progress: &'a dyn Progress,
+    pub cache: &'a CacheOptions,
     /// Decimals of each token; `None` where its rows disagree. Empty while the tokens themselves are read.
     pub decimals: HashMap<Address, Option<i64>>,
 }
 
-/// Loads the dataset in `folder`: the tokens first, as raw amounts need their decimals, then the other tables side by side.
+/// As `load_with`, every table in memory.
 pub fn load(folder: &Path, progress: &dyn Progress) -> Result<Dataset, LoadError> {
+    load_with(folder, &CacheOptions::default(), progress)
+}
+
+/// As `load_in_stages`, whole.
+pub fn load_with(folder: &Path, cache: &CacheOptions, progress: &dyn Progress) -> Result<Dataset, LoadError> {
+    load_in_stages(folder, cache, progress, None)
+}
+
+/// Loads the dataset in `folder`: the tokens first, as raw amounts need their decimals, then the other tables side by side.
+/// Where large tables have to be brought into the cache, which takes a while, `early` gets a dataset of what is there before.
+pub fn load_in_stages(
+    folder: &Path,
+    cache: &CacheOptions,
+    progress: &dyn Progress,
+    early: Option<&dyn Fn(Dataset)>,
+) -> Result<Dataset, LoadError> {
     let shown = folder.display();
     let listing = fs::read_dir(folder)
         .map_err(|error| LoadError::Unusable(format!("the dataset folder `{shown}` cannot be read: {error}; {DEMO}")))?;
@@ -72,9 +91,11 @@ pub fn load(folder: &Path, progress: &dyn Progress) -> Result<Dataset, LoadError
             "the dataset folder `{shown}` is empty: put a `tokens` table there, or `tokendeck demo {shown}`"
         )));
     }
-    let text = read_manifest(&folder.join(manifest::FILE))?;
+    // Where the folder is a link that may be turned meanwhile, all of it is read from where it led at first.
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let text = read_manifest(&real.join(manifest::FILE))?;
     let manifest = Manifest::parse(&text).map_err(LoadError::Unusable)?;
-    let mut context = Context { folder, manifest: &manifest, progress, decimals: HashMap::new() };
+    let mut context = Context { folder: &real, manifest: &manifest, progress, cache, decimals: HashMap::new() };
     // The schema's first table is `tokens`; a test holds it to that.
     let tokens = table::load(&context, &TABLES[0])?;
     match &tokens.0.state {
@@ -88,22 +109,34 @@ pub fn load(folder: &Path, progress: &dyn Progress) -> Result<Dataset, LoadError
         }
     }
     let mut loaded = vec![tokens];
-    let others: Result<Vec<_>, Cancelled> = TABLES[1..].par_iter().map(|schema| table::load(&context, schema)).collect();
-    loaded.extend(others?);
-    let identity = identity::of(&text, loaded.iter().flat_map(|(table, files)| table.sources.iter().zip(files)));
-    let tables: Vec<Table> = loaded.into_iter().map(|(table, _)| table).collect();
-    let mut dataset = Dataset::new(tables);
-    dataset.title = manifest.title;
-    dataset.license = manifest.license;
+    let (later, now): (Vec<_>, Vec<_>) = TABLES[1..].iter().partition(|schema| early.is_some() && table::takes_a_while(&context, schema));
+    for schemas in [now, later.clone()] {
+        let some: Result<Vec<_>, Cancelled> = schemas.into_par_iter().map(|schema| table::load(&context, schema)).collect();
+        loaded.extend(some?);
+        if let (Some(early), true) = (early, loaded.len() < TABLES.len()) {
+            let importing = later.iter().map(|schema| schema.name).collect();
+            early(Dataset { importing, ..dataset(folder, &text, &manifest, loaded.clone()) });
+        }
+    }
+    loaded.sort_by_key(|(table, _)| TABLES.iter().position(|schema| schema.name == table.schema.name));
+    Ok(dataset(folder, &text, &manifest, loaded))
+}
+
+/// The dataset of tables with the hashes of their files' ends.
+fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<(Table, Vec<[u8; 32]>)>) -> Dataset {
+    let identity = identity::of(text, loaded.iter().flat_map(|(table, files)| table.sources.iter().zip(files)));
+    let mut dataset = Dataset::new(loaded.into_iter().map(|(table, _)| table).collect());
+    dataset.title.clone_from(&manifest.title);
+    dataset.license.clone_from(&manifest.license);
     dataset.synthetic = manifest.synthetic;
     folder.clone_into(&mut dataset.folder);
     dataset.identity = identity;
     judge::judge(&mut dataset);
-    Ok(dataset)
+    dataset
 }
 
 /// The text of `dataset.toml`; empty without one.
-fn read_manifest(path: &Path) -> Result<String, LoadError> {
+pub(in crate::dataset) fn read_manifest(path: &Path) -> Result<String, LoadError> {
     match fs::metadata(path) {
         Ok(meta) if !meta.is_file() => return Err(LoadError::Unusable("dataset.toml is not a regular file".to_owned())),
         Ok(meta) if meta.len() > MAX_MANIFEST => return Err(LoadError::Unusable("dataset.toml is larger than 1 MiB".to_owned())),
@@ -116,7 +149,7 @@ fn read_manifest(path: &Path) -> Result<String, LoadError> {
     }
 }
 
-fn decimals(tokens: &DataFrame) -> HashMap<Address, Option<i64>> {
+pub(in crate::dataset) fn decimals(tokens: &DataFrame) -> HashMap<Address, Option<i64>> {
     let mut decimals: HashMap<Address, Option<i64>> = HashMap::new();
     let columns =
         (tokens.column("token_address").and_then(|column| column.str()), tokens.column("decimals").and_then(|column| column.i64()));

@@ -18,6 +18,8 @@ macro_rules! rows {
         pub struct $row { $(pub $field: $type),* }
 
         impl FromFrame for $row {
+            const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),*];
+
             fn rows(frame: &DataFrame) -> Vec<Self> {
                 $(let mut $field = <$type as FromColumn>::cells(frame.column(stringify!($field)).ok(), frame.height()).into_iter();)*
                 let mut rows = Vec::with_capacity(frame.height());
@@ -32,6 +34,8 @@ macro_rules! rows {
 
 /// A row type that knows how to read itself out of a canonical frame (see `load`).
 pub trait FromFrame: Sized {
+    /// The columns it is read from.
+    const COLUMNS: &'static [&'static str];
     fn rows(frame: &DataFrame) -> Vec<Self>;
 }
 
@@ -69,6 +73,14 @@ rows! {
         token_address: Address,
         title: Option<String>,
         link: Option<String>,
+        published_at: Time,
+        impressions: Option<i64>,
+        engagement: Option<i64>,
+        smart_engagement: Option<i64>,
+    }
+    /// What sums and rankings of posts look at.
+    #[derive(Copy)]
+    PostFigures {
         published_at: Time,
         impressions: Option<i64>,
         engagement: Option<i64>,
@@ -170,6 +182,30 @@ rows! {
         from_address: Address,
         to_address: Address,
         timestamp: Option<Time>,
+    }
+    /// A pool that pays a yield; `yields` judges it.
+    YieldRow {
+        pool: String,
+        protocol: Option<String>,
+        chain: Option<Chain>,
+        symbol: Option<String>,
+        tokens: Vec<Address>,
+        tvl: Option<f64>,
+        apy_base: Option<f64>,
+        apy_reward: Option<f64>,
+        apy: Option<f64>,
+        category: Option<String>,
+        total_supply_usd: Option<f64>,
+        sigma: Option<f64>,
+        count: Option<i64>,
+        outlier: Option<bool>,
+        pool_meta: Option<String>,
+    }
+    GasRow {
+        chain: Chain,
+        usd_per_100k_gas: Option<f64>,
+        gas_price_gwei: Option<f64>,
+        native_price_usd: Option<f64>,
     }
 }
 

@@ -1,11 +1,11 @@
 //! Rows of tables that may be large or hold large cells: kept in their frame, found by address, read a chunk at a time, so that
 //! what is held in memory does not grow with the rows of one address. What the rows mean is the analyses'.
 
-use std::{collections::HashMap, marker::PhantomData, ops::Range};
+use std::{collections::HashMap, marker::PhantomData, ops::Range, sync::Arc};
 
 use polars::prelude::DataFrame;
 
-use super::{address::Address, rows::FromFrame};
+use super::{Table, address::Address, cache::LargeTable, rows::FromFrame};
 
 /// Rows read at once.
 const CHUNK_ROWS: usize = 1 << 14;
@@ -13,54 +13,63 @@ const CHUNK_ROWS: usize = 1 << 14;
 /// The rows of one table, those of an address in one run.
 #[derive(Debug)]
 pub struct Runs<T> {
-    frame: DataFrame,
-    index: HashMap<Address, Range<usize>>,
+    held: Held,
     row: PhantomData<fn() -> T>,
+}
+
+#[derive(Debug)]
+enum Held {
+    Frame(DataFrame, HashMap<Address, Range<usize>>),
+    /// Found by token.
+    Large(Arc<LargeTable>),
 }
 
 impl<T> Default for Runs<T> {
     fn default() -> Self {
-        Self { frame: DataFrame::default(), index: HashMap::new(), row: PhantomData }
+        Self { held: Held::Frame(DataFrame::default(), HashMap::new()), row: PhantomData }
     }
 }
 
 impl<T: FromFrame> Runs<T> {
-    /// Over a frame that is ordered by the address column `key`. The frame's columns are shared, not copied.
-    pub fn new(frame: &DataFrame, key: &str) -> Self {
-        let mut runs = Self { frame: frame.clone(), ..Self::default() };
-        let Some(keys) = frame.column(key).ok().and_then(|column| column.str().ok()) else { return runs };
-        let (mut start, mut last) = (0, None);
-        let mut close = |last: Option<&str>, range: Range<usize>| {
-            if let Some(address) = last.and_then(Address::parse) {
-                runs.index.insert(address, range);
-            }
+    /// Over a table that is ordered by the address column `key`. The rows are shared, not copied.
+    pub fn new(table: &Table, key: &str) -> Self {
+        let held = match &table.large {
+            Some(large) => Held::Large(Arc::clone(large)),
+            None => Held::Frame(table.frame.clone(), index(&table.frame, key)),
         };
-        for (row, key) in keys.iter().enumerate() {
-            if row == 0 || key != last {
-                close(last, start..row);
-                (start, last) = (row, key);
-            }
+        Self { held, row: PhantomData }
+    }
+
+    fn range(&self, address: &Address) -> Range<usize> {
+        match &self.held {
+            Held::Frame(_, index) => index.get(address).cloned().unwrap_or_default(),
+            Held::Large(table) => table.rows_of(address),
         }
-        close(last, start..keys.len());
-        runs
+    }
+
+    fn read(&self, rows: Range<usize>, columns: &[&str]) -> DataFrame {
+        match &self.held {
+            Held::Frame(frame, _) => frame.slice(rows.start as i64, rows.len()),
+            Held::Large(table) => table.stretch(rows, Some(columns)),
+        }
     }
 
     /// How many rows the address has.
     pub fn count(&self, address: &Address) -> usize {
-        self.index.get(address).map_or(0, Range::len)
+        self.range(address).len()
     }
 
     /// The rows of the address, in the table's order, a bounded number at a time.
     pub fn chunks(&self, address: &Address) -> impl Iterator<Item = Vec<T>> + '_ {
-        let range = self.index.get(address).cloned().unwrap_or_default();
+        let range = self.range(address);
         let end = range.end;
-        range.step_by(CHUNK_ROWS).map(move |start| T::rows(&self.frame.slice(start as i64, CHUNK_ROWS.min(end - start))))
+        range.step_by(CHUNK_ROWS).map(move |start| T::rows(&self.read(start..(start + CHUNK_ROWS).min(end), T::COLUMNS)))
     }
 
     /// The address's row `i`.
     pub fn row(&self, address: &Address, i: usize) -> Option<T> {
-        let row = self.index.get(address)?.clone().nth(i)?;
-        T::rows(&self.frame.slice(row as i64, 1)).pop()
+        let row = self.range(address).nth(i)?;
+        T::rows(&self.read(row..row + 1, T::COLUMNS)).pop()
     }
 
     /// The first row of the address.
@@ -70,21 +79,49 @@ impl<T: FromFrame> Runs<T> {
 
     /// The addresses that have rows, in the table's order.
     pub fn addresses(&self) -> Vec<Address> {
-        let mut all: Vec<(usize, Address)> = self.index.iter().map(|(address, range)| (range.start, *address)).collect();
-        all.sort_unstable();
-        all.into_iter().map(|(_, address)| address).collect()
+        match &self.held {
+            Held::Frame(_, index) => {
+                let mut all: Vec<(usize, Address)> = index.iter().map(|(address, range)| (range.start, *address)).collect();
+                all.sort_unstable();
+                all.into_iter().map(|(_, address)| address).collect()
+            }
+            Held::Large(table) => table.tokens().collect(),
+        }
     }
 
     /// A text cell of the address's row `i`.
     pub fn text(&self, address: &Address, i: usize, column: &str) -> Option<String> {
-        let range = self.index.get(address)?;
-        let row = range.clone().nth(i)?;
-        self.frame.column(column).ok()?.str().ok()?.get(row).map(str::to_owned)
+        let row = self.range(address).nth(i)?;
+        let read = self.read(row..row + 1, &[column]);
+        read.column(column).ok()?.str().ok()?.get(0).map(str::to_owned)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
+        match &self.held {
+            Held::Frame(_, index) => index.is_empty(),
+            Held::Large(table) => table.height() == 0,
+        }
     }
+}
+
+/// Where the rows of each address lie.
+fn index(frame: &DataFrame, key: &str) -> HashMap<Address, Range<usize>> {
+    let mut index = HashMap::new();
+    let Some(keys) = frame.column(key).ok().and_then(|column| column.str().ok()) else { return index };
+    let (mut start, mut last) = (0, None);
+    let mut close = |last: Option<&str>, range: Range<usize>| {
+        if let Some(address) = last.and_then(Address::parse) {
+            index.insert(address, range);
+        }
+    };
+    for (row, key) in keys.iter().enumerate() {
+        if row == 0 || key != last {
+            close(last, start..row);
+            (start, last) = (row, key);
+        }
+    }
+    close(last, start..keys.len());
+    index
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ pub struct TableSchema {
     pub name: &'static str,
     pub meaning: &'static str,
     pub columns: &'static [Column],
-    /// The columns that together name a row; the last of two rows with one key is kept. Empty: rows have no key.
+    /// The columns that together name a row; the last of two rows with one key is kept (of `yields` the first that can be used). Empty: rows have no key.
     pub key: &'static [&'static str],
     /// The order rows are stored in: the columns, `-` first for descending. Rows without a value come last.
     pub order: &'static [&'static str],

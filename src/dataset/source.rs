@@ -25,7 +25,7 @@ pub use guard::decoding;
 pub(crate) use guard::guarded;
 
 /// How many rows a batch holds at most.
-pub(crate) const BATCH_ROWS: usize = 65_536;
+pub(crate) const BATCH_ROWS: usize = 8_192;
 /// How many rows one table may have: what polars can index.
 pub(crate) const MAX_ROWS: u64 = IdxSize::MAX as u64 - 1;
 /// The largest file of a format that has to be read whole.
@@ -50,6 +50,13 @@ pub(crate) struct Batch {
 pub(crate) trait RowSource: Send {
     /// The next rows; `None` when there are no more. A source that names columns and has no rows yields one empty batch.
     fn next_batch(&mut self) -> Result<Option<Batch>, String>;
+    /// Passes over batches that were taken before.
+    fn skip(&mut self, batches: u64) -> Result<(), String> {
+        for _ in 0..batches {
+            self.next_batch()?;
+        }
+        Ok(())
+    }
     /// Every column met so far, wanted or not.
     fn columns(&self) -> &[String];
     /// How many bytes of the source are read.
@@ -120,7 +127,7 @@ pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Box<dyn RowSource>, St
     let head = &head[..filled];
     let named = format_of(&name).map(|(_, format)| format);
     if head.starts_with(b"PAR1") {
-        return Ok(Box::new(parquet::ParquetRows::open(whole(file)?, &wanted)?));
+        return Ok(Box::new(parquet::ParquetRows::open(file, &wanted)?));
     }
     if head.starts_with(b"ARROW1") || head.starts_with(&[0xff; 4]) && named == Some(Format::Ipc) {
         return Ok(Box::new(ipc::IpcRows::open(whole(file)?, &wanted)?));
@@ -137,6 +144,55 @@ pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Box<dyn RowSource>, St
         Some(Format::Ipc) => Err("is not Arrow IPC: it does not begin with `ARROW1`; give it the extension of what it holds".to_owned()),
         None => Err("is of no known format: expected .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .arrow, .ipc or .feather".to_owned()),
     }
+}
+
+/// How a text file with fields is laid out where its name cannot tell.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Layout {
+    /// Lines before the header.
+    pub skip: usize,
+    /// The names of its columns, where it has no header.
+    pub names: Option<Vec<String>>,
+}
+
+/// Rows of separated text from any reader that begins with `head`.
+pub(crate) fn separated(
+    reader: impl Read + Send + 'static,
+    head: &[u8],
+    layout: &Layout,
+    wanted: Wanted,
+) -> Result<Box<dyn RowSource>, String> {
+    let mut input = text::Input::new(reader, head)?;
+    for _ in 0..layout.skip {
+        let length = input.line()?;
+        input.consume(length);
+    }
+    Ok(Box::new(match &layout.names {
+        Some(names) => csv::CsvRows::headless(input, names, wanted)?,
+        None => csv::CsvRows::open(input, None, wanted)?,
+    }))
+}
+
+/// Rows of newline-delimited JSON from any reader that begins with `head`.
+pub(crate) fn json_lines(reader: impl Read + Send + 'static, head: &[u8], wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
+    Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(reader, head)?, wanted)))
+}
+
+/// Rows of JSON objects that were cut out of a text of so many bytes.
+pub(crate) fn json_objects(elements: Vec<Box<serde_json::value::RawValue>>, bytes: u64, wanted: Wanted) -> Box<dyn RowSource> {
+    Box::new(json::JsonRows::of(elements, bytes, wanted))
+}
+
+/// The text behind a reader that begins with `head`, unpacked, up to `limit` bytes; the byte order mark left out.
+pub(crate) fn whole_text(reader: impl Read + Send + 'static, head: &[u8], limit: u64) -> Result<Vec<u8>, String> {
+    text::Input::new(reader, head)?.whole(limit)
+}
+
+/// What the text behind a reader begins with, unpacked: at least `least` bytes unless it is shorter.
+pub(crate) fn first_text(reader: impl Read + Send + 'static, head: &[u8], least: usize) -> Result<Vec<u8>, String> {
+    let mut input = text::Input::new(reader, head)?;
+    while input.data().len() < least && input.fill()? {}
+    Ok(input.data().to_vec())
 }
 
 /// The whole file. It is read and not mapped, as a mapped file that someone shortens would end the program.

@@ -7,12 +7,14 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use super::{Deck, DeckEvent};
+use super::{Deck, DeckEvent, watch::Watching};
 use crate::{
     dataset::{
-        Dataset,
-        load::{LoadError, load},
+        Dataset, TableState,
+        load::{LoadError, load_in_stages},
         progress::{Cancelled, Progress},
+        time::Time,
+        watch::Sight,
     },
     question::snapshot::Snapshot,
 };
@@ -25,14 +27,65 @@ pub struct LoadState {
     pub tables: Vec<(String, u64, u64)>,
     /// Why the last load failed.
     pub failure: Option<String>,
+    /// When the last load ended.
+    pub ended: Option<Time>,
+    pub watching: Watching,
     generation: u64,
     cancelled: bool,
+    /// The files as the last load found them.
+    sight: Option<Sight>,
 }
+
+/// How a reload of changed files ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reload {
+    /// Swapped in, or told to listeners why not.
+    Done,
+    /// The files changed meanwhile: it was nothing, and has to be done again.
+    Moved,
+}
+
+/// What the loader says of a file that was written to while it was read.
+const MOVED: &str = "changed while it was read";
 
 impl Deck {
     /// Loads the next generation on this thread and swaps it in. The failure is told to listeners too.
     pub fn load(self: &Arc<Self>) -> Result<Arc<Snapshot>, String> {
-        let generation = {
+        self.load_if(false, |_, _| Ok(()))
+    }
+
+    /// As `load`, of files that changed: what stands stays if they still change, or if a table of it could no longer be read.
+    pub(super) fn reload(self: &Arc<Self>) -> Reload {
+        let outcome = self.load_if(true, |dataset, before| {
+            let standing = self.snapshot().ok();
+            let stood = |name: &str| standing.as_ref().is_some_and(|snapshot| snapshot.dataset.has(name));
+            for table in &dataset.tables {
+                match &table.state {
+                    TableState::Unusable(reason) if reason.contains(MOVED) => return Err(LoadError::Unusable(MOVED.to_owned())),
+                    TableState::Unusable(reason) if stood(table.schema.name) => {
+                        return Err(LoadError::Unusable(format!("the table `{}` can no longer be read: {reason}", table.schema.name)));
+                    }
+                    _ => {}
+                }
+            }
+            if Sight::of(&self.folder()) == *before { Ok(()) } else { Err(LoadError::Unusable(MOVED.to_owned())) }
+        });
+        match outcome {
+            Err(reason) if reason.contains(MOVED) => Reload::Moved,
+            _ => Reload::Done,
+        }
+    }
+
+    /// Loads, and swaps in what `accept` takes, which is told the files as they were before. With `again`, files that moved are no
+    /// failure, as the caller loads again.
+    fn load_if(
+        self: &Arc<Self>,
+        again: bool,
+        accept: impl FnOnce(&Dataset, &Sight) -> Result<(), LoadError>,
+    ) -> Result<Arc<Snapshot>, String> {
+        let folder = self.folder();
+        let sight = Sight::of(&folder);
+        {
             let mut state = self.load_lock();
             if state.running {
                 return Err("a load is running already".to_owned());
@@ -40,35 +93,55 @@ impl Deck {
             state.running = true;
             state.tables.clear();
             state.cancelled = false;
-            state.generation += 1;
-            state.generation
-        };
-        let folder = self.folder();
+            state.sight = Some(sight.clone());
+        }
         // A defect in the loader, or in what is derived from the data, must not leave the deck waiting for it.
-        let outcome = catch_unwind(AssertUnwindSafe(|| load(&folder, &Reporter(self)).map(|dataset| self.swap(generation, dataset))))
-            .unwrap_or_else(|_| Err(LoadError::Unusable("loading met a defect of the program".to_owned())))
-            .map_err(|error| error.to_string());
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let dataset = self.whole(&folder)?;
+            accept(&dataset, &sight).map(|()| self.swap(self.next_generation(), dataset))
+        }))
+        .unwrap_or_else(|_| Err(LoadError::Unusable("loading met a defect of the program".to_owned())))
+        .map_err(|error| error.to_string());
         let mut state = self.load_lock();
         state.running = false;
-        state.failure = outcome.as_ref().err().cloned();
+        let moved = again && matches!(&outcome, Err(reason) if reason.contains(MOVED));
+        if moved {
+            state.sight = Some(Sight::default());
+        } else {
+            state.failure = outcome.as_ref().err().cloned();
+            state.ended = Some(now());
+        }
         drop(state);
         match &outcome {
-            Ok(_) => self.tell(DeckEvent::Reloaded(generation)),
+            Err(_) if moved => {}
+            Ok(snapshot) => self.tell(DeckEvent::Reloaded(snapshot.generation)),
             Err(reason) => self.tell(DeckEvent::LoadFailed(reason.clone())),
         }
         outcome
     }
 
+    /// Loads what is in the folder; once more if a large table turns out damaged, which brings it in anew.
+    fn whole(self: &Arc<Self>, folder: &Path) -> Result<Dataset, LoadError> {
+        // What is there already is shown while large tables are brought in, unless an earlier generation stands, which is whole.
+        let early = |dataset: Dataset| drop(self.stand_on(dataset));
+        let first = self.snapshot().is_err();
+        let load = || load_in_stages(folder, &self.options.cache, &Reporter(self), first.then_some(&early));
+        let dataset = load()?;
+        if dataset.is_damaged() { load() } else { Ok(dataset) }
+    }
+
     /// Stands on a dataset that is ready, as a load would.
     pub fn stand_on(self: &Arc<Self>, dataset: Dataset) -> Arc<Snapshot> {
-        let generation = {
-            let mut state = self.load_lock();
-            state.generation += 1;
-            state.generation
-        };
+        let generation = self.next_generation();
         let snapshot = self.swap(generation, dataset);
         self.tell(DeckEvent::Reloaded(generation));
         snapshot
+    }
+
+    fn next_generation(&self) -> u64 {
+        let mut state = self.load_lock();
+        state.generation += 1;
+        state.generation
     }
 
     /// Derives what is shared and puts the generation in the place of the one before.
@@ -97,6 +170,15 @@ impl Deck {
         self.load_lock().cancelled = true;
     }
 
+    pub(super) fn set_watching(&self, watching: Watching) {
+        self.load_lock().watching = watching;
+    }
+
+    /// The files as the last load found them; none before the first.
+    pub(super) fn loaded_sight(&self) -> Option<Sight> {
+        self.load_lock().sight.clone()
+    }
+
     pub fn folder(&self) -> PathBuf {
         self.folder.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -109,6 +191,11 @@ impl Deck {
     fn load_lock(&self) -> std::sync::MutexGuard<'_, LoadState> {
         self.load.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn now() -> Time {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    Time(since.map_or(0, |since| since.as_millis() as i64))
 }
 
 struct Reporter<'a>(&'a Deck);

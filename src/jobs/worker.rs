@@ -230,7 +230,7 @@ impl Shared {
 
     /// The next job, once this program may run it and there is data to ask.
     fn next(&self) -> Result<Option<Claimed>> {
-        if !self.owner.is_owner() || self.deck.snapshot().is_err() || !self.store.any_queued()? {
+        if !self.owner.is_owner() || self.deck.whole_snapshot().is_err() || !self.store.any_queued()? {
             return Ok(None);
         }
         let claimed = self.store.claim()?;
@@ -258,7 +258,7 @@ impl Shared {
         let mut tokens_used = 0;
         for (position, address) in job.tokens.iter().enumerate() {
             // All answers about a token come from one generation.
-            let snapshot = self.deck.snapshot()?;
+            let snapshot = self.deck.whole_snapshot()?;
             tokens_used += u64::from(snapshot.dataset.token(address).is_some());
             for &analysis in Analysis::ALL {
                 let place = Place { job: &job.id, position, analysis };

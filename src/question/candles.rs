@@ -57,6 +57,7 @@ impl Question for CandlesQuestion {
     const NAME: &'static str = "candles";
     const SUMMARY: &'static str = "A token's candles: stored, or resampled from finer ones.";
     const PATH: &'static str = "/tokens/{token_address}/candles";
+    const NEEDS: &'static [&'static str] = &["candles"];
     const PARAMETERS: &'static [Parameter] = &[
         parameter("token_address", ParameterKind::Address, "The token's contract address."),
         parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),

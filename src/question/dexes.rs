@@ -28,6 +28,7 @@ impl Question for DexListQuestion {
     const NAME: &'static str = "dexes";
     const SUMMARY: &'static str = "DEXes where a token trades.";
     const PATH: &'static str = "/{contractAddress}/dexes";
+    const NEEDS: &'static [&'static str] = &[];
     const PARAMETERS: &'static [Parameter] = &[CONTRACT];
 
     fn parse(arguments: &Arguments<'_>) -> Result<Self> {
@@ -56,6 +57,7 @@ impl Question for DexDetailQuestion {
     const NAME: &'static str = "dex";
     const SUMMARY: &'static str = "Detail of one DEX where a token trades.";
     const PATH: &'static str = "/{contractAddress}/dexes/{dexId}";
+    const NEEDS: &'static [&'static str] = &[];
     const PARAMETERS: &'static [Parameter] =
         &[CONTRACT, parameter("dexId", ParameterKind::Identifier, "The DEX's slug, as the DEX list gives it; any letter case.")];
 
@@ -116,6 +118,7 @@ impl Question for AllDexesQuestion {
     const NAME: &'static str = "all_dexes";
     const SUMMARY: &'static str = "Every DEX in the data, one entry for each chain.";
     const PATH: &'static str = "/dexes";
+    const NEEDS: &'static [&'static str] = &[];
     const PARAMETERS: &'static [Parameter] =
         &[PAGE, parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "DEXes a page.")];
 

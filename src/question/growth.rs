@@ -59,6 +59,7 @@ impl Question for GrowthQuestion {
     const NAME: &'static str = "holders_growth";
     const SUMMARY: &'static str = "Tokens ranked by growth of their number of holders.";
     const PATH: &'static str = "/analytics/tokens/holders-growth";
+    const NEEDS: &'static [&'static str] = &[];
     const PARAMETERS: &'static [Parameter] = &[
         parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 10 }, "Tokens to return."),
         parameter("window", ParameterKind::Word { words: WINDOWS, default: Some("7") }, "Days the growth is taken over."),

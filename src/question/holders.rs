@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{
     Question, known_token,
     parameter::{Arguments, Parameter, ParameterKind, parameter},
-    posts::{PAGE, page_of},
+    posts::{PAGE, page_of, page_range},
     progress::Progress,
     snapshot::Snapshot,
 };
@@ -49,6 +49,7 @@ impl Question for HoldersQuestion {
     const NAME: &'static str = "holders";
     const SUMMARY: &'static str = "A token's holders, largest balance first.";
     const PATH: &'static str = "/tokens/{token_address}/holders";
+    const NEEDS: &'static [&'static str] = &["holders"];
     const PARAMETERS: &'static [Parameter] = &[TOKEN, PAGE, LIMIT];
 
     fn parse(arguments: &Arguments<'_>) -> Result<Self> {
@@ -66,7 +67,9 @@ impl Question for HoldersQuestion {
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<Holders> {
         known_token(snapshot, &self.token_address)?;
         let rows = snapshot.dataset.holders_of(&self.token_address);
-        let holders = page_of(rows.iter(), self.page, self.limit)
+        let holders = rows
+            .part(page_range(self.page, self.limit))
+            .into_iter()
             .map(|row| Holder {
                 holder_address: row.holder_address,
                 balance: row.balance,
@@ -108,6 +111,7 @@ impl Question for HolderCountsQuestion {
     const NAME: &'static str = "holder_counts";
     const SUMMARY: &'static str = "A token's number of holders day by day, newest first.";
     const PATH: &'static str = "/tokens/{token_address}/holder-counts";
+    const NEEDS: &'static [&'static str] = &[];
     const PARAMETERS: &'static [Parameter] = &[TOKEN, PAGE, LIMIT];
 
     fn parse(arguments: &Arguments<'_>) -> Result<Self> {

@@ -35,6 +35,7 @@ impl Question for PatternsQuestion {
     const NAME: &'static str = "patterns";
     const SUMMARY: &'static str = "Chart-pattern detection.";
     const PATH: &'static str = "/technical/{contractAddress}/patterns";
+    const NEEDS: &'static [&'static str] = &["candles"];
     const PARAMETERS: &'static [Parameter] =
         &[CONTRACT, parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."), EXPLAIN];
 

@@ -12,7 +12,11 @@ use super::{
     target,
 };
 use crate::{
-    dataset::{address::Address, rows::Post},
+    dataset::{
+        RowsOf,
+        address::Address,
+        rows::{Post, PostFigures},
+    },
     error::Result,
 };
 
@@ -44,6 +48,7 @@ impl Question for TokenPostsQuestion {
     const NAME: &'static str = "token_posts";
     const SUMMARY: &'static str = "Paged posts for a token, newest first.";
     const PATH: &'static str = "/tokens/{token_address}/posts";
+    const NEEDS: &'static [&'static str] = &["posts"];
     const PARAMETERS: &'static [Parameter] = &[
         parameter("token_address", ParameterKind::Address, "The token's contract address."),
         PAGE,
@@ -70,7 +75,7 @@ impl Question for TokenPostsQuestion {
             page: self.page,
             limit: self.limit,
             total: posts.len() as u64,
-            posts: page_of(posts.iter(), self.page, self.limit).cloned().collect(),
+            posts: posts.part(page_range(self.page, self.limit)),
         })
     }
 }
@@ -112,6 +117,7 @@ impl Question for PostsQuestion {
     const NAME: &'static str = "posts";
     const SUMMARY: &'static str = "Posts of all tokens: search and sort.";
     const PATH: &'static str = "/posts";
+    const NEEDS: &'static [&'static str] = &["posts"];
     const PARAMETERS: &'static [Parameter] = &[
         parameter("query", ParameterKind::Text, "Words the title must hold; a token's address among them leaves only that token's posts."),
         parameter("sort", ParameterKind::Word { words: POST_SORTS, default: Some("-published_at") }, "Column; `-` first for descending."),
@@ -144,39 +150,64 @@ impl Question for PostsQuestion {
         let (tokens, words): (Vec<&str>, Vec<&str>) =
             self.query.iter().flat_map(|query| query.split_whitespace()).partition(|word| Address::parse(word).is_some());
         let words: Vec<String> = words.into_iter().map(str::to_lowercase).collect();
-        let mut posts: Vec<&Post> = Vec::new();
-        if let Some(token) = tokens.first().and_then(|word| Address::parse(word)) {
-            posts.extend(snapshot.dataset.posts_of(&token).iter().filter(|post| matches(post, &words)));
+        let dataset = &snapshot.dataset;
+        let (posts, newest) = match tokens.first().and_then(|word| Address::parse(word)) {
+            Some(token) => (dataset.posts_of(&token), None),
+            None => (dataset.posts(), Some(dataset.posts_newest())),
+        };
+        // The places of posts, newest first: a token's stand so.
+        let place = |nth: usize| newest.map_or(Some(nth), |newest| newest.get(nth).map(|&place| place as usize));
+        let page = page_range(self.page, self.limit);
+        let (total, places): (usize, Vec<usize>) = if words.is_empty() && self.sort.column == "published_at" && self.sort.descending {
+            (posts.len(), (page.start.min(posts.len())..page.end.min(posts.len())).filter_map(place).collect())
         } else {
-            let total = snapshot.dataset.posts_newest().len() as u64;
-            for (i, post) in snapshot.dataset.posts_newest().enumerate() {
-                if i % 65_536 == 0 {
-                    progress.step(i as u64, total)?;
-                }
-                if matches(post, &words) {
-                    posts.push(post);
-                }
-            }
-        }
-        self.sort_posts(&mut posts);
-        let total = posts.len() as u64;
-        let posts = page_of(posts.into_iter(), self.page, self.limit).cloned().collect();
-        Ok(Posts { page: self.page, limit: self.limit, total, posts })
+            let order = self.order(&posts, &words, (0..posts.len()).filter_map(place), progress)?;
+            (order.len(), order.into_iter().skip(page.start).take(page.len()).collect())
+        };
+        let posts = places.into_iter().filter_map(|place| posts.get(place)).collect();
+        Ok(Posts { page: self.page, limit: self.limit, total: total as u64, posts })
     }
 }
 
 impl PostsQuestion {
-    /// Stable, so that equal posts stay newest first; unknown figures come last either way.
-    fn sort_posts(&self, posts: &mut [&Post]) {
-        let order = &self.sort;
-        match order.column {
-            "title" => posts.sort_by(|a, b| order.compare(a.title.as_deref(), b.title.as_deref())),
-            "impressions" => posts.sort_by(|a, b| order.compare(a.impressions, b.impressions)),
-            "engagement" => posts.sort_by(|a, b| order.compare(a.engagement, b.engagement)),
-            "smart_engagement" => posts.sort_by(|a, b| order.compare(a.smart_engagement, b.smart_engagement)),
-            _ if order.descending => {}
-            _ => posts.sort_by_key(|post| post.published_at),
+    /// The places of the posts that match, sorted. Stable, so that equal posts stay newest first; unknown figures come last either way.
+    fn order(
+        &self,
+        posts: &RowsOf<'_, Post>,
+        words: &[String],
+        newest: impl Iterator<Item = usize>,
+        progress: &Progress,
+    ) -> Result<Vec<usize>> {
+        let total = posts.len() as u64;
+        let by_title = self.sort.column == "title";
+        let (mut matching, mut titles) = (Vec::new(), Vec::new());
+        if by_title || !words.is_empty() {
+            for (i, post) in posts.iter().enumerate() {
+                if i % 16_384 == 0 {
+                    progress.step(i as u64, total)?;
+                }
+                let matches = matches(&post, words);
+                matching.push(matches);
+                if by_title {
+                    titles.push(post.into_owned().title.filter(|_| matches));
+                }
+            }
         }
+        let mut order: Vec<usize> = newest.filter(|place| matching.get(*place).copied().unwrap_or(words.is_empty())).collect();
+        let sort = &self.sort;
+        let by_figure = |order: &mut Vec<usize>, figure: &dyn Fn(PostFigures) -> Option<i64>| {
+            let figures: Vec<Option<i64>> = posts.figures().map(figure).collect();
+            order.sort_by(|a, b| sort.compare(figures.get(*a).copied().flatten(), figures.get(*b).copied().flatten()));
+        };
+        match sort.column {
+            "title" => order.sort_by(|a, b| sort.compare(titles[*a].as_deref(), titles[*b].as_deref())),
+            "impressions" => by_figure(&mut order, &|post| post.impressions),
+            "engagement" => by_figure(&mut order, &|post| post.engagement),
+            "smart_engagement" => by_figure(&mut order, &|post| post.smart_engagement),
+            _ if sort.descending => {}
+            _ => by_figure(&mut order, &|post| Some(post.published_at.0)),
+        }
+        Ok(order)
     }
 }
 
@@ -186,6 +217,13 @@ fn matches(post: &Post, words: &[String]) -> bool {
     }
     let title = post.title.as_deref().unwrap_or_default().to_lowercase();
     words.iter().all(|word| title.contains(word.as_str()))
+}
+
+/// The places of the items of page `page` (from 1) of `limit` each.
+pub(super) fn page_range(page: u64, limit: u64) -> std::ops::Range<usize> {
+    let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let skipped = page.saturating_sub(1).saturating_mul(limit);
+    place(skipped)..place(skipped.saturating_add(limit))
 }
 
 /// The items of page `page` (from 1) of `limit` each; none past the end.

@@ -65,6 +65,7 @@ impl Question for SearchQuestion {
     const NAME: &'static str = "tokens";
     const SUMMARY: &'static str = "Search and browse tokens.";
     const PATH: &'static str = "/tokens";
+    const NEEDS: &'static [&'static str] = &["candles", "holders"];
     const PARAMETERS: &'static [Parameter] = &[
         parameter("query", ParameterKind::Text, "An address, symbol or name, or a part of one."),
         parameter("chain", ParameterKind::Chain, "Only tokens on this chain: short name, alias or EIP-155 id."),

@@ -4,7 +4,10 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::security::memory::SecurityMemory;
-use crate::{analysis::market::Market, dataset::Dataset};
+use crate::{
+    analysis::{market::Market, yields::pools::Pools},
+    dataset::Dataset,
+};
 
 /// One generation, immutable; replaced whole on reload.
 #[derive(Debug)]
@@ -13,6 +16,8 @@ pub struct Snapshot {
     pub generation: u64,
     pub dataset: Dataset,
     pub market: Market,
+    /// The pools that yield plans choose from.
+    pub yields: Pools,
     pub settings: AnswerSettings,
     /// What security inference keeps for the generation.
     pub security: SecurityMemory,
@@ -41,11 +46,12 @@ impl Default for AnswerSettings {
 impl Snapshot {
     pub fn new(generation: u64, dataset: Dataset, settings: AnswerSettings) -> Self {
         let market = Market::new(&dataset);
+        let yields = Pools::new(&dataset);
         let mut hash = Sha256::new();
         hash.update(env!("CARGO_PKG_VERSION"));
         hash.update(format!("{settings:?}"));
         hash.update(dataset.identity);
-        Self { generation, market, dataset, security: SecurityMemory::default(), digest: hash.finalize().into(), settings }
+        Self { generation, market, yields, dataset, security: SecurityMemory::default(), digest: hash.finalize().into(), settings }
     }
 
     /// The strong entity tag of the answer to the canonical request, quotes included.

@@ -22,6 +22,7 @@ impl Question for TokenQuestion {
     const NAME: &'static str = "token";
     const SUMMARY: &'static str = "Detailed information for a token.";
     const PATH: &'static str = "/tokens/{token_address}";
+    const NEEDS: &'static [&'static str] = &["candles", "posts", "holders"];
     const PARAMETERS: &'static [Parameter] = &[parameter("token_address", ParameterKind::Address, "The token's contract address.")];
 
     fn parse(arguments: &Arguments<'_>) -> Result<Self> {

@@ -35,6 +35,7 @@ impl Question for TrendlineQuestion {
     const NAME: &'static str = "trendline";
     const SUMMARY: &'static str = "Trendline analysis: regression, support, resistance, and the trend.";
     const PATH: &'static str = "/technical/{contractAddress}/trendline";
+    const NEEDS: &'static [&'static str] = &["candles"];
     const PARAMETERS: &'static [Parameter] = &[
         CONTRACT,
         parameter(

@@ -1,23 +1,28 @@
-//! The question behind POST /yield/optimize: the portfolio and its settings, read and checked to the letter. The solver is not
-//! built yet and says so.
+//! The question behind POST /yield/optimize: the portfolio and its settings, read and checked to the letter. The plan is the
+//! analysis's, its shape stands in `answer`.
+
+pub mod answer;
 
 use std::collections::BTreeMap;
 
 use ruint::aliases::U256;
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+pub use self::answer::YieldPlan;
 use super::{
-    Question,
+    Question, flag_text,
     json::{invalid, members, pointer, text, well_formed},
-    parameter::{Arguments, Parameter, clip},
+    parameter::{Arguments, EXPLAIN, Parameter, clip},
     progress::Progress,
     snapshot::Snapshot,
+    target,
 };
+pub use crate::analysis::yields::risk::RiskLevel;
 use crate::{
+    analysis::yields::{case::Wish, plan, wallet},
     dataset::{address::Address, chain::Chain},
-    error::{Code, Problem, Result},
+    error::Result,
 };
 
 const TOKENS_MAX: usize = 1_000;
@@ -34,14 +39,7 @@ pub struct YieldQuestion {
     pub chains: Vec<Chain>,
     /// Percent.
     pub min_apy: f64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RiskLevel {
-    Low,
-    Medium,
-    High,
+    pub explain: bool,
 }
 
 /// The words of `riskLevel`, synonyms included.
@@ -55,57 +53,12 @@ const RISK_WORDS: &[(&str, RiskLevel)] = &[
     ("aggressive", RiskLevel::High),
 ];
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct YieldPlan {
-    pub strategies: Vec<Strategy>,
-    pub summary: YieldSummary,
-    /// Ordered actions.
-    pub steps: Vec<Step>,
-}
-
-/// A placement of a token amount.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Strategy {
-    pub protocol: String,
-    pub chain: Chain,
-    pub token: TokenAmount,
-    /// Percent a year after the deposit.
-    pub apy: f64,
-    /// USD.
-    pub tvl: Option<f64>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct TokenAmount {
-    pub address: Address,
-    pub symbol: Option<String>,
-    /// Smallest unit, decimal digits.
-    pub amount: String,
-}
-
-/// Totals in USD.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct YieldSummary {
-    pub total_value_usd: f64,
-    pub estimated_annual_yield_usd: f64,
-    pub weighted_apy: f64,
-    pub gas_estimate_usd: Option<f64>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Step {
-    pub action: String,
-    pub gas_estimate_usd: Option<f64>,
-}
-
 impl Question for YieldQuestion {
     type Answer = YieldPlan;
     const NAME: &'static str = "yield";
     const SUMMARY: &'static str = "Yield allocation for a portfolio.";
     const PATH: &'static str = "/yield/optimize";
-    const PARAMETERS: &'static [Parameter] = &[];
+    const PARAMETERS: &'static [Parameter] = &[EXPLAIN];
 
     /// A POST question is read from its body, by `parse_body`.
     fn parse(_: &Arguments<'_>) -> Result<Self> {
@@ -113,12 +66,12 @@ impl Question for YieldQuestion {
     }
 
     fn target(&self) -> String {
-        Self::PATH.to_owned()
+        target(Self::PATH, &[("explain", flag_text(self.explain))])
     }
 
-    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<YieldPlan> {
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<YieldPlan> {
         for chain in &self.chains {
-            let in_data = || snapshot.market.tokens.iter().any(|token| token.chains.contains(chain));
+            let in_data = || snapshot.yields.knows(chain) || snapshot.market.tokens.iter().any(|token| token.chains.contains(chain));
             if chain.id().is_none() && !in_data() {
                 return Err(invalid(
                     "/settings/chains",
@@ -126,7 +79,13 @@ impl Question for YieldQuestion {
                 ));
             }
         }
-        Err(Problem::new(Code::NotBuilt, "Yield optimisation is not built yet."))
+        let holdings = wallet::holdings(&snapshot.dataset, &self.tokens, &self.chains);
+        let wish = Wish { risk: self.risk_level, min_apy: self.min_apy };
+        let plan = plan(&snapshot.yields, &holdings, wish, &mut |done, total| progress.step(done, total).is_ok());
+        if progress.cancelled() {
+            progress.step(0, 0)?;
+        }
+        Ok(YieldPlan::new(&plan, &holdings, self.explain))
     }
 
     fn body(&self) -> Option<String> {
@@ -153,10 +112,17 @@ struct CanonicalSettings<'a> {
 }
 
 impl YieldQuestion {
+    /// The body, and `explain` of the query.
+    pub fn parse_request(arguments: &Arguments<'_>, body: &[u8]) -> Result<Self> {
+        let explain = arguments.flag("explain")?;
+        Ok(Self { explain, ..Self::parse_body(body)? })
+    }
+
     /// Well formed first (400), then every value (422, naming its JSON pointer).
     pub fn parse_body(body: &[u8]) -> Result<Self> {
         let whole = well_formed(body)?;
-        let mut question = Self { tokens: BTreeMap::new(), risk_level: RiskLevel::Medium, chains: Vec::new(), min_apy: 0.0 };
+        let mut question =
+            Self { tokens: BTreeMap::new(), risk_level: RiskLevel::Medium, chains: Vec::new(), min_apy: 0.0, explain: false };
         let mut seen_tokens = false;
         for (name, value) in members("", whole)? {
             match name.as_str() {
@@ -164,6 +130,7 @@ impl YieldQuestion {
                     seen_tokens = true;
                     question.tokens = parse_tokens(value)?;
                 }
+                "settings" if value.get() == "null" => {}
                 "settings" => question.parse_settings(value)?,
                 _ => return Err(invalid(&pointer("", &name), "no such member: expected `tokens` and `settings`")),
             }
@@ -242,6 +209,8 @@ fn parse_chains(value: &RawValue) -> Result<Vec<Chain>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use crate::error::Code;
 
     const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 

@@ -296,10 +296,9 @@ impl App {
         self.dirty = true;
         if let Some(overlay) = &mut self.overlay {
             overlay.paste(text);
-        } else if let Some(line) = &mut self.filter {
-            let value: String = line.input.value().chars().chain(text.chars().filter(|c| !c.is_control())).take(500).collect();
-            line.input = Input::new(value);
-            self.apply_filter();
+        } else if let Some(line) = &self.filter {
+            let value = line.input.value().chars().chain(text.chars().filter(|c| !c.is_control()));
+            self.paste_line(&value.take(4_000).collect::<String>());
         }
     }
 
@@ -338,7 +337,7 @@ impl App {
         }
     }
 
-    fn apply_filter(&mut self) {
+    pub(super) fn apply_filter(&mut self) {
         let Some(text) = self.filter.as_ref().map(|line| line.input.value().to_owned()) else { return };
         if self.view().filter().is_none() {
             return;

@@ -121,6 +121,8 @@ pub enum Effect {
     Warn(String),
     /// Load the data again.
     Reload,
+    /// Open the line that `/` opens with this text in it.
+    Edit(String),
 }
 
 /// A request as `curl` would send it.

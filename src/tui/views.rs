@@ -2,7 +2,6 @@
 
 pub mod api;
 pub mod chart;
-pub mod coming;
 pub mod data;
 pub mod dexes;
 #[cfg(test)]
@@ -17,6 +16,7 @@ mod rows;
 pub mod security;
 mod sorting;
 pub mod tokens;
+pub mod yields;
 
 use ratatui::layout::Rect;
 
@@ -62,8 +62,8 @@ pub fn all() -> Vec<Box<dyn View>> {
                 ViewId::Jobs => Box::new(jobs::JobsView::default()),
                 ViewId::Data => Box::new(data::Data::default()),
                 ViewId::Api => Box::new(api::Api::default()),
+                ViewId::Yield => Box::new(yields::YieldView::default()),
                 ViewId::Security => Box::new(security::SecurityView::default()),
-                ViewId::Yield => Box::new(coming::Coming::new(row.id)),
             }
         })
         .collect()

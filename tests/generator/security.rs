@@ -140,10 +140,6 @@ impl Case {
         value
     }
 
-    pub(crate) fn fail(&mut self, time: i64, from: &str, to: &str, value: u128) {
-        self.transfers.push((time, BLOCK + (time - START) / 12, from.into(), to.into(), value, false));
-    }
-
     /// The mint, half of it into the pool, most of the rest given to many in different amounts.
     pub(crate) fn launch(&mut self) {
         let (creator, pool) = (self.creator.clone(), self.pool.clone());
@@ -179,12 +175,6 @@ impl Case {
                 self.send(time, &pool, &trader, amount);
             }
         }
-    }
-
-    /// An honest market of the usual size.
-    pub(crate) fn market(&mut self) {
-        self.launch();
-        self.trade(240, 0.55, 20);
     }
 
     /// Events of the pool with reserves (token, other).

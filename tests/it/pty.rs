@@ -74,6 +74,35 @@ fn the_filter_narrows_the_rows_and_esc_undoes_it() {
 }
 
 #[test]
+fn patterns_are_stepped_through_and_switched_off_by_key() {
+    let home = Home::new();
+    let terminal = home.open();
+    terminal.keys(":");
+    terminal.see("palette");
+    terminal.keys("uniswap\r");
+    terminal.until("the token", |screen| header(screen).contains(OTHER.0));
+    terminal.keys("3");
+    terminal.see("patterns ─");
+    terminal.keys("n");
+    terminal.see("◆");
+    terminal.keys("n");
+    terminal.see("◆");
+    terminal.keys("uidfb");
+    terminal.see("every pattern found is of a hidden family");
+    terminal.see_no("◆");
+    terminal.keys("uidfb");
+    terminal.see("◆");
+    terminal.keys("p");
+    terminal.see_no("patterns ─");
+    terminal.keys("pN");
+    terminal.see("patterns ─");
+    terminal.keys(ESC);
+    terminal.settle();
+    terminal.keys("t");
+    terminal.see(&format!("{} · 1w", OTHER.0));
+}
+
+#[test]
 fn a_window_too_small_says_so_and_recovers() {
     let home = Home::new();
     let terminal = home.open();

@@ -7,11 +7,16 @@ mod security;
 
 use std::sync::Arc;
 
-use planted::PLANTED;
+use planted::{PLANTED, market};
 use security::Case;
 use tokendeck::{
     analysis::security::{AnomalyCode, Part, SecurityInference},
-    dataset::{address::Address, load::load, progress::Silent},
+    dataset::{
+        address::Address,
+        cache::CacheOptions,
+        load::{load, load_with},
+        progress::Silent,
+    },
     error::Code,
     question::{
         Question,
@@ -73,7 +78,7 @@ fn an_honest_market_is_found_honest() {
     let cases: Vec<Case> = (1..=20)
         .map(|i| {
             let mut case = Case::new(i);
-            case.market();
+            market(&mut case);
             case
         })
         .collect();
@@ -92,7 +97,7 @@ fn an_honest_market_is_found_honest() {
 #[test]
 fn what_is_explained_is_extra_and_the_rest_is_the_same() {
     let mut case = Case::new(1);
-    case.market();
+    market(&mut case);
     let token = case.token.clone();
     let snapshot = snapshot(vec![case]);
     let (plain, explained) = (ask(&snapshot, &token, false), ask(&snapshot, &token, true));
@@ -106,9 +111,28 @@ fn what_is_explained_is_extra_and_the_rest_is_the_same() {
 }
 
 #[test]
+fn large_tables_are_read_from_the_cache_to_the_same_answer() {
+    let mut cases: Vec<Case> = (1..=3).map(Case::new).collect();
+    cases.iter_mut().for_each(|case| planted::wash(case, 1.0));
+    let tokens: Vec<String> = cases.iter().map(|case| case.token.clone()).collect();
+    let (folder, cache) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    security::write(cases, folder.path());
+    let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 1, ..CacheOptions::default() };
+    let large = load_with(folder.path(), &options, &Silent).expect("a dataset");
+    assert!(["transfers", "holders"].iter().all(|name| large.table(name).is_some_and(|table| table.large.is_some())));
+    let large = Snapshot::new(1, large, AnswerSettings::default());
+    let small = Snapshot::new(1, load(folder.path(), &Silent).expect("a dataset"), AnswerSettings::default());
+    for token in tokens {
+        let answer = ask(&large, &token, true);
+        assert!(strength(&answer, AnomalyCode::WashTrading) > 0.0);
+        assert_eq!(answer, ask(&small, &token, true));
+    }
+}
+
+#[test]
 fn a_token_without_any_of_the_three_is_told_what_to_add() {
     let mut case = Case::new(1);
-    case.market();
+    market(&mut case);
     let bare = "0x00000000000000000000000000000000000000aa";
     case.row("tokens", format!("{bare},BARE,Bare,eth,6,1,,"));
     case.row("scams", format!("{bare},Bare,honeypot,,somebody"));

@@ -10,7 +10,7 @@ use tokendeck::{
 };
 
 /// Candles of a random walk: steps and wicks in hundredths.
-fn walk(sizes: std::ops::Range<usize>) -> impl Strategy<Value = CandleVec> {
+pub(super) fn walk(sizes: std::ops::Range<usize>) -> impl Strategy<Value = CandleVec> {
     let step = (-60..60_i32, 0..40_i32, 0..40_i32, 0..30_i32);
     (-12..12_i32, prop::collection::vec(step, sizes)).prop_map(|(exponent, steps)| {
         let mut made = CandleVec::default();
@@ -30,7 +30,7 @@ fn walk(sizes: std::ops::Range<usize>) -> impl Strategy<Value = CandleVec> {
 }
 
 /// Candles of anything, half of them ordered as a valid candle's prices are.
-fn anything() -> impl Strategy<Value = CandleVec> {
+pub(super) fn anything() -> impl Strategy<Value = CandleVec> {
     let odd = prop::sample::select(vec![
         f64::NAN,
         f64::INFINITY,
@@ -65,8 +65,8 @@ fn anything() -> impl Strategy<Value = CandleVec> {
     })
 }
 
-fn mapped(candles: &CandleVec, price: impl Fn(f64) -> f64) -> CandleVec {
-    let column = |prices: &[f64]| prices.iter().map(|p| price(*p)).collect();
+pub(super) fn mapped(candles: &CandleVec, mut price: impl FnMut(f64) -> f64) -> CandleVec {
+    let mut column = |prices: &[f64]| prices.iter().map(|p| price(*p)).collect();
     CandleVec {
         open: column(&candles.open),
         high: column(&candles.high),

@@ -136,18 +136,18 @@ impl Bowl<'_> {
         let length = self.x(right);
         let middle = self.x(self.low.at as usize) / length;
         let apart = (level - self.rim.price).abs() / height;
-        if length < 30.0 || apart > RIMS || !(0.2..=0.8).contains(&middle) || height < HEIGHT_LEAST * view.range {
+        if apart > RIMS || !(0.2..=0.8).contains(&middle) || height < HEIGHT_LEAST * view.range {
             return None;
         }
         let round = self.round(right, (level.min(self.rim.price) + self.low.price) / 2.0);
         if round.clarity < 0.8 || round.lower < LOWER_HALF || round.clarity - 0.3 * apart < 0.6 {
             return None;
         }
-        // The handle: down to its low, until a close leaves over the rim.
+        // The handle: down to its low within half the cup's time, until a close leaves over the rim within as much again.
         let mut handle = right + 1;
         let mut end = view.len();
         for at in right + 1..view.len() {
-            if self.x(at) - length > length / 2.0 {
+            if self.x(at) - self.x(handle) > length / 2.0 + 5.0 {
                 return None;
             }
             if view.close[at] > level {
@@ -159,7 +159,10 @@ impl Bowl<'_> {
             }
         }
         let retrace = (level - view.low[handle]) / height;
-        if !(0.08..=0.55).contains(&retrace) || end == right + 1 {
+        if !(0.08..=0.55).contains(&retrace) || end == right + 1 || self.x(handle) - length > length / 2.0 {
+            return None;
+        }
+        if self.x(handle) < 30.0 {
             return None;
         }
         let strained = (apart / RIMS)
@@ -176,7 +179,8 @@ impl Bowl<'_> {
             upper: Edge::Breaks(Line { slope: 0.0, intercept: level }),
             lower: Edge::Voids(Line { slope: 0.0, intercept: level - 0.55 * height }),
             height,
-            patience: length / 2.0,
+            patience: length / 2.0 + 5.0,
+            slack: 0.0,
             live: false,
             usually_up: true,
             marks: Marks { clarity: round.clarity, fit: 1.0 - strained, even, prior: (self.prior.abs() / height).min(1.0) },
@@ -232,6 +236,7 @@ impl Bowl<'_> {
             lower: Edge::Voids(Line { slope: 0.0, intercept: self.low.price }),
             height,
             patience: length / 2.0 + 5.0,
+            slack: 0.0,
             live,
             usually_up: true,
             marks: Marks {

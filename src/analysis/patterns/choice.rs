@@ -9,7 +9,8 @@ const BUCKET: u32 = 256;
 
 /// The finds to keep, those that end latest first, of these the more confident first. `count` is the number of valid candles.
 pub(super) fn choose(mut finds: Vec<Find>, count: usize) -> Vec<Find> {
-    let rank = |find: &Find| find.confidence + 0.02 * find.turns.as_slice().len() as f64;
+    finds.retain(|find| find.confidence >= super::sure::LEAST);
+    let rank = |find: &Find| find.confidence + 0.07 * find.turns.as_slice().len() as f64;
     let place = |find: &Find| (find.end(count), find.start, find.name);
     finds.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then_with(|| place(a).cmp(&place(b))));
     let mut buckets: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count / BUCKET as usize + 1];

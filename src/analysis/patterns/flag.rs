@@ -2,10 +2,11 @@
 
 use super::{
     name::PatternName as P,
-    pair::Pair,
+    pair::{self, Pair},
     pivots::Pivot,
     series::View,
     shape::{Edge, Marks, Shape, Turns, evenness, explained, off_the_legs, scatter, strain},
+    sure,
 };
 use crate::analysis::numeric::Line;
 
@@ -22,7 +23,10 @@ const BEYOND_MOST: f64 = 0.06;
 const STEP_LEAST: f64 = 0.18;
 const LEG_MOST: f64 = 3.2;
 const MISMATCH: f64 = 0.45;
-const CLARITY_LEAST: f64 = 0.6;
+const CLARITY_LEAST: f64 = 0.25;
+
+/// A close less than this many widths beyond a line that was fitted through noisy turns is not beyond it yet.
+const SLACK: f64 = 0.02;
 
 /// All rising flags and pennants at one scale of a view.
 pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
@@ -30,19 +34,28 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
         if !pivots[start].high {
             continue;
         }
-        let Some(pole) = Pole::into(view, pivots[start]) else { continue };
+        let mut pole = None;
         for count in TURNS {
             let Some(turns) = pivots.get(start..start + count) else { break };
             let length = turns[count - 1].x(turns[0].slot);
             if length > *LENGTH.end() {
                 break;
             }
-            if length < *LENGTH.start() || !pivots[start - 1..start + count - 1].iter().any(|pivot| pivot.fresh) {
+            let fresh = pivots[start - 1..start + count - 1].iter().any(|pivot| pivot.fresh);
+            if length < *LENGTH.start() || !fresh {
                 continue;
             }
-            found.extend(judge(view, turns, &pole).map(|shape| Shape { live: start + count == pivots.len(), ..shape }));
+            let Some(pole) = pole.get_or_insert_with(|| Pole::into(view, turns[0], turns[0].price - turns[1].price)) else { break };
+            if is_hopeful(view, turns) {
+                found.extend(judge(view, turns, pole, start + count == pivots.len()));
+            }
         }
     }
+}
+
+fn is_hopeful(view: View<'_>, turns: &[Pivot]) -> bool {
+    let smallest = turns.windows(2).map(|leg| (leg[1].price - leg[0].price).abs()).fold(f64::MAX, f64::min);
+    sure::FLAG.may_find(turns.len(), evenness(turns), smallest / view.range)
 }
 
 struct Pole {
@@ -53,7 +66,12 @@ struct Pole {
 
 impl Pole {
     /// The steep rise into a high: from the low, at most 14 bars back, from which it gains most over what a walk would.
-    fn into(view: View<'_>, top: Pivot) -> Option<Self> {
+    /// None where that is no pole for a rest of this depth.
+    fn into(view: View<'_>, top: Pivot, depth: f64) -> Option<Self> {
+        let near = &view.low[(top.at as usize).saturating_sub(POLE_MOST as usize)..top.at as usize];
+        if top.price - near.iter().fold(f64::MAX, |a, b| a.min(*b)) < POLE_LEAST * depth {
+            return None;
+        }
         let mut best: Option<(f64, Self)> = None;
         for at in (0..top.at as usize).rev() {
             let bars = f64::from(top.slot - view.slot[at]);
@@ -71,12 +89,15 @@ impl Pole {
     }
 }
 
-fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole) -> Option<Shape> {
+fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Shape> {
     let (first, last) = (turns[0], turns[turns.len() - 1]);
     let lowest = turns.iter().map(|turn| turn.price).fold(f64::MAX, f64::min);
     let depth = first.price - lowest;
     let length = last.x(first.slot);
     if pole.height < POLE_LEAST * depth || pole.bars > length {
+        return None;
+    }
+    if live && pair::is_breaking(view, turns) {
         return None;
     }
     let pair = Pair::through(turns)?;
@@ -122,7 +143,8 @@ fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole) -> Option<Shape> {
         lower: Edge::Voids(Line { slope: 0.0, intercept: lowest }),
         height: pole.height,
         patience: length,
-        live: false,
+        slack: SLACK * width,
+        live,
         usually_up: true,
         marks: Marks { clarity, fit: 1.0 - strained, even: evenness(turns), prior: (pole.height / depth / 4.0).min(1.0) },
     })

@@ -2,8 +2,9 @@
 
 use super::{
     name::PatternName,
-    series::{Series, View},
+    series::View,
     shape::{Edge, Shape, Turns},
+    sure::sureness,
 };
 use crate::analysis::numeric::Line;
 
@@ -69,7 +70,7 @@ struct Broken {
 }
 
 /// None when the shape is void: a close beyond the wrong line came first, or no close beyond the right one came in time.
-pub(super) fn follow(series: &Series, view: View<'_>, shape: &Shape, upside_down: bool) -> Option<Find> {
+pub(super) fn follow(view: View<'_>, shape: &Shape, upside_down: bool) -> Option<Find> {
     let last = shape.turns.last();
     let mut broken = None;
     for at in last.at as usize + 1..view.len() {
@@ -77,7 +78,7 @@ pub(super) fn follow(series: &Series, view: View<'_>, shape: &Shape, upside_down
         if f64::from(view.slot[at] - last.slot) > shape.patience {
             return None;
         }
-        let (over, under) = (close > shape.upper.line().at(x), close < shape.lower.line().at(x));
+        let (over, under) = (close > shape.upper.line().at(x) + shape.slack, close < shape.lower.line().at(x) - shape.slack);
         if !over && !under {
             continue;
         }
@@ -89,18 +90,17 @@ pub(super) fn follow(series: &Series, view: View<'_>, shape: &Shape, upside_down
         break;
     }
     let find = match broken {
-        Some(broken) => confirmed(series, view, shape, &broken),
+        Some(broken) => confirmed(view, shape, &broken),
         None => forming(view, shape),
     };
     Some(if upside_down { find.mirrored() } else { find })
 }
 
-fn confirmed(series: &Series, view: View<'_>, shape: &Shape, broken: &Broken) -> Find {
+fn confirmed(view: View<'_>, shape: &Shape, broken: &Broken) -> Find {
     let edge = if broken.up { shape.upper } else { shape.lower };
     let level = edge.line().at(f64::from(view.slot[broken.at] - shape.turns.first().slot));
-    let distance = ((view.close[broken.at] - level).abs() / view.range).min(1.0);
-    let raw = raw(shape) + 0.05 * distance + 0.05 * surge(series, shape.start as usize, broken.at);
-    find(shape, Some(broken.at as u32), broken.up, level, 100.0, raw)
+    let sure = sureness(shape, view.range);
+    find(shape, Some(broken.at as u32), broken.up, level, 100.0, sure)
 }
 
 fn forming(view: View<'_>, shape: &Shape) -> Find {
@@ -119,10 +119,10 @@ fn forming(view: View<'_>, shape: &Shape) -> Find {
     let anchors = shape.turns.as_slice().len() as f64;
     let done = if shape.live { anchors - 1.0 } else { anchors };
     let completion = 100.0 * (done + share) / (anchors + 1.0);
-    find(shape, None, up, side(up), completion, 0.9 * raw(shape))
+    find(shape, None, up, side(up), completion, 0.9 * sureness(shape, view.range))
 }
 
-fn find(shape: &Shape, breakout: Option<u32>, up: bool, level: f64, completion: f64, raw: f64) -> Find {
+fn find(shape: &Shape, breakout: Option<u32>, up: bool, level: f64, completion: f64, confidence: f64) -> Find {
     Find {
         name: shape.name,
         turns: shape.turns,
@@ -132,21 +132,8 @@ fn find(shape: &Shape, breakout: Option<u32>, up: bool, level: f64, completion: 
         level,
         height: shape.height,
         completion,
-        confidence: raw.clamp(0.0, 1.0).powi(3),
+        confidence,
         upper: shape.upper,
         lower: shape.lower,
     }
-}
-
-fn raw(shape: &Shape) -> f64 {
-    let marks = shape.marks;
-    0.45 * marks.clarity + 0.25 * marks.fit.max(0.0) + 0.15 * marks.even + 0.15 * marks.prior
-}
-
-/// How far the breakout's volume stands over the pattern's mean; 0 where volumes are unknown.
-fn surge(series: &Series, start: usize, at: usize) -> f64 {
-    let before = &series.volume[start..at];
-    let mean = before.iter().sum::<f64>() / before.len() as f64;
-    let over = series.volume[at] / mean - 1.0;
-    if over.is_finite() { over.clamp(0.0, 1.0) } else { 0.0 }
 }

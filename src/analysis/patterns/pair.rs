@@ -6,6 +6,7 @@ use super::{
     pivots::Pivot,
     series::View,
     shape::{Edge, Marks, Shape, Turns, evenness, off_the_legs, strain},
+    sure,
 };
 use crate::analysis::numeric::Line;
 
@@ -16,16 +17,21 @@ const MOST: usize = 8;
 const PARALLEL_LEAST: usize = 6;
 /// Least mean width, in median true ranges.
 const WIDTH_LEAST: f64 = 3.0;
+/// A close less than this many widths beyond a line that was fitted through noisy turns is not beyond it yet.
+const SLACK: f64 = 0.02;
+
 /// All of these are in mean widths. The least step between neighbouring turns:
 const STEP_LEAST: f64 = 0.18;
 /// The most that turns may be off their line (root mean square):
 const RESIDUAL_MOST: f64 = 0.10;
+/// and the most that one of them may be: a mean lets the turn before a rectangle bend its line into a triangle's.
+const FARTHEST_MOST: f64 = 0.09;
 /// The most that a close between first and last turn may be beyond a line:
 const BEYOND_MOST: f64 = 0.06;
 /// The longest leg, in mean legs.
 const LEG_MOST: f64 = 3.2;
 /// Clarity less 0.8 residuals must reach this.
-const CLARITY_LEAST: f64 = 0.76;
+const CLARITY_LEAST: f64 = 0.5;
 
 /// Two lines by least squares through alternating turns.
 pub(super) struct Pair {
@@ -45,17 +51,23 @@ impl Pair {
     /// None where the lines cross.
     pub(super) fn through(turns: &[Pivot]) -> Option<Self> {
         let origin = turns[0].slot;
-        let (upper, off_upper) = side(turns, true, origin)?;
-        let (lower, off_lower) = side(turns, false, origin)?;
+        let [(even, off_even), (odd, off_odd)] = sides(turns)?;
+        let (upper, lower) = if turns[0].high { (even, odd) } else { (odd, even) };
         let length = turns[turns.len() - 1].x(origin);
         let (first, last) = (upper.intercept - lower.intercept, upper.at(length) - lower.at(length));
-        let residual = ((off_upper + off_lower) / turns.len() as f64).sqrt();
+        let residual = ((off_even + off_odd) / turns.len() as f64).sqrt();
         (first > 0.0 && last > 0.0).then_some(Self { upper, lower, length, first, last, width: (first + last) / 2.0, residual })
     }
 
     /// What the line climbs from the first turn to the last, in mean widths.
     pub(super) fn climb(&self, line: Line) -> f64 {
         line.slope * self.length / self.width
+    }
+
+    /// How far the farthest turn is off its line.
+    fn farthest(&self, turns: &[Pivot]) -> f64 {
+        let off = |turn: &Pivot| (turn.price - if turn.high { self.upper } else { self.lower }.at(turn.x(turns[0].slot))).abs();
+        turns.iter().map(off).fold(0.0, f64::max)
     }
 
     pub(super) fn ratio(&self) -> f64 {
@@ -67,54 +79,84 @@ impl Pair {
     }
 }
 
-/// Least squares through the highs or the lows, and the sum of squares that is left.
-fn side(turns: &[Pivot], high: bool, origin: u32) -> Option<(Line, f64)> {
-    let skip = usize::from(turns[0].high != high);
-    let points = || turns.iter().skip(skip).step_by(2).map(|turn| (turn.x(origin), turn.price));
-    let (mut count, mut sum_x, mut sum_y) = (0.0, 0.0, 0.0);
-    for (x, y) in points() {
-        count += 1.0;
-        sum_x += x;
-        sum_y += y;
+/// Least squares through every other turn, from the first and from the second, and the sums of squares that are left.
+fn sides(turns: &[Pivot]) -> Option<[(Line, f64); 2]> {
+    let (origin, base) = (turns[0].slot, turns[0].price);
+    let mut sums = [[0.0; 6]; 2];
+    for (k, turn) in turns.iter().enumerate() {
+        let (x, y) = (turn.x(origin), turn.price - base);
+        let sum = &mut sums[k % 2];
+        for (total, term) in sum.iter_mut().zip([1.0, x, y, x * x, x * y, y * y]) {
+            *total += term;
+        }
     }
-    let (x, y) = (sum_x / count, sum_y / count);
-    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
-    for (px, py) in points() {
-        xx += (px - x) * (px - x);
-        xy += (px - x) * (py - y);
-        yy += (py - y) * (py - y);
-    }
-    let slope = xy / xx;
-    (count >= 2.0 && xx > 0.0).then(|| (Line { slope, intercept: y - slope * x }, (yy - slope * xy).max(0.0)))
+    let fit = |[n, x, y, xx, xy, yy]: [f64; 6]| {
+        let (spread, along) = (xx - x * x / n, xy - x * y / n);
+        let slope = along / spread;
+        let left = (yy - y * y / n - slope * along).max(0.0);
+        (n >= 2.0 && spread > 0.0).then(|| (Line { slope, intercept: base + (y - slope * x) / n }, left))
+    };
+    Some([fit(sums[0])?, fit(sums[1])?])
 }
 
-/// All patterns between two lines at one scale.
+/// All patterns between two lines at one scale: through consecutive turns, and through those that are left when one pair of turns
+/// that is smaller than its neighbours is skipped. A zigzag of one theta cannot leave out the noise in the wide part of a narrowing
+/// pattern and keep the small swings at its end.
 pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
-    let mut turns = [Pivot::NONE; MOST];
     for start in 0..pivots.len().saturating_sub(LEAST - 1) {
-        // No turn left out, then one pair of turns that is smaller than its neighbours: noise in a wide part hides the small swings
-        // of a narrow one from any zigzag of one theta.
-        for gap in 0..MOST {
-            if gap > 0 && !is_notch(pivots, start + gap) {
-                continue;
+        for gap in 0..MOST - 1 {
+            if gap == 0 || is_notch(pivots, start + gap) {
+                runs(view, pivots, (start, gap), found);
             }
-            let skipped = if gap > 0 { 2 } else { 0 };
-            let mut count = 0;
-            let mut fresh = false;
-            for k in 0..MOST {
-                let from = start + k + if gap > 0 && k >= gap { skipped } else { 0 };
-                let Some(pivot) = pivots.get(from) else { break };
-                turns[k] = *pivot;
-                count = k + 1;
-                if count >= LEAST && count > gap + 1 && (fresh || start > 0 && pivots[start - 1].fresh) {
-                    let live = from + 1 == pivots.len();
-                    found.extend(judge(view, &turns[..count], live, before(pivots, start)));
-                }
-                fresh |=
-                    pivot.fresh || gap > 0 && k + 1 == gap && (pivots[from + 1].fresh || pivots.get(from + 2).is_some_and(|p| p.fresh));
-            }
-            let _ = count;
         }
+    }
+}
+
+/// The patterns that begin at one turn; with a gap, two turns are left out before that place.
+fn runs(view: View<'_>, pivots: &[Pivot], (start, gap): (usize, usize), found: &mut Vec<Shape>) {
+    let mut run = Run::new(pivots[start], start > 0 && pivots[start - 1].fresh);
+    let mut previous = start;
+    for k in 1..MOST {
+        let from = start + k + if gap > 0 && k >= gap { 2 } else { 0 };
+        let Some(pivot) = pivots.get(from) else { break };
+        run.push(*pivot, pivots[previous..from].iter().any(|pivot| pivot.fresh));
+        previous = from;
+        if k + 1 >= LEAST && k >= gap && run.fresh && run.is_hopeful(view.range) {
+            found.extend(judge(view, run.turns.as_slice(), from + 1 == pivots.len(), before(pivots, start)));
+        }
+    }
+}
+
+/// Turns one after the other, with what tells soon that they are no pattern.
+pub(super) struct Run {
+    pub(super) turns: Turns,
+    fresh: bool,
+    smallest: f64,
+    longest: f64,
+    squares: f64,
+}
+
+impl Run {
+    pub(super) fn new(first: Pivot, fresh: bool) -> Self {
+        Self { turns: Turns::of(&[first]), fresh, smallest: f64::MAX, longest: 0.0, squares: 0.0 }
+    }
+
+    pub(super) fn push(&mut self, pivot: Pivot, fresh: bool) {
+        let last = self.turns.last();
+        let bars = pivot.x(last.slot);
+        self.smallest = self.smallest.min((pivot.price - last.price).abs());
+        self.longest = self.longest.max(bars);
+        self.squares += bars * bars;
+        self.fresh |= fresh;
+        self.turns.push(pivot);
+    }
+
+    fn is_hopeful(&self, range: f64) -> bool {
+        let turns = self.turns.as_slice();
+        let legs = (turns.len() - 1) as f64;
+        let mean = self.turns.last().x(turns[0].slot) / legs;
+        let even = 1.0 - (self.squares / legs / (mean * mean) - 1.0).max(0.0).sqrt();
+        self.longest <= LEG_MOST * mean && sure::PAIR.may_find(turns.len(), even, self.smallest / range)
     }
 }
 
@@ -142,6 +184,12 @@ fn judge(view: View<'_>, turns: &[Pivot], live: bool, prior: f64) -> Option<Shap
     if !turns.windows(2).all(apart) {
         return None;
     }
+    if live && is_breaking(view, turns) {
+        return None;
+    }
+    if pair.farthest(turns) > FARTHEST_MOST * width {
+        return None;
+    }
     let clarity = clarity(view, turns, &pair)?;
     let residual = pair.residual / width;
     if clarity - 0.8 * residual < CLARITY_LEAST {
@@ -165,6 +213,7 @@ fn judge(view: View<'_>, turns: &[Pivot], live: bool, prior: f64) -> Option<Shap
         lower: Edge::Breaks(pair.lower),
         height,
         patience: pair.length / 2.0 + 5.0,
+        slack: SLACK * width,
         live,
         usually_up,
         marks: Marks {
@@ -174,6 +223,18 @@ fn judge(view: View<'_>, turns: &[Pivot], live: bool, prior: f64) -> Option<Shap
             prior: (prior.abs() / width).min(1.0),
         },
     })
+}
+
+/// Whether the latest close is beyond the line of the earlier turns on the live one's side: then that is no turn but a breakout.
+pub(super) fn is_breaking(view: View<'_>, turns: &[Pivot]) -> bool {
+    let last = turns[turns.len() - 1];
+    let Some(sides) = sides(&turns[..turns.len() - 1]) else {
+        return false;
+    };
+    let line = sides[(turns.len() - 1) % 2].0;
+    let at = view.len() - 1;
+    let over = view.close[at] - line.at(f64::from(view.slot[at] - turns[0].slot));
+    if last.high { over > 0.0 } else { over < 0.0 }
 }
 
 /// The name by the slopes and widths, and the worst strain on its rules.
@@ -225,10 +286,4 @@ fn clarity(view: View<'_>, turns: &[Pivot], pair: &Pair) -> Option<f64> {
         swings += off * off;
     }
     (swings > 0.0).then(|| (1.0 - off_the_legs(view, turns) / swings).clamp(0.0, 1.0))
-}
-
-/// Whether the turns would make a rectangle.
-pub(super) fn is_level(turns: &[Pivot]) -> bool {
-    Pair::through(turns)
-        .is_some_and(|pair| pair.residual <= RESIDUAL_MOST * pair.width && matches!(classify(&pair, turns), Some((P::Rectangle, _))))
 }

@@ -2,7 +2,6 @@
 
 use super::{
     name::PatternName as P,
-    pair,
     pivots::Pivot,
     series::View,
     shape::{Edge, Marks, Shape, Turns, evenness, explained, off_the_legs, scatter, strain},
@@ -16,7 +15,9 @@ const HALVES: f64 = 2.5;
 /// Clarity less this share of the worst mismatch of levels…
 const MISMATCH: f64 = 0.45;
 /// …must reach this.
-const CLARITY_LEAST: f64 = 0.6;
+const CLARITY_LEAST: f64 = 0.3;
+/// A third low within so many heights of the two of a triple top makes it a rectangle.
+const THIRD: f64 = 0.12;
 /// Closes between the turns may be this far beyond the boundary, in heights.
 const BEYOND_MOST: f64 = 0.06;
 
@@ -27,13 +28,12 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
             continue;
         }
         let fresh = |count: usize| pivots[start.saturating_sub(1)..start + count - 1].iter().any(|pivot| pivot.fresh);
-        let live = |count: usize| start + count == pivots.len();
         if fresh(3) {
-            found.extend(double_top(view, pivots, start).map(|shape| Shape { live: live(3), ..shape }));
+            found.extend(double_top(view, pivots, start));
         }
         if start + 5 <= pivots.len() && fresh(5) {
-            found.extend(head_and_shoulders(view, pivots, start).map(|shape| Shape { live: live(5), ..shape }));
-            found.extend(triple_top(view, pivots, start).map(|shape| Shape { live: live(5), ..shape }));
+            found.extend(head_and_shoulders(view, pivots, start));
+            found.extend(triple_top(view, pivots, start));
         }
     }
 }
@@ -66,7 +66,7 @@ struct Top<'a> {
 }
 
 impl Top<'_> {
-    fn judge(&self, view: View<'_>) -> Option<Shape> {
+    fn judge(&self, view: View<'_>, live: bool) -> Option<Shape> {
         let Self { turns, boundary, height, .. } = *self;
         if self.strained > 1.0 || height < HEIGHT_LEAST * view.range {
             return None;
@@ -82,6 +82,10 @@ impl Top<'_> {
         if closes.iter().zip(&view.slot[a..=b]).any(|(close, slot)| *close < floor(slot)) {
             return None;
         }
+        // A close well over the first top is a break the other way, not a second top.
+        if live && view.close[view.len() - 1] > first.price + BEYOND_MOST * height {
+            return None;
+        }
         let highest = turns.iter().map(|turn| turn.price).fold(f64::MIN, f64::max);
         Some(Shape {
             name: self.name,
@@ -91,7 +95,8 @@ impl Top<'_> {
             lower: Edge::Breaks(boundary),
             height,
             patience: self.patience,
-            live: false,
+            slack: 0.0,
+            live,
             usually_up: false,
             marks: Marks { clarity, fit: 1.0 - self.strained, even: evenness(turns), prior: (self.rise / height).clamp(0.0, 1.0) },
         })
@@ -99,6 +104,7 @@ impl Top<'_> {
 }
 
 fn double_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<Shape> {
+    let live = start + 3 == pivots.len();
     let turns = &pivots[start..start + 3];
     let [first, low, second] = [turns[0].price, turns[1].price, turns[2].price];
     let length = turns[2].x(turns[0].slot);
@@ -113,10 +119,11 @@ fn double_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<Shape> {
     }
     let strained = (mismatch / 0.15).max(halves(turns[1].x(turns[0].slot), turns[2].x(turns[1].slot)));
     let boundary = Line { slope: 0.0, intercept: low };
-    Top { name: P::DoubleTop, turns, boundary, height, patience: length, mismatch, strained, rise: first - foot }.judge(view)
+    Top { name: P::DoubleTop, turns, boundary, height, patience: length, mismatch, strained, rise: first - foot }.judge(view, live)
 }
 
 fn head_and_shoulders(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<Shape> {
+    let live = start + 5 == pivots.len();
     let turns = &pivots[start..start + 5];
     let [left, low, head, high_low, right] = [0, 1, 2, 3, 4].map(|k| turns[k].price);
     if head <= left.max(right) {
@@ -141,10 +148,12 @@ fn head_and_shoulders(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<
     let strained = (tops / 0.22).max(lows / 0.25).max(halves(x[2], x[4] - x[2])).max(strain(margin, 0.12, 0.25));
     let patience = x[4] / 2.0 + 5.0;
     let rise = left - foot;
-    Top { name: P::HeadAndShoulders, turns, boundary: neckline, height, patience, mismatch: tops.max(lows), strained, rise }.judge(view)
+    Top { name: P::HeadAndShoulders, turns, boundary: neckline, height, patience, mismatch: tops.max(lows), strained, rise }
+        .judge(view, live)
 }
 
 fn triple_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<Shape> {
+    let live = start + 5 == pivots.len();
     let turns = &pivots[start..start + 5];
     let tops = [turns[0].price, turns[2].price, turns[4].price];
     let (highest, lowest_top) = (tops.iter().fold(f64::MIN, |a, b| a.max(*b)), tops.iter().fold(f64::MAX, |a, b| a.min(*b)));
@@ -156,17 +165,19 @@ fn triple_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<Shape> {
         return None;
     }
     let foot = foot(pivots, start)?;
-    if foot >= bottom || is_rectangle(pivots, start) {
+    if foot >= bottom || is_rectangle(pivots, start, height) {
         return None;
     }
     let strained = (apart / 0.20).max(lows / 0.25);
     let boundary = Line { slope: 0.0, intercept: bottom };
     let patience = length / 2.0 + 5.0;
-    Top { name: P::TripleTop, turns, boundary, height, patience, mismatch: apart.max(lows), strained, rise: tops[0] - foot }.judge(view)
+    Top { name: P::TripleTop, turns, boundary, height, patience, mismatch: apart.max(lows), strained, rise: tops[0] - foot }
+        .judge(view, live)
 }
 
-/// Whether the turn before or after the five makes three touches on each side: then it is a rectangle.
-fn is_rectangle(pivots: &[Pivot], start: usize) -> bool {
-    let six = |from: usize| pivots.get(from..from + 6).is_some_and(pair::is_level);
-    start > 0 && six(start - 1) || six(start)
+/// Whether the low before or after the five is a third one at the level of the two: then it is a rectangle.
+fn is_rectangle(pivots: &[Pivot], start: usize, height: f64) -> bool {
+    let bottom = (pivots[start + 1].price + pivots[start + 3].price) / 2.0;
+    let touches = |pivot: Option<&Pivot>| pivot.is_some_and(|pivot| (pivot.price - bottom).abs() <= THIRD * height);
+    touches(start.checked_sub(1).and_then(|k| pivots.get(k))) || touches(pivots.get(start + 5))
 }

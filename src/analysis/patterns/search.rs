@@ -11,7 +11,7 @@ use super::{
 };
 
 /// The first level whose turns are more than the noise of single candles: the finer ones feed flags and pennants only.
-const COARSE: i32 = 6;
+const COARSE: i32 = 7;
 
 /// All that is not void, overlapping.
 pub(super) fn all(series: &Series) -> Vec<Find> {
@@ -32,11 +32,11 @@ pub(super) fn all(series: &Series) -> Vec<Find> {
             pair::search(upright, &level_pivots, &mut shapes);
         }
         one_way(upright, &level_pivots, level, &mut shapes);
-        finds.extend(shapes.drain(..).filter_map(|shape: Shape| outcome::follow(series, upright, &shape, false)));
+        finds.extend(shapes.drain(..).filter_map(|shape| outcome::follow(upright, &shape, false)));
         turned.clear();
         turned.extend(level_pivots.iter().map(|pivot| pivot.mirrored()));
         one_way(mirrored, &turned, level, &mut shapes);
-        finds.extend(shapes.drain(..).filter_map(|shape: Shape| outcome::follow(series, mirrored, &shape, true)));
+        finds.extend(shapes.drain(..).filter_map(|shape| outcome::follow(mirrored, &shape, true)));
     }
     finds
 }

@@ -10,7 +10,6 @@ pub(super) struct Series {
     pub(super) high: Vec<f64>,
     pub(super) low: Vec<f64>,
     pub(super) close: Vec<f64>,
-    pub(super) volume: Vec<f64>,
     /// The median true range (Wilder 1978) of a candle that moved at all; a median, because one flash wick must not change it.
     pub(super) range: f64,
     /// ln of that power of two.
@@ -30,7 +29,6 @@ impl Series {
             high: column(candles.high),
             low: column(candles.low),
             close: column(candles.close),
-            volume: slots.iter().map(|&i| candles.volume[i]).collect(),
             slot: slots.iter().map(|&i| i as u32).collect(),
             range: 0.0,
             shift: unit.ln(),
@@ -67,7 +65,6 @@ impl Series {
             high: negated(&self.low),
             low: negated(&self.high),
             close: negated(&self.close),
-            volume: Vec::new(),
             range: self.range,
             shift: self.shift,
         }

@@ -78,6 +78,8 @@ pub(super) struct Shape {
     pub(super) height: f64,
     /// So many bars after the last turn it has run out of time.
     pub(super) patience: f64,
+    /// A close this little beyond a line is not beyond it yet.
+    pub(super) slack: f64,
     /// Whether the last turn is the live extreme.
     pub(super) live: bool,
     /// Where it usually breaks out, for as long as it has not.

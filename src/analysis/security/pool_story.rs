@@ -10,6 +10,10 @@ use crate::dataset::{
 
 /// Liquidity events whose blocks are kept, so that transfers of the same block are not taken for trades.
 const BLOCKS_MAX: usize = 100_000;
+const ONE_WAY_BUYS_MIN: u64 = 10;
+/// Sales among trades up to which the flow is one way, and up to which it is so beyond doubt.
+const ONE_WAY_MAX: f64 = 0.10;
+const ONE_WAY_SURE: f64 = 0.05;
 const WEEK_MS: f64 = 7.0 * DAY_MS as f64;
 
 /// A time and block.
@@ -25,8 +29,16 @@ pub struct Pull {
     /// Of the pool's largest liquidity before it.
     pub share: f64,
     pub at: Moment,
+    /// When the day's first part of it was taken.
+    pub since: Time,
     /// Of the token, smallest units; 0 when not known.
     pub tokens: f64,
+}
+
+/// How surely trades flow one way: none when they do not. `two_way` is the share of sales among them, by whatever measure.
+pub fn one_way(buys: u64, two_way: f64) -> Option<f64> {
+    let surely = 1.0 - (two_way - ONE_WAY_SURE).max(0.0) / (ONE_WAY_MAX - ONE_WAY_SURE) / 2.0;
+    (buys >= ONE_WAY_BUYS_MIN && two_way <= ONE_WAY_MAX).then_some(surely)
 }
 
 #[derive(Debug, Default)]
@@ -126,7 +138,8 @@ impl PoolStory {
         let (liquidity, tokens) = self.recent.iter().fold((0.0, 0.0), |sum, (_, l, t)| (sum.0 + l, sum.1 + t));
         let share = if peak > 0.0 { (liquidity / peak).clamp(0.0, 1.0) } else { 0.0 };
         if self.worst_pull.is_none_or(|worst| share > worst.share) {
-            self.worst_pull = Some(Pull { share, at, tokens });
+            let since = self.recent.front().map_or(at.time, |(time, ..)| Time(*time));
+            self.worst_pull = Some(Pull { share, at, since, tokens });
         }
     }
 
@@ -138,10 +151,10 @@ impl PoolStory {
         }
     }
 
-    /// Tokens added in the day that begins with the moment's hour.
-    pub fn added_after(&self, time: Time) -> f64 {
-        let hour = time.0.div_euclid(HOUR_MS);
-        self.added.range(hour..=hour + 24).map(|(_, tokens)| tokens).sum()
+    /// Tokens added from the first moment's hour to a day after the last.
+    pub fn added_between(&self, first: Time, last: Time) -> f64 {
+        let hour = |time: Time| time.0.div_euclid(HOUR_MS);
+        self.added.range(hour(first)..=hour(last) + 24).map(|(_, tokens)| tokens).sum()
     }
 
     /// How much flows one way: 0 when nothing is ever sold, 1 when more is paid out than in. The larger of half the sellers' share by

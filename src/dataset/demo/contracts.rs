@@ -54,6 +54,9 @@ pub fn contract(name: &str) -> Option<&'static Contract> {
 
 impl Contract {
     /// The bytecode of a token that calls itself so.
+    ///
+    /// # Panics
+    /// Never: a text that cannot be assembled fails the tests, and what an identity adds are numbers.
     pub fn code(&self, identity: &Identity) -> Code {
         self.form.code(identity).expect("the tests assemble every contract of the table")
     }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::{
     market::{END_MS, Market, Token},
     people::{self, burn_addresses, deployer},
-    pools,
+    pools::{self, Pool},
     random::Random,
 };
 use crate::dataset::{
@@ -68,7 +68,7 @@ pub(super) const STORIES: &[Story] = &[
     story("FROGKING", "sell_block_pair", false, false, Plot::Honeypot),
     story("SAFEMAX", "hidden_mint", false, false, Plot::Rug),
     story("NOVAUSD", "blacklist", true, true, Plot::Market),
-    story("ASTROCAT", "tax_none", false, true, Plot::Sybil),
+    story("ASTROCAT", "honest", false, true, Plot::Sybil),
     story("CLAIMETH", "phantom_airdrop", false, false, Plot::Airdrop),
     story("PAPAYA", "airdrop", false, true, Plot::Wash),
     story("韭菜", "role_drain", false, false, Plot::Market),
@@ -81,6 +81,8 @@ const AGE_DAYS: i64 = 45;
 const BLOCK_MS: i64 = 12_000;
 /// The block at the end of the demo's time (invented, of Ethereum's size).
 const LAST_BLOCK: i64 = 23_900_000;
+/// Blocks from the mint to the first liquidity.
+const FUNDED_BLOCKS: i64 = 10;
 /// Digits after the point that amounts are counted in.
 const FINEST: i64 = 6;
 
@@ -144,11 +146,12 @@ pub(super) fn smallest(token: &Token, units: u128) -> String {
 impl Past {
     pub(super) fn of(market: &Market, token: &Token, story: &Story) -> Self {
         let deployer = deployer(market, token);
-        let pool = pools::all(market).into_iter().find(|pool| pool.token0 == token.address || pool.token1 == token.address);
+        let pools: Vec<Pool> =
+            pools::all(market).into_iter().filter(|pool| pool.token0 == token.address || pool.token1 == token.address).collect();
         let mut past = Self {
             sent: Vec::new(),
             balances: HashMap::new(),
-            pool: pool.map(|pool| pool.address),
+            pool: pools.first().map(|pool| pool.address),
             pool_events: Vec::new(),
             liquidity: Vec::new(),
             locks: Vec::new(),
@@ -158,7 +161,7 @@ impl Past {
             supply: (token.supply * 10_f64.powi(token.decimals.min(FINEST) as i32)) as u128,
         };
         let start = deployed(token);
-        past.launch(market, token, start);
+        past.launch(market, token, &pools, start);
         match story.plot {
             Plot::Market => past.trade(start, TRADES, 0.45),
             Plot::Honeypot => past.honeypot(start),
@@ -197,25 +200,33 @@ impl Past {
         (0..count).map(|_| self.random.address()).collect()
     }
 
-    /// The mint; a tenth of a percent burnt; what the first holders get; the rest is the pool's.
-    fn launch(&mut self, market: &Market, token: &Token, start: i64) {
+    /// The mint; a tenth of a percent burnt; what the first holders get; then, in one block, what the pools get: the first of them all
+    /// that is left.
+    fn launch(&mut self, market: &Market, token: &Token, pools: &[Pool], start: i64) {
         let deployer = self.deployer;
         self.send(start, Address::ZERO, deployer, self.supply);
         self.send(start, deployer, Address::ZERO, self.supply / 1_000);
         self.balances.remove(&Address::ZERO);
-        let first = people::first_holders(market, token);
+        let is_pool = |holder: &Address| pools.iter().any(|pool| pool.address == *holder);
+        let units = |balance: f64| (balance * 10_f64.powi(token.decimals.min(FINEST) as i32)) as u128;
+        let (pooled, first): (Vec<_>, Vec<_>) = people::first_holders(market, token).into_iter().partition(|(holder, _)| is_pool(holder));
         let mut kept = 0;
         for (i, (holder, balance)) in first.into_iter().enumerate() {
-            let amount = (balance * 10_f64.powi(token.decimals.min(FINEST) as i32)) as u128;
             if holder == deployer {
-                kept = amount.min(self.supply / 40);
+                kept = units(balance).min(self.supply / 40);
             } else {
-                self.send(start + BLOCK_MS * (1 + i as i64 / 40), deployer, holder, amount);
+                self.send(start + BLOCK_MS * (1 + i as i64 / 40), deployer, holder, units(balance));
             }
+        }
+        let funded = start + FUNDED_BLOCKS * BLOCK_MS;
+        let main = self.pool;
+        for (pool, balance) in pooled.into_iter().filter(|(pool, _)| Some(*pool) != main) {
+            self.send(funded, deployer, pool, units(balance));
         }
         let rest = self.held(deployer).saturating_sub(kept);
         let to = self.pool.unwrap_or(burn_addresses()[1]);
-        self.send(start + 10 * BLOCK_MS, deployer, to, rest);
+        let rest = self.send(funded, deployer, to, rest);
+        self.pool_events.push(PoolEvent { time: funded, kind: "mint", token: rest as f64, other: 4.2e19 });
     }
 
     /// Purchases, sales and gifts from a day after the launch on; a sale comes with the chance `selling`.
@@ -273,8 +284,7 @@ impl Past {
     fn rug(&mut self, start: i64) {
         let Some(pool) = self.pool else { return };
         self.trade(start, 220, 0.25);
-        let (token, other) = (self.supply as f64 * 0.5, 4.2e19);
-        self.pool_events.push(PoolEvent { time: start + 10 * BLOCK_MS, kind: "mint", token, other });
+        let Some(&PoolEvent { token, other, .. }) = self.pool_events.first() else { return };
         let mut price = 1.0;
         for i in 0..60_i64 {
             price *= 1.0 + 0.02 * self.random.normal() + 0.012;
@@ -321,7 +331,7 @@ impl Past {
         let funder = self.random.address();
         let amount = self.share(0.0042);
         for (i, wallet) in self.people(48).into_iter().enumerate() {
-            let time = start + 11 * BLOCK_MS + i as i64 % 3 * BLOCK_MS;
+            let time = start + (FUNDED_BLOCKS + 1 + i as i64 % 3) * BLOCK_MS;
             self.funding.push((funder, wallet, start - 2 * HOUR_MS + i as i64 * 60_000));
             self.send(time, pool, wallet, amount);
         }

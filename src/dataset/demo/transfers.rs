@@ -39,32 +39,39 @@ pub(super) fn write(market: &Market, options: &DemoOptions, table: &mut Table) -
     }
     for (token, story) in evidence::told(market) {
         let mut random = market.random("transfers", token);
+        let (mut time, mut log_index) = (0, 0);
         for sent in Past::of(market, token, story).sent {
-            write_row(token, (sent.time, sent.failed), [&sent.from.to_string(), &sent.to.to_string()], sent.amount, &mut random, table)?;
+            // Within a block the order is that of the log.
+            log_index = if sent.time == time { log_index + 1 } else { random.below(40) as i64 };
+            time = sent.time;
+            let row =
+                Row { time, failed: sent.failed, from: &sent.from.to_string(), to: &sent.to.to_string(), amount: sent.amount, log_index };
+            write_row(token, &row, &random.digest(), table)?;
         }
     }
     Ok(())
 }
 
-/// A time and whether it failed; from and to; the amount in units.
-fn write_row(
-    token: &Token,
-    (time, failed): (i64, bool),
-    [from, to]: [&str; 2],
+struct Row<'a> {
+    time: i64,
+    failed: bool,
+    from: &'a str,
+    to: &'a str,
     amount: u128,
-    random: &mut Random,
-    table: &mut Table,
-) -> Result<(), String> {
+    log_index: i64,
+}
+
+fn write_row(token: &Token, row: &Row<'_>, hash: &str, table: &mut Table) -> Result<(), String> {
     table.row(&[
         Cell::Text(&token.address.to_string()),
-        Cell::Time(Time(time)),
-        Cell::Int(stories::block(time)),
-        Cell::Text(&random.digest()),
-        Cell::Text(from),
-        Cell::Text(to),
-        Cell::Text(&stories::smallest(token, amount)),
-        Cell::Int(random.below(180) as i64),
-        Cell::Int(i64::from(!failed)),
+        Cell::Time(Time(row.time)),
+        Cell::Int(stories::block(row.time)),
+        Cell::Text(hash),
+        Cell::Text(row.from),
+        Cell::Text(row.to),
+        Cell::Text(&stories::smallest(token, row.amount)),
+        Cell::Int(row.log_index),
+        Cell::Int(i64::from(!row.failed)),
     ])
 }
 
@@ -77,8 +84,9 @@ fn write_many(market: &Market, options: &DemoOptions, token: &Token, count: u64,
         let time = END_MS - span + share / BLOCK_MS * BLOCK_MS;
         let failed = i > 0 && random.unit() < 0.01;
         let sent = if i == 0 { wallets.mint() } else { wallets.send(i % 97 == 60, failed, &mut random) };
-        let names = [&*wallets.names[sent.from], &*wallets.names[sent.to]];
-        write_row(token, (time, failed), names, sent.amount, &mut random, table)?;
+        let hash = random.digest();
+        let (from, to, log_index) = (&*wallets.names[sent.from], &*wallets.names[sent.to], random.below(180) as i64);
+        write_row(token, &Row { time, failed, from, to, amount: sent.amount, log_index }, &hash, table)?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::dataset::{
 
 /// A column of ours and what serves it in one file.
 #[derive(Debug)]
-pub(super) struct Bound<'a> {
+pub(in crate::dataset) struct Bound<'a> {
     pub column: &'static Column,
     /// The column of theirs.
     pub raw: Option<String>,
@@ -33,7 +33,7 @@ fn same(a: &str, b: &str) -> bool {
 }
 
 /// The names worth reading from a file of this table.
-pub(super) fn wanted(schema: &TableSchema, manifest: &TableManifest) -> Wanted {
+pub(in crate::dataset) fn wanted(schema: &TableSchema, manifest: &TableManifest) -> Wanted {
     let mut names: HashSet<String> = HashSet::new();
     for column in schema.columns {
         names.extend(column.aliases.iter().chain([&column.name]).map(|name| name.to_lowercase()));
@@ -47,7 +47,11 @@ pub(super) fn wanted(schema: &TableSchema, manifest: &TableManifest) -> Wanted {
 }
 
 /// Binds every column of the schema to the `names` of a file; an error leaves the table out.
-pub(super) fn bind<'a>(schema: &'static TableSchema, manifest: &'a TableManifest, names: &[String]) -> Result<Vec<Bound<'a>>, String> {
+pub(in crate::dataset) fn bind<'a>(
+    schema: &'static TableSchema,
+    manifest: &'a TableManifest,
+    names: &[String],
+) -> Result<Vec<Bound<'a>>, String> {
     let taken: Vec<&str> = manifest.columns.values().filter_map(|column| column.from.as_deref()).collect();
     schema
         .columns
@@ -75,7 +79,7 @@ pub(super) fn bind<'a>(schema: &'static TableSchema, manifest: &'a TableManifest
 }
 
 /// Whether a column of theirs has one of our column's names.
-pub(super) fn answers(column: &Column, name: &str) -> bool {
+pub(in crate::dataset) fn answers(column: &Column, name: &str) -> bool {
     column.aliases.iter().chain([&column.name]).any(|known| same(known, name))
 }
 
@@ -92,7 +96,7 @@ fn claim<'n>(column: &Column, mut claims: impl Iterator<Item = &'n String>) -> R
 }
 
 impl Bound<'_> {
-    pub(super) fn is_absent(&self) -> bool {
+    pub(in crate::dataset) fn is_absent(&self) -> bool {
         self.raw.is_none() && self.units.is_none() && self.constant.is_none()
     }
 }
@@ -101,7 +105,7 @@ impl Bound<'_> {
 const DERIVED: &[(&str, &str)] = &[("fee_tiers", "tier")];
 
 /// Why the table cannot be used: a required column that the file does not have.
-pub(super) fn missing(schema: &TableSchema, bound: &[Bound<'_>], names: &[String]) -> Option<String> {
+pub(in crate::dataset) fn missing(schema: &TableSchema, bound: &[Bound<'_>], names: &[String]) -> Option<String> {
     let lacking = bound.iter().find(|bound| {
         let required = bound.column.need != Need::Optional && !DERIVED.contains(&(schema.name, bound.column.name));
         bound.is_absent() && (required || bound.rule.from.is_some())

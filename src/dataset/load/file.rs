@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use polars::prelude::{BooleanChunked, Column, DataFrame, NewChunkedArray, PlSmallStr};
+use polars::prelude::{BooleanChunked, Column, DataFrame, NewChunkedArray, PlSmallStr, StringChunked};
 
 use super::{
     Context,
@@ -24,7 +24,7 @@ use crate::dataset::{
 };
 
 /// What is read of one file so far.
-pub(super) struct FileRows<'a> {
+pub(in crate::dataset) struct FileRows<'a> {
     pub context: &'a Context<'a>,
     pub schema: &'static TableSchema,
     pub manifest: &'a TableManifest,
@@ -55,7 +55,7 @@ impl FileRows<'_> {
     }
 
     /// Takes in a batch; `names` are the columns of the file met so far.
-    pub(super) fn add(&mut self, mut batch: Batch, names: &[String]) -> Result<(), String> {
+    pub(in crate::dataset) fn add(&mut self, mut batch: Batch, names: &[String]) -> Result<(), String> {
         self.rows += batch.height as u64;
         let bound = bind(self.schema, self.manifest, names)?;
         for column in &mut batch.columns {
@@ -77,6 +77,8 @@ impl FileRows<'_> {
         for (i, bound) in bound.iter().enumerate() {
             let coerced = if let Some(column) = whole(&batch, bound, &rows) {
                 Coerced { column, issues: Vec::new() }
+            } else if let Some(texts) = whole_texts(&batch, bound, &rows) {
+                coerce::coerce_texts(bound.column, texts, bound.rule)
             } else {
                 let mut cells = match exploded.iter().find(|(column, _)| *column == i) {
                     Some((_, cells)) => cells.clone(),
@@ -238,6 +240,13 @@ fn whole(batch: &Batch, bound: &Bound<'_>, rows: &[usize]) -> Option<Column> {
         }
         _ => None,
     }
+}
+
+/// The whole column of texts, where every row is kept and no text is to be replaced or taken apart.
+fn whole_texts<'b>(batch: &'b Batch, bound: &Bound<'_>, rows: &[usize]) -> Option<&'b StringChunked> {
+    let name = bound.raw.as_ref().filter(|_| bound.constant.is_none() && bound.rule.values.is_empty() && bound.rule.item.is_none())?;
+    let texts = find(batch, name).filter(|column| column.len() == batch.height).and_then(|column| column.str().ok());
+    texts.filter(|_| !bound.rule.explode && every_row(rows, batch.height))
 }
 
 /// Whether `rows`, positions that rise unless a list was exploded, are all of `height`.

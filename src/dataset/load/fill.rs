@@ -83,7 +83,7 @@ pub(super) fn intervals_read(columns: &mut [Column]) -> (Option<&'static str>, V
 }
 
 /// Fills empty intervals of one file's candles: the most frequent step of the token's rows, the finest of several; a day without any.
-pub(super) fn intervals(frame: &mut DataFrame) {
+pub(in crate::dataset) fn intervals(frame: &mut DataFrame) {
     let Some(filled) = filled_intervals(frame) else { return };
     if let Some(at) = frame.get_column_index("interval") {
         // A column of the same name and length always fits.
@@ -109,7 +109,7 @@ fn filled_intervals(frame: &DataFrame) -> Option<Vec<Option<String>>> {
     Some(tokens.iter().zip(given.iter()).map(fill).collect())
 }
 
-fn step(mut times: Vec<i64>) -> Interval {
+pub(crate) fn step(mut times: Vec<i64>) -> Interval {
     times.sort_unstable();
     times.dedup();
     let mut steps: HashMap<i64, usize> = HashMap::new();
@@ -122,7 +122,7 @@ fn step(mut times: Vec<i64>) -> Interval {
 }
 
 /// What a whole table is filled with, its rows in input order.
-pub(super) fn table(schema: &TableSchema, frame: &mut DataFrame) {
+pub(in crate::dataset) fn table(schema: &TableSchema, frame: &mut DataFrame) {
     match schema.name {
         "yields" => yields(frame),
         "fee_tiers" => fee_tiers(frame),

@@ -17,7 +17,7 @@ use crate::dataset::{
 const END: u64 = 64 << 10;
 
 /// The hash of a file's head and tail.
-pub(super) fn ends(path: &Path) -> io::Result<[u8; 32]> {
+pub(crate) fn ends(path: &Path) -> io::Result<[u8; 32]> {
     let mut file = File::open(path)?;
     let size = file.metadata()?.len();
     let mut hash = Sha256::new();
@@ -54,7 +54,7 @@ pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = (&'a Source, &'
 }
 
 /// What of the schema decides how cells are read.
-fn schema_text(table: &TableSchema) -> String {
+pub(crate) fn schema_text(table: &TableSchema) -> String {
     let columns: Vec<String> =
         table.columns.iter().map(|column| format!("{} {:?} {:?} {:?}", column.name, column.kind, column.need, column.aliases)).collect();
     format!("{} {:?} {:?} {}", table.name, table.key, table.order, columns.join(";"))

@@ -3,6 +3,7 @@
 use crate::dataset::{
     Dataset,
     findings::{Finding, Severity},
+    rows::YieldRow,
 };
 
 /// The largest holders whose share is ever answered.
@@ -14,9 +15,9 @@ pub(super) fn judge(dataset: &mut Dataset) {
     for token in dataset.tokens() {
         let Some(supply) = token.row.total_supply else { continue };
         let (mut burned, mut held, mut counted) = (0.0, 0.0, 0);
-        for holder in dataset.holders_of(&token.row.token_address) {
-            let balance = holder.balance.filter(|balance| *balance > 0.0).unwrap_or_default();
-            if dataset.is_labelled(&holder.holder_address, "burn") {
+        for (holder, balance) in dataset.holders_of(&token.row.token_address).balances() {
+            let balance = balance.filter(|balance| *balance > 0.0).unwrap_or_default();
+            if dataset.is_labelled(&holder, "burn") {
                 burned += balance;
             } else if counted < LARGEST {
                 held += balance;
@@ -27,6 +28,7 @@ pub(super) fn judge(dataset: &mut Dataset) {
             found.push((token.row.token_address, held, supply - burned));
         }
     }
+    unusable_pools(dataset);
     let Some(table) = dataset.tables.iter_mut().find(|table| table.schema.name == "holders") else { return };
     let file = table.sources.first().map_or_else(|| "holders".to_owned(), |source| source.file.clone());
     for (token, held, supply) in found {
@@ -37,6 +39,24 @@ pub(super) fn judge(dataset: &mut Dataset) {
             column: Some("balance".to_owned()),
             value: Some(format!("{token}: {held} of {supply}")),
             reason: "the largest holders hold more than the supply outside burn addresses; their share is answered as 1".to_owned(),
+        });
+    }
+}
+
+/// Yield pools that no plan can use.
+fn unusable_pools(dataset: &mut Dataset) {
+    let told = |row: &YieldRow| row.unusable().map(|(column, reason)| (row.pool.clone(), column, reason));
+    let found: Vec<_> = dataset.yields().iter().filter_map(told).collect();
+    let Some(table) = dataset.tables.iter_mut().find(|table| table.schema.name == "yields") else { return };
+    let file = table.sources.first().map_or_else(|| "yields".to_owned(), |source| source.file.clone());
+    for (pool, column, reason) in found {
+        table.findings.add(Finding {
+            severity: Severity::Note,
+            file: file.clone(),
+            row: None,
+            column: Some(column.to_owned()),
+            value: Some(pool),
+            reason: reason.to_owned(),
         });
     }
 }

@@ -1,18 +1,90 @@
 //! Repeated keys and the order rows are stored in.
 
-use std::collections::HashMap;
+use std::{cmp::Ordering, collections::HashMap, ops::Range};
 
 use polars::prelude::{
-    AnyValue, BooleanChunked, Column, DataFrame, DataType, IntoColumn, NamedFrom, NewChunkedArray, PlSmallStr, PolarsResult, Series,
-    SortMultipleOptions,
+    AnyValue, BooleanChunked, Column, DataFrame, DataType, IdxCa, IdxSize, Int64Chunked, IntoColumn, NamedFrom, NewChunkedArray,
+    PlSmallStr, PolarsResult, Series, SortMultipleOptions, StringChunked,
 };
 
-use crate::dataset::schema::TableSchema;
+use crate::dataset::{
+    rows::{FromFrame, YieldRow},
+    schema::TableSchema,
+};
+
+/// The table of which the first usable row of a key is kept, and not the last: lists of pools repeat one with worse figures.
+pub(super) const FIRST_USABLE: &str = "yields";
 
 /// Tables whose rows have no key where this column is empty.
-const KEYLESS: &[(&str, &str)] = &[("transfers", "log_index")];
+pub(crate) const KEYLESS: &[(&str, &str)] = &[("transfers", "log_index")];
 
-/// Leaves out all but the last row of each key; gives back the positions of those left out.
+/// The rows in order, where they stand in order within each token already and no token comes twice: then no key is repeated, and whole
+/// stretches are put in order. Most sources are so. `None` where that is not known.
+pub(super) fn in_runs(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResult<Option<DataFrame>> {
+    let same = schema.order.len() == schema.key.len() && schema.order.iter().all(|column| schema.key.contains(column));
+    if !same || schema.order.len() < 2 || frame.height() == 0 {
+        return Ok(None);
+    }
+    frame.rechunk_mut();
+    let frame = &*frame;
+    let columns: PolarsResult<Vec<&Column>> = schema.order.iter().map(|name| frame.column(name)).collect();
+    let columns = columns?;
+    let (DataType::String, true) = (columns[0].dtype(), columns.iter().all(|column| column.null_count() == 0)) else { return Ok(None) };
+    let rest: Option<Vec<Values>> = columns[1..].iter().map(|column| Values::of(column)).collect();
+    let (tokens, Some(rest)) = (columns[0].str()?, rest) else { return Ok(None) };
+    let mut runs: Vec<(&str, usize)> = Vec::new();
+    for (row, token) in tokens.iter().enumerate() {
+        let token = token.unwrap_or_default();
+        if runs.last().is_none_or(|(last, _)| *last != token) {
+            runs.push((token, row));
+        } else {
+            let order = rest.iter().map(|values| values.step(row)).find(|order| order.is_ne());
+            if order != Some(Ordering::Less) {
+                return Ok(None);
+            }
+        }
+    }
+    let ends: Vec<usize> = runs.iter().skip(1).map(|(_, start)| *start).chain([frame.height()]).collect();
+    let mut ranges: Vec<(&str, Range<usize>)> = runs.into_iter().zip(ends).map(|((token, start), end)| (token, start..end)).collect();
+    if ranges.is_sorted_by(|a, b| a.0 < b.0) {
+        return Ok(Some(frame.clone()));
+    }
+    ranges.sort_unstable_by(|a, b| a.0.cmp(b.0));
+    if !ranges.is_sorted_by(|a, b| a.0 < b.0) {
+        return Ok(None);
+    }
+    let places: Vec<IdxSize> = ranges.into_iter().flat_map(|(_, rows)| rows.start as IdxSize..rows.end as IdxSize).collect();
+    frame.take(&IdxCa::from_vec(PlSmallStr::EMPTY, places)).map(Some)
+}
+
+/// A column without empty cells, to compare neighbours by.
+enum Values<'a> {
+    Text(&'a StringChunked),
+    Whole(Int64Chunked),
+}
+
+impl<'a> Values<'a> {
+    fn of(column: &'a Column) -> Option<Self> {
+        match column.dtype() {
+            DataType::String => column.str().ok().map(Self::Text),
+            DataType::Int64 | DataType::Date | DataType::Datetime(..) => {
+                let numbers = column.to_physical_repr().cast(&DataType::Int64).ok()?;
+                numbers.i64().ok().cloned().map(Self::Whole)
+            }
+            _ => None,
+        }
+    }
+
+    /// How the row before compares to this one.
+    fn step(&self, row: usize) -> Ordering {
+        match self {
+            Self::Text(texts) => texts.get(row - 1).cmp(&texts.get(row)),
+            Self::Whole(numbers) => numbers.get(row - 1).cmp(&numbers.get(row)),
+        }
+    }
+}
+
+/// Leaves out all but the last row of each key (of `FIRST_USABLE`, the first usable one); gives back the positions of those left out.
 pub(super) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsResult<(DataFrame, Vec<usize>)> {
     if schema.key.is_empty() || frame.height() == 0 {
         return Ok((frame, Vec::new()));
@@ -32,6 +104,9 @@ pub(super) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsR
     if dropped.is_empty() {
         return Ok((frame, dropped));
     }
+    if schema.name == FIRST_USABLE {
+        dropped = all_but_first_usable(&hashes, &YieldRow::rows(&frame));
+    }
     dropped.sort_unstable();
     let mut kept = vec![true; frame.height()];
     for &row in &dropped {
@@ -39,6 +114,22 @@ pub(super) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsR
     }
     let mask = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, kept.into_iter());
     Ok((frame.filter(&mask)?, dropped))
+}
+
+/// All but the first row of each hash that a plan can use, or the first where none can.
+fn all_but_first_usable(hashes: &[KeyHash], rows: &[YieldRow]) -> Vec<usize> {
+    let usable = |row: usize| rows.get(row).is_some_and(|row| row.unusable().is_none());
+    let mut kept: HashMap<u128, usize> = HashMap::with_capacity(hashes.len());
+    for (row, hash) in hashes.iter().enumerate() {
+        kept.entry(hash.0)
+            .and_modify(|kept| {
+                if !usable(*kept) && usable(row) {
+                    *kept = row;
+                }
+            })
+            .or_insert(row);
+    }
+    (0..hashes.len()).filter(|row| kept[&hashes[*row].0] != *row).collect()
 }
 
 /// All but the last row of each hash. Few tables repeat a key, and sorting shows that cheaper than a map of every row.
@@ -54,13 +145,33 @@ fn repeats(hashes: &[KeyHash], keyless: &[bool]) -> Vec<usize> {
     keyed().filter_map(|(row, hash)| last.insert(hash, row)).collect()
 }
 
+/// A 128-bit hash of the cells of these columns in each row; equal rows, equal hashes.
+pub(in crate::dataset) fn hashes(frame: &DataFrame, columns: &[&str]) -> PolarsResult<Vec<u128>> {
+    let mut hashes = vec![KeyHash::default(); frame.height()];
+    for name in columns {
+        hash_into(frame.column(name)?, &mut hashes)?;
+    }
+    Ok(hashes.into_iter().map(|hash| hash.0).collect())
+}
+
+/// Which rows have no key.
+pub(in crate::dataset) fn keyless(schema: &TableSchema, frame: &DataFrame) -> PolarsResult<Vec<bool>> {
+    let mut keyless = vec![schema.key.is_empty(); frame.height()];
+    for (_, column) in KEYLESS.iter().filter(|(table, _)| *table == schema.name) {
+        for (keyless, empty) in keyless.iter_mut().zip(frame.column(column)?.is_null().iter()) {
+            *keyless |= empty == Some(true);
+        }
+    }
+    Ok(keyless)
+}
+
 /// A row's key so far, in 128 bits, so that two keys of one hash do not occur by chance.
 #[derive(Debug, Clone, Copy, Default)]
-struct KeyHash(u128);
+pub(crate) struct KeyHash(pub(crate) u128);
 
 impl KeyHash {
     /// Both steps can be undone, so keys that differ in one word alone never meet.
-    fn word(&mut self, word: u64) {
+    pub(crate) fn word(&mut self, word: u64) {
         // The multiplier of a 128-bit linear congruential generator (L'Ecuyer 1999, table 4).
         const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
         let product = (self.0 ^ u128::from(word)).wrapping_mul(MULTIPLIER);
@@ -68,13 +179,17 @@ impl KeyHash {
     }
 
     fn text(&mut self, text: Option<&str>) {
-        let Some(text) = text else { return self.word(u64::MAX) };
-        for chunk in text.as_bytes().chunks(8) {
+        self.bytes(text.map(str::as_bytes));
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: Option<&[u8]>) {
+        let Some(bytes) = bytes else { return self.word(u64::MAX) };
+        for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             self.word(u64::from_le_bytes(word));
         }
-        self.word(text.len() as u64);
+        self.word(bytes.len() as u64);
     }
 
     fn number(&mut self, number: Option<i64>) {
@@ -93,6 +208,11 @@ fn hash_into(column: &Column, hashes: &mut [KeyHash]) -> PolarsResult<()> {
         DataType::List(_) => {
             for (hash, text) in hashes.iter_mut().zip(list_texts(column)) {
                 hash.text(text.as_deref());
+            }
+        }
+        DataType::Float64 => {
+            for (hash, number) in hashes.iter_mut().zip(column.f64()?.iter()) {
+                hash.number(number.map(|number| number.to_bits() as i64));
             }
         }
         _ => {
@@ -115,7 +235,7 @@ fn list_texts(column: &Column) -> Vec<Option<String>> {
 }
 
 /// The rows in the schema's order, those without a value last, in one chunk.
-pub(super) fn sorted(schema: &TableSchema, mut frame: DataFrame) -> PolarsResult<DataFrame> {
+pub(in crate::dataset) fn sorted(schema: &TableSchema, mut frame: DataFrame) -> PolarsResult<DataFrame> {
     frame.rechunk_mut();
     if frame.height() < 2 || schema.order.is_empty() {
         return Ok(frame);

@@ -1,8 +1,10 @@
-//! One table: its files one after the other, then repeated keys, order and the canonical frame.
+//! One table: its files one after the other, then repeated keys, order and the canonical frame; or, of one that is large, the cache's
+//! table.
 
 use std::{
     fs,
     path::Path,
+    sync::Arc,
     time::{Instant, UNIX_EPOCH},
 };
 
@@ -12,11 +14,15 @@ use super::{
     Context,
     bind::{bind, missing, wanted},
     file::FileRows,
-    fill, identity, order,
+    fill,
+    gather::{self, Gathered, Opened},
+    identity, order,
 };
 use crate::dataset::{
-    Source, Table, TableState, coerce,
-    findings::{Finding, Severity},
+    Source, Table, TableState,
+    cache::{Dropped, Fault, LargeTable, Place, ReadState, Report, SourceFile},
+    coerce,
+    findings::{Finding, KEPT_PER_REASON, Severity},
     manifest::TableManifest,
     progress::Cancelled,
     schema::TableSchema,
@@ -27,10 +33,45 @@ use crate::dataset::{
     time::Time,
 };
 
+/// Whether the table has to be brought into the cache first, which takes a while.
+pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema) -> bool {
+    let plain = TableManifest::default();
+    let manifest = context.manifest.tables.get(schema.name).unwrap_or(&plain);
+    context.cache.folder.is_some()
+        && locate(context, schema, manifest).is_ok_and(|files| gather::takes_a_while(context, schema, manifest, &files))
+}
+
+fn locate(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> Result<Vec<Found>, String> {
+    if manifest.path.is_empty() { locate::by_name(context.folder, schema.name) } else { locate::by_path(context.folder, &manifest.path) }
+}
+
 /// Why a table is not read.
-enum Stop {
+pub(super) enum Stop {
     Cancelled,
     Unusable(String),
+    /// What was taken into the cache cannot be read back.
+    Damaged,
+    /// The cache has the table by now.
+    Ready(Box<Opened>),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Cancelled => Self::Cancelled,
+            Fault::Damaged => Self::Damaged,
+            Fault::Failed(reason) => {
+                let advice = "make room, or name another folder in the configuration: [cache] dir";
+                Self::Unusable(format!("cannot be brought into the cache: {reason}; {advice}"))
+            }
+        }
+    }
+}
+
+/// The rows of a table.
+enum Content {
+    Memory(DataFrame),
+    Large(LargeTable),
 }
 
 impl From<String> for Stop {
@@ -45,17 +86,28 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
     let plain = TableManifest::default();
     let manifest = context.manifest.tables.get(schema.name).unwrap_or(&plain);
     let mut table = Table::absent(schema);
-    let mut reading = Reading { context, schema, manifest, table: &mut table, hashes: Vec::new(), done: 0, total: 0, rows: Vec::new() };
-    let outcome = reading.read();
+    let mut reading = Reading { context, schema, manifest, table: &mut table, hashes: Vec::new(), done: 0, total: 0, start };
+    let mut outcome = reading.read();
+    if let Err(Stop::Damaged) = outcome {
+        // Begun anew, once: what is written then is read right after.
+        reading.forget();
+        outcome = reading.read();
+    }
     let hashes = reading.hashes;
     match outcome {
-        Ok(Some(frame)) => {
+        Ok(Some(Content::Memory(frame))) => {
             table.frame = frame;
             table.state = TableState::Loaded;
+        }
+        Ok(Some(Content::Large(large))) => {
+            table.large = Some(Arc::new(large));
+            table.state = TableState::Loaded;
+            return Ok((table, hashes));
         }
         Ok(None) => {}
         Err(Stop::Cancelled) => return Err(Cancelled),
         Err(Stop::Unusable(reason)) => table.state = TableState::Unusable(reason),
+        Err(Stop::Damaged | Stop::Ready(_)) => table.state = TableState::Unusable("the cache is damaged: load again".to_owned()),
     }
     table.load_ms = start.elapsed().as_millis() as u64;
     Ok((table, hashes))
@@ -70,8 +122,7 @@ struct Reading<'a> {
     /// Bytes read and to read, all files together.
     done: u64,
     total: u64,
-    /// File and row each row of the frames came from.
-    rows: Vec<(u32, u32)>,
+    start: Instant,
 }
 
 /// A file's size and time, to see whether it changes while it is read.
@@ -82,59 +133,124 @@ fn stamp(path: &Path) -> Result<(u64, Option<Time>), String> {
 }
 
 impl Reading<'_> {
-    fn read(&mut self) -> Result<Option<DataFrame>, Stop> {
-        let files = if self.manifest.path.is_empty() {
-            locate::by_name(self.context.folder, self.schema.name)?
-        } else {
-            locate::by_path(self.context.folder, &self.manifest.path)?
-        };
+    fn read(&mut self) -> Result<Option<Content>, Stop> {
+        let files = locate(self.context, self.schema, self.manifest)?;
         if files.is_empty() {
             return Ok(None);
         }
         self.total = files.iter().filter_map(|file| stamp(&file.path).ok()).map(|(bytes, _)| bytes).sum();
-        let mut whole: Option<DataFrame> = None;
-        for (at, file) in files.iter().enumerate() {
-            let frame = self.read_file(at as u32, file).map_err(|stop| match stop {
-                Stop::Unusable(reason) => Stop::Unusable(format!("`{}` {reason}", file.name)),
-                Stop::Cancelled => Stop::Cancelled,
-            })?;
-            match &mut whole {
-                None => whole = Some(frame),
-                Some(whole) => {
-                    guarded("table", || whole.vstack_mut(&frame).map(|_| ()))?;
-                }
-            }
+        let (place, ends) = gather::place(self.context, self.schema, self.manifest, &files).unzip();
+        if let Some(opened) = place.as_ref().and_then(|place: &Place| place.open(self.schema)) {
+            return Ok(Some(self.take_up(opened)));
         }
-        whole.map(|frame| self.finish(frame, &files)).transpose()
+        let outcome = self.gather(&files, place.clone(), &ends.unwrap_or_default());
+        match outcome {
+            Err(Stop::Ready(opened)) => Ok(Some(self.take_up(*opened))),
+            Err(stop @ (Stop::Unusable(_) | Stop::Damaged)) => {
+                place.iter().for_each(Place::forget);
+                Err(stop)
+            }
+            outcome => outcome,
+        }
     }
 
-    fn read_file(&mut self, at: u32, file: &Found) -> Result<DataFrame, Stop> {
+    /// The table as the cache has it, with what was found when it was brought there.
+    fn take_up(&mut self, (large, report): Opened) -> Content {
+        self.forget();
+        self.resume(report);
+        self.table.load_ms = self.table.load_ms.max(1);
+        Content::Large(large)
+    }
+
+    fn forget(&mut self) {
+        *self.table = Table::absent(self.schema);
+        self.hashes.clear();
+        self.done = 0;
+    }
+
+    /// Goes on from what an earlier run found.
+    fn resume(&mut self, report: Report) {
+        self.table.sources = report.sources.iter().map(SourceFile::source).collect();
+        self.hashes = report.sources.iter().map(|source| source.ends).collect();
+        self.done = self.table.sources.iter().map(|source| source.bytes).sum();
+        (self.table.findings, self.table.rows_bad, self.table.load_ms) = (report.findings, report.rows_bad, report.load_ms);
+    }
+
+    /// What was found so far, in `files` files.
+    fn report(&self, files: usize) -> Report {
+        let sources = self.table.sources.iter().zip(&self.hashes).take(files);
+        Report {
+            sources: sources.map(|(source, ends)| SourceFile::new(source, *ends)).collect(),
+            findings: self.table.findings.clone(),
+            rows_bad: self.table.rows_bad,
+            load_ms: self.start.elapsed().as_millis() as u64,
+        }
+    }
+
+    /// Reads the files, those of an import that was cut off from where it was.
+    fn gather(&mut self, files: &[Found], place: Option<Place>, ends: &[[u8; 32]]) -> Result<Option<Content>, Stop> {
+        let mut gathered = Gathered::new(place, self.context.cache);
+        let mut state = ReadState::default();
+        if let Some(place) = gathered.place.clone().filter(Place::is_begun) {
+            let (context, name, total) = (self.context, self.schema.name, self.total);
+            let begun = gathered.begin(&place, self.schema, &mut || context.progress.step(name, 0, total))?;
+            state = begun.unwrap_or_default();
+            self.resume(std::mem::take(&mut state.report));
+        }
+        for (at, file) in files.iter().enumerate().skip(state.file as usize) {
+            let from = std::mem::take(&mut state);
+            self.read_file(at as u32, file, ends.get(at), &mut gathered, &from).map_err(|stop| match stop {
+                Stop::Unusable(reason) => Stop::Unusable(format!("`{}` {reason}", file.name)),
+                stop => stop,
+            })?;
+        }
+        if gathered.import.is_some() {
+            return self.finish_large(gathered, files).map(|large| Some(Content::Large(large)));
+        }
+        let Some(frame) = gathered.held else { return Ok(None) };
+        self.finish(frame, &gathered.origins, files).map(|frame| Some(Content::Memory(frame)))
+    }
+
+    fn read_file(&mut self, at: u32, file: &Found, ends: Option<&[u8; 32]>, gathered: &mut Gathered, from: &ReadState) -> Result<(), Stop> {
         let before = stamp(&file.path)?;
         self.table.sources.push(Source { file: file.name.clone(), bytes: before.0, modified: before.1, rows: 0 });
         self.hashes.push([0; 32]);
-        self.context.progress.step(self.schema.name, self.done, self.total).map_err(|Cancelled| Stop::Cancelled)?;
+        let (context, name, total, read) = (self.context, self.schema.name, self.total, self.done);
+        // Of a large table the last third is its ordering.
+        let step = |large: bool, done: u64| context.progress.step(name, done, if large { total + total / 2 } else { total });
+        step(false, read).map_err(|Cancelled| Stop::Cancelled)?;
         let mut source = source::open(&file.path, wanted(self.schema, self.manifest))?;
-        let mut rows = FileRows {
-            context: self.context,
-            schema: self.schema,
-            manifest: self.manifest,
-            file: &file.name,
-            findings: &mut self.table.findings,
-            rows_bad: 0,
-            rows: 0,
-            left_out: 0,
-            numbers: Vec::new(),
-            frames: Vec::new(),
-        };
+        source.skip(from.batches)?;
+        let mut batches = from.batches;
+        let (mut frames, mut numbers) = (Vec::new(), Vec::new());
+        let (mut count, mut bad, mut left_out) = (from.rows, from.file_bad, from.left_out);
         while let Some(batch) = source.next_batch()? {
+            let mut rows = FileRows {
+                context,
+                schema: self.schema,
+                manifest: self.manifest,
+                file: &file.name,
+                findings: &mut self.table.findings,
+                rows_bad: bad,
+                rows: count,
+                left_out,
+                numbers,
+                frames,
+            };
             rows.add(batch, source.columns())?;
-            if self.rows.len() as u64 + rows.rows > MAX_ROWS {
+            batches += 1;
+            (frames, numbers, count, bad, left_out) = (rows.frames, rows.numbers, rows.rows, rows.rows_bad, rows.left_out);
+            let done = read + source.bytes_read().min(before.0);
+            gathered.take(self.schema, at, &mut frames, &mut numbers, &mut || step(false, done))?;
+            if gathered.rows() + numbers.len() as u64 > MAX_ROWS {
                 return Err(Stop::Unusable(format!("brings the table over {MAX_ROWS} rows, more than it may have")));
             }
-            let done = self.done + source.bytes_read().min(before.0);
-            self.context.progress.step(self.schema.name, done, self.total).map_err(|Cancelled| Stop::Cancelled)?;
+            if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {
+                let report = self.report(at as usize);
+                import.note(ReadState { file: at, batches, rows: count, file_bad: bad, left_out, report })?;
+            }
+            step(gathered.import.is_some(), done).map_err(|Cancelled| Stop::Cancelled)?;
         }
-        let (frames, numbers, count, bad, left_out) = (rows.frames, rows.numbers, rows.rows, rows.rows_bad, rows.left_out);
         let bound = bind(self.schema, self.manifest, source.columns())?;
         if let Some(reason) = missing(self.schema, &bound, source.columns()) {
             return Err(Stop::Unusable(reason));
@@ -149,7 +265,7 @@ impl Reading<'_> {
         if left_out > 0 {
             self.note(&file.name, format!("`where` leaves out {left_out} of {count} rows"));
         }
-        let hash = identity::ends(&file.path).map_err(|error| format!("cannot be read: {error}"))?;
+        let hash = ends.map_or_else(|| identity::ends(&file.path), |ends| Ok(*ends)).map_err(|error| format!("cannot be read: {error}"))?;
         if stamp(&file.path)? != before {
             return Err(Stop::Unusable("changed while it was read: load again once it is complete".to_owned()));
         }
@@ -158,12 +274,61 @@ impl Reading<'_> {
             (source.rows, *slot) = (count, hash);
         }
         self.done += before.0;
-        self.rows.extend(numbers.into_iter().map(|row| (at, row)));
-        let mut frame = stacked(frames, self.schema)?;
-        if self.schema.name == "candles" {
-            fill::intervals(&mut frame);
+        if gathered.import.is_none() {
+            let mut frame = stacked(frames, self.schema)?;
+            if self.schema.name == "candles" {
+                fill::intervals(&mut frame);
+            }
+            gathered.hold(at, frame, numbers)?;
         }
-        Ok(frame)
+        Ok(())
+    }
+
+    /// Makes the table in the cache; its figures go there with it.
+    fn finish_large(&mut self, gathered: Gathered, files: &[Found]) -> Result<LargeTable, Stop> {
+        let (Some(mut import), Some(place)) = (gathered.import, gathered.place) else { return Err(Stop::Damaged) };
+        let report = self.report(files.len());
+        import.note(ReadState { file: files.len() as u32, report, ..ReadState::default() })?;
+        let (context, name, total) = (self.context, self.schema.name, self.total);
+        let mut progress = |done: u64, of: u64| {
+            let share = (u128::from(total / 2) * u128::from(done) / u128::from(of.max(1))) as u64;
+            context.progress.step(name, total + share, total + total / 2)
+        };
+        let large = import.finish(&mut progress, |dropped| {
+            self.note_repeats(dropped, files);
+            self.report(files.len())
+        })?;
+        self.table.load_ms = self.start.elapsed().as_millis() as u64;
+        place.evict(context.cache.size_max);
+        Ok(large)
+    }
+
+    /// As `finish` has it of rows in memory: the first of a file are kept, all are counted.
+    fn note_repeats(&mut self, dropped: &Dropped, files: &[Found]) {
+        for (file, row) in dropped.first() {
+            let finding = self.repeat(files, file, row);
+            self.table.findings.add(finding);
+        }
+        for (file, count) in dropped.counts() {
+            let finding = self.repeat(files, file, 0);
+            self.table.findings.count_more(&finding.file, None, &finding.reason, count.saturating_sub(KEPT_PER_REASON));
+        }
+    }
+
+    fn repeat(&self, files: &[Found], file: u32, row: u32) -> Finding {
+        let key = self.schema.key.join(", ");
+        Finding {
+            severity: Severity::Warning,
+            file: files.get(file as usize).map(|file| file.name.clone()).unwrap_or_default(),
+            row: Some(row.into()),
+            column: None,
+            value: None,
+            reason: if self.schema.name == order::FIRST_USABLE {
+                format!("another row has the same {key}; the first that can be used is kept and this one left out")
+            } else {
+                format!("a later row has the same {key}; that one is kept and this one left out")
+            },
+        }
     }
 
     /// Lists the columns that serve nothing.
@@ -189,20 +354,16 @@ impl Reading<'_> {
         self.table.findings.add(finding);
     }
 
-    fn finish(&mut self, mut frame: DataFrame, files: &[Found]) -> Result<DataFrame, Stop> {
+    fn finish(&mut self, mut frame: DataFrame, origins: &[(u32, u32)], files: &[Found]) -> Result<DataFrame, Stop> {
         fill::table(self.schema, &mut frame);
+        if let Some(frame) = guarded("table", || order::in_runs(self.schema, &mut frame))? {
+            return Ok(frame);
+        }
         let (frame, dropped) = guarded("table", || order::without_repeats(self.schema, frame))?;
-        let key = self.schema.key.join(", ");
         for row in dropped {
-            let (file, number) = self.rows.get(row).copied().unwrap_or_default();
-            self.table.findings.add(Finding {
-                severity: Severity::Warning,
-                file: files.get(file as usize).map(|file| file.name.clone()).unwrap_or_default(),
-                row: Some(number.into()),
-                column: None,
-                value: None,
-                reason: format!("a later row has the same {key}; that one is kept and this one left out"),
-            });
+            let (file, number) = origins.get(row).copied().unwrap_or_default();
+            let finding = self.repeat(files, file, number);
+            self.table.findings.add(finding);
         }
         Ok(guarded("table", || order::sorted(self.schema, frame))?)
     }

@@ -54,22 +54,8 @@ enum State {
 
 impl CsvRows {
     /// Reads the header. Without a delimiter, it is the comma, else what the header has in its place.
-    pub(super) fn open(mut input: Input, delimiter: Option<u8>, wanted: Wanted) -> Result<Self, String> {
-        let end = input.line()?;
-        if end == 0 {
-            return Err("is empty: expected a header".to_owned());
-        }
-        let line = &input.data()[..end];
-        let sniffed = [b',', b';', b'\t', b'|'].into_iter().find(|byte| line.contains(byte)).unwrap_or(b',');
-        let mut rows = Self {
-            input,
-            delimiter: delimiter.unwrap_or(sniffed),
-            records: Records::new(wanted),
-            width: 0,
-            fields: Vec::new(),
-            reread: 0,
-            started: false,
-        };
+    pub(super) fn open(input: Input, delimiter: Option<u8>, wanted: Wanted) -> Result<Self, String> {
+        let mut rows = Self::begin(input, delimiter, wanted)?;
         let scan = rows.scan()?;
         let header: Option<Vec<String>> = (0..rows.fields.len()).map(|i| rows.field(i).map(|text| text.trim().to_owned())).collect();
         let header = header
@@ -81,6 +67,34 @@ impl CsvRows {
         rows.width = header.len();
         rows.input.consume(scan.length);
         Ok(rows)
+    }
+
+    /// Rows of a file that has no header: its columns are called `names`.
+    pub(super) fn headless(input: Input, names: &[String], wanted: Wanted) -> Result<Self, String> {
+        let mut rows = Self::begin(input, None, wanted)?;
+        for name in names {
+            rows.records.add_column(name)?;
+        }
+        rows.width = names.len();
+        Ok(rows)
+    }
+
+    fn begin(mut input: Input, delimiter: Option<u8>, wanted: Wanted) -> Result<Self, String> {
+        let end = input.line()?;
+        if end == 0 {
+            return Err("is empty: expected a header".to_owned());
+        }
+        let line = &input.data()[..end];
+        let sniffed = [b',', b';', b'\t', b'|'].into_iter().find(|byte| line.contains(byte)).unwrap_or(b',');
+        Ok(Self {
+            input,
+            delimiter: delimiter.unwrap_or(sniffed),
+            records: Records::new(wanted),
+            width: 0,
+            fields: Vec::new(),
+            reread: 0,
+            started: false,
+        })
     }
 
     /// Finds the next record and its fields without consuming it; of length 0 at the end of the file.

@@ -25,6 +25,11 @@ impl JsonRows {
     pub(super) fn new(input: Input, wanted: Wanted) -> Self {
         Self { input: Some(input), elements: Vec::new().into_iter(), records: Records::new(wanted), bytes: 0 }
     }
+
+    /// Rows of objects that were found already, in a text of so many bytes.
+    pub(super) fn of(elements: Vec<Box<RawValue>>, bytes: u64, wanted: Wanted) -> Self {
+        Self { input: None, elements: elements.into_iter(), records: Records::new(wanted), bytes }
+    }
 }
 
 impl RowSource for JsonRows {

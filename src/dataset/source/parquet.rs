@@ -1,74 +1,122 @@
-//! Rows of a Parquet file, a row group at a time. Only the wanted columns are decoded.
+//! Rows of a Parquet file, a row group at a time. Only the wanted columns are read and decoded, so that a file of any size takes the
+//! memory of one row group.
 
-use std::io::Cursor;
+use std::{fs::File, io::Cursor, os::unix::fs::FileExt};
 
-use bytes::Bytes;
-use polars::prelude::{ParquetReader, SerReader};
-use polars_parquet::read::RowGroupMetadata;
+use polars::prelude::{ArrowField, Column, DataFrame, IntoColumn, PolarsResult, Series, polars_ensure};
+use polars_parquet::read::{
+    BasicDecompressor, FileMetadata, PageReader, RowGroupMetadata, column_iter_to_arrays, infer_schema, read_metadata,
+};
 
 use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, guarded, sane};
 
 pub(super) struct ParquetRows {
-    bytes: Bytes,
+    file: File,
+    bytes: u64,
+    metadata: FileMetadata,
     names: Vec<String>,
-    wanted: Vec<String>,
+    wanted: Vec<ArrowField>,
     rows: usize,
-    /// Rows of each group that is left, the next one last.
-    groups: Vec<usize>,
+    /// The row group that is read next.
+    group: usize,
+    /// What is left of the one before.
+    decoded: DataFrame,
     done: usize,
     started: bool,
 }
 
 impl ParquetRows {
-    pub(super) fn open(bytes: Vec<u8>, wanted: &Wanted) -> Result<Self, String> {
-        let bytes = Bytes::from(bytes);
-        let (names, groups) = guarded("Parquet", || {
-            let mut reader = ParquetReader::new(Cursor::new(bytes.clone()));
-            let names: Vec<String> = reader.schema()?.iter_names().map(ToString::to_string).collect();
-            sane::parquet(&bytes, reader.get_metadata()?)?;
-            let groups: Vec<usize> = reader.get_metadata()?.row_groups.iter().rev().map(RowGroupMetadata::num_rows).collect();
-            Ok((names, groups))
+    pub(super) fn open(mut file: File, wanted: &Wanted) -> Result<Self, String> {
+        let bytes = file.metadata().map_err(|error| format!("cannot be read: {error}"))?.len();
+        let (metadata, schema) = guarded("Parquet", || {
+            let metadata = read_metadata(&mut file)?;
+            sane::parquet(bytes, &metadata)?;
+            let schema = infer_schema(&metadata)?;
+            Ok((metadata, schema))
         })?;
-        let rows = groups.iter().try_fold(0usize, |sum, &rows| sum.checked_add(rows)).filter(|&rows| rows as u64 <= MAX_ROWS);
+        let groups = metadata.row_groups.iter().map(RowGroupMetadata::num_rows);
+        let rows = groups.into_iter().try_fold(0usize, usize::checked_add).filter(|&rows| rows as u64 <= MAX_ROWS);
         let rows = rows.ok_or("is damaged, or has more rows than a table may have")?;
-        let wanted = names.iter().filter(|name| wanted(name)).cloned().collect();
-        Ok(Self { bytes, names, wanted, rows, groups, done: 0, started: false })
+        let names = schema.iter_names().map(ToString::to_string).collect();
+        let wanted = schema.iter_values().filter(|field| wanted(&field.name)).cloned().collect();
+        Ok(Self { file, bytes, metadata, names, wanted, rows, group: 0, decoded: DataFrame::default(), done: 0, started: false })
     }
 
-    /// How many rows the next batch takes: whole groups, so that none is decoded twice.
-    fn next_rows(&mut self) -> usize {
-        let mut rows = 0;
-        while let Some(group) = self.groups.pop() {
-            rows += group;
-            if rows >= BATCH_ROWS {
-                break;
-            }
+    /// Decodes the next row group that has rows.
+    fn decode(&mut self) -> Result<(), String> {
+        while self.decoded.height() == 0
+            && let Some(group) = self.metadata.row_groups.get(self.group)
+        {
+            let (file, wanted) = (&self.file, &self.wanted);
+            self.decoded = guarded("Parquet", || {
+                let columns: PolarsResult<Vec<Column>> = wanted.iter().map(|field| decode_column(file, group, field)).collect();
+                let columns = columns?;
+                polars_ensure!(columns.iter().all(|column| column.len() == group.num_rows()), ComputeError: "it has fewer rows than it says");
+                DataFrame::new(group.num_rows(), columns)
+            })?;
+            self.group += 1;
         }
-        rows
+        Ok(())
     }
+}
+
+fn decode_column(file: &File, group: &RowGroupMetadata, field: &ArrowField) -> PolarsResult<Column> {
+    let (mut parts, mut types) = (Vec::new(), Vec::new());
+    for column in group.columns_under_root_iter(&field.name).into_iter().flatten() {
+        let range = column.byte_range();
+        let mut chunk = vec![0; (range.end - range.start) as usize];
+        file.read_exact_at(&mut chunk, range.start)?;
+        let chunk = sane::parquet_column(chunk, column)?;
+        parts.push(BasicDecompressor::new(PageReader::new(Cursor::new(chunk), column, Vec::new(), usize::MAX), Vec::new()));
+        types.push(&column.descriptor().descriptor.primitive_type);
+    }
+    polars_ensure!(!parts.is_empty(), ComputeError: "a row group lacks a column");
+    let (arrays, _) = column_iter_to_arrays(parts, types, field.clone(), None)?;
+    Ok(Series::try_from((field, arrays))?.rechunk().into_column())
 }
 
 impl RowSource for ParquetRows {
     fn next_batch(&mut self) -> Result<Option<Batch>, String> {
         let first = !std::mem::replace(&mut self.started, true);
-        let rows = self.next_rows();
-        if rows == 0 && !first {
+        let left = self.rows - self.done;
+        if left == 0 && !first {
             return Ok(None);
         }
-        let (bytes, wanted, offset) = (self.bytes.clone(), self.wanted.clone(), self.done);
-        let mut batch = Batch { height: rows, first_row: offset as u64 + 1, ..Batch::default() };
-        if !wanted.is_empty() {
-            let frame = guarded("Parquet", || {
-                let reader = ParquetReader::new(Cursor::new(bytes)).with_columns(Some(wanted)).with_slice(Some((offset, rows)));
-                reader.set_rechunk(true).finish()
-            })?;
-            if frame.height() != rows {
-                return Err("is damaged: it has fewer rows than it says".to_owned());
-            }
-            batch.columns = frame.into_columns();
+        let mut batch = Batch { height: left.min(BATCH_ROWS), first_row: self.done as u64 + 1, ..Batch::default() };
+        if self.wanted.is_empty() {
+            self.done += batch.height;
+            return Ok(Some(batch));
         }
-        self.done += rows;
+        self.decode()?;
+        if self.decoded.width() == 0 {
+            // Without a row group: the columns all the same.
+            let empty = |field: &ArrowField| Series::try_from((field, Vec::new())).map(IntoColumn::into_column);
+            batch.columns = guarded("Parquet", || self.wanted.iter().map(empty).collect())?;
+            return Ok(Some(batch));
+        }
+        batch.height = batch.height.min(self.decoded.height());
+        batch.columns = self.decoded.slice(0, batch.height).into_columns();
+        self.decoded = self.decoded.slice(batch.height as i64, usize::MAX);
+        self.done += batch.height;
         Ok(Some(batch))
+    }
+
+    fn skip(&mut self, batches: u64) -> Result<(), String> {
+        // Whole row groups are passed over unread; batches do not go over the end of one.
+        for _ in 0..batches {
+            self.started = true;
+            if self.wanted.is_empty() {
+                self.done += (self.rows - self.done).min(BATCH_ROWS);
+                continue;
+            }
+            if self.decoded.height() == 0 {
+                self.decode()?;
+            }
+            let taken = self.decoded.height().min(BATCH_ROWS);
+            self.decoded = self.decoded.slice(taken as i64, usize::MAX);
+            self.done += taken;
+        }
+        Ok(())
     }
 
     fn columns(&self) -> &[String] {
@@ -76,6 +124,6 @@ impl RowSource for ParquetRows {
     }
 
     fn bytes_read(&self) -> u64 {
-        (self.bytes.len() as u128 * self.done as u128 / self.rows.max(1) as u128) as u64
+        (u128::from(self.bytes) * self.done as u128 / self.rows.max(1) as u128) as u64
     }
 }

@@ -6,6 +6,7 @@ use std::io::Cursor;
 use planus::ReadAsRoot;
 use polars::prelude::{PolarsResult, polars_bail, polars_ensure};
 use polars_arrow_format::ipc::{FooterRef, MessageHeaderRef, MessageRef, RecordBatchRef};
+use polars_buffer::Buffer;
 use polars_parquet::parquet::{
     metadata::{ColumnChunkMetadata, FileMetadata},
     page::CompressedPage,
@@ -24,26 +25,29 @@ fn most(bytes: usize) -> u64 {
     SMALL + MAX_RATIO * bytes as u64
 }
 
-/// Checks the figures of a Parquet file: rows of groups, and values and sizes of pages.
-pub(super) fn parquet(bytes: &[u8], metadata: &FileMetadata) -> PolarsResult<()> {
+/// Checks the figures of a Parquet file of so many bytes: rows of groups, and values and places of columns.
+pub(super) fn parquet(bytes: u64, metadata: &FileMetadata) -> PolarsResult<()> {
+    let length = usize::try_from(bytes).unwrap_or(usize::MAX);
     for group in &metadata.row_groups {
-        polars_ensure!(group.num_rows() as u64 <= most(bytes.len()), ComputeError: DAMAGED);
+        polars_ensure!(group.num_rows() as u64 <= most(length), ComputeError: DAMAGED);
         for column in group.parquet_columns() {
             let nested = column.descriptor().descriptor.max_rep_level > 0;
             let values = column.num_values();
-            polars_ensure!(values >= 0 && values as u64 <= most(bytes.len()), ComputeError: DAMAGED);
+            polars_ensure!(values >= 0 && values as u64 <= most(length), ComputeError: DAMAGED);
             polars_ensure!(nested || values as usize == group.num_rows(), ComputeError: "a column has not as many values as rows");
-            pages(bytes, column)?;
+            let range = column.byte_range();
+            polars_ensure!(range.start <= range.end && range.end <= bytes, ComputeError: DAMAGED);
         }
     }
     Ok(())
 }
 
-fn pages(bytes: &[u8], column: &ColumnChunkMetadata) -> PolarsResult<()> {
-    let range = column.byte_range();
-    let Some(chunk) = bytes.get(range.start as usize..range.end as usize) else { polars_bail!(ComputeError: DAMAGED) };
-    let mut reader = PageReader::new(Cursor::new(chunk.to_vec().into()), column, Vec::new(), chunk.len());
-    let unpacked = |size: usize| size as u64 <= most(chunk.len());
+/// Checks the figures of one column of a row group, given its bytes: values and sizes of pages. Gives back the bytes to decode.
+pub(super) fn parquet_column(chunk: Vec<u8>, column: &ColumnChunkMetadata) -> PolarsResult<Buffer<u8>> {
+    let length = chunk.len();
+    let chunk = Buffer::from(chunk);
+    let mut reader = PageReader::new(Cursor::new(chunk.clone()), column, Vec::new(), length);
+    let unpacked = |size: usize| size as u64 <= most(length);
     // A dictionary's figures cannot be seen here; they are 31 bits, never negative.
     reader.read_dict()?;
     let mut left = column.num_values() as usize;
@@ -54,7 +58,7 @@ fn pages(bytes: &[u8], column: &ColumnChunkMetadata) -> PolarsResult<()> {
             left -= page.num_values();
         }
     }
-    Ok(())
+    Ok(chunk)
 }
 
 /// Checks the figures of an Arrow IPC file: rows of batches, and sizes of buffers.

@@ -1,7 +1,6 @@
 //! Bytes of a text file, unpacked, in a buffer that can be looked at before it is consumed. Knows gzip and zstd, not what a row is.
 
 use std::{
-    fs::File,
     io::{self, Read},
     sync::{
         Arc,
@@ -16,6 +15,10 @@ pub(super) const MAX_RECORD: usize = 16 << 20;
 
 const CHUNK: usize = 256 << 10;
 
+/// A packed file that unpacks to more than this many times its size, and to more than the floor, was made to fill memory or time.
+const BOMB_RATIO: u64 = 500;
+const BOMB_FLOOR: u64 = 256 << 20;
+
 /// The text of a file.
 pub(super) struct Input {
     reader: Box<dyn Read + Send>,
@@ -23,27 +26,28 @@ pub(super) struct Input {
     start: usize,
     ended: bool,
     read: Arc<AtomicU64>,
+    unpacked: u64,
 }
 
-/// Counts what is taken from the file, before unpacking.
-struct Counted {
-    file: File,
+/// Counts what is taken from the source, before unpacking.
+struct Counted<R> {
+    source: R,
     read: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl<R: Read> Read for Counted<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let n = self.file.read(into)?;
+        let n = self.source.read(into)?;
         self.read.fetch_add(n as u64, Ordering::Relaxed);
         Ok(n)
     }
 }
 
 impl Input {
-    /// `head` is what the file begins with: packed files are known by it. A leading byte order mark is left out.
-    pub(super) fn new(file: File, head: &[u8]) -> Result<Self, String> {
+    /// `head` is what the source begins with: packed ones are known by it. A leading byte order mark is left out.
+    pub(super) fn new(source: impl Read + Send + 'static, head: &[u8]) -> Result<Self, String> {
         let read = Arc::new(AtomicU64::new(0));
-        let counted = Counted { file, read: Arc::clone(&read) };
+        let counted = Counted { source, read: Arc::clone(&read) };
         let reader: Box<dyn Read + Send> = if head.starts_with(&[0x1f, 0x8b]) {
             Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(CHUNK, counted)))
         } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
@@ -51,7 +55,7 @@ impl Input {
         } else {
             Box::new(counted)
         };
-        let mut input = Self { reader, buffer: Vec::new(), start: 0, ended: false, read };
+        let mut input = Self { reader, buffer: Vec::new(), start: 0, ended: false, read, unpacked: 0 };
         while input.data().len() < 3 && input.fill()? {}
         if input.data().starts_with(&[0xef, 0xbb, 0xbf]) {
             input.consume(3);
@@ -93,6 +97,10 @@ impl Input {
             Ok(n) => {
                 self.buffer.truncate(filled + n);
                 self.ended = n == 0;
+                self.unpacked += n as u64;
+                if self.unpacked > BOMB_FLOOR && self.unpacked > BOMB_RATIO.saturating_mul(self.bytes_read()) {
+                    return Err(format!("unpacks to more than {BOMB_RATIO} times its size: that is no table"));
+                }
                 Ok(n > 0)
             }
             Err(error) => {

@@ -9,12 +9,14 @@ use std::{
 };
 
 use crossterm::{Command as _, clipboard::CopyToClipboard};
+use tui_input::Input;
 
 use super::App;
 use crate::{
     dataset::{demo, export},
     deck::DeckEvent,
     tui::{
+        keymap::Action,
         overlay::Command,
         theme::{Palette, Theme},
         view::{ApiState, Effect, Request},
@@ -52,8 +54,23 @@ impl App {
             Effect::Say(text) => self.say(text, false),
             Effect::Warn(text) => self.say(text, true),
             Effect::Reload => self.reload(),
+            Effect::Edit(text) => self.edit_line(&text),
         }
         self.dirty = true;
+    }
+
+    /// Opens the line of the view with `text` in it; Esc brings back what stood there.
+    fn edit_line(&mut self, text: &str) {
+        self.act(Action::Filter);
+        self.paste_line(text);
+    }
+
+    /// Puts the text in the place of what stands in the line.
+    pub(super) fn paste_line(&mut self, text: &str) {
+        if let Some(line) = &mut self.filter {
+            line.input = Input::new(text.to_owned());
+            self.apply_filter();
+        }
     }
 
     pub(super) fn run(&mut self, command: Command) {

@@ -168,7 +168,8 @@ keys! {
     Tokens {
         Detail "detail" ["d"] "Show or hide the detail beside the table.";
         Watchlist "watchlist" ["W"] "Show the watchlist alone, or every token.";
-        MoreColumns "more_columns" ["m"] "Show trend, pattern, action and score of the tokens, or hide them.";
+        MoreColumns "more_columns" ["m"] "Show trend, pattern and advised action of the tokens, or hide them.";
+        AllFigures "all_figures" ["M"] "Compute these columns for every token, not only those on screen; Esc stops.";
     }
     Posts {
         AllPosts "all_posts" ["a"] "Posts about every token, or about the selected one." ("all/one" 75);
@@ -200,14 +201,17 @@ keys! {
         Window "window" ["t"] "The next window: 1, 7, 30 days." ("window" 85);
     }
     Yield {
-        AddAmount "add_amount" ["a"] "Add a token and its amount." ("add" 95);
-        RemoveAmount "remove_amount" ["Delete" "d"] "Remove the selected amount.";
-        Risk "risk" ["t"] "The next risk level: low, medium, high." ("risk" 88);
-        Chains "chains" ["i"] "Choose the chains." ("chains" 87);
-        MinimumApy "minimum_apy" ["m"] "Set the minimum APY.";
-        Plan "plan" ["p"] "Make the plan." ("plan" 98);
-        Compare "compare" ["n"] "Compare with the naive plan.";
-        SavePlan "save_plan" ["v"] "Save the plan.";
+        AddAmount "add_amount" ["a"] "Add the selected token to the wallet; / edits it whole, or takes a JSON request." ("add" 95);
+        RemoveAmount "remove_amount" ["Delete" "d"] "Take the selected row's token out of the wallet.";
+        Risk "risk" ["t"] "The next risk level: low, medium, high." ("risk" 98);
+        Chains "chains" ["i"] "The next chain alone, or all." ("chain" 87);
+        MinimumApy "minimum_apy" ["m"] "A higher minimum APY." ("min APY" 97);
+        MinimumApyLess "minimum_apy_less" ["M"] "A lower minimum APY.";
+        Scale "scale" ["x"] "The plan for twice, four and ten times the amounts, and for them again." ("×2" 96);
+        Compare "compare" ["n"] "The next pane: comparison, allocation, steps." ("pane" 86);
+        SavePlan "save_plan" ["v"] "Keep the request to compare with." ("keep" 85);
+        NextPlan "next_plan" ["p"] "Take up the next kept request." ("kept" 84);
+        DropPlan "drop_plan" ["V"] "Forget the kept request that is taken up.";
     }
     Jobs {
         StartJob "start_job" ["a"] "Start a deep analysis of tokens." ("start" 95);

@@ -149,10 +149,17 @@ impl View for Chart {
             Action::Volume => self.choices.volume = !self.choices.volume,
             Action::Trendlines => self.choices.lines = !self.choices.lines,
             Action::Patterns => self.finds.shown = !self.finds.shown,
+            Action::Open if self.finds.chosen().is_some() => {
+                self.finds.zoomed = true;
+                self.seek(context);
+                return Effect::Redraw;
+            }
             Action::NextPattern | Action::Down => return self.step_pattern(false, context),
             Action::PreviousPattern | Action::Up => return self.step_pattern(true, context),
             Action::Reversals | Action::Triangles | Action::Channels | Action::Flags | Action::Roundings => {
-                self.finds.toggle_family(action)
+                self.finds.toggle_family(action);
+                self.refresh(context);
+                self.seek(context);
             }
             Action::CopyValue => return self.copy_value(),
             _ => return Effect::Pass,
@@ -184,7 +191,9 @@ impl View for Chart {
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let (area, list) = self.finds.divide(area.intersection(buffer.area));
+        let area = area.intersection(buffer.area);
+        // A token without candles has no patterns to list either.
+        let (area, list) = if self.candles.problem.is_some() { (area, Rect::default()) } else { self.finds.divide(area) };
         self.draw_chart(buffer, area, context);
         if !list.is_empty() && !self.sheet.is_empty() {
             self.finds.draw(buffer, list, context);
@@ -233,6 +242,11 @@ impl View for Chart {
 impl Chart {
     fn draw_chart(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
+        // The first line is the title's, the last belongs to what the lines say.
+        let chart = Rect { y: area.y.saturating_add(1).min(area.bottom()), height: area.height.saturating_sub(2), ..area };
+        self.sheet.stand(chart);
+        self.fit_first();
+        self.zoom_to_sought();
         let title = self.title(context);
         let asked = self.candles.progress().map(|(done, total)| if total > 0 { done as f64 / total as f64 } else { 0.0 });
         let rule = Panel { ascii: context.ascii, progress: asked.map(Some), ..Panel::new(&title) };
@@ -251,11 +265,6 @@ impl Chart {
             }
             return;
         }
-        // The last line belongs to what the lines say.
-        let chart = Rect { height: body.height.saturating_sub(1), ..body };
-        self.sheet.stand(chart);
-        self.fit_first();
-        self.zoom_to_sought();
         let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
         let lines = self.choices.lines.then_some(()).and(self.trendline.answer.as_ref()).map(|known| &known.answer);
         let view = sheet::Window { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
@@ -360,3 +369,6 @@ fn symbol(context: &Context<'_>) -> String {
     });
     summary.and_then(|token| token.symbol.clone()).map_or_else(|| "token".to_owned(), |symbol| text::truncate(&symbol, 16).into_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,7 @@ use self::{findings::FindingsPane, rows::Rows};
 use super::{inset, sorting::Sorting};
 use crate::{
     dataset::{Table as DataTable, TableState as Loaded, findings::Severity, schema},
+    deck::{load::LoadState, watch::Watching},
     tui::{
         format,
         keymap::{Action, ViewId},
@@ -79,7 +80,7 @@ impl View for Data {
         }
         match &mut self.open {
             Open::Nothing | Open::Findings(_) => {}
-            Open::Rows(rows) if rows.generation == snapshot.generation => rows.refresh(),
+            Open::Rows(rows) if rows.generation == snapshot.generation => rows.refresh(context),
             Open::Rows(rows) => match snapshot.dataset.table(rows.schema.name).filter(|table| table.loaded()) {
                 Some(table) => **rows = rows.renewed(table, snapshot.generation, context),
                 None => self.open = Open::Nothing,
@@ -301,7 +302,11 @@ impl Data {
             (total > 0).then(|| done as f64 / total as f64)
         });
         let loaded = context.snapshot.map_or(0, |snapshot| snapshot.dataset.tables.iter().filter(|table| table.loaded()).count());
-        let note = if load.running { "loading · Esc stops it".to_owned() } else { format!("{loaded} of {} loaded", self.order.len()) };
+        let note = if load.running {
+            "loading · Esc stops it".to_owned()
+        } else {
+            format!("{loaded} of {} loaded{}", self.order.len(), watching(load))
+        };
         let panel = Panel { note: &note, focused: true, progress: share, ascii: context.ascii, ..Panel::new("tables") };
         let mut body = inset(panel.render(left, buffer, context.theme));
         if let Some(reason) = load.failure.as_ref().filter(|_| !load.running) {
@@ -329,7 +334,7 @@ impl Data {
                 json!(table.schema.name),
                 json!(state),
                 reason,
-                json!(table.frame.height()),
+                json!(table.height()),
                 json!(table.rows_bad),
                 findings(Severity::Error),
                 findings(Severity::Warning),
@@ -344,6 +349,17 @@ impl Data {
             selected: Some(self.list.selected),
         })
     }
+}
+
+/// ` · watching · read 14:03:07`: whether changed files are read anew, and when that was last.
+fn watching(load: &LoadState) -> String {
+    let how = match load.watching {
+        Watching::Off => return String::new(),
+        Watching::Told => " · watching",
+        Watching::Polling => " · watching, every 2 s",
+    };
+    let ended = load.ended.map(|time| time.to_string()).and_then(|text| text.get(11..19).map(|clock| format!(" · read {clock} UTC")));
+    format!("{how}{}", ended.unwrap_or_default())
 }
 
 /// One line taken off the top of the body.

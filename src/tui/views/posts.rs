@@ -240,7 +240,7 @@ impl PostsView {
         };
         let posts = context.snapshot.map(|snapshot| match self.token {
             Some(token) if !self.all => snapshot.dataset.posts_of(&token).len(),
-            _ => snapshot.dataset.posts_newest().len(),
+            _ => snapshot.dataset.posts().len(),
         });
         let shown = self.pages.total() as u64;
         let total = posts.map_or(shown, |posts| posts as u64);

@@ -1,6 +1,7 @@
 //! The Tokens view: every token in one table, and the selected one's detail beside it, below it or over it.
 
 mod detail;
+mod figures;
 mod list;
 
 use std::{collections::HashSet, sync::Arc};
@@ -48,6 +49,8 @@ pub struct TokensView {
     choices: Choices,
     /// Over the table, where there is no room for it elsewhere.
     detail_open: bool,
+    /// The optional columns' figures.
+    figures: figures::Store,
     /// The program's token when this view last looked.
     followed: Option<Address>,
     place: Place,
@@ -59,6 +62,8 @@ struct Choices {
     watched_only: bool,
     /// The detail, beside or below the table.
     detail_shown: bool,
+    /// The optional columns.
+    more: bool,
 }
 
 /// Where the detail goes.
@@ -79,8 +84,9 @@ impl Default for TokensView {
             filter_text: String::new(),
             filter: Filter::default(),
             sorting: Sorting { key: "market_cap", descending: true },
-            choices: Choices { watched_only: false, detail_shown: true },
+            choices: Choices { watched_only: false, detail_shown: true, more: false },
             detail_open: false,
+            figures: figures::Store::default(),
             followed: None,
             place: Place::Over,
             detail: Asked::default(),
@@ -95,6 +101,7 @@ impl View for TokensView {
 
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
+        self.compute(snapshot, context);
         self.arrange(context);
         if self.followed != context.token {
             self.followed = context.token;
@@ -116,8 +123,13 @@ impl View for TokensView {
             Action::CopyValue => {
                 return self.token(context).map_or(Effect::Pass, |token| Effect::Copy(token.to_string(), "address"));
             }
-            Action::MoreColumns => return Effect::Say("patterns and security scores are not built yet".to_owned()),
-            Action::Sort => return self.sort(self.sorting.next(list::SORTS), context),
+            Action::MoreColumns => return self.toggle_more(context),
+            Action::AllFigures => {
+                self.choices.more = true;
+                self.figures.want_all();
+                self.refresh(context);
+            }
+            Action::Sort => return self.sort(self.sorting.next(&list::sorts(self.choices.more)), context),
             Action::SortReverse => return self.sort(self.sorting.reversed(), context),
             Action::Detail if self.place == Place::Over => self.detail_open = !self.detail_open,
             Action::Detail => self.choices.detail_shown = !self.choices.detail_shown,
@@ -136,7 +148,7 @@ impl View for TokensView {
         match self.rows.mouse(mouse) {
             Some(Click::Row) => self.selected(context),
             Some(Click::Star) => self.token(context).map_or(Effect::Nothing, Effect::Star),
-            Some(Click::Header(key)) => match self.sorting.clicked(key, list::SORTS) {
+            Some(Click::Header(key)) => match self.sorting.clicked(key, &list::sorts(self.choices.more)) {
                 Some(sorting) => self.sort(sorting, context),
                 None => Effect::Nothing,
             },
@@ -187,6 +199,9 @@ impl View for TokensView {
         self.filter = list::parse(text)?;
         text.clone_into(&mut self.filter_text);
         self.stale = true;
+        if list::needs_more(&self.filter) {
+            self.figures.want_all();
+        }
         self.refresh(context);
         Ok(())
     }
@@ -204,20 +219,25 @@ impl View for TokensView {
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         let tokens = &context.snapshot?.market.tokens;
+        let more = self.fields();
+        let row = |token| list::exported(token, &more, &self.figures.known);
         Some(Export {
             name: "tokens".to_owned(),
-            columns: list::EXPORTED.iter().map(|&column| column.to_owned()).collect(),
-            rows: self.order.iter().filter_map(|&i| tokens.get(i as usize)).map(list::exported).collect(),
+            columns: list::EXPORTED.iter().chain(&more).map(|&column| column.to_owned()).collect(),
+            rows: self.order.iter().filter_map(|&i| tokens.get(i as usize)).map(row).collect(),
             selected: self.rows.selected(),
         })
     }
 
     fn save(&self) -> Value {
-        json!({ "sort": self.sorting.save(), "filter": self.filter_text, "watchlist": self.choices.watched_only, "detail": self.choices.detail_shown })
+        let Choices { watched_only, detail_shown, more } = self.choices;
+        let sort = self.sorting.save();
+        json!({ "sort": sort, "filter": self.filter_text, "watchlist": watched_only, "detail": detail_shown, "more": more })
     }
 
     fn restore(&mut self, kept: &Value) {
-        self.sorting = self.sorting.restore(&kept["sort"], list::SORTS);
+        self.choices.more = kept["more"].as_bool().unwrap_or(self.choices.more);
+        self.sorting = self.sorting.restore(&kept["sort"], &list::sorts(self.choices.more));
         self.choices.watched_only = kept["watchlist"].as_bool().unwrap_or(self.choices.watched_only);
         self.choices.detail_shown = kept["detail"].as_bool().unwrap_or(self.choices.detail_shown);
         if let Some(text) = kept["filter"].as_str()
@@ -236,6 +256,41 @@ impl TokensView {
         context.snapshot?.market.tokens.get(place as usize).map(|token| token.token_address)
     }
 
+    /// Whether the rows depend on an optional column, so that every token's figures are needed.
+    fn needs_all(&self) -> bool {
+        figures::is_optional(self.sorting.key) || list::needs_more(&self.filter)
+    }
+
+    /// Has the figures computed that the rows on screen, or the order of all, want.
+    fn compute(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
+        if !self.choices.more && !self.needs_all() {
+            return;
+        }
+        let tokens = &snapshot.market.tokens;
+        let rows = self.order.get(self.rows.on_screen()).unwrap_or_default();
+        let screen: Vec<Address> = rows.iter().filter_map(|&i| tokens.get(i as usize)).map(|token| token.token_address).collect();
+        let needs_all = self.needs_all();
+        if self.figures.refresh(snapshot, &screen, needs_all, context) && needs_all {
+            self.made = None;
+        }
+    }
+
+    /// Shows the optional columns or hides them; an order by one of them goes with it.
+    fn toggle_more(&mut self, context: &Context<'_>) -> Effect {
+        self.choices.more = !self.choices.more;
+        if !self.choices.more && figures::is_optional(self.sorting.key) {
+            self.sorting = Self::default().sorting;
+            self.stale = true;
+        }
+        self.refresh(context);
+        self.selected(context)
+    }
+
+    /// What `fields` of the request names.
+    fn fields(&self) -> Vec<&'static str> {
+        if self.choices.more { figures::field_names() } else { Vec::new() }
+    }
+
     /// Orders the tokens afresh if anything they depend on changed; the selection stays on the program's token.
     fn arrange(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
@@ -244,7 +299,8 @@ impl TokensView {
         if same_rows && same_stars && !self.stale {
             return;
         }
-        self.order = list::order(&snapshot.market.tokens, &self.filter, self.sorting, context.watchlist, self.choices.watched_only);
+        let (tokens, known) = (&snapshot.market.tokens, &self.figures.known);
+        self.order = list::order(tokens, &self.filter, self.sorting, context.watchlist, self.choices.watched_only, known);
         self.rows.set_count(self.order.len());
         self.made = Some((snapshot.generation, context.watchlist.clone()));
         // A row that a star took away leaves the selection where it is; rows that a filter left start at the best.
@@ -277,6 +333,9 @@ impl TokensView {
         let top = self.rows.selected() == Some(0);
         self.sorting = sorting;
         self.stale = true;
+        if figures::is_optional(sorting.key) {
+            self.figures.want_all();
+        }
         self.refresh(context);
         if top {
             self.rows.select(0);
@@ -298,6 +357,8 @@ impl TokensView {
     fn back(&mut self, context: &Context<'_>) -> Effect {
         if self.place == Place::Over && self.detail_open {
             self.detail_open = false;
+        } else if self.figures.all {
+            self.figures.stop();
         } else if !self.filter_text.is_empty() {
             (self.filter_text, self.filter) = Default::default();
         } else if self.choices.watched_only {
@@ -323,7 +384,7 @@ impl TokensView {
             query: (!words.is_empty()).then(|| words.join(" ")),
             chain: chain.and_then(crate::dataset::chain::Chain::parse),
             sort: word.map(|word| Order::parse(word)),
-            fields: Vec::new(),
+            fields: self.fields(),
             page: 1,
             limit: 250,
         }
@@ -339,10 +400,17 @@ impl TokensView {
             say(buffer, Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(1), ..area }, context, &sentence);
             return;
         }
-        let (columns, spark) = list::columns(area.width);
+        let (columns, spark) = list::columns(area.width, self.choices.more);
         let order = &self.order;
         let token = |row: usize| order.get(row).and_then(|&i| tokens.get(i as usize));
-        let row = |row: usize| token(row).map_or_else(Vec::new, |token| list::cells(token, spark, context.ascii));
+        let cells = |token| {
+            let mut cells = list::cells(token, spark, context.ascii);
+            if self.choices.more {
+                cells.extend(figures::cells(token, &self.figures.known, context.ascii));
+            }
+            cells
+        };
+        let row = |row: usize| token(row).map_or_else(Vec::new, cells);
         let star = |row: usize| token(row).is_some_and(|token| context.watchlist.contains(&token.token_address));
         let words: Vec<&str> = self.filter.words().collect();
         let table = Table {
@@ -365,6 +433,7 @@ impl TokensView {
         if self.choices.watched_only {
             notes.push(if context.ascii { "* watchlist" } else { "★ watchlist" }.to_owned());
         }
+        notes.extend(self.figures.note(total));
         let line = ListLine {
             filter: &self.filter_text,
             notes: &notes,

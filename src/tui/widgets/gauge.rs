@@ -62,13 +62,14 @@ pub fn huge(area: Rect, buf: &mut Buffer, number: &str, style: Style, ascii: boo
     if ascii || area.height < HUGE_ROWS || crate::tui::text::width(&rows[0]) * 2 > usize::from(area.width) {
         return render(area, buf, number, style, ascii);
     }
-    let mut used = 0;
     for y in 0..HUGE_ROWS {
         let full = |c: char| if y % 2 == 0 { c == '█' || c == '▀' } else { c == '█' || c == '▄' };
-        let row: String = rows[usize::from(y / 2)].chars().map(|c| if full(c) { "██" } else { "  " }).collect();
-        used = used.max(super::put(buf, area, 0, y, &row, style));
+        for (x, _) in rows[usize::from(y / 2)].chars().enumerate().filter(|(_, c)| full(*c)) {
+            // Nothing is written between: without colour a style may underline.
+            super::put(buf, area, x as u16 * 2, y, "██", style);
+        }
     }
-    used
+    crate::tui::text::width(&rows[0]) as u16 * 2
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The list of planted cases: for each code of the parts about transactions and holders, and for what a token resembles, one that must
 //! be found and its honest twin.
 
-use super::security::{Case, DAY, HOUR, START, SUPPLY, ZERO};
+use super::security::{BLOCK, Case, DAY, HOUR, START, SUPPLY, ZERO};
 
 pub(crate) type Plant = fn(&mut Case);
 
@@ -17,7 +17,7 @@ pub(crate) const PLANTED: &[(&str, Plant, Plant)] = &[
     ("WASH_TRADING", |case| wash(case, 1.0), |case| wash(case, 0.7)),
     ("CREATOR_DUMP", |case| dump(case, 2), |case| dump(case, 12)),
     ("SERIAL_DEPLOYER", |case| series(case, DAY, false), |case| series(case, 20 * DAY, false)),
-    ("SERIAL_DEPLOYER", |case| series(case, 20 * DAY, true), Case::market),
+    ("SERIAL_DEPLOYER", |case| series(case, 20 * DAY, true), market),
     ("SNIPED", |case| snipe(case, 1), |case| snipe(case, 40)),
     ("AIRDROP_SPAM", |case| strewn(case, 0.05), |case| strewn(case, 0.9)),
     ("AMOUNT_DIGITS", |case| digits(case, false), |case| digits(case, true)),
@@ -36,8 +36,14 @@ pub(crate) const PLANTED: &[(&str, Plant, Plant)] = &[
     ("SIMILAR_TO_SCAM", |case| alike(case, false), |case| alike(case, true)),
 ];
 
+/// An honest market of the usual size.
+pub(crate) fn market(case: &mut Case) {
+    case.launch();
+    case.trade(240, 0.55, 20);
+}
+
 fn pool(case: &mut Case, share: f64, moved: bool) {
-    case.market();
+    market(case);
     let (first, second) = (case.pool.clone(), case.person());
     case.row("pools", format!("{second},uniswap-v3,eth,{},0x00000000000000000000000000000000000000ee,1,1", case.token));
     case.pool_event(&first, START + 60, "mint", 500_000.0, 1_000.0);
@@ -54,7 +60,7 @@ fn pool(case: &mut Case, share: f64, moved: bool) {
 
 /// Told by transfers alone.
 fn drained(case: &mut Case, share: f64) {
-    case.market();
+    market(case);
     let (pool, creator) = (case.pool.clone(), case.creator.clone());
     let held = case.balances[&pool];
     case.send(START + 21 * DAY, &pool, &creator, (held as f64 * share) as u128);
@@ -74,10 +80,11 @@ fn flow(case: &mut Case, buys: usize, sells: usize) {
 }
 
 fn failing(case: &mut Case, failed: usize) {
-    case.market();
+    market(case);
     let pool = case.pool.clone();
     for (i, seller) in case.people(failed).into_iter().enumerate() {
-        case.fail(START + 2 * DAY + i as i64 * 60, &seller, &pool, 1_000_000);
+        let time = START + 2 * DAY + i as i64 * 60;
+        case.transfers.push((time, BLOCK + (time - START) / 12, seller, pool.clone(), 1_000_000, false));
     }
 }
 
@@ -96,7 +103,7 @@ fn privileged(case: &mut Case, outsider: bool) {
 }
 
 fn mismatch(case: &mut Case, share: f64) {
-    case.market();
+    market(case);
     let mut holders: Vec<(String, f64)> = case.balances.iter().map(|(who, balance)| (who.clone(), *balance as f64 / 1e6)).collect();
     holders.retain(|(who, _)| who != ZERO);
     holders[3].1 += share * SUPPLY as f64 / 1e6;
@@ -104,14 +111,14 @@ fn mismatch(case: &mut Case, share: f64) {
 }
 
 fn minted(case: &mut Case, share: f64) {
-    case.market();
+    market(case);
     let creator = case.creator.clone();
     case.send(START + 3 * DAY, ZERO, &creator, (SUPPLY as f64 * share) as u128);
 }
 
 /// A ring that gives on what it gets; with `kept` under one each keeps a part.
 pub(crate) fn wash(case: &mut Case, given_on: f64) {
-    case.market();
+    market(case);
     ring(case, 4, 15, SUPPLY / 200, given_on);
 }
 
@@ -140,7 +147,7 @@ fn dump(case: &mut Case, day: i64) {
 }
 
 fn series(case: &mut Case, apart: i64, scam: bool) {
-    case.market();
+    market(case);
     for i in 1..=3_i64 {
         let (other, creator) = (case.person(), case.creator.clone());
         case.row("contracts", format!("{other},,{creator},{},", START + i * apart));
@@ -161,7 +168,7 @@ fn snipe(case: &mut Case, blocks: i64) {
 
 /// One amount to many; `acting` is the share of them that sends some of it on.
 fn strewn(case: &mut Case, acting: f64) {
-    case.market();
+    market(case);
     let creator = case.creator.clone();
     let receivers = case.people(500);
     for receiver in &receivers {
@@ -184,7 +191,7 @@ fn digits(case: &mut Case, organic: bool) {
 }
 
 fn liquidity(case: &mut Case, locked: bool) {
-    case.market();
+    market(case);
     let (pool, locker, friend) = (case.pool.clone(), case.person(), case.person());
     case.row("labels", format!("{locker},locker"));
     case.liquidity = vec![(if locked { locker.clone() } else { friend }, 90.0), (ZERO.to_owned(), 10.0)];
@@ -192,7 +199,7 @@ fn liquidity(case: &mut Case, locked: bool) {
 }
 
 fn by_creator(case: &mut Case, share: f64) {
-    case.market();
+    market(case);
     let other = case.person();
     case.liquidity = vec![(case.creator.clone(), share), (other, 1.0 - share)];
 }
@@ -236,13 +243,13 @@ fn gini(small: f64) -> Vec<f64> {
 }
 
 fn known(case: &mut Case, listed: bool) {
-    case.market();
+    market(case);
     let scam = if listed { case.token.clone() } else { case.person() };
     case.row("scams", format!("{scam},Itself,honeypot,,somebody"));
 }
 
 fn namesake(case: &mut Case, chain: &str) {
-    case.market();
+    market(case);
     let other = case.person();
     case.row("tokens", format!("{other},{},{},{chain},6,1000,,true", case.symbol, case.name));
 }
@@ -254,7 +261,7 @@ pub(crate) fn gibberish(case: &mut Case) -> String {
 }
 
 fn alike(case: &mut Case, template: bool) {
-    case.market();
+    market(case);
     let code = gibberish(case);
     case.bytecode = Some(code.clone());
     let (scam, listed) = (case.person(), case.person());

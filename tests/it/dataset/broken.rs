@@ -120,7 +120,7 @@ fn a_broken_row_costs_the_row_and_says_why() {
         let dataset = load_files(&[("holder_counts.csv", &case.text)]).expect(case.what);
         let table = table(&dataset, "holder_counts");
         assert_eq!(table.state, TableState::Loaded, "{}", case.what);
-        assert_eq!((table.frame.height(), table.rows_bad), (case.rows, case.bad), "{}: {:?}", case.what, findings(table));
+        assert_eq!((table.height(), table.rows_bad), (case.rows, case.bad), "{}: {:?}", case.what, findings(table));
         assert_eq!(findings(table), case.findings, "{}", case.what);
         // The same text packed is the same table.
         for (name, packed) in
@@ -214,7 +214,7 @@ fn bad_lines_of_ndjson_cost_the_line() {
     let text = [good(1).as_bytes(), b"{\"token_address\": \n", b"[1]\n", b"\xff\n", b"\n", good(2).as_bytes()].concat();
     let dataset = load_files(&[("holder_counts.jsonl", &text)]).expect("the tokens are fine");
     let table = table(&dataset, "holder_counts");
-    assert_eq!((table.frame.height(), table.rows_bad, table.sources[0].rows), (2, 3, 5));
+    assert_eq!((table.height(), table.rows_bad, table.sources[0].rows), (2, 3, 5));
     let expected = [
         "Error holder_counts.jsonl:2: the line is not a JSON object; it is set aside",
         "Error holder_counts.jsonl:3: the line is not a JSON object; it is set aside",

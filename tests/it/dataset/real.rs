@@ -37,7 +37,7 @@ fn every_table_of_the_real_data_has_the_rows_it_should() {
     for (name, rows, bad, warnings) in EXPECTED {
         let table = dataset.table(name).expect("in the schema");
         assert!(table.loaded(), "{name}: {:?}", table.state);
-        let found = (table.frame.height(), table.rows_bad, table.findings.count(Severity::Warning));
+        let found = (table.height(), table.rows_bad, table.findings.count(Severity::Warning));
         assert_eq!(found, (*rows, *bad, *warnings), "{name}");
         assert_eq!(table.findings.count(Severity::Error), *bad, "{name}");
     }

@@ -73,7 +73,7 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
 fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
     let mut held = Held::default();
     let locks = facts.dataset.locks_of(pool);
-    for holder in facts.dataset.holders_of(pool) {
+    for holder in facts.dataset.holders_of(pool).iter() {
         let Some(balance) = holder.balance.filter(|balance| balance.is_finite() && *balance > 0.0) else { continue };
         let address = &holder.holder_address;
         held.total += balance;

@@ -26,7 +26,7 @@ impl Spread {
         let mut held: Vec<(Address, f64)> = Vec::with_capacity(rows.len());
         let mut left: BTreeMap<Role, (u64, f64)> = BTreeMap::new();
         let mut all = 0.0;
-        for row in rows {
+        for row in rows.iter() {
             let Some(balance) = row.balance.filter(|balance| balance.is_finite() && *balance > 0.0) else { continue };
             all += balance;
             match facts.role(&row.holder_address) {

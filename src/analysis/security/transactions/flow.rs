@@ -1,14 +1,11 @@
 //! Tests of how liquidity and trades flow: pulled, one way only, failing, for some only.
 
 use super::{Seen, percent};
-use crate::analysis::security::{Anomaly, AnomalyCode, Evidence, EvidenceRow, facts::Role, missing::Need};
+use crate::analysis::security::{Anomaly, AnomalyCode, Evidence, EvidenceRow, facts::Role, missing::Need, pool_story};
 
 /// Of the largest liquidity, taken within a day.
 const PULLED_MIN: f64 = 0.9;
 const BUYS_MIN: u64 = 10;
-/// Sales among trades up to which the flow is one way, and up to which it is so beyond doubt.
-const ONE_WAY_MAX: f64 = 0.10;
-const ONE_WAY_SURE: f64 = 0.05;
 const TRIED_MIN: u64 = 10;
 /// Sales fail now and then on any market, for price limits that were not met.
 const FAILING_MIN: f64 = 0.10;
@@ -31,7 +28,8 @@ fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let by_events = seen.pools.iter().enumerate().filter_map(|(i, pool)| {
         let pull = pool.worst_pull?;
         // Liquidity that moved to another pool was not taken from anybody.
-        let moved: f64 = seen.pools.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other.added_after(pull.at.time)).sum();
+        let moved: f64 =
+            seen.pools.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other.added_between(pull.since, pull.at.time)).sum();
         let kept = if pull.tokens > 0.0 { (moved / pull.tokens).min(1.0) } else { 0.0 };
         Some((pull.share * (1.0 - kept), i, pull))
     });
@@ -86,8 +84,7 @@ fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
             (buys, sells, sells as f64 / (buys + sells) as f64, "transfers with pools".to_owned())
         }
     };
-    (buys >= BUYS_MIN && measure <= ONE_WAY_MAX).then(|| {
-        let strength = 1.0 - (measure - ONE_WAY_SURE).max(0.0) / (ONE_WAY_MAX - ONE_WAY_SURE) / 2.0;
+    pool_story::one_way(buys, measure).map(|strength| {
         let sentence = format!("{buys} purchases and {sells} sales ({source})");
         let mut anomaly = Anomaly::new(code, strength, sentence).figure("buys", buys as f64).figure("sells", sells as f64);
         if let Some((_, pool)) = told {

@@ -40,7 +40,7 @@ fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let supply = seen.supply(code)?;
     let mut rows: Vec<EvidenceRow> = Vec::new();
     let (mut sum, mut worst) = (0.0, 0.0);
-    for holder in holders {
+    for holder in holders.iter() {
         let Some(balance) = holder.balance else { continue };
         // Zero is where tokens come from and go to: its balance is not replayed.
         if holder.holder_address.0 == [0; 20] {

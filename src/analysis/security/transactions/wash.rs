@@ -1,4 +1,4 @@
-//! Wash trading: groups among which the same tokens go round. In each window of 1 h, 1 d and 7 d the transfers among traders are a
+//! Wash trading: groups among which the same tokens go round. In windows of 1 h, 1 d and 7 d the transfers among traders are a
 //! directed graph; a strongly connected part whose every member gets back what it gives is wash (Victor and Weintraud, "Detecting
 //! and Quantifying Wash Trading on Decentralized Cryptocurrency Exchanges", WWW 2021). Memory is bounded by the pairs of one window.
 
@@ -10,7 +10,15 @@ use crate::{
     dataset::time::{DAY_MS, HOUR_MS},
 };
 
-const WINDOWS: [(i64, &str); 3] = [(HOUR_MS, "1 hour"), (DAY_MS, "1 day"), (7 * DAY_MS, "7 days")];
+/// Length, where it begins, name. Each length twice, half of it apart: what lasts no longer than that is whole in one of them.
+const WINDOWS: [(i64, i64, &str); 6] = [
+    (HOUR_MS, 0, "1 hour"),
+    (HOUR_MS, HOUR_MS / 2, "1 hour"),
+    (DAY_MS, 0, "1 day"),
+    (DAY_MS, DAY_MS / 2, "1 day"),
+    (7 * DAY_MS, 0, "7 days"),
+    (7 * DAY_MS, 7 * DAY_MS / 2, "7 days"),
+];
 /// A member's net position, of its gross.
 const NET_MAX: f64 = 0.01;
 /// Pairs of one window; a window with more is left out and said to be.
@@ -25,7 +33,7 @@ struct Edge {
     count: u64,
 }
 
-/// What went round, over all windows of one length.
+/// What went round, over all windows of one length and beginning.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
     pub(super) window: &'static str,
@@ -61,8 +69,8 @@ impl Wash {
         if seen.kind != Kind::Transfer || seen.from == seen.to || seen.value <= 0.0 || !trader(seen.from) || !trader(seen.to) {
             return;
         }
-        for (window, (length, _)) in self.windows.iter_mut().zip(WINDOWS) {
-            let number = Some(time.0.div_euclid(length));
+        for (window, (length, start, _)) in self.windows.iter_mut().zip(WINDOWS) {
+            let number = Some((time.0 - start).div_euclid(length));
             if window.number != number {
                 window.close();
                 window.number = number;
@@ -78,7 +86,7 @@ impl Wash {
 
     /// The window length that shows the most; none when nothing goes round.
     pub(super) fn finish(&mut self) -> Option<Found> {
-        for (window, (_, name)) in self.windows.iter_mut().zip(WINDOWS) {
+        for (window, (.., name)) in self.windows.iter_mut().zip(WINDOWS) {
             window.close();
             window.found.window = name;
         }

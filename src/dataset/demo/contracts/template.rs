@@ -167,7 +167,7 @@ fn word(text: &str) -> (String, String) {
     let end = (0..=text.len().min(WORD)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     let mut padded = [0; WORD];
     padded[..end].copy_from_slice(&text.as_bytes()[..end]);
-    let digits: String = padded.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = padded.map(|byte| format!("{byte:02x}")).concat();
     (end.to_string(), format!("0x{digits}"))
 }
 

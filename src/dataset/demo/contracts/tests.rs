@@ -214,8 +214,10 @@ fn an_honest_contract_moves_what_it_logs_and_needs_the_holders_leave() {
     }
 }
 
+type Shows = fn(&mut World) -> bool;
+
 /// What shows each fault: true of the contract, false of its twin.
-const FAULTS: &[(&str, fn(&mut World) -> bool)] = &[
+const FAULTS: &[(&str, Shows)] = &[
     ("tax", |world| world.sells(ANN) == Some(700)),
     ("tax_raisable", |world| {
         world.works(OWNER, "setFee(uint256)", &[U256::from(99)]);

@@ -26,8 +26,10 @@ use crate::{
 const BESIDE_WIDTH: u16 = 118;
 /// From this height on it stands below, where it is narrower.
 const BELOW_HEIGHT: u16 = 34;
-/// Rows of the list below the chart, with its title and its header.
+/// Rows of the list below the chart at most, with its title and its header.
 const BELOW_ROWS: u16 = 8;
+/// Rows of what the chosen pattern is in words, with their title.
+const SHEET_ROWS: u16 = 7;
 
 const COLUMNS: &[Column] = &[
     Column::text("name", "pattern", 14, 26, 255).grows(),
@@ -53,6 +55,8 @@ pub(super) struct Finds {
     hidden: Vec<Family>,
     /// Places in the answer.
     listed: Vec<usize>,
+    /// The place last chosen; while its family is hidden the next one that is listed stands in.
+    place: usize,
     rows: Rows,
     /// The list was drawn, not only its line.
     on_screen: bool,
@@ -67,6 +71,7 @@ impl Default for Finds {
             shown: true,
             hidden: Vec::new(),
             listed: Vec::new(),
+            place: 0,
             rows: Rows::default(),
             on_screen: false,
             zoomed: false,
@@ -77,14 +82,12 @@ impl Default for Finds {
 impl Finds {
     pub(super) fn clear(&mut self) {
         self.asked.clear();
-        self.zoomed = false;
-        self.rows.select(0);
+        (self.zoomed, self.place) = (false, 0);
     }
 
     pub(super) fn refresh(&mut self, question: PatternsQuestion, context: &Context<'_>) {
         if self.asked.question().is_some_and(|asked| *asked != question) {
-            self.zoomed = false;
-            self.rows.select(0);
+            (self.zoomed, self.place) = (false, 0);
         }
         self.asked.refresh(question, context);
         let kept = |pattern: &Pattern| !self.hidden.contains(&pattern.name.family());
@@ -93,6 +96,7 @@ impl Finds {
             known.answer.patterns.iter().enumerate().filter(|(_, pattern)| kept(pattern)).map(|(place, _)| place).collect()
         });
         self.rows.set_count(self.listed.len());
+        self.rows.select(self.listed.partition_point(|place| *place < self.place));
     }
 
     fn answer(&self) -> Option<&PatternsAnswer> {
@@ -113,7 +117,7 @@ impl Finds {
     pub(super) fn step(&mut self, back: bool) {
         let count = self.listed.len();
         if let Some(at) = self.rows.selected().filter(|_| self.zoomed) {
-            self.rows.select(if back { at + count - 1 } else { at + 1 } % count);
+            self.choose(if back { at + count - 1 } else { at + 1 } % count);
         }
         self.zoomed = count > 0;
     }
@@ -126,13 +130,20 @@ impl Finds {
             self.hidden.push(*family);
         }
         self.shown = true;
-        self.rows.select(0);
+    }
+
+    fn choose(&mut self, row: usize) {
+        self.rows.select(row);
+        self.place = self.listed.get(row).copied().unwrap_or_default();
     }
 
     /// A click on the list that chose a pattern.
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> bool {
         let clicked = self.shown && self.on_screen && self.rows.mouse(mouse) == Some(Click::Row);
-        self.zoomed |= clicked;
+        if let Some(row) = self.rows.selected().filter(|_| clicked) {
+            self.choose(row);
+            self.zoomed = true;
+        }
         clicked
     }
 
@@ -147,7 +158,8 @@ impl Finds {
                 (Rect { width: area.width - beside - 2, ..area }, Rect { x: area.right() - beside, width: beside, ..area })
             }
             Rect { height: BELOW_HEIGHT.., .. } => {
-                (Rect { height: area.height - BELOW_ROWS, ..area }, Rect { y: area.bottom() - BELOW_ROWS, height: BELOW_ROWS, ..area })
+                let rows = (self.listed.len() as u16).saturating_add(2).clamp(4, BELOW_ROWS);
+                (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
             }
             _ => {
                 let line = area.height.min(1);
@@ -171,9 +183,10 @@ impl Finds {
             panel::failure(body, buffer, context.theme, &problem.detail);
             return;
         }
+        // Where there is room, what the chosen one is in words stands right below the list.
         let more = body.height >= 20 && !self.listed.is_empty();
-        let sheet = if more { 8 } else { 0 };
-        let list = Rect { height: body.height - sheet, ..body };
+        let list = if more { (self.listed.len() as u16).saturating_add(2).min(body.height - SHEET_ROWS) } else { body.height };
+        let list = Rect { height: list, width: body.width.saturating_sub(1), ..body };
         let answer = self.asked.answer.clone();
         let patterns = answer.as_ref().map_or(&[][..], |known| &known.answer.patterns);
         let listed = &self.listed;
@@ -186,7 +199,7 @@ impl Finds {
         let table = Table { empty, ascii: context.ascii, ..Table::new(COLUMNS, listed.len(), &row) };
         self.rows.draw(&table, buffer, list, context.theme);
         if more {
-            self.draw_sheet(buffer, Rect { y: list.bottom(), height: sheet, ..body }, context);
+            self.draw_sheet(buffer, Rect { y: list.bottom(), height: SHEET_ROWS, ..body }, context);
         }
     }
 

@@ -47,7 +47,7 @@ impl Chart {
 
     /// Back to the latest candles.
     pub(super) fn home(&mut self) {
-        (self.offset, self.anchor, self.crosshair) = (0, None, None);
+        (self.offset, self.anchor, self.crosshair, self.sought) = (0, None, None, None);
     }
 
     pub(super) fn zoom_to(&mut self, zoom: Zoom) {

@@ -176,7 +176,7 @@ impl Sheet {
 
     /// The zoom and the offset with which candles `from..=to` fill most of the screen, with some of what came before and after.
     pub(super) fn around(&self, from: usize, to: usize) -> (Zoom, usize) {
-        let wanted = (to + 1 - from) * 3 / 2;
+        let wanted = (to + 1 - from) * 4 / 3;
         let near = COLUMNS.iter().rev().map(|&columns| Zoom { columns, per_column: 1 });
         let far = PER_COLUMN.iter().map(|&per_column| Zoom { columns: 1, per_column });
         let zoom = near.chain(far).find(|&zoom| self.room(zoom) >= wanted).unwrap_or_default();

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     dataset::{
+        grid::Grid,
         schema::Kind,
         time::{Day, Time},
     },
@@ -33,7 +34,15 @@ pub(super) enum CellValue {
 }
 
 /// The value in `row` of the column `name`; missing where there is no such cell.
-pub(super) fn value(frame: &DataFrame, name: &str, row: usize) -> CellValue {
+pub(super) fn value(grid: &Grid, name: &str, row: usize) -> CellValue {
+    match grid {
+        Grid::Memory(frame) => in_frame(frame, name, row),
+        Grid::Large(table) => in_frame(&table.stretch(row..row + 1, Some(&[name])), name, 0),
+    }
+}
+
+/// As `value`, of rows that are at hand.
+pub(super) fn in_frame(frame: &DataFrame, name: &str, row: usize) -> CellValue {
     let Ok(column) = frame.column(name) else { return CellValue::Missing };
     column.get(row).map_or(CellValue::Missing, |value| of(&value))
 }
@@ -188,14 +197,14 @@ mod tests {
             ("chain", Kind::Chains, "eth, base", "eth, base", json!(["eth", "base"])),
         ];
         for (name, kind, shown, whole, as_json) in cases {
-            let value = value(&frame(), name, 0);
+            let value = in_frame(&frame(), name, 0);
             assert_eq!(cell(&value, kind).pieces[0].0, shown);
             assert_eq!((exact(&value), json(&value)), (whole.to_owned(), as_json));
         }
         for name in ["price", "holders", "address", "listed", "timestamp", "date", "no such column"] {
-            assert_eq!(value(&frame(), name, 1), CellValue::Missing);
+            assert_eq!(in_frame(&frame(), name, 1), CellValue::Missing);
         }
-        assert_eq!(value(&frame(), "price", 99), CellValue::Missing);
+        assert_eq!(in_frame(&frame(), "price", 99), CellValue::Missing);
         assert_eq!(plain(&CellValue::Integer(1_234)), "1234");
     }
 }

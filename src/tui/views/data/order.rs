@@ -1,9 +1,13 @@
-//! Which rows of a table are shown and in what order: filtered in stretches, sorted by polars. Runs off the drawing thread; it can be
-//! cancelled between stretches.
+//! Which rows of a table are shown and in what order: filtered in stretches; sorted by polars, those of a large table by an order that
+//! stands in a file. Runs off the drawing thread; it can be cancelled between stretches.
 
 use std::{
+    io,
     ops::Range,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use polars::prelude::{Column, DataFrame, IdxCa, NamedFrom, SortOptions};
@@ -11,7 +15,11 @@ use rayon::prelude::*;
 
 use super::cells::{self, CellValue};
 use crate::{
-    dataset::schema::{Kind, TableSchema},
+    dataset::{
+        cache::{Rank, first, rank},
+        grid::Grid,
+        schema::{Kind, TableSchema},
+    },
     error::{Code, Problem, Result},
     question::progress::Progress,
     tui::filter::{FieldValue, Filter, FilterColumn, Term},
@@ -19,6 +27,8 @@ use crate::{
 
 /// More rows are not sorted: the order of each takes four bytes and its values some more.
 pub(super) const SORT_ROWS_MAX: usize = 5_000_000;
+/// Rows of a large table that are shown in their order while that of the others is made.
+const FIRST_ROWS: usize = 1_000;
 /// Rows looked at between two looks at whether they are still wanted.
 const STRETCH: usize = 16_384;
 
@@ -36,6 +46,68 @@ impl Wanted {
     }
 }
 
+/// The rows shown, in their order.
+#[derive(Debug, Clone)]
+pub(super) enum Shown {
+    All,
+    Rows(Arc<Vec<u32>>),
+    /// The first rows of an order that is being made.
+    First(Arc<Vec<u32>>),
+    Ranked(Arc<Rank>),
+}
+
+impl Shown {
+    pub(super) fn len(&self, all: usize) -> usize {
+        match self {
+            Self::All => all,
+            Self::Rows(rows) | Self::First(rows) => rows.len(),
+            Self::Ranked(rank) => rank.len(),
+        }
+    }
+
+    /// The place in the table of a row on screen.
+    pub(super) fn row(&self, shown: usize, all: usize) -> Option<usize> {
+        match self {
+            Self::All => (shown < all).then_some(shown),
+            Self::Rows(rows) | Self::First(rows) => rows.get(shown).map(|&row| row as usize),
+            Self::Ranked(rank) => rank.get(shown).map(|row| row as usize),
+        }
+    }
+}
+
+/// Why an order was not made.
+struct Stopped(Problem);
+
+impl From<io::Error> for Stopped {
+    fn from(error: io::Error) -> Self {
+        tracing::warn!("sorting: {error}");
+        Self(Problem::new(Code::Defect, format!("the rows cannot be sorted: {error}")))
+    }
+}
+
+/// The rows that are wanted, in their order: the first of a large table, where all of them take a while, unless `all` are asked for.
+pub(super) fn shown(grid: &Grid, wanted: &Wanted, schema: &TableSchema, all: bool, progress: &Progress) -> Result<Shown> {
+    let (Grid::Large(table), Some((name, falls)), true) = (grid, wanted.sort, wanted.filter.is_empty()) else {
+        return rows(grid, wanted, schema, progress).map(|rows| rows.map_or(Shown::All, |rows| Shown::Rows(Arc::new(rows))));
+    };
+    let step = |done: u64, total: u64| progress.step(done, total).map_err(Stopped);
+    if in_order(schema, name) {
+        // The token is what the rows are ordered by.
+        let reversed = || (0..grid.height() as u32).rev().collect();
+        return Ok(if falls { Shown::Rows(Arc::new(reversed())) } else { Shown::All });
+    }
+    let made = if all {
+        rank(table, name, falls, step).map(|rank| Shown::Ranked(Arc::new(rank)))
+    } else {
+        first(table, name, falls, FIRST_ROWS, step).map(|rows| Shown::First(Arc::new(rows)))
+    };
+    made.map_err(|Stopped(problem)| problem)
+}
+
+fn in_order(schema: &TableSchema, column: &str) -> bool {
+    schema.order.first() == Some(&column)
+}
+
 /// The columns of a table as a filter names them; plain words look into what is text.
 pub(super) fn filter_columns(schema: &TableSchema) -> Vec<FilterColumn> {
     let searched = |kind| matches!(kind, Kind::Text | Kind::Address | Kind::Chain | Kind::Chains);
@@ -47,13 +119,13 @@ pub(super) fn filter_columns(schema: &TableSchema) -> Vec<FilterColumn> {
 }
 
 /// The rows that are wanted, in their order; `None` is all of them as they are.
-pub(super) fn rows(frame: &DataFrame, wanted: &Wanted, schema: &TableSchema, progress: &Progress) -> Result<Option<Vec<u32>>> {
+fn rows(grid: &Grid, wanted: &Wanted, schema: &TableSchema, progress: &Progress) -> Result<Option<Vec<u32>>> {
     if wanted.is_all() {
         return Ok(None);
     }
-    let kept = if wanted.filter.is_empty() { None } else { Some(filtered(frame, &wanted.filter, schema, progress)?) };
+    let kept = if wanted.filter.is_empty() { None } else { Some(filtered(grid, &wanted.filter, schema, progress)?) };
     let Some((name, falls)) = wanted.sort else { return Ok(kept) };
-    let count = kept.as_ref().map_or(frame.height(), Vec::len);
+    let count = kept.as_ref().map_or(grid.height(), Vec::len);
     if count > SORT_ROWS_MAX {
         let detail = format!(
             "{} rows of `{}` are too many to sort: up to {} are; filter them first",
@@ -65,7 +137,22 @@ pub(super) fn rows(frame: &DataFrame, wanted: &Wanted, schema: &TableSchema, pro
     }
     // Polars cannot be stopped in the middle; the total is unknown.
     progress.step(0, 0)?;
-    sorted(frame, name, falls, kept).map(Some)
+    match grid {
+        Grid::Memory(frame) => sorted(frame, name, falls, kept).map(Some),
+        // Of a large table the rows that were kept, in a frame of their own.
+        Grid::Large(table) => {
+            let kept = kept.unwrap_or_default();
+            let mut values = table.stretch(0..0, Some(&[name]));
+            for run in kept.chunk_by(|a, b| a + 1 == *b) {
+                progress.step(0, 0)?;
+                let part = table.stretch(run[0] as usize..run[0] as usize + run.len(), Some(&[name]));
+                values.vstack_mut(&part).map_err(|_| Problem::new(Code::Defect, format!("`{name}` cannot be sorted by")))?;
+            }
+            values.rechunk_mut();
+            let order = sorted(&values, name, falls, None)?;
+            Ok(Some(order.into_iter().filter_map(|place| kept.get(place as usize).copied()).collect()))
+        }
+    }
 }
 
 fn sorted(frame: &DataFrame, name: &str, falls: bool, kept: Option<Vec<u32>>) -> Result<Vec<u32>> {
@@ -98,15 +185,15 @@ fn indices(order: &IdxCa) -> Vec<u32> {
 
 fn list_text(column: &Column, row: usize) -> Option<String> {
     let frame = column.clone().slice(row as i64, 1).into_frame();
-    match cells::value(&frame, column.name(), 0) {
+    match cells::in_frame(&frame, column.name(), 0) {
         CellValue::Missing => None,
         value => Some(cells::exact(&value)),
     }
 }
 
-fn filtered(frame: &DataFrame, filter: &Filter, schema: &TableSchema, progress: &Progress) -> Result<Vec<u32>> {
+fn filtered(grid: &Grid, filter: &Filter, schema: &TableSchema, progress: &Progress) -> Result<Vec<u32>> {
     let looked_at = looked_at(filter, schema);
-    let count = frame.height();
+    let count = grid.height();
     let done = AtomicUsize::new(0);
     let starts: Vec<usize> = (0..count).step_by(STRETCH).collect();
     let kept: Result<Vec<Vec<u32>>> = starts
@@ -114,7 +201,7 @@ fn filtered(frame: &DataFrame, filter: &Filter, schema: &TableSchema, progress: 
         .map(|start| {
             progress.step(done.load(Ordering::Relaxed) as u64, count as u64)?;
             let stretch = start..(start + STRETCH).min(count);
-            let kept = keep(&frame.slice(start as i64, stretch.len()), &stretch, filter, &looked_at);
+            let kept = keep(&grid.stretch(stretch.clone(), Some(&looked_at)), &stretch, filter, &looked_at);
             done.fetch_add(stretch.len(), Ordering::Relaxed);
             Ok(kept)
         })
@@ -132,7 +219,7 @@ fn looked_at(filter: &Filter, schema: &TableSchema) -> Vec<&'static str> {
 fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[&'static str]) -> Vec<u32> {
     let mut kept = Vec::new();
     for (place, row) in rows.clone().enumerate() {
-        let values: Vec<(&str, Field)> = looked_at.iter().map(|name| (*name, Field::of(cells::value(stretch, name, place)))).collect();
+        let values: Vec<(&str, Field)> = looked_at.iter().map(|name| (*name, Field::of(cells::in_frame(stretch, name, place)))).collect();
         // Members borrowed from the values, so that a list can be handed over as one.
         let lists: Vec<Vec<&str>> = values.iter().map(|(_, field)| field.members()).collect();
         let found = |name: &str| values.iter().zip(&lists).find(|((known, _), _)| *known == name);
@@ -226,7 +313,7 @@ mod tests {
         let (frame, schema) = tokens();
         for (text, sort, expected) in cases {
             let filter = filter::parse(text, &filter_columns(schema)).unwrap();
-            let shown = rows(&frame, &Wanted { filter, sort }, schema, &Progress::default()).unwrap();
+            let shown = rows(&Grid::Memory(frame.clone()), &Wanted { filter, sort }, schema, &Progress::default()).unwrap();
             assert_eq!(shown.as_deref(), expected, "{text} {sort:?}");
         }
     }
@@ -237,6 +324,6 @@ mod tests {
         let progress = Progress::default();
         progress.cancel();
         let filter = filter::parse("usd", &filter_columns(schema)).unwrap();
-        assert_eq!(rows(&frame, &Wanted { filter, sort: None }, schema, &progress).unwrap_err().code, Code::Cancelled);
+        assert_eq!(rows(&Grid::Memory(frame), &Wanted { filter, sort: None }, schema, &progress).unwrap_err().code, Code::Cancelled);
     }
 }

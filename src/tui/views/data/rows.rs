@@ -4,20 +4,18 @@
 mod draw;
 mod inspect;
 
-use std::sync::Arc;
-
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use polars::prelude::DataFrame;
 use ratatui::layout::Rect;
 
 use super::{
     super::many,
     cells,
-    order::{self, Wanted},
+    order::{self, Shown, Wanted},
 };
 use crate::{
     dataset::{
         Table as DataTable,
+        grid::Grid,
         schema::{Column, TableSchema},
     },
     tui::{
@@ -36,16 +34,16 @@ pub(super) const EXPORT_ROWS_MAX: usize = 10_000;
 pub(super) struct Rows {
     pub(super) schema: &'static TableSchema,
     pub(super) generation: u64,
-    frame: DataFrame,
-    /// The columns that the frame has, in the schema's order.
+    grid: Grid,
+    /// The columns that the table has, in the schema's order.
     columns: Vec<&'static Column>,
     /// What stands on screen, and the text of its filter.
     shown: Wanted,
     pub(super) filter_text: String,
-    /// The rows of the frame in the order shown; `None` is all of them as they are.
-    order: Option<Arc<Vec<u32>>>,
+    /// The rows in the order shown.
+    order: Shown,
     /// The next order on its way, and what it will be.
-    next: Option<(Task<Option<Vec<u32>>>, Wanted)>,
+    next: Option<(Task<Shown>, Wanted)>,
     problem: Option<String>,
     state: TableState,
     /// The selected column, and the first of those that scroll.
@@ -59,15 +57,16 @@ pub(super) struct Rows {
 
 impl Rows {
     pub(super) fn new(table: &DataTable, generation: u64) -> Self {
-        let columns = table.schema.columns.iter().filter(|column| table.frame.column(column.name).is_ok()).collect();
+        let grid = Grid::of(table);
+        let columns = table.schema.columns.iter().filter(|column| grid.has(column.name)).collect();
         Self {
             schema: table.schema,
             generation,
-            frame: table.frame.clone(),
+            grid,
             columns,
             shown: Wanted::default(),
             filter_text: String::new(),
-            order: None,
+            order: Shown::All,
             next: None,
             problem: None,
             state: TableState::default(),
@@ -108,23 +107,36 @@ impl Rows {
     fn ask(&mut self, wanted: Wanted, context: &Context<'_>) {
         self.problem = None;
         if wanted.is_all() {
-            (self.shown, self.order, self.next) = (wanted, None, None);
+            (self.shown, self.order, self.next) = (wanted, Shown::All, None);
             return;
         }
-        let (frame, schema, asked) = (self.frame.clone(), self.schema, wanted.clone());
-        let task = Task::start(context.wake, move |progress| order::rows(&frame, &asked, schema, progress));
+        self.start(wanted, false, context);
+    }
+
+    fn start(&mut self, wanted: Wanted, all: bool, context: &Context<'_>) {
+        let (grid, schema, asked) = (self.grid.clone(), self.schema, wanted.clone());
+        let task = Task::start(context.wake, move |progress| order::shown(&grid, &asked, schema, all, progress));
         self.next = Some((task, wanted));
     }
 
     /// Takes the order that has come.
-    pub(super) fn refresh(&mut self) {
+    pub(super) fn refresh(&mut self, context: &Context<'_>) {
         let Some((task, wanted)) = &mut self.next else { return };
         let Some(outcome) = task.poll() else { return };
         match outcome {
             Ok(order) => {
+                let first = matches!(self.order, Shown::First(_));
                 self.shown = std::mem::take(wanted);
-                self.order = order.map(Arc::new);
-                self.state = TableState::default();
+                self.order = order;
+                self.next = None;
+                // The place stays when the others follow the first rows.
+                if !(first && matches!(self.order, Shown::Ranked(_))) {
+                    self.state = TableState::default();
+                }
+                if matches!(self.order, Shown::First(_)) {
+                    self.start(self.shown.clone(), true, context);
+                }
+                return;
             }
             Err(problem) => self.problem = Some(problem.detail),
         }
@@ -142,15 +154,12 @@ impl Rows {
     }
 
     fn count(&self) -> usize {
-        self.order.as_ref().map_or(self.frame.height(), |order| order.len())
+        self.order.len(self.grid.height())
     }
 
     /// The place in the frame of a row on screen.
     fn row(&self, shown: usize) -> Option<usize> {
-        match &self.order {
-            Some(order) => order.get(shown).map(|&row| row as usize),
-            None => (shown < self.frame.height()).then_some(shown),
-        }
+        self.order.row(shown, self.grid.height())
     }
 
     pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
@@ -213,7 +222,7 @@ impl Rows {
 
     fn copy(&self) -> Effect {
         match self.selected() {
-            Some((row, column)) => Effect::Copy(cells::plain(&cells::value(&self.frame, column.name, row)), column.name),
+            Some((row, column)) => Effect::Copy(cells::plain(&cells::value(&self.grid, column.name, row)), column.name),
             None => Effect::Nothing,
         }
     }
@@ -221,7 +230,7 @@ impl Rows {
     /// The link of the row, if the table has links.
     fn open_link(&self) -> Effect {
         let row = self.row(self.state.selected);
-        match row.map(|row| cells::plain(&cells::value(&self.frame, "link", row))) {
+        match row.map(|row| cells::plain(&cells::value(&self.grid, "link", row))) {
             Some(link) if !link.is_empty() => Effect::OpenLink(link),
             _ => Effect::Say("no link in this row".to_owned()),
         }
@@ -273,7 +282,7 @@ impl Rows {
         let end = start.saturating_add(EXPORT_ROWS_MAX).min(count);
         let rows = (start..end)
             .filter_map(|shown| self.row(shown))
-            .map(|row| self.columns.iter().map(|column| cells::json(&cells::value(&self.frame, column.name, row))).collect());
+            .map(|row| self.columns.iter().map(|column| cells::json(&cells::value(&self.grid, column.name, row))).collect());
         let name =
             if start == 0 && end == count { self.schema.name.to_owned() } else { format!("{}-{}-{end}", self.schema.name, start + 1) };
         Export {
@@ -286,9 +295,9 @@ impl Rows {
 
     /// `1,204 of 64,000 rows`.
     fn note(&self) -> String {
-        let all = many(self.frame.height() as u64, "row", "rows");
-        match &self.order {
-            Some(order) if order.len() != self.frame.height() => format!("{} of {all}", format::count(order.len() as u64)),
+        let all = many(self.grid.height() as u64, "row", "rows");
+        match self.count() {
+            count if count != self.grid.height() => format!("{} of {all}", format::count(count as u64)),
             _ => all,
         }
     }

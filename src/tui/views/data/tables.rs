@@ -68,7 +68,7 @@ pub(super) fn in_order(dataset: Option<&Dataset>, sorting: Sorting) -> Vec<usize
                 Loaded::Absent => 2.0,
             }),
             _ if !table.loaded() => SortKey::Missing,
-            "rows" => SortKey::from(table.frame.height() as u64),
+            "rows" => SortKey::from(table.height() as u64),
             "rows_bad" => SortKey::from(table.rows_bad),
             "findings" => SortKey::Number(errors(table) as f64 * 1e9 + warnings(table) as f64),
             "source" => table.sources.first().map_or(SortKey::Missing, |source| SortKey::from(source.file.as_str())),
@@ -153,7 +153,7 @@ fn figures(table: &DataTable, room: usize, context: &Context<'_>) -> Vec<Cell> {
     let bytes: u64 = table.sources.iter().map(|source| source.bytes).sum();
     let age = newest(table).map_or_else(Cell::missing, |ms| Cell::new(format::age(context.now.0 - ms), Role::Dim));
     vec![
-        Cell::text(format::count(table.frame.height() as u64)),
+        Cell::text(format::count(table.height() as u64)),
         aside,
         findings_cell(table, context.ascii),
         source_cell(table, room),

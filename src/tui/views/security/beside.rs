@@ -91,7 +91,7 @@ fn chart(metrics: &HolderMetrics, look: &Look<'_>) -> Vec<Line> {
                 }
                 level => HEIGHTS[level],
             };
-            let role = if holder.role.is_some() { Role::Warning } else { Role::Accent };
+            let role = if holder.role.is_some() && glyph != " " { Role::Warning } else { Role::Accent };
             let cell = if wide { format!("{glyph} ") } else { glyph.to_owned() };
             match &mut run {
                 Some((_, cells, same)) if *same == role => cells.push_str(&cell),
@@ -142,17 +142,17 @@ fn scam_line(i: usize, scam: &SimilarScam, look: &Look<'_>) -> Line {
     let open = look.open.contains(&Entry::Scam(i));
     let mark = if open { "▾" } else { "▸" };
     let name = scam.name.clone().unwrap_or_else(|| scam.address.short());
-    let line = Line::of(Entry::Scam(i)).at(LEFT, format!("{mark}{:>2}", i + 1), Role::Dim);
+    let line = Line::of(Entry::Scam(i)).at(LEFT, format!("{mark}{:>3}", i + 1), Role::Dim);
     let wide = look.width >= SCAM_WIDE;
-    let (name_width, bar_at) = if wide { (16, 36) } else { (14, 20) };
-    let mut line = line.at(5, text::truncate(&name, name_width).into_owned(), Role::Text);
+    let (name_width, bar_at) = if wide { (16, 37) } else { (14, 21) };
+    let mut line = line.at(6, text::truncate(&name, name_width).into_owned(), Role::Text);
     if wide {
         let kind = scam.scam_type.as_deref().unwrap_or(MISSING);
-        line = line.at(5 + name_width as u16 + 2, text::truncate(kind, 12).into_owned(), Role::Dim);
+        line = line.at(6 + name_width as u16 + 2, text::truncate(kind, 12).into_owned(), Role::Dim);
     }
     let cells = usize::from(look.width.saturating_sub(bar_at + 9));
     let [filled, track] = thin_bar(scam.similarity, cells, look.ascii);
-    line.at(bar_at, filled, Role::Warning).then(bar_at, 0, track, Role::Grid).right(format::fixed(scam.similarity, 4), Role::Text)
+    line.at(bar_at, filled, Role::Accent).then(bar_at, 0, track, Role::Grid).right(format::fixed(scam.similarity, 4), Role::Text)
 }
 
 fn scam_details(i: usize, scam: &SimilarScam, look: &Look<'_>) -> Vec<Line> {
@@ -161,14 +161,14 @@ fn scam_details(i: usize, scam: &SimilarScam, look: &Look<'_>) -> Vec<Line> {
         ("type", scam.scam_type.clone().unwrap_or_else(|| MISSING.to_owned()), Role::Text),
         ("reported by", scam.source.clone().unwrap_or_else(|| MISSING.to_owned()), Role::Text),
     ];
-    let line = |(label, value, role): (&str, String, Role)| Line::of(Entry::Scam(i)).at(5, label, Role::Dim).at(17, value, role);
+    let line = |(label, value, role): (&str, String, Role)| Line::of(Entry::Scam(i)).at(6, label, Role::Dim).at(18, value, role);
     facts.into_iter().filter(|_| look.width > 30).map(line).collect()
 }
 
 /// Which of the token's traits each of the scams shows too: a column for each scam, by its number.
 fn traits(scams: &[SimilarScam], look: &Look<'_>) -> Vec<Line> {
     const COLUMN: u16 = 4;
-    const FIRST: u16 = 25;
+    const FIRST: u16 = 26;
     let shown = usize::from(look.width.saturating_sub(FIRST) / COLUMN).min(scams.len());
     if shown == 0 {
         return Vec::new();
@@ -176,14 +176,14 @@ fn traits(scams: &[SimilarScam], look: &Look<'_>) -> Vec<Line> {
     let scams = &scams[..shown];
     let x = |i: usize| FIRST + i as u16 * COLUMN;
     let row = |label: &str, cell: &dyn Fn(&SimilarScam) -> (String, Role)| {
-        let line = Line::default().at(5, label, Role::Dim);
+        let line = Line::default().at(6, label, Role::Dim);
         scams.iter().enumerate().fold(line, |line, (i, scam)| {
             let (text, role) = cell(scam);
-            line.at(x(i), format!("{text:>3}"), role)
+            line.at(x(i) + 3_u16.saturating_sub(text::width(&text) as u16), text, role)
         })
     };
     let mark = |holds: bool| if holds { ("●".to_owned(), Role::Warning) } else { ("·".to_owned(), Role::Grid) };
-    let header = Line::default().at(5, "shared with", Role::Dim);
+    let header = Line::default().at(6, "shared with", Role::Dim);
     let mut lines = vec![scams.iter().enumerate().fold(header, |line, (i, _)| line.at(x(i), format!("{:>3}", i + 1), Role::Dim))];
     let mut codes: Vec<_> = scams.iter().flat_map(|scam| &scam.shared_traits).copied().collect();
     codes.sort_unstable();

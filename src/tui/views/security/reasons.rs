@@ -85,7 +85,7 @@ fn push_anomaly(anomaly: &Anomaly, (part, i): (Part, usize), look: &Look<'_>, li
     let figure = format!("{}{}", if anomaly.fatal { "fatal " } else { "" }, format::fixed(anomaly.weighed(), 2));
     let with_bar = look.width >= BAR_WIDTH;
     // A bar of eight cells, and a gap on either side of it.
-    let right = if with_bar { 11 + 10 } else { 11 };
+    let right = if with_bar { 11 + 10 } else { 12 };
     let room = look.width.saturating_sub(LEFT + CODE + right + 1);
     // Where the code leaves no room beside it, the sentence stands under it.
     let (x, room, beside) = if room >= 24 { (LEFT + CODE, room, true) } else { (PROOF, look.width.saturating_sub(PROOF + 1), false) };
@@ -145,21 +145,23 @@ fn push_proof(evidence: &Evidence, entry: Entry, look: &Look<'_>, lines: &mut Ve
     if let Some(selector) = &evidence.selector {
         line = line.then(PROOF, 2, selector.clone(), Role::Accent);
     }
-    let (before, after) = (&evidence.before, &evidence.after);
-    if before.is_none() && after.is_none() {
+    let shown = |value: &Option<String>| value.clone().unwrap_or_default();
+    let (before, after) = (shown(&evidence.before), shown(&evidence.after));
+    if before.is_empty() && after.is_empty() {
         lines.push(line);
         return;
     }
-    let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| MISSING.to_owned());
-    let (before, after) = (shown(before), shown(after));
+    // `→ fails` where there was nothing to change from.
+    let after = if after.is_empty() { MISSING.to_owned() } else { after };
+    let arrow = if before.is_empty() { "→ " } else { " → " };
     let length = text::width(&before) + text::width(&after) + 3;
     if usize::from(line.end()) + 3 + length < usize::from(look.width) {
-        lines.push(line.then(PROOF, 3, before, Role::Dim).then(PROOF, 0, " → ", Role::Dim).then(PROOF, 0, after, Role::Warning));
+        lines.push(line.then(PROOF, 3, before, Role::Dim).then(PROOF, 0, arrow, Role::Dim).then(PROOF, 0, after, Role::Warning));
         return;
     }
     lines.push(line);
     if usize::from(ROW) + length < usize::from(look.width) {
-        lines.push(Line::of(entry).at(ROW, before, Role::Dim).then(ROW, 0, " → ", Role::Dim).then(ROW, 0, after, Role::Warning));
+        lines.push(Line::of(entry).at(ROW, before, Role::Dim).then(ROW, 0, arrow, Role::Dim).then(ROW, 0, after, Role::Warning));
         return;
     }
     for (label, value, role) in [("before", before, Role::Dim), ("after", after, Role::Warning)] {
@@ -188,7 +190,7 @@ impl Columns {
             .map_or_else(String::new, |hash| if whole { hash.to_owned() } else { format::short_address(hash) });
         let to = parties(row.to_address);
         [
-            row.timestamp.map_or_else(|| row.table.to_owned(), |time| time.minute_text()),
+            row.timestamp.map_or_else(|| row.table.to_owned(), crate::dataset::time::Time::minute_text),
             row.block_number.map_or_else(String::new, |block| format!("block {}", format::count(block.unsigned_abs()))),
             parties(row.address),
             if to.is_empty() { to } else { format!("→ {to}") },
@@ -257,7 +259,8 @@ pub(super) fn missing(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> 
             lines.push(first);
         } else {
             lines.push(first);
-            lines.extend(text::wrap(&skipped, room - 2, 2).into_iter().map(|line| Line::of(entry).at(PROOF, line, Role::Dim)));
+            lines
+                .extend(text::wrap(&skipped, room.saturating_sub(2), 2).into_iter().map(|line| Line::of(entry).at(PROOF, line, Role::Dim)));
         }
         lines.extend(text::wrap(&gap.supply, room.saturating_sub(2), 3).into_iter().map(|line| Line::of(entry).at(PROOF, line, Role::Dim)));
     }

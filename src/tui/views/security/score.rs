@@ -91,11 +91,13 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     if let Some(capped) = capped(answer) {
         put_right(buffer, Rect { x: body.x + 22, width: body.width - 22, ..body }, 0, &capped, theme.dim());
     }
-    for (y, line) in text::wrap(reasons, usize::from(body.width), 2).iter().enumerate() {
+    let lines = text::wrap(reasons, usize::from(body.width), REASON_LINES);
+    for (y, line) in lines.iter().enumerate() {
         put(buffer, body, 0, 1 + y as u16, line, theme.text());
     }
+    let top = 1 + (lines.len() as u16).max(1);
     for (y, part) in PARTS.into_iter().enumerate() {
-        let y = 3 + y as u16;
+        let y = top + y as u16;
         let found = answer.anomaly_detection.part(part);
         put(buffer, body, 0, y, name(part), theme.dim());
         let width = body.width.saturating_sub(NAME + 30).min(60);
@@ -112,7 +114,7 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
             put(buffer, body, x, y, &format!(" · {fatal} fatal"), theme.style(Role::Down));
         }
     }
-    gauge::HUGE_ROWS + 2
+    gauge::HUGE_ROWS.max(top + 3) + 1
 }
 
 /// A part's bar with its figure at the right: how anomalous it is, out of 100.

@@ -76,7 +76,6 @@ fn trap() -> SecurityInference {
         same_creator: i == 1,
         source: Some("an invented list".into()),
     };
-    use AnomalyCode::{OwnerMint, SellBlocked, TaxRaisable};
     let largest = (0..50).map(|i| HolderShare {
         address: address(100 + i),
         share: 0.19 * 0.82_f64.powi(i32::from(i)),
@@ -90,9 +89,9 @@ fn trap() -> SecurityInference {
             holder_distribution: part(Some(58.2), vec![unlocked, top]),
         },
         similar_scams: vec![
-            scam(1, Some("Rocket Yak 1000x"), "honeypot", 1.0, &[SellBlocked, TaxRaisable], 12),
-            scam(2, Some("漢字 wide name that is long"), "rug_pull", 0.8341, &[TaxRaisable, OwnerMint], 9),
-            scam(3, None, "honeypot", 0.6102, &[SellBlocked], 7),
+            scam(1, Some("Rocket Yak 1000x"), "honeypot", 1.0, &[AnomalyCode::SellBlocked, AnomalyCode::TaxRaisable], 12),
+            scam(2, Some("漢字 wide name that is long"), "rug_pull", 0.8341, &[AnomalyCode::TaxRaisable, AnomalyCode::OwnerMint], 9),
+            scam(3, None, "honeypot", 0.6102, &[AnomalyCode::SellBlocked], 7),
         ],
         recommendation:
             "AVOID: sells fail after opening; the owner can raise the tax to 99 %; 97 % of the liquidity was pulled; no funding data".into(),

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::figures::{self, Known};
+
 use crate::{
     analysis::market::TokenSummary,
     dataset::{address::Address, chain::Chain},
@@ -34,8 +36,8 @@ const COLUMNS: &[Column] = &[
     Column::text("price_history", "last 30 days", 12, 12, 20),
 ];
 
-/// Also the order that `s` goes through.
-pub(super) const SORTS: &[SortColumn] = &[
+/// Also the order that `s` goes through, the optional columns last.
+const SORTS: &[SortColumn] = &[
     ("symbol", false),
     ("name", false),
     ("chain", false),
@@ -45,6 +47,11 @@ pub(super) const SORTS: &[SortColumn] = &[
     ("holders", true),
     ("holders_growth", true),
 ];
+
+/// What can be sorted by, with the optional columns or without.
+pub(super) fn sorts(more: bool) -> Vec<SortColumn> {
+    SORTS.iter().chain(if more { figures::SORTS } else { &[] }).copied().collect()
+}
 
 const fn named(name: &'static str, aliases: &'static [&'static str]) -> FilterColumn {
     FilterColumn { name, aliases, searched: false }
@@ -60,6 +67,9 @@ pub(super) const FILTERS: &[FilterColumn] = &[
     named("market_cap", &["cap", "mcap"]),
     named("holders", &[]),
     named("holders_growth", &["7d", "growth"]),
+    named("trend", &[]),
+    named("best_pattern", &["pattern"]),
+    named("recommendedAction", &["action"]),
     named("starred", &["star", "watchlist"]),
 ];
 
@@ -76,8 +86,13 @@ pub(super) fn parse(text: &str) -> Result<Filter, String> {
     Ok(filter)
 }
 
+/// Whether the filter names an optional column.
+pub(super) fn needs_more(filter: &Filter) -> bool {
+    filter.terms.iter().any(|term| matches!(term, Term::Compare { column, .. } if figures::is_optional(column)))
+}
+
 /// The columns where the table is so wide, and the cells of the sparkline in them.
-pub(super) fn columns(width: u16) -> (Vec<Column>, usize) {
+pub(super) fn columns(width: u16, more: bool) -> (Vec<Column>, usize) {
     let spark = match width {
         ..96 => 10,
         96..120 => 15,
@@ -96,6 +111,9 @@ pub(super) fn columns(width: u16) -> (Vec<Column>, usize) {
             _ => {}
         }
     }
+    if more {
+        columns.extend(figures::COLUMNS);
+    }
     (columns, usize::from(spark))
 }
 
@@ -106,10 +124,11 @@ pub(super) fn order(
     sorting: Sorting,
     watchlist: &HashSet<Address>,
     watched_only: bool,
+    known: &Known,
 ) -> Vec<u32> {
     let holds = |token: &TokenSummary| {
         let starred = watchlist.contains(&token.token_address);
-        (!watched_only || starred) && (filter.is_empty() || matches(token, filter, starred))
+        (!watched_only || starred) && (filter.is_empty() || matches(token, filter, starred, known))
     };
     let mut order: Vec<u32> = (0..tokens.len() as u32).filter(|&i| holds(&tokens[i as usize])).collect();
     let of = |i: u32| &tokens[i as usize];
@@ -117,6 +136,9 @@ pub(super) fn order(
     // Tokens stand by address, so that a stable sort leaves equals by address.
     match key {
         "symbol" | "name" | "chain" => order_by(&mut order, descending, |i| word(of(i), key)),
+        key if figures::is_optional(key) => {
+            order_by(&mut order, descending, |i| figures::rank(known.get(&of(i).token_address)?, key));
+        }
         key => order_by(&mut order, descending, |i| number(of(i), key)),
     }
     order
@@ -141,7 +163,7 @@ fn number(token: &TokenSummary, key: &str) -> Option<f64> {
     }
 }
 
-fn matches(token: &TokenSummary, filter: &Filter, starred: bool) -> bool {
+fn matches(token: &TokenSummary, filter: &Filter, starred: bool, known: &Known) -> bool {
     let chains: Vec<&str> = token.chains.iter().map(Chain::as_str).collect();
     let address = token.token_address.to_string();
     filter.matches(|column| match column {
@@ -150,6 +172,7 @@ fn matches(token: &TokenSummary, filter: &Filter, starred: bool) -> bool {
         "token_address" => Some(FieldValue::Text(&address)),
         "chain" => Some(FieldValue::List(&chains)),
         "starred" => Some(FieldValue::Flag(starred)),
+        key if figures::is_optional(key) => figures::word(known.get(&token.token_address)?, key).map(FieldValue::Text),
         key => number(token, key).map(FieldValue::Number),
     })
 }
@@ -205,10 +228,12 @@ pub(super) fn history(closes: &[f64], cells: usize, ascii: bool) -> Cell {
 pub(super) const EXPORTED: &[&str] =
     &["token_address", "symbol", "name", "chains", "price", "market_cap", "price_change_24h", "holders", "holders_growth", "price_history"];
 
-/// The token as the API would list it, column by column.
-pub(super) fn exported(token: &TokenSummary) -> Vec<Value> {
+/// The token as the API would list it, column by column, then what is known for the optional ones.
+pub(super) fn exported(token: &TokenSummary, more: &[&str], known: &Known) -> Vec<Value> {
     let row = serde_json::to_value(token).unwrap_or_default();
-    EXPORTED.iter().map(|column| row[*column].clone()).collect()
+    let figures = known.get(&token.token_address).and_then(|figures| serde_json::to_value(figures).ok()).unwrap_or_default();
+    let base = EXPORTED.iter().map(|column| row[*column].clone());
+    base.chain(more.iter().map(|column| figures[*column].clone())).collect()
 }
 
 #[cfg(test)]
@@ -249,18 +274,18 @@ mod tests {
         ];
         let watchlist = HashSet::from([Address([2; 20])]);
         for (key, descending, filter, expected) in cases {
-            let got = order(&tokens, &parse(filter).unwrap(), Sorting { key, descending }, &watchlist, false);
+            let got = order(&tokens, &parse(filter).unwrap(), Sorting { key, descending }, &watchlist, false, &Known::new());
             assert_eq!(got, expected, "{key} {descending} {filter}");
         }
-        let watched = order(&tokens, &Filter::default(), Sorting { key: "symbol", descending: false }, &watchlist, true);
+        let watched = order(&tokens, &Filter::default(), Sorting { key: "symbol", descending: false }, &watchlist, true, &Known::new());
         assert_eq!(watched, [1]);
     }
 
     #[test]
     fn every_column_to_sort_by_can_be_filtered_by() {
-        for (key, _) in SORTS {
-            assert!(FILTERS.iter().any(|column| column.name == *key), "{key}");
-            assert!(COLUMNS.iter().any(|column| column.key == *key), "{key}");
+        for (key, _) in sorts(true) {
+            assert!(FILTERS.iter().any(|column| column.name == key), "{key}");
+            assert!(columns(140, true).0.iter().any(|column| column.key == key), "{key}");
         }
     }
 

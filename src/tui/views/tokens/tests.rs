@@ -89,7 +89,7 @@ fn the_selection_stays_on_its_token_when_rows_move() {
     let (mut stage, mut view) = stage();
     stage.token = Some(address(2));
     stage.draw(&mut view, 140, 38);
-    for _ in 0..list::SORTS.len() {
+    for _ in 0..list::sorts(false).len() {
         stage.act(&mut view, Action::Sort);
         assert_eq!(view.token(&stage.context()), Some(address(2)), "{:?}", view.sorting);
     }
@@ -143,4 +143,56 @@ fn a_dataset_without_tokens_says_what_to_do() {
     let stage = Stage::new(Some(Dataset::default()));
     let text = stage.text(&mut TokensView::default(), 80, 20);
     assert!(text.contains("no `tokens` table in this dataset") && text.contains("tokens.csv"), "{text}");
+}
+
+#[test]
+fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_order_needs_them() {
+    let (mut stage, mut view) = stage();
+    stage.draw(&mut view, 140, 10);
+    assert!(!stage.text(&mut view, 140, 10).contains("PATTERN"));
+    stage.act(&mut view, Action::MoreColumns);
+    let shown = settled(&stage, &mut view, 10, |view| view.figures.known.len() >= view.rows.on_screen().len());
+    assert!(shown.contains("TREND") && shown.contains("PATTERN") && shown.contains("ACTION") && shown.contains("uptrend"), "{shown}");
+    let (known, all) = (view.figures.known.len(), market().tokens().len());
+    assert!(known < all, "{known} of {all}: only what is on screen");
+    assert_eq!(stage.act(&mut view, Action::AllFigures), Effect::Redraw);
+    settled(&stage, &mut view, 10, |view| view.figures.known.len() == all && !view.figures.all);
+    assert_eq!(
+        view.request(&stage.context()).unwrap().target,
+        "/tokens?sort=-market_cap&fields=trend%2Cbest_pattern%2CrecommendedAction&page=1&limit=250"
+    );
+    let exported = view.export(&stage.context()).unwrap();
+    assert_eq!(exported.columns.last().map(String::as_str), Some("recommendedAction"));
+    assert!(exported.rows.iter().any(|row| row[row.len() - 3] == "uptrend"));
+}
+
+#[test]
+fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
+    let (mut stage, mut view) = stage();
+    stage.draw(&mut view, 140, 38);
+    view.set_filter("trend:uptrend", &stage.context()).unwrap();
+    let all = market().tokens().len();
+    settled(&stage, &mut view, 38, |view| view.figures.known.len() == all && !view.figures.all);
+    let trend = |view: &TokensView, i: u32| {
+        let token = &stage.context().snapshot.unwrap().market.tokens[i as usize];
+        figures::word(&view.figures.known[&token.token_address], "trend")
+    };
+    assert!(!view.order.is_empty() && view.order.len() < all);
+    assert!(view.order.iter().all(|&i| trend(&view, i) == Some("uptrend")));
+    view.figures.want_all();
+    stage.act(&mut view, Action::Back);
+    assert!(!view.figures.all && view.filter_text == "trend:uptrend", "the first Esc stops the work");
+    stage.act(&mut view, Action::Back);
+    assert_eq!((view.filter_text.as_str(), view.order.len()), ("", all));
+}
+
+/// Draws until `done`, or fails.
+fn settled(stage: &Stage, view: &mut TokensView, height: u16, done: impl Fn(&TokensView) -> bool) -> String {
+    for _ in 0..2_000 {
+        let text = stage.text(view, 140, height);
+        if done(view) {
+            return text;
+        }
+    }
+    panic!("not done:\n{}", stage.text(view, 140, height))
 }

@@ -35,11 +35,8 @@ impl Rows {
         if !left.is_empty() {
             self.draw_table(buffer, left, context);
         }
-        if let (Some(inspector), Some(row)) = (
-            &mut self.inspector,
-            self.order.as_ref().map_or(Some(self.state.selected), |order| order.get(self.state.selected).map(|&row| row as usize)),
-        ) {
-            let place = inspect::Place { frame: &self.frame, columns: &self.columns, row, table: self.schema.name };
+        if let (Some(inspector), Some(row)) = (&mut self.inspector, self.order.row(self.state.selected, self.grid.height())) {
+            let place = inspect::Place { grid: &self.grid, columns: &self.columns, row, table: self.schema.name };
             inspector.field = self.column;
             inspector.draw(buffer, right, &place, context);
         }
@@ -72,7 +69,7 @@ impl Rows {
             let Some(row) = self.row(shown) else { return Vec::new() };
             let cell = |&place: &usize| {
                 let column = self.columns[place];
-                cells::cell(&cells::value(&self.frame, column.name, row), column.kind)
+                cells::cell(&cells::value(&self.grid, column.name, row), column.kind)
             };
             self.drawn.iter().map(cell).collect()
         };
@@ -161,7 +158,7 @@ impl Rows {
         let theme = context.theme;
         let Some((row, column)) = self.selected() else { return };
         let place = format!("column {} of {} · row {}", self.column + 1, self.columns.len(), format::count(row as u64 + 1));
-        let value = cells::exact(&cells::value(&self.frame, column.name, row));
+        let value = cells::exact(&cells::value(&self.grid, column.name, row));
         let room = area.width.saturating_sub(text::width(&place) as u16 + 2);
         let left = Rect { width: room, ..area };
         let mut x = put(buffer, left, 0, 0, column.name, theme.accent());

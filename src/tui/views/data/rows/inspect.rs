@@ -1,11 +1,10 @@
 //! One row, every column of it, exact: name, value, meaning. It follows the selection.
 
-use polars::prelude::DataFrame;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::cells;
 use crate::{
-    dataset::schema::Column,
+    dataset::{grid::Grid, schema::Column},
     tui::{
         format, text,
         theme::Role,
@@ -27,7 +26,7 @@ pub(super) struct Inspector {
 
 /// What is looked at.
 pub(super) struct Place<'a> {
-    pub(super) frame: &'a DataFrame,
+    pub(super) grid: &'a Grid,
     pub(super) columns: &'a [&'static Column],
     pub(super) row: usize,
     pub(super) table: &'a str,
@@ -47,7 +46,7 @@ impl Inspector {
         let mut lines: Vec<(usize, String, String, Role)> = Vec::new();
         let mut selected = 0..0;
         for (i, column) in place.columns.iter().enumerate() {
-            let value = cells::value(place.frame, column.name, place.row);
+            let value = cells::value(place.grid, column.name, place.row);
             let role = if value == cells::CellValue::Missing { Role::Dim } else { Role::Text };
             let start = lines.len();
             let mut parts = text::wrap(&cells::exact(&value), room, VALUE_LINES);

@@ -1,0 +1,152 @@
+//! From a wallet and its wishes to the problem: which pools are eligible, the least and most that may go into each, and the rows.
+
+use super::{
+    pools::{Pool, Pools},
+    program::{Item, Program},
+    risk::RiskLevel,
+    wallet::Holding,
+};
+
+/// What the asker wants.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wish {
+    pub risk: RiskLevel,
+    /// Percent.
+    pub min_apy: f64,
+}
+
+/// An eligible pool with its bounds in USD.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'p> {
+    pub pool: &'p Pool,
+    /// Position among the holdings.
+    pub holding: usize,
+    pub low: f64,
+    pub high: f64,
+    /// The coupling rows it counts in, and how much of a unit counts.
+    pub rows: [Option<(u32, f64)>; 3],
+}
+
+/// The problem of one request.
+#[derive(Debug)]
+pub struct Case<'p> {
+    pub candidates: Vec<Candidate<'p>>,
+    /// USD of the holdings that can be valued, 0 for the others.
+    pub values: Vec<f64>,
+    /// USD of the wallet; the program's unit.
+    pub unit: f64,
+    pub program: Program,
+    /// The candidate of each of the program's items.
+    pub origins: Vec<u32>,
+}
+
+/// The least worth placing: USD, and part of the wallet.
+const LEAST_USD: f64 = 1.0;
+const LEAST_PART: f64 = 0.002;
+
+impl<'p> Case<'p> {
+    pub fn new(pools: &'p Pools, holdings: &[Holding], wish: Wish) -> Self {
+        let values: Vec<f64> =
+            holdings.iter().map(|holding| if holding.held.is_some() { 0.0 } else { holding.value(holding.amount) }).collect();
+        let unit: f64 = values.iter().sum();
+        let mut case = Self { candidates: Vec::new(), values, unit, program: Program::default(), origins: Vec::new() };
+        case.choose(pools, holdings, wish);
+        case.bound(wish);
+        case.couple(pools, wish);
+        case.build();
+        case
+    }
+
+    /// The pools that pass the filters.
+    fn choose(&mut self, pools: &'p Pools, holdings: &[Holding], wish: Wish) {
+        let limits = wish.risk.limits();
+        // Both names of a chain's own coin may be held; its pools then belong to the first.
+        let mut claimed = Vec::new();
+        for (at, holding) in holdings.iter().enumerate().filter(|(_, holding)| holding.held.is_none()) {
+            let Some(chain) = &holding.chain else { continue };
+            let range = pools.on(holding.address, chain);
+            if range.is_empty() || claimed.contains(&range) {
+                continue;
+            }
+            let eligible = |pool: &&Pool| {
+                pool.tvl >= limits.least_tvl
+                    && pool.score <= limits.score_max
+                    && (limits.outliers || !pool.outlier)
+                    && pool.quoted >= wish.min_apy
+            };
+            let chosen = pools.pools[range.clone()].iter().filter(eligible);
+            self.candidates.extend(chosen.map(|pool| Candidate { pool, holding: at, low: 0.0, high: 0.0, rows: [None; 3] }));
+            claimed.push(range);
+        }
+    }
+
+    fn bound(&mut self, wish: Wish) {
+        let limits = wish.risk.limits();
+        let alone = limits.pool.max(1.0 / self.candidates.len().max(1) as f64) * self.unit;
+        for candidate in &mut self.candidates {
+            let value = self.values[candidate.holding];
+            candidate.low = LEAST_USD.max(LEAST_PART * self.unit).min(value);
+            let ceiling = candidate.pool.curve.ceiling(wish.min_apy / 100.0);
+            candidate.high = (limits.of_tvl * candidate.pool.tvl).min(alone).min(value).min(ceiling);
+        }
+    }
+
+    /// The rows of protocols, chains and risk that could be met at all.
+    fn couple(&mut self, pools: &Pools, wish: Wish) {
+        let limits = wish.risk.limits();
+        let mut protocols = vec![0.0; pools.protocols];
+        let mut chains = vec![0.0; pools.chain_count];
+        let (mut seen_protocols, mut seen_chains) = (vec![false; pools.protocols], vec![false; pools.chain_count]);
+        let mut risk = 0.0;
+        for candidate in &self.candidates {
+            seen_protocols[candidate.pool.protocol_number as usize] = true;
+            seen_chains[candidate.pool.chain_number as usize] = true;
+            if candidate.high >= candidate.low {
+                protocols[candidate.pool.protocol_number as usize] += candidate.high;
+                chains[candidate.pool.chain_number as usize] += candidate.high;
+                risk += candidate.high * candidate.pool.score;
+            }
+        }
+        let count = |seen: &[bool]| seen.iter().filter(|seen| **seen).count().max(1) as f64;
+        let protocol_cap = limits.protocol.max(1.0 / count(&seen_protocols));
+        let chain_cap = limits.chain.max(1.0 / count(&seen_chains));
+        let mut numbers = |loads: &[f64], cap: f64| -> Vec<Option<u32>> {
+            let binds = |load: f64| cap < 1.0 && load > cap * self.unit;
+            let mut number = |load: &f64| {
+                binds(*load).then(|| {
+                    self.program.caps.push(cap);
+                    self.program.caps.len() as u32 - 1
+                })
+            };
+            loads.iter().map(&mut number).collect()
+        };
+        let protocol_rows = numbers(&protocols, protocol_cap);
+        let chain_rows = numbers(&chains, chain_cap);
+        let risk_row = limits.score_mean.filter(|mean| risk > mean * self.unit).map(|mean| {
+            self.program.caps.push(mean / 100.0);
+            self.program.caps.len() as u32 - 1
+        });
+        for candidate in &mut self.candidates {
+            candidate.rows = [
+                protocol_rows[candidate.pool.protocol_number as usize].map(|row| (row, 1.0)),
+                chain_rows[candidate.pool.chain_number as usize].map(|row| (row, 1.0)),
+                risk_row.map(|row| (row, candidate.pool.score / 100.0)),
+            ];
+        }
+    }
+
+    fn build(&mut self) {
+        let unit = self.unit;
+        self.program.budgets = self.values.iter().map(|value| if unit > 0.0 { value / unit } else { 0.0 }).collect();
+        for (at, candidate) in self.candidates.iter().enumerate() {
+            let mut curve = candidate.pool.curve;
+            curve.size /= unit;
+            let fee = candidate.pool.fee() / unit;
+            let item = Item::new(curve, fee, candidate.low / unit, candidate.high / unit, candidate.holding as u32, candidate.rows);
+            if let Some(item) = item {
+                self.program.items.push(item);
+                self.origins.push(at as u32);
+            }
+        }
+    }
+}

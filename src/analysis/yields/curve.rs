@@ -1,0 +1,223 @@
+//! What a pool pays after a deposit of `y`: its rate, its value, their slopes and the deposit at which the slope has a given height.
+//! The formulas are derived in the notes on yield optimisation: dilution by the pool's share q = S / (S + y).
+
+/// How the base rate thins out as money comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dilution {
+    /// Staking, real-world assets, savings: not at all.
+    None,
+    /// Vaults and fees: a fixed flow is shared pro rata.
+    Shared,
+    /// Lending: the debt is fixed and the rate linear in utilisation, so the supply rate falls with its square.
+    Squared,
+}
+
+/// r(y) = base·q^e + reward·q with e of the dilution; rates are fractions a year, money in any one unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Curve {
+    pub base: f64,
+    pub reward: f64,
+    /// What is in the pool that shares the yield.
+    pub size: f64,
+    pub dilution: Dilution,
+}
+
+/// Newton's method converges in five or six steps here; the rest is for the last bit.
+const STEPS: usize = 60;
+
+impl Curve {
+    fn share(&self, y: f64) -> f64 {
+        self.size / (self.size + y)
+    }
+
+    /// Fraction a year after a deposit of `y`.
+    pub fn rate(&self, y: f64) -> f64 {
+        let q = self.share(y);
+        match self.dilution {
+            Dilution::None => self.base + self.reward * q,
+            Dilution::Shared => (self.base + self.reward) * q,
+            Dilution::Squared => (self.base * q + self.reward) * q,
+        }
+    }
+
+    /// f(y) = y·r(y), money a year.
+    pub fn value(&self, y: f64) -> f64 {
+        y * self.rate(y)
+    }
+
+    /// f'(y) = c0 + c2·q² + c3·q³.
+    fn terms(&self) -> (f64, f64, f64) {
+        match self.dilution {
+            Dilution::None => (self.base, self.reward, 0.0),
+            Dilution::Shared => (0.0, self.base + self.reward, 0.0),
+            Dilution::Squared => (0.0, self.reward - self.base, 2.0 * self.base),
+        }
+    }
+
+    /// f'(y).
+    pub fn slope(&self, y: f64) -> f64 {
+        let ((c0, c2, c3), q) = (self.terms(), self.share(y));
+        c0 + q * q * (c2 + c3 * q)
+    }
+
+    /// f''(y), not above 0 while the deposit is below twice the pool.
+    pub fn bend(&self, y: f64) -> f64 {
+        let ((_, c2, c3), q) = (self.terms(), self.share(y));
+        -q * q * q * (2.0 * c2 + 3.0 * c3 * q) / self.size
+    }
+
+    /// The rate does not fall at all.
+    pub fn is_straight(&self) -> bool {
+        let (_, c2, c3) = self.terms();
+        c2 == 0.0 && c3 == 0.0
+    }
+
+    /// The deposit within `low..=high` that is best when money costs `price`: where f' = price, else the nearer end.
+    pub fn best(&self, price: f64, low: f64, high: f64) -> f64 {
+        if self.slope(low) <= price {
+            return low;
+        }
+        if self.slope(high) >= price {
+            return high;
+        }
+        let (c0, c2, c3) = self.terms();
+        let q = if c3 == 0.0 {
+            ((price - c0) / c2).sqrt()
+        } else {
+            // Rising and convex in q from the share at `high` on, so that Newton's steps from above never overshoot.
+            let mut q = self.share(low);
+            for _ in 0..STEPS {
+                let step = (q * q * (c2 + c3 * q) - price) / (q * (2.0 * c2 + 3.0 * c3 * q));
+                let next = q - step;
+                if next >= q || next.is_nan() {
+                    break;
+                }
+                q = next;
+            }
+            q
+        };
+        (self.size * (1.0 / q - 1.0)).clamp(low, high)
+    }
+
+    /// The deposit within `low..=high` that earns most per unit when it costs `fee` to make: argmax (f(y) − fee) / y. With t = 1 − q
+    /// the condition f − y·f' = fee reads S·t²·(…) = fee.
+    pub fn knee(&self, fee: f64, low: f64, high: f64) -> f64 {
+        if fee <= 0.0 {
+            return low;
+        }
+        let weight = match self.dilution {
+            Dilution::None => self.reward,
+            Dilution::Shared => self.base + self.reward,
+            Dilution::Squared => self.reward + 2.0 * self.base,
+        };
+        let bent = if self.dilution == Dilution::Squared { 2.0 * self.base } else { 0.0 };
+        let (goal, end) = (fee / self.size, 1.0 - self.share(high));
+        if end * end * (weight - bent * end) <= goal {
+            return high;
+        }
+        let mut t = if bent == 0.0 { (goal / weight).sqrt() } else { end };
+        if bent > 0.0 {
+            for _ in 0..STEPS {
+                let step = (t * t * (weight - bent * t) - goal) / (t * (2.0 * weight - 3.0 * bent * t));
+                let next = t - step;
+                if next >= t || next.is_nan() {
+                    break;
+                }
+                t = next;
+            }
+        }
+        (self.size * t / (1.0 - t)).clamp(low, high)
+    }
+
+    /// The largest deposit after which at least `floor` is paid; 0 when not even the first unit is.
+    pub fn ceiling(&self, floor: f64) -> f64 {
+        let q = match self.dilution {
+            _ if floor <= 0.0 => 0.0,
+            Dilution::None if self.base >= floor => 0.0,
+            Dilution::None => (floor - self.base) / self.reward,
+            Dilution::Shared => floor / (self.base + self.reward),
+            Dilution::Squared if self.base > 0.0 => {
+                // The root of base·q² + reward·q = floor, in the form that does not cancel.
+                2.0 * floor / (self.reward + (self.reward * self.reward + 4.0 * self.base * floor).sqrt())
+            }
+            Dilution::Squared => floor / self.reward,
+        };
+        if q <= 0.0 {
+            f64::INFINITY
+        } else if q.is_nan() || q >= 1.0 {
+            0.0
+        } else {
+            // Rounding must not take the rate under the floor.
+            self.size * (1.0 / q - 1.0) * (1.0 - 1e-12)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CURVES: [Curve; 7] = [
+        Curve { base: 0.04, reward: 0.0, size: 100.0, dilution: Dilution::None },
+        Curve { base: 0.04, reward: 0.02, size: 100.0, dilution: Dilution::None },
+        Curve { base: 0.0, reward: 0.05, size: 100.0, dilution: Dilution::Shared },
+        Curve { base: 0.08, reward: 0.01, size: 100.0, dilution: Dilution::Shared },
+        Curve { base: 0.03, reward: 0.0, size: 100.0, dilution: Dilution::Squared },
+        Curve { base: 0.03, reward: 0.05, size: 100.0, dilution: Dilution::Squared },
+        Curve { base: 0.0, reward: 0.05, size: 100.0, dilution: Dilution::Squared },
+    ];
+
+    #[test]
+    fn slopes_are_the_derivatives() {
+        for curve in CURVES {
+            for y in [0.5, 3.0, 20.0, 50.0] {
+                let h = 1e-4;
+                let slope = (curve.value(y + h) - curve.value(y - h)) / (2.0 * h);
+                let bend = (curve.slope(y + h) - curve.slope(y - h)) / (2.0 * h);
+                assert!((slope - curve.slope(y)).abs() < 1e-9, "{curve:?} {y}");
+                assert!((bend - curve.bend(y)).abs() < 1e-9 && bend <= 1e-12, "{curve:?} {y}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_best_deposit_beats_its_neighbours() {
+        for curve in CURVES {
+            for price in [0.0, 0.01, 0.03, 0.05, 0.09] {
+                let worth = |y: f64| curve.value(y) - price * y;
+                let best = curve.best(price, 1.0, 50.0);
+                for i in 0..=490 {
+                    assert!(worth(best) >= worth(1.0 + f64::from(i) / 10.0) - 1e-12, "{curve:?} {price}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_knee_has_the_steepest_chord() {
+        for curve in CURVES {
+            for fee in [0.0, 0.001, 0.05, 0.3, 5.0] {
+                let chord = |y: f64| (curve.value(y) - fee) / y;
+                let knee = curve.knee(fee, 1.0, 50.0);
+                for i in 0..=490 {
+                    assert!(chord(knee) >= chord(1.0 + f64::from(i) / 10.0) - 1e-12, "{curve:?} {fee} {knee}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_ceiling_is_where_the_rate_meets_the_floor() {
+        for curve in CURVES {
+            let quoted = curve.rate(0.0);
+            assert_eq!(curve.ceiling(-1.0), f64::INFINITY);
+            assert_eq!(curve.ceiling(quoted * 1.01), 0.0, "{curve:?}");
+            let ceiling = curve.ceiling(quoted * 0.7);
+            if ceiling.is_finite() {
+                assert!(curve.rate(ceiling) >= quoted * 0.7 && curve.rate(ceiling * 1.001) < quoted * 0.7, "{curve:?}");
+            } else {
+                assert!(curve.rate(1e12) >= quoted * 0.7, "{curve:?}");
+            }
+        }
+    }
+}

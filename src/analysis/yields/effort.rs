@@ -1,0 +1,51 @@
+//! How much work a plan may take, counted in steps over pools and not in time, so that the same request gives the same bytes; and when
+//! a plan is close enough to the bound.
+
+/// Steps over one pool (a few tens of nanoseconds each) that a search may take: about a second and a half.
+pub const STEPS_MAX: u64 = 40_000_000;
+
+/// A search closes to this part of the plan's net yield …
+const TIGHT: f64 = 1e-10;
+/// … and once it has cost `TIGHT_STEPS`, to this part, or a fifth of a cent.
+const LOOSE: f64 = 2e-7;
+const LOOSE_USD: f64 = 0.002;
+const TIGHT_STEPS: u64 = 500_000;
+
+/// The work done, and whom to tell of it.
+pub struct Effort<'a> {
+    spent: u64,
+    limit: u64,
+    /// Told (done, total); false when the asker has gone.
+    keep_on: &'a mut dyn FnMut(u64, u64) -> bool,
+    told: u64,
+    pub cancelled: bool,
+    /// USD in one unit of money.
+    pub unit: f64,
+}
+
+impl<'a> Effort<'a> {
+    pub fn new(limit: u64, unit: f64, keep_on: &'a mut dyn FnMut(u64, u64) -> bool) -> Self {
+        Self { spent: 0, limit, keep_on, told: 0, cancelled: false, unit }
+    }
+
+    pub fn spend(&mut self, steps: usize) {
+        self.spent += steps as u64 + 1;
+        if self.spent > self.told {
+            self.told = self.spent + 100_000;
+            self.cancelled |= !(self.keep_on)(self.spent.min(self.limit), self.limit);
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.cancelled || self.spent >= self.limit
+    }
+
+    /// How far under the bound a plan worth `best` may stay.
+    pub fn tolerance(&self, best: f64) -> f64 {
+        if self.spent < TIGHT_STEPS { TIGHT * best.abs() } else { (LOOSE * best.abs()).max(LOOSE_USD / self.unit) }
+    }
+
+    pub fn spent(&self) -> u64 {
+        self.spent
+    }
+}

@@ -1,0 +1,324 @@
+//! All tokens together. Each alone first: where their plans meet the coupling rows, they are the optimum. Else the interior point prices
+//! those rows, every token is solved again at these prices, which bounds any plan (Lagrange), and a tree closes what is left.
+
+use std::{
+    cmp::Ordering,
+    collections::{BinaryHeap, HashSet},
+};
+
+use super::{
+    effort::Effort,
+    interior::{self, Interior},
+    line::{self, Line, Solved},
+    program::{Choice, Deposits, Program},
+};
+
+/// The best plan found and what none can exceed, in units of the wallet.
+#[derive(Debug, Clone, Default)]
+pub struct Optimum {
+    pub deposits: Deposits,
+    pub value: f64,
+    pub bound: f64,
+    /// Coupling rows were met.
+    pub joint: bool,
+}
+
+/// Rows hold to this part of their cap; what integers round away is far less.
+const HOLDS: f64 = 1e-11;
+/// Supports are flipped so often at the root.
+const FLIPS: usize = 16;
+/// So many pools are priced without being asked first.
+const WHOLE: usize = 300;
+const ROUNDS: usize = 12;
+
+/// The best plan, as far as the effort goes.
+pub fn optimum(program: &Program, effort: &mut Effort<'_>) -> Optimum {
+    let mut members = vec![Vec::new(); program.budgets.len()];
+    for (i, item) in program.items.iter().enumerate() {
+        members[item.token as usize].push(i as u32);
+    }
+    let tolls = vec![0.0; program.items.len()];
+    let mut best = Optimum::default();
+    let mut lambdas = Vec::with_capacity(members.len());
+    for (members, &budget) in members.iter().zip(&program.budgets) {
+        let line = Line { items: &program.items, tolls: &tolls, budget };
+        let solved = line::solve(line, &[], members, effort);
+        lambdas.push(solved.as_ref().map_or(0.0, |solved| solved.lambda));
+        if let Some(solved) = solved {
+            best.deposits.extend(solved.deposits);
+            best.value += solved.value;
+            best.bound += solved.bound;
+        }
+    }
+    let broken: Vec<bool> = holds(program, &best.deposits).collect();
+    if !broken.contains(&true) {
+        return best;
+    }
+    let nothing = Optimum { bound: best.bound, joint: true, ..Optimum::default() };
+    let joint = Joint {
+        program,
+        active: broken,
+        lambdas,
+        best: nothing,
+        seen: HashSet::new(),
+        open: BinaryHeap::new(),
+        closed: f64::NEG_INFINITY,
+        sequence: 0,
+        effort,
+    };
+    joint.search(&best.deposits)
+}
+
+/// Whether each coupling row is broken.
+fn holds(program: &Program, deposits: &[(u32, f64)]) -> impl Iterator<Item = bool> {
+    program.loads(deposits).into_iter().zip(program.caps.clone()).map(|(load, cap)| load > cap * (1.0 + HOLDS))
+}
+
+/// A part of the search: what may still be used, and what must.
+struct Node {
+    bound: f64,
+    sequence: u64,
+    items: Vec<(u32, Choice)>,
+    branch: u32,
+}
+
+impl Ord for Node {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.bound.total_cmp(&other.bound).then(other.sequence.cmp(&self.sequence))
+    }
+}
+
+impl PartialOrd for Node {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Node {}
+
+struct Joint<'a, 'b> {
+    program: &'a Program,
+    /// The coupling rows that some solution broke; the others cost nothing and are only watched.
+    active: Vec<bool>,
+    lambdas: Vec<f64>,
+    best: Optimum,
+    seen: HashSet<Vec<u32>>,
+    open: BinaryHeap<Node>,
+    /// The largest bound of a node that is neither open nor beaten.
+    closed: f64,
+    sequence: u64,
+    effort: &'a mut Effort<'b>,
+}
+
+/// Each token solved at the prices of the coupling rows.
+struct Priced {
+    bound: f64,
+    tolls: Vec<f64>,
+    lines: Vec<Option<Solved>>,
+}
+
+impl Joint<'_, '_> {
+    fn search(mut self, alone: &[(u32, f64)]) -> Optimum {
+        let all: Vec<(u32, Choice)> = (0..self.program.items.len() as u32).map(|item| (item, Choice::Free)).collect();
+        let ceiling = self.best.bound;
+        let favourites: Vec<u32> = alone.iter().map(|(item, _)| *item).collect();
+        self.attempt(favourites);
+        self.visit(all, true);
+        while let Some(node) = self.open.pop() {
+            if node.bound <= self.best.value + self.effort.tolerance(self.best.value) || self.effort.is_over() {
+                self.open.push(node);
+                break;
+            }
+            for choice in [Choice::Out, Choice::In] {
+                let mut items = node.items.clone();
+                match choice {
+                    Choice::Out => items.retain(|(item, _)| *item != node.branch),
+                    _ => items.iter_mut().filter(|(item, _)| *item == node.branch).for_each(|(_, choice)| *choice = Choice::In),
+                }
+                self.visit(items, false);
+            }
+        }
+        let open = self.open.peek().map_or(f64::NEG_INFINITY, |node| node.bound);
+        self.best.bound = open.max(self.closed).min(ceiling).max(self.best.value);
+        self.best
+    }
+
+    fn visit(&mut self, items: Vec<(u32, Choice)>, root: bool) {
+        let Some(relaxed) = self.relax(&items) else { return };
+        let Some(priced) = self.price(&items, &relaxed.rows) else { return };
+        let union: Vec<u32> = priced.lines.iter().flatten().flat_map(|line| line.deposits.iter().map(|(item, _)| *item)).collect();
+        self.attempt(union);
+        let parts = || relaxed.deposits.iter().zip(&relaxed.used).map(|((item, _), used)| (*item, *used));
+        for least in [0.5, 1e-5, 0.999] {
+            self.attempt(parts().filter(|(_, used)| *used >= least).map(|(item, _)| item).collect());
+        }
+        if root && !self.is_enough(priced.bound) {
+            self.flip(parts().filter(|(_, used)| (1e-3..=0.999).contains(used)).map(|(item, _)| item).collect());
+        }
+        if self.is_enough(priced.bound) {
+            self.closed = self.closed.max(priced.bound);
+            return;
+        }
+        let items = self.fix(items, &priced);
+        // Branching on what is half used and matters most; on the fee alone is far worse.
+        let unsure = |(item, used): (u32, f64)| {
+            let pool = &self.program.items[item as usize];
+            (used.min(1.0 - used) * pool.chord * pool.knee, item)
+        };
+        let free: HashSet<u32> = items.iter().filter(|(_, choice)| *choice == Choice::Free).map(|(item, _)| *item).collect();
+        let worst = parts().filter(|(item, _)| free.contains(item)).map(unsure).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        let Some((_, branch)) = worst else {
+            self.closed = self.closed.max(priced.bound);
+            return;
+        };
+        self.sequence += 1;
+        self.open.push(Node { bound: priced.bound, sequence: self.sequence, items, branch });
+    }
+
+    fn is_enough(&self, bound: f64) -> bool {
+        bound <= self.best.value + self.effort.tolerance(self.best.value)
+    }
+
+    /// The hulls' optimum; rows that it breaks are made active, pools that its prices call for are taken in.
+    fn relax(&mut self, items: &[(u32, Choice)]) -> Option<Interior> {
+        let pools = &self.program.items;
+        let wanted = |item: u32, choice: Choice, part: f64| {
+            let pool = &pools[item as usize];
+            choice == Choice::In || pool.chord >= part * self.lambdas[pool.token as usize]
+        };
+        let part = if items.len() > WHOLE { 0.8 } else { 0.0 };
+        let mut live: Vec<bool> = items.iter().map(|&(item, choice)| wanted(item, choice, part)).collect();
+        for round in 1.. {
+            let chosen: Vec<(u32, Choice)> = items.iter().zip(&live).filter(|(_, live)| **live).map(|(item, _)| *item).collect();
+            let solved = interior::solve(self.program, &chosen, &self.active, self.effort)?;
+            let mut settled = true;
+            let broken: Vec<bool> = holds(self.program, &solved.deposits).collect();
+            for (active, broken) in self.active.iter_mut().zip(broken) {
+                settled &= *active || !broken;
+                *active |= broken;
+            }
+            for (&(item, _), live) in items.iter().zip(&mut live).filter(|(_, live)| !**live) {
+                let pool = &pools[item as usize];
+                if pool.chord > pool.toll(&solved.rows) + solved.budgets[pool.token as usize] * (1.0 + 1e-9) {
+                    *live = true;
+                    settled = false;
+                }
+            }
+            if settled || round == ROUNDS {
+                return Some(solved);
+            }
+        }
+        None
+    }
+
+    /// Every token at these prices; `None` where what must be used does not fit.
+    fn price(&mut self, items: &[(u32, Choice)], rows: &[f64]) -> Option<Priced> {
+        let mut tolls = vec![0.0; self.program.items.len()];
+        let mut members = vec![(Vec::new(), Vec::new()); self.program.budgets.len()];
+        for &(item, choice) in items {
+            let pool = &self.program.items[item as usize];
+            tolls[item as usize] = pool.toll(rows);
+            let (ins, free) = &mut members[pool.token as usize];
+            if choice == Choice::In { ins.push(item) } else { free.push(item) }
+        }
+        let mut bound: f64 = rows.iter().zip(&self.program.caps).map(|(price, cap)| price * cap).sum();
+        let mut lines = Vec::with_capacity(members.len());
+        for ((ins, free), &budget) in members.iter().zip(&self.program.budgets) {
+            if ins.is_empty() && free.is_empty() {
+                lines.push(None);
+                continue;
+            }
+            let line = Line { items: &self.program.items, tolls: &tolls, budget };
+            let solved = line::solve(line, ins, free, self.effort)?;
+            bound += solved.bound;
+            lines.push(Some(solved));
+        }
+        Some(Priced { bound, tolls, lines })
+    }
+
+    /// Reduced costs: what cannot be used in a better plan is left out, what must be is held in.
+    fn fix(&self, items: Vec<(u32, Choice)>, priced: &Priced) -> Vec<(u32, Choice)> {
+        let floor = self.best.value;
+        let judge = |(item, choice): (u32, Choice)| {
+            let pool = &self.program.items[item as usize];
+            let line = priced.lines[pool.token as usize].as_ref()?;
+            if choice == Choice::In {
+                return Some((item, choice));
+            }
+            let hull = priced.bound - line.bound + line.hull;
+            let price = line.lambda + priced.tolls[item as usize];
+            if pool.chord < price {
+                return (hull + (pool.chord - price) * pool.low >= floor).then_some((item, choice));
+            }
+            Some((item, if hull - pool.surplus(price).max(0.0) < floor { Choice::In } else { choice }))
+        };
+        items.into_iter().filter_map(judge).collect()
+    }
+
+    /// Tries the best support with each of these pools the other way round.
+    fn flip(&mut self, mut pools: Vec<u32>) {
+        pools.truncate(FLIPS);
+        for item in pools {
+            let mut support: Vec<u32> = self.best.deposits.iter().map(|(item, _)| *item).collect();
+            match support.iter().position(|kept| *kept == item) {
+                Some(at) => drop(support.remove(at)),
+                None => support.push(item),
+            }
+            self.attempt(support);
+        }
+    }
+
+    /// Finds the best deposits with these pools used, less those that do not fit or do not pay, and keeps them if they are the best.
+    fn attempt(&mut self, support: Vec<u32>) {
+        let mut support = self.fitted(support);
+        for _ in 0..4 {
+            if support.is_empty() || self.effort.is_over() || !self.seen.insert(support.clone()) {
+                return;
+            }
+            let items: Vec<(u32, Choice)> = support.iter().map(|item| (*item, Choice::In)).collect();
+            let Some(solved) = self.relax(&items) else { return };
+            let value = self.program.net(&solved.deposits);
+            if value > self.best.value && !holds(self.program, &solved.deposits).any(|broken| broken) {
+                self.best.deposits.clone_from(&solved.deposits);
+                self.best.value = value;
+            }
+            let pays = |&(item, y): &(u32, f64)| {
+                let pool = &self.program.items[item as usize];
+                pool.net(y) >= (pool.toll(&solved.rows) + solved.budgets[pool.token as usize]) * y
+            };
+            let kept: Vec<u32> = solved.deposits.iter().filter(|deposit| pays(deposit)).map(|(item, _)| *item).collect();
+            if kept.len() == support.len() {
+                return;
+            }
+            support = kept;
+        }
+    }
+
+    /// The support in order, without the pools, poorest first, whose least deposits do not fit the rows.
+    fn fitted(&self, mut support: Vec<u32>) -> Vec<u32> {
+        let pools = &self.program.items;
+        support.sort_unstable_by(|a, b| pools[*b as usize].chord.total_cmp(&pools[*a as usize].chord).then(a.cmp(b)));
+        support.dedup();
+        let (mut budgets, mut caps) = (self.program.budgets.clone(), self.program.caps.clone());
+        support.retain(|&item| {
+            let pool = &pools[item as usize];
+            let fits = pool.low <= budgets[pool.token as usize] * (1.0 + 1e-13)
+                && pool.rows.iter().flatten().all(|&(row, weight)| weight * pool.low <= caps[row as usize]);
+            if fits {
+                budgets[pool.token as usize] -= pool.low;
+                for &(row, weight) in pool.rows.iter().flatten() {
+                    caps[row as usize] -= weight * pool.low;
+                }
+            }
+            fits
+        });
+        support.sort_unstable();
+        support
+    }
+}

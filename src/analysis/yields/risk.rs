@@ -1,0 +1,191 @@
+//! What each risk level allows, and how risky a pool is counted. The figures are those of the notes on yield optimisation.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RiskLevel {
+    Low,
+    Medium,
+    High,
+}
+
+/// The limits of a risk level; shares are of the pool's tvl or of the whole wallet.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub level: RiskLevel,
+    /// USD.
+    pub least_tvl: f64,
+    pub of_tvl: f64,
+    pub pool: f64,
+    pub protocol: f64,
+    pub chain: f64,
+    /// The mean score of the wallet, idle money counting 0.
+    pub score_mean: Option<f64>,
+    pub score_max: f64,
+    pub outliers: bool,
+}
+
+/// In the order of `RiskLevel`.
+pub const LIMITS: &[Limits] = &[
+    Limits {
+        level: RiskLevel::Low,
+        least_tvl: 1e7,
+        of_tvl: 0.02,
+        pool: 0.25,
+        protocol: 0.35,
+        chain: 0.8,
+        score_mean: Some(20.0),
+        score_max: 40.0,
+        outliers: false,
+    },
+    Limits {
+        level: RiskLevel::Medium,
+        least_tvl: 1e6,
+        of_tvl: 0.1,
+        pool: 0.5,
+        protocol: 0.6,
+        chain: 1.0,
+        score_mean: Some(35.0),
+        score_max: 65.0,
+        outliers: false,
+    },
+    Limits {
+        level: RiskLevel::High,
+        least_tvl: 1e5,
+        of_tvl: 0.5,
+        pool: 1.0,
+        protocol: 1.0,
+        chain: 1.0,
+        score_mean: None,
+        score_max: 100.0,
+        outliers: true,
+    },
+];
+
+impl RiskLevel {
+    pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
+
+    pub fn limits(self) -> &'static Limits {
+        &LIMITS[self as usize]
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// What a pool does, as far as its yield and its gas depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Category {
+    Lending,
+    Vault,
+    Dex,
+    Staking,
+    Rwa,
+}
+
+/// The words of each category, in lower case; any other counts as a vault.
+const WORDS: &[(&str, Category)] = &[
+    ("lending", Category::Lending),
+    ("dex", Category::Dex),
+    ("dexs", Category::Dex),
+    ("dexes", Category::Dex),
+    ("staking", Category::Staking),
+    ("liquid staking", Category::Staking),
+    ("liquid-staking", Category::Staking),
+    ("staking pool", Category::Staking),
+    ("rwa", Category::Rwa),
+    ("savings", Category::Rwa),
+];
+
+/// Gas of an approval, part of what a category takes.
+pub const APPROVAL_GAS: f64 = 50_000.0;
+
+impl Category {
+    pub fn of(text: Option<&str>) -> Self {
+        let word = text.unwrap_or_default().trim().to_lowercase();
+        WORDS.iter().find(|(known, _)| *known == word).map_or(Self::Vault, |(_, category)| *category)
+    }
+
+    /// Gas of the approval and the deposit.
+    pub fn gas(self) -> f64 {
+        match self {
+            Self::Lending => 300_000.0,
+            Self::Vault => 350_000.0,
+            Self::Dex => 450_000.0,
+            Self::Staking => 200_000.0,
+            Self::Rwa => 250_000.0,
+        }
+    }
+
+    fn score(self) -> f64 {
+        match self {
+            Self::Staking => 0.0,
+            Self::Rwa => 2.0,
+            Self::Lending => 3.0,
+            Self::Vault => 6.0,
+            Self::Dex => 10.0,
+        }
+    }
+}
+
+/// What the score of a pool is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Traits {
+    pub category: Category,
+    pub tvl: f64,
+    /// Days observed.
+    pub count: f64,
+    pub sigma: Option<f64>,
+    /// Rewards' share of the whole yield.
+    pub rewards: f64,
+    pub outlier: bool,
+}
+
+impl Traits {
+    /// 0 for the safest, 100 for the riskiest: small, young, unsteady, paid in rewards.
+    pub fn score(&self) -> f64 {
+        let clip = |part: f64| part.clamp(0.0, 1.0);
+        30.0 * clip(1.0 - (self.tvl / 1e5).log10() / 4.0)
+            + 15.0 * (1.0 - clip(self.count / 365.0))
+            + 20.0 * clip(self.sigma.map_or(1.0, |sigma| sigma / 2.0))
+            + 15.0 * self.rewards
+            + self.category.score()
+            + if self.outlier { 10.0 } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_in_the_order_of_the_levels() {
+        for level in RiskLevel::ALL {
+            assert_eq!(level.limits().level, level);
+        }
+    }
+
+    #[test]
+    fn the_score_runs_from_the_safest_to_the_riskiest() {
+        let safe = Traits { category: Category::Staking, tvl: 1e9, count: 400.0, sigma: Some(0.0), rewards: 0.0, outlier: false };
+        let wild = Traits { category: Category::Dex, tvl: 1e5, count: 0.0, sigma: None, rewards: 1.0, outlier: true };
+        assert_eq!((safe.score(), wild.score()), (0.0, 100.0));
+        // 30·(1 − 2/4) + 15·(1 − 73/365) + 20·0.25 + 15·0.2 + 3
+        let middle = Traits { category: Category::Lending, tvl: 1e7, count: 73.0, sigma: Some(0.5), rewards: 0.2, outlier: false };
+        assert!((middle.score() - (15.0 + 12.0 + 5.0 + 3.0 + 3.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_category_that_is_not_known_counts_as_a_vault() {
+        for (word, category) in [(Some("Lending"), Category::Lending), (Some("Perpetuals"), Category::Vault), (None, Category::Vault)] {
+            assert_eq!(Category::of(word), category);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What is to be placed: each token of the request as a holding with its value, or held back with the reason.
+
+use std::collections::BTreeMap;
+
+use ruint::aliases::U256;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::amounts;
+use crate::{
+    analysis::market::price,
+    dataset::{Dataset, address::Address, chain::Chain},
+};
+
+/// Why money stays where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    UnknownToken,
+    ZeroAmount,
+    NoPrice,
+    NoDecimals,
+    NoEligiblePool,
+    GasExceedsYield,
+    Limits,
+}
+
+impl Reason {
+    /// For people.
+    pub fn phrase(self) -> &'static str {
+        match self {
+            Self::UnknownToken => "unknown token",
+            Self::ZeroAmount => "zero amount",
+            Self::NoPrice => "no price",
+            Self::NoDecimals => "no decimals",
+            Self::NoEligiblePool => "no eligible pool",
+            Self::GasExceedsYield => "gas exceeds a year's yield",
+            Self::Limits => "limits",
+        }
+    }
+}
+
+/// A token of the wallet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Holding {
+    pub address: Address,
+    pub symbol: Option<String>,
+    pub amount: U256,
+    /// Where it is placed: the first of the chains asked for that it lives on.
+    pub chain: Option<Chain>,
+    pub decimals: Option<u32>,
+    /// USD a token; `None` where `held` says why.
+    pub price: Option<f64>,
+    /// Why it is not placed at all.
+    pub held: Option<Reason>,
+}
+
+/// More than this many decimals, or USD, nobody means.
+const DECIMALS_MAX: i64 = 77;
+const VALUE_MAX: f64 = 1e150;
+
+impl Holding {
+    /// USD of an amount of it.
+    pub fn value(&self, amount: U256) -> f64 {
+        match (self.decimals, self.price) {
+            (Some(decimals), Some(price)) => amounts::value(amount, decimals, price),
+            _ => 0.0,
+        }
+    }
+
+    /// An amount of it in whole tokens.
+    pub fn in_tokens(&self, amount: U256) -> Option<String> {
+        self.decimals.map(|decimals| amounts::in_tokens(amount, decimals))
+    }
+}
+
+/// The tokens asked for, in the order of their addresses. `chains` empty: all.
+pub fn holdings(dataset: &Dataset, tokens: &BTreeMap<Address, U256>, chains: &[Chain]) -> Vec<Holding> {
+    tokens.iter().map(|(address, amount)| holding(dataset, *address, *amount, chains)).collect()
+}
+
+fn holding(dataset: &Dataset, address: Address, amount: U256, chains: &[Chain]) -> Holding {
+    let mut holding = Holding { address, symbol: None, amount, chain: None, decimals: None, price: None, held: Some(Reason::UnknownToken) };
+    let Some(token) = dataset.token(&address) else { return holding };
+    holding.symbol.clone_from(&token.row.symbol);
+    holding.decimals = token.row.decimals.filter(|decimals| (0..=DECIMALS_MAX).contains(decimals)).map(|decimals| decimals as u32);
+    holding.chain =
+        if chains.is_empty() { token.chains.first().cloned() } else { chains.iter().find(|chain| token.chains.contains(chain)).cloned() };
+    holding.price = price(dataset, token).filter(|price| *price > 0.0);
+    let value = holding.value(amount);
+    holding.held = if amount.is_zero() {
+        Some(Reason::ZeroAmount)
+    } else if holding.decimals.is_none() {
+        Some(Reason::NoDecimals)
+    } else if holding.price.is_none() || value > VALUE_MAX {
+        Some(Reason::NoPrice)
+    } else {
+        None
+    };
+    holding
+}

@@ -1,0 +1,73 @@
+//! `tokendeck cache`: the large tables that are kept ready on disk. They can be made again from the dataset at any time.
+
+use std::{
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+
+use clap::{Args, Subcommand};
+
+use super::{
+    outcome::{Failure, Outcome, print},
+    program::{cache, configuration},
+    table::aligned_to_the_end,
+};
+use crate::dataset::{
+    cache::{Entry, list},
+    time::Time,
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Cache {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// The configuration file
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print every table kept: rows, size, when it was used last
+    List,
+    /// Remove every table but those being made right now
+    Clear,
+}
+
+pub(super) fn run(args: &Cache) -> Outcome {
+    let config = configuration(args.config.as_deref())?;
+    let folder = cache(&config).folder.ok_or_else(|| Failure::Bad("there is no cache folder: set HOME, or [cache] dir".to_owned()))?;
+    match args.command {
+        None | Some(Command::List) => print(listed(&folder, &list(&folder)).as_bytes()),
+        Some(Command::Clear) => clear(&folder),
+    }
+}
+
+fn listed(folder: &Path, entries: &[Entry]) -> String {
+    let row = |entry: &Entry| {
+        let table = if entry.part { "(unfinished)" } else { entry.table.as_str() };
+        let used = entry.used.and_then(|used| used.duration_since(UNIX_EPOCH).ok());
+        let used = used.map_or_else(String::new, |used| Time(used.as_millis() as i64).minute_text());
+        vec![table.to_owned(), entry.rows.to_string(), megabytes(entry.bytes), used, entry.name.clone()]
+    };
+    let rows: Vec<_> = entries.iter().map(row).collect();
+    let table = if rows.is_empty() { String::new() } else { aligned_to_the_end(&["table", "rows", "MB", "used", "name"], &rows) + "\n" };
+    let bytes = entries.iter().map(|entry| entry.bytes).sum();
+    format!("{table}{} in `{}`: {} MB\n", count(entries.len()), folder.display(), megabytes(bytes))
+}
+
+fn clear(folder: &Path) -> Outcome {
+    let entries = list(folder);
+    let (removed, kept): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| entry.remove());
+    let bytes = removed.iter().map(|entry| entry.bytes).sum();
+    let rest = if kept.is_empty() { String::new() } else { format!("; {} being made right now", count(kept.len())) };
+    print(format!("removed {}, {} MB{rest}\n", count(removed.len()), megabytes(bytes)).as_bytes())
+}
+
+fn count(tables: usize) -> String {
+    if tables == 1 { "1 table".to_owned() } else { format!("{tables} tables") }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / 1e6)
+}

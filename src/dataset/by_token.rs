@@ -1,0 +1,150 @@
+//! The rows of a table by token, wherever they are: in memory, or in a large table, from which they are read as they are asked for.
+
+use std::{borrow::Cow, collections::HashMap, ops::Range, sync::Arc};
+
+use super::{
+    address::Address,
+    cache::LargeTable,
+    rows::{FromFrame, HolderRow, Post, PostFigures},
+};
+
+/// Rows that are read of a large table at a time.
+const STRETCH: usize = 4_096;
+
+/// Rows ordered by token, and where each token's lie.
+#[derive(Debug)]
+pub(super) enum ByToken<T> {
+    Memory { rows: Vec<T>, index: HashMap<Address, Range<usize>> },
+    Large(Arc<LargeTable>),
+}
+
+impl<T> Default for ByToken<T> {
+    fn default() -> Self {
+        Self::Memory { rows: Vec::new(), index: HashMap::new() }
+    }
+}
+
+impl<T: FromFrame> ByToken<T> {
+    pub(super) fn new(rows: Vec<T>, token: impl Fn(&T) -> Address) -> Self {
+        let mut index = HashMap::new();
+        let mut start = 0;
+        for end in 1..=rows.len() {
+            if end == rows.len() || token(&rows[end]) != token(&rows[start]) {
+                index.insert(token(&rows[start]), start..end);
+                start = end;
+            }
+        }
+        Self::Memory { rows, index }
+    }
+
+    pub(super) fn large(table: Arc<LargeTable>) -> Self {
+        Self::Large(table)
+    }
+
+    pub(super) fn of(&self, token: &Address) -> RowsOf<'_, T> {
+        match self {
+            Self::Memory { .. } => RowsOf(Held::Memory(self.slice(token))),
+            Self::Large(table) => RowsOf(Held::Large(table, table.rows_of(token))),
+        }
+    }
+
+    pub(super) fn all(&self) -> RowsOf<'_, T> {
+        match self {
+            Self::Memory { rows, .. } => RowsOf(Held::Memory(rows)),
+            Self::Large(table) => RowsOf(Held::Large(table, 0..table.height())),
+        }
+    }
+
+    /// The token's rows of a table that is never large.
+    pub(super) fn slice(&self, token: &Address) -> &[T] {
+        match self {
+            Self::Memory { rows, index } => index.get(token).map_or(&[], |range| &rows[range.clone()]),
+            Self::Large(_) => &[],
+        }
+    }
+}
+
+/// Rows that stand side by side: of one token, or all.
+#[derive(Debug, Clone)]
+pub struct RowsOf<'a, T>(Held<'a, T>);
+
+#[derive(Debug, Clone)]
+enum Held<'a, T> {
+    Memory(&'a [T]),
+    Large(&'a LargeTable, Range<usize>),
+}
+
+impl<'a, T: FromFrame + Clone> RowsOf<'a, T> {
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Held::Memory(rows) => rows.len(),
+            Held::Large(_, rows) => rows.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The rows at these places; fewer where there are fewer.
+    pub fn part(&self, places: Range<usize>) -> Vec<T> {
+        let places = places.start.min(self.len())..places.end.min(self.len());
+        match &self.0 {
+            _ if places.is_empty() => Vec::new(),
+            Held::Memory(rows) => rows[places].to_vec(),
+            Held::Large(table, rows) => read(table, rows.start + places.start..rows.start + places.end),
+        }
+    }
+
+    pub fn get(&self, place: usize) -> Option<T> {
+        self.part(place..place.saturating_add(1)).pop()
+    }
+
+    /// Row after row, a stretch of a large table at a time.
+    pub fn iter(&self) -> impl Iterator<Item = Cow<'a, T>> + use<'a, T> {
+        let (memory, large) = match self.0.clone() {
+            Held::Memory(rows) => (rows, None),
+            Held::Large(table, rows) => (&[][..], Some((table, rows))),
+        };
+        memory.iter().map(Cow::Borrowed).chain(large.into_iter().flat_map(|(table, rows)| stretches(table, rows).map(Cow::Owned)))
+    }
+}
+
+impl<'a> RowsOf<'a, Post> {
+    /// The figures alone, which costs less than whole posts.
+    pub fn figures(&self) -> impl Iterator<Item = PostFigures> + use<'a> {
+        let (memory, large) = match self.0.clone() {
+            Held::Memory(rows) => (rows, None),
+            Held::Large(table, rows) => (&[][..], Some((table, rows))),
+        };
+        let figures = |post: &Post| PostFigures {
+            published_at: post.published_at,
+            impressions: post.impressions,
+            engagement: post.engagement,
+            smart_engagement: post.smart_engagement,
+        };
+        memory.iter().map(figures).chain(large.into_iter().flat_map(|(table, rows)| stretches(table, rows)))
+    }
+}
+
+impl<'a> RowsOf<'a, HolderRow> {
+    /// Holder and balance of each row, without the rest.
+    pub fn balances(&self) -> impl Iterator<Item = (Address, Option<f64>)> + use<'a> {
+        let (memory, addresses, balances) = match &self.0 {
+            Held::Memory(rows) => (*rows, None, None),
+            Held::Large(table, rows) => (&[][..], table.addresses("holder_address", rows.clone()), table.floats("balance", rows.clone())),
+        };
+        let large = addresses.unwrap_or_default().iter().zip(balances.unwrap_or_default());
+        let held = memory.iter().map(|row| (row.holder_address, row.balance));
+        held.chain(large.map(|(address, balance)| (Address(*address), Some(*balance).filter(|balance| balance.is_finite()))))
+    }
+}
+
+fn read<T: FromFrame>(table: &LargeTable, rows: Range<usize>) -> Vec<T> {
+    T::rows(&table.stretch(rows, Some(T::COLUMNS)))
+}
+
+fn stretches<T: FromFrame>(table: &LargeTable, rows: Range<usize>) -> impl Iterator<Item = T> {
+    let end = rows.end;
+    rows.step_by(STRETCH).flat_map(move |start| read(table, start..(start + STRETCH).min(end)))
+}

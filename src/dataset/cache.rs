@@ -1,0 +1,132 @@
+//! Large tables out of memory. On first sight a table is streamed into the user's cache, ordered, and mapped from there ever after.
+//!
+//! How: rows that were read and judged are written as records into a spill file, in chunks of one bucket each (the first byte of the
+//! token's address, so that buckets in order are tokens in order). Then bucket by bucket, in groups that fit into memory, the rows are
+//! ordered as the schema has it, repeated keys left out, and the columns appended. The result, `rows.arrow`, is plain Arrow IPC with one
+//! record batch; token and interval stand in `index` alone, beside a checksum of every 4 KiB of the file, which is compared at the first
+//! touch. A group that is too large is sorted in runs that are merged. Both files are made in a folder of their own that is renamed.
+
+mod arrow;
+mod columns;
+mod entry;
+mod group;
+mod import;
+mod index;
+mod journal;
+mod map;
+mod rank;
+mod record;
+mod repeats;
+mod spill;
+mod table;
+
+use std::path::PathBuf;
+
+pub use self::{
+    entry::{Entry, list},
+    rank::{Rank, first, rank},
+    table::LargeTable,
+};
+pub(crate) use self::{
+    entry::{Key, KeyFile, Place},
+    import::{Fault, Import},
+    index::{Report, SourceFile},
+    journal::ReadState,
+    repeats::Dropped,
+};
+use super::schema::{Column, Kind, TableSchema};
+
+/// Where large tables are kept, and which are large.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheOptions {
+    /// Without a folder every table stays in memory.
+    pub folder: Option<PathBuf>,
+    /// Bytes that the tables in it may take together; the one used longest ago goes first.
+    pub size_max: u64,
+    /// Rows from which a table is large.
+    pub rows_min: u64,
+    /// Bytes of rows that are ordered in memory at a time.
+    pub group_max: u64,
+    /// Bytes of rows taken in between two entries of the journal: what an import that is cut off has to read again.
+    pub journal_every: u64,
+}
+
+impl Default for CacheOptions {
+    fn default() -> Self {
+        Self { folder: None, size_max: 20 << 30, rows_min: 200_000, group_max: 48 << 20, journal_every: 64 << 20 }
+    }
+}
+
+/// The tables that may be large.
+const LARGE: &[&str] = &["candles", "posts", "holders", "transfers"];
+
+/// How a column is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Float,
+    Integer,
+    /// Milliseconds.
+    Time,
+    /// 20 bytes.
+    Address,
+    /// Bytes that are shown as hex.
+    Hex,
+    Text,
+}
+
+impl Form {
+    fn of(kind: Kind) -> Option<Self> {
+        match kind {
+            Kind::Float => Some(Self::Float),
+            Kind::Integer => Some(Self::Integer),
+            Kind::Time => Some(Self::Time),
+            Kind::Address => Some(Self::Address),
+            Kind::Hex => Some(Self::Hex),
+            Kind::Text | Kind::Chain | Kind::Uint256 => Some(Self::Text),
+            Kind::Chains | Kind::Addresses | Kind::Date | Kind::Boolean => None,
+        }
+    }
+
+    /// Bytes of a value; none where they differ.
+    fn width(self) -> Option<usize> {
+        match self {
+            Self::Float | Self::Integer | Self::Time => Some(8),
+            Self::Address => Some(20),
+            Self::Hex | Self::Text => None,
+        }
+    }
+}
+
+/// A column that stands in the file.
+pub(crate) type Kept = (&'static Column, Form);
+
+/// The columns kept of a table that may be large: all but those that the index tells.
+pub(crate) fn kept(schema: &TableSchema) -> Option<Vec<Kept>> {
+    if !LARGE.contains(&schema.name) {
+        return None;
+    }
+    let columns = schema.columns.iter().filter(|column| !in_index(schema, column.name));
+    columns.map(|column| Some((column, Form::of(column.kind)?))).collect()
+}
+
+/// Whether the index tells the column: the token, and of candles the interval.
+pub(crate) fn in_index(schema: &TableSchema, column: &str) -> bool {
+    column == "token_address" || schema.name == "candles" && column == "interval"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::schema;
+
+    #[test]
+    fn every_table_that_may_be_large_can_be_kept() {
+        for name in LARGE {
+            let schema = schema::table(name).expect("a table of the schema");
+            let columns = kept(schema).unwrap_or_else(|| panic!("{name} has a column of a kind that is not kept"));
+            // A record marks its empty cells in 32 bits.
+            assert!(columns.len() <= 32, "{name}");
+            assert_eq!(schema.order[0], "token_address", "{name}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What `rows.arrow` does not tell: which rows are whose, which interval they are of, a checksum of each stretch of the file, and the
+//! figures of the load. One file, guarded by a checksum of its own, read where it is mapped.
+
+use std::{fs::File, io::Write, ops::Range, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use super::{columns::Region, map::Map};
+use crate::dataset::{Source, address::Address, findings::Findings, time::Time};
+
+/// Bytes of `rows.arrow` that one checksum covers: a page, which is what a touch reads.
+pub(super) const SLAB: usize = 4 << 10;
+const MAGIC: u64 = u64::from_le_bytes(*b"tdindex1");
+/// Magic, and the lengths of what follows.
+const WORDS: usize = 6;
+
+/// What is told of the table as a whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct About {
+    pub(super) table: String,
+    pub(super) rows: u64,
+    pub(super) regions: Vec<Region>,
+    /// Length of `rows.arrow`.
+    pub(super) bytes: u64,
+    pub(super) report: Report,
+}
+
+/// What a load of the table found, as it was when the table was brought in.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) sources: Vec<SourceFile>,
+    pub(crate) findings: Findings,
+    pub(crate) rows_bad: u64,
+    pub(crate) load_ms: u64,
+}
+
+/// A file that rows came from, and the hash of its ends.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SourceFile {
+    file: String,
+    bytes: u64,
+    modified: Option<i64>,
+    rows: u64,
+    pub(crate) ends: [u8; 32],
+}
+
+impl SourceFile {
+    pub(crate) fn new(source: &Source, ends: [u8; 32]) -> Self {
+        let modified = source.modified.map(|time| time.0);
+        Self { file: source.file.clone(), bytes: source.bytes, modified, rows: source.rows, ends }
+    }
+
+    pub(crate) fn source(&self) -> Source {
+        Source { file: self.file.clone(), bytes: self.bytes, modified: self.modified.map(Time), rows: self.rows }
+    }
+}
+
+/// Whose rows begin where, noted as they are written.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    /// Rank of the token, first row.
+    tokens: Vec<(u32, u64)>,
+    /// Interval, first row.
+    runs: Vec<(i64, u64)>,
+}
+
+impl Marks {
+    /// The row that is written next is the token's, of that interval.
+    pub(super) fn row(&mut self, rank: u32, interval: i64, row: u64) {
+        let new = self.tokens.last().is_none_or(|last| last.0 != rank);
+        if new {
+            self.tokens.push((rank, row));
+        }
+        if new || self.runs.last().is_none_or(|last| last.0 != interval) {
+            self.runs.push((interval, row));
+        }
+    }
+}
+
+/// Writes the index; `address` names the token of a rank.
+pub(super) fn write(path: &Path, about: &About, marks: &Marks, slabs: &[u32], address: impl Fn(u32) -> Address) -> Result<(), String> {
+    let mut about_text = serde_json::to_vec(about).map_err(|error| error.to_string())?;
+    about_text.resize(about_text.len().next_multiple_of(8), b' ');
+    let (tokens, runs) = (marks.tokens.len(), marks.runs.len());
+    let mut bytes: Vec<u8> = Vec::new();
+    for word in [MAGIC, about_text.len() as u64, tokens as u64, runs as u64, slabs.len() as u64, 0] {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    bytes.extend_from_slice(&about_text);
+    let starts = marks.tokens.iter().map(|token| token.1).chain([about.rows]);
+    let run_starts = marks.runs.iter().map(|run| run.1).chain([about.rows]);
+    starts.chain(run_starts).for_each(|row| bytes.extend_from_slice(&row.to_le_bytes()));
+    marks.runs.iter().for_each(|run| bytes.extend_from_slice(&run.0.to_le_bytes()));
+    slabs.iter().for_each(|slab| bytes.extend_from_slice(&slab.to_le_bytes()));
+    marks.tokens.iter().for_each(|token| bytes.extend_from_slice(&address(token.0).0));
+    let sum = crc32fast::hash(&bytes);
+    bytes.extend_from_slice(&sum.to_le_bytes());
+    let written = File::create(path).and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()));
+    written.map_err(|error| error.to_string())
+}
+
+/// The index of a table, mapped and found whole.
+#[derive(Debug)]
+pub(super) struct Index {
+    map: Map,
+    pub(super) about: About,
+    starts: Range<usize>,
+    run_starts: Range<usize>,
+    intervals: Range<usize>,
+    slabs: Range<usize>,
+    tokens: Range<usize>,
+}
+
+impl Index {
+    pub(super) fn open(path: &Path) -> Result<Self, String> {
+        let map = Map::open(path).map_err(|error| error.to_string())?;
+        let bytes = map.bytes();
+        let damaged = || "the index is damaged".to_owned();
+        let (body, sum) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;
+        if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
+            return Err(damaged());
+        }
+        let word = |nth: usize| body.get(nth * 8..).and_then(|rest| rest.first_chunk()).map(|bytes| u64::from_le_bytes(*bytes));
+        let count = |nth: usize| word(nth).and_then(|word| usize::try_from(word).ok()).filter(|count| *count <= body.len());
+        let counts = (count(1), count(2), count(3), count(4));
+        let (Some(MAGIC), (Some(about), Some(tokens), Some(runs), Some(slabs))) = (word(0), counts) else { return Err(damaged()) };
+        let mut at = WORDS * 8;
+        let mut section = |length: usize| {
+            at += length;
+            at - length..at
+        };
+        let about = section(about);
+        let (starts, run_starts, intervals) = (section((tokens + 1) * 8), section((runs + 1) * 8), section(runs * 8));
+        let (slabs, tokens) = (section(slabs * 4), section(tokens * 20));
+        if tokens.end != body.len() {
+            return Err(damaged());
+        }
+        let about = serde_json::from_slice(&body[about]).map_err(|error| error.to_string())?;
+        let index = Self { about, starts, run_starts, intervals, slabs, tokens, map };
+        let ordered = |rows: &[u64]| rows.is_sorted() && rows.last() == Some(&index.about.rows);
+        if ordered(index.starts()) && ordered(index.run_starts()) { Ok(index) } else { Err(damaged()) }
+    }
+
+    /// Numbers that were written in this machine's order; none where the file cannot hold them.
+    fn numbers<T: bytemuck::AnyBitPattern>(&self, section: &Range<usize>) -> &[T] {
+        self.map.bytes().get(section.clone()).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok()).unwrap_or_default()
+    }
+
+    /// The first row of each token, and the number of rows.
+    pub(super) fn starts(&self) -> &[u64] {
+        self.numbers(&self.starts)
+    }
+
+    fn run_starts(&self) -> &[u64] {
+        self.numbers(&self.run_starts)
+    }
+
+    pub(super) fn slabs(&self) -> &[u32] {
+        self.numbers(&self.slabs)
+    }
+
+    /// The tokens, in order.
+    pub(super) fn tokens(&self) -> &[[u8; 20]] {
+        self.map.bytes().get(self.tokens.clone()).unwrap_or_default().as_chunks().0
+    }
+
+    pub(super) fn rows_of(&self, token: &Address) -> Option<Range<usize>> {
+        let at = self.tokens().binary_search(&token.0).ok()?;
+        let starts = self.starts();
+        Some(*starts.get(at)? as usize..*starts.get(at + 1)? as usize)
+    }
+
+    /// The stretches of one token that touch the rows: which token, which rows.
+    pub(super) fn tokens_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, Range<usize>)> {
+        let (starts, tokens) = (self.starts(), self.tokens());
+        let first = starts.partition_point(|&start| start as usize <= rows.start).saturating_sub(1);
+        (first..tokens.len()).map_while(move |at| {
+            let (start, end) = (starts[at] as usize, *starts.get(at + 1)? as usize);
+            (start < rows.end).then(|| (Address(tokens[at]), start.max(rows.start)..end.min(rows.end)))
+        })
+    }
+
+    /// The stretches of one interval that touch the rows.
+    pub(super) fn runs_in(&self, rows: Range<usize>) -> impl Iterator<Item = (i64, Range<usize>)> {
+        let (starts, intervals) = (self.run_starts(), self.numbers::<i64>(&self.intervals));
+        let first = starts.partition_point(|&start| start as usize <= rows.start).saturating_sub(1);
+        (first..intervals.len()).map_while(move |at| {
+            let (start, end) = (starts[at] as usize, *starts.get(at + 1)? as usize);
+            (start < rows.end).then(|| (intervals[at], start.max(rows.start)..end.min(rows.end)))
+        })
+    }
+}

@@ -1,0 +1,24 @@
+//! A file of the cache as memory. The only place where memory is mapped, and so the only one that needs `unsafe`.
+#![allow(unsafe_code, reason = "mapping a file is unsafe: what is mapped must not change; see `Map::open`")]
+
+use std::{fs::File, io, path::Path};
+
+use memmap2::Mmap;
+
+#[derive(Debug)]
+pub(super) struct Map(Mmap);
+
+impl Map {
+    /// Maps the whole file. Only files of the cache may be: they are complete before they get their name, are never written or cut
+    /// after that, and go by being unlinked, which leaves a map as it is.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        // SAFETY: no program of ours changes a file that has its name, see above. Someone else who writes into the user's cache folder
+        // could change bytes; they are only ever read as numbers and checked text, so a change gives other figures, never bad memory.
+        unsafe { Mmap::map(&file) }.map(Self)
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}

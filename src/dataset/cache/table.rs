@@ -1,0 +1,271 @@
+//! A large table as it is read: mapped, its rows found through the index, each stretch of the file compared with its checksum at the
+//! first touch. What does not agree is never shown: the table says that it is damaged and gives nothing.
+
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, PlSmallStr, Series, StringChunkedBuilder};
+
+use super::{
+    Form, Kept,
+    columns::Region,
+    index::{Index, Report, SLAB},
+    kept,
+    map::Map,
+};
+use crate::dataset::{address::Address, candles::Interval, coerce, schema::TableSchema};
+
+/// Names of the two files of a table.
+pub(super) const ROWS: &str = "rows.arrow";
+pub(super) const INDEX: &str = "index";
+
+#[derive(Debug)]
+pub struct LargeTable {
+    schema: &'static TableSchema,
+    columns: Vec<Kept>,
+    index: Index,
+    map: Map,
+    /// A bit a stretch that was found whole.
+    seen: Vec<AtomicU64>,
+    damaged: AtomicBool,
+    folder: PathBuf,
+}
+
+impl LargeTable {
+    /// Opens the table in `folder`. The index is compared with its checksum, and the file with the length and the frame it should have.
+    pub(super) fn open(folder: &Path, schema: &'static TableSchema) -> Result<(Self, Report), String> {
+        let mut index = Index::open(&folder.join(INDEX))?;
+        let map = Map::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
+        let columns = kept(schema).ok_or("the table is not one that may be large")?;
+        let names = columns.iter().map(|(column, _)| column.name);
+        let slabs = map.bytes().len().div_ceil(SLAB);
+        if index.about.table != schema.name || index.about.bytes != map.bytes().len() as u64 || index.slabs().len() != slabs {
+            return Err("the file has not the length it should have".to_owned());
+        }
+        if !names.eq(index.about.regions.iter().map(|region| region.name.as_str())) {
+            return Err("the file has other columns than it should have".to_owned());
+        }
+        let report = std::mem::take(&mut index.about.report);
+        let seen = (0..slabs.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let table = Self { schema, columns, index, map, seen, damaged: AtomicBool::new(false), folder: folder.to_owned() };
+        // The frame of the Arrow file: before the columns and after them.
+        let length = table.map.bytes().len();
+        let frame = table.whole(0..super::arrow::BODY_AT as usize) && table.whole(length.saturating_sub(SLAB)..length);
+        if frame { Ok((table, report)) } else { Err("the file is damaged".to_owned()) }
+    }
+
+    pub fn height(&self) -> usize {
+        self.index.about.rows as usize
+    }
+
+    pub fn schema(&self) -> &'static TableSchema {
+        self.schema
+    }
+
+    /// Whether a stretch did not agree with its checksum. What was answered since is not to be trusted; a load makes the table anew.
+    pub fn is_damaged(&self) -> bool {
+        self.damaged.load(Ordering::Acquire)
+    }
+
+    /// Every token that has rows, in order.
+    pub fn tokens(&self) -> impl Iterator<Item = Address> {
+        self.index.tokens().iter().map(|bytes| Address(*bytes))
+    }
+
+    /// The rows of the token.
+    pub fn rows_of(&self, token: &Address) -> Range<usize> {
+        self.index.rows_of(token).unwrap_or_default()
+    }
+
+    /// The rows of each interval of the token, as they stand.
+    pub fn runs_of(&self, token: &Address) -> impl Iterator<Item = (Interval, Range<usize>)> {
+        self.index.runs_in(self.rows_of(token)).map(|(interval, rows)| (Interval(interval), rows))
+    }
+
+    /// Numbers of a column as they lie in the file, NaN where a cell is empty. None where there is no such column or it is damaged.
+    pub fn floats(&self, column: &str, rows: Range<usize>) -> Option<&[f64]> {
+        let region = self.region(column, |form| form == Form::Float)?;
+        self.part(region.values, rows.start * 8..rows.end * 8).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
+    }
+
+    /// Addresses of a column as they lie in the file, zero where a cell is empty.
+    pub fn addresses(&self, column: &str, rows: Range<usize>) -> Option<&[[u8; 20]]> {
+        let region = self.region(column, |form| form == Form::Address)?;
+        self.part(region.values, rows.start * 20..rows.end * 20).map(|bytes| bytes.as_chunks().0)
+    }
+
+    /// Whole numbers or times of a column as they lie in the file, 0 where a cell is empty.
+    pub fn whole_numbers(&self, column: &str, rows: Range<usize>) -> Option<&[i64]> {
+        let region = self.region(column, |form| matches!(form, Form::Integer | Form::Time))?;
+        self.part(region.values, rows.start * 8..rows.end * 8).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
+    }
+
+    /// Where a file that belongs to the table for a while can stand.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// How a column is read again and again, cell by cell; none of a column that the index tells.
+    pub(super) fn cells(&self, name: &str) -> Option<CellsOf<'_>> {
+        let at = self.columns.iter().position(|(column, _)| column.name == name)?;
+        Some(CellsOf { table: self, region: self.index.about.regions.get(at)?, form: self.columns[at].1 })
+    }
+
+    fn region(&self, column: &str, right: impl Fn(Form) -> bool) -> Option<&Region> {
+        let at = self.columns.iter().position(|(kept, form)| kept.name == column && right(*form))?;
+        self.index.about.regions.get(at)
+    }
+
+    /// A part of a buffer, by bytes from its start.
+    fn part(&self, buffer: (u64, u64), bytes: Range<usize>) -> Option<&[u8]> {
+        if bytes.start > bytes.end || bytes.end as u64 > buffer.1 {
+            return None;
+        }
+        let place = buffer.0 as usize + bytes.start..buffer.0 as usize + bytes.end;
+        if self.whole(place.clone()) { self.map.bytes().get(place) } else { None }
+    }
+
+    /// Whether the bytes agree with their checksums, which is looked at once.
+    fn whole(&self, bytes: Range<usize>) -> bool {
+        if bytes.is_empty() {
+            return true;
+        }
+        for slab in bytes.start / SLAB..=(bytes.end - 1) / SLAB {
+            let (word, bit) = (&self.seen[slab / 64], 1 << (slab % 64));
+            if word.load(Ordering::Relaxed) & bit != 0 {
+                continue;
+            }
+            let start = slab * SLAB;
+            let stretch = self.map.bytes().get(start..(start + SLAB).min(self.map.bytes().len())).unwrap_or_default();
+            if self.index.slabs().get(slab) != Some(&crc32fast::hash(stretch)) {
+                self.give_up();
+                return false;
+            }
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+        true
+    }
+
+    /// Takes the table out of the cache, so that the next load brings it in anew.
+    fn give_up(&self) {
+        if !self.damaged.swap(true, Ordering::AcqRel) {
+            tracing::warn!("`{}` in the cache is damaged: it is made anew", self.schema.name);
+            std::fs::remove_file(self.folder.join(INDEX)).ok();
+        }
+    }
+
+    /// Rows as a canonical frame, with these columns or all. What is damaged is empty.
+    pub fn stretch(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
+        let rows = rows.start.min(self.height())..rows.end.min(self.height());
+        let height = rows.len();
+        let wanted = |name: &str| columns.is_none_or(|columns| columns.contains(&name));
+        let made = self.schema.columns.iter().filter(|column| wanted(column.name)).map(|column| {
+            let made = self.column(column.name, rows.clone()).filter(|made| made.len() == height);
+            made.unwrap_or_else(|| coerce::empty(column, height))
+        });
+        DataFrame::new(height, made.collect()).unwrap_or_default()
+    }
+
+    fn column(&self, name: &'static str, rows: Range<usize>) -> Option<Column> {
+        if super::in_index(self.schema, name) {
+            return Some(self.told(name, rows));
+        }
+        let at = self.columns.iter().position(|(column, _)| column.name == name)?;
+        let (form, region) = (self.columns[at].1, self.index.about.regions.get(at)?);
+        let valid = self.validity(region, rows.clone())?;
+        let label = PlSmallStr::from_static(name);
+        Some(match form {
+            Form::Float => {
+                let numbers = self.floats(name, rows)?;
+                Series::new(label, numbers.iter().zip(valid).map(|(n, valid)| valid.then_some(*n)).collect::<Vec<_>>()).into_column()
+            }
+            Form::Integer | Form::Time => {
+                let numbers = self.whole_numbers(name, rows)?;
+                let cells: Vec<Option<i64>> = numbers.iter().zip(valid).map(|(n, valid)| valid.then_some(*n)).collect();
+                let column = Series::new(label, cells).into_column();
+                if form == Form::Time { column.cast(&time_type()).ok()? } else { column }
+            }
+            Form::Address => {
+                let bytes = self.part(region.values, rows.start * 20..rows.end * 20)?.as_chunks::<20>().0;
+                texts(label, bytes.len(), bytes.iter().zip(valid).map(|(bytes, valid)| valid.then(|| Address(*bytes).to_string())))
+            }
+            Form::Hex | Form::Text => {
+                let ends: &[u64] = bytemuck::try_cast_slice(self.part(region.values, rows.start * 8..(rows.end + 1) * 8)?).ok()?;
+                let (first, last) = (*ends.first()? as usize, *ends.last()? as usize);
+                let data = self.part(region.data, first..last)?;
+                let cell = |(pair, valid): (&[u64], bool)| {
+                    let bytes = valid.then(|| data.get(pair[0] as usize - first..pair[1] as usize - first))??;
+                    Some(if form == Form::Hex { hex(bytes) } else { String::from_utf8_lossy(bytes).into_owned() })
+                };
+                if !ends.is_sorted() {
+                    return None;
+                }
+                texts(label, rows.len(), ends.windows(2).zip(valid).map(cell))
+            }
+        })
+    }
+
+    /// A column that the index tells.
+    fn told(&self, name: &'static str, rows: Range<usize>) -> Column {
+        let mut column = StringChunkedBuilder::new(PlSmallStr::from_static(name), rows.len());
+        let mut fill = |text: &str, rows: Range<usize>| rows.for_each(|_| column.append_value(text));
+        if name == "token_address" {
+            self.index.tokens_in(rows).for_each(|(token, rows)| fill(&token.to_string(), rows));
+        } else {
+            self.index.runs_in(rows).for_each(|(interval, rows)| fill(&Interval(interval).to_string(), rows));
+        }
+        column.finish().into_column()
+    }
+
+    fn validity(&self, region: &Region, rows: Range<usize>) -> Option<impl Iterator<Item = bool>> {
+        let first = rows.start / 8;
+        let bits = if region.nulls == 0 { None } else { Some(self.part(region.validity, first..rows.end.div_ceil(8))?) };
+        Some(rows.map(move |row| bits.is_none_or(|bits| bits[row / 8 - first] >> (row % 8) & 1 == 1)))
+    }
+}
+
+/// One column, to read cells of.
+pub(super) struct CellsOf<'a> {
+    table: &'a LargeTable,
+    region: &'a Region,
+    pub(super) form: Form,
+}
+
+impl<'a> CellsOf<'a> {
+    /// The bytes of the cell; none where it is empty or damaged.
+    pub(super) fn bytes(&self, row: usize) -> Option<&'a [u8]> {
+        let nulls = self.region.nulls > 0;
+        if nulls && self.table.part(self.region.validity, row / 8..row / 8 + 1)?[0] >> (row % 8) & 1 == 0 {
+            return None;
+        }
+        if let Some(width) = self.form.width() {
+            return self.table.part(self.region.values, row * width..(row + 1) * width);
+        }
+        let ends = self.table.part(self.region.values, row * 8..(row + 2) * 8)?.as_chunks::<8>().0;
+        let [start, end] = [*ends.first()?, *ends.get(1)?].map(|bytes| u64::from_le_bytes(bytes) as usize);
+        self.table.part(self.region.data, start..end)
+    }
+}
+
+fn time_type() -> DataType {
+    coerce::canonical(crate::dataset::schema::Kind::Time)
+}
+
+fn texts(name: PlSmallStr, height: usize, cells: impl Iterator<Item = Option<String>>) -> Column {
+    let mut builder = StringChunkedBuilder::new(name, height);
+    cells.for_each(|cell| builder.append_option(cell));
+    builder.finish().into_column()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(2 + bytes.len() * 2);
+    text.push_str("0x");
+    for byte in bytes {
+        text.extend([char::from(HEX[usize::from(byte >> 4)]), char::from(HEX[usize::from(byte & 15)])]);
+    }
+    text
+}

@@ -1,0 +1,91 @@
+//! Members of a zip archive as readers of their own. What an archive says of itself is not believed: the number of members and what
+//! they unpack to are limited, and each member's checksum is held against what was read.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Seek, SeekFrom},
+    path::Path,
+};
+
+use flate2::{Crc, read::DeflateDecoder};
+use zip::{CompressionMethod, ZipArchive};
+
+const MAX_MEMBERS: usize = 1_000;
+/// The largest member, unpacked.
+const MAX_UNPACKED: u64 = 64 << 30;
+/// A small member may unpack to this; a larger one to so many times its size.
+const FLOOR: u64 = 256 << 20;
+const RATIO: u64 = 500;
+
+/// A file in an archive.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    /// Its name without folders.
+    pub name: String,
+    start: u64,
+    packed: u64,
+    crc: u32,
+    deflated: bool,
+}
+
+/// The files in the archive that may be tables; folders and what systems add to archives are left out.
+pub(super) fn members(path: &Path) -> Result<Vec<Member>, String> {
+    let damaged = |error: &dyn std::fmt::Display| format!("is a damaged zip archive: {error}");
+    let file = File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| damaged(&error))?;
+    if archive.len() > MAX_MEMBERS {
+        return Err(format!("holds {} files, more than {MAX_MEMBERS}: unpack it and name those to import", archive.len()));
+    }
+    let mut members = Vec::new();
+    for i in 0..archive.len() {
+        let member = archive.by_index_raw(i).map_err(|error| damaged(&error))?;
+        let name = member.name().rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+        if !member.is_file() || name.is_empty() || name.starts_with('.') || member.name().starts_with("__MACOSX/") {
+            continue;
+        }
+        if member.encrypted() {
+            return Err(format!("holds `{name}` under a password: unpack it first"));
+        }
+        let deflated = match member.compression() {
+            CompressionMethod::Stored => false,
+            CompressionMethod::Deflated => true,
+            other => return Err(format!("holds `{name}`, packed by {other}: unpack it first")),
+        };
+        members.push(Member { name, start: member.data_start(), packed: member.compressed_size(), crc: member.crc32(), deflated });
+    }
+    if members.is_empty() { Err("is an archive without a file in it".to_owned()) } else { Ok(members) }
+}
+
+impl Member {
+    pub(super) fn open(&self, path: &Path) -> Result<Box<dyn Read + Send>, String> {
+        let open = || -> io::Result<_> {
+            let mut file = File::open(path)?;
+            file.seek(SeekFrom::Start(self.start))?;
+            Ok(BufReader::new(file.take(self.packed)))
+        };
+        let packed = open().map_err(|error| format!("cannot be read: {error}"))?;
+        let inner: Box<dyn Read + Send> = if self.deflated { Box::new(DeflateDecoder::new(packed)) } else { Box::new(packed) };
+        let most = self.packed.saturating_mul(RATIO).clamp(FLOOR, MAX_UNPACKED);
+        Ok(Box::new(Checked { inner, crc: Crc::new(), expected: self.crc, most }))
+    }
+}
+
+/// Counts and sums up what is read.
+struct Checked {
+    inner: Box<dyn Read + Send>,
+    crc: Crc,
+    expected: u32,
+    most: u64,
+}
+
+impl Read for Checked {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(into)?;
+        if n == 0 && !into.is_empty() && self.crc.sum() != self.expected {
+            return Err(io::Error::other("its checksum is wrong"));
+        }
+        self.crc.update(&into[..n]);
+        self.most = self.most.checked_sub(n as u64).ok_or_else(|| io::Error::other("it unpacks to far more than a table would"))?;
+        Ok(n)
+    }
+}

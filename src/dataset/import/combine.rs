@@ -1,0 +1,174 @@
+//! Rows that stood and rows that came, made one of each key. Which files they are from is not known here but as numbers: `STOOD` are
+//! rows of the person's own files, `OURS` rows that were imported before, from `FIRST_NEW` on those of this import.
+
+use std::collections::{HashMap, HashSet};
+
+use polars::prelude::{BooleanChunked, Column, DataFrame, IdxCa, IntoColumn, NamedFrom, NewChunkedArray, PlSmallStr, PolarsResult, Series};
+
+use crate::dataset::{load::order, schema::TableSchema};
+
+pub(super) const STOOD: u32 = 0;
+pub(super) const OURS: u32 = 1;
+pub(super) const FIRST_NEW: u32 = 2;
+
+/// Columns beside the schema's that tell where a row is from. No column of ours begins with a space.
+const SOURCE: &str = " source";
+const ROW: &str = " row";
+
+/// Tables whose rows are one measurement each: a newer one replaces the whole row. In the others an empty cell takes nothing away.
+const MEASURED: &[&str] = &["candles"];
+
+/// What became of the rows of one file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub new: u64,
+    pub changed: u64,
+    pub same: u64,
+}
+
+/// Rows made one of each key.
+#[derive(Debug)]
+pub(super) struct Combined {
+    /// Those to be written, in the schema's columns and order.
+    pub frame: DataFrame,
+    pub counts: HashMap<u32, Counts>,
+    /// (source, row) of new rows that a later one of the same file repeats, and whether it says the same.
+    pub repeats: Vec<(u32, u32, bool)>,
+}
+
+/// Notes where the rows of a frame are from.
+pub(super) fn marked(mut frame: DataFrame, source: u32, rows: &[u32]) -> PolarsResult<DataFrame> {
+    let height = frame.height();
+    frame.with_column(Column::new_scalar(PlSmallStr::from_static(SOURCE), source.into(), height))?;
+    frame.with_column(Series::new(PlSmallStr::from_static(ROW), rows).into_column())?;
+    Ok(frame)
+}
+
+/// The bucket each row belongs in; rows of one key are in one.
+pub(super) fn buckets(schema: &TableSchema, frame: &DataFrame, count: u128) -> PolarsResult<Vec<usize>> {
+    Ok(keys(schema, frame, &order::hashes(frame, &names(schema))?, None)?.into_iter().map(|key| (key % count) as usize).collect())
+}
+
+fn names(schema: &TableSchema) -> Vec<&'static str> {
+    schema.columns.iter().map(|column| column.name).collect()
+}
+
+/// A hash of each row's key; of the whole row where it has none. Rows without a key that repeat within one source are told apart by
+/// how many came before, so that two equal transfers stay two, and importing them again adds none.
+fn keys(schema: &TableSchema, frame: &DataFrame, whole: &[u128], sources: Option<&[u32]>) -> PolarsResult<Vec<u128>> {
+    let mut keys = if schema.key.is_empty() { whole.to_vec() } else { order::hashes(frame, schema.key)? };
+    let mut seen: HashMap<(u32, u128), u128> = HashMap::new();
+    for (row, keyless) in order::keyless(schema, frame)?.into_iter().enumerate() {
+        if keyless {
+            keys[row] = whole[row];
+            if let Some(sources) = sources {
+                let count = seen.entry((sources[row], whole[row])).or_default();
+                keys[row] = whole[row].wrapping_add(count.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+                *count += 1;
+            }
+        }
+    }
+    Ok(keys)
+}
+
+/// Makes the rows one of each key; they stand in the order they came, older sources first. Those of `refused` sources do not count.
+pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refused: &HashSet<u32>) -> PolarsResult<Combined> {
+    if !refused.is_empty() {
+        let sources = frame.column(SOURCE)?.u32()?.iter();
+        let kept = BooleanChunked::from_iter_values(
+            PlSmallStr::EMPTY,
+            sources.map(|source| source.is_none_or(|source| !refused.contains(&source))),
+        );
+        frame = frame.filter(&kept)?;
+    }
+    frame.rechunk_mut();
+    let numbers = |name: &str| -> PolarsResult<Vec<u32>> { Ok(frame.column(name)?.u32()?.iter().map(Option::unwrap_or_default).collect()) };
+    let (sources, rows) = (numbers(SOURCE)?, numbers(ROW)?);
+    let whole = order::hashes(&frame, &names(schema))?;
+    let keys = keys(schema, &frame, &whole, Some(&sources))?;
+    let mut order: Vec<u32> = (0..frame.height() as u32).collect();
+    order.sort_unstable_by_key(|&row| (keys[row as usize], row));
+    let groups: Vec<&[u32]> = order.chunk_by(|&a, &b| keys[a as usize] == keys[b as usize]).collect();
+    let mut repeats = Vec::new();
+    for two in groups.iter().flat_map(|group| group.windows(2)) {
+        let (a, b) = (two[0] as usize, two[1] as usize);
+        if sources[a] == sources[b] && sources[a] >= FIRST_NEW {
+            repeats.push((sources[a], rows[a], whole[a] == whole[b]));
+        }
+    }
+    repeats.sort_unstable();
+    let gather = |below: u32| gather(schema, &frame, &groups, &sources, below);
+    let (mut merged, _) = gather(u32::MAX)?;
+    derive(schema, &mut merged)?;
+    let after = order::hashes(&merged, &names(schema))?;
+    let before = gather(FIRST_NEW)?;
+    let stood = gather(OURS)?;
+    let lookup = |(frame, members): (DataFrame, Vec<usize>)| -> PolarsResult<HashMap<usize, u128>> {
+        Ok(members.into_iter().zip(order::hashes(&frame, &names(schema))?).collect())
+    };
+    let (before, stood) = (lookup(before)?, lookup(stood)?);
+    let mut counts: HashMap<u32, Counts> = HashMap::new();
+    for (i, group) in groups.iter().enumerate() {
+        let mut known = before.contains_key(&i);
+        // A file counts once in a group; its rows came one after the other.
+        let mut of: Vec<u32> = group.iter().map(|&row| sources[row as usize]).filter(|source| *source >= FIRST_NEW).collect();
+        of.dedup();
+        for source in of {
+            let counts = counts.entry(source).or_default();
+            match before.get(&i) {
+                _ if !known => counts.new += 1,
+                Some(hash) if *hash == after[i] => counts.same += 1,
+                _ => counts.changed += 1,
+            }
+            known = true;
+        }
+    }
+    if !stood.is_empty() {
+        let kept = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, (0..groups.len()).map(|i| stood.get(&i) != Some(&after[i])));
+        merged = merged.filter(&kept)?;
+    }
+    Ok(Combined { frame: order::sorted(schema, merged)?, counts, repeats })
+}
+
+/// One row for each group that has a member from a source below `below`, and which groups those are.
+fn gather(
+    schema: &TableSchema,
+    frame: &DataFrame,
+    groups: &[&[u32]],
+    sources: &[u32],
+    below: u32,
+) -> PolarsResult<(DataFrame, Vec<usize>)> {
+    let counted = |row: &&u32| sources[**row as usize] < below;
+    let members: Vec<usize> = (0..groups.len()).filter(|&i| groups[i].iter().any(|row| counted(&row))).collect();
+    let last = |i: usize| groups[i].iter().rev().find(counted).copied().unwrap_or_default();
+    let lasts: Vec<u32> = members.iter().map(|&i| last(i)).collect();
+    let measured = MEASURED.contains(&schema.name);
+    let mut columns = Vec::with_capacity(schema.columns.len());
+    for column in schema.columns {
+        let cells = frame.column(column.name)?;
+        let places = if measured || cells.null_count() == 0 {
+            lasts.clone()
+        } else {
+            let empty: Vec<bool> = cells.is_null().iter().map(|empty| empty == Some(true)).collect();
+            let place = |(&i, &last): (&usize, &u32)| {
+                groups[i].iter().rev().filter(counted).find(|row| !empty[**row as usize]).copied().unwrap_or(last)
+            };
+            members.iter().zip(&lasts).map(place).collect()
+        };
+        columns.push(cells.take(&IdxCa::from_vec(PlSmallStr::EMPTY, places))?);
+    }
+    Ok((DataFrame::new(members.len(), columns)?, members))
+}
+
+/// Gas for which both prices are known has a cost: gwei are 1e-9 of the chain's coin.
+fn derive(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResult<()> {
+    if schema.name != "gas" {
+        return Ok(());
+    }
+    let floats = |name: &str| -> PolarsResult<Vec<Option<f64>>> { Ok(frame.column(name)?.f64()?.iter().collect()) };
+    let (given, gwei, coin) = (floats("usd_per_100k_gas")?, floats("gas_price_gwei")?, floats("native_price_usd")?);
+    let cost = |((given, gwei), coin): ((Option<f64>, Option<f64>), Option<f64>)| given.or(Some(gwei? * 1e-9 * 1e5 * coin?));
+    let costs: Vec<Option<f64>> = given.into_iter().zip(gwei).zip(coin).map(cost).collect();
+    frame.with_column(Series::new("usd_per_100k_gas".into(), costs).into_column())?;
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! CoinGecko's `market_chart` (points) and `ohlc` (candles named by their end).
+
+use serde_json::value::RawValue;
+
+use super::{
+    super::{
+        look::{Looked, Shape},
+        outline::elements,
+        rows::Made,
+    },
+    Asked, Plan, Take, ohlcv,
+};
+
+pub(super) fn is_market_chart(looked: &Looked) -> bool {
+    looked.outline().is_some_and(|outline| outline.lists_of("prices", 2))
+}
+
+pub(super) fn market_chart(asked: &Asked<'_>) -> Result<Plan, String> {
+    let token = asked.traded(None)?;
+    let Shape::Json { text, .. } = &asked.looked.shape else { return Err("is not JSON".to_owned()) };
+    let points: Vec<Box<RawValue>> = elements(text, "prices")?.into_iter().map(ToOwned::to_owned).collect();
+    let mut points = points.into_iter();
+    let rows = Made::over(&["time", "price"], asked.looked.bytes, move || points.next().map(|point| ohlcv::cells(&point)));
+    let take = Take::into("candles", rows)
+        .columns(&[("timestamp", "time"), ("open", "price"), ("high", "price"), ("low", "price"), ("close", "price")])
+        .of(&token);
+    Ok(Plan::of(vec![take])
+        .about(token)
+        .saying("it has one price a time, so open, high, low and close are the same; prices are taken as USD")
+        .saying("total_volumes are of the 24 hours before and in USD, and market_caps of each time: no column of ours takes them"))
+}
+
+pub(super) fn is_ohlc(looked: &Looked) -> bool {
+    looked.outline().is_some_and(|outline| outline.lists_of("", 5))
+}
+
+/// The time of each is its end (CoinGecko API reference, coins/{id}/ohlc); ours is the start.
+pub(super) fn ohlc(asked: &Asked<'_>) -> Result<Plan, String> {
+    let token = asked.traded(None)?;
+    let Shape::Json { text, .. } = &asked.looked.shape else { return Err("is not JSON".to_owned()) };
+    let candles: Vec<Box<RawValue>> = elements(text, "")?.into_iter().map(ToOwned::to_owned).collect();
+    let time = |candle: &RawValue| ohlcv::cells(candle).ok().and_then(|cells| cells.first()?.as_ref()?.parse::<i64>().ok());
+    let step = ohlcv::step(candles.iter().filter_map(|candle| time(candle)));
+    let step = step.ok_or("has too few candles to tell how long each is: fetch more days")?;
+    let mut candles = candles.into_iter();
+    let rows = Made::over(&["timestamp", "open", "high", "low", "close"], asked.looked.bytes, move || {
+        let cells = ohlcv::cells(&candles.next()?);
+        Some(cells.map(|mut cells| {
+            let end = cells.first().and_then(|cell| cell.as_ref()?.parse::<i64>().ok());
+            if let (Some(end), Some(first)) = (end, cells.first_mut()) {
+                *first = Some((end - step).to_string());
+            }
+            cells
+        }))
+    });
+    Ok(Plan::of(vec![Take::into("candles", rows).of(&token)])
+        .about(token)
+        .saying("its times are the ends of the candles; the starts are stored. Prices are taken as USD; it has no volume"))
+}

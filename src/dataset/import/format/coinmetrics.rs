@@ -1,0 +1,74 @@
+//! CoinMetrics community CSV: a row a day with any of many metrics, an unnamed index in front where pandas wrote it.
+
+use super::{
+    super::{
+        look::Looked,
+        rows::{Edited, put, texts},
+    },
+    Asked, Plan, Take, has,
+};
+use crate::dataset::source::{Batch, Layout};
+
+/// Any of these beside `time` tells the format.
+const METRICS: &[&str] = &["adrbalcnt", "priceusd", "adractcnt", "capmrktcurusd", "splycur", "referencerateusd", "referencerate"];
+/// Prices in dollars, the best first.
+const PRICES: &[&str] = &["PriceUSD", "ReferenceRateUSD", "ReferenceRate"];
+const HOLDERS: &str = "AdrBalCnt";
+
+pub(super) fn is(looked: &Looked) -> bool {
+    let header = looked.header();
+    has(&header, &["time"]) && METRICS.iter().any(|metric| has(&header, &[metric]))
+}
+
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+    let token = asked.token(None)?;
+    let header = asked.looked.header();
+    let mut takes = Vec::new();
+    let mut says = Vec::new();
+    if has(&header, &[&HOLDERS.to_lowercase()]) {
+        let rows = Edited::over(asked.looked.rows(&Layout::default())?, &["kept"], |batch| mark(batch, &[HOLDERS]));
+        let take = Take::into("holder_counts", rows).columns(&[("date", "time"), ("holders", HOLDERS)]).keep(
+            "kept",
+            &["yes"],
+            "have no AdrBalCnt",
+        );
+        takes.push(take.of_address(token.address));
+    }
+    if PRICES.iter().any(|name| has(&header, &[&name.to_lowercase()])) {
+        let rows = Edited::over(asked.looked.rows(&Layout::default())?, &["kept", "price"], |batch| {
+            mark(batch, PRICES);
+            let mut prices: Vec<Option<String>> = vec![None; batch.height];
+            for name in PRICES {
+                for (price, text) in prices.iter_mut().zip(texts(batch, name)) {
+                    *price = price.take().or_else(|| text.filter(|text| !text.trim().is_empty()).map(str::to_owned));
+                }
+            }
+            put(batch, "price", prices);
+        });
+        let take = Take::into("candles", rows)
+            .columns(&[("timestamp", "time"), ("open", "price"), ("high", "price"), ("low", "price"), ("close", "price")])
+            .set("interval", "1d")
+            .keep("kept", &["yes"], "have no price");
+        takes.push(take.of_address(token.address));
+        says.push("it has one price a day, so open, high, low and close are the same");
+    }
+    if takes.is_empty() {
+        return Err("has neither AdrBalCnt nor a price in USD, which are the metrics our tables take".to_owned());
+    }
+    let mut plan = Plan::of(takes).about(token);
+    plan.says.extend(says.into_iter().map(str::to_owned));
+    Ok(plan.saying("community data are licensed CC BY-NC 4.0: say so in dataset.toml (license) if you share them"))
+}
+
+/// Marks the rows in which one of the columns has a value.
+fn mark(batch: &mut Batch, names: &[&str]) {
+    let mut kept = vec![None; batch.height];
+    for name in names {
+        for (kept, text) in kept.iter_mut().zip(texts(batch, name)) {
+            if text.is_some_and(|text| !text.trim().is_empty()) {
+                *kept = Some("yes".to_owned());
+            }
+        }
+    }
+    put(batch, "kept", kept);
+}

@@ -1,0 +1,28 @@
+//! DefiLlama's yield pools. Its member names are aliases of our columns.
+
+use super::{
+    super::{
+        look::{Looked, Shape},
+        outline::elements,
+    },
+    Asked, Plan, Take,
+};
+use crate::dataset::source;
+
+const MEMBERS: &[&str] = &["pool", "project", "chain", "symbol", "tvlUsd"];
+
+fn place(looked: &Looked) -> Option<&'static str> {
+    let outline = looked.outline()?;
+    ["data", ""].into_iter().find(|place| outline.objects(place, MEMBERS))
+}
+
+pub(super) fn is(looked: &Looked) -> bool {
+    place(looked).is_some()
+}
+
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+    let (Shape::Json { text, .. }, Some(place)) = (&asked.looked.shape, place(asked.looked)) else { return Err("is not JSON".to_owned()) };
+    let pools = elements(text, place)?.into_iter().map(ToOwned::to_owned).collect();
+    let rows = source::json_objects(pools, asked.looked.bytes, std::sync::Arc::new(|_: &str| true));
+    Ok(Plan::of(vec![Take::into("yields", rows)]))
+}

@@ -1,0 +1,165 @@
+//! What Etherscan's pages export: holders of a token, labelled tokens and accounts, charts.
+
+use super::{
+    super::{
+        look::{Looked, Shape},
+        pair,
+        rows::{Edited, Made, mend, plain_number, put, texts},
+    },
+    Asked, Plan, Take, has,
+};
+use crate::dataset::{source::Layout, time::Time};
+
+pub(super) fn is_holders(looked: &Looked) -> bool {
+    has(&looked.header(), &["holderaddress", "balance"])
+}
+
+pub(super) fn holders(asked: &Asked<'_>) -> Result<Plan, String> {
+    let token = asked.token(None)?;
+    let rows = Edited::over(asked.looked.rows(&Layout::default())?, &[], |batch| mend(batch, "Balance", plain_number));
+    let take =
+        Take::into("holders", rows).columns(&[("holder_address", "HolderAddress"), ("balance", "Balance")]).of_address(token.address);
+    Ok(Plan::of(vec![take]).about(token))
+}
+
+pub(super) fn is_tokens(looked: &Looked) -> bool {
+    has(&looked.header(), &["contract address", "token name"])
+}
+
+pub(super) fn tokens(asked: &Asked<'_>) -> Result<Plan, String> {
+    let rows = Edited::over(asked.looked.rows(&Layout::default())?, &["name", "symbol"], |batch| {
+        // `$0.00` stands where the page has no figure.
+        let cap =
+            texts(batch, "Market Cap").into_iter().map(|cap| cap.map(|cap| plain_number(cap).into_owned()).filter(|cap| cap != "0.00"));
+        let cap = cap.collect();
+        let holders =
+            texts(batch, "Holders").into_iter().map(|holders| holders.map(|holders| plain_number(holders).into_owned())).collect();
+        let (names, symbols) = texts(batch, "Token Name").into_iter().map(|text| text.map_or((None, None), name_and_symbol)).unzip();
+        put(batch, "Market Cap", cap);
+        put(batch, "Holders", holders);
+        put(batch, "name", names);
+        put(batch, "symbol", symbols);
+    });
+    let take = Take::into("tokens", rows)
+        .columns(&[("token_address", "Contract Address"), ("market_cap", "Market Cap"), ("holders", "Holders")])
+        .set("chain", asked.said.chain);
+    Ok(Plan::of(vec![take]).saying("a market cap of $0.00 stands for none").saying(format!("chain {}", asked.said.chain)))
+}
+
+/// `Pepe (PEPE)` is a name and a symbol; without brackets it is a name alone.
+fn name_and_symbol(text: &str) -> (Option<String>, Option<String>) {
+    let text = text.trim();
+    let split = text.strip_suffix(')').and_then(|rest| rest.rsplit_once('(')).filter(|(_, symbol)| !symbol.trim().is_empty());
+    match split {
+        Some((name, symbol)) => (Some(name.trim().to_owned()).filter(|name| !name.is_empty()), Some(symbol.trim().to_owned())),
+        None => (Some(text.to_owned()), None),
+    }
+}
+
+pub(super) fn is_accounts(looked: &Looked) -> bool {
+    has(&looked.header(), &["address", "name tag"])
+}
+
+pub(super) fn accounts(asked: &Asked<'_>) -> Result<Plan, String> {
+    let named = || {
+        let stem = asked.looked.name.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
+        stem.rsplit('_')
+            .next()
+            .map(|word| word.trim().to_lowercase())
+            .filter(|word| !word.is_empty() && !word.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let (label, says) = match asked.label {
+        Some(label) => (label.to_owned(), "as said with --label"),
+        None => (
+            named().ok_or("does not say which label its addresses have: say it with --label LABEL")?,
+            "from the file's name; --label says another",
+        ),
+    };
+    let take = Take::into("labels", asked.looked.rows(&Layout::default())?)
+        .columns(&[("address", "Address"), ("name", "Name Tag")])
+        .set("label", &label)
+        .set("chain", asked.said.chain);
+    Ok(Plan::of(vec![take]).saying(format!("label `{label}`, {says}")).saying(format!("chain {}", asked.said.chain)))
+}
+
+pub(super) fn is_chart(looked: &Looked) -> bool {
+    has(&looked.header(), &["date(utc)", "unixtimestamp", "value"])
+}
+
+/// Gas prices are in wei, so above ten million; ether has cents.
+const WEI_LEAST: f64 = 1e7;
+
+/// The last value of the chart: the gas table holds one figure a chain.
+pub(super) fn chart(asked: &Asked<'_>) -> Result<Plan, String> {
+    let Shape::Rows(first) = &asked.looked.shape else { return Err("is not text".to_owned()) };
+    let at = asked.looked.header().iter().position(|name| name == "value").unwrap_or_default();
+    let values = || first.iter().skip(1).filter_map(|row| row.get(at));
+    let cents = values().any(|value| value.contains('.'));
+    let most = values().filter_map(|value| plain_number(value).parse::<f64>().ok()).fold(0.0, f64::max);
+    if !cents && most < WEI_LEAST {
+        return Err("is a chart of something else than gas or ether prices, which no table of ours takes".to_owned());
+    }
+    let mut rows = asked.looked.rows(&Layout::default())?;
+    let (mut last, mut count): (Option<(i64, f64)>, u64) = (None, 0);
+    while let Some(batch) = rows.next_batch()? {
+        count += batch.height as u64;
+        for (time, value) in texts(&batch, "UnixTimeStamp").into_iter().zip(texts(&batch, "Value")) {
+            let number = value.and_then(|value| plain_number(value).parse::<f64>().ok()).filter(|value| value.is_finite() && *value > 0.0);
+            if let (Some(time), Some(value)) = (time.and_then(|time| time.trim().parse::<i64>().ok()), number)
+                && last.is_none_or(|(known, _)| time > known)
+            {
+                last = Some((time, value));
+            }
+        }
+    }
+    let (time, value) = last.ok_or("has no value above zero")?;
+    let (column, value, what) =
+        if cents { ("native_price_usd", value, "ether price") } else { ("gas_price_gwei", value / 1e9, "gas price") };
+    let mut row = Some(vec![Some(asked.said.chain.to_string()), Some(value.to_string())]);
+    let take = Take::into("gas", Made::over(&["chain", column], asked.looked.bytes, move || row.take().map(Ok)));
+    let day = Time(time.saturating_mul(1_000)).day();
+    let says = format!(
+        "the {what} of {day}, {value}, on chain {}; the table holds one figure a chain, so the other {} days are left out",
+        asked.said.chain,
+        count - 1
+    );
+    Ok(Plan::of(vec![take]).saying(says))
+}
+
+/// The chain of an explorer, by its address.
+pub(super) fn chain_of_explorer(text: &str) -> Option<&'static str> {
+    const EXPLORERS: &[(&str, &str)] = &[
+        ("optimistic.etherscan.io", "oeth"),
+        ("etherscan.io", "eth"),
+        ("bscscan.com", "bnb"),
+        ("polygonscan.com", "pol"),
+        ("arbiscan.io", "arb1"),
+        ("basescan.org", "base"),
+        ("celoscan.io", "celo"),
+        ("snowtrace.io", "avax"),
+        ("ftmscan.com", "ftm"),
+        ("gnosisscan.io", "gno"),
+        ("lineascan.build", "linea"),
+        ("scrollscan.com", "scr"),
+    ];
+    EXPLORERS.iter().find(|(host, _)| text.contains(host)).map(|(_, chain)| *chain).filter(|_| pair::address(text).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_name_is_split_from_its_symbol() {
+        for (text, name, symbol) in [
+            ("Pepe (PEPE)", Some("Pepe"), Some("PEPE")),
+            ("Baby Doge Coin", Some("Baby Doge Coin"), None),
+            ("A (B) (C)", Some("A (B)"), Some("C")),
+            ("(X)", None, Some("X")),
+            ("漢字 🐶 (犬)", Some("漢字 🐶"), Some("犬")),
+            ("Empty ()", Some("Empty ()"), None),
+        ] {
+            assert_eq!(name_and_symbol(text), (name.map(str::to_owned), symbol.map(str::to_owned)), "{text}");
+        }
+    }
+}

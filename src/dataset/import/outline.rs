@@ -1,0 +1,166 @@
+//! The outline of a JSON text: which members it has, and what its lists begin with. Formats are told by it, and find their rows by it.
+
+use std::{borrow::Cow, collections::HashMap, fmt};
+
+use serde_json::value::RawValue;
+
+/// How deep objects are entered, and how many members of each are looked at.
+const DEPTH: usize = 4;
+const MEMBERS: usize = 64;
+
+/// What a list begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum First {
+    Nothing,
+    /// An object with these members.
+    Object(Vec<String>),
+    /// A list of so many.
+    List(usize),
+    Other,
+}
+
+/// What stands at a place of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Node {
+    Object,
+    List(First),
+    Text(String),
+    Other,
+}
+
+/// The places of the text, `a.b.c` each; the text itself is "".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Outline(Vec<(String, Node)>);
+
+type Members<'a> = HashMap<Cow<'a, str>, &'a RawValue>;
+
+impl Outline {
+    pub(super) fn of(text: &[u8]) -> Result<Self, String> {
+        let whole: &RawValue = serde_json::from_slice(text).map_err(|error| format!("is not whole JSON: {error}; fetch it again"))?;
+        let mut nodes = Vec::new();
+        describe(whole, "", 0, &mut nodes);
+        Ok(Self(nodes))
+    }
+
+    pub(super) fn node(&self, place: &str) -> Option<&Node> {
+        self.0.iter().find(|(known, _)| known == place).map(|(_, node)| node)
+    }
+
+    /// What the list at the place begins with.
+    pub(super) fn list(&self, place: &str) -> Option<&First> {
+        match self.node(place)? {
+            Node::List(first) => Some(first),
+            _ => None,
+        }
+    }
+
+    /// Whether the list at the place holds objects with all those members.
+    pub(super) fn objects(&self, place: &str, members: &[&str]) -> bool {
+        let has = |keys: &Vec<String>| members.iter().all(|member| keys.iter().any(|key| key == member));
+        matches!(self.list(place), Some(First::Object(keys)) if has(keys))
+    }
+
+    /// Whether the list at the place holds lists of so many.
+    pub(super) fn lists_of(&self, place: &str, length: usize) -> bool {
+        self.list(place) == Some(&First::List(length))
+    }
+
+    pub(super) fn text(&self, place: &str) -> Option<&str> {
+        match self.node(place)? {
+            Node::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Outline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON: ")?;
+        match &self.0.first().map(|(_, node)| node) {
+            Some(Node::Object) => {
+                let names: Vec<String> = self
+                    .0
+                    .iter()
+                    .skip(1)
+                    .filter(|(place, _)| !place.contains('.'))
+                    .take(12)
+                    .map(|(place, _)| format!("`{place}`"))
+                    .collect();
+                write!(f, "an object with {}", if names.is_empty() { "nothing".to_owned() } else { names.join(", ") })
+            }
+            Some(Node::List(First::Object(keys))) => {
+                let names: Vec<String> = keys.iter().take(12).map(|key| format!("`{key}`")).collect();
+                write!(f, "a list of objects with {}", names.join(", "))
+            }
+            Some(Node::List(First::List(length))) => write!(f, "a list of lists of {length}"),
+            Some(Node::List(First::Nothing)) => f.write_str("an empty list"),
+            Some(Node::List(First::Other)) => f.write_str("a list of single values"),
+            _ => f.write_str("a single value"),
+        }
+    }
+}
+
+fn describe(value: &RawValue, place: &str, depth: usize, nodes: &mut Vec<(String, Node)>) {
+    match value.get().as_bytes().first() {
+        Some(b'{') => {
+            nodes.push((place.to_owned(), Node::Object));
+            let Ok(members) = serde_json::from_str::<Members<'_>>(value.get()) else { return };
+            if depth < DEPTH && members.len() <= MEMBERS {
+                let mut members: Vec<_> = members.into_iter().collect();
+                members.sort_by(|a, b| a.0.cmp(&b.0));
+                for (name, value) in members {
+                    let place = if place.is_empty() { name.into_owned() } else { format!("{place}.{name}") };
+                    describe(value, &place, depth + 1, nodes);
+                }
+            }
+        }
+        Some(b'[') => {
+            let first = list(value.get()).ok().and_then(|list| list.first().copied()).map_or(First::Nothing, first);
+            nodes.push((place.to_owned(), Node::List(first)));
+        }
+        Some(b'"') => nodes.push((place.to_owned(), Node::Text(serde_json::from_str(value.get()).unwrap_or_default()))),
+        _ => nodes.push((place.to_owned(), Node::Other)),
+    }
+}
+
+fn first(value: &RawValue) -> First {
+    match value.get().as_bytes().first() {
+        Some(b'{') => {
+            let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(value.get()).unwrap_or_default();
+            First::Object(members.keys().cloned().collect())
+        }
+        Some(b'[') => First::List(list(value.get()).map_or(0, |list| list.len())),
+        _ => First::Other,
+    }
+}
+
+pub(super) fn list(text: &str) -> Result<Vec<&RawValue>, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
+/// The elements of the list at a place of the text.
+pub(super) fn elements<'a>(text: &'a [u8], place: &str) -> Result<Vec<&'a RawValue>, String> {
+    let damaged = |error: serde_json::Error| format!("cannot be read at `{place}`: {error}");
+    let mut value: &RawValue = serde_json::from_slice(text).map_err(damaged)?;
+    for name in place.split('.').filter(|name| !name.is_empty()) {
+        let members: Members<'_> = serde_json::from_str(value.get()).map_err(damaged)?;
+        value = members.get(name).copied().ok_or_else(|| format!("has no `{place}`"))?;
+    }
+    list(value.get()).map_err(damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_first_elements_are_known() {
+        let text = br#"{"data":{"attributes":{"list":[[1,2,3]]},"id":"x"},"tokens":[{"chainId":1,"name":"A"}],"none":[]}"#;
+        let outline = Outline::of(text).unwrap();
+        assert!(outline.lists_of("data.attributes.list", 3) && outline.objects("tokens", &["chainId", "name"]));
+        assert_eq!((outline.text("data.id"), outline.list("none")), (Some("x"), Some(&First::Nothing)));
+        assert_eq!(elements(text, "data.attributes.list").unwrap()[0].get(), "[1,2,3]");
+        assert_eq!(outline.to_string(), "JSON: an object with `data`, `none`, `tokens`");
+        assert!(Outline::of(b"[[1,2],[3,").unwrap_err().starts_with("is not whole JSON: "));
+    }
+}

@@ -1,0 +1,236 @@
+//! Rows that are not as a file has them: cells mended, columns added, lists of JSON as rows. What a cell means is the formats'.
+
+use std::borrow::Cow;
+
+use polars::prelude::{Column, IntoColumn, NamedFrom, PlSmallStr, Series};
+
+use crate::dataset::source::{BATCH_ROWS, Batch, RowSource};
+
+type Edit = Box<dyn FnMut(&mut Batch) + Send>;
+
+/// Rows through an edit that mends cells or adds columns.
+pub(super) struct Edited {
+    inner: Box<dyn RowSource>,
+    edit: Edit,
+    added: &'static [&'static str],
+    names: Vec<String>,
+}
+
+impl Edited {
+    /// `added` are the columns that the edit adds.
+    pub(super) fn over(
+        inner: Box<dyn RowSource>,
+        added: &'static [&'static str],
+        edit: impl FnMut(&mut Batch) + Send + 'static,
+    ) -> Box<dyn RowSource> {
+        let mut edited = Self { inner, edit: Box::new(edit), added, names: Vec::new() };
+        edited.name();
+        Box::new(edited)
+    }
+
+    fn name(&mut self) {
+        self.names = self.inner.columns().iter().map(String::as_str).chain(self.added.iter().copied()).map(str::to_owned).collect();
+    }
+}
+
+impl RowSource for Edited {
+    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+        let batch = self.inner.next_batch()?;
+        if self.names.len() != self.inner.columns().len() + self.added.len() {
+            self.name();
+        }
+        Ok(batch.map(|mut batch| {
+            (self.edit)(&mut batch);
+            batch
+        }))
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.names
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.inner.bytes_read()
+    }
+}
+
+/// The texts of a column; all empty where the batch lacks it.
+pub(super) fn texts<'b>(batch: &'b Batch, name: &str) -> Vec<Option<&'b str>> {
+    let found = batch.columns.iter().find(|column| column.name().trim().eq_ignore_ascii_case(name));
+    match found.and_then(|column| column.str().ok()) {
+        Some(texts) => texts.iter().collect(),
+        None => vec![None; batch.height],
+    }
+}
+
+/// Puts texts in the place of a column, or adds it.
+pub(super) fn put(batch: &mut Batch, name: &str, texts: Vec<Option<String>>) {
+    let place = batch.columns.iter().position(|column| column.name().trim().eq_ignore_ascii_case(name));
+    let named = place.map_or_else(|| PlSmallStr::from_str(name), |at| batch.columns[at].name().clone());
+    let column = Series::new(named, texts).into_column();
+    match place {
+        Some(at) => batch.columns[at] = column,
+        None => batch.columns.push(column),
+    }
+}
+
+/// Mends every text of a column.
+pub(super) fn mend(batch: &mut Batch, name: &str, mend: impl Fn(&str) -> Cow<'_, str>) {
+    let mended = texts(batch, name).into_iter().map(|text| text.map(|text| mend(text).into_owned())).collect();
+    put(batch, name, mended);
+}
+
+/// An amount as explorers and spreadsheets print it: `$1,234.50`, `9,205.97 ETH`. What is none stays as it is, to be found bad.
+pub(super) fn plain_number(text: &str) -> Cow<'_, str> {
+    let shown = text.trim();
+    let shown = shown.strip_prefix('$').unwrap_or(shown);
+    let shown =
+        shown.split_once(' ').filter(|(_, unit)| unit.bytes().all(|byte| byte.is_ascii_alphabetic())).map_or(shown, |(number, _)| number);
+    if !shown.contains(',') {
+        return Cow::Borrowed(shown);
+    }
+    let (whole, fraction) = shown.split_once('.').map_or((shown, None), |(whole, fraction)| (whole, Some(fraction)));
+    let mut groups = whole.trim_start_matches('-').split(',');
+    let first = groups.next().unwrap_or_default();
+    let digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let thousands = (1..=3).contains(&first.len()) && digits(first) && groups.all(|group| group.len() == 3 && digits(group));
+    if !thousands || fraction.is_some_and(|fraction| fraction.contains(',')) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(shown.replace(',', ""))
+}
+
+/// The text of a link, `<a href=…>0x…</a>`; what is no link stays as it is.
+pub(super) fn link_text(text: &str) -> Cow<'_, str> {
+    let trimmed = text.trim();
+    if !trimmed.starts_with('<') {
+        return Cow::Borrowed(text);
+    }
+    let inner = trimmed.split_once('>').map_or("", |(_, rest)| rest.split('<').next().unwrap_or_default()).trim();
+    if inner.is_empty() { Cow::Borrowed(text) } else { Cow::Borrowed(inner) }
+}
+
+/// How dates with strokes are written, `None` where they are not: month first, as in the US, unless a first number is above 12.
+pub(super) fn stroke_format(cells: &[String]) -> Option<&'static str> {
+    let number = |part: &str| part.parse::<u32>().ok();
+    let mut first_most = 0;
+    let mut time = false;
+    for cell in cells.iter().filter(|cell| !cell.is_empty()) {
+        let (day, rest) = cell.split_once(' ').map_or((cell.as_str(), None), |(day, rest)| (day, Some(rest)));
+        let parts: Vec<&str> = day.split('/').collect();
+        let [first, second, year] = parts[..] else { return None };
+        let (first, _) = (number(first)?, number(second).filter(|_| year.len() == 4)?);
+        first_most = first_most.max(first);
+        time |= rest.is_some();
+    }
+    match (first_most, time) {
+        (0, _) => None,
+        (..=12, false) => Some("%m/%d/%Y"),
+        (..=12, true) => Some("%m/%d/%Y %H:%M"),
+        (_, false) => Some("%d/%m/%Y"),
+        (_, true) => Some("%d/%m/%Y %H:%M"),
+    }
+}
+
+type Cells = Vec<Option<String>>;
+type Next = Box<dyn FnMut() -> Option<Result<Cells, &'static str>> + Send>;
+
+/// Rows that are made one by one.
+pub(super) struct Made {
+    names: Vec<String>,
+    next: Next,
+    done: u64,
+    bytes: u64,
+}
+
+impl Made {
+    pub(super) fn over(
+        names: &[&str],
+        bytes: u64,
+        next: impl FnMut() -> Option<Result<Cells, &'static str>> + Send + 'static,
+    ) -> Box<dyn RowSource> {
+        Box::new(Self { names: names.iter().map(|&name| name.to_owned()).collect(), next: Box::new(next), done: 0, bytes })
+    }
+}
+
+impl RowSource for Made {
+    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+        let mut columns: Vec<Cells> = self.names.iter().map(|_| Vec::new()).collect();
+        let mut malformed = Vec::new();
+        let mut height = 0;
+        while height < BATCH_ROWS {
+            let Some(row) = (self.next)() else { break };
+            let cells = row.unwrap_or_else(|reason| {
+                malformed.push((height, reason));
+                Vec::new()
+            });
+            let mut cells = cells.into_iter();
+            for column in &mut columns {
+                column.push(cells.next().flatten());
+            }
+            height += 1;
+        }
+        if height == 0 && self.done > 0 {
+            return Ok(None);
+        }
+        let first_row = self.done + 1;
+        self.done += height.max(1) as u64;
+        let columns: Vec<Column> =
+            self.names.iter().zip(columns).map(|(name, cells)| Series::new(PlSmallStr::from_str(name), cells).into_column()).collect();
+        Ok(Some(Batch { columns, height, first_row, malformed }))
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.names
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printed_numbers_become_plain_and_others_stay() {
+        for (text, expected) in [
+            ("$389,110,711.00", "389110711.00"),
+            ("9,205.97807391 ETH", "9205.97807391"),
+            ("1.44E7", "1.44E7"),
+            ("-1,000", "-1000"),
+            ("0 ETH", "0"),
+            ("1,5", "1,5"),
+            ("1,2345", "1,2345"),
+            ("1.234,5", "1.234,5"),
+            ("12 漢字", "12 漢字"),
+            ("", ""),
+        ] {
+            assert_eq!(plain_number(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_link_is_its_text() {
+        let link = "<a href=https://celoscan.io/address/0x8a16 target=_blank>0x8a16</a>";
+        for (text, expected) in [(link, "0x8a16"), ("0x12", "0x12"), ("<b></b>", "<b></b>"), ("<", "<")] {
+            assert_eq!(link_text(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_with_strokes_are_american_unless_they_cannot_be() {
+        for (cells, expected) in [
+            (&["7/30/2015", "8/1/2015"][..], Some("%m/%d/%Y")),
+            (&["30/7/2015", "1/8/2015"], Some("%d/%m/%Y")),
+            (&["7/3/2015 04:05"], Some("%m/%d/%Y %H:%M")),
+            (&["2015/07/30"], None),
+            (&["2015-07-30"], None),
+            (&[], None),
+        ] {
+            let cells: Vec<String> = cells.iter().map(|&cell| cell.to_owned()).collect();
+            assert_eq!(stroke_format(&cells), expected, "{cells:?}");
+        }
+    }
+}

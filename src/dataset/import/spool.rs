@@ -1,0 +1,193 @@
+//! The rows of one table while they are gathered: in memory as long as they are few, then in bucket files by key, so that the memory
+//! taken is that of one bucket. Files lie in the import's own workplace.
+
+use std::{
+    fs::File,
+    io::BufWriter,
+    path::{Path, PathBuf},
+};
+
+use polars::{
+    io::parquet::write::BatchedWriter,
+    prelude::{DataFrame, IdxCa, ParquetCompression, ParquetReader, ParquetWriter, PlSmallStr, SerReader},
+};
+
+use super::combine;
+use crate::dataset::{schema::TableSchema, source::guarded};
+
+/// Bytes of rows kept in memory.
+const IN_MEMORY: usize = 96 << 20;
+const BUCKETS: usize = 64;
+
+type Writer = BatchedWriter<BufWriter<File>>;
+
+/// The gathered rows of one table.
+pub(super) struct Spool {
+    pub schema: &'static TableSchema,
+    folder: PathBuf,
+    frames: Vec<DataFrame>,
+    bytes: usize,
+    limit: usize,
+    buckets: Vec<(PathBuf, Writer)>,
+}
+
+impl Spool {
+    pub(super) fn new(schema: &'static TableSchema, folder: &Path) -> Self {
+        Self { schema, folder: folder.to_owned(), frames: Vec::new(), bytes: 0, limit: IN_MEMORY, buckets: Vec::new() }
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_limit(self, limit: usize) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// Takes in rows of a source, with their numbers in it.
+    pub(super) fn add(&mut self, frame: DataFrame, source: u32, rows: &[u32]) -> Result<(), String> {
+        let frame = guarded("table", || combine::marked(frame, source, rows))?;
+        if !self.buckets.is_empty() {
+            return self.spread(&frame);
+        }
+        self.bytes += frame.estimated_size();
+        self.frames.push(frame);
+        if self.bytes > self.limit {
+            for i in 0..BUCKETS {
+                let path = self.folder.join(format!("{}-{i}.rows", self.schema.name));
+                let file = File::create(&path).map_err(|error| failed(&path, &error))?;
+                let schema = self.frames[0].schema().clone();
+                let writer = guarded("table", || {
+                    ParquetWriter::new(BufWriter::new(file)).with_compression(ParquetCompression::Uncompressed).batched(&schema)
+                })?;
+                self.buckets.push((path, writer));
+            }
+            for frame in std::mem::take(&mut self.frames) {
+                self.spread(&frame)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn spread(&mut self, frame: &DataFrame) -> Result<(), String> {
+        let mut places: Vec<Vec<u32>> = vec![Vec::new(); BUCKETS];
+        for (row, bucket) in guarded("table", || combine::buckets(self.schema, frame, BUCKETS as u128))?.into_iter().enumerate() {
+            places[bucket].push(row as u32);
+        }
+        for ((_, writer), places) in self.buckets.iter_mut().zip(places).filter(|(_, places)| !places.is_empty()) {
+            let mut part = guarded("table", || frame.take(&IdxCa::from_vec(PlSmallStr::EMPTY, places)))?;
+            part.rechunk_mut();
+            guarded("table", || writer.write_batch(&part))?;
+        }
+        Ok(())
+    }
+
+    /// How many parts the rows come in.
+    pub(super) fn parts(&self) -> usize {
+        if self.buckets.is_empty() { usize::from(!self.frames.is_empty()) } else { BUCKETS }
+    }
+
+    /// Each part in turn; rows of one key are in one part.
+    pub(super) fn each(mut self, mut take: impl FnMut(usize, DataFrame) -> Result<(), String>) -> Result<(), String> {
+        if self.buckets.is_empty() {
+            let mut frames = std::mem::take(&mut self.frames).into_iter();
+            let Some(mut whole) = frames.next() else { return Ok(()) };
+            for frame in frames {
+                guarded("table", || whole.vstack_mut(&frame).map(|_| ()))?;
+            }
+            return take(0, whole);
+        }
+        for (i, (path, writer)) in self.buckets.into_iter().enumerate() {
+            guarded("table", || writer.finish())?;
+            drop(writer);
+            let file = File::open(&path).map_err(|error| failed(&path, &error))?;
+            let frame = guarded("table", || ParquetReader::new(file).finish())?;
+            std::fs::remove_file(&path).ok();
+            if frame.height() > 0 {
+                take(i, frame)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn failed(path: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("`{}` cannot be written: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashMap, HashSet};
+
+    use polars::prelude::{IntoColumn, NamedFrom, Series};
+
+    use super::*;
+    use crate::dataset::{
+        coerce,
+        import::combine::{Counts, FIRST_NEW, OURS, STOOD, combine},
+        schema,
+    };
+
+    /// Labels of addresses `from..to`, each with `name`.
+    fn labels(from: u32, to: u32, name: &str) -> DataFrame {
+        let table = schema::table("labels").unwrap();
+        let rows = (to - from) as usize;
+        let column = |column: &'static schema::Column| match column.name {
+            "address" => Series::new("address".into(), (from..to).map(|i| format!("0x{i:040x}")).collect::<Vec<_>>()).into_column(),
+            "label" => Series::new("label".into(), vec!["bridge"; rows]).into_column(),
+            "name" => Series::new("name".into(), vec![name; rows]).into_column(),
+            _ => coerce::empty(column, rows),
+        };
+        DataFrame::new(rows, table.columns.iter().map(column).collect()).unwrap()
+    }
+
+    type Outcome = (Vec<(String, String)>, HashMap<u32, Counts>, usize);
+
+    fn outcome(limit: usize, refused: &[u32]) -> Outcome {
+        let place = tempfile::tempdir().unwrap();
+        let schema = schema::table("labels").unwrap();
+        let mut spool = Spool::new(schema, place.path()).with_limit(limit);
+        let new = FIRST_NEW;
+        for (frame, source) in [
+            (labels(0, 10, "mine"), STOOD),
+            (labels(10, 500, "old"), OURS),
+            (labels(400, 700, "new"), new),
+            (labels(0, 5, "mine"), new),
+            (labels(690, 701, "newer"), new + 1),
+            (labels(0, 701, "refused"), new + 2),
+        ] {
+            let rows: Vec<u32> = (1..=frame.height() as u32).collect();
+            spool.add(frame, source, &rows).unwrap();
+        }
+        let refused: HashSet<u32> = refused.iter().copied().collect();
+        let (mut rows, mut counts, mut repeats) = (Vec::new(), HashMap::<u32, Counts>::new(), 0);
+        spool
+            .each(|_, frame| {
+                let combined = combine(schema, frame, &refused).map_err(|error| error.to_string())?;
+                let texts = |name: &str| {
+                    combined.frame.column(name).unwrap().str().unwrap().iter().flatten().map(str::to_owned).collect::<Vec<_>>()
+                };
+                rows.extend(texts("address").into_iter().zip(texts("name")));
+                repeats += combined.repeats.len();
+                for (source, part) in combined.counts {
+                    let sum = counts.entry(source).or_default();
+                    *sum = Counts { new: sum.new + part.new, changed: sum.changed + part.changed, same: sum.same + part.same };
+                }
+                Ok(())
+            })
+            .unwrap();
+        rows.sort();
+        (rows, counts, repeats)
+    }
+
+    #[test]
+    fn rows_come_together_the_same_in_memory_and_in_buckets() {
+        let refused = [FIRST_NEW + 2];
+        let (rows, counts, repeats) = outcome(usize::MAX, &refused);
+        assert_eq!(outcome(1, &refused), (rows.clone(), counts.clone(), repeats));
+        // What the person's own files say already is not written; 10..701 are.
+        assert_eq!((rows.len(), repeats), (691, 0));
+        let named = |name: &str| rows.iter().filter(|(_, known)| known == name).count();
+        assert_eq!((named("old"), named("new"), named("newer"), named("mine")), (390, 290, 11, 0));
+        assert_eq!(counts[&FIRST_NEW], Counts { new: 200, changed: 100, same: 5 });
+        assert_eq!(counts[&(FIRST_NEW + 1)], Counts { new: 1, changed: 10, same: 0 });
+        assert_eq!(counts.len(), 2);
+    }
+}

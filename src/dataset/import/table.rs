@@ -1,0 +1,240 @@
+//! The table that stands: which files it has, what an import adds to it and where. The person's own files are never written: what is
+//! imported into a table that has some stands beside them, in a file of its own that `dataset.toml` names.
+
+use std::{
+    collections::HashSet,
+    fs::{self, File},
+    io::BufWriter,
+    path::{Path, PathBuf},
+};
+
+use polars::{
+    io::parquet::write::BatchedWriter,
+    prelude::{DataFrame, KeyValueMetadata, ParquetCompression, ParquetReader, ParquetWriter, SerReader},
+};
+
+use super::{
+    combine::{self, Counts, FIRST_NEW, OURS, STOOD},
+    spool::{Spool, failed},
+    take::{Reading, Stop},
+};
+use crate::dataset::{
+    coerce,
+    findings::Findings,
+    load::Context,
+    manifest::TableManifest,
+    schema::TableSchema,
+    source::{
+        self, guarded,
+        locate::{self, Found},
+    },
+};
+
+/// The folder of what is imported beside the person's own files.
+const BESIDE: &str = "imported";
+/// The mark that a file is an import's.
+const MARK: &str = "tokendeck.import";
+/// Rows of a Parquet row group.
+const GROUP_ROWS: usize = 131_072;
+
+/// A table as it stands.
+#[derive(Debug)]
+pub(super) struct Standing {
+    pub schema: &'static TableSchema,
+    /// The file of imported rows, there or to be.
+    pub target: PathBuf,
+    /// As people are told.
+    pub shown: String,
+    /// What `dataset.toml` must say its path is, where it does not say so.
+    pub paths: Option<Vec<String>>,
+    pub theirs: Vec<Found>,
+    ours: bool,
+}
+
+/// What became of a table.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub rows: u64,
+    pub counts: std::collections::HashMap<u32, Counts>,
+    /// (source, row, whether it says the same) of rows repeated in one file.
+    pub repeats: Vec<(u32, u32, bool)>,
+    /// The finished file, where the table changed.
+    pub file: Option<PathBuf>,
+}
+
+impl Standing {
+    pub(super) fn of(context: &Context<'_>, schema: &'static TableSchema) -> Result<Self, String> {
+        let folder = context.folder;
+        let said = context.manifest.tables.get(schema.name);
+        let paths = said.map_or(&[][..], |table| &table.path);
+        let found = match (paths.is_empty(), folder.is_dir()) {
+            (_, false) => Vec::new(),
+            (true, true) => locate::by_name(folder, schema.name)?,
+            (false, true) => locate::by_path(folder, paths)?,
+        };
+        let file = format!("{}.parquet", schema.name);
+        let (plain, beside) = (folder.join(&file), folder.join(BESIDE).join(&file));
+        let own = |path: &Path| (path == plain || path == beside) && is_ours(path);
+        let (ours, theirs): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|found| own(&found.path));
+        let target = if theirs.is_empty() && !ours.iter().any(|found| found.path == beside) { plain } else { beside };
+        if let Some(said) = said {
+            fits(schema, said)?;
+        }
+        let listed = ours.iter().any(|found| found.path == target) || theirs.is_empty() && paths.is_empty();
+        let shown = target.strip_prefix(folder).unwrap_or(&target).display().to_string();
+        let paths = (!listed).then(|| {
+            let named = |found: &Found| found.name.split('/').next().unwrap_or(&found.name).to_owned();
+            let mut paths: Vec<String> = if paths.is_empty() { theirs.iter().map(named).collect() } else { paths.to_vec() };
+            paths.dedup();
+            paths.push(shown.clone());
+            paths
+        });
+        let ours = is_ours(&target);
+        Ok(Self { schema, target, shown, paths, theirs, ours })
+    }
+
+    /// Whether there are rows already.
+    pub(super) fn is_there(&self) -> bool {
+        self.ours || !self.theirs.is_empty()
+    }
+
+    /// Hands on the rows that stand, each with the number of its kind of source.
+    pub(super) fn read(&self, context: &Context<'_>, mut keep: impl FnMut(DataFrame, u32, &[u32]) -> Result<(), Stop>) -> Result<(), Stop> {
+        let plain = TableManifest::default();
+        let theirs = context.manifest.tables.get(self.schema.name).unwrap_or(&plain);
+        let files = self.theirs.iter().map(|found| (&*found.path, STOOD, theirs));
+        let ours = self.ours.then_some((&*self.target, OURS, &plain));
+        for (path, number, manifest) in files.chain(ours) {
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+            let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
+            let blame = |stop: Stop| match stop {
+                Stop::Refused(reason) => {
+                    Stop::Refused(format!("the table `{}` that stands cannot be read: `{name}` {reason}", self.schema.name))
+                }
+                Stop::Cancelled => Stop::Cancelled,
+            };
+            let mut rows =
+                source::open(path, crate::dataset::load::bind::wanted(self.schema, manifest)).map_err(|reason| blame(reason.into()))?;
+            let reading = Reading { context, schema: self.schema, manifest, name: &name, bytes };
+            // What is wrong with it is for `check` to say.
+            reading.run(&mut *rows, &mut Findings::default(), |frame, numbers| keep(frame, number, numbers)).map_err(blame)?;
+        }
+        Ok(())
+    }
+}
+
+/// An imported file is read as `dataset.toml` says of its table. Other names for columns do not touch it; what changes values does.
+fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), String> {
+    let changes = |column: &&crate::dataset::manifest::ColumnManifest| {
+        column.scale.is_some() || column.raw || column.item.is_some() || column.explode
+    };
+    let what = if !said.keep.is_empty() {
+        Some("where")
+    } else if !said.set.is_empty() {
+        Some("set")
+    } else {
+        said.columns.values().find(changes).map(|_| "columns")
+    };
+    what.map_or(Ok(()), |what| {
+        let table = schema.name;
+        Err(format!(
+            "the `{what}` of [tables.{table}] in dataset.toml would change imported rows too: import into another folder, or take it out"
+        ))
+    })
+}
+
+/// Whether the file carries the mark.
+fn is_ours(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let marked = guarded("Parquet", || {
+        let mut reader = ParquetReader::new(file);
+        let metadata = reader.get_metadata()?;
+        Ok(metadata.key_value_metadata().iter().flatten().any(|pair| pair.key == MARK))
+    });
+    marked == Ok(true)
+}
+
+/// Makes one table of the rows gathered, in a file of the workplace.
+pub(super) fn write(spool: Spool, folder: &Path, context: &Context<'_>, refused: &HashSet<u32>, dry: bool) -> Result<Written, Stop> {
+    let schema = spool.schema;
+    let parts = spool.parts() as u64;
+    let path = folder.join(format!("{}.parquet", schema.name));
+    let mut written = Written::default();
+    let mut output = if dry { None } else { Some(Output::create(&path, schema)?) };
+    let mut cancelled = false;
+    let outcome = spool.each(|i, frame| {
+        if context.progress.step(&format!("{} (writing)", schema.name), i as u64, parts).is_err() {
+            cancelled = true;
+            return Err(String::new());
+        }
+        let combined = guarded("table", || combine::combine(schema, frame, refused))?;
+        written.rows += combined.frame.height() as u64;
+        written.repeats.extend(combined.repeats);
+        for (source, counts) in combined.counts {
+            let sum = written.counts.entry(source).or_default();
+            *sum = Counts { new: sum.new + counts.new, changed: sum.changed + counts.changed, same: sum.same + counts.same };
+        }
+        output.as_mut().map_or(Ok(()), |output| output.rows(&combined.frame))
+    });
+    if cancelled {
+        return Err(Stop::Cancelled);
+    }
+    outcome?;
+    if let Some(output) = output {
+        output.finish()?;
+        let changed = written.counts.iter().any(|(source, counts)| *source >= FIRST_NEW && counts.new + counts.changed > 0);
+        written.file = changed.then_some(path);
+    }
+    Ok(written)
+}
+
+/// A Parquet file of a table, marked as an import's.
+struct Output {
+    path: PathBuf,
+    file: File,
+    writer: BatchedWriter<BufWriter<File>>,
+}
+
+impl Output {
+    fn create(path: &Path, schema: &TableSchema) -> Result<Self, String> {
+        let file = File::create(path).map_err(|error| failed(path, &error))?;
+        let twin = file.try_clone().map_err(|error| failed(path, &error))?;
+        let empty = empty(schema)?;
+        let mark = KeyValueMetadata::from_static(vec![(MARK.to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
+        let writer = guarded("table", || {
+            ParquetWriter::new(BufWriter::new(twin))
+                .with_compression(ParquetCompression::Zstd(None))
+                .with_key_value_metadata(Some(mark))
+                .batched(empty.schema())
+        })?;
+        Ok(Self { path: path.to_owned(), file, writer })
+    }
+
+    fn rows(&mut self, frame: &DataFrame) -> Result<(), String> {
+        let mut at = 0;
+        while at < frame.height() {
+            let mut group = frame.slice(at as i64, GROUP_ROWS);
+            group.rechunk_mut();
+            self.writer.write_batch(&group).map_err(|error| failed(&self.path, &error))?;
+            at += GROUP_ROWS;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), String> {
+        self.writer.finish().map_err(|error| failed(&self.path, &error))?;
+        self.file.sync_all().map_err(|error| failed(&self.path, &error))
+    }
+}
+
+/// A table of no rows.
+pub(super) fn empty(schema: &TableSchema) -> Result<DataFrame, String> {
+    guarded("table", || DataFrame::new(0, schema.columns.iter().map(|column| coerce::empty(column, 0)).collect()))
+}
+
+/// Writes a table of no rows into the workplace, so that a dataset without tokens loads.
+pub(super) fn write_empty(folder: &Path, schema: &'static TableSchema) -> Result<PathBuf, String> {
+    let path = folder.join(format!("{}.parquet", schema.name));
+    Output::create(&path, schema)?.finish()?;
+    Ok(path)
+}

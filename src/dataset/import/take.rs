@@ -1,0 +1,132 @@
+//! Rows of a source become rows of ours, through the loader's own reading: what cannot be read is a finding, what can is handed on
+//! batch by batch.
+
+use std::collections::HashMap;
+
+use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+
+use crate::dataset::{
+    findings::{Finding, Findings, Severity},
+    load::{Context, bind::bind, file::FileRows, fill},
+    manifest::TableManifest,
+    progress::Cancelled,
+    schema::TableSchema,
+    source::RowSource,
+};
+
+/// Why a file is not taken.
+#[derive(Debug)]
+pub(super) enum Stop {
+    Cancelled,
+    Refused(String),
+}
+
+impl From<String> for Stop {
+    fn from(reason: String) -> Self {
+        Self::Refused(reason)
+    }
+}
+
+impl From<Cancelled> for Stop {
+    fn from(Cancelled: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+/// How much was read of a source.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Amount {
+    pub rows: u64,
+    /// Rows that could not be read.
+    pub bad: u64,
+    /// Rows that were not wanted.
+    pub left_out: u64,
+}
+
+/// A source to be read into a table.
+pub(super) struct Reading<'a> {
+    pub context: &'a Context<'a>,
+    pub schema: &'static TableSchema,
+    pub manifest: &'a TableManifest,
+    pub name: &'a str,
+    pub bytes: u64,
+}
+
+impl Reading<'_> {
+    /// Reads all rows; `keep` takes each frame of ours with the numbers its rows have in the source.
+    pub(super) fn run(
+        &self,
+        source: &mut dyn RowSource,
+        findings: &mut Findings,
+        mut keep: impl FnMut(DataFrame, &[u32]) -> Result<(), Stop>,
+    ) -> Result<Amount, Stop> {
+        let mut intervals = HashMap::new();
+        let mut rows = FileRows {
+            context: self.context,
+            schema: self.schema,
+            manifest: self.manifest,
+            file: self.name,
+            findings,
+            rows_bad: 0,
+            rows: 0,
+            left_out: 0,
+            numbers: Vec::new(),
+            frames: Vec::new(),
+        };
+        while let Some(batch) = source.next_batch()? {
+            rows.add(batch, source.columns())?;
+            let (frames, mut numbers) = (std::mem::take(&mut rows.frames), std::mem::take(&mut rows.numbers));
+            for mut frame in frames {
+                if self.schema.name == "candles" {
+                    same_intervals(&mut frame, &mut intervals);
+                }
+                fill::table(self.schema, &mut frame);
+                let rest = numbers.split_off(frame.height());
+                keep(frame, &numbers)?;
+                numbers = rest;
+            }
+            self.context.progress.step(self.name, source.bytes_read().min(self.bytes), self.bytes)?;
+        }
+        Ok(Amount { rows: rows.rows, bad: rows.rows_bad, left_out: rows.left_out })
+    }
+
+    /// Notes the columns of the source that nothing was read from.
+    pub(super) fn unused(&self, columns: &[String], made: &[&str]) -> Result<Vec<String>, String> {
+        let bound = bind(self.schema, self.manifest, columns)?;
+        let used: Vec<&str> = bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().map(String::as_str).collect();
+        let filters = |name: &str| self.manifest.keep.iter().any(|(kept, _)| kept.eq_ignore_ascii_case(name));
+        let spare = columns.iter().filter(|name| !used.contains(&name.as_str()) && !filters(name) && !made.contains(&name.as_str()));
+        Ok(spare.cloned().collect())
+    }
+}
+
+/// Fills the intervals that the source does not give. What a token's first rows tell holds for all of its rows.
+fn same_intervals(frame: &mut DataFrame, known: &mut HashMap<String, String>) {
+    let texts = |frame: &DataFrame, name: &str| -> Vec<Option<String>> {
+        let column = frame.column(name).ok().and_then(|column| column.str().ok());
+        column.map_or_else(|| vec![None; frame.height()], |texts| texts.iter().map(|text| text.map(str::to_owned)).collect())
+    };
+    let given = texts(frame, "interval");
+    if given.iter().all(Option::is_some) {
+        return;
+    }
+    fill::intervals(frame);
+    let tokens = texts(frame, "token_address");
+    let filled: Vec<Option<String>> = texts(frame, "interval")
+        .into_iter()
+        .zip(given)
+        .zip(tokens)
+        .map(|((filled, given), token)| match (given, token, filled) {
+            (Some(given), ..) => Some(given),
+            (None, Some(token), Some(filled)) => Some(known.entry(token).or_insert(filled).clone()),
+            (.., filled) => filled,
+        })
+        .collect();
+    // A column of the same name and length always fits.
+    frame.with_column(Series::new("interval".into(), filled).into_column()).ok();
+}
+
+/// A finding of a whole file.
+pub(super) fn note(findings: &mut Findings, file: &str, reason: String) {
+    findings.add(Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: None, value: None, reason });
+}

@@ -1,0 +1,213 @@
+//! Which token a file is about: said by the person, by the file, or by its name through the symbols the dataset knows.
+
+use std::collections::HashMap;
+
+use polars::prelude::{DataFrame, DataType};
+
+use super::pair::{self, Pair};
+use crate::dataset::{
+    address::Address,
+    chain::Chain,
+    rows::{FromFrame, TokenRow},
+};
+
+/// A token of the dataset, as far as names go.
+#[derive(Debug, Clone)]
+struct Known {
+    address: Address,
+    chains: Vec<Chain>,
+    listed: bool,
+}
+
+/// The tokens the dataset has, and those this import brings.
+#[derive(Debug, Default)]
+pub(super) struct Tokens {
+    by_symbol: HashMap<String, Vec<Known>>,
+    symbols: HashMap<Address, Option<String>>,
+}
+
+/// The token of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Found {
+    pub address: Address,
+    /// What it is called where it was found, for the row of a token that is not there yet.
+    pub symbol: Option<String>,
+    /// How many of the token a price is for, where it is not one.
+    pub pack: f64,
+    /// How it was found, for the person.
+    pub says: String,
+}
+
+/// What the person said.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said<'a> {
+    pub token: Option<Address>,
+    pub chain: &'a Chain,
+    pub as_usd: bool,
+}
+
+const SAY: &str = "say which it is with --token ADDRESS";
+
+impl Tokens {
+    pub(super) fn has(&self, address: &Address) -> bool {
+        self.symbols.contains_key(address)
+    }
+
+    fn has_symbol(&self, symbol: &str) -> bool {
+        self.by_symbol.contains_key(symbol)
+    }
+
+    pub(super) fn add(&mut self, frame: &DataFrame) {
+        let strings = |name: &str| frame.column(name).ok().is_some_and(|column| *column.dtype() == DataType::String);
+        if !strings("token_address") {
+            return;
+        }
+        for row in TokenRow::rows(frame) {
+            self.symbols.entry(row.token_address).or_insert_with(|| row.symbol.clone());
+            if let Some(symbol) = row.symbol {
+                let list = self.by_symbol.entry(symbol.to_uppercase()).or_default();
+                match list.iter_mut().find(|known| known.address == row.token_address) {
+                    Some(known) => known.chains.extend(row.chain),
+                    None => list.push(Known { address: row.token_address, chains: row.chain, listed: row.listed.unwrap_or(false) }),
+                }
+            }
+        }
+    }
+
+    /// The one token of that symbol: of several, the one on the chain that was said, of those the one that is listed.
+    fn by_symbol(&self, symbol: &str, chain: &Chain) -> Result<Option<Address>, String> {
+        let Some(all) = self.by_symbol.get(symbol) else { return Ok(None) };
+        let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(chain)).collect();
+        let here = if here.is_empty() { all.iter().collect() } else { here };
+        let listed: Vec<&Known> = here.iter().filter(|known| known.listed).copied().collect();
+        match (&here[..], &listed[..]) {
+            ([one], _) | (_, [one]) => Ok(Some(one.address)),
+            _ => {
+                let names: Vec<String> = here.iter().take(4).map(|known| known.address.to_string()).collect();
+                Err(format!("is of `{symbol}`, and the dataset has {} tokens of that symbol ({}): {SAY}", here.len(), names.join(", ")))
+            }
+        }
+    }
+
+    /// The token that `name`, the file's, and `content`, a symbol or pair that stands in it, are about.
+    pub(super) fn find(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<Found, String> {
+        let found = |address: Address, symbol: Option<String>, says: String| Found { address, symbol, pack: 1.0, says };
+        if let Some(address) = pair::address(name) {
+            return match said.token {
+                Some(token) if token != address => {
+                    Err(format!("is of {address} by its name, and --token says {token}: import it without --token"))
+                }
+                _ => Ok(found(address, None, "from the file's name".to_owned())),
+            };
+        }
+        let (symbol, place) = match content {
+            Some(content) => (Some(content.to_uppercase()), "from the file"),
+            None => (self.only_symbol(name)?, "from the file's name"),
+        };
+        if let Some(address) = said.token {
+            return Ok(found(address, self.symbols.get(&address).cloned().flatten().or(symbol), "as said with --token".to_owned()));
+        }
+        let Some(symbol) = symbol else { return Err(format!("does not say which token it is of: {SAY}")) };
+        match self.by_symbol(&symbol, said.chain)? {
+            Some(address) => Ok(found(address, Some(symbol), place.to_owned())),
+            None => Err(format!("is of `{symbol}`, which is no token of the dataset: {SAY}, or import a list that has it first")),
+        }
+    }
+
+    /// The one word of the name that is a symbol.
+    fn only_symbol(&self, name: &str) -> Result<Option<String>, String> {
+        let mut symbols: Vec<String> = pair::words(name).into_iter().filter(|word| self.has_symbol(word)).collect();
+        symbols.dedup();
+        match &symbols[..] {
+            [] => Ok(None),
+            [one] => Ok(Some(one.clone())),
+            many => Err(format!("could be of `{}` by its name: {SAY}", many.join("`, `"))),
+        }
+    }
+
+    /// As `find`, for prices: a pair is looked for first, and its prices must be in dollars.
+    pub(super) fn find_traded(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<Found, String> {
+        let Some(Pair { base, quote }) = pair::pair(content.unwrap_or(name), |word| self.has_symbol(word)) else {
+            return self.find(name, content, said);
+        };
+        let pair = Pair { base, quote };
+        if !pair.in_dollars() && !said.as_usd {
+            let (base, quote) = (&pair.base, &pair.quote);
+            return Err(format!(
+                "has prices of {base} in {quote}, and candles are in USD: take one of {base} in USD, or say --as-usd if they are"
+            ));
+        }
+        let known = |symbol: &str| self.has_symbol(symbol);
+        let (symbol, pack) = match pair::unpacked(&pair.base) {
+            Some((symbol, pack)) if !known(&pair.base) && (known(symbol) || said.token.is_some()) => (symbol, pack),
+            _ => (pair.base.as_str(), 1.0),
+        };
+        let mut found = self.find(name, Some(symbol), said)?;
+        if said.token.is_none() && pair::address(name).is_none() && content.is_none() {
+            found.says = format!("`{}` in {} from the file's name", pair.base, pair.quote);
+        }
+        Ok(Found { pack, ..found })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polars::prelude::{IntoColumn, NamedFrom, Series};
+
+    use super::*;
+    use crate::dataset::{coerce, schema};
+
+    fn frame(rows: &[(&str, &str, &str, bool)]) -> DataFrame {
+        let table = schema::table("tokens").unwrap();
+        let text = |name: &str, of: fn(&(&str, &str, &str, bool)) -> String| {
+            Series::new(name.into(), rows.iter().map(of).collect::<Vec<_>>()).into_column()
+        };
+        let columns = table.columns.iter().map(|column| match column.name {
+            "token_address" => text("token_address", |row| row.0.to_owned()),
+            "symbol" => text("symbol", |row| row.1.to_owned()),
+            "chain" => {
+                let lists: Vec<Series> = rows.iter().map(|row| Series::new("".into(), [row.2])).collect();
+                Series::new("chain".into(), lists).into_column()
+            }
+            "listed" => Series::new("listed".into(), rows.iter().map(|row| row.3).collect::<Vec<_>>()).into_column(),
+            _ => coerce::empty(column, rows.len()),
+        });
+        DataFrame::new(rows.len(), columns.collect()).unwrap()
+    }
+
+    #[test]
+    fn a_file_finds_its_token_or_says_what_is_needed() {
+        let [uni, pepe, other, scam] = ["1", "2", "3", "4"].map(|digit| format!("0x{}", digit.repeat(40)));
+        let mut tokens = Tokens::default();
+        tokens.add(&frame(&[
+            (&uni, "UNI", "eth", false),
+            (&pepe, "PEPE", "eth", true),
+            (&scam, "PEPE", "eth", false),
+            (&other, "UNI", "base", false),
+        ]));
+        let chain = Chain::parse("eth").unwrap();
+        let said = |token: Option<&str>, as_usd| Said { token: token.and_then(Address::parse), chain: &chain, as_usd };
+        let text = |found: Result<Found, String>| found.map(|found| (found.address.to_string(), found.pack));
+        for (name, content, token, expected) in [
+            ("UNIUSDT-1d.csv", None, None, Ok((uni.as_str(), 1.0))),
+            ("1000PEPEUSDT.csv", None, None, Ok((pepe.as_str(), 1e3))),
+            ("export.csv", Some("UNI/USD"), None, Ok((uni.as_str(), 1.0))),
+            ("coinmetrics_uni.csv", None, None, Ok((uni.as_str(), 1.0))),
+            ("candles.csv", None, Some(other.as_str()), Ok((other.as_str(), 1.0))),
+            ("XRPUSDT.csv", None, None, Err("is of `XRP`, which is no token of the dataset: say which it is with --token ADDRESS")),
+            ("candles.csv", None, None, Err("does not say which token it is of: say which it is with --token ADDRESS")),
+            ("UNI_BTC.csv", None, None, Err("has prices of UNI in BTC, and candles are in USD")),
+            ("uni-pepe.csv", None, None, Err("could be of `UNI`, `PEPE` by its name")),
+            ("XRPUSDT.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
+        ] {
+            match (text(tokens.find_traded(name, content, said(token, false))), expected) {
+                (Ok((address, pack)), Ok(expected)) => assert_eq!((address.as_str(), pack), expected, "{name}"),
+                (Err(reason), Err(expected)) => assert!(reason.starts_with(expected), "{name}: {reason}"),
+                (found, _) => panic!("{name}: {found:?}"),
+            }
+        }
+        assert!(tokens.find_traded("UNI_BTC.csv", None, said(None, true)).is_ok());
+        let named = format!("export-{pepe}.csv");
+        assert!(tokens.find(&named, None, said(Some(&uni), false)).unwrap_err().contains("and --token says"));
+    }
+}

@@ -1,0 +1,145 @@
+//! The rows of a table as they come: held in memory until they are too many, then handed to the cache, which from there on takes in
+//! batch after batch.
+
+use polars::prelude::DataFrame;
+
+use super::{Context, identity, table::Stop};
+use crate::dataset::{
+    cache::{CacheOptions, Fault, Import, Key, KeyFile, LargeTable, Place, ReadState, Report},
+    manifest::TableManifest,
+    progress::Cancelled,
+    schema::TableSchema,
+    source::{guarded, locate::Found},
+};
+
+pub(super) struct Gathered {
+    /// The rows of the files before this one.
+    pub held: Option<DataFrame>,
+    /// File and row each row came from.
+    pub origins: Vec<(u32, u32)>,
+    pub import: Option<Import>,
+    pub place: Option<Place>,
+    options: CacheOptions,
+}
+
+impl Gathered {
+    pub(super) fn new(place: Option<Place>, options: &CacheOptions) -> Self {
+        Self { held: None, origins: Vec::new(), import: None, place, options: options.clone() }
+    }
+
+    pub(super) fn rows(&self) -> u64 {
+        self.import.as_ref().map_or(self.origins.len() as u64, Import::rows)
+    }
+
+    /// Takes the rows read of file `at` so far, if they are the cache's to hold.
+    pub(super) fn take(
+        &mut self,
+        schema: &'static TableSchema,
+        at: u32,
+        frames: &mut Vec<DataFrame>,
+        numbers: &mut Vec<u32>,
+        wanted: &mut dyn FnMut() -> Result<(), Cancelled>,
+    ) -> Result<(), Stop> {
+        if self.import.is_none() {
+            let rows = (self.origins.len() + numbers.len()) as u64;
+            let Some(place) = self.place.clone().filter(|_| rows >= self.options.rows_min.max(1)) else { return Ok(()) };
+            if self.begin(&place, schema, wanted)?.is_some() {
+                // Someone else was here and left it half done since this load began; theirs is as good a start as none.
+                self.import.take().into_iter().for_each(Import::abandon);
+                self.begin(&place, schema, wanted)?;
+            }
+            if let (Some(import), Some(held)) = (&mut self.import, self.held.take()) {
+                let origins = std::mem::take(&mut self.origins);
+                let mut start = 0;
+                for file in origins.chunk_by(|a, b| a.0 == b.0) {
+                    let numbers: Vec<u32> = file.iter().map(|(_, row)| *row).collect();
+                    import.add(held.slice(start as i64, numbers.len()), file[0].0, &numbers)?;
+                    start += numbers.len();
+                }
+            }
+        }
+        let Some(import) = &mut self.import else { return Ok(()) };
+        let mut start = 0;
+        for frame in frames.drain(..) {
+            let end = start + frame.height();
+            import.add(frame, at, &numbers[start..end])?;
+            start = end;
+        }
+        numbers.clear();
+        Ok(())
+    }
+
+    /// Begins the import, or goes on with one that was cut off; stops if another program has made the table meanwhile.
+    pub(super) fn begin(
+        &mut self,
+        place: &Place,
+        schema: &'static TableSchema,
+        wanted: &mut dyn FnMut() -> Result<(), Cancelled>,
+    ) -> Result<Option<ReadState>, Stop> {
+        let lock = place.lock(wanted).map_err(|Cancelled| Stop::Cancelled)?.map_err(Fault::from)?;
+        if let Some((table, report)) = place.open(schema) {
+            return Err(Stop::Ready(Box::new((table, report))));
+        }
+        let (import, state) = Import::begin(place.clone(), lock, schema, &self.options)?;
+        self.import = Some(import);
+        Ok(state)
+    }
+
+    /// A file is read to its end, and its rows stay in memory.
+    pub(super) fn hold(&mut self, at: u32, frame: DataFrame, numbers: Vec<u32>) -> Result<(), String> {
+        self.origins.extend(numbers.into_iter().map(|row| (at, row)));
+        match &mut self.held {
+            None => self.held = Some(frame),
+            Some(held) => guarded("table", || held.vstack_mut(&frame).map(|_| ()))?,
+        }
+        Ok(())
+    }
+}
+
+/// A large table and what its load found.
+pub(super) type Opened = (LargeTable, Report);
+
+/// Bytes a row, as a rule, in files that hold more rows than a table in memory may.
+const ROW_BYTES: u64 = 100;
+
+/// Whether the table is large by the look of its files, and not yet in the cache.
+pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[Found]) -> bool {
+    let bytes: u64 = files.iter().filter_map(|file| std::fs::metadata(&file.path).ok()).map(|meta| meta.len()).sum();
+    let large = |place: &Place| place.is_begun() || bytes >= context.cache.rows_min.saturating_mul(ROW_BYTES);
+    place(context, schema, manifest, files).is_some_and(|(place, _)| !place.is_there() && large(&place))
+}
+
+/// Where the table lies in the cache, if it may be large and there is one; and the hash of the ends of each file.
+pub(super) fn place(
+    context: &Context<'_>,
+    schema: &'static TableSchema,
+    manifest: &TableManifest,
+    files: &[Found],
+) -> Option<(Place, Vec<[u8; 32]>)> {
+    let cache = context.cache.folder.as_deref()?;
+    crate::dataset::cache::kept(schema)?;
+    let metas: Option<Vec<_>> = files.iter().map(|file| std::fs::metadata(&file.path).ok().filter(std::fs::Metadata::is_file)).collect();
+    let metas = metas?;
+    // A row takes a byte at least, but for columns that say the same over and over, which memory holds as well.
+    if metas.iter().map(std::fs::Metadata::len).sum::<u64>() < context.cache.rows_min {
+        return None;
+    }
+    let mut keys = Vec::new();
+    for (file, meta) in files.iter().zip(&metas) {
+        let modified = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        keys.push(KeyFile {
+            path: file.path.canonicalize().ok()?,
+            bytes: meta.len(),
+            modified: modified.map_or(0, |time| time.as_nanos()),
+            ends: identity::ends(&file.path).ok()?,
+        });
+    }
+    let key = Key::of(schema, manifest, &context.decimals, &keys);
+    match Place::new(cache, &key) {
+        Ok(place) => Some((place, keys.into_iter().map(|file| file.ends).collect())),
+        Err(error) => {
+            tracing::warn!("the cache `{}` cannot be used, so `{}` is read into memory: {error}", cache.display(), schema.name);
+            None
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Notices that a dataset's files may have changed. The system tells where it can; else one has to look now and then. What to do
+//! about it, and when, is the deck's.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf, absolute},
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use notify::{
+    Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
+    event::{AccessKind, AccessMode},
+};
+
+use super::{
+    load,
+    manifest::{FILE, Manifest},
+    schema::TABLES,
+    source::locate,
+};
+
+/// Links on the way to the folder that are followed up.
+const MAX_LINKS: usize = 32;
+/// Folders that are watched at most; with more, one looks now and then.
+const MAX_FOLDERS: usize = 4_000;
+
+/// What tells a file from itself after a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    bytes: u64,
+    modified: (i64, i64),
+    file: (u64, u64),
+}
+
+/// The files of a dataset as they stand at one moment; equal sights, equal files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sight {
+    files: Vec<(PathBuf, Option<Stamp>)>,
+}
+
+impl Sight {
+    /// Looks at the dataset in `folder`: `dataset.toml` and every file a table is read from.
+    pub fn of(folder: &Path) -> Self {
+        let stamp = |path: &Path| {
+            let meta = fs::metadata(path).ok()?;
+            Some(Stamp { bytes: meta.len(), modified: (meta.mtime(), meta.mtime_nsec()), file: (meta.dev(), meta.ino()) })
+        };
+        let mut files = vec![folder.join(FILE)];
+        let text = load::read_manifest(&files[0]).unwrap_or_default();
+        let manifest = Manifest::parse(&text).unwrap_or_default();
+        for schema in TABLES {
+            let paths = manifest.tables.get(schema.name).map_or(&[][..], |table| &table.path);
+            let found = if paths.is_empty() { locate::by_name(folder, schema.name) } else { locate::by_path(folder, paths) };
+            match found {
+                Ok(found) => files.extend(found.into_iter().map(|found| found.path)),
+                // What is named and not there counts too: it may come.
+                Err(_) => files.extend(paths.iter().map(|path| folder.join(path))),
+            }
+        }
+        Self { files: files.into_iter().map(|path| (path.clone(), stamp(&path))).collect() }
+    }
+
+    /// Whether a file that `before` saw is not there now.
+    pub fn lacks_what(&self, before: &Self) -> bool {
+        let there: HashSet<&Path> = self.files.iter().filter(|(_, stamp)| stamp.is_some()).map(|(path, _)| &**path).collect();
+        before.files.iter().any(|(path, stamp)| stamp.is_some() && !there.contains(&**path))
+    }
+}
+
+/// Which of the system's news count.
+#[derive(Debug, Default)]
+struct Interest {
+    /// Everything in these folders.
+    folders: HashSet<PathBuf>,
+    /// These names, in folders that hold much else.
+    names: HashSet<PathBuf>,
+}
+
+impl Interest {
+    fn counts(&self, event: &Event) -> bool {
+        // Reading is not changing, and the program itself reads.
+        let reads = matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write));
+        let hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        let inside = |path: &PathBuf| path.parent().is_some_and(|parent| self.folders.contains(parent)) && !hidden(path);
+        let named = |path: &PathBuf| self.names.contains(path) || self.folders.contains(path);
+        !reads && (event.need_rescan() || event.paths.iter().any(|path| inside(path) || named(path)))
+    }
+}
+
+/// Watches the folders a dataset's files are in.
+pub struct Eyes {
+    watcher: Option<RecommendedWatcher>,
+    /// Each folder watched and which it was then: another may have come in its place.
+    watched: HashMap<PathBuf, (u64, u64)>,
+    interest: Arc<RwLock<Interest>>,
+    blind: Option<String>,
+}
+
+impl std::fmt::Debug for Eyes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Eyes").field("watched", &self.watched.len()).field("blind", &self.blind).finish_non_exhaustive()
+    }
+}
+
+impl Eyes {
+    /// `changed` is called, on a thread of the system's, whenever something may have changed in what was looked at.
+    pub fn open(changed: impl Fn() + Send + 'static) -> Self {
+        let interest = Arc::new(RwLock::new(Interest::default()));
+        let seen = Arc::clone(&interest);
+        let hear = move |event: notify::Result<Event>| {
+            let counts = event.is_ok_and(|event| seen.read().unwrap_or_else(PoisonError::into_inner).counts(&event));
+            if counts {
+                changed();
+            }
+        };
+        let mut eyes = Self { watcher: None, watched: HashMap::new(), interest, blind: None };
+        match notify::recommended_watcher(hear) {
+            Ok(watcher) => eyes.watcher = Some(watcher),
+            Err(error) => eyes.close(&error),
+        }
+        eyes
+    }
+
+    /// Eyes that are told nothing, as where the system cannot watch.
+    pub fn shut(reason: &str) -> Self {
+        Self { watcher: None, watched: HashMap::new(), interest: Arc::default(), blind: Some(reason.to_owned()) }
+    }
+
+    /// Why the system tells nothing, so that one has to look now and then.
+    pub fn blind(&self) -> Option<&str> {
+        self.blind.as_deref()
+    }
+
+    fn close(&mut self, error: &notify::Error) {
+        self.blind = Some(match &error.kind {
+            notify::ErrorKind::MaxFilesWatch => "the system's limit of watched folders is reached".to_owned(),
+            _ => error.to_string(),
+        });
+        self.watcher = None;
+        self.watched.clear();
+    }
+
+    /// Looks at the dataset, and watches from now on wherever its files are.
+    pub fn look(&mut self, folder: &Path) -> Sight {
+        let folder = absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        // Watched first: what changes while one looks is then told.
+        let before = Sight::of(&folder);
+        self.watch(&folder, &before);
+        Sight::of(&folder)
+    }
+
+    fn watch(&mut self, folder: &Path, sight: &Sight) {
+        if self.watcher.is_none() {
+            return;
+        }
+        let mut interest = Interest::default();
+        interest.folders.insert(folder.to_owned());
+        // The folder itself may be replaced, and so may any link on the way to it.
+        interest.names.insert(folder.to_owned());
+        interest.names.extend(folder.ancestors().skip(1).take(MAX_LINKS).filter(|path| path.is_symlink()).map(Path::to_owned));
+        for schema in TABLES {
+            let of_table = folder.join(schema.name);
+            if of_table.is_dir() {
+                interest.folders.insert(of_table);
+            }
+        }
+        for (path, _) in &sight.files {
+            interest.folders.extend(path.parent().map(Path::to_owned));
+            if path.is_symlink() {
+                interest.folders.extend(path.canonicalize().ok().and_then(|real| real.parent().map(Path::to_owned)));
+            }
+        }
+        let beside: Vec<PathBuf> = interest.names.iter().filter_map(|path| path.parent().map(Path::to_owned)).collect();
+        let wanted: HashSet<PathBuf> = interest.folders.iter().cloned().chain(beside).collect();
+        *self.interest.write().unwrap_or_else(PoisonError::into_inner) = interest;
+        if wanted.len() > MAX_FOLDERS {
+            self.watcher = None;
+            self.blind = Some(format!("the files lie in more than {MAX_FOLDERS} folders"));
+            return;
+        }
+        let Some(watcher) = &mut self.watcher else { return };
+        let gone: Vec<PathBuf> = self.watched.keys().filter(|path| !wanted.contains(*path)).cloned().collect();
+        for path in gone {
+            self.watched.remove(&path);
+            watcher.unwatch(&path).ok();
+        }
+        let mut failed = None;
+        for path in wanted {
+            let Ok(meta) = fs::metadata(&path) else { continue };
+            let which = (meta.dev(), meta.ino());
+            if self.watched.get(&path) == Some(&which) || !meta.is_dir() {
+                continue;
+            }
+            if self.watched.remove(&path).is_some() {
+                watcher.unwatch(&path).ok();
+            }
+            match watcher.watch(&path, RecursiveMode::NonRecursive) {
+                Ok(()) => {
+                    self.watched.insert(path, which);
+                }
+                // It went away meanwhile; its parent tells when it comes back.
+                Err(error) if matches!(error.kind, notify::ErrorKind::PathNotFound) => {}
+                Err(error) => failed = Some(error),
+            }
+        }
+        if let Some(error) = failed {
+            self.close(&error);
+        }
+    }
+}

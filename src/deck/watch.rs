@@ -1,0 +1,156 @@
+//! Keeps the deck on what the files say: when they change and have come to rest, the next generation is loaded beside the one that
+//! stands. A generation that would take away what stands, because a file is half written or broken, is not taken.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Weak,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::sync::broadcast::error::RecvError;
+
+use super::{Deck, DeckEvent, load::Reload};
+use crate::dataset::watch::{Eyes, Sight};
+
+/// How the deck is kept on its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Watching {
+    #[default]
+    Off,
+    /// The system tells of changes.
+    Told,
+    /// One looks now and then.
+    Polling,
+}
+
+/// How long files must be at rest before they are read.
+const QUIET: Duration = Duration::from_millis(150);
+/// How long a file that is gone may take to come back: editors and copies write anew what they replace.
+const GRACE: Duration = Duration::from_millis(1_500);
+/// How often one looks where the system tells nothing.
+const POLL: Duration = Duration::from_secs(2);
+
+impl Deck {
+    /// From now on loads anew whenever the files change; on a thread that ends with the deck.
+    pub fn watch(self: &Arc<Self>) -> Result<(), String> {
+        let (nudge, nudged) = sync_channel(1);
+        let told = nudge.clone();
+        let eyes = Eyes::open(move || {
+            // One that waits already is enough.
+            told.try_send(()).ok();
+        });
+        self.watch_with(eyes, nudge, nudged)
+    }
+
+    /// As `watch`, looking now and then, as where the system cannot tell.
+    pub fn watch_blindly(self: &Arc<Self>, reason: &str) -> Result<(), String> {
+        let (nudge, nudged) = sync_channel(1);
+        self.watch_with(Eyes::shut(reason), nudge, nudged)
+    }
+
+    fn watch_with(self: &Arc<Self>, eyes: Eyes, nudge: SyncSender<()>, nudged: Receiver<()>) -> Result<(), String> {
+        let failed = |error: std::io::Error| format!("the dataset cannot be watched: {error}");
+        let mut events = self.listen();
+        // Any load, of another folder too, is a reason to look where the files are now.
+        let bridge = move || {
+            loop {
+                match events.blocking_recv() {
+                    Ok(DeckEvent::Reloaded(_) | DeckEvent::LoadFailed(_)) | Err(RecvError::Lagged(_)) => {
+                        nudge.try_send(()).ok();
+                    }
+                    Ok(_) => {}
+                    Err(RecvError::Closed) => return,
+                }
+            }
+        };
+        self.set_watching(if eyes.blind().is_some() { Watching::Polling } else { Watching::Told });
+        let deck = Arc::downgrade(self);
+        std::thread::Builder::new().name("watch-loads".into()).spawn(bridge).map_err(failed)?;
+        std::thread::Builder::new()
+            .name("watch".into())
+            .spawn(move || Watch { deck, eyes, nudged, warned: false }.run())
+            .map_err(failed)?;
+        Ok(())
+    }
+}
+
+struct Watch {
+    deck: Weak<Deck>,
+    eyes: Eyes,
+    nudged: Receiver<()>,
+    /// The person was told that one has to look now and then.
+    warned: bool,
+}
+
+impl Watch {
+    fn run(mut self) {
+        while let Some(deck) = self.deck.upgrade() {
+            self.warn(&deck);
+            let more = self.keep_up(&deck);
+            drop(deck);
+            if !more && !self.wait() {
+                return;
+            }
+        }
+    }
+
+    /// Waits for a reason to look; false when there is nothing left to watch for.
+    fn wait(&self) -> bool {
+        if self.eyes.blind().is_some() {
+            return self.nudged.recv_timeout(POLL) != Err(RecvTimeoutError::Disconnected);
+        }
+        self.nudged.recv().is_ok()
+    }
+
+    fn warn(&mut self, deck: &Deck) {
+        if let (Some(reason), false) = (self.eyes.blind(), self.warned) {
+            self.warned = true;
+            deck.set_watching(Watching::Polling);
+            deck.tell(DeckEvent::Said(format!("{reason}: the dataset is looked at every {} s instead", POLL.as_secs())));
+        }
+    }
+
+    /// Loads if the files are not as they were at the last load; true if one has to look again at once.
+    fn keep_up(&mut self, deck: &Arc<Deck>) -> bool {
+        let folder = deck.folder();
+        let sight = self.eyes.look(&folder);
+        let Some(last) = deck.loaded_sight() else { return false };
+        if sight == last || deck.load_state().running {
+            return false;
+        }
+        let Some(sight) = self.at_rest(deck, &folder, sight, &last) else { return true };
+        if sight == last {
+            return false;
+        }
+        match deck.reload() {
+            Reload::Done => false,
+            Reload::Moved => {
+                std::thread::sleep(QUIET);
+                true
+            }
+        }
+    }
+
+    /// Waits until the files have not changed for a while; `None` when another folder was opened meanwhile.
+    fn at_rest(&mut self, deck: &Deck, folder: &PathBuf, mut sight: Sight, last: &Sight) -> Option<Sight> {
+        let mut since = Instant::now();
+        loop {
+            let quiet = if sight.lacks_what(last) { GRACE } else { QUIET };
+            let left = quiet.saturating_sub(since.elapsed());
+            if left.is_zero() {
+                return Some(sight);
+            }
+            self.nudged.recv_timeout(left).ok();
+            if deck.folder() != *folder {
+                return None;
+            }
+            let next = self.eyes.look(Path::new(folder));
+            if next != sight {
+                (sight, since) = (next, Instant::now());
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The optional columns' figures: computed off the drawing thread for the rows on screen, and for every token when that is asked for
+//! or sorting and filtering need it. They hold for one generation of the data.
+
+use std::{collections::HashMap, sync::Arc};
+
+use crate::{
+    analysis::{
+        market::{Figures, TokenSummary},
+        patterns::Action as Advice,
+        trendlines::Trend,
+    },
+    dataset::address::Address,
+    error::Result,
+    question::{fields, snapshot::Snapshot},
+    tui::{
+        format,
+        task::{self, Task},
+        theme::Role,
+        view::Context,
+        views::rows::SortColumn,
+        widgets::table::{Cell, Column},
+    },
+};
+
+/// The optional columns, each named as the field of GET /tokens that it shows.
+pub(super) const COLUMNS: &[Column] = &[
+    Column::text("trend", "trend", 9, 9, 190),
+    Column::text("best_pattern", "pattern", 16, 32, 195),
+    Column::text("recommendedAction", "action", 11, 11, 192),
+];
+
+/// Most wanted first: the surest pattern, the strongest advice.
+pub(super) const SORTS: &[SortColumn] = &[("trend", true), ("best_pattern", true), ("recommendedAction", true)];
+
+/// Tokens of one piece of work, so that figures are seen soon and stopping is quick.
+const BATCH: usize = 64;
+
+pub(super) fn is_optional(key: &str) -> bool {
+    COLUMNS.iter().any(|column| column.key == key)
+}
+
+/// The figures known so far.
+pub(super) type Known = HashMap<Address, Figures>;
+
+type Batch = Vec<(Address, Figures)>;
+
+#[derive(Default)]
+pub(super) struct Store {
+    generation: u64,
+    pub(super) known: Known,
+    task: Option<Task<Batch>>,
+    /// Every token is wanted, not only those on screen.
+    pub(super) all: bool,
+    /// Why the last piece of work failed; nothing more is begun until the data change or all are asked for again.
+    pub(super) problem: Option<String>,
+}
+
+impl Store {
+    /// Takes what has been computed and begins the next piece of work: first the rows on screen, then the rest if all are wanted.
+    /// With new data it begins afresh, with all tokens if `needs_all`. True when something came.
+    pub(super) fn refresh(&mut self, snapshot: &Arc<Snapshot>, screen: &[Address], needs_all: bool, context: &Context<'_>) -> bool {
+        if self.generation != snapshot.generation {
+            *self = Self { generation: snapshot.generation, all: self.all || needs_all, ..Self::default() };
+        }
+        let outcome = task::take(&mut self.task);
+        let came = outcome.is_some();
+        match outcome {
+            Some(Ok(batch)) => self.known.extend(batch),
+            Some(Err(problem)) => (self.problem, self.all) = (Some(problem.detail), false),
+            None => {}
+        }
+        if self.task.is_none() && self.problem.is_none() {
+            let mut wanted: Vec<Address> = screen.iter().copied().filter(|token| !self.known.contains_key(token)).collect();
+            if self.all && wanted.is_empty() {
+                let missing =
+                    snapshot.market.tokens.iter().map(|token| token.token_address).filter(|token| !self.known.contains_key(token));
+                wanted = missing.take(BATCH.max(self.known.len() / 4)).collect();
+                self.all = !wanted.is_empty();
+            }
+            if !wanted.is_empty() {
+                let snapshot = Arc::clone(snapshot);
+                self.task = Some(Task::start(context.wake, move |progress| {
+                    let figures = |token: Address| Ok((token, fields::figures(&snapshot, token, &field_names(), progress)?));
+                    wanted.into_iter().map(figures).collect::<Result<Batch>>()
+                }));
+            }
+        }
+        came
+    }
+
+    pub(super) fn want_all(&mut self) {
+        (self.all, self.problem) = (true, None);
+    }
+
+    /// Leaves the rest uncomputed.
+    pub(super) fn stop(&mut self) {
+        (self.all, self.task) = (false, None);
+    }
+
+    /// What stands beside the filter: how far it is, or why it stopped.
+    pub(super) fn note(&self, total: usize) -> Option<String> {
+        let so_far = || format!("computed {} of {}, Esc stops", format::count(self.known.len() as u64), format::count(total as u64));
+        self.problem.as_ref().map(|problem| format!("! {problem}")).or_else(|| self.all.then(so_far))
+    }
+}
+
+/// The fields of GET /tokens that the columns show.
+pub(super) fn field_names() -> Vec<&'static str> {
+    COLUMNS.iter().map(|column| column.key).collect()
+}
+
+/// The text that a filter compares.
+pub(super) fn word(figures: &Figures, key: &str) -> Option<&'static str> {
+    match key {
+        "trend" => figures.trend.as_ref()?.0.map(trend_word),
+        "best_pattern" => figures.best_pattern.as_ref()?.0.as_ref().map(|pattern| pattern.name.word()),
+        "recommendedAction" => figures.recommended_action.as_ref()?.0.map(advice_word),
+        _ => None,
+    }
+}
+
+/// What rows are sorted by: rising trends and advice to buy are high, patterns go by confidence.
+pub(super) fn rank(figures: &Figures, key: &str) -> Option<f64> {
+    match key {
+        "trend" => figures.trend.as_ref()?.0.map(|trend| match trend {
+            Trend::Uptrend => 1.0,
+            Trend::Sideways => 0.0,
+            Trend::Downtrend => -1.0,
+        }),
+        "best_pattern" => figures.best_pattern.as_ref()?.0.as_ref().map(|pattern| pattern.confidence),
+        "recommendedAction" => figures.recommended_action.as_ref()?.0.map(|advice| match advice {
+            Advice::StrongBuy => 2.0,
+            Advice::Buy => 1.0,
+            Advice::Hold => 0.0,
+            Advice::Sell => -1.0,
+            Advice::StrongSell => -2.0,
+        }),
+        _ => None,
+    }
+}
+
+fn trend_word(trend: Trend) -> &'static str {
+    match trend {
+        Trend::Uptrend => "uptrend",
+        Trend::Downtrend => "downtrend",
+        Trend::Sideways => "sideways",
+    }
+}
+
+fn advice_word(advice: Advice) -> &'static str {
+    match advice {
+        Advice::StrongBuy => "strong_buy",
+        Advice::Buy => "buy",
+        Advice::Hold => "hold",
+        Advice::Sell => "sell",
+        Advice::StrongSell => "strong_sell",
+    }
+}
+
+/// One cell for each of `COLUMNS`; a dim `…` while it is not computed.
+pub(super) fn cells(token: &TokenSummary, known: &Known, ascii: bool) -> Vec<Cell> {
+    let figures = known.get(&token.token_address);
+    COLUMNS.iter().map(|column| figures.map_or_else(|| waiting(ascii), |figures| cell(figures, column.key, ascii))).collect()
+}
+
+fn waiting(ascii: bool) -> Cell {
+    Cell::new(if ascii { "..." } else { "…" }, Role::Dim)
+}
+
+fn cell(figures: &Figures, key: &str, ascii: bool) -> Cell {
+    let Some(word) = word(figures, key) else { return Cell::missing() };
+    let by_sign = |sign: f64| match sign {
+        sign if sign > 0.0 => Role::Up,
+        sign if sign < 0.0 => Role::Down,
+        _ => Role::Dim,
+    };
+    match (key, figures.best_pattern.as_ref().and_then(|added| added.0.as_ref())) {
+        ("best_pattern", Some(pattern)) => {
+            let arrow = format::direction(pattern.projected_movement, ascii);
+            Cell::new(format!("{:.2} ", pattern.confidence), Role::Dim).then(format!("{arrow} {word}"), by_sign(pattern.projected_movement))
+        }
+        _ => Cell::new(word, by_sign(rank(figures, key).unwrap_or_default())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{
+        market::Added,
+        patterns::{Pattern, PatternName},
+    };
+
+    #[test]
+    fn words_are_those_of_the_api_and_every_column_has_word_rank_and_sort() {
+        let pattern = Pattern {
+            name: PatternName::DoubleBottom,
+            confidence: 0.81,
+            completion_percent: 100.0,
+            projected_movement: 14.2,
+            start_index: 3,
+            end_index: 40,
+            detail: None,
+        };
+        for (trend, advice) in [
+            (Trend::Uptrend, Advice::StrongBuy),
+            (Trend::Sideways, Advice::Buy),
+            (Trend::Downtrend, Advice::Hold),
+            (Trend::Uptrend, Advice::Sell),
+            (Trend::Uptrend, Advice::StrongSell),
+        ] {
+            let figures = Figures {
+                trend: Some(Added(Some(trend))),
+                best_pattern: Some(Added(Some(pattern.clone()))),
+                recommended_action: Some(Added(Some(advice))),
+                security_score: None,
+            };
+            let json = serde_json::to_value(&figures).unwrap();
+            assert_eq!(word(&figures, "trend"), json["trend"].as_str());
+            assert_eq!(word(&figures, "best_pattern"), json["best_pattern"]["name"].as_str());
+            assert_eq!(word(&figures, "recommendedAction"), json["recommendedAction"].as_str());
+            assert!(COLUMNS.iter().all(|column| rank(&figures, column.key).is_some()));
+        }
+        assert_eq!(SORTS.iter().map(|(key, _)| *key).collect::<Vec<_>>(), field_names());
+        assert!(COLUMNS.iter().all(|column| fields::FIELDS.contains(&column.key)));
+        assert_eq!(cell(&Figures::default(), "trend", false), Cell::missing());
+    }
+}

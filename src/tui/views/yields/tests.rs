@@ -1,0 +1,119 @@
+//! The Yield view on an invented market with pools.
+
+use super::*;
+use crate::{
+    dataset::{Dataset, sample},
+    tui::views::fixture::Stage,
+};
+
+fn market() -> Dataset {
+    let tokens = "token_address,symbol,name,chain,decimals,price,market_cap
+        0x1,USDC,USD Coin,eth;base,6,1,9000000000
+        0x2,WETH,Wrapped Ether,eth,18,3000,7000000000
+        0x3,DEAR,Dear,eth,18,1,5";
+    let yields = "pool,protocol,chain,symbol,tokens,tvl,apy_base,apy_reward,category,total_supply_usd,sigma,count
+        u1,aave-v3,eth,USDC,0x1,80000000,4.1,,Lending,300000000,0.05,900
+        u2,spark-savings,eth,USDC,0x1,500000000,3.9,,RWA,,0.01,700
+        u3,a protocol with a rather long name,eth,USDC,0x1,60000000,3.6,0.9,Vault,,0.2,300
+        u4,moonwell,base,USDC,0x1,9000000,6,1,Lending,30000000,0.2,300
+        w1,lido,eth,WETH,0x2,22000000000,2.4,,Staking,,0.01,900
+        w2,漢字協議,eth,WETH,0x2,300000000,2.9,,Vault,,0.05,500
+        d1,dear,eth,DEAR,0x3,90000000,0.5,,Lending,,0.05,900";
+    let gas = "chain,usd_per_100k_gas\neth,0.63\nbase,0.004";
+    let mut dataset = sample::dataset(&[("tokens", tokens), ("yields", yields), ("gas", gas)]);
+    dataset.synthetic = true;
+    dataset
+}
+
+fn stage() -> (Stage, YieldView) {
+    let (stage, mut view) = (Stage::new(Some(market())), YieldView::default());
+    stage.draw(&mut view, 140, 38);
+    (stage, view)
+}
+
+fn plan(view: &YieldView) -> &YieldPlan {
+    &view.plan.answer.as_ref().expect("answered").answer
+}
+
+#[test]
+fn screens_look_as_they_did() {
+    let (stage, mut view) = stage();
+    view.set_filter("12.5 WETH, 250k USDC, 20 DEAR", &stage.context()).unwrap();
+    insta::assert_snapshot!("yield", stage.screens(&mut view));
+}
+
+#[test]
+fn any_size_can_be_drawn() {
+    for dataset in [None, Some(Dataset::default()), Some(market())] {
+        let stage = Stage::new(dataset);
+        let mut view = YieldView::default();
+        stage.draw(&mut view, 80, 20);
+        stage.draw_in_odd_sizes(&mut view);
+    }
+}
+
+#[test]
+fn wishes_change_by_key_and_are_answered_at_once() {
+    let (mut stage, mut view) = stage();
+    let medium = plan(&view).clone();
+    for (action, part) in [
+        (Action::Risk, "\"riskLevel\":\"high\""),
+        (Action::MinimumApy, "\"minApy\":1.0"),
+        (Action::Chains, "\"chains\":[\"base\"]"),
+        (Action::Chains, "\"chains\":[\"eth\"]"),
+        (Action::Chains, "\"chains\":[]"),
+        (Action::Scale, "\"25000000000000000000\""),
+        (Action::MinimumApyLess, "\"minApy\":0.0"),
+    ] {
+        stage.act(&mut view, action);
+        stage.draw(&mut view, 140, 38);
+        let request = view.request(&stage.context()).unwrap();
+        assert_eq!((request.method, request.target.as_str()), ("POST", "/yield/optimize?explain=true"));
+        assert!(request.body.as_ref().unwrap().contains(part), "{action:?}: {request:?}");
+    }
+    assert_ne!(*plan(&view), medium);
+}
+
+#[test]
+fn a_wallet_is_typed_pasted_and_taken_apart() {
+    let (mut stage, mut view) = stage();
+    assert!(view.set_filter("5 USDC, 1 NOPE", &stage.context()).unwrap_err().contains("NOPE"));
+    assert_eq!(view.filter(), Some(EXAMPLE), "the last good wallet stands");
+    assert!(matches!(stage.act(&mut view, Action::AddAmount), Effect::Edit(text) if text.starts_with(EXAMPLE)));
+    stage.draw(&mut view, 140, 38);
+    let first = view.strategy().unwrap().token.symbol.clone().unwrap();
+    stage.act(&mut view, Action::RemoveAmount);
+    assert!(!view.line.contains(&first) && view.amounts.len() == 1, "{}", view.line);
+    assert_eq!(stage.act(&mut view, Action::Back), Effect::Nothing, "Esc leaves the wallet");
+    let body = r#"{"tokens":{"0x0000000000000000000000000000000000000001":"5000000000"},"settings":{"riskLevel":"low","chains":["base"]}}"#;
+    view.set_filter(body, &stage.context()).unwrap();
+    assert_eq!((view.risk, view.chains.len()), (RiskLevel::Low, 1));
+}
+
+#[test]
+fn requests_are_kept_between_runs_taken_up_and_forgotten() {
+    let (mut stage, mut view) = stage();
+    stage.act(&mut view, Action::SavePlan);
+    stage.act(&mut view, Action::Risk);
+    stage.act(&mut view, Action::SavePlan);
+    let mut again = YieldView::default();
+    again.restore(&view.save());
+    assert_eq!((again.kept.clone(), again.line.clone(), again.risk), (view.kept.clone(), view.line.clone(), RiskLevel::High));
+    stage.draw(&mut again, 140, 38);
+    assert!(stage.text(&mut again, 220, 38).contains("kept: 1 medium risk"));
+    stage.act(&mut again, Action::NextPlan);
+    assert_eq!(again.risk, RiskLevel::Medium);
+    stage.act(&mut again, Action::DropPlan);
+    assert_eq!(again.kept.len(), 1);
+    for odd in [Value::Null, json!([1]), json!({ "wallet": 3, "risk": "x", "kept": [{ "name": 1 }, 2] })] {
+        YieldView::default().restore(&odd);
+    }
+}
+
+#[test]
+fn what_is_exported_is_what_is_answered() {
+    let (stage, view) = stage();
+    let export = view.export(&stage.context()).unwrap();
+    assert_eq!(export.rows.len(), plan(&view).strategies.len());
+    assert!(export.rows.iter().all(|row| row.len() == export.columns.len() && !row.iter().any(Value::is_null)), "{export:?}");
+}

@@ -1,0 +1,118 @@
+//! What is typed as a wallet: amounts in whole tokens (`1.5 WETH, 250k USDC@base`), or the JSON body of a request. Exact to the last
+//! digit; knows the tokens of one generation.
+
+use std::collections::BTreeMap;
+
+use ruint::aliases::U256;
+
+use crate::{
+    analysis::yields::amounts::from_tokens,
+    dataset::{Token, address::Address, chain::Chain},
+    question::{snapshot::Snapshot, yields::YieldQuestion},
+};
+
+/// A wallet as it was meant.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Wallet {
+    /// By token, in smallest units.
+    Amounts(BTreeMap<Address, U256>),
+    /// A whole request, with its settings.
+    Request(Box<YieldQuestion>),
+}
+
+/// Letters that stand for zeros.
+const ZEROS: &[(char, u32)] = &[('k', 3), ('m', 6), ('b', 9)];
+
+/// An amount and its token, or what was wrong with them, for the person.
+pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<Wallet, String> {
+    if text.trim_start().starts_with('{') {
+        return YieldQuestion::parse_body(text.as_bytes())
+            .map(|question| Wallet::Request(Box::new(question)))
+            .map_err(|problem| problem.detail);
+    }
+    let mut amounts = BTreeMap::new();
+    for part in text.split([',', ';', '\n']).map(str::trim).filter(|part| !part.is_empty()) {
+        let Some((amount, name)) = part.split_once(char::is_whitespace) else {
+            return Err(format!("`{part}`: expected an amount and a token, as in 1.5 WETH"));
+        };
+        let token = named(name.trim(), snapshot)?;
+        let amount = units(amount, name.trim(), token)?;
+        let whole: &mut U256 = amounts.entry(token.row.token_address).or_default();
+        *whole = whole.checked_add(amount).ok_or_else(|| format!("`{part}`: more than 2^256-1 of the smallest unit"))?;
+    }
+    Ok(Wallet::Amounts(amounts))
+}
+
+/// The token of an address, or the largest of a symbol, on a chain if one is given behind `@`.
+fn named<'a>(name: &str, snapshot: &'a Snapshot) -> Result<&'a Token, String> {
+    let unknown = || format!("`{name}`: no such token in the data; a symbol, SYMBOL@chain or an address is expected");
+    if let Some(address) = Address::parse(name) {
+        return snapshot.dataset.token(&address).ok_or_else(unknown);
+    }
+    let (symbol, chain) = name.split_once('@').map_or((name, None), |(symbol, chain)| (symbol, Some(chain)));
+    let chain = match chain.map(Chain::parse) {
+        Some(None) => return Err(unknown()),
+        chain => chain.flatten(),
+    };
+    let fits = |token: &&Token| {
+        let named = token.row.symbol.as_deref().is_some_and(|known| known.to_lowercase() == symbol.to_lowercase());
+        named && chain.as_ref().is_none_or(|chain| token.chains.contains(chain))
+    };
+    let cap = |token: &Token| snapshot.market.of(&snapshot.dataset, &token.row.token_address).and_then(|summary| summary.market_cap);
+    let larger = |best: &'a Token, next: &'a Token| if cap(next) > cap(best) { next } else { best };
+    snapshot.dataset.tokens().iter().filter(fits).reduce(larger).ok_or_else(unknown)
+}
+
+fn units(text: &str, name: &str, token: &Token) -> Result<U256, String> {
+    let Some(decimals) = token.row.decimals.and_then(|decimals| u32::try_from(decimals).ok()) else {
+        return Err(format!("`{name}`: the data do not say how many decimals it has"));
+    };
+    let zeros = ZEROS.iter().find_map(|(letter, zeros)| {
+        let number = text.strip_suffix([*letter, letter.to_ascii_uppercase()])?;
+        Some((number, *zeros))
+    });
+    let (number, zeros) = zeros.unwrap_or((text, 0));
+    from_tokens(number, decimals + zeros)
+        .ok_or_else(|| format!("`{text}` is no amount of {name}: expected digits, at most {decimals} after the point"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{dataset::sample, question::snapshot::AnswerSettings};
+
+    #[test]
+    fn wallets_are_read_as_people_write_them() {
+        let tokens = "token_address,symbol,name,chain,decimals,market_cap\n0x1,USDC,USD,eth,6,9\n0x2,USDC,USD,base,6,5\n0x3,WETH,Ether,eth,18,7\n0x4,NOD,None,eth,,1";
+        let snapshot = Snapshot::new(1, sample::dataset(&[("tokens", tokens)]), AnswerSettings::default());
+        let amounts = |text: &str| match parse(text, &snapshot)? {
+            Wallet::Amounts(amounts) => {
+                Ok(amounts.into_iter().map(|(token, amount)| (token.0[19], amount.to_string())).collect::<Vec<_>>())
+            }
+            Wallet::Request(question) => Err(format!("{:?}", question.risk_level)),
+        };
+        let one = |token: u8, amount: &str| Ok(vec![(token, amount.to_owned())]);
+        assert_eq!(amounts(""), Ok(Vec::new()));
+        assert_eq!(amounts("1.5 WETH"), one(3, "1500000000000000000"));
+        assert_eq!(amounts("250k usdc"), one(1, "250000000000"));
+        assert_eq!(amounts("1.25m USDC@Base;"), one(2, "1250000000000"));
+        assert_eq!(amounts("1 USDC, 2 usdc"), one(1, "3000000"));
+        assert_eq!(amounts("1 0x0000000000000000000000000000000000000003"), one(3, "1000000000000000000"));
+        assert_eq!(amounts("1 USDC; 2 WETH").map(|amounts| amounts.len()), Ok(2));
+        assert_eq!(
+            amounts(r#"{"tokens":{"0x0000000000000000000000000000000000000001":"5"},"settings":{"riskLevel":"low"}}"#),
+            Err("Low".to_owned())
+        );
+        for (text, part) in [
+            ("WETH", "expected an amount and a token"),
+            ("1 WBTC", "no such token"),
+            ("1 USDC@arb", "no such token"),
+            ("0.0000001 USDC", "at most 6 after the point"),
+            ("-1 USDC", "no amount of USDC"),
+            ("1 NOD", "how many decimals"),
+            ("{", "not valid JSON"),
+        ] {
+            assert!(amounts(text).unwrap_err().contains(part), "{text}: {:?}", amounts(text));
+        }
+    }
+}

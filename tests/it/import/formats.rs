@@ -1,0 +1,220 @@
+//! Each format by a small file of it: the table it goes to, and the figures that come out.
+
+use tokendeck::dataset::{Dataset, candles::Interval};
+
+use super::{Desk, PEPE, UNI, address, taken};
+
+/// Format, file name, text, more arguments, table, rows of it.
+const FILES: &[(&str, &str, &str, &[&str], &str, u64)] = &[
+    (
+        "cryptodatadownload",
+        "d.csv",
+        "https://www.CryptoDataDownload.com\nunix,date,symbol,open,high,low,close,Volume UNI,Volume USDT,tradecount\n\
+         1690848000000,2023-08-01 00:00:00,UNIUSDT,6,7,5,6.5,1000,6500,10\n1690761600,2023-07-31 00:00:00,UNIUSDT,5.5,6.5,5,6,900,5400,9\n\
+         1690675200,2023-07-30 00:00:00,UNIUSDT,5,6,4,5.5,800,4400,8\n",
+        &[],
+        "candles",
+        3,
+    ),
+    (
+        "binance-klines",
+        "UNIUSDT-1d-2023-08.csv",
+        "1690675200000,5,6,4,5.5,800,1690761599999,4400,8,1,1,0\n1690761600000,5.5,6.5,5,6,900,1690847999999,5400,9,1,1,0\n\
+         1690848000000000,6,7,5,6.5,1000,1690934399999999,6500,10,1,1,0\n",
+        &[],
+        "candles",
+        3,
+    ),
+    (
+        "binance-klines",
+        "UNIUSDT.json",
+        r#"[[1690675200000,"5","6","4","5.5","800",1690761599999,"4400",8,"1","1","0"],[1690761600000,"5.5","6.5","5","6","900",1690847999999,"5400",9,"1","1","0"],[1690848000000,"6","7","5","6.5","1000",1690934399999,"6500",10,"1","1","0"]]"#,
+        &[],
+        "candles",
+        3,
+    ),
+    (
+        "python-binance",
+        "dump.csv",
+        "date,open,high,low,close,volume,ticker\n2023-07-30,5,6,4,5.5,800,UNIUSDT\n2023-07-31,5.5,6.5,5,6,900,UNIUSDT\n2023-08-01,6,7,5,6.5,1000,UNIUSDT\n",
+        &[],
+        "candles",
+        3,
+    ),
+    (
+        "bybit",
+        "UNIUSDT.csv",
+        "timestamp,open,high,low,close,volume,turnover\n1690675200000,5,6,4,5.5,800,1\n1690761600000,5.5,6.5,5,6,900,1\n1690848000000,6,7,5,6.5,1000,1\n",
+        &[],
+        "candles",
+        3,
+    ),
+    (
+        "ohlcv",
+        "uni.csv",
+        "Date,Open,High,Low,Close,Adj Close,Volume\n7/30/2023,$5.00,6,4,5.5,5.5,\"800\"\n7/31/2023,5.5,6.5,5,6,6,900\n8/1/2023,6,7,5,6.5,6.5,\"1,000\"\n",
+        &[],
+        "candles",
+        3,
+    ),
+    (
+        "freqtrade-json",
+        "UNI_USDT-1d.json",
+        "[[1690675200000,5,6,4,5.5,800],[1690761600000,5.5,6.5,5,6,900],[1690848000000,6,7,5,6.5,1E3]]",
+        &[],
+        "candles",
+        3,
+    ),
+    (
+        "coingecko-ohlc",
+        "gecko.json",
+        "[[1690761600000,5,6,4,5.5],[1690848000000,5.5,6.5,5,6],[1690934400000,6,7,5,6.5]]",
+        &["--token", UNI],
+        "candles",
+        3,
+    ),
+    (
+        "geckoterminal",
+        "pool.json",
+        r#"{"data":{"id":"x","type":"ohlcv_request_response","attributes":{"ohlcv_list":[[1690848000,6,7,5,6.5,6500],[1690761600,5.5,6.5,5,6,5400],[1690675200,5,6,4,5.5,4400]]}},
+            "meta":{"base":{"address":"0x1f9840a85d5af5bf1d1762f925bdaddc4201f984","symbol":"UNI","name":"Uniswap"},"quote":{"address":"0x0","symbol":"WETH"}}}"#,
+        &[],
+        "candles",
+        3,
+    ),
+    (
+        "coingecko-market-chart",
+        "chart.json",
+        r#"{"prices":[[1690675200000,5.5],[1690761600000,6],[1690848000000,6.5]],"market_caps":[[1690675200000,1]],"total_volumes":[[1690675200000,1]]}"#,
+        &["--token", UNI],
+        "candles",
+        3,
+    ),
+    (
+        "defillama-pools",
+        "pools.json",
+        r#"{"status":"success","data":[{"chain":"Ethereum","project":"aave-v3","symbol":"USDC","tvlUsd":1.44E7,"apyBase":3.1,"apyReward":null,"apy":3.1,"pool":"aa-1","stablecoin":true,"underlyingTokens":["0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"]},
+            {"chain":"Solana","project":"kamino","symbol":"SOL","tvlUsd":5,"apyBase":1,"apyReward":2,"pool":"bb-2","underlyingTokens":null}]}"#,
+        &[],
+        "yields",
+        2,
+    ),
+    (
+        "dune-balances",
+        "dune.csv",
+        "Holder,UNI Balance,in USD\n\"<a href=\"\"https://etherscan.io/address/0x8a1639098644a229d08f441ea45a63ae050ee018\"\" target=_blank>0x8A1639098644a229d08f441ea45a63ae050ee018</a>\",\"1,234.5\",9\n\
+         <a href=https://etherscan.io/address/0x56dc05030ade425ee58e310776ea46e785eb2203>0x56dc05030ade425ee58e310776ea46e785eb2203</a>,1.44E7,9\n",
+        &[],
+        "holders",
+        2,
+    ),
+    (
+        "ethereum-etl-contracts",
+        "contracts.csv",
+        "address,bytecode,function_sighashes,is_erc20,is_erc721,block_number\n0x86fa049857e0209aa7d9e616f7eb3b3b78ecfdb0,0x6060,\"0x1,0x2\",True,False,1\n\
+         0x96fa049857e0209aa7d9e616f7eb3b3b78ecfdb0,0x6061,,False,False,1\n",
+        &[],
+        "contracts",
+        2,
+    ),
+    (
+        "etherscan-tokentx",
+        "tx.json",
+        r#"{"status":"1","message":"OK","result":[{"blockNumber":"1","timeStamp":"1690675200","hash":"0x04cbcb236043d8fb7839e07bbc7f5eed692fb2ca55d897f1101eac3e3ad4fab8","from":"0x8a1639098644a229d08f441ea45a63ae050ee018","contractAddress":"0xc944e90c64b2c07662a292be6244bdf05cda44a7","to":"0x56dc05030ade425ee58e310776ea46e785eb2203","value":"115792089237316195423570985008687907853269984665640564039457584007913129639935","tokenName":"Graph","tokenSymbol":"GRT","tokenDecimal":"18"}]}"#,
+        &[],
+        "transfers",
+        1,
+    ),
+    (
+        "own",
+        "kols.ndjson",
+        "{\"token_address\":\"0x1f9840a85d5af5bf1d1762f925bdaddc4201f984\",\"kol_address\":\"0x56dc05030ade425ee58e310776ea46e785eb2203\",\"handle\":\"@漢字🐶\",\"followers\":5,\"engagement_rate\":0.1}\n{\"token_address\":\"0x1f9840a85d5af5bf1d1762f925bdaddc4201f984\",\"kol_address\":\"0x8a1639098644a229d08f441ea45a63ae050ee018\",\"handle\":null,\"followers\":5,\"engagement_rate\":0.1}\n",
+        &[],
+        "kols",
+        2,
+    ),
+];
+
+#[test]
+fn every_format_is_known_by_what_it_holds() {
+    for (format, name, text, args, table, rows) in FILES {
+        let desk = Desk::new();
+        desk.write(name, text);
+        let mut all = vec![*name];
+        all.extend_from_slice(args);
+        let report = desk.imports(&all);
+        assert_eq!(report["files"][0]["format"], *format, "{name}: {report:#}");
+        assert_eq!(taken(&report, 0, table), [*rows, 0, 0, 0, 0, 0], "{name}: {report:#}");
+        let dataset = desk.clean();
+        assert_eq!(dataset.table(table).unwrap().frame.height() as u64, *rows, "{name}");
+        if *table == "candles" {
+            candles_are_as_they_were(&dataset, format);
+        }
+        // The same again is nothing new.
+        let before = super::files(&desk.data());
+        let again = desk.imports(&all);
+        assert_eq!(taken(&again, 0, table), [0, 0, *rows, 0, 0, 0], "{name}");
+        assert_eq!(super::files(&desk.data()), before, "{name}");
+    }
+}
+
+/// The three days that all files of candles have.
+fn candles_are_as_they_were(dataset: &Dataset, format: &str) {
+    let candles = dataset.candles().of(&address(UNI));
+    assert_eq!((candles.len(), candles[0].0), (1, Interval::DAY), "{format}");
+    let candles = candles[0].1;
+    assert_eq!(candles.timestamp, [1_690_675_200_000, 1_690_761_600_000, 1_690_848_000_000], "{format}");
+    assert_eq!(candles.close, [5.5, 6.0, 6.5], "{format}");
+    if format != "coingecko-market-chart" {
+        assert_eq!(
+            (candles.open, candles.high, candles.low),
+            (&[5.0, 5.5, 6.0][..], &[6.0, 6.5, 7.0][..], &[4.0, 5.0, 5.0][..]),
+            "{format}"
+        );
+    }
+    if !format.starts_with("coingecko") {
+        assert_eq!(candles.volume, [800.0, 900.0, 1000.0], "{format}");
+    }
+}
+
+#[test]
+fn figures_arrive_unchanged() {
+    let desk = Desk::new();
+    for (_, name, text, args, ..) in FILES.iter().filter(|file| !file.1.contains("UNIUSDT") && file.4 != "candles") {
+        desk.write(name, text);
+        let mut all = vec![*name];
+        all.extend_from_slice(args);
+        desk.imports(&all);
+    }
+    let dataset = desk.clean();
+    let holders: Vec<Option<f64>> = dataset.holders_of(&address(UNI)).iter().map(|holder| holder.balance).collect();
+    assert_eq!(holders, [Some(1.44e7), Some(1234.5)]);
+    let yields = &dataset.table("yields").unwrap().frame;
+    assert_eq!(yields.column("chain").unwrap().str().unwrap().iter().flatten().collect::<Vec<_>>(), ["eth", "solana"]);
+    let value = dataset.table("transfers").unwrap().frame.column("value").unwrap().str().unwrap().get(0).map(str::to_owned);
+    assert_eq!(value.as_deref(), Some("115792089237316195423570985008687907853269984665640564039457584007913129639935"));
+    let graph = dataset.token(&address("0xc944e90c64b2c07662a292be6244bdf05cda44a7")).unwrap();
+    assert_eq!((graph.row.symbol.as_deref(), graph.row.decimals), (Some("GRT"), Some(18)));
+    // Of two contracts one is a token.
+    let token = |text: &str| dataset.token(&address(text)).is_some();
+    assert!(token("0x86fa049857e0209aa7d9e616f7eb3b3b78ecfdb0") && !token("0x96fa049857e0209aa7d9e616f7eb3b3b78ecfdb0"));
+}
+
+#[test]
+fn tokens_in_one_file_are_told_apart_and_thousands_are_divided() {
+    let desk = Desk::new();
+    desk.write(
+        "both.csv",
+        "date,open,high,low,close,volume,ticker\n2023-07-30,5,6,4,5,1,UNIUSDT\n2023-07-31,5,6,4,5,1,UNIUSDT\n2023-07-30,1,2,1,2,1,PEPEUSDT\n2023-07-30,1,2,1,2,1,XRPUSDT\n",
+    );
+    let report = desk.imports(&["both.csv"]);
+    assert_eq!(taken(&report, 0, "candles"), [3, 0, 0, 0, 1, 0], "{report:#}");
+    assert!(report["files"][0]["says"].to_string().contains("is of `XRP`"), "{report:#}");
+    assert!(desk.refuses(&["both.csv", "--token", UNI]).contains("is of 3 symbols"));
+    let desk = Desk::new();
+    desk.write("1000PEPEUSDT.csv", "timestamp,open,high,low,close,volume,turnover\n1690675200000,0.005,0.006,0.004,0.005,7,1\n");
+    desk.imports(&["1000PEPEUSDT.csv"]);
+    let dataset = desk.clean();
+    let candles = dataset.candles().of(&address(PEPE))[0].1;
+    assert_eq!((candles.close[0], candles.volume[0]), (0.000_005, 7000.0));
+}

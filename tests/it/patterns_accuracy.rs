@@ -1,0 +1,107 @@
+//! How right the detector is on labelled cases, by bounds looser than what is measured, so that only a real loss breaks them; and that
+//! the generator makes what its labels say. `cargo bench --bench accuracy -- patterns` prints the figures.
+
+use tokendeck::{
+    analysis::{frames::CandleVec, patterns::patterns},
+    dataset::time::DAY_MS,
+};
+
+use crate::pattern_generator::{Bars, DEVELOPMENT, Found, Kind, NAMES, REPORT, Set, Sizes, score, set};
+
+const SIZES: Sizes = Sizes { instances: 12, misses: 4, walks: 20, walk_length: 1_000 };
+
+fn detect(bars: &Bars) -> Vec<Found> {
+    let candles = CandleVec {
+        timestamp: (0..bars.len() as i64).map(|i| i * DAY_MS).collect(),
+        open: bars.open.clone(),
+        high: bars.high.clone(),
+        low: bars.low.clone(),
+        close: bars.close.clone(),
+        volume: bars.volume.clone(),
+    };
+    let found = patterns(&candles.as_candles(), false).patterns.into_iter().map(|pattern| Found {
+        name: pattern.name.word(),
+        start: pattern.start_index,
+        end: pattern.end_index,
+        confidence: pattern.confidence,
+        completion: pattern.completion_percent,
+        movement: pattern.projected_movement,
+    });
+    found.collect()
+}
+
+#[test]
+fn the_detector_finds_what_is_there_and_little_else() {
+    let score = score(&set(DEVELOPMENT ^ 0x77, SIZES), detect);
+    println!("{score}");
+    let (easy, hard) = score.recall();
+    let (confirmed, forming) = score.completion();
+    for (what, value, least) in [
+        ("macro F1", score.macro_f1(), 0.45),
+        ("average precision", score.average_precision(), 0.40),
+        ("recall of easy ones", easy, 0.65),
+        ("recall of hard ones", hard, 0.38),
+        ("right signs", score.right_sign(), 0.93),
+        ("confirmed at 100", confirmed, 0.94),
+        ("forming below 100", forming, 0.75),
+    ] {
+        assert!(value >= least, "{what}: {value:.3} is below {least}");
+    }
+    for (what, value, most) in [
+        ("false patterns per 1,000 candles", score.false_per_thousand(), 10.0),
+        ("near misses reported", score.near_misses(), 0.06),
+        ("error of the movement", score.movement_error(), 0.06),
+        ("calibration", score.calibration(), 0.17),
+    ] {
+        assert!(value <= most, "{what}: {value:.3} is above {most}");
+    }
+}
+
+#[test]
+fn one_who_knows_the_labels_scores_all() {
+    let made = set(DEVELOPMENT, Sizes { instances: 4, misses: 1, walks: 1, walk_length: 50 });
+    let labels: Vec<_> = made.cases.iter().map(|case| (case.bars.close.clone(), case.label.clone())).collect();
+    let score = score(&made, |bars| {
+        let known = labels.iter().find(|(close, _)| *close == bars.close);
+        let found = known.map(|(_, label)| Found {
+            name: label.name,
+            start: label.start,
+            end: label.end,
+            confidence: 1.0,
+            completion: if label.confirmed { 100.0 } else { 60.0 },
+            movement: label.movement,
+        });
+        found.into_iter().collect()
+    });
+    assert_eq!((score.macro_f1(), score.average_precision(), score.recall()), (1.0, 1.0, (1.0, 1.0)));
+    assert_eq!((score.right_sign(), score.movement_error(), score.completion(), score.calibration()), (1.0, 0.0, (1.0, 1.0), 0.0));
+    assert_eq!((score.near_misses(), score.false_per_thousand()), (0.0, 0.0));
+}
+
+#[test]
+fn made_up_series_are_candles_and_hold_their_labels() {
+    let Set { cases, misses, walks } = set(DEVELOPMENT, Sizes { instances: 6, misses: 1, walks: 4, walk_length: 300 });
+    assert!(cases.len() == NAMES.len() * 12 && misses.len() > NAMES.len() && walks.len() == 4);
+    let believed = |bars: &Bars| {
+        (0..bars.len()).all(|i| {
+            let (o, h, l, c) = (bars.open[i], bars.high[i], bars.low[i], bars.close[i]);
+            l > 0.0 && h.is_finite() && l <= o.min(c) && o.max(c) <= h
+        })
+    };
+    assert!(walks.iter().all(believed));
+    for case in cases.iter().chain(&misses) {
+        let (label, bars) = (&case.label, &case.bars);
+        assert!(believed(bars), "{label:?}");
+        assert!(label.start < label.end && label.end < bars.len() && label.start >= 20, "{label:?}");
+        assert!(label.confirmed || label.end == bars.len() - 1, "{label:?}: a forming one lasts to the end");
+        assert!(label.movement != 0.0 && (-99.9..100.0).contains(&label.movement), "{label:?}");
+        if let Kind::NearMiss(rule) = case.kind {
+            assert!(!rule.is_empty());
+        }
+    }
+    // The same seed makes the same series; another makes others.
+    let again = set(DEVELOPMENT, Sizes { instances: 1, misses: 0, walks: 0, walk_length: 0 });
+    assert_eq!(again.cases[0].bars, cases[0].bars);
+    let other = set(REPORT, Sizes { instances: 1, misses: 0, walks: 0, walk_length: 0 });
+    assert_ne!(other.cases[0].bars, cases[0].bars);
+}

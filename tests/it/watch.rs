@@ -1,0 +1,300 @@
+//! Files that change under a running deck: the next generation comes by itself, whole, and never from a file half written.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    os::unix::fs::symlink,
+    path::Path,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+use tokendeck::{
+    dataset::address::Address,
+    deck::{Deck, DeckEvent, DeckOptions, watch::Watching},
+};
+use tokio::sync::broadcast::{Receiver, error::TryRecvError};
+
+const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+/// The longest that anything may take; reached only by a failure.
+const LONGEST: Duration = Duration::from_secs(30);
+/// Long enough for a load that should not come to have come.
+const UNDISTURBED: Duration = Duration::from_millis(900);
+
+fn tokens(price: u32) -> String {
+    format!("token_address,symbol,name,chain,price\n{TOKEN},UNI,Uniswap,eth,{price}\n")
+}
+
+fn labels(name: u32) -> String {
+    format!("address,label,name\n{TOKEN},bridge,{name}\n")
+}
+
+fn write(folder: &Path, price: u32) {
+    fs::create_dir_all(folder).unwrap();
+    fs::write(folder.join("tokens.csv"), tokens(price)).unwrap();
+    fs::write(folder.join("labels.csv"), labels(price)).unwrap();
+}
+
+struct Desk {
+    _place: TempDir,
+    folder: std::path::PathBuf,
+    deck: Arc<Deck>,
+    events: Receiver<DeckEvent>,
+}
+
+impl Desk {
+    /// A deck that has loaded price 1 and watches `name` of a new place.
+    fn new(name: &str, prepare: impl FnOnce(&Path), watch: impl FnOnce(&Arc<Deck>)) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        prepare(place.path());
+        let folder = place.path().join(name);
+        let deck = Deck::new(&folder, DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+        deck.load().unwrap();
+        let events = deck.listen();
+        watch(&deck);
+        let desk = Self { _place: place, folder, deck, events };
+        // What the first look takes up is what stands; from then on a change is told.
+        thread::sleep(Duration::from_millis(300));
+        desk
+    }
+
+    fn plain() -> Self {
+        Self::new("data", |place| write(&place.join("data"), 1), |deck| deck.watch().unwrap())
+    }
+
+    /// Price and label's name of what stands.
+    fn stands(&self) -> (u32, u32) {
+        let snapshot = self.deck.snapshot().unwrap();
+        let token = Address::parse(TOKEN).unwrap();
+        let price = snapshot.dataset.token(&token).and_then(|token| token.row.price).unwrap_or_default();
+        let label = snapshot.dataset.labels_of(&token).first().and_then(|label| label.name.as_ref()?.parse().ok());
+        (price as u32, label.unwrap_or_default())
+    }
+
+    fn until(&self, what: (u32, u32)) {
+        let start = Instant::now();
+        while self.stands() != what {
+            assert!(start.elapsed() < LONGEST, "{what:?} never came: {:?}, {:?}", self.stands(), self.deck.load_state());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn told(&mut self) -> Option<DeckEvent> {
+        loop {
+            match self.events.try_recv() {
+                Ok(event) => return Some(event),
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Waits for the reason of a load that failed.
+    fn failure(&mut self) -> String {
+        let start = Instant::now();
+        loop {
+            if let Some(DeckEvent::LoadFailed(reason)) = self.told() {
+                return reason;
+            }
+            assert!(start.elapsed() < LONGEST, "nothing failed: {:?}", self.deck.load_state());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn a_changed_file_is_the_next_generation() {
+    let mut desk = Desk::plain();
+    let before = desk.deck.snapshot().unwrap();
+    fs::write(desk.folder.join("tokens.csv"), tokens(2)).unwrap();
+    desk.until((2, 1));
+    let after = desk.deck.snapshot().unwrap();
+    assert_eq!(after.generation, before.generation + 1);
+    assert_ne!(after.etag("/tokens"), before.etag("/tokens"));
+    assert_eq!(desk.told(), Some(DeckEvent::Reloaded(after.generation)));
+    assert_eq!(desk.deck.load_state().watching, Watching::Told);
+    // At rest nothing is loaded, though the files were just read.
+    thread::sleep(UNDISTURBED);
+    assert_eq!(desk.deck.snapshot().unwrap().generation, after.generation);
+}
+
+#[test]
+fn however_a_file_is_saved_it_is_noticed() {
+    let desk = Desk::plain();
+    let file = |name: &str| desk.folder.join(name);
+    // Renamed over, as careful programs save.
+    fs::write(file(".tokens.part"), tokens(2)).unwrap();
+    fs::rename(file(".tokens.part"), file("tokens.csv")).unwrap();
+    desk.until((2, 1));
+    // Moved away, written anew, the old one removed, as editors save.
+    fs::rename(file("tokens.csv"), file("tokens.csv~")).unwrap();
+    thread::sleep(Duration::from_millis(200));
+    fs::write(file("tokens.csv"), tokens(3)).unwrap();
+    fs::remove_file(file("tokens.csv~")).unwrap();
+    desk.until((3, 1));
+    assert!(desk.deck.load_state().failure.is_none());
+    // A file by another name takes its place.
+    fs::remove_file(file("tokens.csv")).unwrap();
+    fs::write(file("tokens.json"), format!(r#"[{{"token_address":"{TOKEN}","symbol":"UNI","name":"U","chain":"eth","price":4}}]"#))
+        .unwrap();
+    desk.until((4, 1));
+    // A table that goes away is gone.
+    fs::remove_file(file("labels.csv")).unwrap();
+    desk.until((4, 0));
+}
+
+#[test]
+fn a_file_that_still_grows_is_waited_for() {
+    let mut desk = Desk::plain();
+    let generation = desk.deck.snapshot().unwrap().generation;
+    let mut file = File::create(desk.folder.join("tokens.csv")).unwrap();
+    file.write_all(tokens(2).as_bytes()).unwrap();
+    for i in 0..40u32 {
+        writeln!(file, "0x{i:040x},T{i},Token {i},eth,2").unwrap();
+        file.flush().unwrap();
+        thread::sleep(Duration::from_millis(30));
+        assert_eq!(desk.stands(), (1, 1), "a part was shown");
+    }
+    drop(file);
+    desk.until((2, 1));
+    let snapshot = desk.deck.snapshot().unwrap();
+    assert_eq!((snapshot.generation, snapshot.dataset.tokens().len()), (generation + 1, 41));
+    assert_eq!(desk.told(), Some(DeckEvent::Reloaded(generation + 1)));
+}
+
+#[test]
+fn what_cannot_be_used_leaves_what_stands() {
+    let mut desk = Desk::plain();
+    for (name, text, says) in [
+        ("tokens.csv", "nothing of ours\n1\n", "`tokens`"),
+        ("labels.csv", "nothing of ours\n1\n", "the table `labels` can no longer be read"),
+        ("dataset.toml", "titel = 'x'\n", "unknown key `titel`"),
+    ] {
+        fs::write(desk.folder.join(name), text).unwrap();
+        let reason = desk.failure();
+        assert!(reason.contains(says), "{reason}");
+        assert_eq!(desk.stands(), (1, 1));
+        assert!(desk.deck.load_state().failure.is_some_and(|failure| failure.contains(says)));
+        // Said once, not over and over.
+        thread::sleep(UNDISTURBED);
+        assert_eq!(desk.told(), None, "{name}");
+        write(&desk.folder, 1);
+        fs::remove_file(desk.folder.join("dataset.toml")).ok();
+        let start = Instant::now();
+        while desk.deck.load_state().failure.is_some() {
+            assert!(start.elapsed() < LONGEST, "{name} stays broken");
+            thread::sleep(Duration::from_millis(10));
+        }
+        while desk.told().is_some() {}
+    }
+    fs::remove_dir_all(&desk.folder).unwrap();
+    assert!(desk.failure().contains("cannot be read"));
+    assert_eq!(desk.stands(), (1, 1));
+    write(&desk.folder, 5);
+    desk.until((5, 5));
+}
+
+#[test]
+fn a_folder_that_is_a_link_may_be_turned() {
+    let desk = Desk::new(
+        "data",
+        |place| {
+            write(&place.join("a"), 1);
+            symlink(place.join("a"), place.join("data")).unwrap();
+        },
+        |deck| deck.watch().unwrap(),
+    );
+    let place = desk.folder.parent().unwrap().to_owned();
+    for price in 2..6 {
+        let next = place.join(format!("next-{price}"));
+        write(&next, price);
+        symlink(&next, place.join("link")).unwrap();
+        fs::rename(place.join("link"), &desk.folder).unwrap();
+        desk.until((price, price));
+    }
+    // What the link leads to is watched too.
+    write(&place.join("next-5"), 6);
+    desk.until((6, 6));
+    // And a folder in the link's place.
+    fs::remove_file(&desk.folder).unwrap();
+    write(&desk.folder, 7);
+    desk.until((7, 7));
+    // And a link in the folder's.
+    fs::rename(&desk.folder, place.join("old")).unwrap();
+    write(&place.join("b"), 8);
+    symlink(place.join("b"), &desk.folder).unwrap();
+    desk.until((8, 8));
+}
+
+#[test]
+fn files_that_lie_elsewhere_are_watched_where_they_lie() {
+    let desk = Desk::new(
+        "data",
+        |place| {
+            write(&place.join("data"), 1);
+            fs::create_dir(place.join("away")).unwrap();
+            fs::rename(place.join("data/tokens.csv"), place.join("away/prices.csv")).unwrap();
+            fs::write(place.join("data/dataset.toml"), "[tables.tokens]\npath = '../away/*.csv'\n").unwrap();
+        },
+        |deck| deck.watch().unwrap(),
+    );
+    let away = desk.folder.parent().unwrap().join("away");
+    fs::write(away.join("prices.csv"), tokens(2)).unwrap();
+    desk.until((2, 1));
+    // A file that matches is a file of the table.
+    fs::write(away.join("q.csv"), tokens(3)).unwrap();
+    desk.until((3, 1));
+    // What dataset.toml says is watched too.
+    fs::write(desk.folder.join("mine.csv"), tokens(4)).unwrap();
+    fs::write(desk.folder.join("dataset.toml"), "[tables.tokens]\npath = 'mine.csv'\n").unwrap();
+    desk.until((4, 1));
+    fs::write(desk.folder.join("mine.csv"), tokens(5)).unwrap();
+    desk.until((5, 1));
+}
+
+#[test]
+fn another_folder_that_is_opened_is_watched_from_then() {
+    let desk = Desk::plain();
+    let other = desk.folder.with_file_name("other");
+    write(&other, 8);
+    desk.deck.open(&other);
+    desk.deck.load().unwrap();
+    assert_eq!(desk.stands(), (8, 8));
+    thread::sleep(Duration::from_millis(300));
+    fs::write(other.join("tokens.csv"), tokens(9)).unwrap();
+    desk.until((9, 8));
+}
+
+#[test]
+fn without_the_systems_help_one_looks_now_and_then_and_says_so_once() {
+    let mut desk = Desk::new("data", |place| write(&place.join("data"), 1), |deck| deck.watch_blindly("no more watches").unwrap());
+    assert_eq!(desk.deck.load_state().watching, Watching::Polling);
+    assert_eq!(desk.told(), Some(DeckEvent::Said("no more watches: the dataset is looked at every 2 s instead".to_owned())));
+    for price in 2..4 {
+        fs::write(desk.folder.join("tokens.csv"), tokens(price)).unwrap();
+        desk.until((price, 1));
+        let start = Instant::now();
+        let told = loop {
+            if let Some(event) = desk.told() {
+                break event;
+            }
+            assert!(start.elapsed() < LONGEST);
+            thread::sleep(Duration::from_millis(10));
+        };
+        assert!(matches!(told, DeckEvent::Reloaded(_)), "{told:?}");
+    }
+}
+
+#[test]
+fn the_threads_end_with_the_deck() {
+    let desk = Desk::plain();
+    let weak = Arc::downgrade(&desk.deck);
+    drop(desk);
+    let start = Instant::now();
+    while weak.upgrade().is_some() {
+        assert!(start.elapsed() < LONGEST);
+        thread::sleep(Duration::from_millis(10));
+    }
+}
