@@ -208,7 +208,8 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     report.anomalies.extend(findings::trading(&traded));
     let before = before(machine, &scene, stage.standing == Standing::Code);
     let effects = powers::powers(machine, &before, &shape.functions, &stage.masters);
-    report.anomalies.extend(findings::powers(&effects, &before.trial, holder(input)));
+    let thefts = powers::thefts(machine, &before);
+    report.anomalies.extend(findings::powers(&effects, thefts, holder(input), before.bare));
     if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
         report.anomalies.extend(findings::returns(&renounce, &left));
     }

@@ -7,7 +7,7 @@ use revm::primitives::{Address, U256};
 
 use super::{
     abi::{self, Filling, Selector},
-    deal::balance,
+    deal::{balance, hearsay as balance_is_hearsay},
     functions::Function,
     machine::{Machine, Outcome},
     trial::{Scene, Trial, moves, ratio, trial},
@@ -73,6 +73,8 @@ pub(super) struct Effect {
     pub(super) logged: bool,
     /// A balance rose, and the supply did not.
     pub(super) from_nothing: bool,
+    /// By how much the balance rose.
+    pub(super) made: U256,
     /// Coin was paid for it.
     pub(super) paid: bool,
     /// Whom the log names as the one who gave, and what that one has after.
@@ -86,6 +88,8 @@ pub(super) struct Books {
     pub(super) of: Vec<(Address, U256)>,
     /// Slots that one balance is read from and no other.
     own: Vec<(Address, (Address, U256))>,
+    /// Some balance is the word of a contract that we made up.
+    hearsay: bool,
 }
 
 impl Books {
@@ -94,9 +98,10 @@ impl Books {
         let mut reads = supply.reads.clone();
         let mut own = Vec::new();
         let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, FRESH, scene.token];
-        let mut of = Vec::new();
+        let (mut of, mut hearsay) = (Vec::new(), false);
         for who in people {
             let outcome = machine.look(FRESH, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
+            hearsay |= balance_is_hearsay(machine, scene.token, who, &outcome);
             of.push((who, outcome.word().unwrap_or_default()));
             own.extend(outcome.reads.iter().map(|slot| (who, *slot)));
             reads.extend(outcome.reads);
@@ -107,7 +112,7 @@ impl Books {
         if let Some(slots) = slots {
             slots.extend(reads);
         }
-        Self { supply: supply.word(), of, own }
+        Self { supply: supply.word(), of, own, hearsay }
     }
 
     pub(super) fn get(&self, who: Address) -> U256 {
@@ -165,6 +170,7 @@ impl Call {
             after: after.into(),
             logged: false,
             from_nothing: false,
+            made: U256::ZERO,
             paid: !self.pay.is_zero(),
             payer: None,
         }
@@ -192,7 +198,7 @@ pub(super) fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Cal
     }
     let books = Books::read(machine, scene, None);
     let moved = books.supply != before.books.supply || books.of != before.books.of;
-    if moved {
+    if moved && !books.hearsay {
         dispensed(before, &books, call, effects);
         let known = effects.len();
         drained(before, &books, call, outcome, effects);
@@ -327,6 +333,7 @@ fn minted(
     let power = if visible { Power::Mint } else { Power::HiddenMint };
     let mut effect = call.effect(power, size, then, now);
     effect.from_nothing = !more && !visible;
+    effect.made = winner.map_or(U256::ZERO, |(who, now)| now.saturating_sub(before.books.get(*who)));
     effect.payer = payer.map(|who| (who, balance(machine, token, who).unwrap_or_default()));
     effects.push(effect);
 }

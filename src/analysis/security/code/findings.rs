@@ -14,6 +14,8 @@ const TAX_MIN: f64 = 0.005;
 const TAX_FATAL: f64 = 0.5;
 /// Strength of a sale that is shut until the owner opens it.
 const ONE_WAY: f64 = 0.6;
+/// Strength of what shows with its storage at zero: the contract may never have stood so.
+const ZERO_STORAGE: f64 = 0.8;
 /// Proofs that one anomaly carries at most.
 const PROOFS_MAX: usize = 3;
 
@@ -70,7 +72,7 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     }
     let amount = abi::figure(hand.amount);
     let (strength, how) = match standing {
-        Standing::Code => (0.8, "with its storage at zero"),
+        Standing::Code => (ZERO_STORAGE, "with its storage at zero"),
         Standing::Constructor => (1.0, "as its constructor leaves it"),
         Standing::Snapshot => (1.0, "in the storage of the dataset"),
     };
@@ -117,7 +119,7 @@ fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
 }
 
 /// One anomaly of each code that the effects amount to, with the strongest as its proof.
-pub(super) fn powers(effects: &[Effect], trial: &Trial, holder: PowerHolder) -> Vec<Anomaly> {
+pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, bare: bool) -> Vec<Anomaly> {
     let mut found = Vec::new();
     for code in CODES {
         let mut proofs: Vec<(f64, &Effect)> =
@@ -126,14 +128,17 @@ pub(super) fn powers(effects: &[Effect], trial: &Trial, holder: PowerHolder) -> 
         proofs.sort_by(|a, b| b.0.total_cmp(&a.0));
         proofs.dedup_by_key(|(_, effect)| effect.selector);
         let Some((strength, best)) = proofs.first() else { continue };
-        let mut anomaly = Anomaly::new(*code, *strength, sentence(*code, best)).figure("size", best.size);
+        // With every setting at zero a stock that was given out before trading began still looks open.
+        let early = bare && *code == AnomalyCode::HiddenMint;
+        let strength = if early { strength.min(ZERO_STORAGE) } else { *strength };
+        let mut anomaly = Anomaly::new(*code, strength, sentence(*code, best)).figure("size", best.size);
         for (_, effect) in proofs.iter().take(PROOFS_MAX) {
             anomaly = anomaly.evidence(proof(effect));
         }
         found.push(anomaly.held_by(holder));
     }
-    for (theft, code, who) in [(0, AnomalyCode::OwnerDrain, "owner"), (1, AnomalyCode::PublicDrain, "stranger")] {
-        if trial.theft[theft] && !found.iter().any(|anomaly| anomaly.code == code) {
+    for (thief, code, who) in [(0, AnomalyCode::OwnerDrain, "owner"), (1, AnomalyCode::PublicDrain, "stranger")] {
+        if theft[thief] && !found.iter().any(|anomaly| anomaly.code == code) {
             let text = format!("transferFrom by the {who} moves a holder's balance that nobody approved");
             let shown =
                 Evidence { selector: Some(abi::hex(abi::TRANSFER_FROM)), ..seen("transferFrom without approval", who, "refused", "moved") };
