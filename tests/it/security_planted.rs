@@ -31,10 +31,6 @@ fn codes(contract: &Contract) -> Vec<&'static str> {
     report.anomalies.iter().map(|anomaly| anomaly.code.word()).collect()
 }
 
-/// What executing does not tell yet: (contract, code) that is missed, and that is raised falsely. A row that no longer holds fails.
-const MISSED: &[(&str, &str)] = &[("phantom_airdrop", "EVENT_LIE"), ("owner_returns", "OWNERSHIP_RETURNS")];
-const FALSE: &[(&str, &str)] = &[("ownerless_mint", "OWNER_MINT")];
-
 #[test]
 fn each_planted_fault_is_found_and_its_twin_is_not_accused() {
     let (mut missed, mut wrong) = (Vec::new(), Vec::new());
@@ -44,8 +40,8 @@ fn each_planted_fault_is_found_and_its_twin_is_not_accused() {
         let borne_out = |code: &&str| contract.fires.contains(code) || contract.also.contains(code);
         wrong.extend(found.into_iter().filter(|code| !borne_out(code)).map(|code| (contract.name, code)));
     }
-    assert_eq!(missed, MISSED, "missed");
-    assert_eq!(wrong, FALSE, "accused falsely");
+    assert_eq!(missed, [], "missed");
+    assert_eq!(wrong, [], "accused falsely");
 }
 
 #[test]
@@ -126,8 +122,8 @@ fn hostile_bytecode_is_answered_within_the_budget() {
         match answer {
             Ok(known) => {
                 let execution = known.answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref());
-                // Unknown is never safe: there are neither transfers nor holders.
-                assert!(known.answer.security_score <= 85, "{what}: {}", known.answer.security_score);
+                // Unknown is never safe: whatever could not be executed is no better than code that is not there.
+                assert!(known.answer.security_score <= 60, "{what}: {}", known.answer.security_score);
                 let named = execution.is_some_and(|execution| !execution.unfinished.is_empty());
                 let accused = !known.answer.anomaly_detection.code_patterns.anomalies.is_empty();
                 assert!(execution.is_none() || named || accused, "{what}: nothing is said");

@@ -115,6 +115,11 @@ impl Books {
         Self { supply: supply.word(), of, own, hearsay }
     }
 
+    /// Whether a slot of this one's balance was written. Another ledger, or another scale for all, takes from nobody in particular.
+    fn wrote(&self, who: Address, outcome: &Outcome) -> bool {
+        self.own.iter().any(|(of, slot)| *of == who && outcome.writes.contains(slot))
+    }
+
     pub(super) fn get(&self, who: Address) -> U256 {
         self.of.iter().find(|(of, _)| *of == who).map_or(U256::ZERO, |(_, balance)| *balance)
     }
@@ -199,7 +204,7 @@ pub(super) fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Cal
     let books = Books::read(machine, scene, None);
     let moved = books.supply != before.books.supply || books.of != before.books.of;
     if moved && !books.hearsay {
-        dispensed(before, &books, call, effects);
+        dispensed(before, &books, call, outcome, effects);
         let known = effects.len();
         drained(before, &books, call, outcome, effects);
         let drained = effects.len() > known;
@@ -243,10 +248,10 @@ pub(super) fn lied(before: &Before<'_>, call: &Call, outcome: &Outcome, effects:
 }
 
 /// Whether the contract's own tokens, or the owner's by a stranger's call, went elsewhere.
-fn dispensed(before: &Before<'_>, books: &Books, call: &Call, effects: &mut Vec<Effect>) {
+fn dispensed(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
     for who in [before.scene.token, before.scene.owner] {
         let (had, has) = (before.books.get(who), books.get(who));
-        if who != call.from && has < had {
+        if who != call.from && has < had && before.books.wrote(who, outcome) {
             let name = abi::name(who);
             effects.push(call.effect(
                 Power::Dispense,
@@ -262,9 +267,7 @@ fn dispensed(before: &Before<'_>, books: &Books, call: &Call, effects: &mut Vec<
 fn drained(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
     let loss = |who| {
         let (had, has) = (before.books.get(who), books.get(who));
-        // Its own slot must have been written: another ledger, or another scale for all, takes from nobody in particular.
-        let own = || before.books.own.iter().any(|(of, slot)| *of == who && outcome.writes.contains(slot));
-        if has < had && own() { ratio(had - has, had) } else { 0.0 }
+        if has < had && before.books.wrote(who, outcome) { ratio(had - has, had) } else { 0.0 }
     };
     let losses = [HOLDER, OTHER, PAIR].map(|who| (who, loss(who)));
     // Rescaled: everybody's balance changed by one factor.

@@ -1,24 +1,18 @@
 //! What the contract can be asked to do: its functions with the types of their arguments, and what its code alone says. Nothing is
 //! executed here.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use evmole::{ContractInfoArgs, DynSolType, contract_info};
 
-use super::abi::{self, Selector};
+use super::{
+    abi::{self, Selector},
+    guard::guarded,
+};
 
 /// Functions that are looked at; a contract of more is cut there.
 pub(super) const FUNCTIONS_MAX: usize = 160;
 /// What a token must have, and what tells who holds it.
-const STANDARD: [Selector; 7] = [
-    abi::TRANSFER,
-    abi::BALANCE_OF,
-    abi::TRANSFER_FROM,
-    abi::APPROVE,
-    abi::TOTAL_SUPPLY,
-    abi::OWNER_OF_IT[0],
-    abi::OWNER_OF_IT[1],
-];
+const STANDARD: [Selector; 7] =
+    [abi::TRANSFER, abi::BALANCE_OF, abi::TRANSFER_FROM, abi::APPROVE, abi::TOTAL_SUPPLY, abi::OWNER_OF_IT[0], abi::OWNER_OF_IT[1]];
 /// Longest code whose argument types are inferred.
 const TYPED_CODE_MAX: usize = 64 << 10;
 /// EIP-1967's two slots, EIP-1822's, and OpenZeppelin's before those.
@@ -74,12 +68,12 @@ pub(super) fn shape(code: &[u8]) -> Shape {
     let mut shape = Shape { delegates, proxy_slot, clone, ..Shape::default() };
     // The inference has `unreachable!` and slices of its own on paths that odd code may reach, and no bound that we could set; what it
     // breaks is its own stack, so going on without it is sound.
-    let found = catch_unwind(AssertUnwindSafe(|| {
+    let found = guarded(|| {
         let wanted = ContractInfoArgs::new(code).with_selectors();
         contract_info(if code.len() <= TYPED_CODE_MAX { wanted.with_arguments() } else { wanted }).functions
-    }));
+    });
     match found {
-        Ok(functions) => {
+        Some(functions) => {
             let functions = functions.unwrap_or_default();
             shape.too_many = functions.len() > FUNCTIONS_MAX;
             // Whatever takes unknown arguments gets words that fit an address and an amount.
@@ -99,7 +93,7 @@ pub(super) fn shape(code: &[u8]) -> Shape {
             shape.functions.sort_by_key(|function| function.selector);
             shape.functions.dedup_by_key(|function| function.selector);
         }
-        Err(_) => shape.failed = true,
+        None => shape.failed = true,
     }
     shape
 }

@@ -219,9 +219,8 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
     artefact(machine, before, call, &outcome, &mut found.effects, known);
     for effect in found.effects[known..].iter_mut().filter(|effect| effect.from_nothing) {
         // A total of the contract's own moved by as much: it came out of a stock that the contract keeps.
-        let booked = |(at, slot, now): &(Address, U256, U256)| {
-            *slot < PLAIN_MAX && machine.world().slot(*at, *slot).abs_diff(*now) == effect.made
-        };
+        let booked =
+            |(at, slot, now): &(Address, U256, U256)| *slot < PLAIN_MAX && machine.world().slot(*at, *slot).abs_diff(*now) == effect.made;
         effect.from_nothing = !written.iter().any(booked);
     }
     let effects = &mut found.effects;
@@ -272,8 +271,7 @@ fn artefact(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome
 fn by_default(machine: &mut Machine<'_>, before: &Before<'_>, from: Address, data: &[u8], outcome: &Outcome) -> bool {
     let token = before.scene.token;
     let plain = outcome.reads.iter().filter(|(at, slot)| before.bare && *at == token && *slot < PLAIN_MAX).map(|(_, slot)| *slot);
-    let slots: Vec<U256> =
-        plain.filter(|slot| machine.world().slot(token, *slot).is_zero()).take(SETTINGS_OF_THEFT_MAX).collect();
+    let slots: Vec<U256> = plain.filter(|slot| machine.world().slot(token, *slot).is_zero()).take(SETTINGS_OF_THEFT_MAX).collect();
     slots.into_iter().any(|slot| {
         let mark = machine.mark();
         machine.world().set_slot(token, slot, U256::MAX);
