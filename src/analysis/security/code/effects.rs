@@ -73,6 +73,8 @@ pub(super) struct Effect {
     pub(super) logged: bool,
     /// A balance rose, and the supply did not.
     pub(super) from_nothing: bool,
+    /// What was taken is gone with its share of the supply, and nobody has it.
+    pub(super) burnt: bool,
     /// By how much the balance rose.
     pub(super) made: U256,
     /// Coin was paid for it.
@@ -175,6 +177,7 @@ impl Call {
             after: after.into(),
             logged: false,
             from_nothing: false,
+            burnt: false,
             made: U256::ZERO,
             paid: !self.pay.is_zero(),
             payer: None,
@@ -278,7 +281,10 @@ fn drained(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, e
     if let Some((who, size)) = losses.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
         let (had, has) = (before.books.get(who), books.get(who));
         let name = abi::name(who);
-        effects.push(call.effect(Power::Drain, size, format!("{name} {}", abi::figure(had)), format!("{name} {}", abi::figure(has))));
+        let mut effect = call.effect(Power::Drain, size, format!("{name} {}", abi::figure(had)), format!("{name} {}", abi::figure(has)));
+        let gained = books.of.iter().any(|(of, now)| *now > before.books.get(*of));
+        effect.burnt = !gained && before.books.supply.unwrap_or_default().checked_sub(books.supply.unwrap_or_default()) == Some(had - has);
+        effects.push(effect);
     }
 }
 

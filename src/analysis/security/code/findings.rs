@@ -16,6 +16,8 @@ const TAX_FATAL: f64 = 0.5;
 const ONE_WAY: f64 = 0.6;
 /// Strength of what shows with its storage at zero: the contract may never have stood so.
 const ZERO_STORAGE: f64 = 0.8;
+/// Strength of a balance that is burnt, of one that is taken.
+const BURNT: f64 = 0.5;
 /// Proofs that one anomaly carries at most.
 const PROOFS_MAX: usize = 3;
 
@@ -169,6 +171,8 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
     let stranger = effect.caller == Caller::Stranger;
     Some(match effect.power {
         Power::Drain | Power::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
+        // An issuer that burns what it made, as bridges do, does not enrich itself by it.
+        Power::Drain if effect.burnt => (AnomalyCode::OwnerDrain, effect.size * BURNT),
         Power::Drain | Power::Theft => (AnomalyCode::OwnerDrain, effect.size),
         // Who pays for it buys.
         Power::Mint | Power::HiddenMint if stranger && effect.paid => return None,

@@ -257,7 +257,7 @@ fn hearsay(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome:
 
 /// A standard transfer that takes what nobody allowed only because no constructor ran is no finding.
 fn artefact(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>, known: usize) {
-    let takes = |effect: &Effect| matches!(effect.power, Power::Drain | Power::Theft);
+    let takes = |effect: &Effect| matches!(effect.power, Power::Drain | Power::Theft | Power::Dispense);
     if call.standard() && effects[known..].iter().any(takes) && by_default(machine, before, call.from, &call.data, outcome) {
         let mut at = 0;
         effects.retain(|effect| {
