@@ -18,6 +18,8 @@ const ONE_WAY: f64 = 0.6;
 const ZERO_STORAGE: f64 = 0.8;
 /// Strength of a balance that is burnt, of one that is taken.
 const BURNT: f64 = 0.5;
+/// Strength of a pause that the owner ends and was not seen to begin.
+const WITHHELD: f64 = 0.5;
 /// Proofs that one anomaly carries at most.
 const PROOFS_MAX: usize = 3;
 
@@ -118,6 +120,19 @@ fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
         return None;
     };
     Some(Anomaly::new(AnomalyCode::EventLie, strength, format!("a {name} {text}")).evidence(seen(name, "holder", "", text)))
+}
+
+/// Whether nobody sells until the owner calls something. As its constructor leaves it that is a launch; where the token already stands
+/// on a chain nobody knows whether the call was ever made. `None` where a call that shuts selling was found, which says more.
+pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolder) -> Option<Anomaly> {
+    let says_more = found.iter().any(|anomaly| [AnomalyCode::Pausable, AnomalyCode::SellBlocked].contains(&anomaly.code));
+    let launch = traded.standing == Standing::Constructor;
+    if traded.opening != Opening::Owner || traded.first.sell.ok || launch || says_more {
+        return None;
+    }
+    let shown = seen("sell", "holder", "fails", "goes through after the owner's call");
+    let text = "nobody sells until the owner calls something";
+    Some(Anomaly::new(AnomalyCode::Pausable, WITHHELD, text).evidence(shown).held_by(holder))
 }
 
 /// One anomaly of each code that the effects amount to, with the strongest as its proof.
