@@ -21,6 +21,7 @@ const WORDS: &[(i64, &str)] = &[(80, "NO MAJOR RISK FOUND"), (60, "LOW RISK"), (
 const AVOID: &str = "AVOID";
 
 /// Which inputs were there.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
     pub code: bool,
