@@ -159,7 +159,7 @@ fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_ord
     settled(&stage, &mut view, 10, |view| view.figures.known.len() == all && !view.figures.all);
     assert_eq!(
         view.request(&stage.context()).unwrap().target,
-        "/tokens?sort=-market_cap&fields=trend%2Cbest_pattern%2CrecommendedAction&page=1&limit=250"
+        "/tokens?sort=-market_cap&fields=trend%2Cbest_pattern%2CrecommendedAction%2CsecurityScore&page=1&limit=250"
     );
     let exported = view.export(&stage.context()).unwrap();
     assert_eq!(exported.columns.last().map(String::as_str), Some("recommendedAction"));
