@@ -4,6 +4,7 @@
 
 mod abi;
 mod deal;
+mod effects;
 mod findings;
 mod functions;
 mod machine;
@@ -20,9 +21,9 @@ use std::{
 };
 
 use self::{
+    effects::{Before, Books},
     functions::Shape,
     machine::Machine,
-    powers::{Before, Books},
     trial::Scene,
 };
 pub use self::{stage::Standing, trial::Opening};
@@ -208,7 +209,7 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     let before = before(machine, &scene, stage.standing == Standing::Code);
     let effects = powers::powers(machine, &before, &shape.functions, &stage.masters);
     report.anomalies.extend(findings::powers(&effects, &before.trial, holder(input)));
-    if let Some((renounce, left)) = powers::survivors(machine, &before, &effects) {
+    if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
         report.anomalies.extend(findings::returns(&renounce, &left));
     }
 }

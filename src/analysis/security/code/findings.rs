@@ -4,7 +4,7 @@ use super::{
     super::{Anomaly, AnomalyCode, Evidence, PowerHolder},
     abi,
     deal::Hand,
-    powers::{Caller, Effect, Power},
+    effects::{Caller, Effect, Power},
     stage::Standing,
     trial::{Leg, Opening, Trial},
 };
@@ -146,6 +146,7 @@ pub(super) fn powers(effects: &[Effect], trial: &Trial, holder: PowerHolder) -> 
 const CODES: &[AnomalyCode] = &[
     AnomalyCode::PublicDrain,
     AnomalyCode::OwnerDrain,
+    AnomalyCode::EventLie,
     AnomalyCode::HiddenMint,
     AnomalyCode::TaxRaisable,
     AnomalyCode::Blacklist,
@@ -165,7 +166,8 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
         Power::Drain | Power::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
         Power::Drain | Power::Theft => (AnomalyCode::OwnerDrain, effect.size),
         // Who pays for it buys.
-        Power::Mint | Power::HiddenMint if stranger => (AnomalyCode::PublicMint, if effect.paid { 0.05 } else { 1.0 }),
+        Power::Mint | Power::HiddenMint if stranger && effect.paid => return None,
+        Power::Mint | Power::HiddenMint if stranger => (AnomalyCode::PublicMint, 1.0),
         Power::Mint => (AnomalyCode::OwnerMint, 1.0),
         // Out of nothing is a lie; a supply that rises with some word in the log is an issue of an older fashion.
         Power::HiddenMint if effect.from_nothing => (AnomalyCode::HiddenMint, 1.0),
@@ -175,6 +177,7 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
         Power::StopSells => (AnomalyCode::Pausable, 1.0),
         Power::RaiseTax => (AnomalyCode::TaxRaisable, effect.size / 0.5),
         Power::Gate => (AnomalyCode::ExternalGate, 1.0),
+        Power::Lie => (AnomalyCode::EventLie, 1.0),
         Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { 1.0 } else { 0.6 }),
         Power::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
         // A sale, a faucet or a rescue hands out what is not the caller's, but nobody's who trades.
@@ -199,6 +202,7 @@ fn sentence(code: AnomalyCode, effect: &Effect) -> String {
         AnomalyCode::TaxRaisable => format!("{call} raises the tax: {before} → {after}"),
         AnomalyCode::Blacklist => format!("{call} stops one holder's sale while others sell"),
         AnomalyCode::ExternalGate => format!("{call} lets another contract decide whether transfers go through"),
+        AnomalyCode::EventLie => format!("{call} logs a Transfer that moves nothing: {before} before and after"),
         AnomalyCode::SelfDestruct => format!("{call} destroys the contract"),
         AnomalyCode::DelegatecallAny => format!("{call} runs code of the caller's choice in the contract's place"),
         AnomalyCode::PublicMint | AnomalyCode::OwnerMint => format!("{call} mints: {before} → {after}"),

@@ -34,6 +34,7 @@ impl Function {
 }
 
 /// What the code says without being run.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Default)]
 pub(super) struct Shape {
     pub(super) functions: Vec<Function>,

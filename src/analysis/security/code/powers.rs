@@ -1,120 +1,23 @@
-//! What the contract's functions can do to others: each is called as the owner and as a stranger with sets of arguments by type, and
-//! balances, supply and a trial of trading are compared with before. Weighing it is `findings`'.
+//! What the contract's functions can do to others: each is called as the owner and as a stranger with sets of arguments by type, on a
+//! copy of the world. What a call did is read by `effects`.
 
 use std::collections::HashSet;
 
 use revm::primitives::{Address, U256};
 
 use super::{
-    abi::{self, Filling, Selector},
+    abi::{self, Filling},
     deal::balance,
+    effects::{Before, Books, Call, Caller, Effect, GATE, Power, compare, lied, renounced, stopped},
     functions::Function,
     machine::{Machine, Outcome},
-    trial::{Scene, Trial, moves, ratio, trial},
-    world::{Answer, FRESH, HOLDER, OTHER, PAIR, STRANGER, small},
+    trial::Scene,
+    trial::trial,
+    world::{Answer, FRESH, HOLDER, PAIR, STRANGER},
 };
 
-/// A contract that nobody knows, for functions that are told whom to ask.
-const GATE: Address = small(0x00FA_1A00);
-/// A cut of the received share that counts, and balances' smallest loss that does.
-const TAX_STEP: f64 = 0.2;
-const LOSS_MIN: f64 = 0.001;
-/// A call that fails with this many sets in a row is taken to fail always.
+/// Sets of arguments that every function is tried with.
 pub(super) const SETS: usize = 13;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Power {
-    Drain,
-    HiddenMint,
-    Mint,
-    Blacklist,
-    StopBuys,
-    StopSells,
-    RaiseTax,
-    Gate,
-    Destroy,
-    Delegate,
-    Theft,
-    Renounce,
-    Dispense,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Caller {
-    Owner,
-    /// An address that stands in the code.
-    Master,
-    Stranger,
-}
-
-impl Caller {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Owner => "owner",
-            Self::Master => "address in the code",
-            Self::Stranger => "stranger",
-        }
-    }
-}
-
-/// One function with one set of arguments that did something.
-#[derive(Debug, Clone)]
-pub(super) struct Effect {
-    pub(super) power: Power,
-    pub(super) caller: Caller,
-    pub(super) from: Address,
-    pub(super) selector: Selector,
-    pub(super) arguments: String,
-    pub(super) data: Vec<u8>,
-    /// How much: the share lost, made or taxed, 0 to 1.
-    pub(super) size: f64,
-    pub(super) before: String,
-    pub(super) after: String,
-    /// The log has some word about it.
-    pub(super) logged: bool,
-    /// A balance rose, and the supply did not.
-    pub(super) from_nothing: bool,
-    /// Coin was paid for it.
-    pub(super) paid: bool,
-    /// Whom the log names as the one who gave, and what that one has after.
-    payer: Option<(Address, U256)>,
-}
-
-/// Balances of everybody, and the supply.
-#[derive(Debug, Clone)]
-pub(super) struct Books {
-    pub(super) supply: Option<U256>,
-    pub(super) of: Vec<(Address, U256)>,
-    /// Slots that one balance is read from and no other.
-    own: Vec<(Address, (Address, U256))>,
-}
-
-impl Books {
-    pub(super) fn read(machine: &mut Machine<'_>, scene: &Scene, slots: Option<&mut HashSet<(Address, U256)>>) -> Self {
-        let supply = machine.look(FRESH, scene.token, abi::call(abi::TOTAL_SUPPLY, &[]));
-        let mut reads = supply.reads.clone();
-        let mut own = Vec::new();
-        let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, FRESH, scene.token];
-        let mut of = Vec::new();
-        for who in people {
-            let outcome = machine.look(FRESH, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
-            of.push((who, outcome.word().unwrap_or_default()));
-            own.extend(outcome.reads.iter().map(|slot| (who, *slot)));
-            reads.extend(outcome.reads);
-        }
-        let shared =
-            |slot: &(Address, U256)| own.iter().any(|(who, of)| of == slot && own.iter().any(|(other, of)| of == slot && other != who));
-        let own = own.iter().filter(|(_, slot)| !shared(slot)).copied().collect();
-        if let Some(slots) = slots {
-            slots.extend(reads);
-        }
-        Self { supply: supply.word(), of, own }
-    }
-
-    fn get(&self, who: Address) -> U256 {
-        self.of.iter().find(|(of, _)| *of == who).map_or(U256::ZERO, |(_, balance)| *balance)
-    }
-}
 
 /// The sets of arguments, by type: who, how much, yes or no.
 pub(super) fn fillings(scene: &Scene, books: &Books, caller: Address) -> [Filling; SETS] {
@@ -138,19 +41,6 @@ pub(super) fn fillings(scene: &Scene, books: &Books, caller: Address) -> [Fillin
         set(&[HOLDER, caller], &[books.get(HOLDER), small(1_900_000_000)], true),
         set(&[scene.token, caller], &[amount], true),
     ]
-}
-
-/// What is the same for every call: the state before it.
-pub(super) struct Before<'a> {
-    pub(super) scene: &'a Scene,
-    pub(super) books: Books,
-    pub(super) trial: Trial,
-    /// Slots that any of that was read from.
-    pub(super) slots: HashSet<(Address, U256)>,
-    /// Who the contract says owns it.
-    pub(super) owner: Option<U256>,
-    /// Only the code is known, so every setting is zero.
-    pub(super) bare: bool,
 }
 
 /// Tries every function as everybody. Ends early when the machine has stopped.
@@ -194,11 +84,14 @@ pub(super) fn powers(machine: &mut Machine<'_>, before: &Before<'_>, functions: 
     found.effects
 }
 
+/// Slots with the values that a call left in them.
+type Written = Vec<(Address, U256, U256)>;
+
 /// What was found, and what need not be looked at again.
 #[derive(Default)]
 struct Found {
     effects: Vec<Effect>,
-    seen: HashSet<(Caller, Vec<(Address, U256, U256)>)>,
+    seen: HashSet<(Caller, Written)>,
     /// The owner's calls that changed what trading reads, and nothing that shows yet.
     settings: Vec<Call>,
 }
@@ -283,55 +176,6 @@ fn together(machine: &mut Machine<'_>, before: &Before<'_>, found: &mut Found) {
     }
 }
 
-#[derive(Debug, Clone)]
-struct Call {
-    from: Address,
-    caller: Caller,
-    selector: Selector,
-    data: Vec<u8>,
-    arguments: String,
-    filling: Filling,
-    pay: U256,
-}
-
-impl Call {
-    fn new(function: &Function, from: Address, caller: Caller, filling: Filling) -> Self {
-        let (data, arguments) = abi::encode(&function.arguments, &filling);
-        let data = [&function.selector[..], &data].concat();
-        Self { from, caller, selector: function.selector, data, arguments, filling, pay: U256::ZERO }
-    }
-
-    /// No function at all: what the fallback does.
-    fn bare(pay: U256) -> Self {
-        let filling = Filling { addresses: Vec::new(), numbers: Vec::new(), yes: true };
-        Self { from: STRANGER, caller: Caller::Stranger, selector: [0; 4], data: Vec::new(), arguments: String::new(), filling, pay }
-    }
-
-    fn effect(&self, power: Power, size: f64, before: impl Into<String>, after: impl Into<String>) -> Effect {
-        Effect {
-            power,
-            caller: self.caller,
-            from: self.from,
-            selector: self.selector,
-            arguments: self.arguments.clone(),
-            data: self.data.clone(),
-            size,
-            before: before.into(),
-            after: after.into(),
-            logged: false,
-            from_nothing: false,
-            paid: !self.pay.is_zero(),
-            payer: None,
-        }
-    }
-}
-
-impl std::hash::Hash for Caller {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        (*self as u8).hash(state);
-    }
-}
-
 /// One call on a copy of the world. Returns whether it did anything.
 fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut Found) -> bool {
     let token = before.scene.token;
@@ -355,7 +199,13 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
                     found.settings.push(call.clone());
                 }
             }
-        } else if before.owner.is_some_and(|owner| !owner.is_zero()) && !outcome.writes.is_empty() {
+        } else if !outcome.logs.is_empty() && !call.standard() {
+            lied(before, call, &outcome, &mut found.effects);
+        }
+        if !outcome.writes.iter().any(|slot| before.slots.contains(slot))
+            && before.owner.is_some_and(|owner| !owner.is_zero())
+            && !outcome.writes.is_empty()
+        {
             renounced(machine, before, call, &mut found.effects);
         }
     }
@@ -393,195 +243,43 @@ fn hearsay(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome:
     }
 }
 
-fn renounced(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, effects: &mut Vec<Effect>) {
-    let gone = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(before.scene.token, *selector, &[])) == Some(U256::ZERO);
-    if gone && call.caller == Caller::Owner {
-        effects.push(call.effect(Power::Renounce, 1.0, "owner", "zero address"));
-    }
-}
-
-/// Returns whether balances changed.
-fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) -> bool {
-    let scene = before.scene;
-    if call.caller == Caller::Owner && before.owner.is_some_and(|owner| !owner.is_zero()) {
-        renounced(machine, before, call, effects);
-    }
-    let books = Books::read(machine, scene, None);
-    let moved = books.supply != before.books.supply || books.of != before.books.of;
-    if moved {
-        dispensed(before, &books, call, effects);
-        let known = effects.len();
-        drained(before, &books, call, outcome, effects);
-        let drained = effects.len() > known;
-        minted(machine, before, &books, call, outcome, drained, effects);
-        for effect in &mut effects[known..] {
-            effect.logged = !outcome.logs.is_empty();
-        }
-    }
-    // Who has nothing left cannot sell; and a stranger's wishes are only looked at for what they take.
-    let poorer = |who| books.get(who) < before.books.get(who).min(scene.hand.amount * U256::from(4));
-    if poorer(HOLDER) || poorer(PAIR) {
-        return moved;
-    }
-    let after = trial(machine, scene, false, None);
-    for (thief, caller) in [(0, Caller::Owner), (1, Caller::Stranger)] {
-        if after.theft[thief] && !before.trial.theft[thief] && (caller == call.caller || call.caller == Caller::Master) {
-            effects.push(call.effect(Power::Theft, 1.0, "refused", "moved"));
-        }
-    }
-    if call.caller != Caller::Stranger && !call.standard() {
-        stopped(machine, before, &after, call, effects);
-    }
-    moved
-}
-
-impl Call {
-    fn standard(&self) -> bool {
-        [abi::TRANSFER, abi::APPROVE, abi::TRANSFER_FROM].contains(&self.selector)
-    }
-}
-
-/// Whether the contract's own tokens, or the owner's by a stranger's call, went elsewhere.
-fn dispensed(before: &Before<'_>, books: &Books, call: &Call, effects: &mut Vec<Effect>) {
-    for who in [before.scene.token, before.scene.owner] {
-        let (had, has) = (before.books.get(who), books.get(who));
-        if who != call.from && has < had {
-            let name = abi::name(who);
-            effects.push(call.effect(
-                Power::Dispense,
-                ratio(had - has, had),
-                format!("{name} {}", abi::figure(had)),
-                format!("{name} {}", abi::figure(has)),
-            ));
-        }
-    }
-}
-
-/// Whether a holder or the pair has less, without all having less alike.
-fn drained(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
-    let loss = |who| {
-        let (had, has) = (before.books.get(who), books.get(who));
-        // Its own slot must have been written: another ledger, or another scale for all, takes from nobody in particular.
-        let own = || before.books.own.iter().any(|(of, slot)| *of == who && outcome.writes.contains(slot));
-        if has < had && own() { ratio(had - has, had) } else { 0.0 }
-    };
-    let losses = [HOLDER, OTHER, PAIR].map(|who| (who, loss(who)));
-    // Rescaled: everybody's balance changed by one factor.
-    let (low, high) = losses.iter().fold((1.0_f64, 0.0_f64), |(low, high), (_, loss)| (low.min(*loss), high.max(*loss)));
-    if high < LOSS_MIN || (high < 0.999 && high - low < 1e-6) {
-        return;
-    }
-    if let Some((who, size)) = losses.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
-        let (had, has) = (before.books.get(who), books.get(who));
-        let name = abi::name(who);
-        effects.push(call.effect(Power::Drain, size, format!("{name} {}", abi::figure(had)), format!("{name} {}", abi::figure(has))));
-    }
-}
-
-/// Whether somebody has more that nobody lost.
-fn minted(
+/// Of the effects that matter, those that still work for the owner after ownership was given up.
+pub(super) fn survivors(
     machine: &mut Machine<'_>,
     before: &Before<'_>,
-    books: &Books,
-    call: &Call,
-    outcome: &Outcome,
-    drained: bool,
-    effects: &mut Vec<Effect>,
-) {
-    let token = before.scene.token;
-    let least = (before.scene.hand.supply / U256::from(1_000_000)).max(U256::ONE);
-    let rise = |now: U256, then: U256| now > then && now - then >= least;
-    let (supply, was) = (books.supply.unwrap_or_default(), before.books.supply.unwrap_or_default());
-    let winner = books
-        .of
-        .iter()
-        .filter(|(who, now)| *who != PAIR && rise(*now, before.books.get(*who)))
-        .max_by_key(|(who, now)| now.saturating_sub(before.books.get(*who)));
-    let more = rise(supply, was);
-    // Rescaled: both holders have more.
-    let scaled = rise(books.get(HOLDER), before.books.get(HOLDER)) && rise(books.get(OTHER), before.books.get(OTHER));
-    if scaled || (winner.is_none() && !more) {
-        return;
-    }
-    let transfers: Vec<_> = outcome.logs.iter().filter_map(|log| moves(log, token)).filter(|(_, _, value)| !value.is_zero()).collect();
-    let visible = transfers.iter().any(|(from, _, _)| from.is_zero());
-    let mut payer = None;
-    let (size, then, now) = if more {
-        (
-            ratio(supply - was, was.max(U256::ONE)).min(1.0),
-            format!("supply {}", abi::figure(was)),
-            format!("supply {}", abi::figure(supply)),
-        )
-    } else if let Some((who, now)) = winner {
-        let then = before.books.get(*who);
-        // Somebody else paid it: one of ours, or one that the log names and whose balance fell.
-        let paid = drained || before.books.of.iter().any(|(of, had)| of != who && books.get(*of) < *had);
-        if paid {
-            return;
-        }
-        payer = transfers.iter().map(|(from, _, _)| *from).find(|from| !from.is_zero());
-        let name = abi::name(*who);
-        (
-            ratio(*now - then, before.scene.hand.supply).min(1.0),
-            format!("{name} {}", abi::figure(then)),
-            format!("{name} {}", abi::figure(*now)),
-        )
-    } else {
-        return;
-    };
-    let power = if visible { Power::Mint } else { Power::HiddenMint };
-    let mut effect = call.effect(power, size, then, now);
-    effect.from_nothing = !more && !visible;
-    effect.payer = payer.map(|who| (who, balance(machine, token, who).unwrap_or_default()));
-    effects.push(effect);
-}
-
-/// What the call did to trading.
-fn stopped(machine: &mut Machine<'_>, before: &Before<'_>, after: &Trial, call: &Call, effects: &mut Vec<Effect>) {
-    let was = &before.trial;
-    if was.sell.ok && !after.sell.ok {
-        let all = after.other_sell.is_none_or(|leg| !leg.ok);
-        let power = if all { Power::StopSells } else { Power::Blacklist };
-        effects.push(call.effect(
-            power,
-            1.0,
-            "sell goes through",
-            if all { "sells fail" } else { "sell fails, another holder's does not" },
-        ));
-    }
-    if was.buy.ok && !after.buy.ok && after.other_buy.is_none_or(|leg| !leg.ok) {
-        effects.push(call.effect(Power::StopBuys, 1.0, "buy goes through", "buys fail"));
-    }
-    for (name, old, new) in [("buy", was.buy, after.buy), ("sell", was.sell, after.sell)] {
-        if old.ok && new.ok && old.share - new.share >= TAX_STEP {
-            let text = |share: f64| format!("{name} receives {:.1} %", share * 100.0);
-            effects.push(call.effect(Power::RaiseTax, old.share - new.share, text(old.share), text(new.share)));
-        }
-    }
-    if after.called.contains(&GATE) && !was.called.contains(&GATE) {
-        gate(machine, before, call, effects);
-    }
-}
-
-/// The contract now asks the one it was told to: does trading hang on the answer?
-fn gate(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, effects: &mut Vec<Effect>) {
-    let mark = machine.mark();
-    let scores = Answer::ALL.map(|answer| {
-        machine.world().answer = answer;
-        let trial = trial(machine, before.scene, false, None);
-        (trial.sell.ok, trial.buy.ok, trial.send.ok)
-    });
-    machine.rollback(mark);
-    if scores.iter().any(|score| *score != scores[0]) {
-        effects.push(call.effect(Power::Gate, 1.0, "own rules", "another contract's word"));
-    }
-}
-
-/// Of the effects that matter, those that still work for the owner after ownership was given up.
-pub(super) fn survivors(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect]) -> Option<(Effect, Vec<Effect>)> {
+    effects: &[Effect],
+    functions: &[Function],
+) -> Option<(Effect, Vec<Effect>)> {
     let renounce = effects.iter().find(|effect| effect.power == Power::Renounce && effect.caller == Caller::Owner)?;
     let mark = machine.mark();
     machine.call(before.scene.owner, before.scene.token, renounce.data.clone());
+    let mut left = working(machine, before, effects);
+    if left.is_empty() {
+        left = taken_back(machine, before, effects, functions);
+    }
+    machine.rollback(mark);
+    Some((renounce.clone(), left))
+}
+
+/// The old owner calls what may give the place back, and then a power.
+fn taken_back(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect], functions: &[Function]) -> Vec<Effect> {
+    for function in functions.iter().filter(|function| !function.standard()) {
+        for filling in fillings(before.scene, &before.books, before.scene.owner).into_iter().take(2) {
+            let call = Call::new(function, before.scene.owner, Caller::Owner, filling);
+            let mark = machine.mark();
+            let outcome = machine.call(call.from, before.scene.token, call.data);
+            let left = if outcome.writes.is_empty() { Vec::new() } else { working(machine, before, effects) };
+            machine.rollback(mark);
+            if !left.is_empty() {
+                return left;
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// The owner's effects that a call still has now.
+fn working(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect]) -> Vec<Effect> {
     let mut left = Vec::new();
     for effect in effects.iter().filter(|effect| effect.caller == Caller::Owner && effect.power != Power::Renounce) {
         if left.len() >= 4 {
@@ -607,6 +305,5 @@ pub(super) fn survivors(machine: &mut Machine<'_>, before: &Before<'_>, effects:
             left.push(effect.clone());
         }
     }
-    machine.rollback(mark);
-    Some((renounce.clone(), left))
+    left
 }

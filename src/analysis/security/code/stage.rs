@@ -6,7 +6,7 @@ use revm::primitives::{Address, U256};
 
 use super::{
     CodeInput,
-    abi::{self, Filling, Selector},
+    abi::{self, Filling},
     functions::Function,
     machine::Machine,
     world::{OWNER, PAIR, PLACED, small},
@@ -150,7 +150,7 @@ fn pattern() -> U256 {
 
 const ADDRESS_BITS: usize = 160;
 
-/// Finds out whom the contract obeys: functions that refuse our owner after comparing the caller with a slot get our owner into that
+/// Finds out whom the contract obeys (a place that a constructor left empty stays so): functions that refuse our owner after comparing the caller with a slot get our owner into that
 /// slot (where no constructor put somebody), and addresses that stand in the code are remembered.
 fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[Function]) {
     let mut left = CLAIMS_MAX;
@@ -169,9 +169,9 @@ fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[Function]) {
                     break;
                 }
                 let known = abi::address_of(other);
-                if let (true, Some(slot)) = (other.is_zero(), slot) {
+                if let (true, Some(slot)) = (other.is_zero() && stage.standing == Standing::Code, slot) {
                     left -= 1;
-                    claimed |= obeys(machine, stage, slot, &data, function.selector);
+                    claimed |= obeys(machine, stage, slot, &data);
                 } else if other >> ADDRESS_BITS == U256::ZERO && other >> 80 != U256::ZERO && known != OWNER {
                     // Written in the code: no slot holds it.
                     let stored = slot.is_some_and(|slot| holds(machine.world().slot(stage.token, slot), other));
@@ -182,7 +182,7 @@ fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[Function]) {
             }
             let seen = trace.read.len();
             for slot in trace.read.iter().filter(|(_, key)| *key == Some(abi::word_of(OWNER))).map(|(slot, _)| *slot) {
-                if left > 0 && machine.world().slot(stage.token, slot).is_zero() {
+                if left > 0 && stage.standing == Standing::Code && machine.world().slot(stage.token, slot).is_zero() {
                     left -= 1;
                     claimed |= admits(machine, stage, slot, &data, seen);
                 }
@@ -211,7 +211,7 @@ fn holds(word: U256, address: U256) -> bool {
 }
 
 /// Puts our owner into a slot if the caller is compared with it, at the place in the word where it is taken from.
-fn obeys(machine: &mut Machine<'_>, stage: &Stage, slot: U256, data: &[u8], _: Selector) -> bool {
+fn obeys(machine: &mut Machine<'_>, stage: &Stage, slot: U256, data: &[u8]) -> bool {
     let token = stage.token;
     let old = machine.world().slot(token, slot);
     machine.world().set_slot(token, slot, pattern());

@@ -20,6 +20,7 @@ pub(super) const TRANSFER_EVENT: revm::primitives::B256 = b256!("ddf252ad1be2c89
 const BETWEEN: (u64, u64) = (30, 360);
 
 /// What came of moving an amount from one to another.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Leg {
     /// The call went through and something moved.
