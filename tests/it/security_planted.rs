@@ -31,10 +31,6 @@ fn codes(contract: &Contract) -> Vec<&'static str> {
     report.anomalies.iter().map(|anomaly| anomaly.code.word()).collect()
 }
 
-/// What executing does not tell yet: (contract, code) that is missed, and that is raised falsely. A row that no longer holds fails.
-const MISSED: &[(&str, &str)] = &[("phantom_airdrop", "EVENT_LIE"), ("owner_returns", "OWNERSHIP_RETURNS")];
-const FALSE: &[(&str, &str)] = &[("ownerless_mint", "OWNER_MINT")];
-
 #[test]
 fn each_planted_fault_is_found_and_its_twin_is_not_accused() {
     let (mut missed, mut wrong) = (Vec::new(), Vec::new());
@@ -44,8 +40,8 @@ fn each_planted_fault_is_found_and_its_twin_is_not_accused() {
         let borne_out = |code: &&str| contract.fires.contains(code) || contract.also.contains(code);
         wrong.extend(found.into_iter().filter(|code| !borne_out(code)).map(|code| (contract.name, code)));
     }
-    assert_eq!(missed, MISSED, "missed");
-    assert_eq!(wrong, FALSE, "accused falsely");
+    assert!(missed.is_empty(), "missed: {missed:?}");
+    assert!(wrong.is_empty(), "accused falsely: {wrong:?}");
 }
 
 #[test]
