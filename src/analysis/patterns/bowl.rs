@@ -139,7 +139,7 @@ impl Bowl<'_> {
         if apart > RIMS || !(0.2..=0.8).contains(&middle) || height < HEIGHT_LEAST * view.range {
             return None;
         }
-        let round = self.round(right, (level.min(self.rim.price) + self.low.price) / 2.0);
+        let round = self.round(right, f64::midpoint(level.min(self.rim.price), self.low.price));
         if round.clarity < 0.8 || round.lower < LOWER_HALF || round.clarity - 0.3 * apart < 0.6 {
             return None;
         }
@@ -222,7 +222,7 @@ impl Bowl<'_> {
         if length < 28.0 || !(0.28..=0.72).contains(&middle) {
             return None;
         }
-        let round = self.round(right, (level + self.low.price) / 2.0);
+        let round = self.round(right, f64::midpoint(level, self.low.price));
         if round.clarity < 0.88 || round.lower < LOWER_HALF {
             return None;
         }

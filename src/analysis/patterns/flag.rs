@@ -105,7 +105,7 @@ fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Sha
     if width < WIDTH_LEAST * view.range || pair.residual > RESIDUAL_MOST * width {
         return None;
     }
-    let tilt = (pair.climb(pair.upper) + pair.climb(pair.lower)) / 2.0;
+    let tilt = f64::midpoint(pair.climb(pair.upper), pair.climb(pair.lower));
     let ratio = pair.ratio();
     let (name, strained) = match ratio {
         ..=0.62 => (P::BullPennant, strain(ratio, 0.62, 0.45)),

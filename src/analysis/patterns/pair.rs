@@ -56,7 +56,7 @@ impl Pair {
         let length = turns[turns.len() - 1].x(origin);
         let (first, last) = (upper.intercept - lower.intercept, upper.at(length) - lower.at(length));
         let residual = ((off_even + off_odd) / turns.len() as f64).sqrt();
-        (first > 0.0 && last > 0.0).then_some(Self { upper, lower, length, first, last, width: (first + last) / 2.0, residual })
+        (first > 0.0 && last > 0.0).then_some(Self { upper, lower, length, first, last, width: f64::midpoint(first, last), residual })
     }
 
     /// What the line climbs from the first turn to the last, in mean widths.
@@ -75,7 +75,10 @@ impl Pair {
     }
 
     pub(super) fn middle(&self) -> Line {
-        Line { slope: (self.upper.slope + self.lower.slope) / 2.0, intercept: (self.upper.intercept + self.lower.intercept) / 2.0 }
+        Line {
+            slope: f64::midpoint(self.upper.slope, self.lower.slope),
+            intercept: f64::midpoint(self.upper.intercept, self.lower.intercept),
+        }
     }
 }
 
@@ -260,7 +263,7 @@ fn classify(pair: &Pair, turns: &[Pivot]) -> Option<(P, f64)> {
     if turns.len() < PARALLEL_LEAST || !(0.78..=1.28).contains(&ratio) {
         return None;
     }
-    let climb = (upper + lower) / 2.0;
+    let climb = f64::midpoint(upper, lower);
     let apart = ratio.ln().abs() / 1.28_f64.ln();
     match climb {
         -0.2..=0.2 => Some((P::Rectangle, apart.max(climb.abs() / 0.2))),

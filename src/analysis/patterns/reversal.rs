@@ -177,7 +177,7 @@ fn triple_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<Shape> {
 
 /// Whether the low before or after the five is a third one at the level of the two: then it is a rectangle.
 fn is_rectangle(pivots: &[Pivot], start: usize, height: f64) -> bool {
-    let bottom = (pivots[start + 1].price + pivots[start + 3].price) / 2.0;
+    let bottom = f64::midpoint(pivots[start + 1].price, pivots[start + 3].price);
     let touches = |pivot: Option<&Pivot>| pivot.is_some_and(|pivot| (pivot.price - bottom).abs() <= THIRD * height);
     touches(start.checked_sub(1).and_then(|k| pivots.get(k))) || touches(pivots.get(start + 5))
 }
