@@ -17,7 +17,7 @@ const POLE_MOST: f64 = 14.0;
 /// The pole is at least so many depths of the rest.
 const POLE_LEAST: f64 = 2.2;
 /// and so much of it lies between closes: a flash wick is no pole.
-const CLOSES_LEAST: f64 = 0.6;
+const CLOSES_LEAST: f64 = 0.7;
 /// Least width, in median true ranges.
 const WIDTH_LEAST: f64 = 1.0;
 const RESIDUAL_MOST: f64 = 0.10;
@@ -99,7 +99,9 @@ fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Sha
     if pole.height < POLE_LEAST * depth || pole.bars > length {
         return None;
     }
-    if view.close[first.at as usize] - view.close[pole.at as usize] < CLOSES_LEAST * pole.height {
+    let foot = pole.at as usize;
+    let lowest_close = view.close[foot].min(view.close[foot.saturating_sub(1)]);
+    if view.close[first.at as usize] - lowest_close < CLOSES_LEAST * pole.height {
         return None;
     }
     if live && pair::is_breaking(view, turns) {

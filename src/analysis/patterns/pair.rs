@@ -30,7 +30,8 @@ const FARTHEST_MOST: f64 = 0.09;
 const BEYOND_MOST: f64 = 0.06;
 /// and a wick: a spike right through a line leaves it no boundary.
 const WICK_MOST: f64 = 0.25;
-/// The most that the turn after the last may fall short of its line,
+/// The most that the turn after the last of a widening pattern may fall short of its line (between lines that do not widen that is
+/// the usual end of the pattern),
 const SHORT_MOST: f64 = 0.35;
 /// where it came this share of the way there at the least; a smaller one is noise on the way.
 const WAY_LEAST: f64 = 0.45;
@@ -200,10 +201,14 @@ fn judge(view: View<'_>, turns: &[Pivot], next: Option<&Pivot>, live: bool, prio
     if !turns.windows(2).all(apart) {
         return None;
     }
+    let widens = matches!(name, P::BroadeningTop | P::BroadeningBottom);
+    if widens && next.is_some_and(|next| pair.is_short_of(turns, *next)) {
+        return None;
+    }
     if live && is_breaking(view, turns) {
         return None;
     }
-    if pair.farthest(turns) > FARTHEST_MOST * width || next.is_some_and(|next| pair.is_short_of(turns, *next)) {
+    if pair.farthest(turns) > FARTHEST_MOST * width {
         return None;
     }
     let clarity = clarity(view, turns, &pair)?;
