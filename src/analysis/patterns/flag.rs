@@ -16,6 +16,8 @@ const LENGTH: std::ops::RangeInclusive<f64> = 9.0..=32.0;
 const POLE_MOST: f64 = 14.0;
 /// The pole is at least so many depths of the rest.
 const POLE_LEAST: f64 = 2.2;
+/// and so much of it lies between closes: a flash wick is no pole.
+const CLOSES_LEAST: f64 = 0.7;
 /// Least width, in median true ranges.
 const WIDTH_LEAST: f64 = 1.0;
 const RESIDUAL_MOST: f64 = 0.10;
@@ -95,6 +97,11 @@ fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Sha
     let depth = first.price - lowest;
     let length = last.x(first.slot);
     if pole.height < POLE_LEAST * depth || pole.bars > length {
+        return None;
+    }
+    let foot = pole.at as usize;
+    let lowest_close = view.close[foot].min(view.close[foot.saturating_sub(1)]);
+    if view.close[first.at as usize] - lowest_close < CLOSES_LEAST * pole.height {
         return None;
     }
     if live && pair::is_breaking(view, turns) {
