@@ -16,7 +16,7 @@ use std::{
 use color_eyre::config::{HookBuilder, Theme};
 
 use super::outcome::say;
-use crate::{dataset::source::decoding, state::Dirs};
+use crate::{analysis::security::code::executing, dataset::source::decoding, state::Dirs};
 
 /// A defect that repeats must not fill the disk.
 const REPORTS_MAX: u32 = 20;
@@ -47,9 +47,10 @@ pub(super) fn rehearse() {
     assert!(std::env::var_os(REHEARSAL).is_none(), "`{REHEARSAL}` is set");
 }
 
-/// Whether the panic is one that the loader catches: damaged files make decoders panic, and become a finding.
+/// Whether the panic is one that is caught: damaged files make decoders panic, and hostile bytecode may make the interpreter; both
+/// become a finding.
 fn expected() -> bool {
-    decoding()
+    decoding() || executing()
 }
 
 fn tell(panic: &PanicHookInfo<'_>, report: &str) {

@@ -122,8 +122,8 @@ fn hostile_bytecode_is_answered_within_the_budget() {
         match answer {
             Ok(known) => {
                 let execution = known.answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref());
-                // Unknown is never safe: there are neither transfers nor holders.
-                assert!(known.answer.security_score <= 85, "{what}: {}", known.answer.security_score);
+                // Unknown is never safe: whatever could not be executed is no better than code that is not there.
+                assert!(known.answer.security_score <= 60, "{what}: {}", known.answer.security_score);
                 let named = execution.is_some_and(|execution| !execution.unfinished.is_empty());
                 let accused = !known.answer.anomaly_detection.code_patterns.anomalies.is_empty();
                 assert!(execution.is_none() || named || accused, "{what}: nothing is said");

@@ -11,6 +11,8 @@ pub(crate) struct Labelled {
     pub(crate) confidence: String,
     pub(crate) scam_type: String,
     pub(crate) token: bool,
+    /// Rows whose codes are near to one another, as the set's makers put them together.
+    pub(crate) cluster: String,
     /// Mint, leak, limit, as people judged them.
     pub(crate) powers: [Option<bool>; 3],
     pub(crate) origin: String,
@@ -42,6 +44,7 @@ fn rows(frame: &DataFrame) -> PolarsResult<Vec<Labelled>> {
     let bytes = |name: &str| frame.column(name)?.binary().cloned();
     let (label, confidence, scam_type) = (text("label")?, text("label_confidence")?, text("scam_type")?);
     let (origin, types, token) = (text("runtime_origin")?, text("ctor_types")?, flag("is_erc20")?);
+    let cluster = text("cluster")?;
     let powers = [flag("cap_mint")?, flag("cap_leak")?, flag("cap_limit")?];
     let (runtime, creation) = (bytes("runtime")?, bytes("creation")?);
     let word = |column: &StringChunked, at: usize| column.get(at).unwrap_or_default().to_string();
@@ -51,6 +54,7 @@ fn rows(frame: &DataFrame) -> PolarsResult<Vec<Labelled>> {
             confidence: word(&confidence, at),
             scam_type: word(&scam_type, at),
             token: token.get(at).unwrap_or_default(),
+            cluster: word(&cluster, at),
             powers: [0, 1, 2].map(|power| powers[power].get(at)),
             origin: word(&origin, at),
             runtime: runtime.get(at).unwrap_or_default().to_vec(),

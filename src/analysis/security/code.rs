@@ -7,6 +7,7 @@ mod deal;
 mod effects;
 mod findings;
 mod functions;
+mod guard;
 mod machine;
 mod powers;
 mod stage;
@@ -15,10 +16,7 @@ mod tests;
 mod trial;
 mod world;
 
-use std::{
-    collections::HashSet,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::collections::HashSet;
 
 use self::{
     effects::{Before, Books},
@@ -26,7 +24,7 @@ use self::{
     machine::Machine,
     trial::Scene,
 };
-pub use self::{stage::Standing, trial::Opening};
+pub use self::{guard::executing, stage::Standing, trial::Opening};
 use super::{Anomaly, AnomalyCode, Execution, PowerHolder};
 use crate::dataset::address::Address;
 
@@ -78,6 +76,8 @@ pub struct CodeReport {
     pub opening: Option<Opening>,
     /// Whether the constructor ran to its end; `None` without one.
     pub deploys: Option<bool>,
+    /// Trading was seen and every function was tried, so that finding nothing means something.
+    pub told: bool,
 }
 
 impl CodeReport {
@@ -116,18 +116,18 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
     }
     // Bytecode is the attacker's: should the interpreter have a fault that it can be led to, one contract's answer is lost and not the
     // program. The machine is dropped with everything it held, so nothing half done survives.
-    let done = catch_unwind(AssertUnwindSafe(|| {
+    let done = guard::guarded(|| {
         let mut part = CodeReport::default();
         execute(input, &shape, budget, cancelled, &mut part);
         part
-    }));
+    });
     match done {
-        Ok(part) => {
+        Some(part) => {
             report.anomalies.extend(part.anomalies);
             report.unfinished.extend(part.unfinished);
             report = CodeReport { anomalies: report.anomalies, unfinished: report.unfinished, selectors: report.selectors, ..part };
         }
-        Err(_) => report.unfinished.push("executing it broke off".into()),
+        None => report.unfinished.push("executing it broke off".into()),
     }
     report
 }
@@ -169,6 +169,7 @@ fn execute(input: &CodeInput<'_>, shape: &Shape, budget: &Budget, cancelled: &dy
     report.calls = machine.calls;
     report.gas = machine.gas;
     report.work = machine.work;
+    report.told &= machine.stopped.is_none();
     if let Some(why) = machine.stopped {
         report.unfinished.push(format!("not every function was tried: {why}"));
     }
@@ -206,9 +207,15 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     report.opening = Some(opening);
     let traded = findings::Traded { trial: &trial, first: &first, opening, standing: stage.standing, hand: &hand };
     report.anomalies.extend(findings::trading(&traded));
+    report.told = trial.score() >= trial::ONE_LEG;
+    if !report.told {
+        report.unfinished.push("no trade and no transfer went through".into());
+    }
     let before = before(machine, &scene, stage.standing == Standing::Code);
     let effects = powers::powers(machine, &before, &shape.functions, &stage.masters);
-    report.anomalies.extend(findings::powers(&effects, &before.trial, holder(input)));
+    let thefts = powers::thefts(machine, &before);
+    report.anomalies.extend(findings::powers(&effects, thefts, holder(input), before.bare));
+    report.anomalies.extend(findings::withheld(&traded, &report.anomalies, holder(input)));
     if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
         report.anomalies.extend(findings::returns(&renounce, &left));
     }

@@ -64,6 +64,7 @@ pub fn infer(
 
     let known = Known {
         code: code.is_some(),
+        executed: report.told,
         transfers: dataset.transfers().count(&facts.address) > 0,
         holders: !dataset.holders_of(&facts.address).is_empty(),
     };

@@ -22,8 +22,11 @@ const AVOID: &str = "AVOID";
 
 /// Which inputs were there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Known {
     pub code: bool,
+    /// Executing the code showed how it trades, and came to its end.
+    pub executed: bool,
     pub transfers: bool,
     pub holders: bool,
 }
@@ -74,6 +77,7 @@ pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], 
     let applies = [
         (!fatal.is_empty(), CAP_FATAL, format!("{} is fatal", fatal.join(", "))),
         (!known.code, CAP_NO_CODE, "the contract's code is not known".to_owned()),
+        (known.code && !known.executed, CAP_NO_CODE, "executing the contract's code told too little".to_owned()),
         (!known.transfers, CAP_NO_TRANSFERS, "there are no transfers".to_owned()),
         (!known.holders, CAP_NO_HOLDERS, "there are no holders".to_owned()),
     ];
@@ -118,7 +122,7 @@ mod tests {
 
     use super::{super::Part, *};
 
-    const ALL: Known = Known { code: true, transfers: true, holders: true };
+    const ALL: Known = Known { code: true, executed: true, transfers: true, holders: true };
 
     fn anomaly(code: AnomalyCode, strength: f64) -> Anomaly {
         Anomaly::new(code, strength, "something")
@@ -135,6 +139,7 @@ mod tests {
         for (all, known, expected) in [
             (vec![], ALL, 100),
             (vec![], Known { code: false, ..ALL }, 60),
+            (vec![], Known { executed: false, ..ALL }, 60),
             (vec![], Known { transfers: false, ..ALL }, 85),
             (vec![], Known { holders: false, ..ALL }, 90),
             (vec![anomaly(Unverified, 1.0)], ALL, 92),
@@ -146,6 +151,16 @@ mod tests {
         ] {
             assert_eq!(score(&all, known).score, expected, "{all:?}");
         }
+    }
+
+    #[test]
+    fn code_that_told_nothing_is_never_without_major_risk() {
+        let verdict = score(&[], Known { executed: false, ..ALL });
+        let caps: Vec<i64> = verdict.caps.iter().map(|cap| cap.score).collect();
+        assert_eq!((verdict.uncapped, caps), (100, vec![60]));
+        assert!(recommendation(&verdict, [&[], &[], &[]], &[], &[]).starts_with("LOW RISK"));
+        // Code that is not there has its own cap, and only that.
+        assert_eq!(score(&[], Known { code: false, executed: false, ..ALL }).caps.len(), 1);
     }
 
     #[test]
@@ -183,9 +198,9 @@ mod tests {
         #[test]
         fn adding_an_anomaly_or_strengthening_one_never_raises_the_score(
             all in prop::collection::vec(some(), 0..12), more in some(), place in any::<prop::sample::Index>(), stronger in 0.0..=1.0f64,
-            code in any::<bool>(), transfers in any::<bool>(), holders in any::<bool>(),
+            code in any::<bool>(), executed in any::<bool>(), transfers in any::<bool>(), holders in any::<bool>(),
         ) {
-            let known = Known { code, transfers, holders };
+            let known = Known { code, executed, transfers, holders };
             let before = score(&all, known);
             prop_assert!((0..=100).contains(&before.score) && before.score <= before.uncapped);
             let mut added = all.clone();

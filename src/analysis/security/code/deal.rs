@@ -5,9 +5,9 @@ use revm::primitives::{Address, U256};
 
 use super::{
     abi,
-    machine::Machine,
+    machine::{Machine, Outcome},
     stage::Stage,
-    world::{HOLDER, OTHER, OWNER, PAIR},
+    world::{Answer, HOLDER, OTHER, OWNER, PAIR},
 };
 
 /// What a token's supply is taken for that names none: this many whole ones, below most caps.
@@ -29,7 +29,7 @@ pub(super) struct Hand {
     pub(super) honest: bool,
 }
 
-/// Gives pair, holders and owner something to move. `None` when a balance can be had neither way.
+/// Gives pair, holders and owner something to move. `None` when a balance can be had neither way, or is another contract's word.
 pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
     let token = stage.token;
     let question = abi::call(abi::TOTAL_SUPPLY, &[]);
@@ -66,7 +66,23 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
             return None;
         }
     }
-    Some(Hand { supply, amount, honest })
+    let asked = machine.look(OWNER, token, abi::call(abi::BALANCE_OF, &[abi::word_of(HOLDER)]));
+    (!hearsay(machine, token, HOLDER, &asked)).then_some(Hand { supply, amount, honest })
+}
+
+/// Whether the answer to `balanceOf` is another contract's: one that we made up, so that it proves nothing.
+pub(super) fn hearsay(machine: &mut Machine<'_>, token: Address, who: Address, asked: &Outcome) -> bool {
+    if !asked.called.iter().any(|address| machine.world().mocked(*address)) {
+        return false;
+    }
+    let said = machine.world().answer;
+    let question = abi::call(abi::BALANCE_OF, &[abi::word_of(who)]);
+    let differs = Answer::ALL.into_iter().filter(|answer| *answer != said).any(|answer| {
+        machine.world().answer = answer;
+        machine.look(OWNER, token, question.clone()).word() != asked.word()
+    });
+    machine.world().answer = said;
+    differs
 }
 
 pub(super) fn balance(machine: &mut Machine<'_>, token: Address, who: Address) -> Option<U256> {

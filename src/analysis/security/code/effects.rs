@@ -7,7 +7,7 @@ use revm::primitives::{Address, U256};
 
 use super::{
     abi::{self, Filling, Selector},
-    deal::balance,
+    deal::{balance, hearsay as balance_is_hearsay},
     functions::Function,
     machine::{Machine, Outcome},
     trial::{Scene, Trial, moves, ratio, trial},
@@ -58,6 +58,7 @@ impl Caller {
 
 /// One function with one set of arguments that did something.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Effect {
     pub(super) power: Power,
     pub(super) caller: Caller,
@@ -73,6 +74,10 @@ pub(super) struct Effect {
     pub(super) logged: bool,
     /// A balance rose, and the supply did not.
     pub(super) from_nothing: bool,
+    /// What was taken is gone with its share of the supply, and nobody has it.
+    pub(super) burnt: bool,
+    /// By how much the balance rose.
+    pub(super) made: U256,
     /// Coin was paid for it.
     pub(super) paid: bool,
     /// Whom the log names as the one who gave, and what that one has after.
@@ -86,6 +91,8 @@ pub(super) struct Books {
     pub(super) of: Vec<(Address, U256)>,
     /// Slots that one balance is read from and no other.
     own: Vec<(Address, (Address, U256))>,
+    /// Some balance is the word of a contract that we made up.
+    hearsay: bool,
 }
 
 impl Books {
@@ -94,9 +101,10 @@ impl Books {
         let mut reads = supply.reads.clone();
         let mut own = Vec::new();
         let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, FRESH, scene.token];
-        let mut of = Vec::new();
+        let (mut of, mut hearsay) = (Vec::new(), false);
         for who in people {
             let outcome = machine.look(FRESH, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
+            hearsay |= balance_is_hearsay(machine, scene.token, who, &outcome);
             of.push((who, outcome.word().unwrap_or_default()));
             own.extend(outcome.reads.iter().map(|slot| (who, *slot)));
             reads.extend(outcome.reads);
@@ -107,7 +115,12 @@ impl Books {
         if let Some(slots) = slots {
             slots.extend(reads);
         }
-        Self { supply: supply.word(), of, own }
+        Self { supply: supply.word(), of, own, hearsay }
+    }
+
+    /// Whether a slot of this one's balance was written. Another ledger, or another scale for all, takes from nobody in particular.
+    fn wrote(&self, who: Address, outcome: &Outcome) -> bool {
+        self.own.iter().any(|(of, slot)| *of == who && outcome.writes.contains(slot))
     }
 
     pub(super) fn get(&self, who: Address) -> U256 {
@@ -165,6 +178,8 @@ impl Call {
             after: after.into(),
             logged: false,
             from_nothing: false,
+            burnt: false,
+            made: U256::ZERO,
             paid: !self.pay.is_zero(),
             payer: None,
         }
@@ -192,8 +207,8 @@ pub(super) fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Cal
     }
     let books = Books::read(machine, scene, None);
     let moved = books.supply != before.books.supply || books.of != before.books.of;
-    if moved {
-        dispensed(before, &books, call, effects);
+    if moved && !books.hearsay {
+        dispensed(before, &books, call, outcome, effects);
         let known = effects.len();
         drained(before, &books, call, outcome, effects);
         let drained = effects.len() > known;
@@ -237,10 +252,10 @@ pub(super) fn lied(before: &Before<'_>, call: &Call, outcome: &Outcome, effects:
 }
 
 /// Whether the contract's own tokens, or the owner's by a stranger's call, went elsewhere.
-fn dispensed(before: &Before<'_>, books: &Books, call: &Call, effects: &mut Vec<Effect>) {
+fn dispensed(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
     for who in [before.scene.token, before.scene.owner] {
         let (had, has) = (before.books.get(who), books.get(who));
-        if who != call.from && has < had {
+        if who != call.from && has < had && before.books.wrote(who, outcome) {
             let name = abi::name(who);
             effects.push(call.effect(
                 Power::Dispense,
@@ -256,9 +271,7 @@ fn dispensed(before: &Before<'_>, books: &Books, call: &Call, effects: &mut Vec<
 fn drained(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
     let loss = |who| {
         let (had, has) = (before.books.get(who), books.get(who));
-        // Its own slot must have been written: another ledger, or another scale for all, takes from nobody in particular.
-        let own = || before.books.own.iter().any(|(of, slot)| *of == who && outcome.writes.contains(slot));
-        if has < had && own() { ratio(had - has, had) } else { 0.0 }
+        if has < had && before.books.wrote(who, outcome) { ratio(had - has, had) } else { 0.0 }
     };
     let losses = [HOLDER, OTHER, PAIR].map(|who| (who, loss(who)));
     // Rescaled: everybody's balance changed by one factor.
@@ -269,7 +282,10 @@ fn drained(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, e
     if let Some((who, size)) = losses.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
         let (had, has) = (before.books.get(who), books.get(who));
         let name = abi::name(who);
-        effects.push(call.effect(Power::Drain, size, format!("{name} {}", abi::figure(had)), format!("{name} {}", abi::figure(has))));
+        let mut effect = call.effect(Power::Drain, size, format!("{name} {}", abi::figure(had)), format!("{name} {}", abi::figure(has)));
+        let gained = books.of.iter().any(|(of, now)| *now > before.books.get(*of));
+        effect.burnt = !gained && before.books.supply.unwrap_or_default().checked_sub(books.supply.unwrap_or_default()) == Some(had - has);
+        effects.push(effect);
     }
 }
 
@@ -327,6 +343,7 @@ fn minted(
     let power = if visible { Power::Mint } else { Power::HiddenMint };
     let mut effect = call.effect(power, size, then, now);
     effect.from_nothing = !more && !visible;
+    effect.made = winner.map_or(U256::ZERO, |(who, now)| now.saturating_sub(before.books.get(*who)));
     effect.payer = payer.map(|who| (who, balance(machine, token, who).unwrap_or_default()));
     effects.push(effect);
 }

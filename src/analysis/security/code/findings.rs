@@ -14,6 +14,12 @@ const TAX_MIN: f64 = 0.005;
 const TAX_FATAL: f64 = 0.5;
 /// Strength of a sale that is shut until the owner opens it.
 const ONE_WAY: f64 = 0.6;
+/// Strength of what shows with its storage at zero: the contract may never have stood so.
+const ZERO_STORAGE: f64 = 0.8;
+/// Strength of a balance that is burnt, of one that is taken.
+const BURNT: f64 = 0.5;
+/// Strength of a pause that the owner ends and was not seen to begin.
+const WITHHELD: f64 = 0.5;
 /// Proofs that one anomaly carries at most.
 const PROOFS_MAX: usize = 3;
 
@@ -70,7 +76,7 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     }
     let amount = abi::figure(hand.amount);
     let (strength, how) = match standing {
-        Standing::Code => (0.8, "with its storage at zero"),
+        Standing::Code => (ZERO_STORAGE, "with its storage at zero"),
         Standing::Constructor => (1.0, "as its constructor leaves it"),
         Standing::Snapshot => (1.0, "in the storage of the dataset"),
     };
@@ -116,8 +122,21 @@ fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
     Some(Anomaly::new(AnomalyCode::EventLie, strength, format!("a {name} {text}")).evidence(seen(name, "holder", "", text)))
 }
 
+/// Whether nobody sells until the owner calls something. As its constructor leaves it that is a launch; where the token already stands
+/// on a chain nobody knows whether the call was ever made. `None` where a call that shuts selling was found, which says more.
+pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolder) -> Option<Anomaly> {
+    let says_more = found.iter().any(|anomaly| [AnomalyCode::Pausable, AnomalyCode::SellBlocked].contains(&anomaly.code));
+    let launch = traded.standing == Standing::Constructor;
+    if traded.opening != Opening::Owner || traded.first.sell.ok || launch || says_more {
+        return None;
+    }
+    let shown = seen("sell", "holder", "fails", "goes through after the owner's call");
+    let text = "nobody sells until the owner calls something";
+    Some(Anomaly::new(AnomalyCode::Pausable, WITHHELD, text).evidence(shown).held_by(holder))
+}
+
 /// One anomaly of each code that the effects amount to, with the strongest as its proof.
-pub(super) fn powers(effects: &[Effect], trial: &Trial, holder: PowerHolder) -> Vec<Anomaly> {
+pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, bare: bool) -> Vec<Anomaly> {
     let mut found = Vec::new();
     for code in CODES {
         let mut proofs: Vec<(f64, &Effect)> =
@@ -126,14 +145,17 @@ pub(super) fn powers(effects: &[Effect], trial: &Trial, holder: PowerHolder) -> 
         proofs.sort_by(|a, b| b.0.total_cmp(&a.0));
         proofs.dedup_by_key(|(_, effect)| effect.selector);
         let Some((strength, best)) = proofs.first() else { continue };
-        let mut anomaly = Anomaly::new(*code, *strength, sentence(*code, best)).figure("size", best.size);
+        // With every setting at zero a stock that was given out before trading began still looks open.
+        let early = bare && *code == AnomalyCode::HiddenMint;
+        let strength = if early { strength.min(ZERO_STORAGE) } else { *strength };
+        let mut anomaly = Anomaly::new(*code, strength, sentence(*code, best)).figure("size", best.size);
         for (_, effect) in proofs.iter().take(PROOFS_MAX) {
             anomaly = anomaly.evidence(proof(effect));
         }
         found.push(anomaly.held_by(holder));
     }
-    for (theft, code, who) in [(0, AnomalyCode::OwnerDrain, "owner"), (1, AnomalyCode::PublicDrain, "stranger")] {
-        if trial.theft[theft] && !found.iter().any(|anomaly| anomaly.code == code) {
+    for (thief, code, who) in [(0, AnomalyCode::OwnerDrain, "owner"), (1, AnomalyCode::PublicDrain, "stranger")] {
+        if theft[thief] && !found.iter().any(|anomaly| anomaly.code == code) {
             let text = format!("transferFrom by the {who} moves a holder's balance that nobody approved");
             let shown =
                 Evidence { selector: Some(abi::hex(abi::TRANSFER_FROM)), ..seen("transferFrom without approval", who, "refused", "moved") };
@@ -164,6 +186,8 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
     let stranger = effect.caller == Caller::Stranger;
     Some(match effect.power {
         Power::Drain | Power::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
+        // An issuer that burns what it made, as bridges do, does not enrich itself by it.
+        Power::Drain if effect.burnt => (AnomalyCode::OwnerDrain, effect.size * BURNT),
         Power::Drain | Power::Theft => (AnomalyCode::OwnerDrain, effect.size),
         // Who pays for it buys.
         Power::Mint | Power::HiddenMint if stranger && effect.paid => return None,

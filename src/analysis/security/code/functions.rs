@@ -1,14 +1,18 @@
 //! What the contract can be asked to do: its functions with the types of their arguments, and what its code alone says. Nothing is
 //! executed here.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use evmole::{ContractInfoArgs, DynSolType, contract_info};
 
-use super::abi::{self, Selector};
+use super::{
+    abi::{self, Selector},
+    guard::guarded,
+};
 
 /// Functions that are looked at; a contract of more is cut there.
 pub(super) const FUNCTIONS_MAX: usize = 160;
+/// What a token must have, and what tells who holds it.
+const STANDARD: [Selector; 7] =
+    [abi::TRANSFER, abi::BALANCE_OF, abi::TRANSFER_FROM, abi::APPROVE, abi::TOTAL_SUPPLY, abi::OWNER_OF_IT[0], abi::OWNER_OF_IT[1]];
 /// Longest code whose argument types are inferred.
 const TYPED_CODE_MAX: usize = 64 << 10;
 /// EIP-1967's two slots, EIP-1822's, and OpenZeppelin's before those.
@@ -64,16 +68,20 @@ pub(super) fn shape(code: &[u8]) -> Shape {
     let mut shape = Shape { delegates, proxy_slot, clone, ..Shape::default() };
     // The inference has `unreachable!` and slices of its own on paths that odd code may reach, and no bound that we could set; what it
     // breaks is its own stack, so going on without it is sound.
-    let found = catch_unwind(AssertUnwindSafe(|| {
+    let found = guarded(|| {
         let wanted = ContractInfoArgs::new(code).with_selectors();
         contract_info(if code.len() <= TYPED_CODE_MAX { wanted.with_arguments() } else { wanted }).functions
-    }));
+    });
     match found {
-        Ok(functions) => {
+        Some(functions) => {
             let functions = functions.unwrap_or_default();
             shape.too_many = functions.len() > FUNCTIONS_MAX;
             // Whatever takes unknown arguments gets words that fit an address and an amount.
             let unknown = || vec![DynSolType::Address, DynSolType::Uint(256)];
+            let standard = |function: &evmole::Function| !STANDARD.contains(&function.selector);
+            // A dispatcher may be stuffed: what makes it a token is looked at whatever else there is.
+            let mut functions = functions;
+            functions.sort_by_key(standard);
             shape.functions = functions
                 .into_iter()
                 .take(FUNCTIONS_MAX)
@@ -85,7 +93,7 @@ pub(super) fn shape(code: &[u8]) -> Shape {
             shape.functions.sort_by_key(|function| function.selector);
             shape.functions.dedup_by_key(|function| function.selector);
         }
-        Err(_) => shape.failed = true,
+        None => shape.failed = true,
     }
     shape
 }
@@ -111,11 +119,14 @@ fn sweep(code: &[u8]) -> (bool, bool) {
 fn compared(code: &[u8]) -> Vec<Selector> {
     let mut found = Vec::new();
     let mut at = 0;
-    while at < code.len() && found.len() < FUNCTIONS_MAX {
+    while at < code.len() {
         if let [0x63, a, b, c, d, rest @ ..] = &code[at..]
             && rest.iter().take(2).any(|next| *next == 0x14)
         {
-            found.push([*a, *b, *c, *d]);
+            let selector = [*a, *b, *c, *d];
+            if found.len() < FUNCTIONS_MAX || found.len() < 2 * FUNCTIONS_MAX && STANDARD.contains(&selector) {
+                found.push(selector);
+            }
         }
         at += 1 + match code[at] {
             push @ 0x60..=0x7F => usize::from(push) - 0x5F,

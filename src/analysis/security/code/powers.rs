@@ -84,6 +84,11 @@ pub(super) fn powers(machine: &mut Machine<'_>, before: &Before<'_>, functions: 
     found.effects
 }
 
+/// Slots below are variables; mappings' and lists' members lie far above.
+const PLAIN_MAX: U256 = U256::from_limbs([1 << 16, 0, 0, 0]);
+/// Slots of a theft that are tried with other settings.
+const SETTINGS_OF_THEFT_MAX: usize = 8;
+
 /// Slots with the values that a call left in them.
 type Written = Vec<(Address, U256, U256)>;
 
@@ -183,6 +188,7 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
     let known = found.effects.len();
     machine.pay = call.pay;
     let outcome = machine.call(call.from, token, call.data.clone());
+    let written: Written = outcome.writes.iter().map(|(at, slot)| (*at, *slot, machine.world().slot(*at, *slot))).collect();
     if outcome.ok {
         if outcome.destroyed {
             found.effects.push(call.effect(Power::Destroy, 1.0, "code", "none"));
@@ -191,8 +197,7 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
             found.effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
         }
         if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
-            let state = outcome.writes.iter().map(|(at, slot)| (*at, *slot, machine.world().slot(*at, *slot))).collect();
-            if found.seen.insert((call.caller, state)) {
+            if found.seen.insert((call.caller, written.clone())) {
                 let moved = compare(machine, before, call, &outcome, &mut found.effects);
                 let setting = call.caller != Caller::Stranger && !moved && !call.standard() && found.effects.len() == known;
                 if setting && found.settings.len() < SETTINGS_MAX {
@@ -211,6 +216,13 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
     }
     machine.rollback(mark);
     hearsay(machine, before, call, &outcome, &mut found.effects, known);
+    artefact(machine, before, call, &outcome, &mut found.effects, known);
+    for effect in found.effects[known..].iter_mut().filter(|effect| effect.from_nothing) {
+        // A total of the contract's own moved by as much: it came out of a stock that the contract keeps.
+        let booked =
+            |(at, slot, now): &(Address, U256, U256)| *slot < PLAIN_MAX && machine.world().slot(*at, *slot).abs_diff(*now) == effect.made;
+        effect.from_nothing = !written.iter().any(booked);
+    }
     let effects = &mut found.effects;
     // Somebody nobody watched may have paid: then the balance came from there, and was not made.
     for at in (known..effects.len()).rev() {
@@ -241,6 +253,48 @@ fn hearsay(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome:
             at <= known || !takes(effect)
         });
     }
+}
+
+/// A standard transfer that takes what nobody allowed only because no constructor ran is no finding.
+fn artefact(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>, known: usize) {
+    let takes = |effect: &Effect| matches!(effect.power, Power::Drain | Power::Theft | Power::Dispense);
+    if call.standard() && effects[known..].iter().any(takes) && by_default(machine, before, call.from, &call.data, outcome) {
+        let mut at = 0;
+        effects.retain(|effect| {
+            at += 1;
+            at <= known || !takes(effect)
+        });
+    }
+}
+
+/// Whether a call works only while some setting is zero: with another it is refused, while a sale with leave goes through as before.
+fn by_default(machine: &mut Machine<'_>, before: &Before<'_>, from: Address, data: &[u8], outcome: &Outcome) -> bool {
+    let token = before.scene.token;
+    let plain = outcome.reads.iter().filter(|(at, slot)| before.bare && *at == token && *slot < PLAIN_MAX).map(|(_, slot)| *slot);
+    let slots: Vec<U256> = plain.filter(|slot| machine.world().slot(token, *slot).is_zero()).take(SETTINGS_OF_THEFT_MAX).collect();
+    slots.into_iter().any(|slot| {
+        let mark = machine.mark();
+        machine.world().set_slot(token, slot, U256::MAX);
+        let inner = machine.mark();
+        let refused = !machine.call(from, token, data.to_vec()).ok;
+        machine.rollback(inner);
+        let only_this = refused && trial(machine, before.scene, false, None).sell.ok;
+        machine.rollback(mark);
+        only_this
+    })
+}
+
+/// Whether the owner and a stranger move a holder's balance without leave, and not just for want of settings.
+pub(super) fn thefts(machine: &mut Machine<'_>, before: &Before<'_>) -> [bool; 2] {
+    let thieves = [(before.scene.owner, before.trial.theft[0]), (STRANGER, before.trial.theft[1])];
+    thieves.map(|(thief, moved)| {
+        let words = [abi::word_of(HOLDER), abi::word_of(thief), before.scene.hand.amount];
+        let data = abi::call(abi::TRANSFER_FROM, &words);
+        moved && {
+            let outcome = machine.look(thief, before.scene.token, data.clone());
+            !by_default(machine, before, thief, &data, &outcome)
+        }
+    })
 }
 
 /// Of the effects that matter, those that still work for the owner after ownership was given up.

@@ -113,3 +113,29 @@ fn random_and_mutated_code_never_breaks_it_and_is_answered_alike_twice() {
         }
     }
 }
+
+#[test]
+fn what_could_not_be_executed_tells_nothing() {
+    let stuffed: Vec<u8> = (0..40_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    for (name, code) in [("endless loop", token_of(&[0x5B, 0x60, 0x40, 0x56])), ("garbage", stuffed), ("empty", Vec::new())] {
+        let report = looked_at(&code, &SMALL);
+        assert!(!report.told && !report.unfinished.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn what_makes_a_token_is_found_among_thousands_of_other_functions() {
+    // The standard ones come last, and their selectors are larger than the others'.
+    let mut code = vec![0x5F, 0x35, 0x60, 0xE0, 0x1C];
+    let junk = (0..3_000_u32).map(u32::to_be_bytes);
+    let end = 5 + 3_007 * 11 + 3;
+    for selector in junk.chain([abi::TRANSFER, abi::APPROVE, abi::TRANSFER_FROM, abi::BALANCE_OF, abi::TOTAL_SUPPLY]) {
+        code.extend([0x80, 0x63]);
+        code.extend(selector);
+        code.extend([0x14, 0x61, (end >> 8) as u8, end as u8, 0x57]);
+    }
+    code.resize(end, 0x5B);
+    code.extend([0x5B, 0x5A, 0x5F, 0x52, 0x60, 0x20, 0x5F, 0xF3]);
+    let shape = functions::shape(&code);
+    assert!(shape.token() && shape.too_many && shape.functions.len() == functions::FUNCTIONS_MAX, "{}", shape.functions.len());
+}

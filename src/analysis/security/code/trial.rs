@@ -60,7 +60,7 @@ impl Trial {
     pub(super) fn score(&self) -> usize {
         let legs = [(Some(self.buy), 3), (Some(self.sell), 3), (self.send.into(), 1), (self.other_buy, 2), (self.other_sell, 2)];
         let through: usize = legs.iter().map(|(leg, worth)| if leg.is_some_and(|leg| leg.ok) { *worth } else { 0 }).sum();
-        through * 1_000 + if through == ALL_THROUGH { 0 } else { self.depth.min(999) }
+        through * ONE_LEG + if through == ALL_THROUGH { 0 } else { self.depth.min(999) }
     }
 
     pub(super) fn open(&self) -> bool {
@@ -68,6 +68,8 @@ impl Trial {
     }
 }
 
+/// What `score` counts at least when any leg goes through.
+pub(super) const ONE_LEG: usize = 1_000;
 /// What `score` counts when every leg goes through.
 const ALL_THROUGH: usize = 11;
 
@@ -309,7 +311,7 @@ fn by_call(
             }
         }
         machine.rollback(mark);
-        if best >= ALL_THROUGH * 1_000 {
+        if best >= ALL_THROUGH * ONE_LEG {
             break;
         }
     }
@@ -340,7 +342,7 @@ fn by_flip(machine: &mut Machine<'_>, scene: &Scene, slots: &HashSet<(Address, U
             if score > best {
                 (best, chosen) = (score, Some((at, slot, value)));
             }
-            if best >= ALL_THROUGH * 1_000 {
+            if best >= ALL_THROUGH * ONE_LEG {
                 break 'all;
             }
         }
