@@ -326,7 +326,9 @@ mod tests {
         woken.recv_timeout(std::time::Duration::from_secs(20)).expect("it does not wait behind them");
         assert_eq!(quick.poll_now().expect("an outcome").map(|known| known.answer), Ok(false));
         assert_eq!(deck.waiting(), 4);
-        heavy.iter().for_each(|_| let_go.send(()).expect("they wait"));
+        for _ in &heavy {
+            let_go.send(()).expect("they wait");
+        }
         for (pending, woken) in &mut heavy {
             woken.recv_timeout(std::time::Duration::from_secs(20)).expect("they end");
             assert_eq!(pending.poll_now().expect("an outcome").map(|known| known.answer), Ok(true));

@@ -102,7 +102,6 @@ codes! {
     TooManyRequests "too_many_requests" 429 "Too Many Requests";
     HeadersTooLarge "headers_too_large" 431 "Request Header Fields Too Large";
     Defect "internal_error" 500 "Internal Server Error";
-    NotBuilt "not_built" 501 "Not Implemented";
     Loading "loading" 503 "Service Unavailable";
     Busy "busy" 503 "Service Unavailable";
     ShuttingDown "shutting_down" 503 "Service Unavailable";

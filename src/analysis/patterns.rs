@@ -74,7 +74,7 @@ pub struct PatternDetail {
     pub boundary: Vec<Segment>,
     /// The candle that closed beyond the boundary; null while forming.
     pub breakout_index: Option<usize>,
-    /// The price it projects.
+    /// The price it projects. Where that would be below zero, the height on a logarithmic scale.
     pub target_price: f64,
 }
 

@@ -36,7 +36,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const WORKERS_MAX: usize = 64;
 
 /// The problems that say that a token has no such data, rather than that something went wrong.
-const SKIPS: &[Code] = &[Code::NoCandles, Code::NoSecurityData, Code::NotBuilt];
+const SKIPS: &[Code] = &[Code::NoCandles, Code::NoSecurityData];
 
 pub(super) struct Shared {
     pub(super) store: Store,

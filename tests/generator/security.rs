@@ -1,7 +1,7 @@
 //! Tokens of our own making with one thing wrong each, and twins with the same thing in an honest form: an honest market to begin with,
 //! and what a case changes. Written as the tables of a dataset. Nothing is judged here.
 
-use std::{collections::BTreeMap, fmt::Write as _, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 pub(crate) const ZERO: &str = "0x0000000000000000000000000000000000000000";
 pub(crate) const SUPPLY: u128 = 1_000_000_000_000;
@@ -190,7 +190,7 @@ impl Case {
     }
 
     fn finish(mut self, out: &mut BTreeMap<&'static str, String>) {
-        let mut put = |table: &'static str, row: &str| writeln!(out.entry(table).or_default(), "{row}").unwrap();
+        let mut put = |table: &'static str, row: &str| out.entry(table).or_default().extend([row, "\n"]);
         let token = &self.token;
         let listed = self.listed.map_or_else(String::new, |listed| listed.to_string());
         put("tokens", &format!("{token},{},{},{},6,{},,{listed}", self.symbol, self.name, self.chain, SUPPLY as f64 / UNIT));
@@ -217,7 +217,9 @@ impl Case {
 /// Writes the cases as one dataset.
 pub(crate) fn write(cases: Vec<Case>, folder: &Path) {
     let mut tables: BTreeMap<&'static str, String> = COLUMNS.iter().map(|(table, columns)| (*table, format!("{columns}\n"))).collect();
-    cases.into_iter().for_each(|case| case.finish(&mut tables));
+    for case in cases {
+        case.finish(&mut tables);
+    }
     for (table, text) in tables {
         if text.lines().count() > 1 {
             std::fs::write(folder.join(format!("{table}.csv")), text).expect("a table is written");

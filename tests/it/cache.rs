@@ -34,7 +34,7 @@ fn options(cache: &Path) -> CacheOptions {
 
 fn token(i: u64) -> String {
     // Half of them share their first byte, and one has most rows.
-    format!("0x{:02x}{:038x}", if i % 2 == 0 { 0xaa } else { i * 37 % 256 }, i)
+    format!("0x{:02x}{:038x}", if i.is_multiple_of(2) { 0xaa } else { i * 37 % 256 }, i)
 }
 
 /// Numbers without order, the same every time.
@@ -47,8 +47,8 @@ fn noise(i: u64) -> u64 {
 
 /// A dataset with all that can be odd: no order, repeated keys, bad cells, empty cells, several files, missing intervals.
 fn write(folder: &Path, rows: u64) {
-    let pick = |i: u64| token(if noise(i) % 3 == 0 { 2 } else { noise(i) % 12 });
-    let tokens: String = (0..12).map(|i| format!("{},T{i},Token {i},eth,18,{}\n", token(i), i * 1000)).collect();
+    let pick = |i: u64| token(if noise(i).is_multiple_of(3) { 2 } else { noise(i) % 12 });
+    let tokens = (0..12).map(|i| format!("{},T{i},Token {i},eth,18,{}\n", token(i), i * 1000)).collect::<Vec<_>>().concat();
     fs::write(folder.join("tokens.csv"), format!("token_address,symbol,name,chain,decimals,total_supply\n{tokens}")).unwrap();
     fs::create_dir_all(folder.join("candles")).unwrap();
     for part in 0..3u64 {
@@ -56,8 +56,8 @@ fn write(folder: &Path, rows: u64) {
             let n = noise(i * 3 + part);
             let time = 1_700_006_400 + n % 2_000 * 3_600;
             let interval = ["1h", "1d", "15m", ""][(part + n % 2) as usize % 4];
-            let open = if n % 97 == 0 { "x".to_owned() } else { format!("{}.5", n % 1000) };
-            let volume = if n % 5 == 0 { String::new() } else { (n % 77).to_string() };
+            let open = if n.is_multiple_of(97) { "x".to_owned() } else { format!("{}.5", n % 1000) };
+            let volume = if n.is_multiple_of(5) { String::new() } else { (n % 77).to_string() };
             format!("{},{time},{open},2000,0.5,7,{volume},{interval}\n", pick(n))
         };
         let text: String = (0..rows).map(candle).collect();
@@ -69,7 +69,7 @@ fn write(folder: &Path, rows: u64) {
     }
     let post = |i: u64| {
         let n = noise(i + 77);
-        let title = if n % 7 == 0 { String::new() } else { format!("post {} é", n % 50) };
+        let title = if n.is_multiple_of(7) { String::new() } else { format!("post {} é", n % 50) };
         format!("p{},{},{title},,{},{},{},{}\n", n % (rows * 2), pick(n), 1_700_000_000 + n % 500, n % 100, n % 10, n % 3)
     };
     let text: String = (0..rows).map(post).collect();
@@ -89,8 +89,8 @@ fn write(folder: &Path, rows: u64) {
     fs::write(folder.join("holders.csv"), format!("token_address,holder_address,balance\n{text}")).unwrap();
     let transfer = |i: u64| {
         let n = noise(i + 777_777);
-        let time = if n % 11 == 0 { String::new() } else { (1_700_000_000 + n % 900).to_string() };
-        let log = if n % 4 == 0 { String::new() } else { (n % 2).to_string() };
+        let time = if n.is_multiple_of(11) { String::new() } else { (1_700_000_000 + n % 900).to_string() };
+        let log = if n.is_multiple_of(4) { String::new() } else { (n % 2).to_string() };
         format!("{},{time},{},0x{:064x},0x{:040x},,{n},{log}\n", pick(n), n % 60, n % (rows * 2), n % 31)
     };
     let text: String = (0..rows).map(transfer).collect();
@@ -359,7 +359,7 @@ fn changed_sources_are_read_anew() {
 fn the_table_used_longest_ago_makes_room() {
     let bench = bench(300);
     drop(bench.load());
-    let old = std::time::SystemTime::now() - Duration::from_secs(3_600);
+    let old = std::time::SystemTime::now() - Duration::from_hours(1);
     for table in ["holders", "posts"] {
         fs::File::options().append(true).open(bench.entry(table).join("index")).unwrap().set_modified(old).unwrap();
     }

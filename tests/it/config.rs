@@ -18,7 +18,10 @@ fn misspelt_settings_are_told_with_line_and_nearest_name() {
         ("listen = 'x'", "c.toml:1: unknown setting `listen`: did you mean `api.listen`?"),
         ("[deck]\nlisten = 'x'", "c.toml:2: unknown setting `deck.listen`: did you mean `api.listen`?"),
         ("[analysis]\nWhale_USD = 1", "c.toml:2: unknown setting `analysis.Whale_USD`: did you mean `analysis.whale_usd`?"),
-        ("[zzz]", "c.toml:1: unknown setting `zzz`: there are the sections datasets, api, terminal, analysis, jobs, deck, terminal.keys"),
+        (
+            "[zzz]",
+            "c.toml:1: unknown setting `zzz`: there are the sections datasets, cache, api, terminal, analysis, jobs, deck, terminal.keys",
+        ),
     ];
     for (text, expected) in cases {
         assert_eq!(refusal(text), expected, "{text}");

@@ -90,11 +90,12 @@ impl Desk {
         load(&self.data(), &Silent).expect("what was imported loads")
     }
 
-    /// The dataset, in which nothing is found wrong.
+    /// The dataset, in which nothing is found wrong; notes (a pool too small for a plan) are no faults.
     fn clean(&self) -> Dataset {
         let dataset = self.dataset();
         for table in &dataset.tables {
-            assert_eq!(table.findings.counts(), [], "{}", table.schema.name);
+            let wrong: Vec<_> = table.findings.counts().iter().filter(|count| count.severity != Severity::Note).collect();
+            assert!(wrong.is_empty(), "{}: {wrong:?}", table.schema.name);
         }
         dataset
     }

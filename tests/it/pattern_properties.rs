@@ -143,7 +143,7 @@ proptest! {
         if names(&upright, false) != names(&turned, true) {
             let nudged = |by: f64| {
                 let mut k = 0_u32;
-                mapped(&candles, |price| { k += 1; price * (1.0 + if k % 2 == 0 { by } else { -by }) })
+                mapped(&candles, |price| { k += 1; price * (1.0 + if k.is_multiple_of(2) { by } else { -by }) })
             };
             let tips = [1e-14, 1e-12, 1e-9, 1e-6].into_iter().flat_map(|by| [by, -by]).any(|by| {
                 names(&patterns(&nudged(by).as_candles(), false), false) != names(&upright, false)

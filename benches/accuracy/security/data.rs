@@ -217,8 +217,9 @@ fn solve(mut a: [[f64; 6]; 6], mut b: [f64; 6]) -> [f64; 6] {
     for i in 0..6 {
         for j in i + 1..6 {
             let factor = a[j][i] / a[i][i];
-            for k in i..6 {
-                a[j][k] -= factor * a[i][k];
+            let above = a[i];
+            for (under, above) in a[j].iter_mut().zip(above).skip(i) {
+                *under -= factor * above;
             }
             b[j] -= factor * b[i];
         }

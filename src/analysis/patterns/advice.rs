@@ -16,11 +16,11 @@ pub(super) fn status(series: &Series, find: &Find) -> Status {
     let (target, back) = (find.target(), find.level - side * find.height / 2.0);
     let reach = if find.up { &series.high } else { &series.low };
     let from = breakout as usize;
-    for at in from..series.len().min(from + WATCHED) {
-        if side * (reach[at] - target) >= 0.0 {
+    for (reached, close) in reach.iter().zip(&series.close).skip(from).take(WATCHED) {
+        if side * (reached - target) >= 0.0 {
             return Status::Reached;
         }
-        if side * (series.close[at] - back) < 0.0 {
+        if side * (close - back) < 0.0 {
             return Status::Failed;
         }
     }

@@ -14,6 +14,10 @@ const HEIGHT_LEAST: f64 = 2.0;
 const RIMS: f64 = 0.17;
 /// Share of the closes in the lower half; a V has 0.5.
 const LOWER_HALF: f64 = 0.6;
+/// A handle lasts at least so many bars and this share of its cup (O'Neil asks for a week after seven): a pause of a candle or two on
+/// the way up is none.
+const HANDLE_LEAST: f64 = 5.0;
+const HANDLE_SHARE: f64 = 0.05;
 
 /// All cups and rounding bottoms at one scale of a view. The scale finds the left rim and the low; what follows is read candle by
 /// candle, because the handle may be smaller than the noise of the cup.
@@ -139,7 +143,7 @@ impl Bowl<'_> {
         if apart > RIMS || !(0.2..=0.8).contains(&middle) || height < HEIGHT_LEAST * view.range {
             return None;
         }
-        let round = self.round(right, (level.min(self.rim.price) + self.low.price) / 2.0);
+        let round = self.round(right, f64::midpoint(level.min(self.rim.price), self.low.price));
         if round.clarity < 0.8 || round.lower < LOWER_HALF || round.clarity - 0.3 * apart < 0.6 {
             return None;
         }
@@ -162,7 +166,8 @@ impl Bowl<'_> {
         if !(0.08..=0.55).contains(&retrace) || end == right + 1 || self.x(handle) - length > length / 2.0 {
             return None;
         }
-        if self.x(handle) < 30.0 {
+        let lasts = self.x(end.min(view.len() - 1)) - length;
+        if self.x(handle) < 30.0 || lasts < HANDLE_LEAST.max(HANDLE_SHARE * length) {
             return None;
         }
         let strained = (apart / RIMS)
@@ -222,7 +227,7 @@ impl Bowl<'_> {
         if length < 28.0 || !(0.28..=0.72).contains(&middle) {
             return None;
         }
-        let round = self.round(right, (level + self.low.price) / 2.0);
+        let round = self.round(right, f64::midpoint(level, self.low.price));
         if round.clarity < 0.88 || round.lower < LOWER_HALF {
             return None;
         }

@@ -160,6 +160,76 @@ fn each_pattern_is_found_where_it_is_drawn_and_not_where_one_rule_is_broken() {
     assert_eq!(seen, P::ALL);
 }
 
+/// A drawing that looks like the pattern by its turns alone, with a wick from a candle down to a level, and why nobody would draw it.
+struct Rejected {
+    name: P,
+    path: Path,
+    bowl: Option<usize>,
+    wick: Option<(usize, f64)>,
+    rule: &'static str,
+}
+
+const REJECTED: [Rejected; 5] = [
+    Rejected {
+        name: P::HeadAndShoulders,
+        path: &[(0, 24.0), (8, 1.5), (14, 5.0), (22, 0.0), (32, 10.0), (42, 0.0), (50, 5.0), (64, -6.0)],
+        bowl: None,
+        wick: Some((7, -6.0)),
+        rule: "no rise but from a wick",
+    },
+    Rejected {
+        name: P::SymmetricalTriangle,
+        path: EXAMPLES[4].path,
+        bowl: None,
+        wick: Some((30, -12.0)),
+        rule: "a wick right through the lower line",
+    },
+    Rejected {
+        name: P::BroadeningTop,
+        path: &[(0, -5.0), (12, 5.0), (20, 0.0), (29, 7.0), (39, -2.5), (50, 9.5), (62, 1.0), (84, 23.0)],
+        bowl: None,
+        wick: None,
+        rule: "the turn after falls short of the line",
+    },
+    Rejected { name: P::BullFlag, path: EXAMPLES[9].miss, bowl: None, wick: Some((20, 4.0)), rule: "no pole but a wick" },
+    Rejected {
+        name: P::CupAndHandle,
+        path: &[(0, -4.0), (12, 10.0), (42, 0.0), (72, 10.0), (74, 7.5), (80, 16.0)],
+        bowl: Some(1),
+        wick: None,
+        rule: "a handle of two candles",
+    },
+];
+
+#[test]
+fn what_a_chartist_would_not_draw_is_not_found() {
+    for Rejected { name, path, bowl, wick, rule } in &REJECTED {
+        for upside_down in [false, true] {
+            let name = if upside_down { name.mirrored() } else { *name };
+            let mut candles = drawn(path, *bowl, upside_down);
+            match wick {
+                Some((at, level)) if upside_down => candles.high[*at] = (-0.03 * level).exp(),
+                Some((at, level)) => candles.low[*at] = (0.03 * level).exp(),
+                None => {}
+            }
+            let found = names(&patterns(&candles.as_candles(), false));
+            assert!(!found.contains(&name), "{name:?}: {rule}; found {found:?}");
+        }
+    }
+}
+
+#[test]
+fn the_target_of_a_fall_by_more_than_the_price_is_laid_off_on_the_logarithmic_scale() {
+    let tall: Vec<(usize, f64)> = EXAMPLES[1].path.iter().map(|&(at, level)| (at, 4.0 * level)).collect();
+    let full = drawn(&tall, None, false);
+    let answer = patterns(&full.as_candles(), true);
+    let top = answer.patterns.iter().find(|pattern| pattern.name == P::DoubleTop).expect("it is drawn");
+    let (high, low) = (full.high[14].max(full.high[34]), full.low[24]);
+    assert_eq!(top.projected_movement, -99.9);
+    let target = top.detail.as_ref().expect("explained").target_price;
+    assert!((target / (low * low / high) - 1.0).abs() < 1e-9, "{target}");
+}
+
 #[test]
 fn a_v_is_no_bowl() {
     for k in [11, 12] {

@@ -16,6 +16,8 @@ const LENGTH: std::ops::RangeInclusive<f64> = 9.0..=32.0;
 const POLE_MOST: f64 = 14.0;
 /// The pole is at least so many depths of the rest.
 const POLE_LEAST: f64 = 2.2;
+/// and so much of it lies between closes: a flash wick is no pole.
+const CLOSES_LEAST: f64 = 0.7;
 /// Least width, in median true ranges.
 const WIDTH_LEAST: f64 = 1.0;
 const RESIDUAL_MOST: f64 = 0.10;
@@ -97,6 +99,11 @@ fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Sha
     if pole.height < POLE_LEAST * depth || pole.bars > length {
         return None;
     }
+    let foot = pole.at as usize;
+    let lowest_close = view.close[foot].min(view.close[foot.saturating_sub(1)]);
+    if view.close[first.at as usize] - lowest_close < CLOSES_LEAST * pole.height {
+        return None;
+    }
     if live && pair::is_breaking(view, turns) {
         return None;
     }
@@ -105,7 +112,7 @@ fn judge(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Sha
     if width < WIDTH_LEAST * view.range || pair.residual > RESIDUAL_MOST * width {
         return None;
     }
-    let tilt = (pair.climb(pair.upper) + pair.climb(pair.lower)) / 2.0;
+    let tilt = f64::midpoint(pair.climb(pair.upper), pair.climb(pair.lower));
     let ratio = pair.ratio();
     let (name, strained) = match ratio {
         ..=0.62 => (P::BullPennant, strain(ratio, 0.62, 0.45)),

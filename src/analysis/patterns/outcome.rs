@@ -39,9 +39,11 @@ impl Find {
         if self.up { -100.0 * (-self.height).exp_m1() } else { (-100.0 * self.height.exp_m1()).max(-99.9) }
     }
 
-    /// The logarithm of the price that the movement leads to.
+    /// The logarithm of the price that the movement leads to. A height of more than the level itself leads below zero; then it is laid
+    /// off on the logarithmic scale that the lines are straight on, as chartists do there.
     pub(super) fn target(&self) -> f64 {
-        self.level + (self.movement() / 100.0).ln_1p()
+        let way = if !self.up && self.height.exp_m1() >= 1.0 { -self.height } else { (self.movement() / 100.0).ln_1p() };
+        self.level + way
     }
 
     fn mirrored(self) -> Self {

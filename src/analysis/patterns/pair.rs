@@ -28,6 +28,13 @@ const RESIDUAL_MOST: f64 = 0.10;
 const FARTHEST_MOST: f64 = 0.09;
 /// The most that a close between first and last turn may be beyond a line:
 const BEYOND_MOST: f64 = 0.06;
+/// and a wick: a spike right through a line leaves it no boundary.
+const WICK_MOST: f64 = 0.25;
+/// The most that the turn after the last of a widening pattern may fall short of its line (between lines that do not widen that is
+/// the usual end of the pattern),
+const SHORT_MOST: f64 = 0.35;
+/// where it came this share of the way there at the least; a smaller one is noise on the way.
+const WAY_LEAST: f64 = 0.45;
 /// The longest leg, in mean legs.
 const LEG_MOST: f64 = 3.2;
 /// Clarity less 0.8 residuals must reach this.
@@ -56,7 +63,7 @@ impl Pair {
         let length = turns[turns.len() - 1].x(origin);
         let (first, last) = (upper.intercept - lower.intercept, upper.at(length) - lower.at(length));
         let residual = ((off_even + off_odd) / turns.len() as f64).sqrt();
-        (first > 0.0 && last > 0.0).then_some(Self { upper, lower, length, first, last, width: (first + last) / 2.0, residual })
+        (first > 0.0 && last > 0.0).then_some(Self { upper, lower, length, first, last, width: f64::midpoint(first, last), residual })
     }
 
     /// What the line climbs from the first turn to the last, in mean widths.
@@ -70,12 +77,23 @@ impl Pair {
         turns.iter().map(off).fold(0.0, f64::max)
     }
 
+    /// Whether the turn after the last turned back well before its line: then the line is not where the price turns.
+    fn is_short_of(&self, turns: &[Pivot], next: Pivot) -> bool {
+        let line = if next.high { self.upper } else { self.lower }.at(next.x(turns[0].slot));
+        let (way, whole) = (next.price - turns[turns.len() - 1].price, line - turns[turns.len() - 1].price);
+        let short = if next.high { line - next.price } else { next.price - line };
+        short > SHORT_MOST * self.width && way / whole > WAY_LEAST
+    }
+
     pub(super) fn ratio(&self) -> f64 {
         self.last / self.first
     }
 
     pub(super) fn middle(&self) -> Line {
-        Line { slope: (self.upper.slope + self.lower.slope) / 2.0, intercept: (self.upper.intercept + self.lower.intercept) / 2.0 }
+        Line {
+            slope: f64::midpoint(self.upper.slope, self.lower.slope),
+            intercept: f64::midpoint(self.upper.intercept, self.lower.intercept),
+        }
     }
 }
 
@@ -122,7 +140,9 @@ fn runs(view: View<'_>, pivots: &[Pivot], (start, gap): (usize, usize), found: &
         run.push(*pivot, pivots[previous..from].iter().any(|pivot| pivot.fresh));
         previous = from;
         if k + 1 >= LEAST && k >= gap && run.fresh && run.is_hopeful(view.range) {
-            found.extend(judge(view, run.turns.as_slice(), from + 1 == pivots.len(), before(pivots, start)));
+            // The live extreme has not turned yet.
+            let next = pivots.get(from + 1).filter(|_| from + 2 < pivots.len());
+            found.extend(judge(view, run.turns.as_slice(), next, from + 1 == pivots.len(), before(pivots, start)));
         }
     }
 }
@@ -171,7 +191,7 @@ fn before(pivots: &[Pivot], start: usize) -> f64 {
     if start == 0 { 0.0 } else { pivots[start].price - pivots[start - 1].price }
 }
 
-fn judge(view: View<'_>, turns: &[Pivot], live: bool, prior: f64) -> Option<Shape> {
+fn judge(view: View<'_>, turns: &[Pivot], next: Option<&Pivot>, live: bool, prior: f64) -> Option<Shape> {
     let pair = Pair::through(turns)?;
     let width = pair.width;
     if width < WIDTH_LEAST * view.range || pair.residual > RESIDUAL_MOST * width {
@@ -182,6 +202,10 @@ fn judge(view: View<'_>, turns: &[Pivot], live: bool, prior: f64) -> Option<Shap
     let apart =
         |leg: &[Pivot]| (leg[1].price - leg[0].price).abs() >= STEP_LEAST * width && leg[1].x(leg[0].slot) <= LEG_MOST * pair.length / legs;
     if !turns.windows(2).all(apart) {
+        return None;
+    }
+    let widens = matches!(name, P::BroadeningTop | P::BroadeningBottom);
+    if widens && next.is_some_and(|next| pair.is_short_of(turns, *next)) {
         return None;
     }
     if live && is_breaking(view, turns) {
@@ -260,7 +284,7 @@ fn classify(pair: &Pair, turns: &[Pivot]) -> Option<(P, f64)> {
     if turns.len() < PARALLEL_LEAST || !(0.78..=1.28).contains(&ratio) {
         return None;
     }
-    let climb = (upper + lower) / 2.0;
+    let climb = f64::midpoint(upper, lower);
     let apart = ratio.ln().abs() / 1.28_f64.ln();
     match climb {
         -0.2..=0.2 => Some((P::Rectangle, apart.max(climb.abs() / 0.2))),
@@ -277,10 +301,12 @@ fn clarity(view: View<'_>, turns: &[Pivot], pair: &Pair) -> Option<f64> {
     let middle = pair.middle();
     let mut swings = 0.0;
     let (half, narrows) = (pair.first / 2.0 + BEYOND_MOST * pair.width, (pair.last - pair.first) / 2.0 / pair.length);
-    for (slot, close) in view.slot[a..=b].iter().zip(&view.close[a..=b]) {
-        let x = f64::from(slot - turns[0].slot);
-        let off = close - middle.at(x);
-        if off.abs() > half + narrows * x {
+    let wick = (WICK_MOST - BEYOND_MOST) * pair.width;
+    for at in a..=b {
+        let x = f64::from(view.slot[at] - turns[0].slot);
+        let (middle, room) = (middle.at(x), half + narrows * x);
+        let off = view.close[at] - middle;
+        if off.abs() > room || (view.high[at] - middle).max(middle - view.low[at]) > room + wick {
             return None;
         }
         swings += off * off;

@@ -38,13 +38,19 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
     }
 }
 
-/// The low from which the rise into the first top came: the lowest before it since a turn above that top.
-pub(super) fn foot(pivots: &[Pivot], start: usize) -> Option<f64> {
+/// The low from which the rise into the first top came: the lowest before it since a turn above that top. None where only the wick of
+/// one candle reached below the floor: that is no trend.
+fn foot(view: View<'_>, pivots: &[Pivot], start: usize, floor: f64) -> Option<f64> {
     const FAR: usize = 7;
     let top = pivots[start].price;
     let before = &pivots[start.saturating_sub(FAR)..start];
-    let rise = before.iter().rev().take_while(|pivot| !pivot.high || pivot.price < top);
-    rise.filter(|pivot| !pivot.high).map(|pivot| pivot.price).min_by(f64::total_cmp)
+    let rise = || before.iter().rev().take_while(|pivot| !pivot.high || pivot.price < top).filter(|pivot| !pivot.high);
+    let stayed = |pivot: &Pivot| {
+        let at = pivot.at as usize;
+        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| view.low.get(at));
+        beside.fold(view.close[at], |lowest, low| lowest.min(*low)) < floor
+    };
+    if rise().any(stayed) { rise().map(|pivot| pivot.price).min_by(f64::total_cmp) } else { None }
 }
 
 /// The strain of two stretches of time that should be about as long.
@@ -113,7 +119,7 @@ fn double_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<Shape> {
     if length < 12.0 || mismatch > 0.15 {
         return None;
     }
-    let foot = foot(pivots, start)?;
+    let foot = foot(view, pivots, start, low)?;
     if foot > low - 0.15 * height {
         return None;
     }
@@ -141,10 +147,7 @@ fn head_and_shoulders(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<
         return None;
     }
     let (tops, lows) = ((left - right).abs() / height, (low - high_low).abs() / height);
-    let foot = foot(pivots, start)?;
-    if foot >= low.min(high_low) {
-        return None;
-    }
+    let foot = foot(view, pivots, start, low.min(high_low))?;
     let strained = (tops / 0.22).max(lows / 0.25).max(halves(x[2], x[4] - x[2])).max(strain(margin, 0.12, 0.25));
     let patience = x[4] / 2.0 + 5.0;
     let rise = left - foot;
@@ -164,10 +167,10 @@ fn triple_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<Shape> {
     if length < 20.0 || apart > 0.20 || lows > 0.25 {
         return None;
     }
-    let foot = foot(pivots, start)?;
-    if foot >= bottom || is_rectangle(pivots, start, height) {
+    if is_rectangle(pivots, start, height) {
         return None;
     }
+    let foot = foot(view, pivots, start, bottom)?;
     let strained = (apart / 0.20).max(lows / 0.25);
     let boundary = Line { slope: 0.0, intercept: bottom };
     let patience = length / 2.0 + 5.0;
@@ -177,7 +180,7 @@ fn triple_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<Shape> {
 
 /// Whether the low before or after the five is a third one at the level of the two: then it is a rectangle.
 fn is_rectangle(pivots: &[Pivot], start: usize, height: f64) -> bool {
-    let bottom = (pivots[start + 1].price + pivots[start + 3].price) / 2.0;
+    let bottom = f64::midpoint(pivots[start + 1].price, pivots[start + 3].price);
     let touches = |pivot: Option<&Pivot>| pivot.is_some_and(|pivot| (pivot.price - bottom).abs() <= THIRD * height);
     touches(start.checked_sub(1).and_then(|k| pivots.get(k))) || touches(pivots.get(start + 5))
 }

@@ -26,7 +26,9 @@ pub(super) fn all(series: &Series) -> Vec<Find> {
             level_pivots = pivots::coarser(&level_pivots, pivots::theta(level) * series.range);
         }
         if level == COARSE {
-            level_pivots.iter_mut().for_each(|pivot| pivot.fresh = true);
+            for pivot in &mut level_pivots {
+                pivot.fresh = true;
+            }
         }
         if level >= COARSE {
             pair::search(upright, &level_pivots, &mut shapes);

@@ -21,7 +21,9 @@ impl Turns {
 
     pub(super) fn of(pivots: &[Pivot]) -> Self {
         let mut turns = Self::new();
-        pivots.iter().for_each(|pivot| turns.push(*pivot));
+        for pivot in pivots {
+            turns.push(*pivot);
+        }
         turns
     }
 

@@ -138,7 +138,9 @@ fn sybil(facts: &Facts<'_>, spread: &Spread) -> Option<Anomaly> {
         }
     }
     for group in funded.values().filter(|group| group.len() >= SYBIL_GROUP) {
-        group.iter().for_each(|i| like[*i] = true);
+        for i in group {
+            like[*i] = true;
+        }
     }
     let alike: Vec<_> = top.iter().zip(&like).filter(|(_, like)| **like).map(|(holder, _)| *holder).collect();
     let share = if all > 0.0 { alike.iter().map(|(_, share)| share).sum::<f64>() / all } else { 0.0 };

@@ -71,7 +71,9 @@ pub fn infer(
     let mut codes = report.anomalies.clone();
     codes.extend(resembles.anomalies);
     let mut parts = [codes, transactions.anomalies, holders.anomalies];
-    parts.iter_mut().for_each(|part| score::order(part));
+    for part in &mut parts {
+        score::order(part);
+    }
     let [codes, moves, held] = &parts;
     let verdict = score::verdict(codes, moves, held, known);
     let missing: Vec<Missing> = [lacking.into_missing(Part::Code), transactions.missing, holders.missing].into_iter().flatten().collect();

@@ -103,7 +103,9 @@ fn pool_stories(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Res
         let mut story = PoolStory::default();
         for chunk in facts.dataset.pool_events().chunks(pool) {
             step(0, 0)?;
-            chunk.iter().for_each(|event| story.see(event, first));
+            for event in &chunk {
+                story.see(event, first);
+            }
         }
         stories.push(story);
     }

@@ -57,15 +57,17 @@ impl Key {
         add(manifest_text(schema, manifest).as_bytes());
         let mut decimals: Vec<_> = decimals.iter().filter(|_| schema.name == "holders").collect();
         decimals.sort_unstable();
-        decimals.iter().for_each(|pair| add(format!("{pair:?}").as_bytes()));
+        for pair in decimals {
+            add(format!("{pair:?}").as_bytes());
+        }
         for file in files {
             add(file.path.as_os_str().as_encoded_bytes());
             add(&file.bytes.to_le_bytes());
             add(&file.modified.to_le_bytes());
             add(&file.ends);
         }
-        let digest = hash.finalize();
-        Self(digest[..16].iter().map(|byte| format!("{byte:02x}")).collect())
+        let digest: [u8; 32] = hash.finalize().into();
+        Self(digest.first_chunk().map_or_else(String::new, |name| format!("{:032x}", u128::from_be_bytes(*name))))
     }
 }
 

@@ -49,6 +49,9 @@ pub(super) struct Output<'a> {
 
 type Key = [u64; 3];
 
+/// What the next row of a run compares by: its key, the rest of it, the run.
+type RunHead = (Key, (bool, Vec<u8>), usize);
+
 /// A row to be ordered.
 #[derive(Clone, Copy)]
 struct Row {
@@ -215,7 +218,7 @@ impl<'a> Ordering<'a> {
 
     fn merge(&self, sorted: &Spill, runs: usize, rank: u32, steps: &HashMap<u32, i64>, out: &mut Output<'_>) -> io::Result<()> {
         let mut readers: Vec<Run<'_>> = (0..runs).map(|bucket| Run { spill: sorted, bucket, nth: 0, bytes: Vec::new(), at: 0 }).collect();
-        let mut heads: BinaryHeap<Reverse<(Key, (bool, Vec<u8>), usize)>> = BinaryHeap::new();
+        let mut heads: BinaryHeap<Reverse<RunHead>> = BinaryHeap::new();
         let head_of = |record: Record<'_>| {
             let interval = match record.interval() {
                 0 => steps.get(&record.head().file).copied().unwrap_or_default(),

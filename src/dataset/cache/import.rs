@@ -83,20 +83,20 @@ struct Tokens {
 impl Import {
     /// Begins, or goes on where an earlier run was cut off.
     pub(crate) fn begin(
-        place: Place,
-        lock: File,
+        place: &Place,
+        lock: &File,
         schema: &'static TableSchema,
         options: &CacheOptions,
     ) -> Result<(Self, Option<ReadState>), Fault> {
         let folder = place.part();
         if let Some(journal) = Journal::read(&folder)
-            && let Ok(import) = Self::over(&place, &lock, schema, options, Some(&journal))
+            && let Ok(import) = Self::over(place, lock, schema, options, Some(&journal))
         {
             return Ok((import, Some(journal.state)));
         }
         remove(&folder);
         fs::create_dir_all(&folder)?;
-        Ok((Self::over(&place, &lock, schema, options, None)?, None))
+        Ok((Self::over(place, lock, schema, options, None)?, None))
     }
 
     fn over(
@@ -280,12 +280,11 @@ impl Import {
         let mut size = u64::MAX;
         for (rank, bytes) in (here.start..here.end).zip(sizes) {
             size = size.saturating_add(bytes);
-            match groups.last_mut().filter(|_| size <= self.options.group_max) {
-                Some(group) => group.end = rank + 1,
-                None => {
-                    groups.push(rank..rank + 1);
-                    size = bytes;
-                }
+            if let Some(group) = groups.last_mut().filter(|_| size <= self.options.group_max) {
+                group.end = rank + 1;
+            } else {
+                groups.push(rank..rank + 1);
+                size = bytes;
             }
         }
         Ok(groups)

@@ -91,8 +91,12 @@ pub(super) fn write(path: &Path, about: &About, marks: &Marks, slabs: &[u32], ad
     let run_starts = marks.runs.iter().map(|run| run.1).chain([about.rows]);
     starts.chain(run_starts).for_each(|row| bytes.extend_from_slice(&row.to_le_bytes()));
     marks.runs.iter().for_each(|run| bytes.extend_from_slice(&run.0.to_le_bytes()));
-    slabs.iter().for_each(|slab| bytes.extend_from_slice(&slab.to_le_bytes()));
-    marks.tokens.iter().for_each(|token| bytes.extend_from_slice(&address(token.0).0));
+    for slab in slabs {
+        bytes.extend_from_slice(&slab.to_le_bytes());
+    }
+    for token in &marks.tokens {
+        bytes.extend_from_slice(&address(token.0).0);
+    }
     let sum = crc32fast::hash(&bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
     let written = File::create(path).and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()));
@@ -136,7 +140,7 @@ impl Index {
             return Err(damaged());
         }
         let about = serde_json::from_slice(&body[about]).map_err(|error| error.to_string())?;
-        let index = Self { about, starts, run_starts, intervals, slabs, tokens, map };
+        let index = Self { map, about, starts, run_starts, intervals, slabs, tokens };
         let ordered = |rows: &[u64]| rows.is_sorted() && rows.last() == Some(&index.about.rows);
         if ordered(index.starts()) && ordered(index.run_starts()) { Ok(index) } else { Err(damaged()) }
     }

@@ -20,12 +20,11 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(columns: &[Kept]) -> Self {
         let (mut fixed, mut others) = (HEAD, 0);
-        let mut place = |(_, form): &Kept| match form.width() {
-            Some(width) => {
+        let mut place = |(_, form): &Kept| {
+            if let Some(width) = form.width() {
                 fixed += width;
                 fixed - width
-            }
-            None => {
+            } else {
                 others += 1;
                 others - 1
             }

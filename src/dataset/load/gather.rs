@@ -80,7 +80,7 @@ impl Gathered {
         if let Some((table, report)) = place.open(schema) {
             return Err(Stop::Ready(Box::new((table, report))));
         }
-        let (import, state) = Import::begin(place.clone(), lock, schema, &self.options)?;
+        let (import, state) = Import::begin(place, &lock, schema, &self.options)?;
         self.import = Some(import);
         Ok(state)
     }

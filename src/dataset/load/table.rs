@@ -71,7 +71,7 @@ impl From<Fault> for Stop {
 /// The rows of a table.
 enum Content {
     Memory(DataFrame),
-    Large(LargeTable),
+    Large(Arc<LargeTable>),
 }
 
 impl From<String> for Stop {
@@ -100,7 +100,7 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
             table.state = TableState::Loaded;
         }
         Ok(Some(Content::Large(large))) => {
-            table.large = Some(Arc::new(large));
+            table.large = Some(large);
             table.state = TableState::Loaded;
             return Ok((table, hashes));
         }
@@ -159,7 +159,7 @@ impl Reading<'_> {
         self.forget();
         self.resume(report);
         self.table.load_ms = self.table.load_ms.max(1);
-        Content::Large(large)
+        Content::Large(Arc::new(large))
     }
 
     fn forget(&mut self) {
@@ -205,7 +205,7 @@ impl Reading<'_> {
             })?;
         }
         if gathered.import.is_some() {
-            return self.finish_large(gathered, files).map(|large| Some(Content::Large(large)));
+            return self.finish_large(gathered, files).map(|large| Some(Content::Large(Arc::new(large))));
         }
         let Some(frame) = gathered.held else { return Ok(None) };
         self.finish(frame, &gathered.origins, files).map(|frame| Some(Content::Memory(frame)))

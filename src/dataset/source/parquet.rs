@@ -3,7 +3,7 @@
 
 use std::{fs::File, io::Cursor, os::unix::fs::FileExt};
 
-use polars::prelude::{ArrowField, Column, DataFrame, IntoColumn, PolarsResult, Series, polars_ensure};
+use polars::prelude::{ArrowField, Column, DataFrame, DataType, IntoColumn, PolarsResult, Series, polars_ensure};
 use polars_parquet::read::{
     BasicDecompressor, FileMetadata, PageReader, RowGroupMetadata, column_iter_to_arrays, infer_schema, read_metadata,
 };
@@ -90,8 +90,8 @@ impl RowSource for ParquetRows {
         self.decode()?;
         if self.decoded.width() == 0 {
             // Without a row group: the columns all the same.
-            let empty = |field: &ArrowField| Series::try_from((field, Vec::new())).map(IntoColumn::into_column);
-            batch.columns = guarded("Parquet", || self.wanted.iter().map(empty).collect())?;
+            let empty = |field: &ArrowField| Series::new_empty(field.name.clone(), &DataType::from_arrow_field(field)).into_column();
+            batch.columns = guarded("Parquet", || Ok(self.wanted.iter().map(empty).collect()))?;
             return Ok(Some(batch));
         }
         batch.height = batch.height.min(self.decoded.height());

@@ -6,12 +6,14 @@ use super::security::{Case, DAY, HOUR, START, SUPPLY, ZERO};
 /// Cases of each kind, wrong and honest each.
 pub(crate) const SIZE: u64 = 100;
 
-pub(crate) const FAMILIES: &[(&str, fn(&mut Case, bool))] =
+type Story = fn(&mut Case, bool);
+
+pub(crate) const FAMILIES: &[(&str, Story)] =
     &[("WASH_TRADING", wash), ("SNIPED", sniped), ("SYBIL_HOLDERS", sybil), ("LIQUIDITY_PULLED", pulled)];
 
-pub(crate) fn case(family: fn(&mut Case, bool), i: u64) -> Case {
+pub(crate) fn case(family: Story, i: u64) -> Case {
     let mut case = Case::new(1_000 + i);
-    family(&mut case, i % 2 == 0);
+    family(&mut case, i.is_multiple_of(2));
     case
 }
 

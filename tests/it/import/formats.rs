@@ -5,7 +5,9 @@ use tokendeck::dataset::{Dataset, candles::Interval};
 use super::{Desk, PEPE, UNI, address, taken};
 
 /// Format, file name, text, more arguments, table, rows of it.
-const FILES: &[(&str, &str, &str, &[&str], &str, u64)] = &[
+type Sample = (&'static str, &'static str, &'static str, &'static [&'static str], &'static str, u64);
+
+const FILES: &[Sample] = &[
     (
         "cryptodatadownload",
         "d.csv",

@@ -9,7 +9,9 @@ const STCELO: &str = "0xc668583dcbdc9ae6fa3ce46462758188adfdfc24";
 const XRP: &str = "0x39fbbabf11738317a448031930706cd3e612e1b9";
 
 /// File, format, token to say, table, new rows, repeated, left out.
-const FILES: &[(&str, &str, Option<&str>, &str, u64, u64, u64)] = &[
+type Sample = (&'static str, &'static str, Option<&'static str>, &'static str, u64, u64, u64);
+
+const FILES: &[Sample] = &[
     ("tokenlist_optimism.json", "token-list", None, "tokens", 1167, 1, 0),
     ("etherscan-labels_tokens_meme.csv", "etherscan-tokens", None, "tokens", 406, 148, 0),
     ("ethereum-etl_tokens.csv", "ethereum-etl-tokens", None, "tokens", 1, 0, 0),

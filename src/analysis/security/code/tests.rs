@@ -127,7 +127,7 @@ fn what_could_not_be_executed_tells_nothing() {
 fn what_makes_a_token_is_found_among_thousands_of_other_functions() {
     // The standard ones come last, and their selectors are larger than the others'.
     let mut code = vec![0x5F, 0x35, 0x60, 0xE0, 0x1C];
-    let junk = (0..3_000_u32).map(|i| i.to_be_bytes());
+    let junk = (0..3_000_u32).map(u32::to_be_bytes);
     let end = 5 + 3_007 * 11 + 3;
     for selector in junk.chain([abi::TRANSFER, abi::APPROVE, abi::TRANSFER_FROM, abi::BALANCE_OF, abi::TOTAL_SUPPLY]) {
         code.extend([0x80, 0x63]);

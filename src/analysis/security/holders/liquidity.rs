@@ -88,9 +88,8 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
             _ if !terms.is_empty() => {
                 terms.iter().filter(|lock| lock.unlocks_at.is_some_and(long)).filter_map(|lock| lock.amount).sum::<f64>().min(balance)
             }
-            Role::Locker => balance,
-            // Contracts that hold for many: farms, vaults, other pools.
-            Role::Pool | Role::Router | Role::Exchange | Role::Bridge | Role::Token => balance,
+            // Lockers, and contracts that hold for many: farms, vaults, other pools.
+            Role::Locker | Role::Pool | Role::Router | Role::Exchange | Role::Bridge | Role::Token => balance,
             Role::Trader if facts.dataset.contracts().count(address) > 0 => balance,
             Role::Trader => 0.0,
         };

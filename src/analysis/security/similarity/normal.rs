@@ -42,7 +42,7 @@ fn without_metadata(code: &[u8]) -> &[u8] {
 pub fn bytes(text: &str) -> Option<Vec<u8>> {
     let text = text.trim();
     let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return None;
     }
     let nibble = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);

@@ -77,12 +77,11 @@ fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
         seen.lacking.note(Need::Pools, &[code]);
         return None;
     }
-    let (buys, sells, measure, source) = match told {
-        Some((i, pool)) => (pool.buys, pool.sells, pool.two_way()?, format!("reserves of pool {}", seen.facts.pools[i].short())),
-        None => {
-            let (buys, sells) = (seen.trades.buys, seen.trades.sells);
-            (buys, sells, sells as f64 / (buys + sells) as f64, "transfers with pools".to_owned())
-        }
+    let (buys, sells, measure, source) = if let Some((i, pool)) = told {
+        (pool.buys, pool.sells, pool.two_way()?, format!("reserves of pool {}", seen.facts.pools[i].short()))
+    } else {
+        let (buys, sells) = (seen.trades.buys, seen.trades.sells);
+        (buys, sells, sells as f64 / (buys + sells) as f64, "transfers with pools".to_owned())
     };
     pool_story::one_way(buys, measure).map(|strength| {
         let sentence = format!("{buys} purchases and {sells} sales ({source})");

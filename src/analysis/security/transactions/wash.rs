@@ -142,6 +142,9 @@ fn round(mut edges: BTreeMap<(u32, u32), Edge>) -> BTreeMap<(u32, u32), Edge> {
     BTreeMap::new()
 }
 
+/// The number of a node that was not met yet.
+const UNSEEN: u32 = u32::MAX;
+
 /// The strongly connected part that each node belongs to (Tarjan, without recursion: a chain of transfers may be any length).
 fn components(edges: &BTreeMap<(u32, u32), Edge>) -> HashMap<u32, u32> {
     let mut nodes: Vec<u32> = edges.keys().flat_map(|(from, to)| [*from, *to]).collect();
@@ -157,7 +160,6 @@ fn components(edges: &BTreeMap<(u32, u32), Edge>) -> HashMap<u32, u32> {
     for i in 1..starts.len() {
         starts[i] += starts[i - 1];
     }
-    const UNSEEN: u32 = u32::MAX;
     let (mut order, mut low) = (vec![UNSEEN; nodes.len()], vec![UNSEEN; nodes.len()]);
     let (mut part, mut stack, mut path) = (vec![UNSEEN; nodes.len()], Vec::new(), Vec::new());
     let (mut clock, mut parts) = (0, 0);
@@ -210,7 +212,8 @@ mod tests {
 
     #[test]
     fn only_what_goes_round_is_left() {
-        let cases: &[(&[(u32, u32, f64)], usize)] = &[
+        type Flow = (u32, u32, f64);
+        let cases: &[(&[Flow], usize)] = &[
             (&[(0, 1, 5.0), (1, 0, 5.0)], 2),
             (&[(0, 1, 5.0), (1, 2, 5.0), (2, 0, 5.0)], 3),
             // One keeps a tenth.

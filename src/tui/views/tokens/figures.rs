@@ -13,6 +13,7 @@ use crate::{
     error::Result,
     question::{fields, snapshot::Snapshot},
     tui::{
+        filter::FieldValue,
         format,
         task::{self, Task},
         theme::Role,
@@ -27,10 +28,11 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::text("trend", "trend", 9, 9, 190),
     Column::text("best_pattern", "pattern", 16, 32, 195),
     Column::text("recommendedAction", "action", 11, 11, 192),
+    Column::figure("securityScore", "score", 5, 191),
 ];
 
 /// Most wanted first: the surest pattern, the strongest advice.
-pub(super) const SORTS: &[SortColumn] = &[("trend", true), ("best_pattern", true), ("recommendedAction", true)];
+pub(super) const SORTS: &[SortColumn] = &[("trend", true), ("best_pattern", true), ("recommendedAction", true), ("securityScore", true)];
 
 /// Tokens of one piece of work, so that figures are seen soon and stopping is quick.
 const BATCH: usize = 64;
@@ -135,9 +137,20 @@ pub(super) fn rank(figures: &Figures, key: &str) -> Option<f64> {
             Advice::Sell => -1.0,
             Advice::StrongSell => -2.0,
         }),
+        SCORE => figures.security_score.as_ref()?.0.map(|score| score as f64),
         _ => None,
     }
 }
+
+/// What a filter compares: the word, or the number of a column without words.
+pub(super) fn value<'a>(figures: &Figures, key: &str) -> Option<FieldValue<'a>> {
+    word(figures, key).map(FieldValue::Text).or_else(|| rank(figures, key).filter(|_| key == SCORE).map(FieldValue::Number))
+}
+
+/// The column of numbers; a low score is a warning.
+const SCORE: &str = "securityScore";
+/// Scores below are `HIGH RISK` or `AVOID`.
+const SCORE_LOW: f64 = 40.0;
 
 fn trend_word(trend: Trend) -> &'static str {
     match trend {
@@ -168,6 +181,9 @@ fn waiting(ascii: bool) -> Cell {
 }
 
 fn cell(figures: &Figures, key: &str, ascii: bool) -> Cell {
+    if let (SCORE, Some(score)) = (key, rank(figures, key)) {
+        return Cell::new(format!("{score}"), if score < SCORE_LOW { Role::Warning } else { Role::Text });
+    }
     let Some(word) = word(figures, key) else { return Cell::missing() };
     let by_sign = |sign: f64| match sign {
         sign if sign > 0.0 => Role::Up,
@@ -213,7 +229,7 @@ mod tests {
                 trend: Some(Added(Some(trend))),
                 best_pattern: Some(Added(Some(pattern.clone()))),
                 recommended_action: Some(Added(Some(advice))),
-                security_score: None,
+                security_score: Some(Added(Some(21))),
             };
             let json = serde_json::to_value(&figures).unwrap();
             assert_eq!(word(&figures, "trend"), json["trend"].as_str());
@@ -224,5 +240,9 @@ mod tests {
         assert_eq!(SORTS.iter().map(|(key, _)| *key).collect::<Vec<_>>(), field_names());
         assert!(COLUMNS.iter().all(|column| fields::FIELDS.contains(&column.key)));
         assert_eq!(cell(&Figures::default(), "trend", false), Cell::missing());
+        assert_eq!(cell(&Figures::default(), SCORE, false), Cell::missing());
+        let scored = Figures { security_score: Some(Added(Some(21))), ..Figures::default() };
+        assert_eq!(cell(&scored, SCORE, false), Cell::new("21", Role::Warning));
+        assert_eq!(value(&scored, SCORE), Some(FieldValue::Number(21.0)));
     }
 }

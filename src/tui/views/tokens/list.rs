@@ -70,6 +70,7 @@ pub(super) const FILTERS: &[FilterColumn] = &[
     named("trend", &[]),
     named("best_pattern", &["pattern"]),
     named("recommendedAction", &["action"]),
+    named("securityScore", &["score"]),
     named("starred", &["star", "watchlist"]),
 ];
 
@@ -172,7 +173,7 @@ fn matches(token: &TokenSummary, filter: &Filter, starred: bool, known: &Known) 
         "token_address" => Some(FieldValue::Text(&address)),
         "chain" => Some(FieldValue::List(&chains)),
         "starred" => Some(FieldValue::Flag(starred)),
-        key if figures::is_optional(key) => figures::word(known.get(&token.token_address)?, key).map(FieldValue::Text),
+        key if figures::is_optional(key) => figures::value(known.get(&token.token_address)?, key),
         key => number(token, key).map(FieldValue::Number),
     })
 }

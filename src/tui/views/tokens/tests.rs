@@ -152,18 +152,18 @@ fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_ord
     assert!(!stage.text(&mut view, 140, 10).contains("PATTERN"));
     stage.act(&mut view, Action::MoreColumns);
     let shown = settled(&stage, &mut view, 10, |view| view.figures.known.len() >= view.rows.on_screen().len());
-    assert!(shown.contains("TREND") && shown.contains("PATTERN") && shown.contains("ACTION") && shown.contains("uptrend"), "{shown}");
+    assert!(shown.contains("PATTERN") && shown.contains("ACTION") && shown.contains("SCORE") && shown.contains("hold"), "{shown}");
     let (known, all) = (view.figures.known.len(), market().tokens().len());
     assert!(known < all, "{known} of {all}: only what is on screen");
     assert_eq!(stage.act(&mut view, Action::AllFigures), Effect::Redraw);
     settled(&stage, &mut view, 10, |view| view.figures.known.len() == all && !view.figures.all);
     assert_eq!(
         view.request(&stage.context()).unwrap().target,
-        "/tokens?sort=-market_cap&fields=trend%2Cbest_pattern%2CrecommendedAction&page=1&limit=250"
+        "/tokens?sort=-market_cap&fields=trend%2Cbest_pattern%2CrecommendedAction%2CsecurityScore&page=1&limit=250"
     );
     let exported = view.export(&stage.context()).unwrap();
-    assert_eq!(exported.columns.last().map(String::as_str), Some("recommendedAction"));
-    assert!(exported.rows.iter().any(|row| row[row.len() - 3] == "uptrend"));
+    assert_eq!(exported.columns.last().map(String::as_str), Some("securityScore"));
+    assert!(exported.rows.iter().any(|row| row[row.len() - 4] == "uptrend"));
 }
 
 #[test]
