@@ -16,7 +16,7 @@ use std::{
 use color_eyre::config::{HookBuilder, Theme};
 
 use super::outcome::say;
-use crate::{analysis::security::code::executing, dataset::source::decoding, state::Dirs};
+use crate::{dataset::source::decoding, state::Dirs};
 
 /// A defect that repeats must not fill the disk.
 const REPORTS_MAX: u32 = 20;
@@ -50,7 +50,7 @@ pub(super) fn rehearse() {
 /// Whether the panic is one that is caught: damaged files make decoders panic, and hostile bytecode may make the interpreter; both
 /// become a finding.
 fn expected() -> bool {
-    decoding() || executing()
+    decoding()
 }
 
 fn tell(panic: &PanicHookInfo<'_>, report: &str) {

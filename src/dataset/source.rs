@@ -21,6 +21,7 @@ use std::{
 
 use polars::prelude::{Column, IdxSize};
 
+pub(crate) use guard::caught;
 pub use guard::decoding;
 pub(crate) use guard::guarded;
 

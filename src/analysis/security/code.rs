@@ -7,7 +7,6 @@ mod deal;
 mod effects;
 mod findings;
 mod functions;
-mod guard;
 mod machine;
 mod powers;
 mod stage;
@@ -24,9 +23,9 @@ use self::{
     machine::Machine,
     trial::Scene,
 };
-pub use self::{guard::executing, stage::Standing, trial::Opening};
+pub use self::{stage::Standing, trial::Opening};
 use super::{Anomaly, AnomalyCode, Execution, PowerHolder};
-use crate::dataset::address::Address;
+use crate::dataset::{address::Address, source::caught};
 
 /// What is known of a contract.
 #[derive(Debug, Clone, Copy, Default)]
@@ -116,7 +115,7 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
     }
     // Bytecode is the attacker's: should the interpreter have a fault that it can be led to, one contract's answer is lost and not the
     // program. The machine is dropped with everything it held, so nothing half done survives.
-    let done = guard::guarded(|| {
+    let done = caught(|| {
         let mut part = CodeReport::default();
         execute(input, &shape, budget, cancelled, &mut part);
         part

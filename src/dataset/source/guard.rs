@@ -1,5 +1,6 @@
 //! Keeps a decoder's panic from ending the program. Damaged Parquet and Arrow files can make polars panic, on this thread or on one
-//! of its own; what it reads is thrown away then, and the file is reported as damaged.
+//! of its own; what it reads is thrown away then, and the file is reported as damaged. The same goes for the interpreter of contracts,
+//! which hostile bytecode may lead to a fault.
 
 use std::{
     cell::Cell,
@@ -14,7 +15,7 @@ thread_local! {
     static HERE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Whether this thread is decoding a file, so that a panic here is caught and becomes a reason in the Data view. The program's panic
+/// Whether this thread is decoding what others made, so that a panic here is caught and becomes a reason in the answer. The program's panic
 /// hook asks this and stays silent if so. polars decodes on threads of its own named `polars-…`: those count as decoding while any
 /// file is being decoded.
 pub fn decoding() -> bool {
@@ -51,6 +52,22 @@ pub(crate) fn guarded<T>(what: &str, decode: impl FnOnce() -> Result<T, polars::
     }
 }
 
+/// Runs what other people's bytes may break; `None` when they did. What it works on must be dropped by it or not be used again.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
+    /// Counts this thread alone in: no thread of polars' has a part in it.
+    struct Here;
+    impl Drop for Here {
+        fn drop(&mut self) {
+            HERE.set(HERE.get() - 1);
+        }
+    }
+    HERE.set(HERE.get() + 1);
+    let here = Here;
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    drop(here);
+    outcome.ok()
+}
+
 fn one_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     line.chars().take(200).collect()
@@ -74,5 +91,10 @@ mod tests {
         });
         assert_eq!(outcome, Err("is damaged: its Parquet data could not be decoded".to_owned()));
         assert!(!decoding());
+        let outcome: Option<()> = caught(|| {
+            assert!(decoding());
+            panic!("an opcode that nobody thought of");
+        });
+        assert!(outcome.is_none() && !decoding());
     }
 }

@@ -3,10 +3,8 @@
 
 use evmole::{ContractInfoArgs, DynSolType, contract_info};
 
-use super::{
-    abi::{self, Selector},
-    guard::guarded,
-};
+use super::abi::{self, Selector};
+use crate::dataset::source::caught;
 
 /// Functions that are looked at; a contract of more is cut there.
 pub(super) const FUNCTIONS_MAX: usize = 160;
@@ -68,7 +66,7 @@ pub(super) fn shape(code: &[u8]) -> Shape {
     let mut shape = Shape { delegates, proxy_slot, clone, ..Shape::default() };
     // The inference has `unreachable!` and slices of its own on paths that odd code may reach, and no bound that we could set; what it
     // breaks is its own stack, so going on without it is sound.
-    let found = guarded(|| {
+    let found = caught(|| {
         let wanted = ContractInfoArgs::new(code).with_selectors();
         contract_info(if code.len() <= TYPED_CODE_MAX { wanted.with_arguments() } else { wanted }).functions
     });
