@@ -23,7 +23,6 @@ const AVOID: &str = "AVOID";
 /// Which inputs were there.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Known {
     pub code: bool,
     /// Executing the code showed how it trades, and came to its end.

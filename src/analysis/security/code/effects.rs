@@ -59,7 +59,6 @@ impl Caller {
 /// One function with one set of arguments that did something.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Effect {
     pub(super) power: Power,
     pub(super) caller: Caller,
