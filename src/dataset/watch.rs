@@ -47,6 +47,8 @@ impl Sight {
             let meta = fs::metadata(path).ok()?;
             Some(Stamp { bytes: meta.len(), modified: (meta.mtime(), meta.mtime_nsec()), file: (meta.dev(), meta.ino()) })
         };
+        // One spelling, however the folder was named: sights are compared.
+        let folder = &absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let mut files = vec![folder.join(FILE)];
         let text = load::read_manifest(&files[0]).unwrap_or_default();
         let manifest = Manifest::parse(&text).unwrap_or_default();
@@ -208,5 +210,19 @@ impl Eyes {
         if let Some(error) = failed {
             self.close(&error);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_named_from_where_one_stands_is_seen_as_by_its_whole_name() {
+        let (here, whole) = (Path::new("datasets"), Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets"));
+        let sight = Sight::of(here);
+        assert!(sight.files.iter().any(|(_, stamp)| stamp.is_some()));
+        assert_eq!(sight, Sight::of(&whole));
+        assert_eq!(sight, Eyes::shut("a test").look(here));
     }
 }
