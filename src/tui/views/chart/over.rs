@@ -36,7 +36,7 @@ impl Slots<'_> {
     /// The slot, with fractions, of an index with fractions; the first slot may hold fewer candles than the others.
     pub(super) fn place(&self, index: f64) -> f64 {
         let lead = lead(self.last - self.first, self.per);
-        (index - self.first as f64 - lead as f64) / self.per as f64 + f64::from(u8::from(self.per > 1))
+        (index - self.first as f64 - lead as f64) / self.per as f64 + 1.0
     }
 
     /// The slot of a candle on screen.
@@ -152,5 +152,24 @@ pub(super) fn role(direction: Direction) -> Role {
     match direction {
         Direction::Up => Role::Up,
         Direction::Down => Role::Down,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_candle_is_marked_in_the_slot_it_is_drawn_in() {
+        for per in 1..5 {
+            let slots = Slots { candles: Candles::default(), first: 7, last: 30, per };
+            let groups = (slots.last - slots.first).div_ceil(per);
+            for index in slots.first..slots.last {
+                // Groups are counted from the last candle.
+                let drawn = groups - 1 - (slots.last - 1 - index) / per;
+                assert_eq!(slots.slot(index), Some(drawn), "candle {index}, {per} to a slot");
+            }
+            assert_eq!((slots.slot(6), slots.slot(30)), (None, None));
+        }
     }
 }
