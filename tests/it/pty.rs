@@ -303,7 +303,8 @@ fn at_rest_nothing_is_written_and_no_time_is_spent() {
     thread::sleep(Duration::from_secs(2));
     let after = (terminal.written(), terminal.ticks());
     assert_eq!(after.0, before.0, "bytes written at rest");
-    assert!(after.1 - before.1 <= 1, "{} ticks spent at rest", after.1 - before.1);
+    // A hundredth of a second may fall to anyone on a busy machine; a loop that runs on takes two hundred.
+    assert!(after.1 - before.1 <= 10, "{} ticks spent at rest", after.1 - before.1);
 }
 
 fn session(home: &Home) -> Value {

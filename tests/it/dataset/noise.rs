@@ -132,7 +132,8 @@ fn no_noise_makes_loading_panic_or_hang() {
         }
         fs::remove_file(&path).expect("removed");
     }
-    assert!(start.elapsed() < Duration::from_secs(20), "took {:?}", start.elapsed());
+    // Six thousand loads: what hangs shows, a busy machine does not.
+    assert!(start.elapsed() < Duration::from_secs(300), "took {:?}", start.elapsed());
 }
 
 #[test]
