@@ -133,7 +133,7 @@ fn no_noise_makes_loading_panic_or_hang() {
         fs::remove_file(&path).expect("removed");
     }
     // Six thousand loads: what hangs shows, a busy machine does not.
-    assert!(start.elapsed() < Duration::from_secs(300), "took {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_mins(5), "took {:?}", start.elapsed());
 }
 
 #[test]
