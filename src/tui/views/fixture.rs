@@ -33,9 +33,9 @@ pub(super) fn address(i: u8) -> Address {
 
 /// A table of the dataset from rows of JSON objects.
 pub(super) fn table(name: &str, rows: &[Value]) -> Table {
-    let schema = schema::table(name).unwrap();
+    let schema = schema::table(name).expect("a table of the schema");
     let columns = schema.columns.iter().map(|column| self::column(column.name, column.kind, rows)).collect();
-    let frame = DataFrame::new(rows.len(), columns).unwrap();
+    let frame = DataFrame::new(rows.len(), columns).expect("columns of one length");
     Table { frame, state: TableState::Loaded, ..Table::absent(schema) }
 }
 
@@ -243,7 +243,7 @@ pub(super) struct Stage {
 
 impl Stage {
     pub(super) fn new(dataset: Option<Dataset>) -> Self {
-        let deck = Deck::new(std::path::Path::new(""), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+        let deck = Deck::new(std::path::Path::new(""), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
         let snapshot = dataset.map(|dataset| deck.stand_on(dataset));
         Self {
             deck,

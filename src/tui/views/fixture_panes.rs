@@ -47,7 +47,7 @@ impl Stage {
         let wake: Wake = Arc::new(move || sender.send(()).unwrap_or_default());
         let options = DeckOptions { workers: 1, ..DeckOptions::default() };
         Self {
-            deck: Deck::new(Path::new("/data/market"), options).unwrap(),
+            deck: Deck::new(Path::new("/data/market"), options).expect("a deck"),
             snapshot: None,
             load: LoadState::default(),
             api: Box::new(NoApi),
@@ -83,7 +83,7 @@ impl Stage {
 
     /// Waits until something has woken the program.
     pub(super) fn wait(&self) {
-        self.woken.recv_timeout(std::time::Duration::from_secs(20)).unwrap();
+        self.woken.recv_timeout(std::time::Duration::from_secs(20)).expect("news in time");
     }
 
     pub(super) fn draw(&self, view: &mut dyn View, width: u16, height: u16) -> Buffer {
@@ -99,7 +99,8 @@ impl Stage {
         for &(width, height) in sizes {
             let buffer = self.draw(view, width, height);
             if let Some(folder) = std::env::var_os("TOKENDECK_SHOTS") {
-                std::fs::write(Path::new(&folder).join(format!("{name}-{width}x{height}.ansi")), picture::ansi(&buffer)).unwrap();
+                std::fs::write(Path::new(&folder).join(format!("{name}-{width}x{height}.ansi")), picture::ansi(&buffer))
+                    .expect("a folder that can be written");
             }
             insta::assert_snapshot!(format!("{name}-{width}x{height}"), picture::text(&buffer));
         }
@@ -187,14 +188,15 @@ fn tokens() -> DataFrame {
         Series::new("holders".into(), rows.iter().map(|row| row.5).collect::<Vec<_>>()).into_column(),
         Series::new("listed".into(), [Some(true), Some(true), Some(false), None, Some(true)]).into_column(),
     ];
-    DataFrame::new(rows.len(), columns).unwrap()
+    DataFrame::new(rows.len(), columns).expect("columns of one length")
 }
 
 fn candles(count: usize) -> DataFrame {
     let address = |i: usize| if i < count / 2 { UNI } else { LINK };
     let price = |i: usize| 7.0 + (i as f64 / 9.0).sin() + i as f64 * 0.002;
     let times: Vec<i64> = (0..count).map(|i| 1_750_000_000_000 + (i % (count / 2)) as i64 * 3_600_000).collect();
-    let times = Series::new("timestamp".into(), times).cast(&DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC))).unwrap();
+    let times =
+        Series::new("timestamp".into(), times).cast(&DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC))).expect("times");
     let floats = |name: &str, shift: f64| {
         let cells: Vec<f64> = (0..count).map(|i| ((price(i) + shift) * 1e6).round() / 1e6).collect();
         Series::new(name.into(), cells).into_column()
@@ -209,7 +211,7 @@ fn candles(count: usize) -> DataFrame {
         floats("volume", 120_400.0),
         text("interval", some((0..count).map(|_| "1h"))),
     ];
-    DataFrame::new(count, columns).unwrap()
+    DataFrame::new(count, columns).expect("columns of one length")
 }
 
 fn table(name: &str, frame: DataFrame, files: &[(&str, u64)], load_ms: u64) -> Table {
@@ -221,7 +223,7 @@ fn table(name: &str, frame: DataFrame, files: &[(&str, u64)], load_ms: u64) -> T
         rows: rows / files.len() as u64,
     };
     let sources = files.iter().enumerate().map(source).collect();
-    Table { frame, state: TableState::Loaded, sources, load_ms, ..Table::absent(schema::table(name).unwrap()) }
+    Table { frame, state: TableState::Loaded, sources, load_ms, ..Table::absent(schema::table(name).expect("a table of the schema")) }
 }
 
 fn candle_findings() -> Findings {
@@ -257,7 +259,7 @@ pub(super) fn dataset() -> Dataset {
     let holders = Table {
         state: TableState::Unusable(reason.to_owned()),
         sources: vec![Source { file: "holders.csv".to_owned(), bytes: 40_113, modified: Some(Time(NOW.0 - 7_200_000)), rows: 812 }],
-        ..Table::absent(schema::table("holders").unwrap())
+        ..Table::absent(schema::table("holders").expect("a table of the schema"))
     };
     let mut dataset = Dataset::new(vec![table("tokens", tokens(), &[("tokens.csv", 2_113)], 3), candles, holders]);
     dataset.title = Some("Demo market".to_owned());

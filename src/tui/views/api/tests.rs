@@ -82,9 +82,9 @@ fn the_log_is_filtered_sorted_and_keeps_its_place_when_more_comes() {
     stage.api = Box::new(FakeApi { state: listening(), requests: std::iter::once(newer).chain(requests()).collect() });
     stage.look(|context| view.refresh(context));
     assert_eq!((view.selected().cloned(), view.log.selected), (before, 3));
-    stage.look(|context| view.set_filter("status>=400 took>1k", context)).unwrap();
+    stage.look(|context| view.set_filter("status>=400 took>1k", context)).expect("a filter that reads");
     assert!(view.shown.iter().all(|&place| view.requests[place].status == 422) && view.shown.len() == 15);
-    stage.look(|context| view.set_filter("", context)).unwrap();
+    stage.look(|context| view.set_filter("", context)).expect("a filter that reads");
     view.sorting = Sorting(Some((4, true)));
     view.arrange();
     assert_eq!(view.requests[view.shown[0]].micros, 18_240);

@@ -79,14 +79,14 @@ fn keys_step_through_the_patterns_and_back_again() {
     stage.draw(&mut view, 140, 38);
     let all: Vec<(PatternName, usize)> = view.finds.drawn().map(|pattern| (pattern.name, pattern.end_index)).collect();
     assert!(all.len() >= 2 && all.iter().any(|(name, _)| *name == PatternName::DoubleBottom), "{all:?}");
-    let chosen = |view: &Chart| view.finds.chosen().map(|pattern| (pattern.name, pattern.end_index)).unwrap();
+    let chosen = |view: &Chart| view.finds.chosen().map(|pattern| (pattern.name, pattern.end_index)).expect("a chosen pattern");
     let mut seen = Vec::new();
     for _ in 0..=all.len() {
         assert_eq!(stage.act(&mut view, Action::NextPattern), Effect::Redraw);
         stage.draw(&mut view, 140, 38);
         seen.push(chosen(&view));
         // The whole of it is on screen.
-        let (pattern, right) = (view.finds.chosen().unwrap(), view.sheet.len() - view.offset);
+        let (pattern, right) = (view.finds.chosen().expect("a chosen pattern"), view.sheet.len() - view.offset);
         let shown = right - view.sheet.shown(view.zoom).min(right)..right;
         assert!(shown.contains(&pattern.start_index) && shown.contains(&pattern.end_index), "{:?} in {shown:?}", pattern.name);
     }
@@ -94,10 +94,10 @@ fn keys_step_through_the_patterns_and_back_again() {
     assert_eq!((&seen[..all.len()], seen[all.len()]), (&all[..], all[0]));
     stage.act(&mut view, Action::PreviousPattern);
     assert_eq!(chosen(&view), all[all.len() - 1]);
-    assert!(view.request(&stage.context()).unwrap().target.contains("/patterns?timeframe=1d&explain=true"));
+    assert!(view.request(&stage.context()).expect("a request").target.contains("/patterns?timeframe=1d&explain=true"));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert_eq!((view.offset, view.finds.zoomed), (0, false));
-    assert!(view.request(&stage.context()).unwrap().target.contains("/trendline?"));
+    assert!(view.request(&stage.context()).expect("a request").target.contains("/trendline?"));
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn families_and_all_patterns_can_be_switched_off_and_it_is_kept() {
 fn a_click_on_the_list_chooses_and_zooms() {
     let (stage, mut view) = (shapes(), Chart::default());
     let text = stage.text(&mut view, 140, 38);
-    let row = text.lines().position(|line| line.contains("PATTERN")).unwrap() as u16 + 2;
+    let row = text.lines().position(|line| line.contains("PATTERN")).expect("the list's header") as u16 + 2;
     let click = MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column: 100, row, modifiers: KeyModifiers::NONE };
     assert_eq!(view.mouse(click, &stage.context()), Effect::Redraw);
     stage.draw(&mut view, 140, 38);

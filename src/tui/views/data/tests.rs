@@ -26,8 +26,8 @@ fn settled(stage: &Stage, view: &mut Data) {
 
 fn select(view: &mut Data, stage: &Stage, table: &str) {
     view.list.selected = stage.look(|context| {
-        let tables = &context.snapshot.unwrap().dataset.tables;
-        view.order.iter().position(|&place| tables[place].schema.name == table).unwrap()
+        let tables = &context.snapshot.expect("loaded data").dataset.tables;
+        view.order.iter().position(|&place| tables[place].schema.name == table).expect("a table of the schema")
     });
 }
 
@@ -68,8 +68,8 @@ fn findings_are_counted_by_reason_and_listed() {
     });
     stage.hold("data-findings", &mut view, SIZES);
     stage.squeeze(&mut view);
-    let export = stage.look(|context| view.export(context)).unwrap();
-    assert_eq!(export.rows[export.selected.unwrap()][5], "expected a number from 0: the cell is left empty");
+    let export = stage.look(|context| view.export(context)).expect("rows to export");
+    assert_eq!(export.rows[export.selected.expect("a selected row")][5], "expected a number from 0: the cell is left empty");
     stage.look(|context| {
         assert_eq!(view.act(Action::CopyValue, context), Effect::Copy("-1".to_owned(), "value"));
         view.act(Action::Back, context);
@@ -95,7 +95,7 @@ fn rows_are_browsed_cell_by_cell() {
     stage.squeeze(&mut view);
     let copied = stage.look(|context| view.act(Action::CopyValue, context));
     assert!(matches!(copied, Effect::Copy(_, "close")), "{copied:?}");
-    let export = stage.look(|context| view.export(context)).unwrap();
+    let export = stage.look(|context| view.export(context)).expect("rows to export");
     assert_eq!((export.rows.len(), export.selected, export.columns[0].as_str()), (4_000, Some(3_999), "token_address"));
 }
 
@@ -103,7 +103,7 @@ fn rows_are_browsed_cell_by_cell() {
 fn columns_scroll_with_the_first_one_frozen() {
     let stage = Stage::loaded();
     let mut view = opened(&stage, "tokens");
-    let header = |view: &mut Data| picture::text(&stage.draw(view, 80, 20)).lines().nth(2).unwrap().trim_start().to_owned();
+    let header = |view: &mut Data| picture::text(&stage.draw(view, 80, 20)).lines().nth(2).expect("a line").trim_start().to_owned();
     assert!(header(&mut view).starts_with("TOKEN_ADDRESS") && !header(&mut view).contains("LISTED"));
     stage.look(|context| (0..20).for_each(|_| drop(view.act(Action::Right, context))));
     let scrolled = header(&mut view);
@@ -115,7 +115,7 @@ fn columns_scroll_with_the_first_one_frozen() {
 fn rows_are_filtered_and_sorted_off_the_drawing_thread() {
     let stage = Stage::loaded();
     let mut view = opened(&stage, "tokens");
-    stage.look(|context| view.set_filter("chain:eth", context)).unwrap();
+    stage.look(|context| view.set_filter("chain:eth", context)).expect("a filter that reads");
     settled(&stage, &mut view);
     stage.look(|context| {
         for _ in 0..5 {
@@ -141,7 +141,7 @@ fn rows_are_filtered_and_sorted_off_the_drawing_thread() {
 fn another_generation_keeps_what_was_chosen() {
     let mut stage = Stage::loaded();
     let mut view = opened(&stage, "tokens");
-    stage.look(|context| view.set_filter("uni", context)).unwrap();
+    stage.look(|context| view.set_filter("uni", context)).expect("a filter that reads");
     settled(&stage, &mut view);
     stage.snapshot = Some(stage.deck.stand_on(fixture_panes::dataset()));
     stage.look(|context| view.refresh(context));

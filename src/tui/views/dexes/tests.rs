@@ -49,11 +49,11 @@ fn the_addresses_of_a_dex_are_copied_one_after_the_other() {
 #[test]
 fn enter_goes_into_the_pools_and_esc_comes_back() {
     let (mut stage, mut view) = stage();
-    assert_eq!(view.request(&stage.context()).unwrap().target, format!("/{}/dexes", address(1)));
+    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/{}/dexes", address(1)));
     assert_eq!(stage.act(&mut view, Action::Open), Effect::Redraw);
     stage.act(&mut view, Action::Down);
     assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(address(181).to_string(), "pool address"));
-    assert_eq!(view.request(&stage.context()).unwrap().target, format!("/{}/dexes/uniswap-v3-eth", address(1)));
+    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/{}/dexes/uniswap-v3-eth", address(1)));
     assert_eq!(view.export(&stage.context()).map(|export| (export.rows.len(), export.selected)), Some((3, Some(1))));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Pass);
@@ -79,7 +79,7 @@ fn a_filter_leaves_the_dexes_that_meet_it_until_esc() {
     let all = view.order.len();
     let cases = [("", all), ("uni", 2), ("chain:eth", 2), ("chain:1", 2), ("pools>1 uni", 1), ("vol>1t", 0)];
     for (text, left) in cases {
-        view.set_filter(text, &stage.context()).unwrap();
+        view.set_filter(text, &stage.context()).expect("a filter that reads");
         assert_eq!(view.order.len(), left, "{text}");
         stage.draw(&mut view, 80, 20);
     }

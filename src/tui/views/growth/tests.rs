@@ -40,7 +40,7 @@ fn windows_turn_and_are_asked_for() {
     for days in [30, 1, 7] {
         stage.act(&mut view, Action::Window);
         stage.draw(&mut view, 140, 38);
-        let target = view.request(&stage.context()).unwrap().target;
+        let target = view.request(&stage.context()).expect("a request").target;
         assert_eq!(target, format!("/analytics/tokens/holders-growth?limit=1000&window={days}&explain=true"));
         assert!(!view.order.is_empty());
     }
@@ -50,13 +50,13 @@ fn windows_turn_and_are_asked_for() {
 fn a_row_selects_its_token_and_opens_its_chart() {
     let (mut stage, mut view) = stage();
     stage.act(&mut view, Action::First);
-    let fastest = view.entry().map(|entry| entry.token_address).unwrap();
+    let fastest = view.entry().map(|entry| entry.token_address).expect("a selected token");
     assert_eq!(fastest, address(8));
     assert_eq!(stage.token, Some(fastest));
     assert_eq!(stage.act(&mut view, Action::Open), Effect::Open(fastest, ViewId::Chart));
     assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(fastest.to_string(), "address"));
-    view.set_filter("growth<0", &stage.context()).unwrap();
-    assert_eq!(view.export(&stage.context()).unwrap().rows.len(), 2);
+    view.set_filter("growth<0", &stage.context()).expect("a filter that reads");
+    assert_eq!(view.export(&stage.context()).expect("rows to export").rows.len(), 2);
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert_eq!(view.order.len(), 9);
 }

@@ -29,7 +29,7 @@ fn id(seconds_ago: i64, last: char) -> String {
     }
     digits[0] = last as u8;
     digits.reverse();
-    format!("j_{}", String::from_utf8(digits).unwrap())
+    format!("j_{}", String::from_utf8(digits).expect("digits"))
 }
 
 fn job(id: String, status: JobStatus, tokens: &[(&str, &str)], statuses: &[TaskStatus]) -> Job {
@@ -104,8 +104,8 @@ fn a_task_that_has_no_result_says_why() {
     stage.hold("jobs-tasks", &mut view, &[(80, 20), (140, 38)]);
     let said = stage.look(|context| view.act(Action::CopyValue, context));
     assert_eq!(said, Effect::Copy("Trendlines of LINK: The question met a defect of the program.".to_owned(), "task"));
-    let row = stage.look(|context| view.export(context)).unwrap();
-    assert_eq!(row.rows[row.selected.unwrap()][1], "failed");
+    let row = stage.look(|context| view.export(context)).expect("rows to export");
+    assert_eq!(row.rows[row.selected.expect("a selected row")][1], "failed");
 }
 
 #[test]
@@ -123,30 +123,30 @@ fn without_jobs_it_says_how_to_start_one() {
 fn the_selection_stays_on_its_job_when_others_come() {
     let stage = Stage::loaded();
     let mut view = arranged(&stage);
-    let before = view.job().unwrap().job_id.clone();
+    let before = view.job().expect("a selected job").job_id.clone();
     view.desk.reading.jobs.insert(0, job(id(0, 'z'), JobStatus::Queued, &[(UNI, "UNI")], &[]));
     stage.look(|context| view.arrange(context));
-    assert_eq!((view.job().unwrap().job_id.as_str(), view.list.selected), (before.as_str(), 2));
+    assert_eq!((view.job().expect("a selected job").job_id.as_str(), view.list.selected), (before.as_str(), 2));
     // The one that was just started is the exception.
     view.newest_before = Some(view.desk.reading.jobs[0].job_id.clone());
     let started = id(0, 'y');
     view.desk.reading.jobs.insert(0, job(started.clone(), JobStatus::Queued, &[(UNI, "UNI")], &[]));
     stage.look(|context| view.arrange(context));
-    assert_eq!(view.job().unwrap().job_id, started);
+    assert_eq!(view.job().expect("a selected job").job_id, started);
 }
 
 #[test]
 fn a_second_start_leads_to_the_job_that_is_open() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let mut stage = Stage::loaded();
     let mut view = arranged(&stage);
-    stage.jobs = Some(Jobs::open(folder.path(), std::sync::Arc::clone(&stage.deck), JobOptions::default()).unwrap());
+    stage.jobs = Some(Jobs::open(folder.path(), std::sync::Arc::clone(&stage.deck), JobOptions::default()).expect("a job store"));
     let open = id(0, 'w');
     view.desk.reading.jobs.push(job(open.clone(), JobStatus::Running, &[(UNI, "UNI")], &[]));
     stage.look(|context| view.arrange(context));
     let said = stage.look(|context| view.start(context));
     assert!(matches!(&said, Effect::Say(says) if says.ends_with("is at work on UNI already")), "{said:?}");
-    let selected = view.job().unwrap();
+    let selected = view.job().expect("a selected job");
     assert!(!selected.status.ended() && rows::tokens(selected) == [UNI], "{selected:?}");
 }
 
@@ -158,11 +158,11 @@ fn jobs_are_filtered_and_sorted() {
     for (text, expected) in
         [("status:running", &["running"][..]), ("link terminated", &["terminated"]), ("used>1", &["completed"]), ("nothing", &[])]
     {
-        stage.look(|context| view.set_filter(text, context)).unwrap();
+        stage.look(|context| view.set_filter(text, context)).expect("a filter that reads");
         assert_eq!(shown(&view), expected, "{text}");
     }
     assert!(stage.look(|context| view.set_filter("state:x", context)).unwrap_err().contains("nearest is `status`"));
-    stage.look(|context| view.set_filter("", context)).unwrap();
+    stage.look(|context| view.set_filter("", context)).expect("a filter that reads");
     view.sorting = Sorting(Some((2, true)));
     stage.look(|context| view.arrange(context));
     assert_eq!(shown(&view)[0], "terminated");
@@ -189,7 +189,7 @@ fn a_report_is_read_as_an_outline_and_copied_as_json() {
         })
     };
     let report = json!({"job_id": id(900, 'c'), "status": "completed", "tokens": [token(UNI, "UNI"), token(LINK, "LINK")]});
-    let text = serde_json::to_string_pretty(&report).unwrap();
+    let text = serde_json::to_string_pretty(&report).expect("JSON");
     let text = ReportText { job_id: id(900, 'c'), status: "completed", lines: outline::lines(&report), json: text };
     view.reader = Some(Reader::new(Ok(text)));
     stage.hold("jobs-report", &mut view, &[(80, 20), (140, 38)]);
@@ -197,9 +197,9 @@ fn a_report_is_read_as_an_outline_and_copied_as_json() {
     stage.draw(&mut view, 80, 20);
     stage.look(|context| view.act(Action::Right, context));
     stage.look(|context| view.act(Action::Right, context));
-    assert!(picture::text(&stage.draw(&mut view, 80, 20)).lines().nth(1).unwrap().contains("LINK"));
+    assert!(picture::text(&stage.draw(&mut view, 80, 20)).lines().nth(1).expect("a line").contains("LINK"));
     assert!(matches!(stage.look(|context| view.act(Action::CopyValue, context)), Effect::Copy(json, "report") if json.starts_with('{')));
-    let target = stage.look(|context| view.request(context)).unwrap().target;
+    let target = stage.look(|context| view.request(context)).expect("a request").target;
     assert!(target.ends_with("/report"), "{target}");
     assert_eq!(stage.look(|context| view.act(Action::Back, context)), Effect::Redraw);
     assert!(view.reader.is_none());
@@ -207,9 +207,9 @@ fn a_report_is_read_as_an_outline_and_copied_as_json() {
 
 #[test]
 fn a_job_is_started_watched_and_read_from_the_store() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let mut stage = Stage::loaded();
-    stage.jobs = Some(Jobs::open(folder.path(), std::sync::Arc::clone(&stage.deck), JobOptions::default()).unwrap());
+    stage.jobs = Some(Jobs::open(folder.path(), std::sync::Arc::clone(&stage.deck), JobOptions::default()).expect("a job store"));
     let mut view = JobsView::default();
     let until = |view: &mut JobsView, reached: &dyn Fn(&JobsView) -> bool| {
         let start = std::time::Instant::now();

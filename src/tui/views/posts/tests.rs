@@ -47,14 +47,14 @@ fn one_tokens_posts_come_newest_first_and_all_of_them_to_the_last() {
     stage.act(&mut view, Action::Last);
     stage.draw(&mut view, 140, 38);
     assert_eq!(view.post().map(|post| post.post_id.as_str()), Some("post-1-129"));
-    assert_eq!(view.export(&stage.context()).unwrap().rows.len(), 130);
-    assert_eq!(view.request(&stage.context()).unwrap().target, format!("/tokens/{}/posts?page=1&limit=100", address(1)));
+    assert_eq!(view.export(&stage.context()).expect("rows to export").rows.len(), 130);
+    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/tokens/{}/posts?page=1&limit=100", address(1)));
 }
 
 #[test]
 fn sorting_and_words_hold_within_the_token_and_across_all() {
     let (mut stage, mut view) = stage();
-    view.set_filter("STAKING overnight", &stage.context()).unwrap();
+    view.set_filter("STAKING overnight", &stage.context()).expect("a filter that reads");
     stage.draw(&mut view, 140, 38);
     let of_one = view.pages.total();
     assert!(of_one > 0 && of_one < 130 && view.post().is_some_and(|post| post.token_address == address(1)));

@@ -240,7 +240,7 @@ fn each_kind_of_entry_copies_what_it_is_about() {
             assert!(!text.is_empty());
             seen.insert(what);
         }
-        let export = view.export(&stage.context()).unwrap();
+        let export = view.export(&stage.context()).expect("rows to export");
         assert!(export.rows.iter().all(|row| row.len() == export.columns.len()));
         assert!(export.selected.is_none_or(|row| row < export.rows.len()));
         view.act(Action::Down, &stage.context());
@@ -268,7 +268,7 @@ fn the_selection_is_always_on_screen() {
 fn the_request_explains_and_a_cancelled_question_says_so() {
     let (stage, mut view) = shown(trap());
     let target = format!("/{}/security/inference?explain=true", address(1));
-    assert_eq!(view.request(&stage.context()).unwrap().target, target);
+    assert_eq!(view.request(&stage.context()).expect("a request").target, target);
     assert!(matches!(view.stop(&stage.context()), Effect::Say(_)));
     view.refresh(&stage.context());
     assert!(crate::tui::picture::text(&draw(&stage, &mut view, 80, 20)).contains("cancelled"));

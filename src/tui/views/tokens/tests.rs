@@ -63,7 +63,7 @@ fn where_it_is_narrow_enter_opens_the_detail_and_esc_closes_it() {
     let table = stage.text(&mut view, 80, 20);
     assert_eq!(stage.act(&mut view, Action::Open), Effect::Redraw);
     assert!(stage.text(&mut view, 80, 20).contains(&address(1).to_string()));
-    assert_eq!(view.request(&stage.context()).unwrap().target, format!("/tokens/{}", address(1)));
+    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/tokens/{}", address(1)));
     assert!(matches!(stage.act(&mut view, Action::Open), Effect::Open(..)));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert_eq!(stage.text(&mut view, 80, 20), table);
@@ -74,14 +74,14 @@ fn where_it_is_narrow_enter_opens_the_detail_and_esc_closes_it() {
 fn a_filter_leaves_what_holds_and_esc_takes_it_off() {
     let (mut stage, mut view) = stage();
     stage.draw(&mut view, 140, 38);
-    view.set_filter("chain:base cap>1m", &stage.context()).unwrap();
+    view.set_filter("chain:base cap>1m", &stage.context()).expect("a filter that reads");
     let text = stage.text(&mut view, 140, 38);
     assert!(text.contains("4 of 10") && text.contains("DAI") && !text.contains("UNI "), "{text}");
     assert!(view.set_filter("capp>1m", &stage.context()).is_err());
     assert_eq!(view.filter(), Some("chain:base cap>1m"));
-    assert_eq!(view.request(&stage.context()).unwrap().target, "/tokens?chain=base&sort=-market_cap&page=1&limit=250");
+    assert_eq!(view.request(&stage.context()).expect("a request").target, "/tokens?chain=base&sort=-market_cap&page=1&limit=250");
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
-    assert_eq!(view.export(&stage.context()).unwrap().rows.len(), 10);
+    assert_eq!(view.export(&stage.context()).expect("rows to export").rows.len(), 10);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn the_mouse_selects_rows_sorts_by_headers_and_stars() {
 #[test]
 fn choices_are_kept_between_runs() {
     let (mut stage, mut view) = stage();
-    view.set_filter("usd", &stage.context()).unwrap();
+    view.set_filter("usd", &stage.context()).expect("a filter that reads");
     stage.act(&mut view, Action::Sort);
     stage.act(&mut view, Action::Detail);
     let mut again = TokensView::default();
@@ -158,10 +158,10 @@ fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_ord
     assert_eq!(stage.act(&mut view, Action::AllFigures), Effect::Redraw);
     settled(&stage, &mut view, 10, |view| view.figures.known.len() == all && !view.figures.all);
     assert_eq!(
-        view.request(&stage.context()).unwrap().target,
+        view.request(&stage.context()).expect("a request").target,
         "/tokens?sort=-market_cap&fields=trend%2Cbest_pattern%2CrecommendedAction%2CsecurityScore&page=1&limit=250"
     );
-    let exported = view.export(&stage.context()).unwrap();
+    let exported = view.export(&stage.context()).expect("rows to export");
     assert_eq!(exported.columns.last().map(String::as_str), Some("securityScore"));
     assert!(exported.rows.iter().any(|row| row[row.len() - 4] == "uptrend"));
 }
@@ -170,11 +170,11 @@ fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_ord
 fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
     let (mut stage, mut view) = stage();
     stage.draw(&mut view, 140, 38);
-    view.set_filter("trend:uptrend", &stage.context()).unwrap();
+    view.set_filter("trend:uptrend", &stage.context()).expect("a filter that reads");
     let all = market().tokens().len();
     settled(&stage, &mut view, 38, |view| view.figures.known.len() == all && !view.figures.all);
     let trend = |view: &TokensView, i: u32| {
-        let token = &stage.context().snapshot.unwrap().market.tokens[i as usize];
+        let token = &stage.context().snapshot.expect("loaded data").market.tokens[i as usize];
         figures::word(&view.figures.known[&token.token_address], "trend")
     };
     assert!(!view.order.is_empty() && view.order.len() < all);

@@ -38,7 +38,7 @@ fn plan(view: &YieldView) -> &YieldPlan {
 #[test]
 fn screens_look_as_they_did() {
     let (stage, mut view) = stage();
-    view.set_filter("12.5 WETH, 250k USDC, 20 DEAR", &stage.context()).unwrap();
+    view.set_filter("12.5 WETH, 250k USDC, 20 DEAR", &stage.context()).expect("a filter that reads");
     insta::assert_snapshot!("yield", stage.screens(&mut view));
 }
 
@@ -67,9 +67,9 @@ fn wishes_change_by_key_and_are_answered_at_once() {
     ] {
         stage.act(&mut view, action);
         stage.draw(&mut view, 140, 38);
-        let request = view.request(&stage.context()).unwrap();
+        let request = view.request(&stage.context()).expect("a request");
         assert_eq!((request.method, request.target.as_str()), ("POST", "/yield/optimize?explain=true"));
-        assert!(request.body.as_ref().unwrap().contains(part), "{action:?}: {request:?}");
+        assert!(request.body.as_ref().expect("a body").contains(part), "{action:?}: {request:?}");
     }
     assert_ne!(*plan(&view), medium);
 }
@@ -81,12 +81,12 @@ fn a_wallet_is_typed_pasted_and_taken_apart() {
     assert_eq!(view.filter(), Some(EXAMPLE), "the last good wallet stands");
     assert!(matches!(stage.act(&mut view, Action::AddAmount), Effect::Edit(text) if text.starts_with(EXAMPLE)));
     stage.draw(&mut view, 140, 38);
-    let first = view.strategy().unwrap().token.symbol.clone().unwrap();
+    let first = view.strategy().expect("a selected strategy").token.symbol.clone().expect("a symbol");
     stage.act(&mut view, Action::RemoveAmount);
     assert!(!view.line.contains(&first) && view.amounts.len() == 1, "{}", view.line);
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Nothing, "Esc leaves the wallet");
     let body = r#"{"tokens":{"0x0000000000000000000000000000000000000001":"5000000000"},"settings":{"riskLevel":"low","chains":["base"]}}"#;
-    view.set_filter(body, &stage.context()).unwrap();
+    view.set_filter(body, &stage.context()).expect("a filter that reads");
     assert_eq!((view.risk, view.chains.len()), (RiskLevel::Low, 1));
 }
 
@@ -113,7 +113,7 @@ fn requests_are_kept_between_runs_taken_up_and_forgotten() {
 #[test]
 fn what_is_exported_is_what_is_answered() {
     let (stage, view) = stage();
-    let export = view.export(&stage.context()).unwrap();
+    let export = view.export(&stage.context()).expect("rows to export");
     assert_eq!(export.rows.len(), plan(&view).strategies.len());
     assert!(export.rows.iter().all(|row| row.len() == export.columns.len() && !row.iter().any(Value::is_null)), "{export:?}");
 }

@@ -60,7 +60,10 @@ fn every_candle_has_its_glyphs_and_its_own_colour() {
     let theme = Theme::default();
     let (buffer, layout) = drawn(&ChartData { volume: false, ..ChartData::new(owned.candles()) }, 4, 4, &theme);
     assert_eq!(lines(&buffer), ["│", "╽╻", "┃┃ ╹", "┃┃"], "{layout:?}");
-    assert_eq!((buffer[(0, 1)].fg, buffer[(1, 1)].fg), (theme.style(Role::Up).fg.unwrap(), theme.style(Role::Down).fg.unwrap()));
+    assert_eq!(
+        (buffer[(0, 1)].fg, buffer[(1, 1)].fg),
+        (theme.style(Role::Up).fg.expect("the role has a colour"), theme.style(Role::Down).fg.expect("the role has a colour"))
+    );
 }
 
 #[test]
@@ -83,7 +86,10 @@ fn the_chart_as_a_whole() {
     insta::with_settings!({ snapshot_path => concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots"), prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!("chart", text.join("\n"));
     });
-    assert_eq!(buffer[(layout.x_of(25).unwrap(), 0)].bg, Theme::default().tint(Role::Up).bg.unwrap());
+    assert_eq!(
+        buffer[(layout.x_of(25).expect("a candle on screen"), 0)].bg,
+        Theme::default().tint(Role::Up).bg.expect("the role has a colour")
+    );
     assert_eq!(layout.shown(), (0, 48));
 }
 
@@ -117,14 +123,14 @@ fn wide_bodies_end_to_an_eighth() {
     // The scale runs from 0.9 to 5.1 here; the body from 2 to 3 of it.
     let owned = Owned::new(&[[1.0, 5.0, 1.0, 5.0, 1.0], [2.0, 3.0, 2.0, 3.0, 1.0]]);
     let (buffer, layout) = drawn(&ChartData { columns: 4, volume: false, ..ChartData::new(owned.candles()) }, 8, 5, &Theme::default());
-    let x = layout.x_of(1).unwrap();
+    let x = layout.x_of(1).expect("a candle on screen");
     let column: Vec<&str> = (0..5).map(|y| buffer[(x, y)].symbol()).collect();
     assert_eq!(layout.x_of(1), Some(5));
     let rise = |price: f64| (layout.rise(price) * 8.0).round() as usize;
     let filled: usize = (0..5)
         .map(|y| {
             let cell = &buffer[(x, y)];
-            let eighths = " ▁▂▃▄▅▆▇█".chars().position(|c| cell.symbol().starts_with(c)).unwrap();
+            let eighths = " ▁▂▃▄▅▆▇█".chars().position(|c| cell.symbol().starts_with(c)).expect("a part of a bar");
             if cell.modifier.contains(ratatui::style::Modifier::REVERSED) { 8 - eighths } else { eighths }
         })
         .sum();
@@ -137,11 +143,11 @@ fn the_mouse_finds_candles_and_prices() {
     let (_, layout) = drawn(&ChartData::new(owned.candles()), 111, 30, &Theme::default());
     assert_eq!(layout.shown(), (100, 200));
     for index in [100, 150, 199] {
-        assert_eq!(layout.candle_at(layout.x_of(index).unwrap()), Some(index));
+        assert_eq!(layout.candle_at(layout.x_of(index).expect("a candle on screen")), Some(index));
     }
     assert_eq!((layout.candle_at(5), layout.candle_at(200), layout.x_of(99)), (None, None, None));
     for y in layout.plot.y..layout.plot.bottom() {
-        assert_eq!(layout.y_of(layout.price_at(y).unwrap()), Some(y));
+        assert_eq!(layout.y_of(layout.price_at(y).expect("a price in the plot")), Some(y));
     }
     assert_eq!(layout.price_at(layout.axis.y), None);
 }
