@@ -10,6 +10,7 @@ pub mod interior;
 pub mod joint;
 pub mod line;
 pub mod naive;
+mod open;
 pub mod pools;
 pub mod program;
 pub mod risk;

@@ -1,15 +1,13 @@
 //! All tokens together. Each alone first: where their plans meet the coupling rows, they are the optimum. Else the interior point prices
 //! those rows, every token is solved again at these prices, which bounds any plan (Lagrange), and a tree closes what is left.
 
-use std::{
-    cmp::Ordering,
-    collections::{BinaryHeap, HashSet},
-};
+use std::collections::HashSet;
 
 use super::{
     effort::Effort,
     interior::{self, Interior},
     line::{self, Line, Solved},
+    open::Open,
     program::{Choice, Deposits, Program},
 };
 
@@ -61,9 +59,8 @@ pub fn optimum(program: &Program, effort: &mut Effort<'_>) -> Optimum {
         lambdas,
         best: nothing,
         seen: HashSet::new(),
-        open: BinaryHeap::new(),
+        open: Open::new(),
         closed: f64::NEG_INFINITY,
-        sequence: 0,
         effort,
     };
     joint.search(&best.deposits)
@@ -76,31 +73,9 @@ fn holds(program: &Program, deposits: &[(u32, f64)]) -> impl Iterator<Item = boo
 
 /// A part of the search: what may still be used, and what must.
 struct Node {
-    bound: f64,
-    sequence: u64,
     items: Vec<(u32, Choice)>,
     branch: u32,
 }
-
-impl Ord for Node {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.bound.total_cmp(&other.bound).then(other.sequence.cmp(&self.sequence))
-    }
-}
-
-impl PartialOrd for Node {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Node {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Node {}
 
 struct Joint<'a, 'b> {
     program: &'a Program,
@@ -109,10 +84,9 @@ struct Joint<'a, 'b> {
     lambdas: Vec<f64>,
     best: Optimum,
     seen: HashSet<Vec<u32>>,
-    open: BinaryHeap<Node>,
+    open: Open<Node>,
     /// The largest bound of a node that is neither open nor beaten.
     closed: f64,
-    sequence: u64,
     effort: &'a mut Effort<'b>,
 }
 
@@ -130,11 +104,10 @@ impl Joint<'_, '_> {
         let favourites: Vec<u32> = alone.iter().map(|(item, _)| *item).collect();
         self.attempt(favourites);
         self.visit(all, true);
-        while let Some(node) = self.open.pop() {
-            if node.bound <= self.best.value + self.effort.tolerance(self.best.value) || self.effort.is_over() {
-                self.open.push(node);
-                break;
-            }
+        loop {
+            let floor = self.best.value + self.effort.tolerance(self.best.value);
+            let over = self.effort.is_over();
+            let Some(node) = self.open.pop_if(|bound| bound > floor && !over) else { break };
             for choice in [Choice::Out, Choice::In] {
                 let mut items = node.items.clone();
                 match choice {
@@ -144,8 +117,7 @@ impl Joint<'_, '_> {
                 self.visit(items, false);
             }
         }
-        let open = self.open.peek().map_or(f64::NEG_INFINITY, |node| node.bound);
-        self.best.bound = open.max(self.closed).min(ceiling).max(self.best.value);
+        self.best.bound = self.open.bound().max(self.closed).min(ceiling).max(self.best.value);
         self.best
     }
 
@@ -177,8 +149,7 @@ impl Joint<'_, '_> {
             self.closed = self.closed.max(priced.bound);
             return;
         };
-        self.sequence += 1;
-        self.open.push(Node { bound: priced.bound, sequence: self.sequence, items, branch });
+        self.open.push(priced.bound, Node { items, branch });
     }
 
     fn is_enough(&self, bound: f64) -> bool {

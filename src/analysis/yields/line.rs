@@ -1,10 +1,9 @@
 //! One token alone: its budget is the only row, so the best plan is water-filling to one level (the KKT conditions), and what is left
 //! open, the pool that is only partly worth its fee, is settled by a best-first tree.
 
-use std::{cmp::Ordering, collections::BinaryHeap};
-
 use super::{
     effort::Effort,
+    open::Open,
     program::{Deposits, Item},
 };
 
@@ -238,41 +237,18 @@ impl Line<'_> {
 
 /// A part of the search that is open.
 struct Node {
-    bound: f64,
-    sequence: u64,
     ins: Vec<u32>,
     free: Vec<u32>,
     half: u32,
 }
 
-impl Ord for Node {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.bound.total_cmp(&other.bound).then(other.sequence.cmp(&self.sequence))
-    }
-}
-
-impl PartialOrd for Node {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Node {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Node {}
-
 /// The search under way.
 struct Search<'a, 'b> {
     line: Line<'a>,
     best: Solved,
-    open: BinaryHeap<Node>,
+    open: Open<Node>,
     /// The largest bound of a part that was left as settled or good enough.
     closed: f64,
-    sequence: u64,
     effort: &'a mut Effort<'b>,
 }
 
@@ -282,18 +258,15 @@ pub fn solve(line: Line<'_>, ins: &[u32], free: &[u32], effort: &mut Effort<'_>)
     effort.spend((ins.len() + free.len()) / 4 + root.deposits.len() * 8);
     let (lambda, bound) = (root.lambda, root.bound);
     let none = Solved { deposits: Vec::new(), value: f64::NEG_INFINITY, bound, lambda, hull: bound };
-    let mut search = Search { line, best: none, open: BinaryHeap::new(), closed: f64::NEG_INFINITY, sequence: 0, effort };
+    let mut search = Search { line, best: none, open: Open::new(), closed: f64::NEG_INFINITY, effort };
     search.visit(ins.to_vec(), free.to_vec(), root);
-    while let Some(node) = search.open.pop() {
-        let enough = node.bound <= search.best.value + search.effort.tolerance(search.best.value);
-        if enough || search.effort.is_over() {
-            search.open.push(node);
-            break;
-        }
+    loop {
+        let floor = search.best.value + search.effort.tolerance(search.best.value);
+        let over = search.effort.is_over();
+        let Some(node) = search.open.pop_if(|bound| bound > floor && !over) else { break };
         search.branch(&node);
     }
-    let open = search.open.peek().map_or(f64::NEG_INFINITY, |node| node.bound);
-    let bound = open.max(search.closed).min(bound);
+    let bound = search.open.bound().max(search.closed).min(bound);
     let mut best = search.best;
     best.bound = bound.max(best.value);
     Some(best)
@@ -342,8 +315,7 @@ impl Search<'_, '_> {
             let (pool, toll) = self.line.item(item);
             item == half || relaxed.bound + ((pool.chord - toll - lambda) * pool.low).min(0.0) > floor
         });
-        self.sequence += 1;
-        self.open.push(Node { bound: relaxed.bound, sequence: self.sequence, ins, free, half });
+        self.open.push(relaxed.bound, Node { ins, free, half });
     }
 
     fn offer(&mut self, deposits: Deposits, value: f64) {
