@@ -161,12 +161,13 @@ class Scale:
         with self.open() as terminal:
             when, used = terminal.until("the first frame", lambda screen: "tokendeck" in screen)
             self.row("dashboard without a cache: first frame", used, when - terminal.started, terminal.watch.lap())
-            terminal.settle(0.05)
+            when, used = self.first_data(terminal)
+            self.row("dashboard without a cache: first data, candles still to come", used, when - terminal.started, terminal.watch.lap())
             frames = self.keys(terminal, "loading")
             if frames:
                 self.row(ends(f"key → frame while importing, {len(frames)} keys", frames), wall=statistics.median(frames), wall_max=0.016)
-            when, used = self.first_data(terminal)
-            self.row("dashboard without a cache: first data", used, when - terminal.started, terminal.watch.lap(), mib_max=300)
+            when, used = terminal.until("the end of the load", lambda screen: "loading" not in screen)
+            self.row("dashboard without a cache: candles there too", used, when - terminal.started, terminal.watch.lap(), mib_max=300)
 
     def api(self):
         forget(self.cache)
