@@ -30,7 +30,7 @@ const ERA_MIN: f64 = 3.0;
 /// How well codes must be told apart that were not learned from, as the area under the curve, for a mix to say anything and to say all.
 const TRUST: (f64, f64) = (0.6, 0.8);
 /// Share of listed tokens with a mix as bad, from which on a mix says nothing.
-const COMMON: f64 = 0.25;
+const COMMON: f64 = 0.15;
 const PAIRS_SHOWN: usize = 3;
 
 /// What compilers of a time leave in a code. Scams are younger than listed tokens; without this a mix would only tell the year.
