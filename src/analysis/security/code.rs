@@ -224,7 +224,8 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
 fn before<'a>(machine: &mut Machine<'_>, scene: &'a Scene, bare: bool) -> Before<'a> {
     let mut slots = HashSet::new();
     let books = Books::read(machine, scene, Some(&mut slots));
+    let ledger = slots.clone();
     let trial = trial::trial(machine, scene, true, Some(&mut slots));
     let owner = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(scene.token, *selector, &[]));
-    Before { scene, books, trial, slots, owner, bare }
+    Before { scene, books, trial, slots, ledger, owner, bare }
 }

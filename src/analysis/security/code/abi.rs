@@ -22,6 +22,9 @@ const LIST_MAX: usize = 16;
 /// Deepest nesting of types that is encoded; deeper ones become empty.
 const DEPTH_MAX: usize = 6;
 
+/// What is passed for bytes: so short that nothing but this has its length.
+pub(super) const BYTES: [u8; 1] = [b'a'];
+
 pub(super) fn word_of(address: Address) -> U256 {
     U256::from_be_slice(address.as_slice())
 }
@@ -114,7 +117,7 @@ impl State<'_> {
             DynSolType::Bytes | DynSolType::String => {
                 self.words.push("\"a\"".into());
                 let mut data = word(U256::ONE);
-                data.extend(word(U256::from(0x61) << 248));
+                data.extend(word(U256::from(BYTES[0]) << 248));
                 data
             }
             DynSolType::Tuple(types) if depth < DEPTH_MAX => self.tuple(types.iter(), depth + 1),

@@ -42,7 +42,8 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
     // A supply of few units cannot be split finely.
     let part = |divisor: u64| (supply / U256::from(divisor)).max(U256::from(4));
     let amount = (supply / U256::from(10_000)).max(U256::ONE);
-    let wanted = [(PAIR, part(5)), (HOLDER, part(500)), (OTHER, part(500)), (OWNER, part(10)), (token, part(100))];
+    let wanted =
+        [(PAIR, part(5)), (HOLDER, part(500)), (OTHER, part(500)), (OWNER, part(10)), (token, part(100)), (Address::ZERO, part(100))];
     let mut honest = true;
     for (who, want) in wanted {
         let has = balance(machine, token, who).unwrap_or_default();
@@ -60,9 +61,10 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
             continue;
         }
         machine.rollback(mark);
-        honest &= who == OWNER || who == token;
+        let needed = ![OWNER, token, Address::ZERO].contains(&who);
+        honest &= !needed;
         let found = search(machine, token, &abi::call(abi::BALANCE_OF, &[abi::word_of(who)]), want);
-        if !found && who != OWNER && who != token {
+        if !found && needed {
             return None;
         }
     }

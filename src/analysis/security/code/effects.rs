@@ -36,6 +36,15 @@ pub(super) enum Power {
     Renounce,
     Dispense,
     Lie,
+    /// The contract calls whom the caller names with what the caller gives.
+    Errand,
+}
+
+impl Power {
+    /// Whether it shows in somebody's balance, and not in how trading goes.
+    pub(super) fn of_balances(self) -> bool {
+        matches!(self, Self::Drain | Self::HiddenMint | Self::Mint | Self::Dispense)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,7 +109,7 @@ impl Books {
         let supply = machine.look(FRESH, scene.token, abi::call(abi::TOTAL_SUPPLY, &[]));
         let mut reads = supply.reads.clone();
         let mut own = Vec::new();
-        let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, FRESH, scene.token];
+        let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, FRESH, scene.token, Address::ZERO];
         let (mut of, mut hearsay) = (Vec::new(), false);
         for who in people {
             let outcome = machine.look(FRESH, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
@@ -135,6 +144,8 @@ pub(super) struct Before<'a> {
     pub(super) trial: Trial,
     /// Slots that any of that was read from.
     pub(super) slots: HashSet<(Address, U256)>,
+    /// Those of them that balances and the supply are read from.
+    pub(super) ledger: HashSet<(Address, U256)>,
     /// Who the contract says owns it.
     pub(super) owner: Option<U256>,
     /// Only the code is known, so every setting is zero.
@@ -243,7 +254,7 @@ impl Call {
 /// Whether the log tells of a transfer from one whose balance we know, and no balance was written.
 pub(super) fn lied(before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
     let mut told = outcome.logs.iter().filter_map(|log| moves(log, before.scene.token));
-    let known = |who: &Address| before.books.of.iter().any(|(of, had)| of == who && !had.is_zero());
+    let known = |who: &Address| before.books.of.iter().any(|(of, had)| of == who && !of.is_zero() && !had.is_zero());
     if let Some((from, _, value)) = told.find(|(from, to, value)| known(from) && from != to && !value.is_zero()) {
         let name = abi::name(from);
         let had = abi::figure(before.books.get(from));
@@ -251,9 +262,11 @@ pub(super) fn lied(before: &Before<'_>, call: &Call, outcome: &Outcome, effects:
     }
 }
 
-/// Whether the contract's own tokens, or the owner's by a stranger's call, went elsewhere.
+/// Whether the contract's own tokens, the owner's by a stranger's call, or what was burnt went elsewhere.
 fn dispensed(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
-    for who in [before.scene.token, before.scene.owner] {
+    // The owner's call may name the zero address only because no constructor has set who it means.
+    let burnt = (call.caller == Caller::Stranger).then_some(Address::ZERO);
+    for who in [before.scene.token, before.scene.owner].into_iter().chain(burnt) {
         let (had, has) = (before.books.get(who), books.get(who));
         if who != call.from && has < had && before.books.wrote(who, outcome) {
             let name = abi::name(who);

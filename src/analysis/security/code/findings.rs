@@ -20,6 +20,8 @@ const ZERO_STORAGE: f64 = 0.8;
 const BURNT: f64 = 0.5;
 /// Strength of a pause that the owner ends and was not seen to begin.
 const WITHHELD: f64 = 0.5;
+/// Strength of what is taken from the contract itself, which trades with nobody.
+const DISPENSED: f64 = 0.05;
 /// Proofs that one anomaly carries at most.
 const PROOFS_MAX: usize = 3;
 
@@ -205,13 +207,19 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
         Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { 1.0 } else { 0.6 }),
         Power::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
         // A sale, a faucet or a rescue hands out what is not the caller's, but nobody's who trades.
-        Power::Dispense => (AnomalyCode::OwnerDrain, 0.05),
+        Power::Dispense => (AnomalyCode::OwnerDrain, DISPENSED),
+        // In the contract's name: whatever tokens it holds obey.
+        Power::Errand => (AnomalyCode::OwnerDrain, DISPENSED),
         Power::Renounce => return None,
     })
 }
 
 fn called(effect: &Effect) -> String {
-    format!("{}({}) by the {}", abi::hex(effect.selector), effect.arguments, effect.caller.word())
+    format!("{} by the {}", what(effect), effect.caller.word())
+}
+
+fn what(effect: &Effect) -> String {
+    if effect.data.is_empty() { "a plain payment".into() } else { format!("{}({})", abi::hex(effect.selector), effect.arguments) }
 }
 
 fn sentence(code: AnomalyCode, effect: &Effect) -> String {
@@ -220,6 +228,9 @@ fn sentence(code: AnomalyCode, effect: &Effect) -> String {
     match code {
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain if effect.power == Power::Theft => {
             format!("after {call}, a holder's balance moves without approval")
+        }
+        AnomalyCode::OwnerDrain if effect.power == Power::Errand => {
+            format!("{call} has the contract call anyone with anything, so that what it holds can be taken")
         }
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes what is not theirs: {before} → {after}"),
         AnomalyCode::HiddenMint => format!("{call} makes tokens with no Transfer from zero: {before} → {after}"),
@@ -237,8 +248,8 @@ fn sentence(code: AnomalyCode, effect: &Effect) -> String {
 
 fn proof(effect: &Effect) -> Evidence {
     Evidence {
-        what: format!("{}({})", abi::hex(effect.selector), effect.arguments),
-        selector: Some(abi::hex(effect.selector)),
+        what: what(effect),
+        selector: (!effect.data.is_empty()).then(|| abi::hex(effect.selector)),
         caller: Some(effect.caller.word().into()),
         before: Some(effect.before.clone()),
         after: Some(effect.after.clone()),

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use evmole::DynSolType;
 use revm::primitives::{Address, U256};
 
 use super::{
@@ -71,6 +72,10 @@ pub(super) fn powers(machine: &mut Machine<'_>, before: &Before<'_>, functions: 
                 }
             }
             if *caller == Caller::Stranger {
+                if function.arguments.contains(&DynSolType::Address) {
+                    let nobody = Filling { addresses: vec![Address::ZERO, *from], ..calls[0].filling.clone() };
+                    one(machine, before, &Call::new(function, *from, *caller, nobody), &mut found);
+                }
                 let paid = Call { pay: COIN, ..calls[1].clone() };
                 if !one(machine, before, &paid, &mut found) {
                     unlock(machine, before, &paid, &mut found);
@@ -109,7 +114,7 @@ const LOCKS_MAX: usize = 10;
 const COIN: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
 /// Where only the code is known every setting is zero: what a function refuses or leaves undone for that is shown by writing the plain
-/// slots it reads. Slots that balances or trading are read from are left alone.
+/// slots it reads. Slots that balances are read from are left alone.
 fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut Found) {
     if !before.bare {
         return;
@@ -122,7 +127,7 @@ fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &m
         if key.is_none()
             && slots.len() < LOCKS_MAX
             && !slots.contains(&slot)
-            && !before.slots.contains(&(token, slot))
+            && !before.ledger.contains(&(token, slot))
             && machine.world().slot(token, slot).is_zero()
         {
             slots.push(slot);
@@ -146,12 +151,21 @@ fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &m
     }
     for values in tries {
         let mark = machine.mark();
+        let trading = values.iter().any(|(slot, _)| before.slots.contains(&(token, *slot)));
         for (slot, value) in values {
             machine.world().set_slot(token, slot, value);
         }
         let known = found.effects.len();
         one(machine, before, call, found);
         machine.rollback(mark);
+        if trading {
+            // The slot itself may have stopped it.
+            let mut at = 0;
+            found.effects.retain(|effect| {
+                at += 1;
+                at <= known || effect.power.of_balances()
+            });
+        }
         if found.effects.len() > known {
             break;
         }
@@ -195,6 +209,10 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
         }
         if outcome.delegated.iter().any(|target| call.filling.addresses.contains(target) && *target != token) {
             found.effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
+        }
+        let errand = |target: &Address| call.filling.addresses.contains(target) && *target != call.from;
+        if call.caller == Caller::Stranger && outcome.handed.iter().any(errand) {
+            found.effects.push(call.effect(Power::Errand, 1.0, "own calls", "the caller's"));
         }
         if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
             if found.seen.insert((call.caller, written.clone())) {
@@ -257,7 +275,7 @@ fn hearsay(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome:
 
 /// A standard transfer that takes what nobody allowed only because no constructor ran is no finding.
 fn artefact(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>, known: usize) {
-    let takes = |effect: &Effect| matches!(effect.power, Power::Drain | Power::Theft | Power::Dispense);
+    let takes = |effect: &Effect| effect.power.of_balances() || effect.power == Power::Theft;
     if call.standard() && effects[known..].iter().any(takes) && by_default(machine, before, call.from, &call.data, outcome) {
         let mut at = 0;
         effects.retain(|effect| {
