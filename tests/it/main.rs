@@ -25,6 +25,7 @@ mod pty;
 mod screens;
 mod security;
 mod security_planted;
+mod security_snapshots;
 mod state;
 mod trendline_accuracy;
 mod trendline_properties;

@@ -9,6 +9,7 @@ mod findings;
 mod functions;
 mod machine;
 mod powers;
+mod snapshot;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -217,6 +218,14 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     report.anomalies.extend(findings::withheld(&traded, &report.anomalies, holder(input)));
     if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
         report.anomalies.extend(findings::returns(&renounce, &left));
+    }
+    if stage.standing == Standing::Snapshot {
+        let beside = snapshot::beside(machine, &stage, &before, &effects, &shape.functions, holder(input));
+        for anomaly in beside {
+            if report.anomalies.iter().all(|known| known.code != anomaly.code) {
+                report.anomalies.push(anomaly);
+            }
+        }
     }
 }
 

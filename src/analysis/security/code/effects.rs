@@ -50,7 +50,7 @@ impl Power {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Caller {
     Owner,
-    /// An address that stands in the code.
+    /// An address that stands in the code, or in the storage of the dataset.
     Master,
     Stranger,
 }
@@ -59,7 +59,7 @@ impl Caller {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Owner => "owner",
-            Self::Master => "address in the code",
+            Self::Master => "address it obeys",
             Self::Stranger => "stranger",
         }
     }

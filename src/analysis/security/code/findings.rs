@@ -6,7 +6,7 @@ use super::{
     deal::Hand,
     effects::{Caller, Effect, Power},
     stage::Standing,
-    trial::{Leg, Opening, Trial},
+    trial::{Leg, ONE_LEG, Opening, Trial},
 };
 
 /// A tax this small is rounding.
@@ -60,9 +60,12 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     let only_pair = first.send.ok && first.straight.is_some_and(|leg| !leg.ok);
     let only_buyers = first.cold_sell.is_some_and(|leg| leg.ok);
     let aimed = *standing != Standing::Code || only_pair || only_buyers;
+    // As it stands in the dataset, nobody sells: that is a fact, whoever could change it, so long as our balances are no mistake.
+    let fact = *standing == Standing::Snapshot && hand.supplied && !first.sell.ok;
     let shut = match opening {
-        Opening::Blocked => fails(trial) && aimed,
-        Opening::Flip => fails(first) && aimed,
+        Opening::Blocked => fails(trial) && aimed || fact && first.score() >= ONE_LEG,
+        Opening::Flip => fails(first) && aimed || fact,
+        Opening::Owner => fact,
         _ => false,
     };
     // A switch that shuts both ways is a launch; one that lets buyers in and not out is not.
@@ -80,16 +83,15 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     let (strength, how) = match standing {
         Standing::Code => (ZERO_STORAGE, "with its storage at zero"),
         Standing::Constructor => (1.0, "as its constructor leaves it"),
-        Standing::Snapshot => (1.0, "in the storage of the dataset"),
+        Standing::Snapshot if hand.supplied => (1.0, "in the storage of the dataset"),
+        Standing::Snapshot => (ZERO_STORAGE, "in the storage of the dataset, which names no supply"),
     };
+    let until = if *opening == Opening::Owner { "until the owner calls something" } else { "whatever the owner calls and after waiting" };
+    let whose = if first.buy.ok { "who bought" } else { "of" };
     Some(
-        Anomaly::new(
-            AnomalyCode::SellBlocked,
-            strength,
-            format!("a holder who bought {amount} cannot sell them, whatever the owner calls and after waiting ({how})"),
-        )
-        .evidence(seen(&format!("buy of {amount}"), "pair", "", "goes through"))
-        .evidence(seen(&format!("sell of {amount}"), "router", "", "fails")),
+        Anomaly::new(AnomalyCode::SellBlocked, strength, format!("a holder {whose} {amount} cannot sell them, {until} ({how})"))
+            .evidence(seen(&format!("buy of {amount}"), "pair", "", if first.buy.ok { "goes through" } else { "fails" }))
+            .evidence(seen(&format!("sell of {amount}"), "router", "", "fails")),
     )
 }
 
@@ -162,6 +164,18 @@ pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, 
             let shown =
                 Evidence { selector: Some(abi::hex(abi::TRANSFER_FROM)), ..seen("transferFrom without approval", who, "refused", "moved") };
             found.push(Anomaly::new(code, 1.0, text).evidence(shown).held_by(holder));
+        }
+    }
+    found
+}
+
+/// Latent powers that are nobody's now, or whose holder is not known.
+pub(super) fn held(effects: &[Effect], holder: PowerHolder) -> Vec<Anomaly> {
+    let mut found = powers(effects, [false; 2], holder, false);
+    found.retain(|anomaly| anomaly.code.latent());
+    if holder == PowerHolder::Nobody {
+        for anomaly in &mut found {
+            anomaly.sentence.push_str(" (nobody can: its owner is the zero address)");
         }
     }
     found
@@ -259,11 +273,22 @@ fn proof(effect: &Effect) -> Evidence {
 
 /// Powers that outlive the giving up of ownership.
 pub(super) fn returns(renounce: &Effect, left: &[Effect]) -> Option<Anomaly> {
-    let strongest =
-        left.iter().filter_map(|effect| read(effect).map(|(code, strength)| (code.weight() * strength, code, strength, effect)));
-    let (_, code, effect_strength, effect) = strongest.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (effect, code, strength) = strongest(left)?;
     let text = format!("after {} the old owner can still use {}: {}", abi::hex(renounce.selector), code.word(), called(effect));
-    // A pause that outlives ownership is less than a blacklist that does.
-    let strength = code.weight() * effect_strength / AnomalyCode::Blacklist.weight();
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(renounce)).evidence(proof(effect)))
+}
+
+/// Powers that somebody has though the storage of the dataset names no owner.
+pub(super) fn kept(left: &[Effect]) -> Option<Anomaly> {
+    let (effect, code, strength) = strongest(left)?;
+    let who = if effect.caller == Caller::Owner { "the old owner" } else { "an address it obeys" };
+    let text = format!("its owner is the zero address, and {who} can still use {}: {}", code.word(), what(effect));
+    Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(effect)))
+}
+
+fn strongest(left: &[Effect]) -> Option<(&Effect, AnomalyCode, f64)> {
+    let weighed = left.iter().filter_map(|effect| read(effect).map(|(code, strength)| (code.weight() * strength, code, effect)));
+    let (weighed, code, effect) = weighed.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    // A pause that outlives ownership is less than a blacklist that does.
+    Some((effect, code, weighed / AnomalyCode::Blacklist.weight()))
 }

@@ -334,7 +334,10 @@ pub(super) fn survivors(
 }
 
 /// The old owner calls what may give the place back, and then a power.
-fn taken_back(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect], functions: &[Function]) -> Vec<Effect> {
+pub(super) fn taken_back(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect], functions: &[Function]) -> Vec<Effect> {
+    if effects.is_empty() {
+        return Vec::new();
+    }
     for function in functions.iter().filter(|function| !function.standard()) {
         for filling in fillings(before.scene, &before.books, before.scene.owner).into_iter().take(2) {
             let call = Call::new(function, before.scene.owner, Caller::Owner, filling);
