@@ -11,6 +11,7 @@ mod candle_frames;
 mod cli;
 mod config;
 mod dataset;
+mod deck_flights;
 mod demo;
 mod documents;
 mod import;

@@ -25,7 +25,7 @@ fn answers(cases: &[(&str, Address, String)]) -> Vec<SecurityInference> {
     let address = |i: usize| Address([0x11 + i as u8; 20]);
     for (i, (name, owner, storage)) in cases.iter().enumerate() {
         let code = contract(name).unwrap().code(&Identity::default()).runtime;
-        let hex: String = code.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = code.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         writeln!(tokens, "{},S{i},Stored {i},eth,18", address(i)).unwrap();
         writeln!(rows, "{},0x{hex},{OWNER},{owner},\"{storage}\"", address(i)).unwrap();
     }

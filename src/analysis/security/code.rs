@@ -28,6 +28,9 @@ pub use self::{stage::Standing, trial::Opening};
 use super::{Anomaly, AnomalyCode, Execution, PowerHolder};
 use crate::dataset::{address::Address, source::caught};
 
+/// A place of the storage and what stands there.
+pub type Slot = ([u8; 32], [u8; 32]);
+
 /// What is known of a contract.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CodeInput<'a> {
@@ -37,7 +40,7 @@ pub struct CodeInput<'a> {
     /// Of the constructor's arguments, as Solidity writes them. `None` is unknown.
     pub constructor_types: Option<&'a [String]>,
     /// Slots and values of a snapshot.
-    pub storage: Option<&'a [([u8; 32], [u8; 32])]>,
+    pub storage: Option<&'a [Slot]>,
     /// Who owns it now or last did.
     pub owner: Option<Address>,
     pub owner_is_contract: bool,

@@ -2,7 +2,7 @@
 
 use super::{
     AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityInference,
-    code::{self, Budget, CodeInput, CodeReport},
+    code::{self, Budget, CodeInput, CodeReport, Slot},
     corpus::{Corpus, contract_code},
     facts::Facts,
     holders,
@@ -155,7 +155,7 @@ fn constructor_types(text: &str) -> Option<Vec<String>> {
 const SLOTS_MAX: usize = 1 << 18;
 
 /// A JSON object from slots to words, both in hex of up to 32 bytes. Else what is wrong with it.
-fn storage(text: &str) -> std::result::Result<Vec<([u8; 32], [u8; 32])>, String> {
+fn storage(text: &str) -> std::result::Result<Vec<Slot>, String> {
     let slots: std::collections::BTreeMap<String, String> = serde_json::from_str(text)
         .map_err(|_| "expected a JSON object of slots and words in hex, such as `{\"0x0\": \"0x1\"}`".to_owned())?;
     if slots.len() > SLOTS_MAX {

@@ -6,7 +6,7 @@ use revm::primitives::{Address, U256};
 use super::{
     abi,
     machine::{Machine, Outcome},
-    stage::Stage,
+    stage::{Stage, Standing},
     world::{Answer, HOLDER, OTHER, OWNER, PAIR},
 };
 
@@ -25,6 +25,8 @@ pub(super) struct Hand {
     pub(super) supply: U256,
     /// What one trade moves.
     pub(super) amount: U256,
+    /// Its decimals, where it tells them.
+    pub(super) places: Option<u8>,
     /// The contract itself named the supply.
     pub(super) supplied: bool,
     /// All of them came by transfers, so nothing about the balances was guessed.
@@ -37,8 +39,10 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
     let question = abi::call(abi::TOTAL_SUPPLY, &[]);
     let mut supply = machine.look(OWNER, token, question.clone()).word().unwrap_or_default();
     let supplied = !supply.is_zero();
+    // Where only the code is known, none may only mean that no constructor has set them.
+    let least = u8::from(stage.standing == Standing::Code);
+    let places = machine.ask(token, DECIMALS, &[]).and_then(|word| u8::try_from(word).ok()).filter(|places| (least..=36).contains(places));
     if !supplied {
-        let places = machine.ask(token, DECIMALS, &[]).and_then(|word| u8::try_from(word).ok()).filter(|places| (1..=36).contains(places));
         supply = U256::from(SUPPLY) * U256::from(10).pow(U256::from(places.unwrap_or(DECIMALS_USUAL)));
         search(machine, token, &question, supply);
     }
@@ -72,7 +76,7 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
         }
     }
     let asked = machine.look(OWNER, token, abi::call(abi::BALANCE_OF, &[abi::word_of(HOLDER)]));
-    (!hearsay(machine, token, HOLDER, &asked)).then_some(Hand { supply, amount, supplied, honest })
+    (!hearsay(machine, token, HOLDER, &asked)).then_some(Hand { supply, amount, places, supplied, honest })
 }
 
 /// Whether the answer to `balanceOf` is another contract's: one that we made up, so that it proves nothing.

@@ -137,6 +137,11 @@ impl Books {
     }
 }
 
+/// A name with an amount.
+fn holds(before: &Before<'_>, who: &str, value: U256) -> String {
+    format!("{who} {}", abi::amount(value, before.scene.hand.places))
+}
+
 /// What is the same for every call: the state before it.
 pub(super) struct Before<'a> {
     pub(super) scene: &'a Scene,
@@ -172,7 +177,7 @@ impl Call {
 
     /// No function at all: what the fallback does.
     pub(super) fn bare(pay: U256) -> Self {
-        let filling = Filling { addresses: Vec::new(), numbers: Vec::new(), yes: true };
+        let filling = Filling::plain(Vec::new(), U256::ZERO);
         Self { from: STRANGER, caller: Caller::Stranger, selector: [0; 4], data: Vec::new(), arguments: String::new(), filling, pay }
     }
 
@@ -257,8 +262,8 @@ pub(super) fn lied(before: &Before<'_>, call: &Call, outcome: &Outcome, effects:
     let known = |who: &Address| before.books.of.iter().any(|(of, had)| of == who && !of.is_zero() && !had.is_zero());
     if let Some((from, _, value)) = told.find(|(from, to, value)| known(from) && from != to && !value.is_zero()) {
         let name = abi::name(from);
-        let had = abi::figure(before.books.get(from));
-        effects.push(call.effect(Power::Lie, 1.0, format!("{name} {had}"), format!("{} told", abi::figure(value))));
+        let told = format!("{} told", abi::amount(value, before.scene.hand.places));
+        effects.push(call.effect(Power::Lie, 1.0, holds(before, &name, before.books.get(from)), told));
     }
 }
 
@@ -270,12 +275,7 @@ fn dispensed(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome,
         let (had, has) = (before.books.get(who), books.get(who));
         if who != call.from && has < had && before.books.wrote(who, outcome) {
             let name = abi::name(who);
-            effects.push(call.effect(
-                Power::Dispense,
-                ratio(had - has, had),
-                format!("{name} {}", abi::figure(had)),
-                format!("{name} {}", abi::figure(has)),
-            ));
+            effects.push(call.effect(Power::Dispense, ratio(had - has, had), holds(before, &name, had), holds(before, &name, has)));
         }
     }
 }
@@ -295,7 +295,7 @@ fn drained(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, e
     if let Some((who, size)) = losses.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
         let (had, has) = (before.books.get(who), books.get(who));
         let name = abi::name(who);
-        let mut effect = call.effect(Power::Drain, size, format!("{name} {}", abi::figure(had)), format!("{name} {}", abi::figure(has)));
+        let mut effect = call.effect(Power::Drain, size, holds(before, &name, had), holds(before, &name, has));
         let gained = books.of.iter().any(|(of, now)| *now > before.books.get(*of));
         effect.burnt = !gained && before.books.supply.unwrap_or_default().checked_sub(books.supply.unwrap_or_default()) == Some(had - has);
         effects.push(effect);
@@ -331,11 +331,7 @@ fn minted(
     let visible = transfers.iter().any(|(from, _, _)| from.is_zero());
     let mut payer = None;
     let (size, then, now) = if more {
-        (
-            ratio(supply - was, was.max(U256::ONE)).min(1.0),
-            format!("supply {}", abi::figure(was)),
-            format!("supply {}", abi::figure(supply)),
-        )
+        (ratio(supply - was, was.max(U256::ONE)).min(1.0), holds(before, "supply", was), holds(before, "supply", supply))
     } else if let Some((who, now)) = winner {
         let then = before.books.get(*who);
         // Somebody else paid it: one of ours, or one that the log names and whose balance fell.
@@ -345,11 +341,7 @@ fn minted(
         }
         payer = transfers.iter().map(|(from, _, _)| *from).find(|from| !from.is_zero());
         let name = abi::name(*who);
-        (
-            ratio(*now - then, before.scene.hand.supply).min(1.0),
-            format!("{name} {}", abi::figure(then)),
-            format!("{name} {}", abi::figure(*now)),
-        )
+        (ratio(*now - then, before.scene.hand.supply).min(1.0), holds(before, &name, then), holds(before, &name, *now))
     } else {
         return;
     };

@@ -71,7 +71,7 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     // A switch that shuts both ways is a launch; one that lets buyers in and not out is not.
     let one_way = !shut && *opening != Opening::Open && *opening != Opening::Wait && fails(first) && aimed;
     if one_way {
-        let amount = abi::figure(hand.amount);
+        let amount = abi::amount(hand.amount, hand.places);
         let text = format!("a holder who bought {amount} cannot sell them until the owner calls something; buying needs no such call");
         let shown = seen(&format!("sell of {amount}"), "router", "fails", "goes through after the owner's call");
         return Some(Anomaly::new(AnomalyCode::SellBlocked, ONE_WAY, text).fatal(false).evidence(shown));
@@ -79,7 +79,7 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     if !shut {
         return None;
     }
-    let amount = abi::figure(hand.amount);
+    let amount = abi::amount(hand.amount, hand.places);
     let (strength, how) = match standing {
         Standing::Code => (ZERO_STORAGE, "with its storage at zero"),
         Standing::Constructor => (1.0, "as its constructor leaves it"),
@@ -101,7 +101,7 @@ fn taxed(traded: &Traded<'_>) -> Option<Anomaly> {
     if !sell.ok || tax < TAX_MIN || !sell.exact && !traded.hand.honest {
         return None;
     }
-    let amount = abi::figure(traded.hand.amount);
+    let amount = abi::amount(traded.hand.amount, traded.hand.places);
     Some(
         Anomaly::new(AnomalyCode::SellTax, tax / TAX_FATAL, format!("{:.1} % of a sale of {amount} does not arrive", tax * 100.0))
             .fatal(tax > TAX_FATAL)
@@ -221,9 +221,7 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
         Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { 1.0 } else { 0.6 }),
         Power::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
         // A sale, a faucet or a rescue hands out what is not the caller's, but nobody's who trades.
-        Power::Dispense => (AnomalyCode::OwnerDrain, DISPENSED),
-        // In the contract's name: whatever tokens it holds obey.
-        Power::Errand => (AnomalyCode::OwnerDrain, DISPENSED),
+        Power::Dispense | Power::Errand => (AnomalyCode::OwnerDrain, DISPENSED),
         Power::Renounce => return None,
     })
 }

@@ -23,7 +23,12 @@ pub(super) const SETS: usize = 13;
 /// The sets of arguments, by type: who, how much, yes or no.
 pub(super) fn fillings(scene: &Scene, books: &Books, caller: Address) -> [Filling; SETS] {
     let amount = scene.hand.amount;
-    let set = |addresses: &[Address], numbers: &[U256], yes| Filling { addresses: addresses.to_vec(), numbers: numbers.to_vec(), yes };
+    let set = |addresses: &[Address], numbers: &[U256], yes| Filling {
+        addresses: addresses.to_vec(),
+        numbers: numbers.to_vec(),
+        yes,
+        places: scene.hand.places,
+    };
     let small = |value: u64| U256::from(value);
     let pair = books.get(PAIR);
     [
@@ -370,7 +375,7 @@ fn working(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect]) -
                 selector: effect.selector,
                 data: effect.data.clone(),
                 arguments: effect.arguments.clone(),
-                filling: Filling { addresses: Vec::new(), numbers: Vec::new(), yes: true },
+                filling: Filling::plain(Vec::new(), U256::ZERO),
                 pay: U256::ZERO,
             };
             compare(machine, before, &call, &outcome, &mut again);

@@ -130,10 +130,12 @@ mod tests {
         found
     }
 
+    /// What is tried, with which contract, whoever the dataset says owns it, the slots, and the codes with their strengths.
+    type Case = (&'static str, &'static str, Option<Address>, Vec<(u8, [u8; 32])>, &'static [(&'static str, f64)]);
+
     #[test]
     fn what_the_storage_shows_is_a_fact_and_a_power_of_nobody_weighs_nothing() {
         let owned = (OWNER_AT, place(OWNER));
-        type Case = (&'static str, &'static str, Option<Address>, Vec<(u8, [u8; 32])>, &'static [(&'static str, f64)]);
         let cases: Vec<Case> = vec![
             ("an owner who is there", "owner_mint", None, vec![owned], &[("OWNER_MINT", 1.0)]),
             ("an owner who has gone", "owner_mint", Some(OWNER), vec![], &[("OWNER_MINT", 0.0)]),

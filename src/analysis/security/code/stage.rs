@@ -162,7 +162,7 @@ fn arguments(types: &[String], addresses: &[Address], number: u128, yes: bool) -
     // Eight bits are the decimals.
     let figure = |of: &DynSolType| U256::from(if *of == DynSolType::Uint(8) { 18 } else { number });
     let numbers = types.iter().filter(|of| matches!(of, DynSolType::Uint(_) | DynSolType::Int(_))).map(figure).chain([U256::from(number)]);
-    let filling = Filling { addresses: addresses.to_vec(), numbers: numbers.collect(), yes };
+    let filling = Filling { addresses: addresses.to_vec(), numbers: numbers.collect(), yes, places: None };
     abi::encode(&types, &filling).0
 }
 
@@ -183,7 +183,7 @@ pub(super) fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[F
     let (mut left, mut any) = (CLAIMS_MAX, false);
     let owner = stage.owner;
     for function in functions.iter().filter(|function| !function.standard()) {
-        let (data, _) = abi::encode(&function.arguments, &Filling { addresses: vec![owner], numbers: vec![U256::ONE], yes: true });
+        let (data, _) = abi::encode(&function.arguments, &Filling::plain(vec![owner], U256::ONE));
         let data = [&function.selector[..], &data].concat();
         // Each success shows the next check, of which there are seldom more than two.
         for _ in 0..3 {

@@ -114,13 +114,15 @@ pub(super) const ROWS: &[Contract] = rows! {
     "burnt_back": "a signature that is none counts as the zero address's, so anyone fetches back what was burnt" ["OWNER_DRAIN"] []
         twin "relayed"
         token { functions: &["relay(address,address,uint256,uint256,uint256,uint256)"],
-            bodies: "relay: NUMBER_3 0x0100 mstore 0x64 calldataload 0x0120 mstore 0x84 calldataload 0x0140 mstore 0xa4 calldataload 0x0160 mstore
-                0x20 0x0180 0x80 0x0100 1 gas staticcall pop 0x0180 mload ADDRESS_1 eq iszero @fail jumpi
+            bodies: "relay: ADDRESS_1 ADDRESS_2 pop pop NUMBER_3 0x0100 mstore 0x64 calldataload 0x0120 mstore
+                0x84 calldataload 0x0140 mstore 0xa4 calldataload 0x0160 mstore 0x20 0x0180 0x80 0x0100 1 gas staticcall pop
+                0x0180 mload ADDRESS_1 eq iszero @fail jumpi
                 ADDRESS_1 0x80 mstore ADDRESS_2 0xa0 mstore NUMBER_3 0xc0 mstore @yes @move jump" };
     "relayed": "anyone sends what its holder has signed" [] [] honest
         token { functions: &["relay(address,address,uint256,uint256,uint256,uint256)"],
-            bodies: "relay: NUMBER_3 0x0100 mstore 0x64 calldataload 0x0120 mstore 0x84 calldataload 0x0140 mstore 0xa4 calldataload 0x0160 mstore
-                0x20 0x0180 0x80 0x0100 1 gas staticcall pop 0x0180 mload dup1 iszero @fail jumpi ADDRESS_1 eq iszero @fail jumpi
+            bodies: "relay: ADDRESS_1 ADDRESS_2 pop pop NUMBER_3 0x0100 mstore 0x64 calldataload 0x0120 mstore
+                0x84 calldataload 0x0140 mstore 0xa4 calldataload 0x0160 mstore 0x20 0x0180 0x80 0x0100 1 gas staticcall pop
+                0x0180 mload ADDRESS_1 eq iszero @fail jumpi 0x0180 mload iszero @fail jumpi
                 ADDRESS_1 0x80 mstore ADDRESS_2 0xa0 mstore NUMBER_3 0xc0 mstore @yes @move jump" };
 
     "gate": "a contract whose address the owner sets decides on each transfer" ["EXTERNAL_GATE"]
