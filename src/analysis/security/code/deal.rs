@@ -6,7 +6,7 @@ use revm::primitives::{Address, U256};
 use super::{
     abi,
     machine::{Machine, Outcome},
-    stage::Stage,
+    stage::{Stage, Standing},
     world::{Answer, HOLDER, OTHER, OWNER, PAIR},
 };
 
@@ -29,6 +29,10 @@ pub(super) struct Hand {
     pub(super) supply: U256,
     /// What one trade moves.
     pub(super) amount: U256,
+    /// Its decimals, where it tells them.
+    pub(super) places: Option<u8>,
+    /// The contract itself named the supply.
+    pub(super) supplied: bool,
     /// All of them came by transfers, so nothing about the balances was guessed.
     pub(super) honest: bool,
 }
@@ -38,15 +42,19 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
     let token = stage.token;
     let question = abi::call(abi::TOTAL_SUPPLY, &[]);
     let mut supply = machine.look(OWNER, token, question.clone()).word().unwrap_or_default();
-    if supply.is_zero() {
-        let places = machine.ask(token, DECIMALS, &[]).and_then(|word| u8::try_from(word).ok()).filter(|places| (1..=36).contains(places));
+    let supplied = !supply.is_zero();
+    // Where only the code is known, none may only mean that no constructor has set them.
+    let least = u8::from(stage.standing == Standing::Code);
+    let places = machine.ask(token, DECIMALS, &[]).and_then(|word| u8::try_from(word).ok()).filter(|places| (least..=36).contains(places));
+    if !supplied {
         supply = U256::from(SUPPLY) * U256::from(10).pow(U256::from(places.unwrap_or(DECIMALS_USUAL)));
         search(machine, token, &question, supply);
     }
     // A supply of few units cannot be split finely.
     let part = |divisor: u64| (supply / U256::from(divisor)).max(U256::from(4));
     let amount = (supply / U256::from(10_000)).max(U256::ONE);
-    let wanted = [(PAIR, part(5)), (HOLDER, part(500)), (OTHER, part(500)), (OWNER, part(10)), (token, part(100))];
+    let wanted =
+        [(PAIR, part(5)), (HOLDER, part(500)), (OTHER, part(500)), (OWNER, part(10)), (token, part(100)), (Address::ZERO, part(100))];
     let mut honest = true;
     for (who, want) in wanted {
         let has = balance(machine, token, who).unwrap_or_default();
@@ -64,14 +72,15 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
             continue;
         }
         machine.rollback(mark);
-        honest &= who == OWNER || who == token;
+        let needed = ![OWNER, token, Address::ZERO].contains(&who);
+        honest &= !needed;
         let found = search(machine, token, &abi::call(abi::BALANCE_OF, &[abi::word_of(who)]), want);
-        if !found && who != OWNER && who != token {
+        if !found && needed {
             return None;
         }
     }
     let asked = machine.look(OWNER, token, abi::call(abi::BALANCE_OF, &[abi::word_of(HOLDER)]));
-    (!hearsay(machine, token, HOLDER, &asked)).then_some(Hand { supply, amount, honest })
+    (!hearsay(machine, token, HOLDER, &asked)).then_some(Hand { supply, amount, places, supplied, honest })
 }
 
 /// Whether the answer to `balanceOf` is another contract's: one that we made up, so that it proves nothing.
