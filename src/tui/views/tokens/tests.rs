@@ -81,7 +81,7 @@ fn a_filter_leaves_what_holds_and_esc_takes_it_off() {
     assert_eq!(view.filter(), Some("chain:base cap>1m"));
     assert_eq!(view.request(&stage.context()).expect("a request").target, "/tokens?chain=base&sort=-market_cap&page=1&limit=250");
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
-    assert_eq!(view.export(&stage.context()).expect("rows to export").rows.len(), 10);
+    assert_eq!(view.export(&stage.context()).expect("rows to export").values().len(), 10);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_ord
     );
     let exported = view.export(&stage.context()).expect("rows to export");
     assert_eq!(exported.columns.last().map(String::as_str), Some("securityScore"));
-    assert!(exported.rows.iter().any(|row| row[row.len() - 4] == "uptrend"));
+    assert!(exported.values().iter().any(|row| row[row.len() - 4] == "uptrend"));
 }
 
 #[test]
