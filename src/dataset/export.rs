@@ -60,7 +60,7 @@ impl Rows {
 
     /// Every cell, as it stands in JSON.
     #[cfg(test)]
-    pub fn values(&self, columns: usize) -> Vec<Vec<Value>> {
+    pub(crate) fn values(&self, columns: usize) -> Vec<Vec<Value>> {
         let mut values = Vec::new();
         let all = 0..self.count();
         let made = self.cells(columns, all.clone(), |cells| {
@@ -88,13 +88,17 @@ impl Rows {
     }
 }
 
-/// Writes the rows under `columns` into `path`, which must not exist. Gives back how many there are.
-pub fn write(path: &Path, columns: &[String], rows: &Rows, step: Step<'_>) -> Result<u64, Unwritten> {
+/// Whether a table can be written there, as far as is seen without writing; what decides is `write`.
+pub fn check(path: &Path) -> Result<(), Unwritten> {
+    filler(path).map(drop)
+}
+
+/// What writes a file of that name.
+fn filler(path: &Path) -> Result<Fill, Unwritten> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
-    let named = |reason: &dyn std::fmt::Display| Unwritten::Failed(format!("`{}`: {reason}", path.display()));
     let Some((_, fill)) = FORMATS.iter().find(|(format, _)| *format == ending) else {
         let endings: Vec<String> = FORMATS.iter().map(|(format, _)| format!(".{format}")).collect();
-        return Err(named(&format!("expected a file ending in {}", endings.join(", "))));
+        return Err(Unwritten::Failed(format!("`{}`: expected a file ending in {}", path.display(), endings.join(", "))));
     };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
         return Err(Unwritten::Failed(format!("the folder `{}` does not exist", folder.display())));
@@ -103,6 +107,13 @@ pub fn write(path: &Path, columns: &[String], rows: &Rows, step: Step<'_>) -> Re
     if path.symlink_metadata().is_ok() {
         return Err(exists(path));
     }
+    Ok(*fill)
+}
+
+/// Writes the rows under `columns` into `path`, which must not exist. Gives back how many there are.
+pub fn write(path: &Path, columns: &[String], rows: &Rows, step: Step<'_>) -> Result<u64, Unwritten> {
+    let fill = filler(path)?;
+    let named = |reason: &dyn std::fmt::Display| Unwritten::Failed(format!("`{}`: {reason}", path.display()));
     let (part, file) = Part::beside(path).map_err(|error| named(&error))?;
     let written = fill(&file, columns, rows, step).and_then(|()| file.sync_all().map_err(failed));
     written.map_err(|unwritten| match unwritten {
@@ -374,7 +385,7 @@ mod tests {
         assert!(parquet.equals_missing(&whole));
         let text = fs::read_to_string(path("csv")).unwrap();
         let expected = |row: usize| {
-            let text = if row % 3 > 0 { format!("\"row \"\"{row}\"\"\"") } else { String::new() };
+            let text = if row.is_multiple_of(3) { String::new() } else { format!("\"row \"\"{row}\"\"\"") };
             let number = json!(row as f64 / 3.0);
             format!("{text},{number}")
         };
@@ -383,7 +394,7 @@ mod tests {
         // As text, since reading a number back may move its last bit.
         let lines = fs::read_to_string(path("ndjson")).unwrap();
         let expected = |row: usize| {
-            let text = if row % 3 > 0 { json!(format!("row \"{row}\"")) } else { Value::Null };
+            let text = if row.is_multiple_of(3) { Value::Null } else { json!(format!("row \"{row}\"")) };
             format!("{{\"text\": {text}, \"number\": {}}}", json!(row as f64 / 3.0))
         };
         assert!(lines.lines().enumerate().all(|(row, line)| line == expected(row)));

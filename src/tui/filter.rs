@@ -53,6 +53,7 @@ impl FilterColumn {
     }
 
     /// The same, and plain words look into it.
+    #[must_use]
     pub const fn searched(self) -> Self {
         Self { searched: true, ..self }
     }
@@ -145,7 +146,7 @@ fn compare(value: Option<FieldValue<'_>>, operator: Operator, wanted: &Wanted) -
     }
 }
 
-fn holds<T: PartialOrd>(value: T, operator: Operator, wanted: T) -> bool {
+fn holds<T: PartialOrd + Copy>(value: T, operator: Operator, wanted: T) -> bool {
     match operator {
         Operator::Has | Operator::Equal | Operator::Differs => value == wanted,
         Operator::Greater => value > wanted,

@@ -146,6 +146,7 @@ impl Request {
     }
 
     /// Says which page it is of a list of so many.
+    #[must_use]
     pub fn of_page(self, page: u64, limit: u64, total: u64) -> Self {
         let pages = total.div_ceil(limit.max(1));
         Self { page: (pages > 1).then_some((page, pages)), ..self }
@@ -182,7 +183,7 @@ impl Export {
 
     /// Every row that would be written.
     #[cfg(test)]
-    pub fn values(self) -> Vec<Vec<serde_json::Value>> {
+    pub(crate) fn values(self) -> Vec<Vec<serde_json::Value>> {
         (self.rows)(&Progress::default()).unwrap().values(self.columns.len())
     }
 }

@@ -16,11 +16,21 @@ use crate::{
 
 const ROWS: usize = 12_000;
 
+/// Token, time, close, volume.
+type Row = (String, String, f64, Option<f64>);
+/// A filter and an order, which rows it keeps, and how they stand then.
+type Case = (&'static str, Option<(&'static str, bool)>, fn(&Row) -> bool, fn(&Row, &Row) -> Ordering);
+
 /// A candle as it stands in the source: minutes of three tokens, with repeated closes and empty volumes.
 fn candle(i: usize) -> (String, i64, f64, Option<f64>) {
     let mixed = (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
     let close = 1.0 + (mixed % 4_001) as f64 / 3.0;
-    (format!("0x{:040x}", 1 + i % 3), 1_700_000_000_000 + (i / 3) as i64 * 60_000, close, (mixed % 7 > 0).then_some(mixed as f64 / 7.0))
+    (
+        format!("0x{:040x}", 1 + i % 3),
+        1_700_000_000_000 + (i / 3) as i64 * 60_000,
+        close,
+        (!mixed.is_multiple_of(7)).then_some(mixed as f64 / 7.0),
+    )
 }
 
 struct Bench {
@@ -32,7 +42,7 @@ struct Bench {
 fn bench() -> Bench {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let [data, cache] = &folders;
-    let tokens: String = (1..=3).map(|i| format!("0x{i:040x},T{i},Token {i},eth\n")).collect();
+    let tokens = (1..=3).fold(String::new(), |tokens, i| format!("{tokens}0x{i:040x},T{i},Token {i},eth\n"));
     fs::write(data.path().join("tokens.csv"), format!("token_address,symbol,name,chain\n{tokens}")).unwrap();
     let mut text = String::from("token_address,timestamp,open,high,low,close,volume\n");
     // Not in the order they are kept in.
@@ -69,8 +79,8 @@ impl Bench {
         }
     }
 
-    /// The rows that an export writes: token, time, close, volume.
-    fn exported(&self, path: &Path) -> Vec<(String, String, f64, Option<f64>)> {
+    /// The rows that an export writes.
+    fn exported(&self, path: &Path) -> Vec<Row> {
         let table = self.stage.look(|context| self.view.export(context)).unwrap();
         let count = table.count;
         let rows = (table.rows)(&Progress::default()).unwrap();
@@ -87,7 +97,7 @@ impl Bench {
 }
 
 /// As the rows stand: by token and time.
-fn source() -> Vec<(String, String, f64, Option<f64>)> {
+fn source() -> Vec<Row> {
     let mut rows: Vec<_> = (0..ROWS).map(candle).collect();
     rows.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.cmp(&b.1)));
     rows.into_iter().map(|(token, time, close, volume)| (token, crate::dataset::time::Time(time).to_string(), close, volume)).collect()
@@ -107,8 +117,6 @@ fn every_row_is_exported_as_the_source_has_it_filtered_and_sorted() {
     let mut bench = bench();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("candles.csv");
-    type Row = (String, String, f64, Option<f64>);
-    type Case = (&'static str, Option<(&'static str, bool)>, fn(&Row) -> bool, fn(&Row, &Row) -> Ordering);
     let unsorted: fn(&Row, &Row) -> Ordering = |_, _| Ordering::Equal;
     let cases: [Case; 8] = [
         ("", None, |_| true, unsorted),
@@ -119,7 +127,7 @@ fn every_row_is_exported_as_the_source_has_it_filtered_and_sorted() {
         (
             "timestamp>=2023-11-15 close<1000",
             Some(("timestamp", false)),
-            |row| row.1 >= "2023-11-15".to_owned() && row.2 < 1_000.0,
+            |row| *row.1 >= *"2023-11-15" && row.2 < 1_000.0,
             |a, b| a.1.cmp(&b.1),
         ),
         ("close>1200", Some(("token_address", false)), |row| row.2 > 1_200.0, unsorted),

@@ -5,6 +5,7 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
 use super::*;
 use crate::{
     dataset::Dataset,
+    question::{Question, progress::Progress},
     tui::views::fixture::{Stage, address, market},
 };
 
@@ -195,4 +196,25 @@ fn settled(stage: &Stage, view: &mut TokensView, height: u16, done: impl Fn(&Tok
         }
     }
     panic!("not done:\n{}", stage.text(view, 140, height))
+}
+
+#[test]
+fn the_request_is_for_the_page_with_the_selected_token() {
+    let (mut stage, mut view) = stage();
+    stage.draw(&mut view, 140, 38);
+    stage.act(&mut view, Action::Last);
+    let context = stage.context();
+    let snapshot = context.snapshot.expect("loaded data");
+    for limit in [1, 3, 250] {
+        let question = SearchQuestion { limit, ..view.question() };
+        for token in market().tokens() {
+            let (page, total) = question.page_of(&token.row.token_address, snapshot).expect("a token of the list");
+            let answer = SearchQuestion { page, ..question.clone() }.answer(snapshot, &Progress::default()).expect("an answer");
+            assert!(answer.tokens.iter().any(|found| found.token_address == token.row.token_address), "{limit} {page}");
+            assert_eq!(total, 10);
+        }
+        assert_eq!(question.page_of(&address(99), snapshot), None);
+    }
+    let request = Request::get("/tokens").of_page(2, 250, 501);
+    assert_eq!((request.page, Request::get("/tokens").of_page(1, 250, 250).page), (Some((2, 3)), None));
 }
