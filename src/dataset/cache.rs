@@ -9,11 +9,13 @@
 mod arrow;
 mod columns;
 mod entry;
+mod gather;
 mod group;
 mod import;
 mod index;
 mod journal;
 mod map;
+mod places;
 mod rank;
 mod record;
 mod repeats;
@@ -24,7 +26,8 @@ use std::path::PathBuf;
 
 pub use self::{
     entry::{Entry, list},
-    rank::{Rank, first, rank},
+    places::{Places, PlacesWriter},
+    rank::{By, first, rank},
     table::LargeTable,
 };
 pub(crate) use self::{

@@ -86,6 +86,10 @@ rows! {
         engagement: Option<i64>,
         smart_engagement: Option<i64>,
     }
+    /// What a search of posts looks at.
+    PostTitle {
+        title: Option<String>,
+    }
     HolderRow {
         token_address: Address,
         holder_address: Address,

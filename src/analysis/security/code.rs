@@ -218,6 +218,7 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     let effects = powers::powers(machine, &before, &shape.functions, &stage.masters);
     let thefts = powers::thefts(machine, &before);
     report.anomalies.extend(findings::powers(&effects, thefts, holder(input), before.bare));
+    report.anomalies.extend(findings::outside(&traded, &report.anomalies, holder(input)));
     report.anomalies.extend(findings::withheld(&traded, &report.anomalies, holder(input)));
     if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
         report.anomalies.extend(findings::returns(&renounce, &left));

@@ -15,17 +15,19 @@ use crate::tui::{
 pub enum Format {
     Csv,
     Json,
+    Ndjson,
     Parquet,
 }
 
 impl Format {
-    pub const ALL: [Self; 3] = [Self::Csv, Self::Json, Self::Parquet];
+    pub const ALL: [Self; 4] = [Self::Csv, Self::Json, Self::Ndjson, Self::Parquet];
 
     /// The ending of its files.
     pub fn ending(self) -> &'static str {
         match self {
             Self::Csv => "csv",
             Self::Json => "json",
+            Self::Ndjson => "ndjson",
             Self::Parquet => "parquet",
         }
     }

@@ -69,15 +69,21 @@ impl Filling {
     }
 }
 
-/// The arguments encoded, and in words for people.
+/// The arguments encoded, and in words for people; lists have one element.
 pub(super) fn encode(types: &[DynSolType], filling: &Filling) -> (Vec<u8>, String) {
-    let mut state = State { filling, address: 0, number: 0, words: Vec::new() };
+    encode_lists(types, filling, 1)
+}
+
+/// The arguments with lists of `length`, 0 or 1.
+pub(super) fn encode_lists(types: &[DynSolType], filling: &Filling, length: usize) -> (Vec<u8>, String) {
+    let mut state = State { filling, lists: length.min(1), address: 0, number: 0, words: Vec::new() };
     let data = state.tuple(types.iter(), 0);
     (data, state.words.join(", "))
 }
 
 struct State<'a> {
     filling: &'a Filling,
+    lists: usize,
     address: usize,
     number: usize,
     words: Vec<String>,
@@ -136,8 +142,8 @@ impl State<'_> {
                 self.tuple(std::iter::repeat_n(&**of, (*length).min(LIST_MAX)), depth + 1)
             }
             DynSolType::Array(of) if depth < DEPTH_MAX => {
-                let mut data = word(U256::ONE);
-                data.extend(self.tuple(std::iter::once(&**of), depth + 1));
+                let mut data = word(U256::from(self.lists));
+                data.extend(self.tuple(std::iter::repeat_n(&**of, self.lists), depth + 1));
                 data
             }
             _ => word(U256::ZERO),

@@ -18,6 +18,10 @@ const DECIMALS_USUAL: u8 = 18;
 /// Questions that one search may put.
 const SEARCH_MAX: u32 = 160;
 const DEPTH_MAX: usize = 3;
+/// A total of reflections: next to the largest word, as such tokens choose it.
+const REFLECTIONS: U256 = U256::from_limbs([0, 0, 0, 1 << 48]);
+/// Work of one question that only a list of nonsensical length asks for.
+const ENDLESS: u64 = 50_000;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hand {
@@ -104,6 +108,17 @@ fn search(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256
     deeper(machine, token, question, want, 0, &mut left)
 }
 
+/// Writes a slot, unless that makes the question endless: then it is the length of a list, which stays empty.
+fn fill(machine: &mut Machine<'_>, token: Address, question: &[u8], (at, slot): (Address, U256), value: U256) {
+    let (mark, cut, work) = (machine.mark(), machine.cut, machine.work);
+    machine.world().set_slot(at, slot, value);
+    machine.look(OWNER, token, question.to_vec());
+    if machine.work - work > ENDLESS {
+        machine.cut = cut;
+        machine.rollback(mark);
+    }
+}
+
 fn deeper(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256, depth: usize, left: &mut u32) -> bool {
     let base = machine.look(OWNER, token, question.to_vec());
     let answer = base.word();
@@ -138,17 +153,20 @@ fn deeper(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256
     }
     // A reflected balance is divided by the ratio of two totals, which are zero where no constructor ran: let both be one supply.
     let plain: Vec<_> = slots.iter().filter(|(_, slot)| *slot < U256::from(1 << 16)).copied().collect();
+    // Where one of them stands in the code, the other has to be the larger by far.
     if depth == 0 && !base.ok && plain.len() > 1 {
-        let mark = machine.mark();
-        for (at, slot) in plain {
-            if machine.world().slot(at, slot).is_zero() {
-                machine.world().set_slot(at, slot, want * U256::from(10));
+        for total in [want * U256::from(10), REFLECTIONS] {
+            let mark = machine.mark();
+            for (at, slot) in plain.iter().copied() {
+                if machine.world().slot(at, slot).is_zero() {
+                    fill(machine, token, question, (at, slot), total);
+                }
             }
+            if deeper(machine, token, question, want, depth + 1, left) {
+                return true;
+            }
+            machine.rollback(mark);
         }
-        if deeper(machine, token, question, want, depth + 1, left) {
-            return true;
-        }
-        machine.rollback(mark);
     }
     // A flag or a pointer may stand before the word: whatever makes other slots be read is followed.
     for (at, slot) in &slots {
@@ -158,9 +176,11 @@ fn deeper(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256
             }
             *left -= 1;
             let mark = machine.mark();
+            let work = machine.work;
             machine.world().set_slot(*at, *slot, value);
             let after = machine.look(OWNER, token, question.to_vec());
-            let opens = after.reads.iter().any(|read| !slots.contains(read)) || (after.ok && !base.ok);
+            let endless = machine.work - work > ENDLESS;
+            let opens = !endless && (after.reads.iter().any(|read| !slots.contains(read)) || (after.ok && !base.ok));
             if opens && deeper(machine, token, question, want, depth + 1, left) {
                 return true;
             }

@@ -112,7 +112,8 @@ impl Books {
         let mut reads = supply.reads.clone();
         let mut own = Vec::new();
         let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, FRESH, scene.token, Address::ZERO];
-        let (mut of, mut hearsay) = (Vec::new(), false);
+        // Where transfers only go through with plenty from outside, balances are what another contract says.
+        let (mut of, mut hearsay) = (Vec::new(), machine.world().answer == Answer::Plenty);
         for who in people {
             let outcome = machine.look(FRESH, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
             hearsay |= balance_is_hearsay(machine, scene.token, who, &outcome);
@@ -367,8 +368,8 @@ fn minted(
 /// What the call did to trading.
 pub(super) fn stopped(machine: &mut Machine<'_>, before: &Before<'_>, after: &Trial, call: &Call, effects: &mut Vec<Effect>) {
     let was = &before.trial;
+    let all = was.sell.ok && !after.sell.ok && after.other_sell.is_none_or(|leg| !leg.ok);
     if was.sell.ok && !after.sell.ok {
-        let all = after.other_sell.is_none_or(|leg| !leg.ok);
         let power = if all { Power::StopSells } else { Power::Blacklist };
         effects.push(call.effect(
             power,
@@ -377,7 +378,8 @@ pub(super) fn stopped(machine: &mut Machine<'_>, before: &Before<'_>, after: &Tr
             if all { "sells fail" } else { "sell fails, another holder's does not" },
         ));
     }
-    if was.buy.ok && !after.buy.ok && after.other_buy.is_none_or(|leg| !leg.ok) {
+    // What stops buying and selling alike is a pause; to let holders out and nobody in is another power.
+    if was.buy.ok && !after.buy.ok && !all && after.other_buy.is_none_or(|leg| !leg.ok) {
         effects.push(call.effect(Power::StopBuys, 1.0, "buy goes through", "buys fail"));
     }
     for (name, old, new) in [("buy", was.buy, after.buy), ("sell", was.sell, after.sell)] {

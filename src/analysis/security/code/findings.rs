@@ -7,6 +7,7 @@ use super::{
     effects::{Caller, Effect, Power},
     stage::Standing,
     trial::{Leg, ONE_LEG, Opening, Trial},
+    world::PAIR,
 };
 
 /// A tax this small is rounding.
@@ -124,6 +125,19 @@ fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
         return None;
     };
     Some(Anomaly::new(AnomalyCode::EventLie, strength, format!("a {name} {text}")).evidence(seen(name, "holder", "", text)))
+}
+
+/// Whether nothing moves until another contract answers otherwise: what that contract says decides every transfer, and it is not in the
+/// code. Which contract it is, its deployer chose.
+pub(super) fn outside(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolder) -> Option<Anomaly> {
+    let known = found.iter().any(|anomaly| anomaly.code == AnomalyCode::ExternalGate);
+    if traded.opening != Opening::Outside || known {
+        return None;
+    }
+    let asked = traded.trial.called.iter().find(|address| **address != PAIR).map_or_else(String::new, |address| format!(" {address}"));
+    let shown = seen("transfer", "holder", "fails", format!("goes through when{asked} answers otherwise"));
+    let text = format!("another contract{asked} that its deployer chose decides whether transfers go through");
+    Some(Anomaly::new(AnomalyCode::ExternalGate, 1.0, text).evidence(shown).held_by(holder))
 }
 
 /// Whether nobody sells until the owner calls something. As its constructor leaves it that is a launch; where the token already stands

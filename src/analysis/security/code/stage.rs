@@ -123,11 +123,14 @@ impl Claims {
 /// Runs the constructor with one set of arguments after another. `None` when all of them fail.
 fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> Option<Address> {
     let mut bare = None;
-    for (addresses, number, yes) in TRIES {
+    // Whom a list names has powers that nobody would have whom it does not: lists stay empty where that works.
+    let lists = input.constructor_types.is_some_and(|types| types.iter().any(|of| of.contains("[]")));
+    let tries = (usize::from(!lists)..=1).flat_map(|length| TRIES.iter().map(move |one| (one, length)));
+    for ((addresses, number, yes), length) in tries {
         let mark = machine.mark();
         let mut code = creation.to_vec();
         match input.constructor_types {
-            Some(types) => code.extend(arguments(types, addresses, *number, *yes)),
+            Some(types) => code.extend(arguments(types, addresses, *number, *yes, length)),
             // Unknown types: first none at all, then words; a constructor that reads fewer minds neither.
             None if bare.is_some() || addresses.len() > 1 => code.extend(abi::word_of(OWNER).to_be_bytes::<32>().repeat(BLIND_WORDS)),
             None => {}
@@ -157,13 +160,13 @@ fn settle(machine: &mut Machine<'_>, token: Address, input: &CodeInput<'_>) -> A
     token
 }
 
-fn arguments(types: &[String], addresses: &[Address], number: u128, yes: bool) -> Vec<u8> {
+fn arguments(types: &[String], addresses: &[Address], number: u128, yes: bool, lists: usize) -> Vec<u8> {
     let types: Vec<DynSolType> = types.iter().map(|text| text.parse().unwrap_or(DynSolType::Uint(256))).collect();
     // Eight bits are the decimals.
     let figure = |of: &DynSolType| U256::from(if *of == DynSolType::Uint(8) { 18 } else { number });
     let numbers = types.iter().filter(|of| matches!(of, DynSolType::Uint(_) | DynSolType::Int(_))).map(figure).chain([U256::from(number)]);
     let filling = Filling { addresses: addresses.to_vec(), numbers: numbers.collect(), yes, places: None, token: Address::ZERO };
-    abi::encode(&types, &filling).0
+    abi::encode_lists(&types, &filling, lists).0
 }
 
 /// A word whose bytes all differ, so that a part of it tells where it was taken from.

@@ -140,4 +140,9 @@ pub(super) const ROWS: &[Contract] = rows! {
             guard: "8 sload MASK and iszero @ungated jumpi ASK_GATE pop pop ungated:",
             bodies: "gate: 8 sload MASK and ANSWER
                 setGate: ONLY_OWNER ADDRESS_1 8 sstore stop" };
+    "sealed_gate": "a contract that nobody can see or change lets a transfer pass by answering zero" ["EXTERNAL_GATE"] ["PAUSABLE", "BUY_BLOCKABLE"]
+        twin "sealed_listener"
+        token { owned: true, functions: &[], guard: "ASK_GATE @fail jumpi pop", bodies: "" };
+    "sealed_listener": "a contract that nobody can see or change is told of each transfer, and its answer is dropped" [] [] honest
+        token { owned: true, functions: &[], guard: "ASK_GATE pop pop", bodies: "" };
 };
