@@ -58,12 +58,14 @@ pub(super) struct Filling {
     pub(super) yes: bool,
     /// The token's decimals, for how amounts are written.
     pub(super) places: Option<u8>,
+    /// Where the token stands, for how it is called; zero for nowhere.
+    pub(super) token: Address,
 }
 
 impl Filling {
     /// One address and one number.
     pub(super) fn plain(addresses: Vec<Address>, number: U256) -> Self {
-        Self { addresses, numbers: vec![number], yes: true, places: None }
+        Self { addresses, numbers: vec![number], yes: true, places: None, token: Address::ZERO }
     }
 }
 
@@ -113,7 +115,7 @@ impl State<'_> {
             }
             DynSolType::Address => {
                 let address = pick(&self.filling.addresses, &mut self.address).unwrap_or(Address::ZERO);
-                self.words.push(name(address));
+                self.words.push(name(address, self.filling.token));
                 word(word_of(address))
             }
             DynSolType::Uint(bits) | DynSolType::Int(bits) => {
@@ -164,8 +166,8 @@ fn dynamic(of: &DynSolType) -> bool {
     }
 }
 
-/// An address by its part in the trial.
-pub(super) fn name(address: Address) -> String {
+/// An address by its part in the trial of the token that stands at the other.
+pub(super) fn name(address: Address, token: Address) -> String {
     let known = [
         (PAIR, "pair"),
         (super::world::OWNER, "owner"),
@@ -173,8 +175,8 @@ pub(super) fn name(address: Address) -> String {
         (HOLDER, "holder"),
         (OTHER, "other holder"),
         (FRESH, "newcomer"),
-        (super::world::PLACED, "token"),
         (Address::ZERO, "zero address"),
+        (token, "token"),
     ];
     known.iter().find(|(of, _)| *of == address).map_or_else(|| format!("{address:#x}"), |(_, name)| (*name).to_string())
 }

@@ -85,6 +85,8 @@ pub(super) struct Effect {
     pub(super) from_nothing: bool,
     /// What was taken is gone with its share of the supply, and nobody has it.
     pub(super) burnt: bool,
+    /// From whom it was taken and how much, when none of ours has it.
+    pub(super) taken: Option<(Address, U256)>,
     /// By how much the balance rose.
     pub(super) made: U256,
     /// Coin was paid for it.
@@ -138,9 +140,9 @@ impl Books {
     }
 }
 
-/// A name with an amount.
-fn holds(before: &Before<'_>, who: &str, value: U256) -> String {
-    format!("{who} {}", abi::amount(value, before.scene.hand.places))
+/// Somebody with an amount.
+fn holds(before: &Before<'_>, who: Address, value: U256) -> String {
+    format!("{} {}", abi::name(who, before.scene.token), abi::amount(value, before.scene.hand.places))
 }
 
 /// What is the same for every call: the state before it.
@@ -196,6 +198,7 @@ impl Call {
             logged: false,
             from_nothing: false,
             burnt: false,
+            taken: None,
             made: U256::ZERO,
             paid: !self.pay.is_zero(),
             payer: None,
@@ -262,9 +265,8 @@ pub(super) fn lied(before: &Before<'_>, call: &Call, outcome: &Outcome, effects:
     let mut told = outcome.logs.iter().filter_map(|log| moves(log, before.scene.token));
     let known = |who: &Address| before.books.of.iter().any(|(of, had)| of == who && !of.is_zero() && !had.is_zero());
     if let Some((from, _, value)) = told.find(|(from, to, value)| known(from) && from != to && !value.is_zero()) {
-        let name = abi::name(from);
         let told = format!("{} told", abi::amount(value, before.scene.hand.places));
-        effects.push(call.effect(Power::Lie, 1.0, holds(before, &name, before.books.get(from)), told));
+        effects.push(call.effect(Power::Lie, 1.0, holds(before, from, before.books.get(from)), told));
     }
 }
 
@@ -275,10 +277,16 @@ fn dispensed(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome,
     for who in [before.scene.token, before.scene.owner].into_iter().chain(burnt) {
         let (had, has) = (before.books.get(who), books.get(who));
         if who != call.from && has < had && before.books.wrote(who, outcome) {
-            let name = abi::name(who);
-            effects.push(call.effect(Power::Dispense, ratio(had - has, had), holds(before, &name, had), holds(before, &name, has)));
+            let mut effect = call.effect(Power::Dispense, ratio(had - has, had), holds(before, who, had), holds(before, who, has));
+            effect.taken = (!gained(before, books)).then_some((who, had - has));
+            effects.push(effect);
         }
     }
+}
+
+/// Whether one of ours has more.
+fn gained(before: &Before<'_>, books: &Books) -> bool {
+    books.of.iter().any(|(of, now)| *now > before.books.get(*of))
 }
 
 /// Whether a holder or the pair has less, without all having less alike.
@@ -295,10 +303,10 @@ fn drained(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, e
     }
     if let Some((who, size)) = losses.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
         let (had, has) = (before.books.get(who), books.get(who));
-        let name = abi::name(who);
-        let mut effect = call.effect(Power::Drain, size, holds(before, &name, had), holds(before, &name, has));
-        let gained = books.of.iter().any(|(of, now)| *now > before.books.get(*of));
+        let mut effect = call.effect(Power::Drain, size, holds(before, who, had), holds(before, who, has));
+        let gained = gained(before, books);
         effect.burnt = !gained && before.books.supply.unwrap_or_default().checked_sub(books.supply.unwrap_or_default()) == Some(had - has);
+        effect.taken = (!gained).then_some((who, had - has));
         effects.push(effect);
     }
 }
@@ -332,7 +340,11 @@ fn minted(
     let visible = transfers.iter().any(|(from, _, _)| from.is_zero());
     let mut payer = None;
     let (size, then, now) = if more {
-        (ratio(supply - was, was.max(U256::ONE)).min(1.0), holds(before, "supply", was), holds(before, "supply", supply))
+        (
+            ratio(supply - was, was.max(U256::ONE)).min(1.0),
+            format!("supply {}", abi::amount(was, before.scene.hand.places)),
+            format!("supply {}", abi::amount(supply, before.scene.hand.places)),
+        )
     } else if let Some((who, now)) = winner {
         let then = before.books.get(*who);
         // Somebody else paid it: one of ours, or one that the log names and whose balance fell.
@@ -341,8 +353,7 @@ fn minted(
             return;
         }
         payer = transfers.iter().map(|(from, _, _)| *from).find(|from| !from.is_zero());
-        let name = abi::name(*who);
-        (ratio(*now - then, before.scene.hand.supply).min(1.0), holds(before, &name, then), holds(before, &name, *now))
+        (ratio(*now - then, before.scene.hand.supply).min(1.0), holds(before, *who, then), holds(before, *who, *now))
     } else {
         return;
     };

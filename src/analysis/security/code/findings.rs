@@ -250,7 +250,8 @@ fn what(effect: &Effect) -> String {
 
 fn sentence(code: AnomalyCode, effect: &Effect) -> String {
     let call = called(effect);
-    let Effect { before, after, .. } = effect;
+    let change = change(&effect.before, &effect.after);
+    let before = &effect.before;
     match code {
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain if effect.power == Power::Theft => {
             format!("after {call}, a holder's balance moves without approval")
@@ -258,18 +259,33 @@ fn sentence(code: AnomalyCode, effect: &Effect) -> String {
         AnomalyCode::OwnerDrain if effect.power == Power::Errand => {
             format!("{call} has the contract call anyone with anything, so that what it holds can be taken")
         }
-        AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes what is not theirs: {before} → {after}"),
-        AnomalyCode::HiddenMint => format!("{call} makes tokens with no Transfer from zero: {before} → {after}"),
-        AnomalyCode::TaxRaisable => format!("{call} raises the tax: {before} → {after}"),
+        AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes what is not theirs: {change}"),
+        AnomalyCode::HiddenMint => format!("{call} makes tokens with no Transfer from zero: {change}"),
+        AnomalyCode::TaxRaisable => format!("{call} raises the tax: {change}"),
         AnomalyCode::Blacklist => format!("{call} stops one holder's sale while others sell"),
         AnomalyCode::ExternalGate => format!("{call} lets another contract decide whether transfers go through"),
         AnomalyCode::EventLie => format!("{call} logs a Transfer that moves nothing: {before} before and after"),
         AnomalyCode::SelfDestruct => format!("{call} destroys the contract"),
         AnomalyCode::DelegatecallAny => format!("{call} runs code of the caller's choice in the contract's place"),
-        AnomalyCode::PublicMint | AnomalyCode::OwnerMint => format!("{call} mints: {before} → {after}"),
+        AnomalyCode::PublicMint | AnomalyCode::OwnerMint => format!("{call} mints: {change}"),
         AnomalyCode::BuyBlockable => format!("{call} stops all purchases"),
         _ => format!("{call} stops all sales"),
     }
+}
+
+/// What it was and what it came to be, naming once whose it is and the unit.
+fn change(before: &str, after: &str) -> String {
+    for unit in [" tokens", " raw units"] {
+        let figure = |text: &str| {
+            text.strip_suffix(unit).and_then(|text| text.rsplit_once(' ')).map(|(who, figure)| (who.to_owned(), figure.to_owned()))
+        };
+        if let (Some((who, was)), Some((same, now))) = (figure(before), figure(after))
+            && who == same
+        {
+            return format!("{who} {was} → {now}{unit}");
+        }
+    }
+    format!("{before} → {after}")
 }
 
 fn proof(effect: &Effect) -> Evidence {
@@ -303,4 +319,22 @@ fn strongest(left: &[Effect]) -> Option<(&Effect, AnomalyCode, f64)> {
     let (weighed, code, effect) = weighed.max_by(|a, b| a.0.total_cmp(&b.0))?;
     // A pause that outlives ownership is less than a blacklist that does.
     Some((effect, code, weighed / AnomalyCode::Blacklist.weight()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::change;
+
+    #[test]
+    fn a_change_names_once_what_stays() {
+        let cases = [
+            ("other holder 2,000 tokens", "other holder 0 tokens", "other holder 2,000 → 0 tokens"),
+            ("supply 1e24 raw units", "supply 2e24 raw units", "supply 1e24 → 2e24 raw units"),
+            ("holder 2 tokens", "pair 2 tokens", "holder 2 tokens → pair 2 tokens"),
+            ("buy receives 100.0 %", "buy receives 33.3 %", "buy receives 100.0 % → buy receives 33.3 %"),
+        ];
+        for (before, after, text) in cases {
+            assert_eq!(change(before, after), text);
+        }
+    }
 }

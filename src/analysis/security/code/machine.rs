@@ -268,6 +268,11 @@ impl Eye {
 }
 
 impl Trace {
+    /// Whether the slot is what a mapping keeps for this one.
+    pub(super) fn kept_for(&self, slot: U256, who: Address) -> bool {
+        self.hashed.contains(&(slot, abi::word_of(who)))
+    }
+
     fn step(&mut self, opcode: u8, stack: &[U256], preimage: impl Fn(usize) -> Option<[U256; 2]>) {
         let top = |at: usize| stack.len().checked_sub(at + 1).map(|at| stack[at]);
         match opcode {

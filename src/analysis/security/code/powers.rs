@@ -28,6 +28,7 @@ pub(super) fn fillings(scene: &Scene, books: &Books, caller: Address) -> [Fillin
         numbers: numbers.to_vec(),
         yes,
         places: scene.hand.places,
+        token: scene.token,
     };
     let small = |value: u64| U256::from(value);
     let pair = books.get(PAIR);
@@ -240,6 +241,7 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
     machine.rollback(mark);
     hearsay(machine, before, call, &outcome, &mut found.effects, known);
     artefact(machine, before, call, &outcome, &mut found.effects, known);
+    frozen(machine, before, call, &written, &mut found.effects, known);
     for effect in found.effects[known..].iter_mut().filter(|effect| effect.from_nothing) {
         // A total of the contract's own moved by as much: it came out of a stock that the contract keeps.
         let booked =
@@ -256,6 +258,33 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
         }
     }
     outcome.ok && !outcome.writes.is_empty()
+}
+
+/// What is taken and booked to the same holder elsewhere is frozen: still theirs, and not for sale.
+fn frozen(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, written: &Written, effects: &mut Vec<Effect>, known: usize) {
+    let token = before.scene.token;
+    for at in (known..effects.len()).rev() {
+        let Effect { power, burnt, taken, .. } = &effects[at];
+        let (Power::Drain | Power::Dispense, false, Some((who, loss)), Caller::Owner | Caller::Master) =
+            (*power, *burnt, *taken, call.caller)
+        else {
+            continue;
+        };
+        let risen = |(at, slot, now): &&(Address, U256, U256)| now.checked_sub(machine.world().slot(*at, *slot)) == Some(loss);
+        // One place alone: were there two, one might be a thief's.
+        let places: Vec<_> = written.iter().filter(risen).copied().collect();
+        if let [(address, slot, _)] = places[..]
+            && address == token
+            && !before.ledger.contains(&(address, slot))
+            && machine.trace(call.from, token, call.data.clone()).1.kept_for(slot, who)
+        {
+            if effects[at].power == Power::Drain {
+                effects[at].power = Power::Blacklist;
+            } else {
+                effects.remove(at);
+            }
+        }
+    }
 }
 
 /// What a stranger can take only because a contract that we made up said yes is no finding.

@@ -165,7 +165,7 @@ fn arguments(types: &[String], addresses: &[Address], number: u128, yes: bool, l
     // Eight bits are the decimals.
     let figure = |of: &DynSolType| U256::from(if *of == DynSolType::Uint(8) { 18 } else { number });
     let numbers = types.iter().filter(|of| matches!(of, DynSolType::Uint(_) | DynSolType::Int(_))).map(figure).chain([U256::from(number)]);
-    let filling = Filling { addresses: addresses.to_vec(), numbers: numbers.collect(), yes, places: None };
+    let filling = Filling { addresses: addresses.to_vec(), numbers: numbers.collect(), yes, places: None, token: Address::ZERO };
     abi::encode_lists(&types, &filling, lists).0
 }
 

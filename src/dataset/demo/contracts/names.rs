@@ -23,6 +23,7 @@ pub const FUNCTIONS: &[(&str, u32)] = &[
     ("decimals()", 0x313c_e567),
     ("deposit()", 0xd0e3_0db0),
     ("fee()", 0xddca_3f43),
+    ("freeze(address,uint256)", 0x24bc_e60c),
     ("gate()", 0x7a0e_bc88),
     ("implementation()", 0x5c60_da1b),
     ("mint(address,uint256)", 0x40c1_0f19),

@@ -25,6 +25,10 @@ pub(super) const ROWS: &[Contract] = rows! {
             bodies: "ban: ONLY_OWNER BOOL_2 ADDRESS_1 LISTED sstore stop
                 banned: ADDRESS_1 LISTED sload ANSWER" };
 
+    "freezer": "the owner takes tokens from a holder's balance and keeps them for the same holder" ["BLACKLIST"] [] twin "register"
+        token { owned: true, functions: &["freeze(address,uint256)"],
+            bodies: "freeze: ONLY_OWNER NUMBER_2 ADDRESS_1 BALANCE LOWER NUMBER_2 ADDRESS_1 LISTED RAISE stop" };
+
     "pausable": "the owner stops all transfers and lets them go on" ["PAUSABLE"] ["BUY_BLOCKABLE"] twin "pause_flag"
         token { owned: true, functions: &["pause()", "unpause()", "paused()"], guard: "6 sload @fail jumpi",
             bodies: "pause: ONLY_OWNER 1 6 sstore stop

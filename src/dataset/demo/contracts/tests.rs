@@ -289,6 +289,11 @@ const FAULTS: &[(&str, Shows)] = &[
         contains_reachable(world, 0xff)
     }),
     ("delegate_any", |world| world.works(OWNER, "run(address,bytes)", &[word(BOB), U256::from(64), U256::ZERO])),
+    ("freezer", |world| {
+        world.works(OWNER, "freeze(address,uint256)", &[word(ANN), U256::from(GIVEN)])
+            && world.sells(ANN).is_none()
+            && world.sells(BOB).is_some()
+    }),
     ("errand", |world| {
         assert!(world.works(OWNER, "transfer(address,uint256)", &[word(world.token), U256::from(5)]));
         let before = world.balance(BOB);
