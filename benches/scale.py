@@ -1,130 +1,262 @@
 #!/usr/bin/env python3
-"""How the program behaves on candle tables of many rows, beside a plain polars script in the same run.
+"""How the program behaves on candle tables of many rows, beside csvlens and a plain polars script in the same run.
 
-    benches/scale.py target/release/tokendeck [--rows 20000000] [--tokens 200] [--folder /tmp/scale]
+    benches/scale.py target/release/tokendeck [--rows 1000000 20000000] [--folder /tmp/scale-tokendeck] [--keep] [--figures benches/figures.md]
 
-Prints CPU seconds, wall seconds and peak RssAnon of each step: the first import, a start after it, questions to a running server,
-and what polars needs to sort the same file. Wall time on a shared machine says little. Needs Python 3.9; polars is optional.
+For each size and each of Parquet and CSV, from data `tokendeck demo` writes: CPU seconds, wall seconds and peak RssAnon of the first import, of
+the dashboard in a pseudo-terminal (start, idle, jump, filter, sort, keys meanwhile, Esc), and of the API. The peak of the dashboard is
+that of the step. Wall time on a shared machine says little. Needs Python 3.9; polars and csvlens are measured where they are found.
 """
 
-import argparse
-import json
-import os
-import shutil
-import subprocess
-import sys
-import threading
-import time
-import urllib.request
+import argparse, http.client, json, os, re, shutil, statistics, subprocess, sys, time
 
-ROW = "{:<44} {:>8} {:>8} {:>10}"
+from measure import Missed, Terminal, Watch, cpu, forget, run
+from figures import Table
+
+TOKENS = 200
+STARTS, SAMPLES, IDLE = 5, 25, 10
 POLARS = """
 import polars as pl, sys
-scan = pl.scan_parquet(sys.argv[1]) if sys.argv[1].endswith("parquet") else pl.scan_csv(sys.argv[1])
-scan.sort("token_address", "interval", "timestamp", maintain_order=True).sink_ipc(sys.argv[2], compression="uncompressed")
+what, file, out = sys.argv[1:]
+scan = pl.scan_parquet(file) if file.endswith("parquet") else pl.scan_csv(file, infer_schema_length=10_000)
+if what == "sort":
+    scan.sort("token_address", "interval", "timestamp", maintain_order=True).sink_ipc(out, compression="uncompressed")
+elif what == "page":
+    print(scan.bottom_k(1000, by="volume").collect())
+elif what == "token":
+    print(scan.filter(pl.col("token_address") == out).collect())
 """
 
 
-def status(pid, key):
-    try:
-        with open(f"/proc/{pid}/status") as lines:
-            return next((int(line.split()[1]) for line in lines if line.startswith(key)), 0)
-    except OSError:
-        return 0
+def ends(text, times):
+    """The middle, the 99th of 100, and the longest."""
+    times = sorted(times)
+    return f"{text}: median {statistics.median(times) * 1e3:.1f}, p99 {times[len(times) * 99 // 100] * 1e3:.1f}, longest {times[-1] * 1e3:.1f} ms"
 
 
-def cpu(pid):
-    with open(f"/proc/{pid}/stat") as stat:
-        fields = stat.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+class Scale:
+    """One table of one size in one format, and where its figures go."""
 
+    def __init__(self, given, rows, form, table):
+        self.program, self.folder, self.rows, self.form, self.table = os.path.abspath(given.program), given.folder, rows, form, table
+        self.data = os.path.join(given.folder, f"{form}-{rows}-{TOKENS}")
+        self.cache = os.path.join(given.folder, "cache")
+        self.file = os.path.join(self.data, f"candles.{form}")
+        self.csvlens = given.csvlens
+        self.env = {**os.environ, **{f"XDG_{name}_HOME": os.path.join(given.folder, name.lower()) for name in ("CACHE", "STATE", "CONFIG", "DATA")}}
+        self.all = f"{rows:,}"
+        if not os.path.exists(self.data):
+            made = [self.program, "demo", self.data, "--tokens", str(TOKENS), "--candles", str(rows), "--format", form]
+            subprocess.run(made, env=self.env, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-class Watch:
-    """Follows a process: peak RssAnon in MiB."""
+    def row(self, what, used=None, wall=None, mib=None, **goal):
+        self.table.row(f"{self.form}: {what}", used, wall, mib, **goal)
 
-    def __init__(self, process):
-        self.peak, self.process = 0, process
-        self.thread = threading.Thread(target=self.look, daemon=True)
-        self.thread.start()
+    def measure(self):
+        shutil.rmtree(self.cache, ignore_errors=True)
+        for what, goal in (("first import (`check`)", {"cpu_max": 10 if self.form == "parquet" else 18, "mib_max": 300} if self.rows > 10_000_000 else {}), ("`check` after it", {})):
+            used, wall, mib, _ = run([self.program, "check", self.data], self.env)
+            self.row(what, used, wall, mib, **goal)
+        for step in (self.starts, self.dashboard, self.api, self.importing, self.polars):
+            try:
+                step()
+            except Missed as missed:
+                self.row(f"{step.__name__} failed: {str(missed).splitlines()[0]}")
+                print(missed, file=sys.stderr)
+        if self.form == "csv" and self.csvlens:
+            self.lens()
 
-    def look(self):
-        while self.process.poll() is None:
-            self.peak = max(self.peak, status(self.process.pid, "RssAnon"))
-            time.sleep(0.005)
+    def open(self):
+        shutil.rmtree(os.path.join(self.folder, "state"), ignore_errors=True)
+        return Terminal([self.program, "--no-api", "--data", self.data], self.env)
 
-    def mib(self):
-        return f"{self.peak / 1024:.0f} MiB"
+    @staticmethod
+    def first_data(terminal):
+        """The header names a token once the market is there."""
+        return terminal.until("the first data", lambda screen: "0x" in screen.split("\n", 1)[0])
 
+    def starts(self):
+        for what, cold in (("start → first data", False), ("the same, cache not in memory", True)):
+            seen = []
+            for _ in range(STARTS):
+                if cold:
+                    forget(self.cache)
+                with self.open() as terminal:
+                    when, used = self.first_data(terminal)
+                    seen.append((used, when - terminal.started, terminal.watch.mib()))
+            middle = [statistics.median(column) for column in zip(*seen)]
+            self.row(f"{what}, median of {STARTS}", *middle, cpu_max=0.05, wall_max=None if cold else 0.1)
 
-def run(what, command, env):
-    start, before = time.time(), os.times()
-    process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL)
-    watch = Watch(process)
-    process.wait()
-    watch.thread.join()
-    after = os.times()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
-    print(ROW.format(what, f"{used:.2f}", f"{time.time() - start:.2f}", watch.mib()), flush=True)
+    def dashboard(self):
+        with self.open() as terminal:
+            self.first_data(terminal)
+            terminal.settle()
+            drawn, used = terminal.rest_for(IDLE)
+            self.row(f"idle for {IDLE} s: {drawn} bytes drawn", used, IDLE, terminal.watch.lap(), cpu_max=0.01)
+            terminal.keys("9")
+            terminal.see("SET ASIDE")
+            line = next(y for y, line in enumerate(terminal.screen.lines(), 1) if line.startswith(" candles"))
+            # Two clicks open it.
+            for click, seen in (("select", "candles.*columns"), ("open", "column 1 of 8")):
+                terminal.press(f"\x1b[<0;4;{line}M\x1b[<0;4;{line}m", click, lambda screen: re.search(seen, screen))
+            terminal.settle()
+            used, wall = terminal.press("G", "the last row", lambda screen: f"row {self.all}" in screen)
+            self.row("jump to the end", used, wall, terminal.watch.lap(), wall_max=0.02)
+            self.filters(terminal)
+            self.sorts(terminal)
+            self.row("the dashboard's peak, all of these", mib=terminal.watch.mib(), mib_max=80)
 
+    def filters(self, terminal):
+        for text in ("close>50000", "volume>0"):
+            terminal.keys("/")
+            terminal.see("Esc undo")
+            done = lambda screen: re.search(f"[0-9] (of {self.all} )?rows ─", screen) and f"/ {text} ─" in screen
+            used, wall = terminal.press(f"\x1b[200~{text}\x1b[201~\r", f"the rows of {text}", done)
+            count = re.search(r"([0-9,]+) (of [0-9,]+ )?rows ─", terminal.screen.text())[1]
+            self.row(f"filter `{text}`: {count} rows", used, wall, terminal.watch.lap())
+            terminal.press("/\x15\r", "all rows", lambda screen: f"─ {self.all} rows ─" in screen)
 
-def serve(what, program, data, env):
-    start = time.time()
-    process = subprocess.Popen([program, "serve", "--data", data, "--listen", "127.0.0.1:0"], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    watch = Watch(process)
-    base = process.stdout.readline().split()[-1]
-    key = subprocess.run([program, "key"], env=env, capture_output=True, text=True).stdout.strip()
+    def sorts(self, terminal):
+        self.choose(terminal, "volume")
+        used, asked = terminal.cpu(), time.monotonic()
+        terminal.keys("s")
+        when, after = terminal.see("VOLUME ▴")
+        self.row("sort by volume: first page", after - used, when - asked, terminal.watch.lap(), cpu_max=0.8 if self.rows > 10_000_000 else None)
+        frames = self.keys(terminal, "Esc cancels")
+        when, after = terminal.see(f"─ {self.all} rows ─")
+        self.row("sort by volume: the order of all rows ready", after - used, when - asked, terminal.watch.lap())
+        if frames:
+            self.row(ends(f"key → frame meanwhile, {len(frames)} keys", frames), wall=statistics.median(frames), wall_max=0.016)
+        terminal.press("G", "the last row in that order", lambda screen: "VOLUME ▴" in screen)
+        self.choose(terminal, "high")
+        terminal.keys("s")
+        terminal.see("Esc cancels")
+        used, wall = terminal.press("\x1b", "that it was cancelled", lambda screen: "Esc cancels" not in screen)
+        terminal.rest_for(0.1)
+        self.row(f"Esc cancels; CPU from 0.1 s after it: {terminal.rest_for(1)[1] * 1e3:.1f} ms", used, wall, terminal.watch.lap(), wall_max=0.1)
 
-    def get(target):
-        request = urllib.request.Request(base + target, headers={"x-api-key": key})
-        with urllib.request.urlopen(request) as reply:
-            return reply.read()
+    @staticmethod
+    def choose(terminal, column):
+        for _ in range(20):
+            if re.search(rf"^ {column}  .*column \d+ of", terminal.screen.text(), re.M):
+                return
+            terminal.keys("l" if column == "volume" else "h")
+            terminal.settle(0.1)
+        raise Missed(f"never selected {column}")
 
-    while True:
+    @staticmethod
+    def keys(terminal, going):
+        """How long help takes to come and go while something runs, of which the text on screen tells."""
+        times, shown = [], False
+        while (shown or going in terminal.screen.text()) and len(times) < SAMPLES * 4:
+            shown = not shown
+            # A person's keys do not come at once after a frame.
+            terminal.rest_for(0.03)
+            times.append(terminal.press("?" if shown else "\x1b", "help", lambda screen: ("keys · " in screen) == shown)[1])
+        return times
+
+    def importing(self):
+        """The dashboard that has to import first."""
+        shutil.rmtree(self.cache, ignore_errors=True)
+        with self.open() as terminal:
+            when, used = terminal.until("the first frame", lambda screen: "tokendeck" in screen)
+            self.row("dashboard without a cache: first frame", used, when - terminal.started, terminal.watch.lap())
+            when, used = self.first_data(terminal)
+            self.row("dashboard without a cache: first data, candles still to come", used, when - terminal.started, terminal.watch.lap())
+            frames = self.keys(terminal, "loading")
+            if frames:
+                self.row(ends(f"key → frame while importing, {len(frames)} keys", frames), wall=statistics.median(frames), wall_max=0.016)
+            when, used = terminal.until("the end of the load", lambda screen: "loading" not in screen)
+            self.row("dashboard without a cache: candles there too", used, when - terminal.started, terminal.watch.lap(), mib_max=300)
+
+    def api(self):
+        forget(self.cache)
+        start = time.monotonic()
+        process = subprocess.Popen([self.program, "serve", "--data", self.data, "--listen", "127.0.0.1:0"], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        watch = Watch(process.pid)
+        host = process.stdout.readline().split("//")[-1].split()[0].strip("/")
+        key = subprocess.run([self.program, "key"], env=self.env, capture_output=True, text=True).stdout.strip()
+        client = http.client.HTTPConnection(host)
+
+        def get(target):
+            client.request("GET", target, headers={"x-api-key": key})
+            reply = client.getresponse()
+            body = reply.read()
+            return body if reply.status == 200 else None
+
         try:
-            page = json.loads(get("/tokens?limit=250"))
-            break
-        except OSError:
-            time.sleep(0.002)
-    print(ROW.format(f"{what}: start to first 200", f"{cpu(process.pid):.2f}", f"{time.time() - start:.3f}", watch.mib()), flush=True)
-    times = []
-    for token in page["tokens"]:
-        asked = time.time()
-        get(f"/tokens/{token['token_address']}/candles?timeframe=1h&limit=500")
-        times.append(time.time() - asked)
-    times.sort()
-    print(ROW.format(f"{what}: 500 candles of a token, p99 wall ms", "", f"{times[len(times) * 99 // 100] * 1000:.1f}", watch.mib()))
-    before = cpu(process.pid)
-    time.sleep(2)
-    print(ROW.format(f"{what}: idle for 2 s", f"{cpu(process.pid) - before:.2f}", "2", watch.mib()), flush=True)
-    process.terminate()
-    process.wait()
+            while not (page := get("/tokens?limit=250")):
+                time.sleep(0.002)
+            self.row("`serve`, cache not in memory: first 200", cpu(process.pid), time.monotonic() - start, watch.lap())
+            tokens = [token["token_address"] for token in json.loads(page)["tokens"]]
+            for what, limit in (("first read", 500), ("read before", 499), ("the same question again", 499)):
+                times, used = [], cpu(process.pid)
+                for token in tokens:
+                    asked = time.monotonic()
+                    get(f"/tokens/{token}/candles?timeframe=1h&limit={limit}")
+                    times.append(time.monotonic() - asked)
+                each = (cpu(process.pid) - used) / len(tokens)
+                self.row(ends(f"500 candles over HTTP, {what}", times), each, statistics.median(times), watch.lap())
+            used = cpu(process.pid)
+            time.sleep(IDLE)
+            self.row(f"`serve` idle for {IDLE} s", cpu(process.pid) - used, IDLE, watch.lap(), cpu_max=0.01)
+        finally:
+            process.terminate()
+            process.wait()
+
+    def polars(self):
+        if subprocess.run([sys.executable, "-c", "import polars"], capture_output=True).returncode:
+            return
+        with open(os.path.join(self.data, "tokens.csv")) as tokens:
+            tokens.readline()
+            token = re.search("0x[0-9a-f]{40}", tokens.readline())[0]
+        sorted_file = os.path.join(self.folder, "sorted.arrow")
+        for what, arguments in (
+            ("nothing but its import", ["", self.file, ""]),
+            ("one token's rows, filtered", ["token", self.file, token]),
+            ("first 1,000 rows by volume", ["page", self.file, ""]),
+            ("sort and sink", ["sort", self.file, sorted_file]),
+        ):
+            used, wall, mib, _ = run([sys.executable, "-c", POLARS, *arguments], self.env)
+            self.row(f"polars: {what}", used, wall, mib)
+        os.remove(sorted_file)
+
+    def lens(self):
+        with Terminal([self.csvlens, self.file], self.env) as terminal:
+            when, used = terminal.until("a row", lambda screen: "0x" in screen)
+            self.row("csvlens: start → first data", used, when - terminal.started, terminal.watch.lap())
+            when, used = terminal.until("the number of rows", lambda screen: f"/{self.rows}" in screen)
+            self.row("csvlens: rows counted", used, when - terminal.started, terminal.watch.lap())
+            terminal.rest_for(1)
+            drawn, used = terminal.rest_for(IDLE)
+            self.row(f"csvlens: idle for {IDLE} s: {drawn} bytes drawn", used, IDLE, terminal.watch.lap())
+            used, wall = terminal.press("G", "the last row", lambda screen: re.search(rf"^ *{self.rows} ", screen, re.M))
+            self.row("csvlens: jump to the end", used, wall, terminal.watch.lap())
+            # The selection of columns, then the last of them.
+            terminal.keys("g\t" + "l" * 7)
+            terminal.rest_for(1)
+            used, wall = terminal.press("J", "the sorted rows", lambda screen: re.search(r"\[Row (?!1/)", screen))
+            self.row("csvlens: sort by volume", used, wall, terminal.watch.lap())
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("program")
-    arguments.add_argument("--rows", type=int, default=20_000_000)
-    arguments.add_argument("--tokens", type=int, default=200)
+    arguments.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 20_000_000])
+    arguments.add_argument("--forms", nargs="+", default=["parquet", "csv"])
     arguments.add_argument("--folder", default="/tmp/scale-tokendeck")
+    arguments.add_argument("--csvlens", default=shutil.which("csvlens"))
     arguments.add_argument("--keep", action="store_true", help="leave the data for the next run")
+    arguments.add_argument("--figures", help="a Markdown file whose tables of these sizes are replaced")
     given = arguments.parse_args()
-    program = os.path.abspath(given.program)
     os.makedirs(given.folder, exist_ok=True)
-    env = {**os.environ, **{f"XDG_{name}_HOME": os.path.join(given.folder, name.lower()) for name in ("CACHE", "STATE", "CONFIG", "DATA")}}
-    os.chdir(given.folder)
-    print(ROW.format("", "CPU s", "wall s", "RssAnon"))
-    for form in ("parquet", "csv"):
-        data = os.path.join(given.folder, f"{form}-{given.rows}-{given.tokens}")
-        if not os.path.exists(data):
-            made = [program, "demo", data, "--tokens", str(given.tokens), "--candles", str(given.rows), "--format", form]
-            subprocess.run(made, env=env, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        shutil.rmtree(os.path.join(given.folder, "cache"), ignore_errors=True)
-        run(f"{form}: first import", [program, "check", data], env)
-        run(f"{form}: check after it", [program, "check", data], env)
-        serve(form, program, data, env)
-        script = [sys.executable, "-c", POLARS, os.path.join(data, f"candles.{form}"), os.path.join(given.folder, "sorted.arrow")]
-        if subprocess.run([sys.executable, "-c", "import polars"], capture_output=True).returncode == 0:
-            run(f"{form}: polars sort and sink", script, env)
+    for rows in given.rows:
+        table = Table(f"{rows:,} rows", f"scale {rows}")
+        for form in given.forms:
+            Scale(given, rows, form, table).measure()
+        table.misses()
+        if given.figures:
+            table.keep(given.figures)
     if not given.keep:
         shutil.rmtree(given.folder)
 

@@ -2,33 +2,28 @@
 //! directed graph; a strongly connected part whose every member gets back what it gives is wash (Victor and Weintraud, "Detecting
 //! and Quantifying Wash Trading on Decentralized Cryptocurrency Exchanges", WWW 2021). Memory is bounded by the pairs of one window.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod rings;
 
+use std::collections::BTreeSet;
+
+use self::rings::Rings;
 use super::ledger::{Kind, Ledger, Move};
-use crate::{
-    analysis::security::facts::Role,
-    dataset::time::{DAY_MS, HOUR_MS},
-};
+use crate::{analysis::security::facts::Role, dataset::time::HOUR_MS};
 
-/// Length, where it begins, name. Each length twice, half of it apart: what lasts no longer than that is whole in one of them.
-const WINDOWS: [(i64, i64, &str); 6] = [
-    (HOUR_MS, 0, "1 hour"),
-    (HOUR_MS, HOUR_MS / 2, "1 hour"),
-    (DAY_MS, 0, "1 day"),
-    (DAY_MS, DAY_MS / 2, "1 day"),
-    (7 * DAY_MS, 0, "7 days"),
-    (7 * DAY_MS, 7 * DAY_MS / 2, "7 days"),
-];
-/// A member's net position, of its gross.
-const NET_MAX: f64 = 0.01;
+/// Halves of windows: of how many of the level below each is, and the name of the whole. Each half is looked at with the one before
+/// and with the one after it: what lasts no longer than a half is whole in one of the two.
+const LEVELS: [(i64, &str); 3] = [(1, "1 hour"), (24, "1 day"), (7, "7 days")];
+const SHORTEST_MS: i64 = HOUR_MS / 2;
 /// Pairs of one window; a window with more is left out and said to be.
 const PAIRS_MAX: usize = 1_000_000;
-/// Rounds of leaving out those who do not get back what they give; each halves the worst that is allowed.
-const ROUNDS_MAX: usize = 64;
+/// Transfers that are gathered before pairs are looked for among them, at least.
+const UNTIDY_MIN: usize = 1 << 16;
 
-/// A pair's transfers in a window.
-#[derive(Debug, Clone, Copy, Default)]
+/// A pair's transfers in some time.
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Edge {
+    from: u32,
+    to: u32,
     volume: f64,
     count: u64,
 }
@@ -42,17 +37,29 @@ pub(super) struct Found {
     pub(super) members: BTreeSet<u32>,
 }
 
-#[derive(Debug, Default)]
-struct Window {
-    number: Option<i64>,
-    edges: HashMap<(u32, u32), Edge>,
-    found: Found,
+/// Pairs in order, and behind them what was not put in order yet.
+#[derive(Debug, Clone, Default)]
+struct Pairs {
+    edges: Vec<Edge>,
+    tidy: usize,
+    /// There were more than are told apart; they are forgotten.
     full: bool,
+}
+
+/// Halves of one length: the one that is being gathered and the one before it.
+#[derive(Debug, Default)]
+struct Level {
+    number: Option<i64>,
+    pairs: Pairs,
+    before: Option<(i64, Pairs)>,
+    /// Of the windows that begin with an even half, and of the others.
+    found: [Found; 2],
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Wash {
-    windows: [Window; WINDOWS.len()],
+    levels: [Level; LEVELS.len()],
+    rings: Rings,
     /// All that changed hands: minted, burned and failed left out.
     pub(super) volume: f64,
     pub(super) unfinished: bool,
@@ -69,170 +76,169 @@ impl Wash {
         if seen.kind != Kind::Transfer || seen.from == seen.to || seen.value <= 0.0 || !trader(seen.from) || !trader(seen.to) {
             return;
         }
-        for (window, (length, start, _)) in self.windows.iter_mut().zip(WINDOWS) {
-            let number = Some((time.0 - start).div_euclid(length));
-            if window.number != number {
-                window.close();
-                window.number = number;
-            }
-            let full = window.edges.len() >= PAIRS_MAX;
-            match window.edges.get_mut(&(seen.from, seen.to)) {
-                Some(edge) => edge.add(seen.value),
-                None if full => (window.full, self.unfinished) = (true, true),
-                None => window.edges.entry((seen.from, seen.to)).or_default().add(seen.value),
-            }
-        }
+        self.gather(0, time.0.div_euclid(SHORTEST_MS), &[Edge { from: seen.from, to: seen.to, volume: seen.value, count: 1 }]);
     }
 
     /// The window length that shows the most; none when nothing goes round.
     pub(super) fn finish(&mut self) -> Option<Found> {
-        for (window, (.., name)) in self.windows.iter_mut().zip(WINDOWS) {
-            window.close();
-            window.found.window = name;
+        for (level, (_, name)) in LEVELS.iter().enumerate() {
+            self.close(level);
+            self.alone(level);
+            self.levels[level].found.iter_mut().for_each(|found| found.window = name);
         }
-        let best = self.windows.iter().map(|window| &window.found).max_by(|a, b| a.volume.total_cmp(&b.volume))?;
+        let best = self.levels.iter().flat_map(|level| &level.found).max_by(|a, b| a.volume.total_cmp(&b.volume))?;
         (best.count > 0).then(|| best.clone())
     }
+
+    fn gather(&mut self, level: usize, number: i64, edges: &[Edge]) {
+        if self.levels[level].number != Some(number) {
+            self.close(level);
+            self.levels[level].number = Some(number);
+        }
+        self.levels[level].pairs.extend(edges);
+    }
+
+    /// The half is complete: looks at it with the one before, and hands it to the level above.
+    fn close(&mut self, level: usize) {
+        let Some(number) = self.levels[level].number.take() else { return };
+        let mut pairs = std::mem::take(&mut self.levels[level].pairs);
+        pairs.put_in_order();
+        if self.levels[level].before.as_ref().is_some_and(|(before, _)| before + 1 != number) {
+            self.alone(level);
+        }
+        let mut window = self.levels[level].before.take().map_or_else(Pairs::default, |(_, before)| before);
+        window.append(&pairs);
+        window.put_in_order();
+        self.look(level, number - 1, window);
+        if let Some((ratio, _)) = LEVELS.get(level + 1) {
+            let above = number.div_euclid(*ratio);
+            self.gather(level + 1, above, &pairs.edges);
+            self.levels[level + 1].pairs.full |= pairs.full;
+        }
+        self.levels[level].before = Some((number, pairs));
+    }
+
+    /// Nothing came in the half after the last one: looks at that by itself.
+    fn alone(&mut self, level: usize) {
+        if let Some((number, pairs)) = self.levels[level].before.take() {
+            self.look(level, number, pairs);
+        }
+    }
+
+    /// Looks at a window, named by its first half.
+    fn look(&mut self, level: usize, first: i64, window: Pairs) {
+        if window.full {
+            self.unfinished = true;
+            return;
+        }
+        let found = &mut self.levels[level].found[first.rem_euclid(2) as usize];
+        for edge in self.rings.round(window.edges) {
+            found.volume += edge.volume;
+            found.count += edge.count;
+            found.members.extend([edge.from, edge.to]);
+        }
+    }
 }
 
-impl Edge {
-    fn add(&mut self, value: f64) {
-        self.volume += value;
-        self.count += 1;
-    }
-}
-
-impl Window {
-    fn close(&mut self) {
-        if !std::mem::take(&mut self.full) {
-            // In one order, so that sums of the same transfers are the same to the last digit.
-            let edges: BTreeMap<(u32, u32), Edge> = self.edges.iter().map(|(pair, edge)| (*pair, *edge)).collect();
-            for ((from, to), edge) in round(edges) {
-                self.found.volume += edge.volume;
-                self.found.count += edge.count;
-                self.found.members.extend([from, to]);
-            }
+impl Pairs {
+    fn extend(&mut self, edges: &[Edge]) {
+        if self.full {
+            return;
         }
-        self.edges.clear();
-    }
-}
-
-/// The pairs among which everything goes round. Members whose net position is too large are left out, the worst first, and what is
-/// left is looked at again.
-fn round(mut edges: BTreeMap<(u32, u32), Edge>) -> BTreeMap<(u32, u32), Edge> {
-    for _ in 0..ROUNDS_MAX {
-        let parts = components(&edges);
-        edges.retain(|(from, to), _| parts.get(from) == parts.get(to));
-        let mut positions: HashMap<u32, (f64, f64)> = HashMap::new();
-        for ((from, to), edge) in &edges {
-            for (id, signed) in [(from, -edge.volume), (to, edge.volume)] {
-                let position = positions.entry(*id).or_default();
-                position.0 += signed;
-                position.1 += edge.volume;
-            }
+        self.edges.extend_from_slice(edges);
+        if self.edges.len() >= (2 * self.tidy).max(UNTIDY_MIN) {
+            self.put_in_order();
         }
-        let imbalance = |id: &u32| positions.get(id).map_or(0.0, |(net, gross)| net.abs() / gross);
-        let worst = positions.keys().map(imbalance).fold(0.0, f64::max);
-        if worst <= NET_MAX {
-            return edges;
-        }
-        let allowed = (worst / 2.0).max(NET_MAX);
-        edges.retain(|(from, to), _| imbalance(from) <= allowed && imbalance(to) <= allowed);
     }
-    BTreeMap::new()
-}
 
-/// The number of a node that was not met yet.
-const UNSEEN: u32 = u32::MAX;
+    fn append(&mut self, other: &Self) {
+        self.extend(&other.edges);
+        self.full |= other.full;
+    }
 
-/// The strongly connected part that each node belongs to (Tarjan, without recursion: a chain of transfers may be any length).
-fn components(edges: &BTreeMap<(u32, u32), Edge>) -> HashMap<u32, u32> {
-    let mut nodes: Vec<u32> = edges.keys().flat_map(|(from, to)| [*from, *to]).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
-    let place = |id: u32| nodes.binary_search(&id).unwrap_or_default();
-    // The pairs are ordered by sender: each node's receivers are one run.
-    let receivers: Vec<usize> = edges.keys().map(|(_, to)| place(*to)).collect();
-    let mut starts = vec![0usize; nodes.len() + 1];
-    for (from, _) in edges.keys() {
-        starts[place(*from) + 1] += 1;
-    }
-    for i in 1..starts.len() {
-        starts[i] += starts[i - 1];
-    }
-    let (mut order, mut low) = (vec![UNSEEN; nodes.len()], vec![UNSEEN; nodes.len()]);
-    let (mut part, mut stack, mut path) = (vec![UNSEEN; nodes.len()], Vec::new(), Vec::new());
-    let (mut clock, mut parts) = (0, 0);
-    for root in 0..nodes.len() {
-        if order[root] == UNSEEN {
-            path.push((root, starts[root]));
-        }
-        while let Some((node, next)) = path.last_mut() {
-            let node = *node;
-            if order[node] == UNSEEN {
-                (order[node], low[node]) = (clock, clock);
-                clock += 1;
-                stack.push(node);
-            }
-            if *next < starts[node + 1] {
-                let to = receivers[*next];
-                *next += 1;
-                if order[to] == UNSEEN {
-                    path.push((to, starts[to]));
-                } else if part[to] == UNSEEN {
-                    low[node] = low[node].min(order[to]);
+    /// One edge a pair. The sort is stable, so that sums of the same transfers are the same to the last digit.
+    fn put_in_order(&mut self) {
+        if self.tidy < self.edges.len() {
+            self.edges.sort_by_key(|edge| (edge.from, edge.to));
+            self.edges.dedup_by(|next, kept| {
+                let same = (next.from, next.to) == (kept.from, kept.to);
+                if same {
+                    kept.volume += next.volume;
+                    kept.count += next.count;
                 }
-                continue;
-            }
-            path.pop();
-            if let Some((parent, _)) = path.last() {
-                low[*parent] = low[*parent].min(low[node]);
-            }
-            if low[node] == order[node] {
-                while let Some(member) = stack.pop() {
-                    part[member] = parts;
-                    if member == node {
-                        break;
-                    }
-                }
-                parts += 1;
-            }
+                same
+            });
+            self.tidy = self.edges.len();
+        }
+        self.full |= self.tidy > PAIRS_MAX;
+        if self.full {
+            (self.edges, self.tidy) = (Vec::new(), 0);
         }
     }
-    nodes.into_iter().zip(part).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn edges(list: &[(u32, u32, f64)]) -> BTreeMap<(u32, u32), Edge> {
-        list.iter().map(|(from, to, volume)| ((*from, *to), Edge { volume: *volume, count: 1 })).collect()
+    fn edge(from: u32, to: u32) -> Edge {
+        Edge { from, to, volume: 2.0, count: 1 }
     }
 
     #[test]
-    fn only_what_goes_round_is_left() {
-        type Flow = (u32, u32, f64);
-        let cases: &[(&[Flow], usize)] = &[
-            (&[(0, 1, 5.0), (1, 0, 5.0)], 2),
-            (&[(0, 1, 5.0), (1, 2, 5.0), (2, 0, 5.0)], 3),
-            // One keeps a tenth.
-            (&[(0, 1, 5.0), (1, 2, 4.5), (2, 0, 4.5)], 0),
-            (&[(0, 1, 5.0), (1, 2, 5.0)], 0),
-            // A ring, and somebody who trades with one of it.
-            (&[(0, 1, 5.0), (1, 2, 5.0), (2, 0, 5.0), (2, 3, 9.0), (3, 0, 0.02)], 3),
-            (&[], 0),
+    fn what_goes_round_across_the_edge_of_a_window_is_seen_in_the_one_half_of_it_later() {
+        // Halves of half an hour: who gives back when, and the window that shows both ways.
+        let cases: &[(i64, i64, &str)] = &[
+            (4, 4, "1 hour"),
+            (4, 5, "1 hour"),
+            (5, 6, "1 hour"),
+            (5, 7, "1 day"),
+            (23, 24, "1 hour"),
+            (20, 30, "1 day"),
+            (47, 49, "1 day"),
+            (10, 100, "7 days"),
+            (167, 169, "1 day"),
+            (160, 300, "7 days"),
+            (-3, -1, "1 day"),
         ];
-        for (list, left) in cases {
-            assert_eq!(round(edges(list)).len(), *left, "{list:?}");
+        for (there, back, name) in cases {
+            let mut wash = Wash::default();
+            wash.gather(0, *there, &[edge(1, 2)]);
+            wash.gather(0, *back, &[edge(2, 1)]);
+            let found = wash.finish().unwrap_or_else(|| panic!("{there} and {back} are found"));
+            // Where several lengths show as much the longest is named.
+            assert!(found.count == 2 && found.volume == 4.0 && found.members == BTreeSet::from([1, 2]), "{there} {back}: {found:?}");
+            let shortest = wash.levels.iter().position(|level| level.found.iter().any(|found| found.count > 0));
+            assert_eq!(shortest.map(|level| LEVELS[level].1), Some(*name), "{there} and {back}");
+        }
+        let mut wash = Wash::default();
+        wash.gather(0, 0, &[edge(1, 2)]);
+        wash.gather(0, 1_000, &[edge(2, 1)]);
+        assert!(wash.finish().is_none(), "three weeks lie between them");
+    }
+
+    #[test]
+    fn every_transfer_is_counted_once_in_windows_of_one_beginning() {
+        let mut wash = Wash::default();
+        for half in 0..1_000 {
+            wash.gather(0, half / 3 * 4, &[edge(1, 2), edge(2, 1), edge(1, 2), edge(2, 1)]);
+        }
+        wash.finish();
+        for found in wash.levels.iter().flat_map(|level| &level.found) {
+            assert_eq!((found.count, found.volume), (4_000, 8_000.0), "{}", found.window);
         }
     }
 
     #[test]
-    fn a_long_chain_and_a_long_ring_do_not_overflow_the_stack() {
-        let mut list: Vec<(u32, u32, f64)> = (0..200_000).map(|i| (i, i + 1, 1.0)).collect();
-        assert_eq!(round(edges(&list)).len(), 0);
-        list.push((200_000, 0, 1.0));
-        assert_eq!(round(edges(&list)).len(), 200_001);
+    fn a_window_with_too_many_pairs_is_left_out_and_said_to_be() {
+        let mut wash = Wash::default();
+        wash.gather(0, 0, &[edge(1, 2), edge(2, 1)]);
+        let many: Vec<Edge> = (0..PAIRS_MAX as u32).map(|id| edge(id + 10, id + 11)).collect();
+        wash.gather(0, 100, &many);
+        wash.gather(0, 101, &[edge(1, 2), edge(2, 1)]);
+        let found = wash.finish();
+        assert!(wash.unfinished);
+        // The hours that begin between them show those of the first half and of the last, which only the full one follows and precedes.
+        assert_eq!(found.map(|found| (found.count, found.members.len(), found.window)), Some((4, 2, "1 hour")));
     }
 }

@@ -37,6 +37,7 @@ pub const FUNCTIONS: &[(&str, u32)] = &[
     ("permitFor(address,address,uint256)", 0x8e31_7fed),
     ("rebase(address,uint256)", 0x012d_4bc0),
     ("reclaim()", 0x80e9_071b),
+    ("relay(address,address,uint256,uint256,uint256,uint256)", 0x7209_39b9),
     ("renounceOwnership()", 0x7150_18a6),
     ("run(address,bytes)", 0xa3d6_bde9),
     ("run(bytes)", 0x3a27_6523),
