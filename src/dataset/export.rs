@@ -68,13 +68,13 @@ impl Rows {
                 let cell = |cells: &Cells<'_>| {
                     let mut text = Vec::new();
                     cells.json(row, &mut text);
-                    serde_json::from_slice(&text).unwrap()
+                    serde_json::from_slice::<Value>(&text).expect("a cell is written as JSON")
                 };
                 cells.iter().map(cell).collect()
             }));
             Ok(())
         });
-        made.unwrap();
+        made.expect("rows that can be had");
         values
     }
 

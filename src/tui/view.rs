@@ -158,8 +158,8 @@ pub struct Export {
     /// For the file's name.
     pub name: String,
     pub columns: Vec<String>,
-    /// How many rows there are.
-    pub count: usize,
+    /// How many rows there are; none while they are still being found.
+    pub count: Option<usize>,
     /// The selected row, one JSON value a cell.
     pub selected: Option<Vec<serde_json::Value>>,
     /// Gets the rows, off the drawing thread.
@@ -175,7 +175,7 @@ impl Export {
         Self {
             name: name.into(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
-            count: rows.len(),
+            count: Some(rows.len()),
             selected: selected.and_then(|row| rows.get(row).cloned()),
             rows: Box::new(|_| Ok(Rows::Values(rows))),
         }
@@ -184,7 +184,7 @@ impl Export {
     /// Every row that would be written.
     #[cfg(test)]
     pub(crate) fn values(self) -> Vec<Vec<serde_json::Value>> {
-        (self.rows)(&Progress::default()).unwrap().values(self.columns.len())
+        (self.rows)(&Progress::default()).expect("rows that can be had").values(self.columns.len())
     }
 }
 

@@ -352,7 +352,7 @@ fn a_table_is_exported_whole_and_never_over_another_file() {
     terminal.keys("\x1b[B\x1b[B\x1b[B\r");
     terminal.see("INTERVAL");
     terminal.keys("e");
-    terminal.see("tokendeck-candles.csv");
+    terminal.see("⏎ writes it");
     terminal.keys("\r");
     terminal.see(" rows to tokendeck-candles.csv");
     let written = home.path().join("tokendeck-candles.csv");

@@ -2,7 +2,6 @@
 //! that of one part; the rows themselves are never copied.
 
 use std::{
-    collections::BinaryHeap,
     fs, io,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
@@ -124,21 +123,26 @@ pub fn first<'a, E: From<io::Error>>(
 ) -> Result<Vec<u32>, E> {
     let sorter = sorter(table, by.into(), among)?;
     let rows = among.len();
-    let mut best: BinaryHeap<(u64, u32)> = BinaryHeap::new();
+    // The best so far and some that came after them; what is not before the last of the best is passed over, mostly by its key alone.
+    let (mut best, mut last): (Vec<(u64, u32)>, Option<(u64, u32)>) = (Vec::new(), None);
+    let keep = |best: &mut Vec<(u64, u32)>| {
+        best.sort_unstable_by(|a, b| sorter.compare(*a, *b));
+        best.truncate(count);
+    };
     for row in 0..rows {
         if row % STRETCH == 0 {
             step(row as u64, rows as u64)?;
         }
-        let key = sorter.key(row);
-        if best.len() < count || best.peek().is_some_and(|last| key < last.0) {
-            best.push((key, row as u32));
-            if best.len() > count {
-                best.pop();
+        let row = (sorter.key(row), row as u32);
+        if last.is_none_or(|last| row.0 < last.0 || row.0 == last.0 && sorter.compare(row, last).is_lt()) {
+            best.push(row);
+            if best.len() > 2 * count {
+                keep(&mut best);
+                last = best.last().copied().or(Some((0, 0)));
             }
         }
     }
-    let mut best = best.into_vec();
-    best.sort_unstable_by(|a, b| sorter.compare(*a, *b));
+    keep(&mut best);
     Ok(best.into_iter().map(|row| sorter.place(row)).collect())
 }
 

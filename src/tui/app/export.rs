@@ -70,7 +70,7 @@ impl App {
             return self.say("an export is under way: Esc stops it", true);
         }
         match self.with_view(self.current, |view, context| view.export(context)) {
-            Some(export) if export.count > 0 => {
+            Some(export) if export.count != Some(0) => {
                 self.overlay = Some(Overlay::Export(ExportDialog::new(&export.name, export.count)));
             }
             _ => self.say("no table to export in this view", false),
@@ -190,7 +190,7 @@ mod tests {
             Some(Export {
                 name: "slow".to_owned(),
                 columns: vec!["number".to_owned()],
-                count: rows,
+                count: Some(rows),
                 selected: None,
                 rows: Box::new(move |_| Ok(Rows::Frames(Box::new(Self { rows, stretch })))),
             })

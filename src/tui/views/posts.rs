@@ -159,7 +159,7 @@ impl View for PostsView {
         Some(Export {
             name: "posts".to_owned(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
-            count: self.pages.total(),
+            count: Some(self.pages.total()),
             selected: self.post().map(|post| list::exported(post, &columns)),
             rows: Box::new(move |progress| {
                 let (places, _) = question.places(&snapshot, None, progress)?;

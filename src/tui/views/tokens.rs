@@ -233,7 +233,7 @@ impl View for TokensView {
         Some(Export {
             name: "tokens".to_owned(),
             columns: list::EXPORTED.iter().chain(&more).map(|&column| column.to_owned()).collect(),
-            count: order.len(),
+            count: Some(order.len()),
             selected: selected.and_then(|&place| row(&snapshot, place, &more, &known)),
             rows: Box::new(move |_| {
                 Ok(export::Rows::Values(order.iter().filter_map(|&place| row(&snapshot, place, &more, &known)).collect()))

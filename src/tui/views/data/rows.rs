@@ -277,18 +277,21 @@ impl Rows {
         Effect::Redraw
     }
 
-    /// Every row that is shown, in its order, made stretch by stretch where it is written.
+    /// Every row of the filter and order that are chosen, also of those that are still being made; read stretch by stretch where they
+    /// are written.
     pub(super) fn export(&self) -> Export {
-        let (grid, columns) = (self.grid.clone(), self.columns.clone());
-        let (order, shown) = (self.order.clone(), self.shown.clone());
+        let (grid, schema, columns) = (self.grid.clone(), self.schema, self.columns.clone());
+        let wanted = self.wanted().clone();
+        let order = (wanted == self.shown).then(|| self.order.clone());
         let cells = |row| self.columns.iter().map(|column| cells::json(&cells::value(&self.grid, column.name, row))).collect();
         Export {
             name: self.schema.name.to_owned(),
             columns: columns.iter().map(|column| column.name.to_owned()).collect(),
-            count: self.order.total(),
+            count: (wanted.filter == self.shown.filter).then(|| self.order.total()),
             selected: self.row(self.state.selected).map(cells),
             rows: Box::new(move |progress| {
-                let places = order::whole(&grid, &shown, order, progress)?.places;
+                let order = order.map_or_else(|| order::shown(&grid, &wanted, schema, progress), Ok)?;
+                let places = order::whole(&grid, &wanted, order, progress)?.places;
                 Ok(export::Rows::Frames(Box::new(Ordered { grid, places, columns: columns.iter().map(|column| column.name).collect() })))
             }),
         }

@@ -43,7 +43,7 @@ fn enter_goes_into_the_pools_and_esc_comes_back() {
     stage.act(&mut view, Action::Down);
     assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(address(181).to_string(), "pool address"));
     assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/{}/dexes/uniswap-v3-eth", address(1)));
-    assert_eq!(view.export(&stage.context()).map(|export| (export.count, export.selected.is_some())), Some((3, true)));
+    assert_eq!(view.export(&stage.context()).map(|export| (export.count, export.selected.is_some())), Some((Some(3), true)));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Pass);
     assert_eq!(view.export(&stage.context()).map(|export| export.values().len()), Some(3));
