@@ -310,6 +310,13 @@ const FAULTS: &[(&str, Shows)] = &[
         assert!(world.works(OWNER, "setGate(address)", &[word(BOB)]));
         world.sells(ANN).is_none()
     }),
+    ("sealed_gate", |world| {
+        // One that repeats what it is asked, and so does not answer zero: built into every chain.
+        let repeats = U256::from(4);
+        let database = &mut world.evm.ctx.journaled_state.database;
+        database.insert_account_storage(world.token, U256::from(8), repeats).expect("the token is there");
+        world.sells(ANN).is_none()
+    }),
     ("proxy_1167", |world| world.works(ANN, "pair()", &[])),
     ("proxy_1822", |world| world.works(ANN, "pair()", &[])),
     ("proxy_1967", |world| {
