@@ -35,6 +35,9 @@ impl<'a> From<(&'a str, bool)> for By<'a> {
     }
 }
 
+/// A row that is sorted: its key, and where it stands among the others.
+type Keyed = (u64, u32);
+
 /// How rows compare: by a number of eight bytes, then by the rest of the cell, then by which came first. Empty cells come last either
 /// way. A row is named by where it stands among those that are sorted.
 struct Sorter<'a> {
@@ -80,7 +83,7 @@ impl Sorter<'_> {
         })
     }
 
-    fn compare(&self, a: (u64, u32), b: (u64, u32)) -> std::cmp::Ordering {
+    fn compare(&self, a: Keyed, b: Keyed) -> std::cmp::Ordering {
         let whole = match &self.keys {
             Keys::Cells(cells) => matches!(cells.form, Form::Float | Form::Integer | Form::Time),
             Keys::Intervals(_) => true,
@@ -98,7 +101,7 @@ impl Sorter<'_> {
     }
 
     /// The place in the table.
-    fn place(&self, (_, nth): (u64, u32)) -> u32 {
+    fn place(&self, (_, nth): Keyed) -> u32 {
         self.among.get(nth as usize).unwrap_or_default() as u32
     }
 }
@@ -124,8 +127,8 @@ pub fn first<'a, E: From<io::Error>>(
     let sorter = sorter(table, by.into(), among)?;
     let rows = among.len();
     // The best so far and some that came after them; what is not before the last of the best is passed over, mostly by its key alone.
-    let (mut best, mut last): (Vec<(u64, u32)>, Option<(u64, u32)>) = (Vec::new(), None);
-    let keep = |best: &mut Vec<(u64, u32)>| {
+    let (mut best, mut last): (Vec<Keyed>, Option<Keyed>) = (Vec::new(), None);
+    let keep = |best: &mut Vec<Keyed>| {
         best.sort_unstable_by(|a, b| sorter.compare(*a, *b));
         best.truncate(count);
     };
