@@ -2,6 +2,7 @@
 //! changes after it is built. Reading files is `load`'s; what figures mean is the analyses'.
 
 pub mod address;
+mod alike;
 mod by_token;
 pub mod cache;
 pub mod candles;

@@ -5,6 +5,7 @@
 //! ordered as the schema has it, repeated keys left out, and the columns appended. The result, `rows.arrow`, is plain Arrow IPC with one
 //! record batch; token and interval stand in `index` alone, beside a checksum of every 4 KiB of the file, which is compared at the first
 //! touch. A group that is too large is sorted in runs that are merged. Both files are made in a folder of their own that is renamed.
+//! Rows that come in order go as stretches, which are copied and not sorted, unless they turn out to overlap.
 
 mod arrow;
 mod columns;
@@ -20,6 +21,7 @@ mod rank;
 mod record;
 mod repeats;
 mod spill;
+mod stretch;
 mod table;
 
 use std::path::PathBuf;

@@ -25,7 +25,7 @@ pub(crate) use guard::caught;
 pub use guard::decoding;
 pub(crate) use guard::guarded;
 
-/// How many rows a batch holds at most.
+/// How many rows a batch holds at most, as a rule.
 pub(crate) const BATCH_ROWS: usize = 8_192;
 /// How many rows one table may have: what polars can index.
 pub(crate) const MAX_ROWS: u64 = IdxSize::MAX as u64 - 1;
