@@ -50,15 +50,17 @@ fn what_the_storage_in_the_dataset_shows_is_a_fact() {
         ("owner_mint", OWNER, format!("{{{SUPPLY}, {owner}}}")),
         ("owner_mint", NOBODY, format!("{{{SUPPLY}}}")),
         ("shadow_owner", NOBODY, format!("{{{SUPPLY}, {kept}}}")),
+        ("launch_switch", NOBODY, format!("{{{SUPPLY}}}")),
         ("launch_switch", OWNER, format!("{{{SUPPLY}, {owner}}}")),
         ("launch_switch", OWNER, format!("{{{SUPPLY}, {owner}, \"\"0xb\"\": \"\"0x1\"\"}}")),
     ];
     let answers = answers(&cases);
-    let expected: [&[(&str, bool)]; 5] = [
+    let expected: [&[(&str, bool)]; 6] = [
         &[("OWNER_MINT", true)],
         &[("OWNER_MINT", false)],
         &[("OWNERSHIP_RETURNS", true), ("OWNER_MINT", true)],
         &[("SELL_BLOCKED", true)],
+        &[("PAUSABLE", true)],
         &[],
     ];
     for ((answer, expected), (name, ..)) in answers.iter().zip(expected).zip(&cases) {

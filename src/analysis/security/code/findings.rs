@@ -66,7 +66,8 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     let shut = match opening {
         Opening::Blocked => fails(trial) && aimed || fact && first.score() >= ONE_LEG,
         Opening::Flip => fails(first) && aimed || fact,
-        Opening::Owner => fact,
+        // A pause stops buying too; to let buyers in and keep them is more.
+        Opening::Owner => fact && first.buy.ok,
         _ => false,
     };
     // A switch that shuts both ways is a launch; one that lets buyers in and not out is not.
@@ -150,7 +151,8 @@ pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHold
     }
     let shown = seen("sell", "holder", "fails", "goes through after the owner's call");
     let text = "nobody sells until the owner calls something";
-    Some(Anomaly::new(AnomalyCode::Pausable, WITHHELD, text).evidence(shown).held_by(holder))
+    let strength = if traded.standing == Standing::Snapshot { 1.0 } else { WITHHELD };
+    Some(Anomaly::new(AnomalyCode::Pausable, strength, text).evidence(shown).held_by(holder))
 }
 
 /// One anomaly of each code that the effects amount to, with the strongest as its proof.
