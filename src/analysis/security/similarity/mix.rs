@@ -212,10 +212,9 @@ impl Terms {
             let at = *self.places.get(pair)?;
             Some((at, f64::from(*count).ln_1p() * self.rarity[at as usize]))
         };
-        let mut vector: Sparse = pairs.iter().filter_map(weigh).collect();
+        let vector: Sparse = pairs.iter().filter_map(weigh).collect();
         let length = vector.iter().map(|(_, value)| value * value).sum::<f64>().sqrt();
-        vector.iter_mut().for_each(|(_, value)| *value /= length);
-        vector
+        vector.into_iter().map(|(at, value)| (at, value / length)).collect()
     }
 
     fn name(&self, place: u32) -> String {
