@@ -99,7 +99,10 @@ pub(crate) fn rewritten<'a>(
             column.push(new.as_deref(), height);
         }
     }
-    column.map_or_else(|| texts.clone().with_name(name.clone()).into_column(), |column| column.finish(name.clone()))
+    match column {
+        Some(column) => column.finish(name),
+        None => texts.clone().with_name(name).into_column(),
+    }
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ impl fmt::Display for Interval {
 /// The candles of every token, and where each token's lie.
 #[derive(Debug)]
 pub enum CandleTable {
-    Memory(HeldCandles),
+    Memory(Box<HeldCandles>),
     Large(Arc<LargeTable>),
 }
 
@@ -115,7 +115,7 @@ pub struct HeldCandles {
 
 impl Default for CandleTable {
     fn default() -> Self {
-        Self::Memory(HeldCandles::default())
+        Self::Memory(Box::default())
     }
 }
 
@@ -123,7 +123,7 @@ impl CandleTable {
     pub fn new(table: &Table) -> Self {
         match &table.large {
             Some(large) => Self::Large(Arc::clone(large)),
-            None => Self::Memory(HeldCandles::new(&table.frame)),
+            None => Self::Memory(Box::new(HeldCandles::new(&table.frame))),
         }
     }
 

@@ -90,18 +90,15 @@ fn texts_alike<'a>(ours: &SchemaColumn, texts: &'a StringChunked, read: impl Fn(
     let (mut issues, mut oddities) = (Vec::new(), Vec::new());
     let column = rewritten(PlSmallStr::from_static(ours.name), texts, |rows, text| {
         let text = text?;
-        match read(text) {
-            Ok(spelt) => spelt.map(|Spelt(spelt, odd)| {
-                if odd.is_some() {
-                    oddities.extend(rows.map(|row| issue(row, &text_cell(text), odd)));
-                }
-                spelt
-            }),
-            Err(Bad) => {
-                issues.extend(rows.map(|row| issue(row, &text_cell(text), None)));
-                None
-            }
+        let Ok(spelt) = read(text) else {
+            issues.extend(rows.map(|row| issue(row, &text_cell(text), None)));
+            return None;
+        };
+        let Spelt(spelt, odd) = spelt?;
+        if odd.is_some() {
+            oddities.extend(rows.map(|row| issue(row, &text_cell(text), odd)));
         }
+        Some(spelt)
     });
     issues.extend(oddities);
     Coerced { column, issues }
@@ -141,7 +138,7 @@ pub(crate) fn as_it_is(ours: &SchemaColumn, raw: &Column, rule: &ColumnManifest)
     }
     let usable = match ours.kind {
         Kind::Integer | Kind::Boolean => true,
-        Kind::Float => all(raw.f64().ok()?, |number| number.is_finite()),
+        Kind::Float => all(raw.f64().ok()?, f64::is_finite),
         Kind::Time => all(raw.datetime().ok()?.physical(), time::in_bounds),
         _ => false,
     };

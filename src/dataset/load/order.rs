@@ -214,9 +214,9 @@ pub(in crate::dataset) fn sorted(schema: &TableSchema, mut frame: DataFrame) -> 
     }
     // Rows that compare as equal keep the order of the input.
     if places.len() < PARALLEL_ROWS {
-        places.sort_by(compare)
+        places.sort_by(compare);
     } else {
-        places.par_sort_by(compare)
+        places.par_sort_by(compare);
     }
     taken(&frame, places)
 }

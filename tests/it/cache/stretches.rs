@@ -67,7 +67,8 @@ fn lines(part: &Part) -> String {
 }
 
 fn write(folder: &Path, files: &[Vec<Part>], intervals: bool) {
-    let tokens: String = (0..5).map(|i| format!("{},T{i},Token {i},eth\n", token(i))).collect();
+    let line = |i| format!("{},T{i},Token {i},eth\n", token(i));
+    let tokens: String = (0..5).map(line).collect();
     fs::write(folder.join("tokens.csv"), format!("token_address,symbol,name,chain\n{tokens}")).unwrap();
     fs::create_dir(folder.join("candles")).unwrap();
     for (i, parts) in files.iter().enumerate() {
