@@ -61,7 +61,7 @@ class Scale:
             try:
                 step()
             except Missed as missed:
-                self.row(f"{step.__name__} failed: {str(missed).splitlines()[0]}")
+                self.row(f"{step.__name__} failed: {str(missed).splitlines()[0].replace(sys.executable, 'python3')}")
                 print(missed, file=sys.stderr)
         if self.form == "csv" and self.csvlens:
             self.lens()

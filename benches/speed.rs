@@ -17,7 +17,7 @@ use tokendeck::{
     dataset::{
         Dataset,
         address::Address,
-        cache::{CacheOptions, first, rank},
+        cache::{CacheOptions, Places, first, rank},
         candles::Interval,
         demo::{self, DemoOptions, Format, contracts::contracts},
         load::{load, load_with},
@@ -274,9 +274,10 @@ fn large(c: &mut Criterion) {
                 .sum::<f64>()
         });
     });
+    let all = Places::Run(0..table.height());
     let go_on = |_, _| Ok::<_, std::io::Error>(());
-    group.bench_function("first page by volume", |b| b.iter(|| first(&table, "volume", true, 1_000, go_on)));
-    group.bench_function("order by volume", |b| b.iter(|| rank(&table, "volume", true, go_on)));
+    group.bench_function("first page by volume", |b| b.iter(|| first(&table, ("volume", true), &all, 1_000, go_on)));
+    group.bench_function("order by volume", |b| b.iter(|| rank(&table, ("volume", true), &all, go_on)));
     let end = table.height();
     group.bench_function("last page", |b| b.iter(|| table.stretch(end - 50..end, None)));
     group.finish();

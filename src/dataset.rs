@@ -2,6 +2,7 @@
 //! changes after it is built. Reading files is `load`'s; what figures mean is the analyses'.
 
 pub mod address;
+mod alike;
 mod by_token;
 pub mod cache;
 pub mod candles;
@@ -226,9 +227,14 @@ impl Dataset {
         self.posts.all()
     }
 
-    /// Places in `posts` of all of them, newest first.
-    pub fn posts_newest(&self) -> &[u32] {
-        self.posts_newest.places(&self.posts)
+    /// Where the token's posts stand in `posts`.
+    pub fn post_rows_of(&self, token: &Address) -> std::ops::Range<usize> {
+        self.posts.rows_of(token)
+    }
+
+    /// Places in `posts` of all of them, newest first. The first call makes them: `step` hears (done, of), and ends it with an error.
+    pub fn posts_newest<E: From<std::io::Error>>(&self, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<cache::Places, E> {
+        self.posts_newest.places(&self.posts, step)
     }
 
     /// The token's holders, largest balance first.

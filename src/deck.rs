@@ -1,6 +1,7 @@
 //! The deck: the one door through which questions are asked. It holds the current generation, remembers answers for as long as it
 //! lasts, runs questions on a bounded pool of threads and tells listeners what changed. Knows no face.
 
+mod flight;
 pub mod known;
 pub mod load;
 pub mod pending;
@@ -20,6 +21,7 @@ use quick_cache::sync::Cache;
 use tokio::sync::broadcast;
 
 use self::{
+    flight::Flights,
     known::{BodyBytes, Known},
     load::LoadState,
     pending::Pending,
@@ -85,6 +87,7 @@ pub struct Deck {
     options: DeckOptions,
     current: RwLock<Option<Arc<Snapshot>>>,
     memo: Memo,
+    flights: Flights,
     quick: Lane,
     /// For questions that take long: they have fewer threads, and quick ones never wait behind them.
     heavy: Lane,
@@ -138,6 +141,7 @@ impl Deck {
         Ok(Arc::new_cyclic(|this| Self {
             this: this.clone(),
             memo: Cache::with_weighter(10_000, options.memo_bytes, BodyBytes),
+            flights: Flights::default(),
             quick,
             heavy,
             current: RwLock::new(None),
@@ -193,6 +197,11 @@ impl Deck {
             canonical.push_str(&body);
         }
         let key = (snapshot.generation, canonical.into_boxed_str());
+        if let Some(known) = self.remembered::<Q>(&key) {
+            return Ok(known);
+        }
+        // What takes long is not done twice at once.
+        let _flight = if question.heavy() { Some(self.flights.take(&key, progress)?) } else { None };
         if let Some(known) = self.remembered::<Q>(&key) {
             return Ok(known);
         }
@@ -278,6 +287,7 @@ mod tests {
     #[derive(Clone)]
     struct Held {
         heavy: bool,
+        name: usize,
         go: Arc<Mutex<mpsc::Receiver<()>>>,
     }
 
@@ -293,7 +303,7 @@ mod tests {
         }
 
         fn target(&self) -> String {
-            format!("/held?heavy={}", self.heavy)
+            format!("/held?heavy={}&name={}", self.heavy, self.name)
         }
 
         fn heavy(&self) -> bool {
@@ -314,15 +324,15 @@ mod tests {
         deck.stand_on(crate::dataset::Dataset::new(Vec::new()));
         let (let_go, go) = mpsc::channel();
         let go = Arc::new(Mutex::new(go));
-        let ask = |heavy| {
+        let ask = |heavy, name| {
             let (wake, woken) = mpsc::channel();
-            (deck.ask(Held { heavy, go: Arc::clone(&go) }, move || wake.send(()).unwrap_or_default()), woken)
+            (deck.ask(Held { heavy, name, go: Arc::clone(&go) }, move || wake.send(()).unwrap_or_default()), woken)
         };
-        let mut heavy: Vec<_> = (0..4).map(|_| ask(true)).collect();
-        let (mut refused, told) = ask(true);
+        let mut heavy: Vec<_> = (0..4).map(|name| ask(true, name)).collect();
+        let (mut refused, told) = ask(true, 4);
         told.recv().expect("it is told at once");
         assert_eq!(refused.poll_now().expect("an outcome").map(|known| known.answer).map_err(|problem| problem.code), Err(Code::Busy));
-        let (mut quick, woken) = ask(false);
+        let (mut quick, woken) = ask(false, 0);
         woken.recv_timeout(std::time::Duration::from_secs(20)).expect("it does not wait behind them");
         assert_eq!(quick.poll_now().expect("an outcome").map(|known| known.answer), Ok(false));
         assert_eq!(deck.waiting(), 4);

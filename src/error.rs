@@ -41,6 +41,14 @@ impl std::fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
+/// A file that an answer needs beside the data: where an order is made, say.
+impl From<std::io::Error> for Problem {
+    fn from(error: std::io::Error) -> Self {
+        tracing::warn!("a file of the cache: {error}");
+        Self::new(Code::Defect, format!("A file of the cache cannot be written or read: {error}. See `[cache] dir`."))
+    }
+}
+
 /// One body for every error (RFC 9457, `application/problem+json`).
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProblemBody {

@@ -21,10 +21,14 @@ impl Address {
         if digits.len() != 40 {
             return None;
         }
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
+        // What is no digit shows in the upper half of its value, and is asked for once.
+        let mut seen = 0;
+        for (byte, pair) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
+            let (high, low) = (NIBBLES[usize::from(pair[0])], NIBBLES[usize::from(pair[1])]);
+            seen |= high | low;
+            *byte = high << 4 | low;
         }
-        Some(Self(bytes))
+        (seen < 16).then_some(Self(bytes))
     }
 
     /// `0x1f98…f984`, for columns too narrow for the whole.
@@ -47,14 +51,18 @@ impl Address {
     }
 }
 
-fn nibble(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        b'A'..=b'F' => Some(digit - b'A' + 10),
-        _ => None,
+/// The value of each byte as a hex digit; over 15 where it is none.
+const NIBBLES: [u8; 256] = {
+    let mut values = [u8::MAX; 256];
+    let mut value = 0;
+    while value < 16 {
+        let digit = b"0123456789abcdef"[value];
+        values[digit as usize] = value as u8;
+        values[digit.to_ascii_uppercase() as usize] = value as u8;
+        value += 1;
     }
-}
+    values
+};
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashMap, ops::Range, sync::Arc};
 use super::{
     address::Address,
     cache::LargeTable,
-    rows::{FromFrame, HolderRow, Post, PostFigures},
+    rows::{FromFrame, HolderRow, Post, PostFigures, PostTitle},
 };
 
 /// Rows that are read of a large table at a time.
@@ -45,6 +45,14 @@ impl<T: FromFrame> ByToken<T> {
         match self {
             Self::Memory { .. } => RowsOf(Held::Memory(self.slice(token))),
             Self::Large(table) => RowsOf(Held::Large(table, table.rows_of(token))),
+        }
+    }
+
+    /// Where the token's rows stand among all.
+    pub(super) fn rows_of(&self, token: &Address) -> Range<usize> {
+        match self {
+            Self::Memory { index, .. } => index.get(token).cloned().unwrap_or_default(),
+            Self::Large(table) => table.rows_of(token),
         }
     }
 
@@ -124,6 +132,16 @@ impl<'a> RowsOf<'a, Post> {
             smart_engagement: post.smart_engagement,
         };
         memory.iter().map(figures).chain(large.into_iter().flat_map(|(table, rows)| stretches(table, rows)))
+    }
+
+    /// The titles alone.
+    pub fn titles(&self) -> impl Iterator<Item = Option<String>> + use<'a> {
+        let (memory, large) = match self.0.clone() {
+            Held::Memory(rows) => (rows, None),
+            Held::Large(table, rows) => (&[][..], Some((table, rows))),
+        };
+        let large = large.into_iter().flat_map(|(table, rows)| stretches(table, rows)).map(|post: PostTitle| post.title);
+        memory.iter().map(|post| post.title.clone()).chain(large)
     }
 }
 

@@ -5,26 +5,31 @@
 //! ordered as the schema has it, repeated keys left out, and the columns appended. The result, `rows.arrow`, is plain Arrow IPC with one
 //! record batch; token and interval stand in `index` alone, beside a checksum of every 4 KiB of the file, which is compared at the first
 //! touch. A group that is too large is sorted in runs that are merged. Both files are made in a folder of their own that is renamed.
+//! Rows that come in order go as stretches, which are copied and not sorted, unless they turn out to overlap.
 
 mod arrow;
 mod columns;
 mod entry;
+mod gather;
 mod group;
 mod import;
 mod index;
 mod journal;
 mod map;
+mod places;
 mod rank;
 mod record;
 mod repeats;
 mod spill;
+mod stretch;
 mod table;
 
 use std::path::PathBuf;
 
 pub use self::{
     entry::{Entry, list},
-    rank::{Rank, first, rank},
+    places::{Places, PlacesWriter},
+    rank::{By, first, rank},
     table::LargeTable,
 };
 pub(crate) use self::{

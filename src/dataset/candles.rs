@@ -3,11 +3,12 @@
 
 use std::{collections::HashMap, fmt, ops::Range, sync::Arc};
 
-use polars::prelude::{DataFrame, DataType};
+use polars::prelude::{ChunkFull, ChunkedArray, DataFrame, DataType, Float64Chunked, Int64Chunked, PolarsNumericType};
 
 use super::{
     Table,
     address::Address,
+    alike::pairs,
     cache::LargeTable,
     time::{DAY_MS, HOUR_MS, MINUTE_MS, Time},
 };
@@ -95,25 +96,26 @@ impl fmt::Display for Interval {
 /// The candles of every token, and where each token's lie.
 #[derive(Debug)]
 pub enum CandleTable {
-    Memory(HeldCandles),
+    Memory(Box<HeldCandles>),
     Large(Arc<LargeTable>),
 }
 
 /// Candles in memory, ordered by (token, interval, time).
 #[derive(Debug, Default)]
 pub struct HeldCandles {
-    timestamp: Vec<i64>,
-    open: Vec<f64>,
-    high: Vec<f64>,
-    low: Vec<f64>,
-    close: Vec<f64>,
-    volume: Vec<f64>,
+    /// Of one chunk each and without an empty cell; the memory is the table's.
+    timestamp: Int64Chunked,
+    open: Float64Chunked,
+    high: Float64Chunked,
+    low: Float64Chunked,
+    close: Float64Chunked,
+    volume: Float64Chunked,
     index: HashMap<Address, Vec<(Interval, Range<usize>)>>,
 }
 
 impl Default for CandleTable {
     fn default() -> Self {
-        Self::Memory(HeldCandles::default())
+        Self::Memory(Box::default())
     }
 }
 
@@ -121,7 +123,7 @@ impl CandleTable {
     pub fn new(table: &Table) -> Self {
         match &table.large {
             Some(large) => Self::Large(Arc::clone(large)),
-            None => Self::Memory(HeldCandles::new(&table.frame)),
+            None => Self::Memory(Box::new(HeldCandles::new(&table.frame))),
         }
     }
 
@@ -208,16 +210,16 @@ fn latest_close(series: &[(Interval, Candles<'_>)]) -> Option<(Time, f64)> {
 impl HeldCandles {
     /// From a canonical frame: ordered, `interval` filled, no empty cell but in `volume`.
     fn new(frame: &DataFrame) -> Self {
-        let floats = |name: &str| -> Vec<f64> {
+        let floats = |name: &str| {
             let column = frame.column(name).ok().and_then(|column| column.f64().ok());
-            column.map_or_else(|| vec![f64::NAN; frame.height()], |numbers| numbers.iter().map(|n| n.unwrap_or(f64::NAN)).collect())
+            match column.map(|column| column.rechunk().into_owned()) {
+                Some(numbers) if numbers.null_count() == 0 => numbers,
+                Some(numbers) => Float64Chunked::from_vec(name.into(), numbers.iter().map(|number| number.unwrap_or(f64::NAN)).collect()),
+                None => Float64Chunked::full(name.into(), f64::NAN, frame.height()),
+            }
         };
-        let timestamp: Vec<i64> = frame
-            .column("timestamp")
-            .ok()
-            .and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok())
-            .and_then(|column| column.i64().map(|times| times.iter().map(Option::unwrap_or_default).collect()).ok())
-            .unwrap_or_default();
+        let times = frame.column("timestamp").ok().and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
+        let timestamp = times.and_then(|times| times.i64().ok().map(|times| times.rechunk().into_owned())).unwrap_or_default();
         let mut table = Self {
             open: floats("open"),
             high: floats("high"),
@@ -232,42 +234,31 @@ impl HeldCandles {
     }
 
     fn index(&mut self, frame: &DataFrame) {
-        let (Some(tokens), Some(intervals)) = (
-            frame.column("token_address").ok().and_then(|column| column.str().ok()),
-            frame.column("interval").ok().and_then(|column| column.str().ok()),
-        ) else {
-            return;
-        };
-        let mut start = 0;
-        let mut last: Option<(&str, &str)> = None;
-        let mut close_run = |last: Option<(&str, &str)>, range: Range<usize>| {
-            if let Some((token, interval)) = last
-                && let (Some(token), Some(interval)) = (Address::parse(token), Interval::parse(interval))
-            {
-                self.index.entry(token).or_default().push((interval, range));
-            }
-        };
-        for (row, key) in tokens.iter().zip(intervals.iter()).enumerate() {
-            let key = (key.0.unwrap_or_default(), key.1.unwrap_or_default());
-            if last != Some(key) {
-                close_run(last, start..row);
-                (start, last) = (row, Some(key));
+        let texts = |name: &str| frame.column(name).ok().and_then(|column| column.str().ok()).map(|texts| texts.rechunk());
+        let (Some(tokens), Some(intervals)) = (texts("token_address"), texts("interval")) else { return };
+        for (rows, token, interval) in pairs(&tokens, &intervals) {
+            if let (Some(token), Some(interval)) = (token.and_then(Address::parse), interval.and_then(Interval::parse)) {
+                self.index.entry(token).or_default().push((interval, rows));
             }
         }
-        close_run(last, start..frame.height());
         for runs in self.index.values_mut() {
             runs.sort_by_key(|(interval, _)| *interval);
         }
     }
 
-    fn slice(&self, range: Range<usize>) -> Candles<'_> {
+    fn slice(&self, rows: Range<usize>) -> Candles<'_> {
         Candles {
-            timestamp: &self.timestamp[range.clone()],
-            open: &self.open[range.clone()],
-            high: &self.high[range.clone()],
-            low: &self.low[range.clone()],
-            close: &self.close[range.clone()],
-            volume: &self.volume[range],
+            timestamp: part(&self.timestamp, &rows),
+            open: part(&self.open, &rows),
+            high: part(&self.high, &rows),
+            low: part(&self.low, &rows),
+            close: part(&self.close, &rows),
+            volume: part(&self.volume, &rows),
         }
     }
+}
+
+/// Some rows of a column of one chunk without an empty cell.
+fn part<'a, T: PolarsNumericType>(column: &'a ChunkedArray<T>, rows: &Range<usize>) -> &'a [T::Native] {
+    column.cont_slice().ok().and_then(|numbers| numbers.get(rows.clone())).unwrap_or_default()
 }

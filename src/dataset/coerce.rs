@@ -12,14 +12,15 @@ mod time;
 use std::borrow::{Borrow, Cow};
 
 use polars::prelude::{
-    Column, DataType, IntoColumn, ListBuilderTrait, ListStringChunkedBuilder, NamedFrom, PlSmallStr, Series, StringChunked,
-    StringChunkedBuilder, TimeUnit, TimeZone,
+    ChunkedArray, Column, DataType, IntoColumn, ListBuilderTrait, ListStringChunkedBuilder, NamedFrom, PlSmallStr, PolarsNumericType,
+    Series, StringChunked, StringChunkedBuilder, TimeUnit, TimeZone,
 };
 
 use self::cell::{Cell, is_null_word};
 pub(crate) use self::number::raw_amount;
 use super::{
     address::Address,
+    alike::{Texts, rewritten},
     chain::Chain,
     manifest::ColumnManifest,
     schema::{Column as SchemaColumn, Kind},
@@ -57,8 +58,50 @@ pub(crate) fn coerce(ours: &SchemaColumn, cells: &[Cell<'_>], rule: &ColumnManif
 
 /// As `coerce`, of a column of text that needs nothing done before, without a list of its cells.
 pub(crate) fn coerce_texts(ours: &SchemaColumn, texts: &StringChunked, rule: &ColumnManifest) -> Coerced {
-    let cells = texts.iter().map(|text| text.map_or(Cell::Null, |text| Cell::Text(Cow::Borrowed(text))));
-    coerced(ours, cells, texts.len(), rule)
+    match ours.kind {
+        Kind::Text => texts_alike(ours, texts, |text| Ok((!is_null_word(text)).then(|| Spelt::plain(text.trim())))),
+        Kind::Address => texts_alike(ours, texts, address),
+        Kind::Chain => texts_alike(ours, texts, |text| chain(&text_cell(text)).map(Spelt::of)),
+        Kind::Uint256 => texts_alike(ours, texts, |text| number::uint256(&text_cell(text)).map(Spelt::of)),
+        Kind::Hex => texts_alike(ours, texts, |text| cell::hex(&text_cell(text)).map(Spelt::of)),
+        _ => coerced(ours, texts.iter().map(|text| text.map_or(Cell::Null, text_cell)), texts.len(), rule),
+    }
+}
+
+fn text_cell(text: &str) -> Cell<'_> {
+    Cell::Text(Cow::Borrowed(text))
+}
+
+/// A text in its one spelling, and what is odd about it.
+struct Spelt<'a>(Cow<'a, str>, Option<&'static str>);
+
+impl<'a> Spelt<'a> {
+    fn plain(text: impl Into<Cow<'a, str>>) -> Self {
+        Self(text.into(), None)
+    }
+
+    fn of(text: Option<String>) -> Option<Self> {
+        text.map(Self::plain)
+    }
+}
+
+/// A column of texts from one of texts: rows on end that say the same are read once.
+fn texts_alike<'a>(ours: &SchemaColumn, texts: &'a StringChunked, read: impl Fn(&'a str) -> Read<Spelt<'a>>) -> Coerced {
+    let (mut issues, mut oddities) = (Vec::new(), Vec::new());
+    let column = rewritten(PlSmallStr::from_static(ours.name), texts, |rows, text| {
+        let text = text?;
+        let Ok(spelt) = read(text) else {
+            issues.extend(rows.map(|row| issue(row, &text_cell(text), None)));
+            return None;
+        };
+        let Spelt(spelt, odd) = spelt?;
+        if odd.is_some() {
+            oddities.extend(rows.map(|row| issue(row, &text_cell(text), odd)));
+        }
+        Some(spelt)
+    });
+    issues.extend(oddities);
+    Coerced { column, issues }
 }
 
 fn coerced<'a, C: Borrow<Cell<'a>>>(ours: &SchemaColumn, cells: impl Iterator<Item = C>, height: usize, rule: &ColumnManifest) -> Coerced {
@@ -95,11 +138,19 @@ pub(crate) fn as_it_is(ours: &SchemaColumn, raw: &Column, rule: &ColumnManifest)
     }
     let usable = match ours.kind {
         Kind::Integer | Kind::Boolean => true,
-        Kind::Float => raw.f64().ok()?.iter().flatten().all(f64::is_finite),
-        Kind::Time => raw.datetime().ok()?.physical().iter().flatten().all(time::in_bounds),
+        Kind::Float => all(raw.f64().ok()?, f64::is_finite),
+        Kind::Time => all(raw.datetime().ok()?.physical(), time::in_bounds),
         _ => false,
     };
     usable.then(|| raw.clone().with_name(PlSmallStr::from_static(ours.name)))
+}
+
+/// Whether all values are such. Where no cell is empty every one is looked at, without a way out, which the processor does many at a time.
+fn all<T: PolarsNumericType>(values: &ChunkedArray<T>, such: impl Fn(T::Native) -> bool) -> bool {
+    match values.cont_slice() {
+        Ok(values) => values.iter().fold(true, |all, value| all & such(*value)),
+        Err(_) => values.iter().flatten().all(such),
+    }
 }
 
 /// The canonical type of a kind.
@@ -115,9 +166,28 @@ pub(crate) fn canonical(kind: Kind) -> DataType {
     }
 }
 
-/// A canonical column without a value in any row.
+/// A canonical column without a value in any row. Not as polars makes one: it sets aside 8 MiB of zeros for the first.
 pub(crate) fn empty(ours: &SchemaColumn, height: usize) -> Column {
-    Column::full_null(PlSmallStr::from_static(ours.name), height, &canonical(ours.kind))
+    nothing(PlSmallStr::from_static(ours.name), &canonical(ours.kind), height)
+}
+
+fn nothing(name: PlSmallStr, of: &DataType, height: usize) -> Column {
+    match of {
+        DataType::String => {
+            let mut texts = Texts::with_capacity(height);
+            texts.push(None, height);
+            texts.finish(name)
+        }
+        DataType::List(_) => {
+            let mut lists = ListStringChunkedBuilder::new(name, height, 0);
+            (0..height).for_each(|_| lists.append_null());
+            lists.finish().into_column()
+        }
+        DataType::Boolean => Series::new(name, vec![None::<bool>; height]).into_column(),
+        DataType::Float64 => Series::new(name, vec![None::<f64>; height]).into_column(),
+        DataType::Date => cast(&Series::new(name, vec![None::<i32>; height]).into_column(), of),
+        _ => cast(&Series::new(name, vec![None::<i64>; height]).into_column(), of),
+    }
 }
 
 /// Times and days from their physical numbers, which always succeeds.
@@ -176,34 +246,18 @@ fn texts<'a, C: Borrow<Cell<'a>>>(
 }
 
 fn addresses<'a, C: Borrow<Cell<'a>>>(name: PlSmallStr, cells: impl Iterator<Item = C>, height: usize, issues: &mut Vec<Issue>) -> Column {
-    let mut odd = Vec::new();
-    let mut builder = StringChunkedBuilder::new(name, height);
-    // Most tables name a token for many rows on end; what was read of it last holds for the next.
-    let mut last = (Cell::Null, Ok(None), String::new());
-    for (row, cell) in cells.enumerate() {
-        let cell = cell.borrow();
-        if last.0 != *cell {
-            let read = cell::address(cell);
-            let text = read.ok().flatten().map_or_else(String::new, |(address, _)| address.to_string());
-            last = (cell.clone(), read, text);
+    let mut oddities = Vec::new();
+    let mut row = 0;
+    let column = texts(name, cells, height, issues, |cell| {
+        let read = cell::address(cell);
+        if let Ok(Some((_, true))) = read {
+            oddities.push(issue(row, cell, Some(CHECKSUM)));
         }
-        let (_, read, text) = &last;
-        match read {
-            Ok(Some((_, broken))) => {
-                if *broken {
-                    odd.push(issue(row, cell, Some(CHECKSUM)));
-                }
-                builder.append_value(text);
-            }
-            Ok(None) => builder.append_null(),
-            Err(Bad) => {
-                issues.push(issue(row, cell, None));
-                builder.append_null();
-            }
-        }
-    }
-    issues.extend(odd);
-    builder.finish().into_column()
+        row += 1;
+        read.map(|read| read.map(|(address, _)| address.to_string()))
+    });
+    issues.extend(oddities);
+    column
 }
 
 fn numbers<'a, T, C: Borrow<Cell<'a>>>(
@@ -255,6 +309,16 @@ fn address_lists<'a, C: Borrow<Cell<'a>>>(
     });
     issues.extend(odd);
     column
+}
+
+/// An address in lower case, which it mostly is.
+fn address(text: &str) -> Read<Spelt<'_>> {
+    let read = cell::address(&text_cell(text))?;
+    Ok(read.map(|(address, broken)| {
+        let text = text.trim();
+        let lower = text.bytes().all(|byte| !byte.is_ascii_uppercase());
+        Spelt(if lower { text.into() } else { address.to_string().into() }, broken.then_some(CHECKSUM))
+    }))
 }
 
 fn chain(cell: &Cell<'_>) -> Read<String> {

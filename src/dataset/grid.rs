@@ -2,9 +2,13 @@
 
 use std::{ops::Range, sync::Arc};
 
-use polars::prelude::DataFrame;
+use polars::prelude::{DataFrame, IdxCa, NamedFrom};
 
-use super::{Table, cache::LargeTable};
+use super::{
+    Table,
+    cache::{LargeTable, Places},
+    export::Frames,
+};
 
 /// Rows of canonical columns. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -44,5 +48,47 @@ impl Grid {
                 }
             }
         }
+    }
+
+    /// The rows at these places, in their order.
+    pub fn at(&self, places: &Places, nth: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
+        let nth = nth.start.min(places.len())..nth.end.min(places.len());
+        if let Places::Run(rows) = places {
+            return self.stretch(rows.start + nth.start..rows.start + nth.end, columns);
+        }
+        let rows: Vec<u32> = nth.filter_map(|nth| places.get(nth)).map(|place| place as u32).collect();
+        match self {
+            Self::Large(table) => table.gather(&rows, columns),
+            Self::Memory(frame) => {
+                let part = columns.and_then(|columns| frame.select(columns.iter().copied()).ok());
+                part.as_ref().unwrap_or(frame).take(&IdxCa::new("rows".into(), rows)).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Whether what was read may not be what was kept: see `LargeTable`.
+    pub fn is_damaged(&self) -> bool {
+        matches!(self, Self::Large(table) if table.is_damaged())
+    }
+}
+
+/// Rows of a grid in some order, for those who write them out.
+#[derive(Debug)]
+pub struct Ordered {
+    pub grid: Grid,
+    pub places: Places,
+    pub columns: Vec<&'static str>,
+}
+
+impl Frames for Ordered {
+    fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
+        let frame = self.grid.at(&self.places, rows, Some(&self.columns));
+        // Rows of a large table come with every column in the schema's order.
+        let frame = frame.select(self.columns.iter().copied()).map_err(|error| error.to_string())?;
+        if self.grid.is_damaged() { Err("the table in the cache is damaged: r reads the data again".to_owned()) } else { Ok(frame) }
     }
 }

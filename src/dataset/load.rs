@@ -2,6 +2,7 @@
 //! The source files are never written.
 
 pub(in crate::dataset) mod bind;
+mod compare;
 pub(in crate::dataset) mod file;
 pub(crate) mod fill;
 mod gather;

@@ -1,20 +1,38 @@
-//! The order of all posts, newest first, across tokens: made when it is first asked for.
+//! The order of all posts, newest first, across tokens: made when it is first asked for, of a large table in a file.
 
-use std::sync::OnceLock;
+use std::{
+    io,
+    sync::{Mutex, PoisonError},
+};
 
-use super::{by_token::ByToken, rows::Post};
+use super::{
+    by_token::ByToken,
+    cache::{By, Places, rank},
+    rows::Post,
+};
 
 /// Places of posts, newest first, ties by id.
 #[derive(Debug, Default)]
-pub(super) struct Newest(OnceLock<Vec<u32>>);
+pub(super) struct Newest(Mutex<Option<Places>>);
 
 impl Newest {
-    pub(super) fn places(&self, posts: &ByToken<Post>) -> &[u32] {
-        self.0.get_or_init(|| order(posts))
+    /// `step` hears (done, of) while the order is made, and ends that with an error; who asks next begins afresh.
+    pub(super) fn places<E: From<io::Error>>(
+        &self,
+        posts: &ByToken<Post>,
+        step: impl FnMut(u64, u64) -> Result<(), E>,
+    ) -> Result<Places, E> {
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(places) = &*made {
+            return Ok(places.clone());
+        }
+        let places = order(posts, step)?;
+        *made = Some(places.clone());
+        Ok(places)
     }
 }
 
-fn order(posts: &ByToken<Post>) -> Vec<u32> {
+fn order<E: From<io::Error>>(posts: &ByToken<Post>, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<Places, E> {
     match posts {
         ByToken::Memory { rows, .. } => {
             let mut order: Vec<u32> = (0..rows.len() as u32).collect();
@@ -22,14 +40,11 @@ fn order(posts: &ByToken<Post>) -> Vec<u32> {
                 let (a, b) = (&rows[a as usize], &rows[b as usize]);
                 b.published_at.cmp(&a.published_at).then_with(|| a.post_id.cmp(&b.post_id))
             });
-            order
+            Ok(Places::from(order))
         }
         ByToken::Large(table) => {
-            let times = table.whole_numbers("published_at", 0..table.height()).unwrap_or_default();
-            let mut order: Vec<u32> = (0..times.len() as u32).collect();
-            let id = |place: u32| posts.all().get(place as usize).map(|post| post.post_id);
-            order.sort_by(|&a, &b| times[b as usize].cmp(&times[a as usize]).then_with(|| id(a).cmp(&id(b))));
-            order
+            let newest = By { column: "published_at", falls: true, ties: Some("post_id") };
+            rank(table, newest, &Places::Run(0..table.height()), step)
         }
     }
 }

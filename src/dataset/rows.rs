@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{
     address::Address,
+    alike::stretches,
     chain::Chain,
     time::{Day, Time},
 };
@@ -85,6 +86,10 @@ rows! {
         impressions: Option<i64>,
         engagement: Option<i64>,
         smart_engagement: Option<i64>,
+    }
+    /// What a search of posts looks at.
+    PostTitle {
+        title: Option<String>,
     }
     HolderRow {
         token_address: Address,
@@ -218,11 +223,11 @@ pub trait FromColumn: Sized {
     fn cells(column: Option<&Column>, height: usize) -> Vec<Self>;
 }
 
-/// Reads a text column through `read`; `None` where the cell is null or not readable.
-fn texts<T>(column: Option<&Column>, height: usize, read: impl Fn(&str) -> Option<T>) -> Vec<Option<T>> {
+/// Reads a text column through `read`, of rows on end that say the same once; `None` where the cell is null or not readable.
+fn texts<T: Clone>(column: Option<&Column>, height: usize, read: impl Fn(&str) -> Option<T>) -> Vec<Option<T>> {
     match column.and_then(|column| column.str().ok()) {
-        Some(texts) => texts.iter().map(|cell| cell.and_then(&read)).collect(),
-        None => (0..height).map(|_| None).collect(),
+        Some(texts) => stretches(texts).flat_map(|(rows, text)| std::iter::repeat_n(text.and_then(&read), rows.len())).collect(),
+        None => vec![None; height],
     }
 }
 

@@ -25,12 +25,10 @@ pub(crate) use guard::caught;
 pub use guard::decoding;
 pub(crate) use guard::guarded;
 
-/// How many rows a batch holds at most.
+/// How many rows a batch holds at most, as a rule.
 pub(crate) const BATCH_ROWS: usize = 8_192;
 /// How many rows one table may have: what polars can index.
 pub(crate) const MAX_ROWS: u64 = IdxSize::MAX as u64 - 1;
-/// The largest file of a format that has to be read whole.
-const MAX_WHOLE: u64 = 16 << 30;
 
 /// Whether a column of that name is worth reading.
 pub(crate) type Wanted = Arc<dyn Fn(&str) -> bool + Send + Sync>;
@@ -131,7 +129,7 @@ pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Box<dyn RowSource>, St
         return Ok(Box::new(parquet::ParquetRows::open(file, &wanted)?));
     }
     if head.starts_with(b"ARROW1") || head.starts_with(&[0xff; 4]) && named == Some(Format::Ipc) {
-        return Ok(Box::new(ipc::IpcRows::open(whole(file)?, &wanted)?));
+        return Ok(Box::new(ipc::IpcRows::open(file, &wanted)?));
     }
     if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) {
         return Err("is UTF-16: save it as UTF-8".to_owned());
@@ -194,16 +192,6 @@ pub(crate) fn first_text(reader: impl Read + Send + 'static, head: &[u8], least:
     let mut input = text::Input::new(reader, head)?;
     while input.data().len() < least && input.fill()? {}
     Ok(input.data().to_vec())
-}
-
-/// The whole file. It is read and not mapped, as a mapped file that someone shortens would end the program.
-fn whole(file: File) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    file.take(MAX_WHOLE + 1).read_to_end(&mut bytes).map_err(|error| format!("cannot be read: {error}"))?;
-    if bytes.len() as u64 > MAX_WHOLE {
-        return Err("is larger than 16 GiB: split it into several files".to_owned());
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]

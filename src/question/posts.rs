@@ -1,5 +1,7 @@
 //! The questions behind GET /tokens/{token_address}/posts and GET /posts.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,6 +17,7 @@ use crate::{
     dataset::{
         RowsOf,
         address::Address,
+        cache::{LargeTable, Places, PlacesWriter, first, rank},
         rows::{Post, PostFigures},
     },
     error::Result,
@@ -147,76 +150,98 @@ impl Question for PostsQuestion {
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Posts> {
-        let (tokens, words): (Vec<&str>, Vec<&str>) =
-            self.query.iter().flat_map(|query| query.split_whitespace()).partition(|word| Address::parse(word).is_some());
-        let words: Vec<String> = words.into_iter().map(str::to_lowercase).collect();
-        let dataset = &snapshot.dataset;
-        let (posts, newest) = match tokens.first().and_then(|word| Address::parse(word)) {
-            Some(token) => (dataset.posts_of(&token), None),
-            None => (dataset.posts(), Some(dataset.posts_newest())),
-        };
-        // The places of posts, newest first: a token's stand so.
-        let place = |nth: usize| newest.map_or(Some(nth), |newest| newest.get(nth).map(|&place| place as usize));
+        let posts = snapshot.dataset.posts();
         let page = page_range(self.page, self.limit);
-        let (total, places): (usize, Vec<usize>) = if words.is_empty() && self.sort.column == "published_at" && self.sort.descending {
-            (posts.len(), (page.start.min(posts.len())..page.end.min(posts.len())).filter_map(place).collect())
-        } else {
-            let order = self.order(&posts, &words, (0..posts.len()).filter_map(place), progress)?;
-            (order.len(), order.into_iter().skip(page.start).take(page.len()).collect())
-        };
-        let posts = places.into_iter().filter_map(|place| posts.get(place)).collect();
+        let (places, total) = self.places(snapshot, Some(page.end), progress)?;
+        let posts = page.map_while(|nth| places.get(nth)).filter_map(|place| posts.get(place)).collect();
         Ok(Posts { page: self.page, limit: self.limit, total: total as u64, posts })
     }
 }
 
 impl PostsQuestion {
-    /// The places of the posts that match, sorted. Stable, so that equal posts stay newest first; unknown figures come last either way.
-    fn order(
-        &self,
-        posts: &RowsOf<'_, Post>,
-        words: &[String],
-        newest: impl Iterator<Item = usize>,
-        progress: &Progress,
-    ) -> Result<Vec<usize>> {
-        let total = posts.len() as u64;
-        let by_title = self.sort.column == "title";
-        let (mut matching, mut titles) = (Vec::new(), Vec::new());
-        if by_title || !words.is_empty() {
-            for (i, post) in posts.iter().enumerate() {
-                if i % 16_384 == 0 {
-                    progress.step(i as u64, total)?;
-                }
-                let matches = matches(&post, words);
-                matching.push(matches);
-                if by_title {
-                    titles.push(post.into_owned().title.filter(|_| matches));
-                }
+    /// The places among all posts of those that match, in their order, and how many there are. Where only the first so many are wanted,
+    /// the others may be missing.
+    pub fn places(&self, snapshot: &Snapshot, wanted: Option<usize>, progress: &Progress) -> Result<(Places, usize)> {
+        let (tokens, words): (Vec<&str>, Vec<&str>) =
+            self.query.iter().flat_map(|query| query.split_whitespace()).partition(|word| Address::parse(word).is_some());
+        let words: Vec<String> = words.into_iter().map(str::to_lowercase).collect();
+        let dataset = &snapshot.dataset;
+        let step = |done, total| progress.step(done, total);
+        // Newest first: a token's stand so.
+        let found = match tokens.first().and_then(|word| Address::parse(word)) {
+            Some(token) => {
+                let rows = dataset.post_rows_of(&token);
+                Found { posts: dataset.posts_of(&token), start: rows.start, places: Places::Run(rows) }
             }
-        }
-        let mut order: Vec<usize> = newest.filter(|place| matching.get(*place).copied().unwrap_or(words.is_empty())).collect();
-        let sort = &self.sort;
-        let by_figure = |order: &mut Vec<usize>, figure: &dyn Fn(PostFigures) -> Option<i64>| {
-            let figures: Vec<Option<i64>> = posts.figures().map(figure).collect();
-            order.sort_by(|a, b| sort.compare(figures.get(*a).copied().flatten(), figures.get(*b).copied().flatten()));
+            None => Found { posts: dataset.posts(), start: 0, places: dataset.posts_newest(step)? },
         };
-        match sort.column {
-            "title" => order.sort_by(|a, b| sort.compare(titles[*a].as_deref(), titles[*b].as_deref())),
-            "impressions" => by_figure(&mut order, &|post| post.impressions),
-            "engagement" => by_figure(&mut order, &|post| post.engagement),
-            "smart_engagement" => by_figure(&mut order, &|post| post.smart_engagement),
-            _ if sort.descending => {}
-            _ => by_figure(&mut order, &|post| Some(post.published_at.0)),
+        let large = dataset.table("posts").and_then(|table| table.large.as_deref());
+        let found = if words.is_empty() { found } else { found.with_words(&words, large.map(LargeTable::folder), progress)? };
+        let total = found.places.len();
+        let by = (self.sort.column, self.sort.descending);
+        let places = match (large, wanted) {
+            _ if by == ("published_at", true) => found.places,
+            (Some(table), Some(wanted)) if wanted <= FIRST_MAX => Places::from(first(table, by, &found.places, wanted, step)?),
+            (Some(table), _) => rank(table, by, &found.places, step)?,
+            (None, _) => self.sorted(&found),
+        };
+        Ok((places, total))
+    }
+
+    /// The places of posts in memory, sorted. Stable, so that equal posts stay newest first; unknown figures come last either way.
+    fn sorted(&self, found: &Found<'_>) -> Places {
+        let start = found.start;
+        let mut order: Vec<u32> = found.places.iter().map(|place| place as u32).collect();
+        let sort = &self.sort;
+        if sort.column == "title" {
+            let titles: Vec<Option<String>> = found.posts.titles().collect();
+            let title = |place: u32| titles.get(place as usize - start).and_then(Option::as_deref);
+            order.sort_by(|a, b| sort.compare(title(*a), title(*b)));
+            return Places::from(order);
         }
-        Ok(order)
+        let figure = |post: PostFigures| match sort.column {
+            "impressions" => post.impressions,
+            "engagement" => post.engagement,
+            "smart_engagement" => post.smart_engagement,
+            _ => Some(post.published_at.0),
+        };
+        let figures: Vec<Option<i64>> = found.posts.figures().map(figure).collect();
+        let figure = |place: u32| figures.get(place as usize - start).copied().flatten();
+        order.sort_by(|a, b| sort.compare(figure(*a), figure(*b)));
+        Places::from(order)
     }
 }
 
-fn matches(post: &Post, words: &[String]) -> bool {
-    if words.is_empty() {
-        return true;
+/// More of the first posts of an order than these come from the order of all.
+const FIRST_MAX: usize = 50_000;
+
+/// Posts that are looked among, and the places among all posts of those that match, newest first.
+struct Found<'a> {
+    posts: RowsOf<'a, Post>,
+    /// The place of the first of the posts.
+    start: usize,
+    places: Places,
+}
+
+impl Found<'_> {
+    /// Those whose title holds all of the words.
+    fn with_words(self, words: &[String], folder: Option<&Path>, progress: &Progress) -> Result<Self> {
+        let total = self.posts.len();
+        let mut holds = vec![0_u64; total.div_ceil(64)];
+        for (i, title) in self.posts.titles().enumerate() {
+            if i % 16_384 == 0 {
+                progress.step(i as u64, total as u64)?;
+            }
+            let title = title.unwrap_or_default().to_lowercase();
+            holds[i / 64] |= u64::from(words.iter().all(|word| title.contains(word.as_str()))) << (i % 64);
+        }
+        let start = self.start;
+        let mut places = PlacesWriter::new(folder);
+        for place in self.places.iter().filter(|place| holds[(place - start) / 64] >> ((place - start) % 64) & 1 == 1) {
+            places.push(place as u32)?;
+        }
+        Ok(Self { places: places.finish()?, ..self })
     }
-    let title = post.title.as_deref().unwrap_or_default().to_lowercase();
-    words.iter().all(|word| title.contains(word.as_str()))
 }
 
 /// The places of the items of page `page` (from 1) of `limit` each.

@@ -113,6 +113,30 @@ impl Question for SearchQuestion {
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {
+        let found = self.found(snapshot, progress)?;
+        let total = found.len() as u64;
+        let mut tokens: Vec<_> = page_of(found.into_iter(), self.page, self.limit).map(|(_, token)| token.clone()).collect();
+        if !self.fields.is_empty() {
+            let count = tokens.len() as u64;
+            for (i, token) in tokens.iter_mut().enumerate() {
+                progress.step(i as u64, count)?;
+                token.figures = Some(Box::new(fields::figures(snapshot, token.token_address, &self.fields, progress)?));
+            }
+        }
+        Ok(Tokens { page: self.page, limit: self.limit, total, tokens })
+    }
+}
+
+impl SearchQuestion {
+    /// The page that the token is on, and how many tokens there are on all pages; none where it is on no page.
+    pub fn page_of(&self, token: &Address, snapshot: &Snapshot) -> Option<(u64, u64)> {
+        let found = self.found(snapshot, &Progress::default()).ok()?;
+        let place = found.iter().position(|(_, found)| found.token_address == *token)?;
+        Some((place as u64 / self.limit.max(1) + 1, found.len() as u64))
+    }
+
+    /// Every token that matches, with the rank of its match, in order.
+    fn found<'a>(&self, snapshot: &'a Snapshot, progress: &Progress) -> Result<Vec<(u8, &'a TokenSummary)>> {
         let tokens = &snapshot.market.tokens;
         if let Some(chain) = &self.chain {
             check_chain(chain, tokens)?;
@@ -130,20 +154,9 @@ impl Question for SearchQuestion {
             }
         }
         found.sort_by(|a, b| self.compare(*a, *b));
-        let total = found.len() as u64;
-        let mut tokens: Vec<_> = page_of(found.into_iter(), self.page, self.limit).map(|(_, token)| token.clone()).collect();
-        if !self.fields.is_empty() {
-            let count = tokens.len() as u64;
-            for (i, token) in tokens.iter_mut().enumerate() {
-                progress.step(i as u64, count)?;
-                token.figures = Some(Box::new(fields::figures(snapshot, token.token_address, &self.fields, progress)?));
-            }
-        }
-        Ok(Tokens { page: self.page, limit: self.limit, total, tokens })
+        Ok(found)
     }
-}
 
-impl SearchQuestion {
     fn compare(&self, (rank_a, a): (u8, &TokenSummary), (rank_b, b): (u8, &TokenSummary)) -> Ordering {
         let sorted = match &self.sort {
             Some(order) => order.compare_tokens(a, b),

@@ -3,6 +3,7 @@
 
 mod carry;
 mod context;
+mod export;
 
 pub use self::context::wall_clock;
 
@@ -19,7 +20,7 @@ use super::{
     chrome::Hits,
     event::Event,
     keymap::{Action, Keymap, VIEWS, ViewId},
-    overlay::{Outcome, Overlay, export::ExportDialog, help::Help, palette::Palette, question::YesNo},
+    overlay::{Outcome, Overlay, help::Help, palette::Palette, question::YesNo},
     theme::Theme,
     view::{ApiDesk, ApiState, Effect, View, Wake},
 };
@@ -87,6 +88,7 @@ pub struct App {
     pub(super) overlay: Option<Overlay>,
     pub(super) filter: Option<FilterLine>,
     pub(super) message: Option<Message>,
+    exporting: Option<export::Exporting>,
     pub(super) snapshot: Option<Arc<Snapshot>>,
     pub(super) load: LoadState,
     /// Where tabs and body were drawn last, for the mouse.
@@ -117,6 +119,7 @@ impl App {
             overlay: None,
             filter: None,
             message: None,
+            exporting: None,
             snapshot: None,
             load: LoadState::default(),
             hits: Hits::default(),
@@ -198,12 +201,14 @@ impl App {
         self.exit
     }
 
-    /// When something must happen though no event comes: the message has to go.
+    /// When something must happen though no event comes: the message has to go, an export has come further.
     pub fn deadline(&self) -> Option<Instant> {
-        self.message.as_ref().map(|message| message.until)
+        let message = self.message.as_ref().map(|message| message.until);
+        message.into_iter().chain(self.export_tick()).min()
     }
 
     pub fn deadline_passed(&mut self, now: Instant) {
+        self.export_ticked(now);
         if self.message.as_ref().is_some_and(|message| message.until <= now) {
             self.message = None;
             self.dirty = true;
@@ -223,6 +228,7 @@ impl App {
             self.token = self.snapshot.as_ref().and_then(|snapshot| largest(snapshot)).or(self.token);
         }
         self.with_view(self.current, |view, context| view.refresh(context));
+        self.poll_export();
         self.dirty = true;
     }
 
@@ -388,6 +394,7 @@ impl App {
             Action::CopyRow => self.copy_row(),
             Action::CopyCurl => self.copy_curl(),
             Action::Reload => self.reload(),
+            Action::Back if self.stop_export() => {}
             action => {
                 let effect = self.with_view(self.current, |view, context| view.act(action, context));
                 self.passed(action, effect);
@@ -450,15 +457,6 @@ impl App {
             return;
         };
         self.filter = Some(FilterLine { input: Input::new(before.clone()), problem: None, before });
-    }
-
-    fn open_export(&mut self) {
-        match self.with_view(self.current, |view, context| view.export(context)) {
-            Some(export) if !export.rows.is_empty() => {
-                self.overlay = Some(Overlay::Export(ExportDialog::new(&export.name, export.rows.len())));
-            }
-            _ => self.say("no table to export in this view", false),
-        }
     }
 
     pub(super) fn view(&self) -> &dyn View {

@@ -184,10 +184,10 @@ impl App {
             write(buffer, row, x + 2, 0, says, style);
             return;
         }
-        let message = self.message.as_ref().map(|message| {
-            let room = usize::from(row.width * 2 / 3);
-            (text::truncate(&message.text, room).into_owned(), message.warning)
-        });
+        let room = usize::from(row.width * 2 / 3);
+        let message = self.message.as_ref().map(|message| (message.text.clone(), message.warning));
+        let message = message.or_else(|| self.export_says().map(|says| (says, false)));
+        let message = message.map(|(says, warning)| (text::truncate(&says, room).into_owned(), warning));
         let room = row.width.saturating_sub(message.as_ref().map_or(0, |(text, _)| text::width(text) as u16 + 2));
         let mut x = 1;
         for (key, label) in self.setup.keymap.footer_of(self.current, 6, |action| self.answered(action)) {

@@ -2,12 +2,17 @@
 //! It knows no columns of its own: the view gives their names, other names and values.
 
 mod parse;
+mod value;
 
 use super::fuzzy;
+use crate::dataset::time::{Day, Time};
 
-pub use self::parse::{FilterError, parse};
+pub use self::{
+    parse::{FilterError, parse},
+    value::Wanted,
+};
 
-/// A value of a row, as the view hands it over.
+/// A value of a row, as the view hands it over: of the kind that its column says.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FieldValue<'a> {
     Number(f64),
@@ -15,16 +20,43 @@ pub enum FieldValue<'a> {
     /// Holds if any of them does, as the chains of a token.
     List(&'a [&'a str]),
     Flag(bool),
+    Time(Time),
+    Day(Day),
+}
+
+/// What a column holds, and so what it can be compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    Number,
+    Text,
+    /// Several names.
+    List,
+    Flag,
+    /// A time or a day.
+    Time,
 }
 
 /// A column that a filter can name.
 #[derive(Debug, Clone, Copy)]
 pub struct FilterColumn {
     pub name: &'static str,
+    pub kind: ColumnKind,
     /// Other names, as `cap` for `market_cap`.
     pub aliases: &'static [&'static str],
     /// Plain words look into it.
     pub searched: bool,
+}
+
+impl FilterColumn {
+    pub const fn new(name: &'static str, kind: ColumnKind, aliases: &'static [&'static str]) -> Self {
+        Self { name, kind, aliases, searched: false }
+    }
+
+    /// The same, and plain words look into it.
+    #[must_use]
+    pub const fn searched(self) -> Self {
+        Self { searched: true, ..self }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +82,7 @@ pub enum Term {
     Compare {
         column: &'static str,
         operator: Operator,
-        text: String,
-        number: Option<f64>,
+        wanted: Wanted,
     },
 }
 
@@ -79,7 +110,7 @@ impl Filter {
     pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>) -> bool {
         self.terms.iter().all(|term| match term {
             Term::Word { word, exact } => self.searched.iter().any(|column| field(column).is_some_and(|value| found(value, word, *exact))),
-            Term::Compare { column, operator, text, number } => compare(field(column), *operator, text, *number),
+            Term::Compare { column, operator, wanted } => compare(field(column), *operator, wanted),
         })
     }
 }
@@ -89,43 +120,35 @@ fn found(value: FieldValue<'_>, word: &str, exact: bool) -> bool {
     match value {
         FieldValue::Text(text) => inside(text),
         FieldValue::List(texts) => texts.iter().any(|text| inside(text)),
-        FieldValue::Number(_) | FieldValue::Flag(_) => false,
+        FieldValue::Number(_) | FieldValue::Flag(_) | FieldValue::Time(_) | FieldValue::Day(_) => false,
     }
 }
 
-fn compare(value: Option<FieldValue<'_>>, operator: Operator, text: &str, number: Option<f64>) -> bool {
+fn compare(value: Option<FieldValue<'_>>, operator: Operator, wanted: &Wanted) -> bool {
     if operator == Operator::Differs {
-        return !compare(value, Operator::Equal, text, number);
+        return !compare(value, Operator::Equal, wanted);
     }
-    match value {
-        None => false,
-        Some(FieldValue::Number(value)) => number.is_some_and(|wanted| match operator {
-            Operator::Has | Operator::Equal | Operator::Differs => value == wanted,
-            Operator::Greater => value > wanted,
-            Operator::Less => value < wanted,
-            Operator::AtLeast => value >= wanted,
-            Operator::AtMost => value <= wanted,
-        }),
-        Some(FieldValue::Text(value)) => compare_text(value, operator, text),
-        Some(FieldValue::List(values)) => {
-            // Members are names: `chain:base` is not met by `coinbase`.
-            let operator = if operator == Operator::Has { Operator::Equal } else { operator };
-            values.iter().any(|value| compare_text(value, operator, text))
-        }
-        Some(FieldValue::Flag(value)) => {
-            let wanted = matches!(&*text.to_lowercase(), "true" | "yes" | "1");
-            let said = wanted || matches!(&*text.to_lowercase(), "false" | "no" | "0");
-            said && matches!(operator, Operator::Has | Operator::Equal) && value == wanted
-        }
+    match (value, wanted) {
+        (Some(FieldValue::Number(value)), Wanted::Number(wanted)) => holds(value, operator, *wanted),
+        (Some(FieldValue::Text(value)), Wanted::Text(wanted)) => compare_text(value, operator, wanted),
+        // Members are names: `chain:base` is not met by `coinbase`.
+        (Some(FieldValue::List(values)), Wanted::Text(wanted)) => values.iter().any(|value| compare_text(value, Operator::Equal, wanted)),
+        (Some(FieldValue::Flag(value)), Wanted::Flag(wanted)) => value == *wanted,
+        (Some(FieldValue::Time(value)), Wanted::Text(part)) => value.to_string().contains(part),
+        (Some(FieldValue::Day(value)), Wanted::Text(part)) => value.to_string().contains(part),
+        (Some(FieldValue::Day(value)), wanted) => compare(Some(FieldValue::Time(value.start())), operator, wanted),
+        (Some(FieldValue::Time(value)), Wanted::Period { start, end }) => match operator {
+            Operator::Equal => (*start..*end).contains(&value),
+            operator => holds(value, operator, *start),
+        },
+        // What a column holds and what it is compared with are matched when the filter is read.
+        _ => false,
     }
 }
 
-fn compare_text(value: &str, operator: Operator, wanted: &str) -> bool {
-    let (value, wanted) = (value.to_lowercase(), wanted.to_lowercase());
+fn holds<T: PartialOrd + Copy>(value: T, operator: Operator, wanted: T) -> bool {
     match operator {
-        Operator::Has => value.contains(&wanted),
-        Operator::Equal => value == wanted,
-        Operator::Differs => value != wanted,
+        Operator::Has | Operator::Equal | Operator::Differs => value == wanted,
         Operator::Greater => value > wanted,
         Operator::Less => value < wanted,
         Operator::AtLeast => value >= wanted,
@@ -133,18 +156,25 @@ fn compare_text(value: &str, operator: Operator, wanted: &str) -> bool {
     }
 }
 
+fn compare_text(value: &str, operator: Operator, wanted: &str) -> bool {
+    let (value, wanted) = (value.to_lowercase(), wanted.to_lowercase());
+    if operator == Operator::Has { value.contains(&wanted) } else { value == wanted }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     pub(super) const COLUMNS: &[FilterColumn] = &[
-        FilterColumn { name: "symbol", aliases: &[], searched: true },
-        FilterColumn { name: "name", aliases: &[], searched: true },
-        FilterColumn { name: "chain", aliases: &["chains"], searched: false },
-        FilterColumn { name: "market_cap", aliases: &["cap", "mcap"], searched: false },
-        FilterColumn { name: "price_change_24h", aliases: &["24h", "change"], searched: false },
-        FilterColumn { name: "starred", aliases: &[], searched: false },
-        FilterColumn { name: "recommendedAction", aliases: &["action"], searched: false },
+        FilterColumn::new("symbol", ColumnKind::Text, &[]).searched(),
+        FilterColumn::new("name", ColumnKind::Text, &[]).searched(),
+        FilterColumn::new("chain", ColumnKind::List, &["chains"]),
+        FilterColumn::new("market_cap", ColumnKind::Number, &["cap", "mcap"]),
+        FilterColumn::new("price_change_24h", ColumnKind::Number, &["24h", "change"]),
+        FilterColumn::new("starred", ColumnKind::Flag, &[]),
+        FilterColumn::new("recommendedAction", ColumnKind::Text, &["action"]),
+        FilterColumn::new("counted_at", ColumnKind::Time, &["counted"]),
+        FilterColumn::new("date", ColumnKind::Time, &[]),
     ];
 
     fn usd_coin(column: &str) -> Option<FieldValue<'static>> {
@@ -155,6 +185,9 @@ mod tests {
             "market_cap" => FieldValue::Number(4.1e9),
             "price_change_24h" => FieldValue::Number(-0.5),
             "starred" => FieldValue::Flag(true),
+            // 2026-01-31T10:30:15Z and its day.
+            "counted_at" => FieldValue::Time(Time(1_769_855_415_000)),
+            "date" => FieldValue::Day(Day(20_484)),
             _ => return None,
         })
     }
@@ -183,6 +216,22 @@ mod tests {
             ("\"sdco\"", false),
             ("starred:yes", true),
             ("starred=no", false),
+            ("starred!=yes", false),
+            ("counted>2026-01", true),
+            ("counted>2026-02", false),
+            ("counted<2026-01-31T10:31", true),
+            ("counted=2026", true),
+            ("counted=2026-01-31", true),
+            ("counted!=2026-01-30", true),
+            ("counted:10:30", true),
+            ("counted:\"31 10\"", true),
+            ("counted:11:30", false),
+            ("date>=2026-01-31", true),
+            ("date>2026-01-31", false),
+            ("date<=2026-01-31", true),
+            ("date=2026-01", true),
+            ("date:01-31", true),
+            ("date:00:00", false),
             ("action:BUY", false),
             ("action!=BUY", true),
             ("chain:base cap>1m usd", true),

@@ -54,6 +54,17 @@ impl<T: Send + 'static> Task<T> {
         }
     }
 
+    /// Asks the work to end; its outcome still comes.
+    pub fn stop(&self) {
+        self.progress.cancel();
+    }
+
+    /// Asks the work to end and waits until it has, or for so long.
+    pub fn end(&mut self, at_most: Duration) {
+        self.stop();
+        self.receiver.recv_timeout(at_most).ok();
+    }
+
     /// (done, total); total 0 while unknown.
     pub fn progress(&self) -> (u64, u64) {
         self.progress.state()

@@ -11,11 +11,11 @@ use super::{
     theme::Theme,
 };
 use crate::{
-    dataset::{address::Address, time::Time},
+    dataset::{address::Address, export::Rows, time::Time},
     deck::{Deck, known::Known, load::LoadState, pending::Pending},
-    error::Problem,
+    error::{Problem, Result},
     jobs::Jobs,
-    question::{Question, snapshot::Snapshot},
+    question::{Question, progress::Progress, snapshot::Snapshot},
 };
 
 /// Called when an answer is there, from any thread: makes the program look again.
@@ -68,7 +68,7 @@ pub trait View {
     }
 
     /// Called at every key while the filter is edited; the error is shown beside it and the last good filter stands.
-    fn set_filter(&mut self, _: &str, _: &Context<'_>) -> Result<(), String> {
+    fn set_filter(&mut self, _: &str, _: &Context<'_>) -> std::result::Result<(), String> {
         Ok(())
     }
 
@@ -131,25 +131,61 @@ pub struct Request {
     pub method: &'static str,
     pub target: String,
     pub body: Option<String>,
+    /// Which page of how many it asks for, where one does not hold all.
+    pub page: Option<(u64, u64)>,
 }
 
 impl Request {
     pub fn of<Q: Question>(question: &Q) -> Self {
         let body = question.body();
-        Self { method: if body.is_some() { "POST" } else { "GET" }, target: question.target(), body }
+        Self { method: if body.is_some() { "POST" } else { "GET" }, target: question.target(), body, page: None }
+    }
+
+    pub fn get(target: impl Into<String>) -> Self {
+        Self { method: "GET", target: target.into(), body: None, page: None }
+    }
+
+    /// Says which page it is of a list of so many.
+    #[must_use]
+    pub fn of_page(self, page: u64, limit: u64, total: u64) -> Self {
+        let pages = total.div_ceil(limit.max(1));
+        Self { page: (pages > 1).then_some((page, pages)), ..self }
     }
 }
 
 /// A table as it is exported: names as in the API, exact values.
-#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Export {
     /// For the file's name.
     pub name: String,
     pub columns: Vec<String>,
-    /// One JSON value a cell.
-    pub rows: Vec<Vec<serde_json::Value>>,
-    /// The selected row.
-    pub selected: Option<usize>,
+    /// How many rows there are; none while they are still being found.
+    pub count: Option<usize>,
+    /// The selected row, one JSON value a cell.
+    pub selected: Option<Vec<serde_json::Value>>,
+    /// Gets the rows, off the drawing thread.
+    pub rows: Gather,
+}
+
+/// Makes rows ready to be written; what takes a while there can be followed and stopped.
+pub type Gather = Box<dyn FnOnce(&Progress) -> Result<Rows> + Send>;
+
+impl Export {
+    /// A short table that is at hand: one JSON value a cell.
+    pub fn of(name: impl Into<String>, columns: &[&str], rows: Vec<Vec<serde_json::Value>>, selected: Option<usize>) -> Self {
+        Self {
+            name: name.into(),
+            columns: columns.iter().map(|&column| column.to_owned()).collect(),
+            count: Some(rows.len()),
+            selected: selected.and_then(|row| rows.get(row).cloned()),
+            rows: Box::new(|_| Ok(Rows::Values(rows))),
+        }
+    }
+
+    /// Every row that would be written.
+    #[cfg(test)]
+    pub(crate) fn values(self) -> Vec<Vec<serde_json::Value>> {
+        (self.rows)(&Progress::default()).expect("rows that can be had").values(self.columns.len())
+    }
 }
 
 /// A question that a view keeps asked: the answer that stands, and the next one on its way. The last good answer is shown until
@@ -220,7 +256,7 @@ pub trait ApiDesk {
     fn requests(&self, limit: usize) -> Vec<RequestLine>;
     /// Requests by duration: upper bound in microseconds, count.
     fn histogram(&self) -> Vec<(u64, u64)>;
-    fn start(&self) -> Result<(), String>;
+    fn start(&self) -> std::result::Result<(), String>;
     fn stop(&self);
     /// From now on, requests that come in wake the dashboard.
     fn listen(&self, _: Wake) {}
@@ -270,7 +306,7 @@ impl ApiDesk for NoApi {
         Vec::new()
     }
 
-    fn start(&self) -> Result<(), String> {
+    fn start(&self) -> std::result::Result<(), String> {
         Err("the API is not part of this run".to_owned())
     }
 

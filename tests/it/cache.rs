@@ -1,5 +1,7 @@
 //! Large tables: what is read from the cache is what would be read into memory, through kills, damage, a second program, a full disk.
 
+mod stretches;
+
 use std::{
     fs,
     os::unix::fs::FileExt,
@@ -15,7 +17,7 @@ use tokendeck::{
     dataset::{
         Dataset,
         address::Address,
-        cache::{CacheOptions, first, list, rank},
+        cache::{CacheOptions, Places, first, list, rank},
         load::{load, load_with},
         progress::Silent,
     },
@@ -169,15 +171,16 @@ fn a_tables_order_by_any_column_is_the_sorted_one() {
     for (column, falls) in
         [("block_number", false), ("block_number", true), ("transaction_hash", true), ("value", false), ("timestamp", true)]
     {
-        let ranked = rank(&large, column, falls, |_, _| Ok::<_, std::io::Error>(())).unwrap();
+        let all = Places::Run(0..large.height());
+        let ranked = rank(&large, (column, falls), &all, |_, _| Ok::<_, std::io::Error>(())).unwrap();
         let options = polars::prelude::SortOptions { descending: falls, nulls_last: true, maintain_order: true, ..Default::default() };
         let sorted = frame.column(column).unwrap().arg_sort(options);
         let expected: Vec<u32> = sorted.iter().flatten().collect();
-        let found: Vec<u32> = (0..ranked.len()).filter_map(|nth| ranked.get(nth)).collect();
+        let found: Vec<u32> = ranked.iter().map(|place| place as u32).collect();
         assert_eq!(found, expected, "{column} {falls}");
-        if column == "block_number" {
-            let top = first(&large, column, falls, 10, |_, _| Ok::<_, std::io::Error>(())).unwrap();
-            assert_eq!(top, expected[..10]);
+        for count in [0, 1, 10, 700] {
+            let top = first(&large, (column, falls), &all, count, |_, _| Ok::<_, std::io::Error>(())).unwrap();
+            assert_eq!(top, expected[..count], "{column} {falls} {count}");
         }
     }
 }
@@ -352,7 +355,7 @@ fn changed_sources_are_read_anew() {
     fs::write(&path, format!("{text}new,{},a post,,1800000000,1,1,1\n", token(3))).unwrap();
     let cached = bench.load();
     assert_same(&load(bench.data.path(), &Silent).unwrap(), &cached, "after a change");
-    let newest = cached.posts_newest()[0] as usize;
+    let newest = cached.posts_newest(|_, _| Ok::<_, std::io::Error>(())).unwrap().get(0).unwrap();
     assert_eq!(cached.posts().get(newest).unwrap().post_id, "new");
     assert_eq!(cached.posts_of(&Address::parse(&token(3)).unwrap()).get(0).unwrap().post_id, "new");
     assert_eq!(list(bench.cache.path()).len(), 5, "the one before stays until there is need of room");

@@ -1,34 +1,14 @@
 //! How right the detector is on labelled cases, by bounds looser than what is measured, so that only a real loss breaks them; and that
 //! the generator makes what its labels say. `cargo bench --bench accuracy -- patterns` prints the figures.
 
-use tokendeck::{
-    analysis::{frames::CandleVec, patterns::patterns},
-    dataset::time::DAY_MS,
-};
+#[path = "../generator/detector.rs"]
+mod detector;
+
+use detector::detect;
 
 use crate::pattern_generator::{Bars, DEVELOPMENT, Found, Kind, NAMES, REPORT, Set, Sizes, score, set};
 
 const SIZES: Sizes = Sizes { instances: 12, misses: 4, walks: 20, walk_length: 1_000 };
-
-fn detect(bars: &Bars) -> Vec<Found> {
-    let candles = CandleVec {
-        timestamp: (0..bars.len() as i64).map(|i| i * DAY_MS).collect(),
-        open: bars.open.clone(),
-        high: bars.high.clone(),
-        low: bars.low.clone(),
-        close: bars.close.clone(),
-        volume: bars.volume.clone(),
-    };
-    let found = patterns(&candles.as_candles(), false).patterns.into_iter().map(|pattern| Found {
-        name: pattern.name.word(),
-        start: pattern.start_index,
-        end: pattern.end_index,
-        confidence: pattern.confidence,
-        completion: pattern.completion_percent,
-        movement: pattern.projected_movement,
-    });
-    found.collect()
-}
 
 #[test]
 fn the_detector_finds_what_is_there_and_little_else() {

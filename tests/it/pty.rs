@@ -342,3 +342,30 @@ fn the_next_run_takes_up_where_the_last_was_left() {
     last.until("the largest token", |screen| header(screen).contains(LARGEST.0));
     assert_ne!(LARGEST.1, OTHER.1);
 }
+
+#[test]
+fn a_table_is_exported_whole_and_never_over_another_file() {
+    let home = Home::new();
+    let terminal = home.open();
+    terminal.keys("9");
+    terminal.see("tables");
+    terminal.keys("\x1b[B\x1b[B\x1b[B\r");
+    terminal.see("INTERVAL");
+    terminal.keys("e");
+    terminal.see("⏎ writes it");
+    terminal.keys("\r");
+    terminal.see("exported 1");
+    let written = home.path().join("tokendeck-candles.csv");
+    let rows = fs::read_to_string(&written).unwrap().lines().count() - 1;
+    let said = terminal.text();
+    let count = said.split("exported ").nth(1).and_then(|rest| rest.split(' ').next()).map(|count| count.replace(',', ""));
+    assert!(rows > 10_000 && count.as_deref() == Some(&*rows.to_string()), "{rows} rows in the file:\n{said}");
+    terminal.keys("e");
+    terminal.see("⏎ writes it");
+    terminal.keys("\r");
+    terminal.see("exists already: choose another name");
+    assert_eq!(fs::read_to_string(&written).unwrap().lines().count() - 1, rows);
+    // What can never match is refused where it is typed.
+    terminal.keys("/close>2026-01");
+    terminal.see("`2026-01` is a date, `close` is a number");
+}

@@ -9,7 +9,10 @@ use tokendeck::{
         Anomaly, AnomalyCode,
         code::{Budget, CodeInput, CodeReport, inspect},
         score::{Known, Verdict, verdict},
-        similarity::{Grams, Group, SimilarityIndex, grams},
+        similarity::{
+            Group, SimilarityIndex, grams,
+            mix::{Era, Example, Mix},
+        },
     },
     dataset::address::Address,
 };
@@ -111,25 +114,34 @@ fn part_score(anomalies: &[Anomaly]) -> f64 {
 
 fn scams(contracts: &[Labelled], runs: &[Run]) {
     let alone: Vec<f64> = runs.iter().map(|run| part_score(&run.report.anomalies)).collect();
-    let likeness = likeness(contracts);
+    let (near, mix): (Vec<f64>, Vec<f64>) = likeness(contracts).into_iter().unzip();
     let weight = AnomalyCode::SimilarToScam.weight();
-    let with: Vec<f64> = alone.iter().zip(&likeness).map(|(score, like)| 1.0 - (1.0 - score) * (1.0 - weight * like)).collect();
-    for (what, scores) in [("code alone", &alone), ("likeness alone", &likeness), ("code and likeness", &with)] {
-        let of = |label: &str| -> Vec<f64> {
+    let like = near.iter().zip(&mix).map(|(near, mix)| near.max(*mix));
+    let with: Vec<f64> = alone.iter().zip(like).map(|(score, like)| 1.0 - (1.0 - score) * (1.0 - weight * like)).collect();
+    let rows =
+        [("code alone", &alone), ("nearest scam alone", &near), ("mix of instructions alone", &mix), ("code, nearest and mix", &with)];
+    for (what, scores) in rows {
+        let of = |label: &str| -> Vec<(f64, Era)> {
             let rows = contracts.iter().zip(scores).filter(|(contract, _)| counted(contract) && contract.label == label);
-            rows.map(|(_, score)| *score).collect()
+            rows.map(|(contract, score)| (*score, Era::of(&contract.runtime))).collect()
         };
         let (scams, benign) = (of("scam"), of("benign"));
         let what = format!("scam v benign, {what}");
         println!(
-            "{what:<34}AUC {:.3}, recall at P 0.90 {:.3}  ({} v {})",
-            auc(&scams, &benign),
+            "{what:<40}AUC {:.3}, within an era {:.3}, recall at P 0.90 {:.3}  ({} v {})",
+            auc(&scams, &benign, |_, _| true),
+            auc(&scams, &benign, |scam, benign| scam == benign),
             recall(&scams, &benign),
             scams.len(),
             benign.len()
         );
     }
-    println!("  aim 0.92 and 0.65; likeness is to the other clusters' rows only");
+    let eras = |label: &str| -> Vec<(f64, Era)> {
+        let rows = contracts.iter().filter(|contract| counted(contract) && contract.label == label);
+        rows.map(|contract| (f64::from(Era::of(&contract.runtime) as u8), Era::of(&contract.runtime))).collect()
+    };
+    println!("  the era of the code alone       AUC {:.3}", auc(&eras("scam"), &eras("benign"), |_, _| true));
+    println!("  aim 0.92 and 0.65; likeness is to the other clusters' rows only, {FOLDS} folds of clusters");
 }
 
 /// Whether a row counts among scams and honest tokens.
@@ -137,47 +149,57 @@ fn counted(contract: &Labelled) -> bool {
     contract.sure() && contract.scam_type != NOT_IN_CODE && ["scam", "benign"].contains(&contract.label.as_str())
 }
 
-/// SIMILAR_TO_SCAM's strength of each row, known scams and templates being those of all other clusters; 0 for rows that do not count.
-fn likeness(contracts: &[Labelled]) -> Vec<f64> {
-    let mut index = SimilarityIndex::default();
-    let known: Vec<(&Labelled, Grams)> = contracts
-        .iter()
-        .filter(|contract| ["scam", "benign"].contains(&contract.label.as_str()) && contract.confidence != "low")
-        .map(|contract| (contract, grams(&contract.runtime)))
-        .collect();
-    for (contract, _) in &known {
-        index.add(Address([0; 20]), Group::Scam, &contract.runtime);
+/// Parts of the clusters, of which one is asked about while the others are known.
+const FOLDS: usize = 10;
+
+/// SIMILAR_TO_SCAM's strength of each row, by the nearest scam and by the mix of instructions, known scams and templates being those of
+/// other clusters; 0 for rows that do not count.
+fn likeness(contracts: &[Labelled]) -> Vec<(f64, f64)> {
+    let mut clusters: Vec<&str> = contracts.iter().map(|contract| contract.cluster.as_str()).collect();
+    clusters.sort_unstable();
+    clusters.dedup();
+    let fold = |contract: &Labelled| clusters.binary_search(&contract.cluster.as_str()).map_or(0, |at| at % FOLDS);
+    let mut strengths = vec![(0.0, 0.0); contracts.len()];
+    for asked in 0..FOLDS {
+        let mut index = SimilarityIndex::default();
+        let (mut known, mut examples) = (Vec::new(), Vec::new());
+        for (label, group) in [("scam", Group::Scam), ("benign", Group::Template)] {
+            for row in contracts.iter().filter(|row| row.label == label && row.confidence != "low" && fold(row) != asked) {
+                let signature = index.add(Address([0; 20]), group, &row.runtime);
+                examples.extend(signature.and_then(|signature| Example::new(group, &row.runtime, signature)));
+                known.push((group, grams(&row.runtime)));
+            }
+        }
+        let mix = Mix::learn(&examples, &|| Ok(())).expect("nobody gives up");
+        for (row, strength) in contracts.iter().zip(&mut strengths).filter(|(row, _)| counted(row) && fold(row) == asked) {
+            let own = grams(&row.runtime);
+            let nearest = |group: Group| {
+                let others = known.iter().filter(|(of, _)| *of == group);
+                others.map(|(_, grams)| index.similarity(&own, grams)).fold(0.0, f64::max)
+            };
+            let (scam, benign) = (nearest(Group::Scam), nearest(Group::Template).max(0.6));
+            let judged = mix.as_ref().and_then(|mix| mix.judge(&row.runtime)).map_or(0.0, |judged| judged.strength);
+            *strength = ((scam - benign).max(0.0) / 0.4, if benign > 0.6 && benign >= scam { 0.0 } else { judged });
+        }
     }
-    let strength = |contract: &Labelled| {
-        let own = grams(&contract.runtime);
-        let nearest = |label: &str| {
-            let others = known.iter().filter(|(other, _)| other.label == label && other.cluster != contract.cluster);
-            others.map(|(_, grams)| index.similarity(&own, grams)).fold(0.0, f64::max)
-        };
-        (nearest("scam") - nearest("benign").max(0.6)).max(0.0) / 0.4
-    };
-    contracts.iter().map(|contract| if counted(contract) { strength(contract) } else { 0.0 }).collect()
+    strengths
 }
 
-fn auc(scams: &[f64], benign: &[f64]) -> f64 {
-    let pairs = scams.iter().flat_map(|scam| {
-        benign.iter().map(move |good| {
-            if scam > good {
-                1.0
-            } else if scam < good {
-                0.0
-            } else {
-                0.5
-            }
-        })
-    });
-    pairs.sum::<f64>() / (scams.len() * benign.len()).max(1) as f64
+/// The share of pairs, of those that `compared` lets in, where the scam's figure is the larger; ties count half.
+fn auc(scams: &[(f64, Era)], benign: &[(f64, Era)], compared: impl Fn(Era, Era) -> bool) -> f64 {
+    let mut right = 0.0;
+    let mut pairs = 0.0;
+    for (scam, good) in scams.iter().flat_map(|scam| benign.iter().map(move |good| (scam, good))).filter(|(a, b)| compared(a.1, b.1)) {
+        pairs += 1.0;
+        right += f64::from(scam.0.total_cmp(&good.0) as i8 + 1) / 2.0;
+    }
+    right / pairs
 }
 
 /// The most scams that a threshold finds of whose alarms nine of ten are right.
-fn recall(scams: &[f64], benign: &[f64]) -> f64 {
-    let at = |least: &f64| {
-        let over = |scores: &[f64]| scores.iter().filter(|score| *score >= least).count();
+fn recall(scams: &[(f64, Era)], benign: &[(f64, Era)]) -> f64 {
+    let at = |least: &(f64, Era)| {
+        let over = |scores: &[(f64, Era)]| scores.iter().filter(|score| score.0 >= least.0).count();
         let (hit, false_alarm) = (over(scams), over(benign));
         if ratio(hit, hit + false_alarm) >= 0.9 { ratio(hit, scams.len()) } else { 0.0 }
     };

@@ -9,6 +9,7 @@ mod findings;
 mod functions;
 mod machine;
 mod powers;
+mod snapshot;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,9 @@ pub use self::{stage::Standing, trial::Opening};
 use super::{Anomaly, AnomalyCode, Execution, PowerHolder};
 use crate::dataset::{address::Address, source::caught};
 
+/// A place of the storage and what stands there.
+pub type Slot = ([u8; 32], [u8; 32]);
+
 /// What is known of a contract.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CodeInput<'a> {
@@ -36,7 +40,7 @@ pub struct CodeInput<'a> {
     /// Of the constructor's arguments, as Solidity writes them. `None` is unknown.
     pub constructor_types: Option<&'a [String]>,
     /// Slots and values of a snapshot.
-    pub storage: Option<&'a [([u8; 32], [u8; 32])]>,
+    pub storage: Option<&'a [Slot]>,
     /// Who owns it now or last did.
     pub owner: Option<Address>,
     pub owner_is_contract: bool,
@@ -214,9 +218,18 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     let effects = powers::powers(machine, &before, &shape.functions, &stage.masters);
     let thefts = powers::thefts(machine, &before);
     report.anomalies.extend(findings::powers(&effects, thefts, holder(input), before.bare));
+    report.anomalies.extend(findings::outside(&traded, &report.anomalies, holder(input)));
     report.anomalies.extend(findings::withheld(&traded, &report.anomalies, holder(input)));
     if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
         report.anomalies.extend(findings::returns(&renounce, &left));
+    }
+    if stage.standing == Standing::Snapshot {
+        let beside = snapshot::beside(machine, &stage, &before, &effects, &shape.functions, holder(input));
+        for anomaly in beside {
+            if report.anomalies.iter().all(|known| known.code != anomaly.code) {
+                report.anomalies.push(anomaly);
+            }
+        }
     }
 }
 
@@ -224,7 +237,8 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
 fn before<'a>(machine: &mut Machine<'_>, scene: &'a Scene, bare: bool) -> Before<'a> {
     let mut slots = HashSet::new();
     let books = Books::read(machine, scene, Some(&mut slots));
+    let ledger = slots.clone();
     let trial = trial::trial(machine, scene, true, Some(&mut slots));
     let owner = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(scene.token, *selector, &[]));
-    Before { scene, books, trial, slots, owner, bare }
+    Before { scene, books, trial, slots, ledger, owner, bare }
 }

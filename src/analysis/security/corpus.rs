@@ -3,7 +3,10 @@
 
 use std::collections::HashMap;
 
-use super::similarity::{Group, SimilarityIndex, bytes};
+use super::similarity::{
+    Group, SimilarityIndex, bytes,
+    mix::{Example, Mix, is_example},
+};
 use crate::{
     dataset::{Dataset, Token, address::Address},
     error::Result,
@@ -45,6 +48,8 @@ const LOOKALIKES: &[(char, char)] = &[
 #[derive(Debug, Default)]
 pub struct Corpus {
     pub codes: SimilarityIndex,
+    /// What tells scams' codes from listed tokens'; none where the dataset has too few of them.
+    pub mix: Option<Mix>,
     /// Listed tokens by what they call themselves.
     symbols: HashMap<String, Vec<Address>>,
     names: HashMap<String, Vec<Address>>,
@@ -57,17 +62,20 @@ impl Corpus {
         let scams = dataset.scams().addresses();
         let listed: Vec<&Token> = dataset.tokens().iter().filter(|token| token.row.listed == Some(true)).collect();
         let total = (scams.len() + listed.len()) as u64;
+        let mut examples = Vec::new();
         for (i, address) in scams.iter().enumerate() {
             step(i as u64, total)?;
             if let Some(code) = scam_code(dataset, address) {
-                corpus.codes.add(*address, Group::Scam, &code);
+                let signature = corpus.codes.add(*address, Group::Scam, &code);
+                examples.extend(signature.filter(|_| is_example(i, scams.len())).and_then(|of| Example::new(Group::Scam, &code, of)));
             }
         }
         for (i, token) in listed.iter().enumerate() {
             step((scams.len() + i) as u64, total)?;
             let address = token.row.token_address;
             if let Some(code) = contract_code(dataset, &address) {
-                corpus.codes.add(address, Group::Template, &code);
+                let signature = corpus.codes.add(address, Group::Template, &code);
+                examples.extend(signature.filter(|_| is_example(i, listed.len())).and_then(|of| Example::new(Group::Template, &code, of)));
             }
             for (list, text) in [(&mut corpus.symbols, &token.row.symbol), (&mut corpus.names, &token.row.name)] {
                 if let Some(key) = text.as_deref().map(folded).filter(|key| !key.is_empty()) {
@@ -75,6 +83,7 @@ impl Corpus {
                 }
             }
         }
+        corpus.mix = Mix::learn(&examples, &|| step(total, total))?;
         Ok(corpus)
     }
 

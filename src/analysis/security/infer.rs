@@ -2,7 +2,7 @@
 
 use super::{
     AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityInference,
-    code::{self, Budget, CodeInput, CodeReport},
+    code::{self, Budget, CodeInput, CodeReport, Slot},
     corpus::{Corpus, contract_code},
     facts::Facts,
     holders,
@@ -104,8 +104,9 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
     let row = facts.contract.as_ref();
     let creation = row.and_then(|row| bytes(row.creation_bytecode.as_deref()?)).filter(|code| !code.is_empty());
     let types = row.and_then(|row| row.constructor_types.as_deref()).and_then(constructor_types);
-    let storage = row.and_then(|row| row.storage.as_deref()).and_then(storage);
-    let owner = facts.owner.or(facts.creator);
+    let storage = row.and_then(|row| row.storage.as_deref()).map(storage).transpose();
+    let nobody = Address([0; 20]);
+    let owner = facts.owner.filter(|owner| *owner != nobody).or(facts.creator);
     let shared = |owner: Address| {
         let labels = facts.dataset.labels_of(&owner);
         facts.dataset.contracts().count(&owner) > 0
@@ -115,13 +116,17 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
         runtime,
         creation: creation.as_deref(),
         constructor_types: types.as_deref(),
-        storage: storage.as_deref(),
+        storage: storage.as_ref().ok().and_then(Option::as_deref),
         owner,
         owner_is_contract: facts.owner.is_some_and(shared),
         listed: facts.listed(),
         has_source: row.is_some_and(|row| row.source.as_deref().is_some_and(|text| !text.is_empty()) || row.is_verified == Some(true)),
     };
-    code::inspect(&input, &Budget::default(), cancelled)
+    let mut report = code::inspect(&input, &Budget::default(), cancelled);
+    if let Err(why) = storage {
+        report.unfinished.push(format!("`storage` in `contracts` was left out: {why}"));
+    }
+    report
 }
 
 /// A known scam's traits, found with less effort than a token's own.
@@ -146,10 +151,19 @@ fn constructor_types(text: &str) -> Option<Vec<String>> {
     plain.then(|| text.split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect())
 }
 
-/// A JSON object from slots to words, both in hex of up to 32 bytes.
-fn storage(text: &str) -> Option<Vec<([u8; 32], [u8; 32])>> {
-    let slots: std::collections::BTreeMap<String, String> = serde_json::from_str(text).ok()?;
-    slots.iter().map(|(slot, word)| Some((word32(slot)?, word32(word)?))).collect()
+/// Slots of one snapshot; a contract of more is not read off.
+const SLOTS_MAX: usize = 1 << 18;
+
+/// A JSON object from slots to words, both in hex of up to 32 bytes. Else what is wrong with it.
+fn storage(text: &str) -> std::result::Result<Vec<Slot>, String> {
+    let slots: std::collections::BTreeMap<String, String> = serde_json::from_str(text)
+        .map_err(|_| "expected a JSON object of slots and words in hex, such as `{\"0x0\": \"0x1\"}`".to_owned())?;
+    if slots.len() > SLOTS_MAX {
+        return Err(format!("expected at most {SLOTS_MAX} slots, found {}", slots.len()));
+    }
+    let odd = |text: &str| format!("`{}` is not hex of up to 32 bytes", text.chars().take(80).collect::<String>());
+    let read = |text: &String| word32(text).ok_or_else(|| odd(text));
+    slots.iter().map(|(slot, word)| Ok((read(slot)?, read(word)?))).collect()
 }
 
 fn word32(text: &str) -> Option<[u8; 32]> {
@@ -173,9 +187,17 @@ mod tests {
         assert_eq!((constructor_types(r#"{"a":1}"#), constructor_types("")), (None, Some(vec![])));
         let mut one = [0; 32];
         one[31] = 1;
-        assert_eq!(storage(r#"{"0x0":"0x1"}"#), Some(vec![([0; 32], one)]));
-        for text in ["", "[]", r#"{"0xzz":"0x1"}"#, &format!("{{\"0x{}\":\"0x1\"}}", "0".repeat(65))] {
-            assert_eq!(storage(text), None, "{text}");
+        assert_eq!(storage(r#"{"0x0":"0x1"}"#), Ok(vec![([0; 32], one)]));
+        let long = format!("{{\"0x{}\":\"0x1\"}}", "0".repeat(65));
+        let cases = [
+            ("", "JSON object"),
+            ("[]", "JSON object"),
+            (r#"{"0x0":1}"#, "JSON object"),
+            (r#"{"0xzz":"0x1"}"#, "`0xzz`"),
+            (&long, "32 bytes"),
+        ];
+        for (text, says) in cases {
+            assert!(storage(text).is_err_and(|why| why.contains(says)), "{text}");
         }
     }
 }

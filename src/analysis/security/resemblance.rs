@@ -49,8 +49,15 @@ pub fn examine(
     }
     let scams = corpus.codes.nearest(&facts.address, code, Group::Scam, |address| scam_code(facts.dataset, address));
     let near: Vec<Near> = scams.into_iter().filter(|near| near.similarity >= SIMILAR_MIN).take(SIMILAR_MAX).collect();
-    if let Some(nearest) = near.first() {
-        found.anomalies.extend(similar(facts, corpus, code, nearest));
+    if !facts.listed() {
+        let templates = corpus.codes.nearest(&facts.address, code, Group::Template, |address| contract_code(facts.dataset, address));
+        let similar = near.first().map(|nearest| similar(facts, nearest, templates.first()));
+        // A template that is at least as near says where the parts come from.
+        let nearest = near.first().map_or(SIMILAR_MIN, |near| near.similarity);
+        let template = templates.first().is_some_and(|template| template.similarity >= nearest);
+        let mixed = if template { None } else { mixed(corpus, code) };
+        let strength = |anomaly: &Option<Anomaly>| anomaly.as_ref().map_or(0.0, |anomaly| anomaly.strength);
+        found.anomalies.extend(if strength(&mixed) > strength(&similar) { mixed } else { similar });
     }
     found.similar = near.iter().map(|near| element(facts, near, own, traits_of)).collect();
     found
@@ -88,12 +95,25 @@ fn impersonates(facts: &Facts<'_>, corpus: &Corpus, lacking: &mut Lacking) -> Op
     Some(Anomaly::new(code, strength, sentence).evidence(evidence))
 }
 
-fn similar(facts: &Facts<'_>, corpus: &Corpus, code: &[u8], scam: &Near) -> Option<Anomaly> {
-    if facts.listed() {
-        return None;
-    }
-    let templates = corpus.codes.nearest(&facts.address, code, Group::Template, |address| contract_code(facts.dataset, address));
-    let template = templates.first();
+/// What the mix of instructions says, which needs no scam that is near.
+fn mixed(corpus: &Corpus, code: &[u8]) -> Option<Anomaly> {
+    let mix = corpus.mix.as_ref()?;
+    let judged = mix.judge(code).filter(|judged| judged.strength > 0.0)?;
+    let (scams, listed) = mix.learned_from();
+    let sentence = format!(
+        "its instructions are mixed as in the {scams} known scams: {} of the {listed} listed tokens come as near to them (scams, contracts)",
+        if judged.as_bad > 0.0 { percent(judged.as_bad) } else { "none".to_owned() },
+    );
+    let evidence = Evidence { what: format!("pairs of instructions that say most: {}", judged.pairs.join(", ")), ..Evidence::default() };
+    let anomaly = Anomaly::new(AnomalyCode::SimilarToScam, judged.strength, sentence)
+        .figure("listedAsBad", judged.as_bad)
+        .figure("toldApart", mix.told_apart())
+        .evidence(evidence);
+    Some(anomaly)
+}
+
+/// What the nearest scam says.
+fn similar(facts: &Facts<'_>, scam: &Near, template: Option<&Near>) -> Anomaly {
     let benign = template.map_or(0.0, |near| near.similarity);
     let strength = (scam.similarity - benign.max(SIMILAR_MIN)).max(0.0) / SIMILAR_SPAN;
     let name = facts.dataset.scams().first(&scam.address).and_then(|row| row.name).unwrap_or_else(|| scam.address.short());
@@ -111,11 +131,10 @@ fn similar(facts: &Facts<'_>, corpus: &Corpus, code: &[u8], scam: &Near) -> Opti
     };
     let row = EvidenceRow { table: "scams", address: Some(scam.address), share: Some(scam.similarity), ..EvidenceRow::default() };
     let evidence = Evidence { what: "the nearest known scam".to_owned(), rows: vec![row], ..Evidence::default() };
-    let anomaly = Anomaly::new(AnomalyCode::SimilarToScam, strength, sentence)
+    Anomaly::new(AnomalyCode::SimilarToScam, strength, sentence)
         .figure("similarity", scam.similarity)
         .figure("templateSimilarity", benign)
-        .evidence(evidence);
-    Some(anomaly)
+        .evidence(evidence)
 }
 
 fn element(facts: &Facts<'_>, near: &Near, own: &Traits, traits_of: &dyn Fn(&Address, &[u8]) -> Traits) -> SimilarScam {

@@ -1,6 +1,9 @@
 //! How much contracts' code is alike: 5-grams of normalised opcodes, weighted by how rare they are among all codes known. Candidates
-//! come from MinHash signatures in bands; the measure itself is exact. What is kept of a code is its signature, not its grams.
+//! come from MinHash signatures in bands; the measure itself is exact. What is kept of a code is its signature, not its grams. Whether a
+//! code is made like scams without being near to one is `mix`'s.
 
+mod margin;
+pub mod mix;
 mod normal;
 
 use std::collections::HashMap;
@@ -56,11 +59,11 @@ pub struct SimilarityIndex {
 }
 
 impl SimilarityIndex {
-    /// Adds a code. One whose code says nothing is left out.
-    pub fn add(&mut self, address: Address, group: Group, code: &[u8]) {
+    /// Adds a code, and gives its signature. One whose code says nothing is left out.
+    pub fn add(&mut self, address: Address, group: Group, code: &[u8]) -> Option<&Signature> {
         let grams = grams(code);
         if grams.is_empty() {
-            return;
+            return None;
         }
         for (gram, _) in &grams {
             *self.document_counts.entry(*gram).or_default() += 1;
@@ -71,6 +74,7 @@ impl SimilarityIndex {
             self.bands.entry(key).or_default().push(place);
         }
         self.entries.push(Entry { address, group, signature });
+        self.entries.last().map(|entry| &*entry.signature)
     }
 
     pub fn count(&self, group: Group) -> usize {

@@ -14,6 +14,7 @@ use super::{
     Form, Kept,
     arrow::{self, BODY_AT, Node},
     record::{Layout, Record},
+    stretch::Stretch,
 };
 
 /// What each buffer begins at a multiple of, as Arrow recommends.
@@ -102,6 +103,23 @@ impl Columns {
             }
         }
         self.rows += 1;
+        Ok(())
+    }
+
+    /// As `push`, of many rows at once.
+    pub(super) fn push_stretch(&mut self, stretch: &Stretch<'_>) -> io::Result<()> {
+        for (i, sink) in self.sinks.iter_mut().enumerate() {
+            let cells = stretch.column(i);
+            sink.values.extend_from_slice(cells.as_flattened());
+            if sink.values.len() >= GATHERED {
+                write(&self.file, &mut sink.region.values, &mut sink.values)?;
+            }
+            let empty = |cell: &[u8; 8]| f64::from_le_bytes(*cell).is_nan();
+            if sink.form == Form::Float && cells.iter().fold(false, |any, cell| any | empty(cell)) {
+                (self.rows..).zip(cells).filter(|(_, cell)| empty(cell)).for_each(|(row, _)| sink.mark(row));
+            }
+        }
+        self.rows += stretch.rows() as u64;
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use super::{
     record::{Layout, Record, records},
     repeats::Dropped,
     spill::{Spill, damaged},
+    stretch::{Stretch, put_rows},
 };
 use crate::dataset::{candles::Interval, load::fill::step, schema::TableSchema};
 
@@ -48,6 +49,10 @@ pub(super) struct Output<'a> {
 }
 
 type Key = [u64; 3];
+
+/// The times of rows that tell no interval, by file, and the intervals they were found to be.
+type Times = HashMap<u32, Vec<i64>>;
+type Steps = HashMap<u32, i64>;
 
 /// What the next row of a run compares by: its key, the rest of it, the run.
 type RunHead = (Key, (bool, Vec<u8>), usize);
@@ -83,9 +88,13 @@ impl<'a> Ordering<'a> {
         Self { layout, parts, rest, intervals, side_by_side, repeats, group_max }
     }
 
-    fn interval(&self, record: Record<'_>) -> i64 {
-        let number = record.interval() as usize;
-        number.checked_sub(1).and_then(|at| self.intervals.get(at)).copied().unwrap_or_default()
+    /// The interval of the record, which in its file may be the step between rows.
+    fn interval(&self, record: Record<'_>, steps: &Steps) -> i64 {
+        let interval = match (record.interval() as usize).checked_sub(1) {
+            Some(at) => self.intervals.get(at),
+            None => steps.get(&record.head().file),
+        };
+        interval.copied().unwrap_or_default()
     }
 
     /// Numbers that compare as the row does; an empty cell comes last either way.
@@ -132,34 +141,85 @@ impl<'a> Ordering<'a> {
             places[*slot] = at as u32;
             *slot += 1;
         }
-        let mut rows = Vec::new();
+        let (mut rows, mut scratch) = (Vec::new(), Vec::new());
         for token in 0..tokens {
+            let rank = first + token as u32;
             let places = &places[starts[token]..starts[token + 1]];
             let found = || places.iter().filter_map(|&at| Record::at(bytes, at as usize).map(|record| (at, record)));
             let steps = self.steps(found().map(|(_, record)| record));
-            self.sort(bytes, found(), &steps, &mut rows);
-            for (i, row) in rows.iter().enumerate() {
-                let Some(record) = Record::at(bytes, row.at as usize) else { continue };
-                if self.side_by_side && rows.get(i + 1).is_some_and(|next| next.key == row.key) {
-                    let head = record.head();
-                    out.dropped.add(head.place, head.file, head.row);
-                    continue;
-                }
-                out.marks.row(first + token as u32, row.interval, out.columns.rows());
-                out.columns.push(self.layout, record)?;
+            if self.put_stretches(found().map(|(_, record)| record), &steps, rank, out)? {
+                continue;
+            }
+            if found().any(|(_, record)| record.is_stretch()) {
+                scratch.clear();
+                found().for_each(|(_, record)| put_rows(record, self.layout, &mut scratch));
+                self.sort(&scratch, records(&scratch).map(|(at, record)| (at as u32, record)), &steps, &mut rows);
+                self.put(&scratch, &rows, rank, out)?;
+            } else {
+                self.sort(bytes, found(), &steps, &mut rows);
+                self.put(bytes, &rows, rank, out)?;
             }
         }
         Ok(())
     }
 
+    /// Hands on rows that were ordered.
+    fn put(&self, bytes: &[u8], rows: &[Row], rank: u32, out: &mut Output<'_>) -> io::Result<()> {
+        for (i, row) in rows.iter().enumerate() {
+            let Some(record) = Record::at(bytes, row.at as usize) else { continue };
+            if self.side_by_side && rows.get(i + 1).is_some_and(|next| next.key == row.key) {
+                let head = record.head();
+                out.dropped.add(head.place, head.file, head.row);
+                continue;
+            }
+            out.marks.row(rank, row.interval, out.columns.rows());
+            out.columns.push(self.layout, record)?;
+        }
+        Ok(())
+    }
+
+    /// Hands on a token's rows if all are in stretches and no two of these overlap: then they are in order once the stretches are, and
+    /// no key comes twice. Gives back whether they were.
+    fn put_stretches<'b>(
+        &self,
+        found: impl Iterator<Item = Record<'b>>,
+        steps: &Steps,
+        rank: u32,
+        out: &mut Output<'_>,
+    ) -> io::Result<bool> {
+        let ends = |record| {
+            let stretch = Stretch::of(record, self.layout)?;
+            let interval = self.interval(record, steps);
+            Some((self.ends(&stretch, interval), interval, stretch))
+        };
+        let stretches: Option<Vec<_>> = found.map(ends).collect();
+        let Some(mut stretches) = stretches else { return Ok(false) };
+        stretches.sort_unstable_by_key(|(ends, ..)| *ends);
+        if !stretches.is_sorted_by(|a, b| a.0.1 < b.0.0) {
+            return Ok(false);
+        }
+        for (_, interval, stretch) in &stretches {
+            out.marks.row(rank, *interval, out.columns.rows());
+            out.columns.push_stretch(stretch)?;
+        }
+        Ok(true)
+    }
+
+    /// The keys of the first and the last row of a stretch.
+    fn ends(&self, stretch: &Stretch<'_>, interval: i64) -> (Key, Key) {
+        let key = |row: usize| {
+            let mut record = Vec::new();
+            stretch.put_row(row, self.layout, &mut record);
+            self.key(Record(&record), interval)
+        };
+        (key(0), key(stretch.rows().saturating_sub(1)))
+    }
+
     /// The rows in order, into `rows`. Most sources are in order already, which is looked at first.
-    fn sort<'b>(&self, bytes: &[u8], found: impl Iterator<Item = (u32, Record<'b>)>, steps: &HashMap<u32, i64>, rows: &mut Vec<Row>) {
+    fn sort<'b>(&self, bytes: &[u8], found: impl Iterator<Item = (u32, Record<'b>)>, steps: &Steps, rows: &mut Vec<Row>) {
         rows.clear();
         rows.extend(found.map(|(at, record)| {
-            let interval = match record.interval() {
-                0 => steps.get(&record.head().file).copied().unwrap_or_default(),
-                _ => self.interval(record),
-            };
+            let interval = self.interval(record, steps);
             Row { key: self.key(record, interval), interval, at }
         }));
         let rest = |row: &Row| Record::at(bytes, row.at as usize).map(|record| self.rest(record));
@@ -174,34 +234,52 @@ impl<'a> Ordering<'a> {
     }
 
     /// The interval of rows that tell none, by file: the most frequent step between them.
-    fn steps<'b>(&self, found: impl Iterator<Item = Record<'b>>) -> HashMap<u32, i64> {
-        let time = self.layout.position("timestamp").filter(|_| matches!(self.parts.first(), Some(Part::Interval)));
-        let Some(time) = time else { return HashMap::new() };
-        let mut times: HashMap<u32, Vec<i64>> = HashMap::new();
-        for record in found.filter(|record| record.interval() == 0) {
-            times.entry(record.head().file).or_default().push(record.whole(self.layout, time));
-        }
+    fn steps<'b>(&self, found: impl Iterator<Item = Record<'b>>) -> Steps {
+        let mut times = Times::new();
+        found.for_each(|record| self.note_times(record, &mut times));
         times.into_iter().map(|(file, times)| (file, step(times).0)).collect()
     }
 
-    /// As `group`, of one token whose rows do not fit into memory: the bucket of `spill`, through runs in a file of their own.
+    /// Notes the times of a record that tells no interval and should.
+    fn note_times(&self, record: Record<'_>, times: &mut Times) {
+        if record.interval() > 0 || !matches!(self.parts.first(), Some(Part::Interval)) {
+            return;
+        }
+        let Some(column) = self.layout.position("timestamp") else { return };
+        let times = times.entry(record.head().file).or_default();
+        match Stretch::of(record, self.layout) {
+            Some(stretch) => times.extend(stretch.column(column).iter().map(|time| i64::from_le_bytes(*time))),
+            None => times.push(record.whole(self.layout, column)),
+        }
+    }
+
+    /// As `group`, of one token whose rows do not fit into memory: the bucket of `spill`, through runs in a file of their own, or as they
+    /// are where they came in order.
     pub(super) fn token(&self, spill: &Spill, bucket: usize, rank: u32, runs: &Path, out: &mut Output<'_>) -> io::Result<()> {
-        let mut steps = HashMap::new();
+        let mut times = Times::new();
         if matches!(self.parts.first(), Some(Part::Interval)) {
-            let mut times: HashMap<u32, Vec<i64>> = HashMap::new();
-            let time = self.layout.position("timestamp").unwrap_or_default();
             pieces(spill, bucket, self.group_max, |bytes| {
-                for (_, record) in records(bytes).filter(|(_, record)| record.interval() == 0) {
-                    times.entry(record.head().file).or_default().push(record.whole(self.layout, time));
-                }
+                records(bytes).for_each(|(_, record)| self.note_times(record, &mut times));
                 Ok(())
             })?;
-            steps = times.into_iter().map(|(file, times)| (file, step(times).0)).collect();
+        }
+        let steps: Steps = times.into_iter().map(|(file, times)| (file, step(times).0)).collect();
+        if self.in_order(spill, bucket, &steps)? {
+            return pieces(spill, bucket, self.group_max, |bytes| {
+                self.put_stretches(records(bytes).map(|(_, record)| record), &steps, rank, out).map(drop)
+            });
         }
         let count = (spill.bytes(bucket) / self.group_max.max(1)) as usize + 2;
         let mut sorted = Spill::create(runs, count)?;
-        let (mut rows, mut run) = (Vec::new(), 0);
+        let (mut rows, mut run, mut scratch) = (Vec::new(), 0, Vec::new());
         pieces(spill, bucket, self.group_max, |bytes| {
+            let bytes = if records(bytes).any(|(_, record)| record.is_stretch()) {
+                scratch.clear();
+                records(bytes).for_each(|(_, record)| put_rows(record, self.layout, &mut scratch));
+                &scratch
+            } else {
+                bytes
+            };
             let found = records(bytes).filter(|(_, record)| !self.is_dropped(*record)).map(|(at, record)| (at as u32, record));
             self.sort(bytes, found, &steps, &mut rows);
             for row in &rows {
@@ -216,14 +294,29 @@ impl<'a> Ordering<'a> {
         self.merge(&sorted, run, rank, &steps, out)
     }
 
-    fn merge(&self, sorted: &Spill, runs: usize, rank: u32, steps: &HashMap<u32, i64>, out: &mut Output<'_>) -> io::Result<()> {
+    /// Whether the bucket is of stretches alone, each behind the one before.
+    fn in_order(&self, spill: &Spill, bucket: usize, steps: &Steps) -> io::Result<bool> {
+        let (mut bytes, mut nth, mut last) = (Vec::new(), 0, None);
+        while spill.chunk(bucket, nth, &mut bytes)? {
+            for (_, record) in records(&bytes) {
+                let Some(stretch) = Stretch::of(record, self.layout) else { return Ok(false) };
+                let (first, end) = self.ends(&stretch, self.interval(record, steps));
+                if last.is_some_and(|last| last >= first) {
+                    return Ok(false);
+                }
+                last = Some(end);
+            }
+            bytes.clear();
+            nth += 1;
+        }
+        Ok(true)
+    }
+
+    fn merge(&self, sorted: &Spill, runs: usize, rank: u32, steps: &Steps, out: &mut Output<'_>) -> io::Result<()> {
         let mut readers: Vec<Run<'_>> = (0..runs).map(|bucket| Run { spill: sorted, bucket, nth: 0, bytes: Vec::new(), at: 0 }).collect();
         let mut heads: BinaryHeap<Reverse<RunHead>> = BinaryHeap::new();
         let head_of = |record: Record<'_>| {
-            let interval = match record.interval() {
-                0 => steps.get(&record.head().file).copied().unwrap_or_default(),
-                _ => self.interval(record),
-            };
+            let interval = self.interval(record, steps);
             (self.key(record, interval), interval)
         };
         let push = |heads: &mut BinaryHeap<_>, readers: &mut [Run<'_>], run: usize| -> io::Result<()> {

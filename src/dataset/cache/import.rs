@@ -22,9 +22,16 @@ use super::{
     record::{Head, Layout, Record, Rows, records},
     repeats::{Dropped, Keys},
     spill::{Spill, damaged},
+    stretch,
     table::{INDEX, LargeTable, ROWS},
 };
-use crate::dataset::{address::Address, candles::Interval, progress::Cancelled, schema::TableSchema};
+use crate::dataset::{
+    address::Address,
+    alike::{pairs, stretches},
+    candles::Interval,
+    progress::Cancelled,
+    schema::TableSchema,
+};
 
 /// Buckets of rows, by the first byte of the token's address.
 const BUCKETS: usize = 256;
@@ -65,6 +72,8 @@ pub(crate) struct Import {
     layout: Layout,
     spill: Spill,
     keys: Option<Keys>,
+    /// The column by which alone rows are ordered, if they may go as stretches.
+    ordered_by: Option<usize>,
     tokens: Tokens,
     intervals: Vec<i64>,
     rows: u32,
@@ -129,6 +138,7 @@ impl Import {
             place: place.clone(),
             _lock: lock.try_clone()?,
             schema,
+            ordered_by: stretch::ordered_by(schema, &layout),
             layout,
             keys,
             intervals: journal.map(|journal| journal.intervals.clone()).unwrap_or_default(),
@@ -146,35 +156,50 @@ impl Import {
     /// Takes in rows of a file, whose numbers in it are given.
     pub(crate) fn add(&mut self, mut frame: DataFrame, file: u32, numbers: &[u32]) -> Result<(), Fault> {
         frame.rechunk_mut();
-        let frame = &frame;
         let tokens = frame.column("token_address")?.str()?;
         let by_interval = frame.column("interval").ok().filter(|_| super::in_index(self.schema, "interval"));
-        let intervals = by_interval.map(polars::prelude::Column::str).transpose()?;
-        let rows: PolarsResult<Rows<'_>> = Rows::new(&self.layout, frame);
-        let rows = rows?;
-        let with_token = self.schema.key.contains(&"token_address");
         // Most tables name a token for many rows on end.
-        let (mut token, mut interval) = (("", 0, 0), ("", 0));
-        for (i, number) in numbers.iter().enumerate() {
-            let text = tokens.get(i).unwrap_or_default();
-            if text != token.0 {
-                let address = Address::parse(text).unwrap_or_default();
-                token = (text, self.tokens.number(address), usize::from(address.0[0]));
+        let alike: Vec<_> = match by_interval {
+            Some(intervals) => pairs(tokens, intervals.str()?).collect(),
+            None => stretches(tokens).map(|(rows, token)| (rows, token, None)).collect(),
+        };
+        let rows: PolarsResult<Rows<'_>> = Rows::new(&self.layout, &frame);
+        let rows = rows?;
+        let times = self.ordered_by.and_then(|column| rows.whole(column));
+        for (here, token, interval) in alike {
+            let address = token.and_then(Address::parse).unwrap_or_default();
+            let token = self.tokens.number(address);
+            let interval = interval.and_then(Interval::parse).map_or(0, |interval| number_of(&mut self.intervals, interval.0));
+            let bucket = usize::from(address.0[0]);
+            let mut left = here;
+            while !left.is_empty() {
+                let in_order = times.map_or(left.start..left.start + 1, |times| stretch::first(left.clone(), times, numbers));
+                let taken = in_order.len();
+                if taken >= stretch::ROWS_MIN {
+                    let head = Head { token, file, row: numbers[left.start], place: self.rows, interval };
+                    rows.write_stretch(in_order, head, self.spill.buffer(bucket));
+                    self.spill.settle(bucket)?;
+                    self.rows += taken as u32;
+                } else {
+                    for row in in_order {
+                        self.add_row(&rows, row, Head { token, file, row: numbers[row], place: self.rows, interval }, bucket)?;
+                    }
+                }
+                left.start += taken;
             }
-            let text = intervals.and_then(|intervals| intervals.get(i)).unwrap_or_default();
-            if text != interval.0 {
-                interval = (text, Interval::parse(text).map_or(0, |interval| number_of(&mut self.intervals, interval.0)));
-            }
-            let head = Head { token: token.1, file, row: *number, place: self.rows, interval: interval.1 };
-            let out = self.spill.buffer(token.2);
-            let start = out.len();
-            rows.write(i, head, out, &mut self.lengths);
-            if let Some(keys) = &mut self.keys {
-                keys.add(&self.layout, Record(&out[start..]), with_token)?;
-            }
-            self.spill.settle(token.2)?;
-            self.rows += 1;
         }
+        Ok(())
+    }
+
+    fn add_row(&mut self, rows: &Rows<'_>, row: usize, head: Head, bucket: usize) -> Result<(), Fault> {
+        let out = self.spill.buffer(bucket);
+        let start = out.len();
+        rows.write(row, head, out, &mut self.lengths);
+        if let Some(keys) = &mut self.keys {
+            keys.add(&self.layout, Record(&out[start..]), self.schema.key.contains(&"token_address"))?;
+        }
+        self.rows += 1;
+        self.spill.settle(bucket)?;
         Ok(())
     }
 

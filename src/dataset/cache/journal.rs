@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::index::Report;
 
-const FILE: &str = "journal";
+/// Numbered by its form and that of what it speaks of: what an older program left half done is begun anew.
+const FILE: &str = "journal-2";
 
 /// How far the sources were read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -12,10 +12,14 @@ impl Map {
     /// Maps the whole file. Only files of the cache may be: they are complete before they get their name, are never written or cut
     /// after that, and go by being unlinked, which leaves a map as it is.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        Self::of(&File::open(path)?)
+    }
+
+    /// As `open`, of a file that has no name any more and that its maker writes no further.
+    pub(super) fn of(file: &File) -> io::Result<Self> {
         // SAFETY: no program of ours changes a file that has its name, see above. Someone else who writes into the user's cache folder
         // could change bytes; they are only ever read as numbers and checked text, so a change gives other figures, never bad memory.
-        unsafe { Mmap::map(&file) }.map(Self)
+        unsafe { Mmap::map(file) }.map(Self)
     }
 
     pub(super) fn bytes(&self) -> &[u8] {

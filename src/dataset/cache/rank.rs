@@ -1,10 +1,8 @@
-//! The rows of a large table in the order of a column: the first ones at once, all of them as a column of places in a file of its own.
-//! Memory is that of one part; the rows themselves are never copied.
+//! Rows of a large table in the order of a column: the first ones at once, all of them as places in a file of their own. Memory is
+//! that of one part; the rows themselves are never copied.
 
 use std::{
-    collections::BinaryHeap,
-    fs,
-    io::{self, BufWriter, Write},
+    fs, io,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -12,45 +10,69 @@ use std::{
 use super::{
     Form,
     group::rising,
-    map::Map,
+    places::{LIST_MAX, Places, PlacesWriter},
     spill::Spill,
     table::{CellsOf, LargeTable},
 };
 
 /// Rows that are sorted in memory at a time, as a rule.
-const PART: usize = 1 << 20;
+const PART: usize = LIST_MAX;
 /// Rows between two looks at whether the order is still wanted.
 const STRETCH: usize = 65_536;
 
-/// Places of rows in an order.
-#[derive(Debug)]
-pub struct Rank(Map);
+/// What rows are ordered by.
+#[derive(Debug, Clone, Copy)]
+pub struct By<'a> {
+    pub column: &'a str,
+    pub falls: bool,
+    /// A column that rises among equals, which otherwise stay as they stand.
+    pub ties: Option<&'a str>,
+}
 
-impl Rank {
-    pub fn len(&self) -> usize {
-        self.0.bytes().len() / 4
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    pub fn get(&self, nth: usize) -> Option<u32> {
-        self.0.bytes().get(nth * 4..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+impl<'a> From<(&'a str, bool)> for By<'a> {
+    fn from((column, falls): (&'a str, bool)) -> Self {
+        Self { column, falls, ties: None }
     }
 }
 
-/// How rows compare: by a number of eight bytes, then by the rest of the cell, then by place. Empty cells come last either way.
+/// A row that is sorted: its key, and where it stands among the others.
+type Keyed = (u64, u32);
+
+/// How rows compare: by a number of eight bytes, then by the rest of the cell, then by which came first. Empty cells come last either
+/// way. A row is named by where it stands among those that are sorted.
 struct Sorter<'a> {
-    cells: CellsOf<'a>,
+    keys: Keys<'a>,
+    ties: Option<CellsOf<'a>>,
     falls: bool,
+    among: &'a Places,
+}
+
+enum Keys<'a> {
+    Cells(CellsOf<'a>),
+    /// Of candles, by their length.
+    Intervals(&'a LargeTable),
 }
 
 impl Sorter<'_> {
-    fn key(&self, row: usize) -> u64 {
-        let Some(bytes) = self.cells.bytes(row) else { return u64::MAX };
+    fn cell(&self, nth: usize) -> Option<&[u8]> {
+        match &self.keys {
+            Keys::Cells(cells) => cells.bytes(self.among.get(nth)?),
+            Keys::Intervals(_) => None,
+        }
+    }
+
+    fn key(&self, nth: usize) -> u64 {
+        self.rising(nth).map_or(u64::MAX, |rising| if self.falls { !rising } else { rising })
+    }
+
+    fn rising(&self, nth: usize) -> Option<u64> {
+        let form = match &self.keys {
+            Keys::Cells(cells) => cells.form,
+            Keys::Intervals(table) => return table.interval_at(self.among.get(nth)?).map(|interval| interval.0 as u64 ^ 1 << 63),
+        };
+        let bytes = self.cell(nth)?;
         let number = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let rising = match self.cells.form {
+        Some(match form {
             Form::Float => rising(f64::from_bits(number)),
             Form::Integer | Form::Time => number ^ 1 << 63,
             Form::Address | Form::Hex | Form::Text => {
@@ -58,80 +80,97 @@ impl Sorter<'_> {
                 first.iter_mut().zip(bytes).for_each(|(slot, byte)| *slot = *byte);
                 u64::from_be_bytes(first)
             }
-        };
-        if self.falls { !rising } else { rising }
+        })
     }
 
-    fn compare(&self, a: (u64, u32), b: (u64, u32)) -> std::cmp::Ordering {
-        let whole = matches!(self.cells.form, Form::Float | Form::Integer | Form::Time);
+    fn compare(&self, a: Keyed, b: Keyed) -> std::cmp::Ordering {
+        let whole = match &self.keys {
+            Keys::Cells(cells) => matches!(cells.form, Form::Float | Form::Integer | Form::Time),
+            Keys::Intervals(_) => true,
+        };
         let rest = || {
-            let (a, b) = (self.cells.bytes(a.1 as usize), self.cells.bytes(b.1 as usize));
+            let (a, b) = (self.cell(a.1 as usize), self.cell(b.1 as usize));
             let order = if self.falls { b.cmp(&a) } else { a.cmp(&b) };
             // An empty cell is last, whichever way the others go.
             a.is_none().cmp(&b.is_none()).then(order)
         };
-        a.0.cmp(&b.0).then_with(|| if whole || a.1 == b.1 { std::cmp::Ordering::Equal } else { rest() }).then(a.1.cmp(&b.1))
+        let tie = |nth: u32| self.ties.as_ref().and_then(|ties| ties.bytes(self.among.get(nth as usize)?));
+        let ties = || if self.ties.is_some() { tie(a.1).cmp(&tie(b.1)) } else { std::cmp::Ordering::Equal };
+        let rest = || if whole || a.1 == b.1 { std::cmp::Ordering::Equal } else { rest() };
+        a.0.cmp(&b.0).then_with(rest).then_with(ties).then(a.1.cmp(&b.1))
+    }
+
+    /// The place in the table.
+    fn place(&self, (_, nth): Keyed) -> u32 {
+        self.among.get(nth as usize).unwrap_or_default() as u32
     }
 }
 
-fn sorter<'a>(table: &'a LargeTable, column: &str, falls: bool) -> io::Result<Sorter<'a>> {
-    let cells = table.cells(column).ok_or_else(|| io::Error::other(format!("`{column}` cannot be sorted by")))?;
-    Ok(Sorter { cells, falls })
+fn sorter<'a>(table: &'a LargeTable, by: By<'_>, among: &'a Places) -> io::Result<Sorter<'a>> {
+    let keys = match table.cells(by.column) {
+        Some(cells) => Keys::Cells(cells),
+        None if by.column == "interval" => Keys::Intervals(table),
+        None => return Err(io::Error::other(format!("`{}` cannot be sorted by", by.column))),
+    };
+    Ok(Sorter { keys, ties: by.ties.and_then(|column| table.cells(column)), falls: by.falls, among })
 }
 
-/// The first `count` rows in the order of the column. `step` hears (done, of) rows and ends it with an error.
-pub fn first<E: From<io::Error>>(
+/// The first `count` of some rows in the order of the column; equals stay as they stand among them. `step` hears (done, of) rows and ends
+/// it with an error.
+pub fn first<'a, E: From<io::Error>>(
     table: &LargeTable,
-    column: &str,
-    falls: bool,
+    by: impl Into<By<'a>>,
+    among: &Places,
     count: usize,
     mut step: impl FnMut(u64, u64) -> Result<(), E>,
 ) -> Result<Vec<u32>, E> {
-    let sorter = sorter(table, column, falls)?;
-    let rows = table.height();
-    let mut best: BinaryHeap<(u64, u32)> = BinaryHeap::new();
+    let sorter = sorter(table, by.into(), among)?;
+    let rows = among.len();
+    // The best so far and some that came after them; what is not before the last of the best is passed over, mostly by its key alone.
+    let (mut best, mut last): (Vec<Keyed>, Option<Keyed>) = (Vec::new(), None);
+    let keep = |best: &mut Vec<Keyed>| {
+        best.sort_unstable_by(|a, b| sorter.compare(*a, *b));
+        best.truncate(count);
+    };
     for row in 0..rows {
         if row % STRETCH == 0 {
             step(row as u64, rows as u64)?;
         }
-        let key = sorter.key(row);
-        if best.len() < count || best.peek().is_some_and(|last| key < last.0) {
-            best.push((key, row as u32));
-            if best.len() > count {
-                best.pop();
+        let row = (sorter.key(row), row as u32);
+        if last.is_none_or(|last| row.0 < last.0 || row.0 == last.0 && sorter.compare(row, last).is_lt()) {
+            best.push(row);
+            if best.len() > 2 * count {
+                keep(&mut best);
+                last = best.last().copied().or(Some((0, 0)));
             }
         }
     }
-    let mut best = best.into_vec();
-    best.sort_unstable_by(|a, b| sorter.compare(*a, *b));
-    Ok(best.into_iter().map(|(_, row)| row).collect())
+    keep(&mut best);
+    Ok(best.into_iter().map(|row| sorter.place(row)).collect())
 }
 
-/// Every row in the order of the column. As `first` hears of it.
-pub fn rank<E: From<io::Error>>(
+/// All of some rows in the order of the column. As `first` hears of it.
+pub fn rank<'a, E: From<io::Error>>(
     table: &LargeTable,
-    column: &str,
-    falls: bool,
+    by: impl Into<By<'a>>,
+    among: &Places,
     mut step: impl FnMut(u64, u64) -> Result<(), E>,
-) -> Result<Rank, E> {
+) -> Result<Places, E> {
     static FILES: AtomicU64 = AtomicU64::new(0);
-    let name = format!("sort-{}-{}", std::process::id(), FILES.fetch_add(1, Ordering::Relaxed));
-    let (spread, sorted) = (table.folder().join(format!("{name}.parts")), table.folder().join(name));
-    let ranked = sort(table, &sorter(table, column, falls)?, &spread, &sorted, &mut step);
-    // What is mapped stays without a name, and goes with the program.
+    let sorter = sorter(table, by.into(), among)?;
+    let spread = table.folder().join(format!("sort-{}-{}.parts", std::process::id(), FILES.fetch_add(1, Ordering::Relaxed)));
+    let ranked = sort(table.folder(), &sorter, &spread, &mut step);
     fs::remove_file(&spread).ok();
-    fs::remove_file(&sorted).ok();
     ranked
 }
 
 fn sort<E: From<io::Error>>(
-    table: &LargeTable,
+    folder: &Path,
     sorter: &Sorter<'_>,
     spread: &Path,
-    sorted: &Path,
     step: &mut impl FnMut(u64, u64) -> Result<(), E>,
-) -> Result<Rank, E> {
-    let rows = table.height();
+) -> Result<Places, E> {
+    let rows = sorter.among.len();
     let parts = rows / PART + 1;
     // Keys of rows from all over the table tell where to part them.
     let sample = parts * 256;
@@ -151,7 +190,7 @@ fn sort<E: From<io::Error>>(
         spill.settle(part)?;
     }
     spill.close()?;
-    let mut file = BufWriter::with_capacity(1 << 20, fs::File::create(sorted)?);
+    let mut sorted = PlacesWriter::new(Some(folder));
     let (mut bytes, mut order, mut done) = (Vec::new(), Vec::new(), 0);
     for part in 0..parts {
         bytes.clear();
@@ -166,12 +205,10 @@ fn sort<E: From<io::Error>>(
         }));
         step((rows + done) as u64, 2 * rows as u64)?;
         order.sort_unstable_by(|a, b| sorter.compare(*a, *b));
-        for (_, row) in &order {
-            file.write_all(&row.to_le_bytes())?;
+        for row in &order {
+            sorted.push(sorter.place(*row))?;
         }
         done += order.len();
     }
-    file.flush()?;
-    drop(file);
-    Ok(Rank(Map::open(sorted)?))
+    Ok(sorted.finish()?)
 }

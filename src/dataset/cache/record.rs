@@ -1,5 +1,7 @@
 //! A row on its way into the cache: a head of fixed length, the cells of fixed length, then the others. Written from a canonical frame,
-//! read back cell by cell.
+//! read back cell by cell. A record may also hold many rows at once, see `stretch`.
+
+use std::ops::Range;
 
 use polars::prelude::{DataFrame, Float64Chunked, Int64Chunked, PolarsResult, StringChunked};
 
@@ -38,7 +40,10 @@ impl Layout {
     }
 }
 
-/// What a record tells of its row beside the cells.
+/// Set beside the interval of a record that is a stretch.
+const STRETCH: u32 = 1 << 31;
+
+/// What a record tells of its row beside the cells; of a stretch, of its first row.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Head {
     pub(super) token: u32,
@@ -120,11 +125,43 @@ impl<'a> Rows<'a> {
             lengths[others] += length as u64;
             others += 1;
         }
-        let length = (out.len() - start) as u32;
-        let words = [length, head.token, head.file, head.row, head.place, nulls, head.interval];
-        for (word, slot) in words.iter().zip(out[start..].chunks_exact_mut(4)) {
-            slot.copy_from_slice(&word.to_le_bytes());
+        put_head(&mut out[start..], head, nulls);
+    }
+
+    /// Appends many rows as a stretch: of a table whose rows may go so, see `stretch::ordered_by`.
+    pub(super) fn write_stretch(&self, rows: Range<usize>, head: Head, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&[0; HEAD]);
+        for cells in &self.0 {
+            match cells {
+                Cells::Float(numbers) => match numbers.cont_slice() {
+                    Ok(numbers) => out.extend_from_slice(bytemuck::cast_slice(&numbers[rows.clone()])),
+                    Err(_) => rows.clone().for_each(|row| out.extend_from_slice(&numbers.get(row).unwrap_or(f64::NAN).to_le_bytes())),
+                },
+                Cells::Whole(numbers) => match numbers.cont_slice() {
+                    Ok(numbers) => out.extend_from_slice(bytemuck::cast_slice(&numbers[rows.clone()])),
+                    Err(_) => rows.clone().for_each(|row| out.extend_from_slice(&numbers.get(row).unwrap_or_default().to_le_bytes())),
+                },
+                Cells::Address(_) | Cells::Hex(_) | Cells::Text(_) => {}
+            }
         }
+        put_head(&mut out[start..], Head { interval: head.interval | STRETCH, ..head }, 0);
+    }
+
+    /// The numbers of a column of whole numbers without an empty cell.
+    pub(super) fn whole(&self, column: usize) -> Option<&'a [i64]> {
+        match self.0.get(column) {
+            Some(Cells::Whole(numbers)) => numbers.cont_slice().ok(),
+            _ => None,
+        }
+    }
+}
+
+/// Writes the head of a record that is complete otherwise.
+pub(super) fn put_head(record: &mut [u8], head: Head, nulls: u32) {
+    let words = [record.len() as u32, head.token, head.file, head.row, head.place, nulls, head.interval];
+    for (word, slot) in words.iter().zip(record.chunks_exact_mut(4)) {
+        slot.copy_from_slice(&word.to_le_bytes());
     }
 }
 
@@ -157,7 +194,7 @@ impl<'a> Record<'a> {
     }
 
     pub(super) fn head(self) -> Head {
-        Head { token: self.word(1), file: self.word(2), row: self.word(3), place: self.word(4), interval: self.word(6) }
+        Head { token: self.word(1), file: self.word(2), row: self.word(3), place: self.word(4), interval: self.interval() }
     }
 
     pub(super) fn token(self) -> u32 {
@@ -169,7 +206,11 @@ impl<'a> Record<'a> {
     }
 
     pub(super) fn interval(self) -> u32 {
-        self.word(6)
+        self.word(6) & !STRETCH
+    }
+
+    pub(super) fn is_stretch(self) -> bool {
+        self.word(6) & STRETCH != 0
     }
 
     pub(super) fn is_null(self, column: usize) -> bool {

@@ -104,7 +104,7 @@ impl LargeTable {
     }
 
     /// Where a file that belongs to the table for a while can stand.
-    pub(super) fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         &self.folder
     }
 
@@ -112,6 +112,16 @@ impl LargeTable {
     pub(super) fn cells(&self, name: &str) -> Option<CellsOf<'_>> {
         let at = self.columns.iter().position(|(column, _)| column.name == name)?;
         Some(CellsOf { table: self, region: self.index.about.regions.get(at)?, form: self.columns[at].1 })
+    }
+
+    /// The token of a row.
+    pub(super) fn token_at(&self, row: usize) -> Option<Address> {
+        self.index.tokens_in(row..row + 1).next().map(|(token, _)| token)
+    }
+
+    /// The interval of a candle.
+    pub(super) fn interval_at(&self, row: usize) -> Option<Interval> {
+        self.index.runs_in(row..row + 1).next().map(|(interval, _)| Interval(interval))
     }
 
     fn region(&self, column: &str, right: impl Fn(Form) -> bool) -> Option<&Region> {
@@ -250,17 +260,17 @@ impl<'a> CellsOf<'a> {
     }
 }
 
-fn time_type() -> DataType {
+pub(super) fn time_type() -> DataType {
     coerce::canonical(crate::dataset::schema::Kind::Time)
 }
 
-fn texts(name: PlSmallStr, height: usize, cells: impl Iterator<Item = Option<String>>) -> Column {
+pub(super) fn texts(name: PlSmallStr, height: usize, cells: impl Iterator<Item = Option<String>>) -> Column {
     let mut builder = StringChunkedBuilder::new(name, height);
     cells.for_each(|cell| builder.append_option(cell));
     builder.finish().into_column()
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(2 + bytes.len() * 2);
     text.push_str("0x");

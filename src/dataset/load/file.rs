@@ -71,13 +71,14 @@ impl FileRows<'_> {
         }
         let mut rows = self.kept_rows(&batch, &bound)?;
         let exploded = self.explode(&batch, &bound, &mut rows)?;
+        let every = every_row(&rows, batch.height);
         let mut bad = vec![false; rows.len()];
         let mut columns: Vec<Column> = Vec::with_capacity(bound.len());
         let mut units: Vec<(usize, Vec<Cell<'_>>)> = Vec::new();
         for (i, bound) in bound.iter().enumerate() {
-            let coerced = if let Some(column) = whole(&batch, bound, &rows) {
+            let coerced = if let Some(column) = whole(&batch, bound, rows.len(), every) {
                 Coerced { column, issues: Vec::new() }
-            } else if let Some(texts) = whole_texts(&batch, bound, &rows) {
+            } else if let Some(texts) = whole_texts(&batch, bound, every) {
                 coerce::coerce_texts(bound.column, texts, bound.rule)
             } else {
                 let mut cells = match exploded.iter().find(|(column, _)| *column == i) {
@@ -232,10 +233,10 @@ fn find<'b>(batch: &'b Batch, name: &str) -> Option<&'b Column> {
 }
 
 /// The whole column, where it is empty, or every row is kept and no cell needs a look.
-fn whole(batch: &Batch, bound: &Bound<'_>, rows: &[usize]) -> Option<Column> {
+fn whole(batch: &Batch, bound: &Bound<'_>, height: usize, every: bool) -> Option<Column> {
     match (bound.constant, &bound.raw) {
-        (None, None) => Some(coerce::empty(bound.column, rows.len())),
-        (None, Some(name)) if !bound.rule.explode && every_row(rows, batch.height) => {
+        (None, None) => Some(coerce::empty(bound.column, height)),
+        (None, Some(name)) if every && !bound.rule.explode => {
             find(batch, name).filter(|column| column.len() == batch.height).and_then(|raw| coerce::as_it_is(bound.column, raw, bound.rule))
         }
         _ => None,
@@ -243,10 +244,10 @@ fn whole(batch: &Batch, bound: &Bound<'_>, rows: &[usize]) -> Option<Column> {
 }
 
 /// The whole column of texts, where every row is kept and no text is to be replaced or taken apart.
-fn whole_texts<'b>(batch: &'b Batch, bound: &Bound<'_>, rows: &[usize]) -> Option<&'b StringChunked> {
+fn whole_texts<'b>(batch: &'b Batch, bound: &Bound<'_>, every: bool) -> Option<&'b StringChunked> {
     let name = bound.raw.as_ref().filter(|_| bound.constant.is_none() && bound.rule.values.is_empty() && bound.rule.item.is_none())?;
     let texts = find(batch, name).filter(|column| column.len() == batch.height).and_then(|column| column.str().ok());
-    texts.filter(|_| !bound.rule.explode && every_row(rows, batch.height))
+    texts.filter(|_| every && !bound.rule.explode)
 }
 
 /// Whether `rows`, positions that rise unless a list was exploded, are all of `height`.

@@ -8,6 +8,7 @@ use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series
 use super::Context;
 use crate::dataset::{
     address::Address,
+    alike::rewritten,
     candles::Interval,
     coerce::{cell::Cell, raw_amount},
     schema::TableSchema,
@@ -65,20 +66,14 @@ pub(super) fn intervals_read(columns: &mut [Column]) -> (Option<&'static str>, V
     let mut issues = Vec::new();
     let Some(column) = columns.iter_mut().find(|column| column.name() == "interval") else { return (None, issues) };
     let Ok(given) = column.str() else { return (None, issues) };
-    let mut last: Option<(String, Option<String>)> = None;
-    let mut read = |(row, text): (usize, Option<&str>)| {
+    *column = rewritten("interval".into(), given, |rows, text| {
         let text = text?;
-        if last.as_ref().is_none_or(|(known, _)| known != text) {
-            last = Some((text.to_owned(), Interval::parse(text).map(|interval| interval.to_string())));
-        }
-        let interval = last.as_ref().and_then(|(_, interval)| interval.clone());
+        let interval = Interval::parse(text).map(|interval| interval.to_string().into());
         if interval.is_none() {
-            issues.push((row, text.to_owned()));
+            issues.extend(rows.map(|row| (row, text.to_owned())));
         }
         interval
-    };
-    let values: Vec<Option<String>> = given.iter().enumerate().map(&mut read).collect();
-    *column = Series::new("interval".into(), values).into_column();
+    });
     (Some("interval"), issues)
 }
 

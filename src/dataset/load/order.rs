@@ -1,13 +1,13 @@
 //! Repeated keys and the order rows are stored in.
 
-use std::{cmp::Ordering, collections::HashMap, ops::Range};
+use std::{collections::HashMap, ops::Range};
 
-use polars::prelude::{
-    AnyValue, BooleanChunked, Column, DataFrame, DataType, IdxCa, IdxSize, Int64Chunked, IntoColumn, NamedFrom, NewChunkedArray,
-    PlSmallStr, PolarsResult, Series, SortMultipleOptions, StringChunked,
-};
+use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, IdxCa, IdxSize, NewChunkedArray, PlSmallStr, PolarsResult};
+use rayon::slice::ParallelSliceMut;
 
+use super::compare::{Rows, list_texts};
 use crate::dataset::{
+    alike::stretches,
     rows::{FromFrame, YieldRow},
     schema::TableSchema,
 };
@@ -17,6 +17,9 @@ pub(super) const FIRST_USABLE: &str = "yields";
 
 /// Tables whose rows have no key where this column is empty.
 pub(crate) const KEYLESS: &[(&str, &str)] = &[("transfers", "log_index")];
+
+/// Rows from which sorting is shared out to threads.
+const PARALLEL_ROWS: usize = 100_000;
 
 /// The rows in order, where they stand in order within each token already and no token comes twice: then no key is repeated, and whole
 /// stretches are put in order. Most sources are so. `None` where that is not known.
@@ -30,58 +33,30 @@ pub(super) fn in_runs(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResu
     let columns: PolarsResult<Vec<&Column>> = schema.order.iter().map(|name| frame.column(name)).collect();
     let columns = columns?;
     let (DataType::String, true) = (columns[0].dtype(), columns.iter().all(|column| column.null_count() == 0)) else { return Ok(None) };
-    let rest: Option<Vec<Values>> = columns[1..].iter().map(|column| Values::of(column)).collect();
-    let (tokens, Some(rest)) = (columns[0].str()?, rest) else { return Ok(None) };
-    let mut runs: Vec<(&str, usize)> = Vec::new();
-    for (row, token) in tokens.iter().enumerate() {
-        let token = token.unwrap_or_default();
-        if runs.last().is_none_or(|(last, _)| *last != token) {
-            runs.push((token, row));
-        } else {
-            let order = rest.iter().map(|values| values.step(row)).find(|order| order.is_ne());
-            if order != Some(Ordering::Less) {
-                return Ok(None);
-            }
+    let rest = Rows::new(frame, &schema.order[1..])?;
+    let mut runs: Vec<(&str, Range<usize>)> = Vec::new();
+    for (rows, token) in stretches(columns[0].str()?) {
+        if !rows.clone().skip(1).all(|row| rest.compare(row - 1, row).is_lt()) {
+            return Ok(None);
         }
+        runs.push((token.unwrap_or_default(), rows));
     }
-    let ends: Vec<usize> = runs.iter().skip(1).map(|(_, start)| *start).chain([frame.height()]).collect();
-    let mut ranges: Vec<(&str, Range<usize>)> = runs.into_iter().zip(ends).map(|((token, start), end)| (token, start..end)).collect();
-    if ranges.is_sorted_by(|a, b| a.0 < b.0) {
+    if runs.is_sorted_by(|a, b| a.0 < b.0) {
         return Ok(Some(frame.clone()));
     }
-    ranges.sort_unstable_by(|a, b| a.0.cmp(b.0));
-    if !ranges.is_sorted_by(|a, b| a.0 < b.0) {
+    runs.sort_unstable_by(|a, b| a.0.cmp(b.0));
+    if !runs.is_sorted_by(|a, b| a.0 < b.0) {
         return Ok(None);
     }
-    let places: Vec<IdxSize> = ranges.into_iter().flat_map(|(_, rows)| rows.start as IdxSize..rows.end as IdxSize).collect();
-    frame.take(&IdxCa::from_vec(PlSmallStr::EMPTY, places)).map(Some)
+    taken(frame, runs.into_iter().flat_map(|(_, rows)| rows.start as IdxSize..rows.end as IdxSize).collect()).map(Some)
 }
 
-/// A column without empty cells, to compare neighbours by.
-enum Values<'a> {
-    Text(&'a StringChunked),
-    Whole(Int64Chunked),
-}
-
-impl<'a> Values<'a> {
-    fn of(column: &'a Column) -> Option<Self> {
-        match column.dtype() {
-            DataType::String => column.str().ok().map(Self::Text),
-            DataType::Int64 | DataType::Date | DataType::Datetime(..) => {
-                let numbers = column.to_physical_repr().cast(&DataType::Int64).ok()?;
-                numbers.i64().ok().cloned().map(Self::Whole)
-            }
-            _ => None,
-        }
-    }
-
-    /// How the row before compares to this one.
-    fn step(&self, row: usize) -> Ordering {
-        match self {
-            Self::Text(texts) => texts.get(row - 1).cmp(&texts.get(row)),
-            Self::Whole(numbers) => numbers.get(row - 1).cmp(&numbers.get(row)),
-        }
-    }
+/// The rows at these places, in this order.
+fn taken(frame: &DataFrame, places: Vec<IdxSize>) -> PolarsResult<DataFrame> {
+    let height = places.len();
+    let places = IdxCa::from_vec(PlSmallStr::EMPTY, places);
+    let columns: PolarsResult<Vec<Column>> = frame.columns().iter().map(|column| column.take(&places)).collect();
+    DataFrame::new(height, columns?)
 }
 
 /// Leaves out all but the last row of each key (of `FIRST_USABLE`, the first usable one); gives back the positions of those left out.
@@ -94,7 +69,7 @@ pub(super) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsR
     for name in schema.key {
         let column = frame.column(name)?;
         hash_into(column, &mut hashes)?;
-        if KEYLESS.contains(&(schema.name, name)) {
+        if column.null_count() > 0 && KEYLESS.contains(&(schema.name, name)) {
             for (keyless, empty) in keyless.iter_mut().zip(column.is_null().iter()) {
                 *keyless |= empty == Some(true);
             }
@@ -225,45 +200,23 @@ fn hash_into(column: &Column, hashes: &mut [KeyHash]) -> PolarsResult<()> {
     Ok(())
 }
 
-/// Each list as one text, which orders and compares as the list does.
-fn list_texts(column: &Column) -> Vec<Option<String>> {
-    let text = |value: AnyValue<'_>| match value {
-        AnyValue::List(list) => list.str().ok().map(|texts| texts.iter().flatten().collect::<Vec<_>>().join("\u{1f}")),
-        _ => None,
-    };
-    column.as_materialized_series().rechunk().iter().map(text).collect()
-}
-
 /// The rows in the schema's order, those without a value last, in one chunk.
 pub(in crate::dataset) fn sorted(schema: &TableSchema, mut frame: DataFrame) -> PolarsResult<DataFrame> {
     frame.rechunk_mut();
     if frame.height() < 2 || schema.order.is_empty() {
         return Ok(frame);
     }
-    let width = frame.width();
-    let mut by = Vec::new();
-    for name in schema.order {
-        let name = name.trim_start_matches('-');
-        let column = frame.column(name)?;
-        if matches!(column.dtype(), DataType::List(_)) {
-            let helper = format!("{name} as text");
-            let texts = Series::new(helper.as_str().into(), list_texts(column)).into_column();
-            frame.with_column(texts)?;
-            by.push(helper);
-        } else {
-            by.push(name.to_owned());
-        }
+    let rows = Rows::new(&frame, schema.order)?;
+    let compare = |a: &IdxSize, b: &IdxSize| rows.compare(*a as usize, *b as usize);
+    let mut places: Vec<IdxSize> = (0..frame.height() as IdxSize).collect();
+    if places.is_sorted_by(|a, b| compare(a, b).is_le()) {
+        return Ok(frame);
     }
-    let options = SortMultipleOptions {
-        descending: schema.order.iter().map(|name| name.starts_with('-')).collect(),
-        nulls_last: vec![true; by.len()],
-        maintain_order: true,
-        ..SortMultipleOptions::default()
-    };
-    let sorted = frame.sort(by, options)?;
-    let mut columns = sorted.into_columns();
-    columns.truncate(width);
-    let mut frame = DataFrame::new_infer_height(columns)?;
-    frame.rechunk_mut();
-    Ok(frame)
+    // Rows that compare as equal keep the order of the input.
+    if places.len() < PARALLEL_ROWS {
+        places.sort_by(compare);
+    } else {
+        places.par_sort_by(compare);
+    }
+    taken(&frame, places)
 }

@@ -29,9 +29,13 @@ pub(crate) fn by_name(folder: &Path, table: &str) -> Result<Vec<Found>, String> 
     let mut claims = Vec::new();
     for entry in entries.flatten().take(MAX_ENTRIES) {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        let is_folder = entry.path().is_dir();
-        if name == table && is_folder || !is_folder && format_of(&name).is_some_and(|(stem, _)| stem == table) {
-            claims.push((name, is_folder));
+        // Nothing is asked about files of other tables: a folder is listed for every table.
+        let as_file = format_of(&name).is_some_and(|(stem, _)| stem == table);
+        if as_file || name == table {
+            let is_folder = entry.path().is_dir();
+            if is_folder != as_file {
+                claims.push((name, is_folder));
+            }
         }
     }
     claims.sort();

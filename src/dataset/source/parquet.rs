@@ -8,7 +8,11 @@ use polars_parquet::read::{
     BasicDecompressor, FileMetadata, PageReader, RowGroupMetadata, column_iter_to_arrays, infer_schema, read_metadata,
 };
 
-use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, guarded, sane};
+use super::{Batch, MAX_ROWS, RowSource, Wanted, guarded, sane};
+
+/// How many rows a batch holds at most: as many as most row groups, whose columns then need not be put together again. They are decoded
+/// by then, so that a batch takes little more.
+const GROUP_ROWS: usize = 1 << 18;
 
 pub(super) struct ParquetRows {
     file: File,
@@ -82,7 +86,7 @@ impl RowSource for ParquetRows {
         if left == 0 && !first {
             return Ok(None);
         }
-        let mut batch = Batch { height: left.min(BATCH_ROWS), first_row: self.done as u64 + 1, ..Batch::default() };
+        let mut batch = Batch { height: left.min(GROUP_ROWS), first_row: self.done as u64 + 1, ..Batch::default() };
         if self.wanted.is_empty() {
             self.done += batch.height;
             return Ok(Some(batch));
@@ -106,13 +110,13 @@ impl RowSource for ParquetRows {
         for _ in 0..batches {
             self.started = true;
             if self.wanted.is_empty() {
-                self.done += (self.rows - self.done).min(BATCH_ROWS);
+                self.done += (self.rows - self.done).min(GROUP_ROWS);
                 continue;
             }
             if self.decoded.height() == 0 {
                 self.decode()?;
             }
-            let taken = self.decoded.height().min(BATCH_ROWS);
+            let taken = self.decoded.height().min(GROUP_ROWS);
             self.decoded = self.decoded.slice(taken as i64, usize::MAX);
             self.done += taken;
         }

@@ -3,9 +3,8 @@
 
 use std::io::Cursor;
 
-use planus::ReadAsRoot;
 use polars::prelude::{PolarsResult, polars_bail, polars_ensure};
-use polars_arrow_format::ipc::{FooterRef, MessageHeaderRef, MessageRef, RecordBatchRef};
+use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef, RecordBatchRef};
 use polars_buffer::Buffer;
 use polars_parquet::parquet::{
     metadata::{ColumnChunkMetadata, FileMetadata},
@@ -18,7 +17,7 @@ const MAX_RATIO: u64 = 4_096;
 /// Small files may unpack to this.
 const SMALL: u64 = 16 << 20;
 
-const DAMAGED: &str = "it says that it holds more than fits into it";
+pub(super) const DAMAGED: &str = "it says that it holds more than fits into it";
 
 /// The most rows, or bytes unpacked, that are believed of a file, or a part of one, of so many bytes.
 fn most(bytes: usize) -> u64 {
@@ -61,57 +60,8 @@ pub(super) fn parquet_column(chunk: Vec<u8>, column: &ColumnChunkMetadata) -> Po
     Ok(chunk)
 }
 
-/// Checks the figures of an Arrow IPC file: rows of batches, and sizes of buffers.
-pub(super) fn ipc_file(bytes: &[u8]) -> PolarsResult<()> {
-    let Some(footer) = footer(bytes) else { polars_bail!(ComputeError: "its end is missing") };
-    let footer = FooterRef::read_as_root(footer)?;
-    for blocks in [footer.dictionaries()?, footer.record_batches()?].into_iter().flatten() {
-        for block in blocks {
-            let read = usize::try_from(block.offset()).ok().and_then(|at| message(bytes, at));
-            let Some((text, body)) = read else { polars_bail!(ComputeError: DAMAGED) };
-            let message = MessageRef::read_as_root(text)?;
-            batch_of(&message, bytes.get(body..).unwrap_or_default())?;
-        }
-    }
-    Ok(())
-}
-
-/// Checks the figures of an Arrow IPC stream.
-pub(super) fn ipc_stream(bytes: &[u8]) -> PolarsResult<()> {
-    let mut at = 0;
-    while let Some((text, body)) = message(bytes, at) {
-        if text.is_empty() {
-            break;
-        }
-        let message = MessageRef::read_as_root(text)?;
-        batch_of(&message, bytes.get(body..).unwrap_or_default())?;
-        let next = usize::try_from(message.body_length()?).ok().and_then(|length| body.checked_add(length));
-        let Some(next) = next.filter(|next| *next <= bytes.len()) else { polars_bail!(ComputeError: DAMAGED) };
-        at = next;
-    }
-    Ok(())
-}
-
-/// The footer: before its length and the magic at the end.
-fn footer(bytes: &[u8]) -> Option<&[u8]> {
-    let end = bytes.len().checked_sub(10)?;
-    let length = usize::try_from(number(bytes, end)?).ok()?;
-    bytes.get(end.checked_sub(length)?..end)
-}
-
-fn number(bytes: &[u8], at: usize) -> Option<i32> {
-    bytes.get(at..at.checked_add(4)?)?.try_into().ok().map(i32::from_le_bytes)
-}
-
-/// The message at `at` and where its body begins. Its length comes first, after a marker of four bytes that old files lack.
-fn message(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
-    let at = if number(bytes, at)? == -1 { at + 4 } else { at };
-    let length = usize::try_from(number(bytes, at)?).ok()?;
-    let start = at + 4;
-    Some((bytes.get(start..start.checked_add(length)?)?, start + length))
-}
-
-fn batch_of(message: &MessageRef<'_>, body: &[u8]) -> PolarsResult<()> {
+/// Checks the figures of a message of an Arrow IPC file, given its body: rows of a batch or dictionary, and sizes of buffers.
+pub(super) fn ipc_batch(message: &MessageRef<'_>, body: &[u8]) -> PolarsResult<()> {
     match message.header()? {
         Some(MessageHeaderRef::RecordBatch(batch)) => batch_fits(&batch, body),
         Some(MessageHeaderRef::DictionaryBatch(dictionary)) => dictionary.data()?.map_or(Ok(()), |batch| batch_fits(&batch, body)),

@@ -13,7 +13,8 @@ use flate2::read::MultiGzDecoder;
 /// The longest record. A file without a line end must not fill the memory.
 pub(super) const MAX_RECORD: usize = 16 << 20;
 
-const CHUNK: usize = 256 << 10;
+/// Bytes of a buffer at first: small, as most files are, and as memory that is touched for the first time costs more than a read.
+const CHUNK: usize = 32 << 10;
 
 /// A packed file that unpacks to more than this many times its size, and to more than the floor, was made to fill memory or time.
 const BOMB_RATIO: u64 = 500;
@@ -22,8 +23,10 @@ const BOMB_FLOOR: u64 = 256 << 20;
 /// The text of a file.
 pub(super) struct Input {
     reader: Box<dyn Read + Send>,
+    /// What is buffered lies in `start..end`.
     buffer: Vec<u8>,
     start: usize,
+    end: usize,
     ended: bool,
     read: Arc<AtomicU64>,
     unpacked: u64,
@@ -55,7 +58,7 @@ impl Input {
         } else {
             Box::new(counted)
         };
-        let mut input = Self { reader, buffer: Vec::new(), start: 0, ended: false, read, unpacked: 0 };
+        let mut input = Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read, unpacked: 0 };
         while input.data().len() < 3 && input.fill()? {}
         if input.data().starts_with(&[0xef, 0xbb, 0xbf]) {
             input.consume(3);
@@ -65,11 +68,11 @@ impl Input {
 
     /// What is buffered and not yet consumed.
     pub(super) fn data(&self) -> &[u8] {
-        &self.buffer[self.start..]
+        &self.buffer[self.start..self.end]
     }
 
     pub(super) fn consume(&mut self, bytes: usize) {
-        self.start = (self.start + bytes).min(self.buffer.len());
+        self.start = (self.start + bytes).min(self.end);
     }
 
     pub(super) fn bytes_read(&self) -> u64 {
@@ -82,32 +85,27 @@ impl Input {
             return Ok(false);
         }
         if self.start > 0 {
-            self.buffer.drain(..self.start);
-            self.start = 0;
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
         }
-        let filled = self.buffer.len();
-        self.buffer.resize(filled + CHUNK, 0);
+        if self.buffer.len() - self.end < CHUNK / 2 {
+            let longer = (self.buffer.len() * 2).max(CHUNK);
+            self.buffer.resize(longer, 0);
+        }
         let n = loop {
-            match self.reader.read(&mut self.buffer[filled..]) {
+            match self.reader.read(&mut self.buffer[self.end..]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 other => break other,
             }
         };
-        match n {
-            Ok(n) => {
-                self.buffer.truncate(filled + n);
-                self.ended = n == 0;
-                self.unpacked += n as u64;
-                if self.unpacked > BOMB_FLOOR && self.unpacked > BOMB_RATIO.saturating_mul(self.bytes_read()) {
-                    return Err(format!("unpacks to more than {BOMB_RATIO} times its size: that is no table"));
-                }
-                Ok(n > 0)
-            }
-            Err(error) => {
-                self.buffer.truncate(filled);
-                Err(format!("is cut off or damaged: {error}"))
-            }
+        let n = n.map_err(|error| format!("is cut off or damaged: {error}"))?;
+        self.end += n;
+        self.ended = n == 0;
+        self.unpacked += n as u64;
+        if self.unpacked > BOMB_FLOOR && self.unpacked > BOMB_RATIO.saturating_mul(self.bytes_read()) {
+            return Err(format!("unpacks to more than {BOMB_RATIO} times its size: that is no table"));
         }
+        Ok(n > 0)
     }
 
     /// The length of the next line, its line end included; 0 at the end of the file.
@@ -134,6 +132,7 @@ impl Input {
                 return Err("is too large to be read whole: use .ndjson, .csv or .parquet".to_owned());
             }
         }
+        self.buffer.truncate(self.end);
         self.buffer.drain(..self.start);
         Ok(self.buffer)
     }

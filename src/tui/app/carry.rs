@@ -13,9 +13,10 @@ use tui_input::Input;
 
 use super::App;
 use crate::{
-    dataset::{demo, export},
+    dataset::demo,
     deck::DeckEvent,
     tui::{
+        format,
         keymap::Action,
         overlay::Command,
         theme::{Palette, Theme},
@@ -83,7 +84,7 @@ impl App {
             Command::Theme(name) => self.change_theme(&name),
             Command::OpenFolder(folder) => self.open_folder(&folder),
             Command::ToggleApi => self.toggle_api(),
-            Command::Export(file, _) => self.export_to(&file),
+            Command::Export(file, _) => self.export_to(expand(&file)),
             Command::WriteDemo => self.write_demo(),
         }
         self.dirty = true;
@@ -103,8 +104,7 @@ impl App {
     pub(super) fn copy_row(&mut self) {
         let export = self.with_view(self.current, |view, context| view.export(context));
         let row = export.and_then(|export| {
-            let cells = export.rows.get(export.selected?)?.clone();
-            serde_json::to_string(&export.columns.into_iter().zip(cells).collect::<serde_json::Map<_, _>>()).ok()
+            serde_json::to_string(&export.columns.into_iter().zip(export.selected?).collect::<serde_json::Map<_, _>>()).ok()
         });
         match row {
             Some(json) => self.copy(&json, "the row as JSON"),
@@ -120,7 +120,11 @@ impl App {
             ApiState::Listening(base) => base,
             ApiState::Off | ApiState::Failed(_) => "http://127.0.0.1:8787".to_owned(),
         };
-        self.copy(&curl(&base, &request), "the curl line");
+        let what = request.page.map_or_else(
+            || "the curl line".to_owned(),
+            |(page, pages)| format!("the curl line: page {} of {}", format::count(page), format::count(pages)),
+        );
+        self.copy(&curl(&base, &request), &what);
     }
 
     pub(super) fn reload(&mut self) {
@@ -159,27 +163,6 @@ impl App {
             self.reload();
         } else {
             self.say(format!("`{folder}` is not a folder"), true);
-        }
-    }
-
-    fn export_to(&mut self, file: &str) {
-        let Some(table) = self.with_view(self.current, |view, context| view.export(context)) else { return };
-        let path = expand(file);
-        // Written off the drawing thread; a table can be large.
-        let deck = Arc::clone(&self.setup.deck);
-        let spawned = thread::Builder::new().name("export".into()).spawn(move || {
-            let outcome = export::write(&path, &table.columns, &table.rows);
-            let said = match outcome {
-                Ok(()) => {
-                    let rows = table.rows.len();
-                    format!("exported {rows} row{} to {}", if rows == 1 { "" } else { "s" }, path.display())
-                }
-                Err(reason) => format!("not exported: {reason}"),
-            };
-            deck.tell(DeckEvent::Said(said));
-        });
-        if spawned.is_err() {
-            self.say("not exported: no thread could be started", true);
         }
     }
 

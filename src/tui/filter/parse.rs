@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Filter, FilterColumn, Operator, Term};
+use super::{Filter, FilterColumn, Operator, Term, value};
 
 const MAX_LENGTH: usize = 500;
 const MAX_TERMS: usize = 32;
@@ -60,14 +60,9 @@ pub fn parse(text: &str, columns: &[FilterColumn]) -> Result<Filter, FilterError
                     return Err(FilterError { message, at: at.start..sign.end });
                 }
             };
-            let number = number(&value.0);
-            let ordered = matches!(operator, Operator::Greater | Operator::Less | Operator::AtLeast | Operator::AtMost);
-            if ordered && number.is_none() && !is_day(&value.0) {
-                let asked = &text[at.start..sign.end];
-                let message = format!("`{}` is not a number, which `{asked}` needs; write it like 1000, 2.5m, 5% or 2026-01-31", value.0);
-                return Err(FilterError { message, at: value.1.clone() });
-            }
-            terms.push(Term::Compare { column, operator: *operator, text: value.0, number });
+            let signed = (&text[sign.clone()], *operator);
+            let wanted = value::read(column, name, signed, &value.0).map_err(|message| FilterError { message, at: value.1.clone() })?;
+            terms.push(Term::Compare { column: column.name, operator: *operator, wanted });
             i += 3;
             continue;
         }
@@ -118,9 +113,9 @@ fn pieces(text: &str) -> Result<Vec<(Piece<'_>, std::ops::Range<usize>)>, Filter
     Ok(pieces)
 }
 
-fn column(name: &str, columns: &[FilterColumn]) -> Option<&'static str> {
+fn column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a FilterColumn> {
     let same = |known: &str| known.eq_ignore_ascii_case(name);
-    columns.iter().find(|column| same(column.name) || column.aliases.iter().any(|alias| same(alias))).map(|column| column.name)
+    columns.iter().find(|column| same(column.name) || column.aliases.iter().any(|alias| same(alias)))
 }
 
 fn unknown(name: &str, at: &std::ops::Range<usize>, columns: &[FilterColumn]) -> FilterError {
@@ -128,30 +123,6 @@ fn unknown(name: &str, at: &std::ops::Range<usize>, columns: &[FilterColumn]) ->
     let nearest = known.max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)));
     let hint = nearest.map_or_else(String::new, |nearest| format!("; the nearest is `{nearest}`"));
     FilterError { message: format!("`{name}` is not a column of this table{hint}"), at: at.clone() }
-}
-
-/// Whether it begins as a day does, `2026-01`: days and times are texts that compare as such.
-fn is_day(text: &str) -> bool {
-    let pattern = b"0000-0";
-    text.len() >= pattern.len() && text.bytes().zip(pattern).all(|(c, p)| if *p == b'0' { c.is_ascii_digit() } else { c == *p })
-}
-
-/// `1000`, `1,000`, `1k`, `2.5m`, `4b`, `1t`, `5%`: a percentage is the number before the sign, as columns in percent hold it.
-fn number(text: &str) -> Option<f64> {
-    let text = text.strip_prefix('$').unwrap_or(text).replace([',', '_'], "");
-    let text = text.strip_suffix('%').unwrap_or(&text);
-    let power = match text.chars().last()?.to_ascii_lowercase() {
-        'k' => 3,
-        'm' => 6,
-        'b' => 9,
-        't' => 12,
-        _ => 0,
-    };
-    let digits = if power > 0 { &text[..text.len() - 1] } else { text };
-    // Only digits: Rust also reads `inf`, and an exponent of its own would meet the suffix's. That one is read, not multiplied, so
-    // that 4.1b is the float nearest to 4.1e9.
-    let plain = digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
-    format!("{digits}e{power}").parse::<f64>().ok().filter(|value| plain && value.is_finite())
 }
 
 #[cfg(test)]
@@ -167,37 +138,72 @@ mod tests {
             ("usd cap>", "`cap>` needs a value after it, as in `cap>1m`", 4..8),
             (">1m", "`>` needs a column before it, as in `cap>1m`; put a text with signs in quotes", 0..1),
             ("name:\"usd", "`\"usd` opens a quote that is not closed; end it with \"", 5..9),
-            ("cap>1x", "`1x` is not a number, which `cap>` needs; write it like 1000, 2.5m, 5% or 2026-01-31", 4..6),
-            ("usd cap <= abc", "`abc` is not a number, which `cap <=` needs; write it like 1000, 2.5m, 5% or 2026-01-31", 11..14),
-            ("cap<\"\"", "`` is not a number, which `cap<` needs; write it like 1000, 2.5m, 5% or 2026-01-31", 4..6),
         ];
         for (text, message, at) in cases {
             assert_eq!(parse(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
-        }
-        for good in ["cap>-1", "cap<2026-01", "cap>=\"2026-01-31 10:30\"", "cap=abc", "cap:abc", "cap!=abc"] {
-            assert!(parse(good, COLUMNS).is_ok(), "{good}");
         }
         assert!(parse(&"a ".repeat(40), COLUMNS).is_err());
         assert!(parse(&"a".repeat(501), COLUMNS).is_err());
     }
 
+    /// Of each kind of column: what it takes, and what it says of what it does not.
     #[test]
-    fn numbers_have_suffixes() {
-        let cases = [
-            ("1m", Some(1e6)),
-            ("2.5K", Some(2_500.0)),
-            ("4b", Some(4e9)),
-            ("1t", Some(1e12)),
-            ("5%", Some(5.0)),
-            ("1,000", Some(1_000.0)),
-            ("-3", Some(-3.0)),
-            ("$2", Some(2.0)),
-            ("inf", None),
-            ("k", None),
-            ("", None),
+    fn a_value_must_be_what_the_column_holds() {
+        const NUMBER: &str = "`cap` is a number: write `cap~1000`, `cap~2.5m` or `cap~5%`";
+        const TIME: &str = "`date` is a time: write `date~2026-01`, `date~2026-01-31` or `date~2026-01-31T10:30`";
+        const TEXT: &str = "`name` is a text, which has no `~`: write `name:abc` where it holds abc or `name=abc` where it is abc";
+        const LIST: &str = "`chain` is a list of names, which has no `~`: write `chain:abc` where abc is among them";
+        const FLAG: &str = "`starred` is yes or no: write `starred~yes` or `starred~no`";
+        const UNORDERED: &str = "`starred` is yes or no, which has no `~`: write `starred:yes` or `starred:no`";
+        let refused = [
+            ("cap", ">", "2026-01", "`2026-01` is a date, ", NUMBER),
+            ("cap", "<=", "2026-01-31T10:30", "`2026-01-31T10:30` is a date, ", NUMBER),
+            ("cap", ">", "1x", "`1x` is a text, ", NUMBER),
+            ("cap", "<", "\"\"", "`` is a text, ", NUMBER),
+            ("cap", "=", "abc", "`abc` is a text, ", NUMBER),
+            ("cap", ":", "usd", "`usd` is a text, ", NUMBER),
+            ("cap", "!=", "2026-01", "`2026-01` is a date, ", NUMBER),
+            ("date", ">", "5", "`5` is a number, ", TIME),
+            ("date", "<", "1m", "`1m` is a number, ", TIME),
+            ("date", "=", "20260131", "`20260131` is a number, ", TIME),
+            ("date", ">", "2026-13", "`2026-13` is a text, ", TIME),
+            ("date", ":", "monday", "`monday` is a text, ", TIME),
+            ("date", "!=", "5%", "`5%` is a number, ", TIME),
+            ("name", ">", "5", "", TEXT),
+            ("name", "<=", "2026-01", "", TEXT),
+            ("chain", ">", "eth", "", LIST),
+            ("chain", ">=", "1", "", LIST),
+            ("starred", ":", "maybe", "`maybe` is a text, ", FLAG),
+            ("starred", "=", "2026-01", "`2026-01` is a date, ", FLAG),
+            ("starred", ">", "0", "", UNORDERED),
         ];
-        for (text, expected) in cases {
-            assert_eq!(number(text), expected, "{text}");
+        for (column, sign, value, is, wants) in refused {
+            let text = format!("usd {column}{sign}{value}");
+            let expected = FilterError { message: format!("{is}{}", wants.replace('~', sign)), at: text.len() - value.len()..text.len() };
+            assert_eq!(parse(&text, COLUMNS), Err(expected), "{text}");
+        }
+        let taken = [
+            "cap>-1",
+            "cap:1m",
+            "cap=2.5k",
+            "24h<5%",
+            "cap>$1,000",
+            "cap>2026",
+            "date>2026",
+            "date<2026-01",
+            "date>=\"2026-01-31 10:30\"",
+            "date=2026-01-31T10:30:15Z",
+            "date:10:30",
+            "name=5",
+            "name:2026-01",
+            "name!=\"\"",
+            "chain:1",
+            "chain!=eth",
+            "starred:YES",
+            "starred=0",
+        ];
+        for text in taken {
+            assert!(parse(text, COLUMNS).is_ok(), "{text}: {:?}", parse(text, COLUMNS));
         }
     }
 

@@ -15,17 +15,19 @@ use crate::tui::{
 pub enum Format {
     Csv,
     Json,
+    Ndjson,
     Parquet,
 }
 
 impl Format {
-    pub const ALL: [Self; 3] = [Self::Csv, Self::Json, Self::Parquet];
+    pub const ALL: [Self; 4] = [Self::Csv, Self::Json, Self::Ndjson, Self::Parquet];
 
     /// The ending of its files.
     pub fn ending(self) -> &'static str {
         match self {
             Self::Csv => "csv",
             Self::Json => "json",
+            Self::Ndjson => "ndjson",
             Self::Parquet => "parquet",
         }
     }
@@ -40,11 +42,12 @@ fn named(stem: &str, format: Format) -> Input {
 pub struct ExportDialog {
     input: Input,
     format: Format,
-    rows: usize,
+    /// Unknown while they are still being found.
+    rows: Option<usize>,
 }
 
 impl ExportDialog {
-    pub fn new(name: &str, rows: usize) -> Self {
+    pub fn new(name: &str, rows: Option<usize>) -> Self {
         let format = Format::Csv;
         Self { input: named(&format!("tokendeck-{name}"), format), format, rows }
     }
@@ -94,7 +97,8 @@ impl ExportDialog {
     }
 
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
-        let inside = floating(buffer, area, (70, 7), &format!("export {}", many(self.rows as u64, "row", "rows")), theme);
+        let rows = self.rows.map_or_else(|| "the rows".to_owned(), |rows| many(rows as u64, "row", "rows"));
+        let inside = floating(buffer, area, (70, 7), &format!("export {rows}"), theme);
         let base = theme.style(Role::Panel);
         let used = line(buffer, inside, 0, 0, "file  ", theme.dim().patch(base));
         let scroll = self.input.visual_scroll(usize::from(inside.width.saturating_sub(used + 1)).max(1));
@@ -119,7 +123,7 @@ mod tests {
 
     #[test]
     fn what_is_typed_or_pasted_stands_before_the_ending() {
-        let mut dialog = ExportDialog::new("tokens", 1);
+        let mut dialog = ExportDialog::new("tokens", Some(1));
         assert_eq!(dialog.input.value(), "tokendeck-tokens.csv");
         dialog.key(&KeyEvent::new(KeyCode::Char('2'), KeyModifiers::NONE));
         dialog.paste("-b");

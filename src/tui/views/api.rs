@@ -143,7 +143,7 @@ impl View for Api {
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {
-        Some(Request { method: "GET", target: "/tokens".to_owned(), body: None })
+        Some(Request::get("/tokens"))
     }
 
     fn export(&self, _: &Context<'_>) -> Option<Export> {
@@ -151,12 +151,7 @@ impl View for Api {
         let rows = self.shown.iter().filter_map(|&place| self.requests.get(place)).map(|line| {
             vec![json!(line.time), json!(line.method), json!(line.path), json!(line.status), json!(line.micros), json!(line.bytes)]
         });
-        Some(Export {
-            name: "requests".to_owned(),
-            columns: columns.iter().map(|&column| column.to_owned()).collect(),
-            rows: rows.collect(),
-            selected: Some(self.log.selected),
-        })
+        Some(Export::of("requests", &columns, rows.collect(), Some(self.log.selected)))
     }
 
     fn save(&self) -> Value {

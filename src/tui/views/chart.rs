@@ -213,12 +213,8 @@ impl View for Chart {
             columns.iter().map(|column| row[*column].clone()).collect()
         });
         let symbol = symbol(context).to_lowercase();
-        Some(Export {
-            name: format!("{symbol}-candles-{}", known.answer.timeframe),
-            columns: columns.iter().map(|&column| column.to_owned()).collect(),
-            rows: rows.collect(),
-            selected: self.crosshair.or(known.answer.candles.len().checked_sub(1)),
-        })
+        let selected = self.crosshair.or(known.answer.candles.len().checked_sub(1));
+        Some(Export::of(format!("{symbol}-candles-{}", known.answer.timeframe), &columns, rows.collect(), selected))
     }
 
     fn save(&self) -> Value {

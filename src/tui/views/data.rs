@@ -174,7 +174,7 @@ impl View for Data {
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {
-        Some(Request { method: "GET", target: "/datasets".to_owned(), body: None })
+        Some(Request::get("/datasets"))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
@@ -342,12 +342,7 @@ impl Data {
                 json!(table.load_ms),
             ]
         });
-        Some(Export {
-            name: "tables".to_owned(),
-            columns: columns.iter().map(|&column| column.to_owned()).collect(),
-            rows: rows.collect(),
-            selected: Some(self.list.selected),
-        })
+        Some(Export::of("tables", &columns, rows.collect(), Some(self.list.selected)))
     }
 }
 
@@ -402,5 +397,7 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     }
 }
 
+#[cfg(test)]
+mod large_tests;
 #[cfg(test)]
 mod tests;

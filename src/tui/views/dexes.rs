@@ -164,12 +164,12 @@ impl View for DexesView {
         if self.in_pools {
             let (name, detail) = (format!("{symbol}-pools"), self.detail()?);
             let rows = detail.pools.iter().map(|pool| list::exported(pool, list::POOLS_EXPORTED)).collect();
-            return Some(Export { name, columns: list::named(list::POOLS_EXPORTED), rows, selected: self.pools.selected() });
+            return Some(Export::of(name, list::POOLS_EXPORTED, rows, self.pools.selected()));
         }
         let answered = &self.list.answer.as_ref()?.answer.dexes;
         let dexes = self.order.iter().filter_map(|&i| answered.get(i as usize));
         let rows = dexes.map(|dex| list::exported(dex, list::DEXES_EXPORTED)).collect();
-        Some(Export { name: format!("{symbol}-dexes"), columns: list::named(list::DEXES_EXPORTED), rows, selected: self.dexes.selected() })
+        Some(Export::of(format!("{symbol}-dexes"), list::DEXES_EXPORTED, rows, self.dexes.selected()))
     }
 
     fn save(&self) -> Value {

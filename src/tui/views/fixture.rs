@@ -105,6 +105,23 @@ pub(super) fn market() -> Dataset {
     dataset
 }
 
+/// A view on the invented market, as it stands once it has been drawn.
+pub(super) fn shown<V: View + Default>() -> (Stage, V) {
+    let (stage, mut view) = (Stage::new(Some(market())), V::default());
+    stage.draw(&mut view, 140, 38);
+    (stage, view)
+}
+
+/// Draws the view in odd sizes before anything is loaded, without a table, and on the invented market.
+pub(super) fn draw_whatever_there_is<V: View + Default>(then: impl Fn(&Stage, &mut V)) {
+    for dataset in [None, Some(Dataset::default()), Some(market())] {
+        let (stage, mut view) = (Stage::new(dataset), V::default());
+        stage.draw(&mut view, 80, 20);
+        stage.draw_in_odd_sizes(&mut view);
+        then(&stage, &mut view);
+    }
+}
+
 fn candles() -> Vec<Value> {
     let mut rows = Vec::new();
     for (i, &(.., price, _, drift, _)) in TOKENS.iter().enumerate() {

@@ -165,12 +165,8 @@ impl View for GrowthView {
 
     fn export(&self, _: &Context<'_>) -> Option<Export> {
         let ranking = &self.ranking.answer.as_ref()?.answer.tokens;
-        Some(Export {
-            name: format!("holders-growth-{}d", self.window),
-            columns: list::EXPORTED.iter().map(|&column| column.to_owned()).collect(),
-            rows: self.order.iter().filter_map(|&i| ranking.get(i as usize)).map(list::exported).collect(),
-            selected: self.rows.selected(),
-        })
+        let rows = self.order.iter().filter_map(|&i| ranking.get(i as usize)).map(list::exported);
+        Some(Export::of(format!("holders-growth-{}d", self.window), list::EXPORTED, rows.collect(), self.rows.selected()))
     }
 
     fn save(&self) -> Value {

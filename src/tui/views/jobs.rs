@@ -149,31 +149,21 @@ impl View for JobsView {
             (None, Some(job)) if self.focus == Focus::Tasks => format!("/deep-analysis/jobs/{}", job.job_id),
             _ => "/deep-analysis/jobs".to_owned(),
         };
-        Some(Request { method: "GET", target, body: None })
+        Some(Request::get(target))
     }
 
     fn export(&self, _: &Context<'_>) -> Option<Export> {
-        let columns = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         if let (Focus::Tasks, Some(job)) = (self.focus, self.job()) {
             let rows = job.tasks.iter().map(|task| vec![json!(task.task_id), json!(task.status), json!(task.description)]);
             let name = format!("{}-tasks", job.job_id);
-            return Some(Export {
-                name,
-                columns: columns(&["task_id", "status", "description"]),
-                rows: rows.collect(),
-                selected: Some(self.tasks.selected),
-            });
+            return Some(Export::of(name, &["task_id", "status", "description"], rows.collect(), Some(self.tasks.selected)));
         }
         let rows = self.shown.iter().filter_map(|&place| self.desk.reading.jobs.get(place)).map(|job| {
             let tokens = json!(rows::tokens(job));
             vec![json!(job.job_id), json!(job.status), tokens, json!(rows::ended(job)), json!(job.tasks.len()), json!(job.tokens_used)]
         });
-        Some(Export {
-            name: "jobs".to_owned(),
-            columns: columns(&["job_id", "status", "tokens", "tasks_ended", "tasks", "tokens_used"]),
-            rows: rows.collect(),
-            selected: Some(self.list.selected),
-        })
+        let columns = ["job_id", "status", "tokens", "tasks_ended", "tasks", "tokens_used"];
+        Some(Export::of("jobs", &columns, rows.collect(), Some(self.list.selected)))
     }
 
     fn save(&self) -> Value {

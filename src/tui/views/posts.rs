@@ -4,6 +4,8 @@ mod list;
 mod pages;
 mod sheet;
 
+use std::sync::Arc;
+
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
@@ -14,7 +16,12 @@ use super::{
     rows::{Click, Rows, Sorting},
 };
 use crate::{
-    dataset::{address::Address, rows::Post},
+    dataset::{
+        address::Address,
+        export,
+        grid::{Grid, Ordered},
+        rows::Post,
+    },
     question::search::Order,
     tui::{
         keymap::{Action, ViewId},
@@ -141,17 +148,23 @@ impl View for PostsView {
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {
-        self.source().map(|source| source.request(1))
+        self.source().map(|source| source.request(self.rows.selected().unwrap_or(0), self.pages.total()))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
-        let selected = self.rows.selected()?;
-        let (first, posts) = self.pages.everything(context).map_or_else(|| self.pages.loaded(selected), |posts| (0, posts));
+        let snapshot = Arc::clone(context.snapshot?);
+        let question = self.pages.source()?.question(1);
+        let grid = Grid::of(snapshot.dataset.table("posts")?);
+        let columns: Vec<&'static str> = list::EXPORTED.iter().copied().filter(|column| grid.has(column)).collect();
         Some(Export {
             name: "posts".to_owned(),
-            columns: list::EXPORTED.iter().map(|&column| column.to_owned()).collect(),
-            rows: posts.iter().map(list::exported).collect(),
-            selected: selected.checked_sub(first),
+            columns: columns.iter().map(|&column| column.to_owned()).collect(),
+            count: Some(self.pages.total()),
+            selected: self.post().map(|post| list::exported(post, &columns)),
+            rows: Box::new(move |progress| {
+                let (places, _) = question.places(&snapshot, None, progress)?;
+                Ok(export::Rows::Frames(Box::new(Ordered { grid, places, columns })))
+            }),
         })
     }
 

@@ -261,10 +261,6 @@ const ANOMALY_COLUMNS: [&str; 6] = ["part", "code", "weight", "strength", "fatal
 const SCAM_COLUMNS: [&str; 8] = ["address", "name", "scamType", "similarity", "sharedTraits", "sharedSelectors", "sameCreator", "source"];
 const HOLDER_COLUMNS: [&str; 3] = ["address", "share", "role"];
 
-fn columns(names: &[&str]) -> Vec<String> {
-    names.iter().map(|&name| name.to_owned()).collect()
-}
-
 fn anomalies_exported(answer: &SecurityInference, symbol: &str, selected: Option<Entry>) -> Export {
     let (mut rows, mut place) = (Vec::new(), None);
     for part in PARTS {
@@ -283,7 +279,7 @@ fn anomalies_exported(answer: &SecurityInference, symbol: &str, selected: Option
             rows.push(cells.to_vec());
         }
     }
-    Export { name: format!("{symbol}-anomalies"), columns: columns(&ANOMALY_COLUMNS), rows, selected: place }
+    Export::of(format!("{symbol}-anomalies"), &ANOMALY_COLUMNS, rows, place)
 }
 
 /// A row's members in the order of `names`.
@@ -294,13 +290,13 @@ fn members(row: &impl serde::Serialize, names: &[&str]) -> Vec<Value> {
 
 fn scams_exported(answer: &SecurityInference, symbol: &str, selected: usize) -> Export {
     let rows = answer.similar_scams.iter().map(|scam| members(scam, &SCAM_COLUMNS)).collect();
-    Export { name: format!("{symbol}-similar-scams"), columns: columns(&SCAM_COLUMNS), rows, selected: Some(selected) }
+    Export::of(format!("{symbol}-similar-scams"), &SCAM_COLUMNS, rows, Some(selected))
 }
 
 fn holders_exported(answer: &SecurityInference, symbol: &str, selected: usize) -> Option<Export> {
     let metrics = answer.explanation.as_ref()?.holders.as_ref()?;
     let rows = metrics.largest.iter().map(|holder| members(holder, &HOLDER_COLUMNS)).collect();
-    Some(Export { name: format!("{symbol}-holder-shares"), columns: columns(&HOLDER_COLUMNS), rows, selected: Some(selected) })
+    Some(Export::of(format!("{symbol}-holder-shares"), &HOLDER_COLUMNS, rows, Some(selected)))
 }
 
 #[cfg(test)]

@@ -15,14 +15,14 @@ use super::{
     rows::{Click, Rows, Sorting},
 };
 use crate::{
-    dataset::address::Address,
+    dataset::{address::Address, export},
     question::{
         search::{Order, SearchQuestion, TOKEN_SORTS},
         snapshot::Snapshot,
         token::TokenQuestion,
     },
     tui::{
-        filter::{Filter, Operator, Term},
+        filter::{Filter, Operator, Term, Wanted},
         keymap::{Action, ViewId},
         view::{Asked, Context, Effect, Export, Request, View},
         widgets::{panel, progress, table::Table},
@@ -214,18 +214,30 @@ impl View for TokensView {
         if self.place == Place::Over && self.detail_open {
             return self.token(context).map(|token| Request::of(&TokenQuestion { token_address: token }));
         }
-        Some(Request::of(&self.question()))
+        let question = self.question();
+        // The page with the selected token, wherever the API has it.
+        let on = self.token(context).and_then(|token| question.page_of(&token, context.snapshot?));
+        let (page, total) = on.unwrap_or((1, 0));
+        let question = SearchQuestion { page, ..question };
+        Some(Request::of(&question).of_page(page, question.limit, total))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
-        let tokens = &context.snapshot?.market.tokens;
+        let snapshot = Arc::clone(context.snapshot?);
         let more = self.fields();
-        let row = |token| list::exported(token, &more, &self.figures.known);
+        let (order, known) = (self.order.clone(), if more.is_empty() { figures::Known::new() } else { self.figures.known.clone() });
+        let row = |snapshot: &Snapshot, place: u32, more: &[&str], known: &figures::Known| {
+            snapshot.market.tokens.get(place as usize).map(|token| list::exported(token, more, known))
+        };
+        let selected = self.rows.selected().and_then(|selected| self.order.get(selected));
         Some(Export {
             name: "tokens".to_owned(),
             columns: list::EXPORTED.iter().chain(&more).map(|&column| column.to_owned()).collect(),
-            rows: self.order.iter().filter_map(|&i| tokens.get(i as usize)).map(row).collect(),
-            selected: self.rows.selected(),
+            count: Some(order.len()),
+            selected: selected.and_then(|&place| row(&snapshot, place, &more, &known)),
+            rows: Box::new(move |_| {
+                Ok(export::Rows::Values(order.iter().filter_map(|&place| row(&snapshot, place, &more, &known)).collect()))
+            }),
         })
     }
 
@@ -375,7 +387,7 @@ impl TokensView {
     fn question(&self) -> SearchQuestion {
         let words: Vec<&str> = self.filter.words().collect();
         let chain = self.filter.terms.iter().find_map(|term| match term {
-            Term::Compare { column: "chain", operator: Operator::Has | Operator::Equal, text, .. } => Some(text.as_str()),
+            Term::Compare { column: "chain", operator: Operator::Has | Operator::Equal, wanted: Wanted::Text(text) } => Some(text.as_str()),
             _ => None,
         });
         let Sorting { key, descending } = self.sorting;

@@ -220,12 +220,8 @@ impl View for YieldView {
     }
 
     fn export(&self, _: &Context<'_>) -> Option<Export> {
-        Some(Export {
-            name: "yield-plan".to_owned(),
-            columns: list::EXPORTED.iter().map(|&column| column.to_owned()).collect(),
-            rows: self.strategies().iter().map(list::exported).collect(),
-            selected: self.rows.selected(),
-        })
+        let rows = self.strategies().iter().map(list::exported);
+        Some(Export::of("yield-plan", list::EXPORTED, rows.collect(), self.rows.selected()))
     }
 
     fn save(&self) -> Value {

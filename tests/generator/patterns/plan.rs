@@ -107,51 +107,40 @@ impl Wish {
     }
 }
 
+/// Names that rules have in common.
+type Family = &'static [&'static str];
+
+const HEADS: Family = &["head_and_shoulders", "inverse_head_and_shoulders"];
+const DOUBLES: Family = &["double_top", "double_bottom"];
+const TRIPLES: Family = &["triple_top", "triple_bottom"];
+const LEVEL_TRIANGLES: Family = &["ascending_triangle", "descending_triangle"];
+const NARROWING: Family = &["symmetrical_triangle", "rising_wedge", "falling_wedge"];
+const BROADENING: Family = &["broadening_top", "broadening_bottom"];
+const RECTANGLE: Family = &["rectangle"];
+const CHANNELS: Family = &["ascending_channel", "descending_channel"];
+const FLAGS: Family = &["bull_flag", "bear_flag"];
+const PENNANTS: Family = &["bull_pennant", "bear_pennant"];
+const CUPS: Family = &["cup_and_handle", "inverse_cup_and_handle"];
+const ROUNDINGS: Family = &["rounding_bottom", "rounding_top"];
+
 /// The rules that near misses break, each with the patterns it belongs to.
-pub(crate) const RULES: &[(&str, &[&str])] = &[
-    ("shoulders of one height", &["head_and_shoulders", "inverse_head_and_shoulders"]),
-    ("neckline near level", &["head_and_shoulders", "inverse_head_and_shoulders"]),
-    ("head above the shoulders", &["head_and_shoulders", "inverse_head_and_shoulders"]),
-    ("halves alike long", &["head_and_shoulders", "inverse_head_and_shoulders", "double_top", "double_bottom"]),
-    ("tops of one height", &["double_top", "double_bottom", "triple_top", "triple_bottom"]),
-    ("a trend before", &["head_and_shoulders", "inverse_head_and_shoulders", "double_top", "double_bottom", "triple_top", "triple_bottom"]),
-    (
-        "width changes",
-        &[
-            "ascending_triangle",
-            "descending_triangle",
-            "symmetrical_triangle",
-            "rising_wedge",
-            "falling_wedge",
-            "broadening_top",
-            "broadening_bottom",
-            "bull_pennant",
-            "bear_pennant",
-        ],
-    ),
-    (
-        "turns on the lines",
-        &[
-            "ascending_triangle",
-            "descending_triangle",
-            "symmetrical_triangle",
-            "rising_wedge",
-            "falling_wedge",
-            "broadening_top",
-            "broadening_bottom",
-            "rectangle",
-            "ascending_channel",
-            "descending_channel",
-        ],
-    ),
-    ("one side level", &["ascending_triangle", "descending_triangle"]),
-    ("lines parallel", &["rectangle", "ascending_channel", "descending_channel", "bull_flag", "bear_flag"]),
-    ("level", &["rectangle"]),
-    ("pole longer than the flag is deep", &["bull_flag", "bear_flag", "bull_pennant", "bear_pennant"]),
-    ("round, not a V", &["cup_and_handle", "inverse_cup_and_handle", "rounding_bottom", "rounding_top"]),
-    ("rims of one height", &["cup_and_handle", "inverse_cup_and_handle"]),
-    ("handle shallow", &["cup_and_handle", "inverse_cup_and_handle"]),
-    ("low in the middle", &["rounding_bottom", "rounding_top"]),
+pub(crate) const RULES: &[(&str, &[Family])] = &[
+    ("shoulders of one height", &[HEADS]),
+    ("neckline near level", &[HEADS]),
+    ("head above the shoulders", &[HEADS]),
+    ("halves alike long", &[HEADS, DOUBLES]),
+    ("tops of one height", &[DOUBLES, TRIPLES]),
+    ("a trend before", &[HEADS, DOUBLES, TRIPLES]),
+    ("width changes", &[LEVEL_TRIANGLES, NARROWING, BROADENING, PENNANTS]),
+    ("turns on the lines", &[LEVEL_TRIANGLES, NARROWING, BROADENING, RECTANGLE, CHANNELS]),
+    ("one side level", &[LEVEL_TRIANGLES]),
+    ("lines parallel", &[RECTANGLE, CHANNELS, FLAGS]),
+    ("level", &[RECTANGLE]),
+    ("pole longer than the flag is deep", &[FLAGS, PENNANTS]),
+    ("round, not a V", &[CUPS, ROUNDINGS]),
+    ("rims of one height", &[CUPS]),
+    ("handle shallow", &[CUPS]),
+    ("low in the middle", &[ROUNDINGS]),
 ];
 
 /// The geometry of `name`, at random inside its definition.

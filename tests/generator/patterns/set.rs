@@ -33,7 +33,7 @@ pub(crate) fn set(seed: u64, sizes: Sizes) -> Set {
         for kind in [Kind::Easy, Kind::Hard] {
             cases.extend((0..sizes.instances).map(|_| case(&mut random, name, kind.clone())));
         }
-        for (rule, _) in RULES.iter().filter(|(_, names)| names.contains(name)) {
+        for (rule, _) in RULES.iter().filter(|(_, families)| families.iter().any(|names| names.contains(name))) {
             misses.extend((0..sizes.misses).map(|_| case(&mut random, name, Kind::NearMiss(rule))));
         }
     }

@@ -22,6 +22,9 @@ const LIST_MAX: usize = 16;
 /// Deepest nesting of types that is encoded; deeper ones become empty.
 const DEPTH_MAX: usize = 6;
 
+/// What is passed for bytes: so short that nothing but this has its length.
+pub(super) const BYTES: [u8; 1] = [b'a'];
+
 pub(super) fn word_of(address: Address) -> U256 {
     U256::from_be_slice(address.as_slice())
 }
@@ -53,17 +56,34 @@ pub(super) struct Filling {
     pub(super) addresses: Vec<Address>,
     pub(super) numbers: Vec<U256>,
     pub(super) yes: bool,
+    /// The token's decimals, for how amounts are written.
+    pub(super) places: Option<u8>,
+    /// Where the token stands, for how it is called; zero for nowhere.
+    pub(super) token: Address,
 }
 
-/// The arguments encoded, and in words for people.
+impl Filling {
+    /// One address and one number.
+    pub(super) fn plain(addresses: Vec<Address>, number: U256) -> Self {
+        Self { addresses, numbers: vec![number], yes: true, places: None, token: Address::ZERO }
+    }
+}
+
+/// The arguments encoded, and in words for people; lists have one element.
 pub(super) fn encode(types: &[DynSolType], filling: &Filling) -> (Vec<u8>, String) {
-    let mut state = State { filling, address: 0, number: 0, words: Vec::new() };
+    encode_lists(types, filling, 1)
+}
+
+/// The arguments with lists of `length`, 0 or 1.
+pub(super) fn encode_lists(types: &[DynSolType], filling: &Filling, length: usize) -> (Vec<u8>, String) {
+    let mut state = State { filling, lists: length.min(1), address: 0, number: 0, words: Vec::new() };
     let data = state.tuple(types.iter(), 0);
     (data, state.words.join(", "))
 }
 
 struct State<'a> {
     filling: &'a Filling,
+    lists: usize,
     address: usize,
     number: usize,
     words: Vec<String>,
@@ -95,7 +115,7 @@ impl State<'_> {
             }
             DynSolType::Address => {
                 let address = pick(&self.filling.addresses, &mut self.address).unwrap_or(Address::ZERO);
-                self.words.push(name(address));
+                self.words.push(name(address, self.filling.token));
                 word(word_of(address))
             }
             DynSolType::Uint(bits) | DynSolType::Int(bits) => {
@@ -104,7 +124,7 @@ impl State<'_> {
                     let signed = usize::from(matches!(of, DynSolType::Int(_)));
                     value = value.min((U256::ONE << (*bits).saturating_sub(signed)) - U256::ONE);
                 }
-                self.words.push(figure(value));
+                self.words.push(argument(value, self.filling.places));
                 word(value)
             }
             DynSolType::FixedBytes(_) | DynSolType::Function => {
@@ -114,7 +134,7 @@ impl State<'_> {
             DynSolType::Bytes | DynSolType::String => {
                 self.words.push("\"a\"".into());
                 let mut data = word(U256::ONE);
-                data.extend(word(U256::from(0x61) << 248));
+                data.extend(word(U256::from(BYTES[0]) << 248));
                 data
             }
             DynSolType::Tuple(types) if depth < DEPTH_MAX => self.tuple(types.iter(), depth + 1),
@@ -122,8 +142,8 @@ impl State<'_> {
                 self.tuple(std::iter::repeat_n(&**of, (*length).min(LIST_MAX)), depth + 1)
             }
             DynSolType::Array(of) if depth < DEPTH_MAX => {
-                let mut data = word(U256::ONE);
-                data.extend(self.tuple(std::iter::once(&**of), depth + 1));
+                let mut data = word(U256::from(self.lists));
+                data.extend(self.tuple(std::iter::repeat_n(&**of, self.lists), depth + 1));
                 data
             }
             _ => word(U256::ZERO),
@@ -146,8 +166,8 @@ fn dynamic(of: &DynSolType) -> bool {
     }
 }
 
-/// An address by its part in the trial.
-pub(super) fn name(address: Address) -> String {
+/// An address by its part in the trial of the token that stands at the other.
+pub(super) fn name(address: Address, token: Address) -> String {
     let known = [
         (PAIR, "pair"),
         (super::world::OWNER, "owner"),
@@ -155,8 +175,8 @@ pub(super) fn name(address: Address) -> String {
         (HOLDER, "holder"),
         (OTHER, "other holder"),
         (FRESH, "newcomer"),
-        (super::world::PLACED, "token"),
         (Address::ZERO, "zero address"),
+        (token, "token"),
     ];
     known.iter().find(|(of, _)| *of == address).map_or_else(|| format!("{address:#x}"), |(_, name)| (*name).to_string())
 }
@@ -175,7 +195,90 @@ pub(super) fn figure(value: U256) -> String {
     }
 }
 
+/// A number as it is passed, an amount of whole tokens as programmers write it: `100e18`.
+fn argument(value: U256, places: Option<u8>) -> String {
+    let whole = places.filter(|places| *places > 2).and_then(|places| {
+        let (whole, rest) = value.div_rem(U256::from(10).pow(U256::from(places)));
+        (rest.is_zero() && !whole.is_zero() && whole < U256::from(WHOLE_MAX)).then(|| format!("{whole}e{places}"))
+    });
+    whole.unwrap_or_else(|| figure(value))
+}
+
+/// Whole tokens that are written out; more are rounded to a power of ten.
+const WHOLE_MAX: u64 = 1_000_000_000_000_000;
+/// Digits behind the point of a written amount.
+const PLACES_SHOWN: usize = 4;
+
+/// An amount for people: in tokens where the token tells its decimals, else in the units it counts in.
+pub(super) fn amount(value: U256, places: Option<u8>) -> String {
+    let Some(places) = places.map(usize::from).filter(|_| value != U256::MAX) else { return format!("{} raw units", figure(value)) };
+    let (whole, rest) = value.div_rem(U256::from(10).pow(U256::from(places)));
+    if whole >= U256::from(WHOLE_MAX) {
+        return format!("{} tokens", figure(whole));
+    }
+    let grouped = grouped(&whole.to_string());
+    let digits = format!("{:0>places$}", rest.to_string());
+    // Of less than a token three digits that tell something.
+    let shown = if whole.is_zero() { digits.len() - digits.trim_start_matches('0').len() + 3 } else { PLACES_SHOWN };
+    let digits = if rest.is_zero() { "" } else { digits[..shown.min(places)].trim_end_matches('0') };
+    let point = if digits.is_empty() { "" } else { "." };
+    format!("{grouped}{point}{digits} tokens")
+}
+
+/// Digits in groups of three.
+fn grouped(digits: &str) -> String {
+    let first = digits.len() % 3;
+    let groups: Vec<&str> = [&digits[..first]]
+        .into_iter()
+        .chain((first..digits.len()).step_by(3).map(|at| &digits[at..at + 3]))
+        .filter(|group| !group.is_empty())
+        .collect();
+    groups.join(",")
+}
+
 /// A selector as it is answered.
 pub(super) fn hex(selector: Selector) -> String {
     format!("0x{:08x}", u32::from_be_bytes(selector))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_written_in_tokens_where_the_decimals_are_known() {
+        let ten = |power: u64| U256::from(10).pow(U256::from(power));
+        let cases = [
+            (U256::from(2_000) * ten(18), Some(18), "2,000 tokens"),
+            (U256::from(1_000_100) * ten(18), Some(18), "1,000,100 tokens"),
+            (U256::ZERO, Some(18), "0 tokens"),
+            (ten(17) + ten(19), Some(18), "10.1 tokens"),
+            (U256::from(16_389_888), Some(18), "0.0000000000163 tokens"),
+            (U256::from(999_999), Some(6), "0.999 tokens"),
+            (U256::from(1_234_567_891), Some(6), "1,234.5678 tokens"),
+            (U256::from(250), Some(0), "250 tokens"),
+            (ten(60), Some(18), "1e42 tokens"),
+            (U256::MAX, Some(18), "2^256-1 raw units"),
+            (ten(20), None, "1e20 raw units"),
+        ];
+        for (value, places, text) in cases {
+            assert_eq!(amount(value, places), text);
+        }
+    }
+
+    #[test]
+    fn arguments_are_written_as_they_are_passed() {
+        let token = U256::from(10).pow(U256::from(18));
+        let cases = [
+            (U256::from(100) * token, "100e18"),
+            (U256::from(99), "99"),
+            (token / U256::from(2), "5e17"),
+            (U256::MAX, "2^256-1"),
+            (U256::ZERO, "0"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(argument(value, Some(18)), text);
+        }
+        assert_eq!(argument(U256::from(100) * token, None), "1e20");
+    }
 }

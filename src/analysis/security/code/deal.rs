@@ -6,7 +6,7 @@ use revm::primitives::{Address, U256};
 use super::{
     abi,
     machine::{Machine, Outcome},
-    stage::Stage,
+    stage::{Stage, Standing},
     world::{Answer, HOLDER, OTHER, OWNER, PAIR},
 };
 
@@ -18,6 +18,10 @@ const DECIMALS_USUAL: u8 = 18;
 /// Questions that one search may put.
 const SEARCH_MAX: u32 = 160;
 const DEPTH_MAX: usize = 3;
+/// A total of reflections: next to the largest word, as such tokens choose it.
+const REFLECTIONS: U256 = U256::from_limbs([0, 0, 0, 1 << 48]);
+/// Work of one question that only a list of nonsensical length asks for.
+const ENDLESS: u64 = 50_000;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hand {
@@ -25,6 +29,10 @@ pub(super) struct Hand {
     pub(super) supply: U256,
     /// What one trade moves.
     pub(super) amount: U256,
+    /// Its decimals, where it tells them.
+    pub(super) places: Option<u8>,
+    /// The contract itself named the supply.
+    pub(super) supplied: bool,
     /// All of them came by transfers, so nothing about the balances was guessed.
     pub(super) honest: bool,
 }
@@ -34,15 +42,19 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
     let token = stage.token;
     let question = abi::call(abi::TOTAL_SUPPLY, &[]);
     let mut supply = machine.look(OWNER, token, question.clone()).word().unwrap_or_default();
-    if supply.is_zero() {
-        let places = machine.ask(token, DECIMALS, &[]).and_then(|word| u8::try_from(word).ok()).filter(|places| (1..=36).contains(places));
+    let supplied = !supply.is_zero();
+    // Where only the code is known, none may only mean that no constructor has set them.
+    let least = u8::from(stage.standing == Standing::Code);
+    let places = machine.ask(token, DECIMALS, &[]).and_then(|word| u8::try_from(word).ok()).filter(|places| (least..=36).contains(places));
+    if !supplied {
         supply = U256::from(SUPPLY) * U256::from(10).pow(U256::from(places.unwrap_or(DECIMALS_USUAL)));
         search(machine, token, &question, supply);
     }
     // A supply of few units cannot be split finely.
     let part = |divisor: u64| (supply / U256::from(divisor)).max(U256::from(4));
     let amount = (supply / U256::from(10_000)).max(U256::ONE);
-    let wanted = [(PAIR, part(5)), (HOLDER, part(500)), (OTHER, part(500)), (OWNER, part(10)), (token, part(100))];
+    let wanted =
+        [(PAIR, part(5)), (HOLDER, part(500)), (OTHER, part(500)), (OWNER, part(10)), (token, part(100)), (Address::ZERO, part(100))];
     let mut honest = true;
     for (who, want) in wanted {
         let has = balance(machine, token, who).unwrap_or_default();
@@ -60,14 +72,15 @@ pub(super) fn deal(machine: &mut Machine<'_>, stage: &Stage) -> Option<Hand> {
             continue;
         }
         machine.rollback(mark);
-        honest &= who == OWNER || who == token;
+        let needed = ![OWNER, token, Address::ZERO].contains(&who);
+        honest &= !needed;
         let found = search(machine, token, &abi::call(abi::BALANCE_OF, &[abi::word_of(who)]), want);
-        if !found && who != OWNER && who != token {
+        if !found && needed {
             return None;
         }
     }
     let asked = machine.look(OWNER, token, abi::call(abi::BALANCE_OF, &[abi::word_of(HOLDER)]));
-    (!hearsay(machine, token, HOLDER, &asked)).then_some(Hand { supply, amount, honest })
+    (!hearsay(machine, token, HOLDER, &asked)).then_some(Hand { supply, amount, places, supplied, honest })
 }
 
 /// Whether the answer to `balanceOf` is another contract's: one that we made up, so that it proves nothing.
@@ -93,6 +106,17 @@ pub(super) fn balance(machine: &mut Machine<'_>, token: Address, who: Address) -
 fn search(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256) -> bool {
     let mut left = SEARCH_MAX;
     deeper(machine, token, question, want, 0, &mut left)
+}
+
+/// Writes a slot, unless that makes the question endless: then it is the length of a list, which stays empty.
+fn fill(machine: &mut Machine<'_>, token: Address, question: &[u8], (at, slot): (Address, U256), value: U256) {
+    let (mark, cut, work) = (machine.mark(), machine.cut, machine.work);
+    machine.world().set_slot(at, slot, value);
+    machine.look(OWNER, token, question.to_vec());
+    if machine.work - work > ENDLESS {
+        machine.cut = cut;
+        machine.rollback(mark);
+    }
 }
 
 fn deeper(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256, depth: usize, left: &mut u32) -> bool {
@@ -129,17 +153,20 @@ fn deeper(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256
     }
     // A reflected balance is divided by the ratio of two totals, which are zero where no constructor ran: let both be one supply.
     let plain: Vec<_> = slots.iter().filter(|(_, slot)| *slot < U256::from(1 << 16)).copied().collect();
+    // Where one of them stands in the code, the other has to be the larger by far.
     if depth == 0 && !base.ok && plain.len() > 1 {
-        let mark = machine.mark();
-        for (at, slot) in plain {
-            if machine.world().slot(at, slot).is_zero() {
-                machine.world().set_slot(at, slot, want * U256::from(10));
+        for total in [want * U256::from(10), REFLECTIONS] {
+            let mark = machine.mark();
+            for (at, slot) in plain.iter().copied() {
+                if machine.world().slot(at, slot).is_zero() {
+                    fill(machine, token, question, (at, slot), total);
+                }
             }
+            if deeper(machine, token, question, want, depth + 1, left) {
+                return true;
+            }
+            machine.rollback(mark);
         }
-        if deeper(machine, token, question, want, depth + 1, left) {
-            return true;
-        }
-        machine.rollback(mark);
     }
     // A flag or a pointer may stand before the word: whatever makes other slots be read is followed.
     for (at, slot) in &slots {
@@ -149,9 +176,11 @@ fn deeper(machine: &mut Machine<'_>, token: Address, question: &[u8], want: U256
             }
             *left -= 1;
             let mark = machine.mark();
+            let work = machine.work;
             machine.world().set_slot(*at, *slot, value);
             let after = machine.look(OWNER, token, question.to_vec());
-            let opens = after.reads.iter().any(|read| !slots.contains(read)) || (after.ok && !base.ok);
+            let endless = machine.work - work > ENDLESS;
+            let opens = !endless && (after.reads.iter().any(|read| !slots.contains(read)) || (after.ok && !base.ok));
             if opens && deeper(machine, token, question, want, depth + 1, left) {
                 return true;
             }

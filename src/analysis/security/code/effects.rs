@@ -36,12 +36,21 @@ pub(super) enum Power {
     Renounce,
     Dispense,
     Lie,
+    /// The contract calls whom the caller names with what the caller gives.
+    Errand,
+}
+
+impl Power {
+    /// Whether it shows in somebody's balance, and not in how trading goes.
+    pub(super) fn of_balances(self) -> bool {
+        matches!(self, Self::Drain | Self::HiddenMint | Self::Mint | Self::Dispense)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Caller {
     Owner,
-    /// An address that stands in the code.
+    /// An address that stands in the code, or in the storage of the dataset.
     Master,
     Stranger,
 }
@@ -50,7 +59,7 @@ impl Caller {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Owner => "owner",
-            Self::Master => "address in the code",
+            Self::Master => "address it obeys",
             Self::Stranger => "stranger",
         }
     }
@@ -76,6 +85,8 @@ pub(super) struct Effect {
     pub(super) from_nothing: bool,
     /// What was taken is gone with its share of the supply, and nobody has it.
     pub(super) burnt: bool,
+    /// From whom it was taken and how much, when none of ours has it.
+    pub(super) taken: Option<(Address, U256)>,
     /// By how much the balance rose.
     pub(super) made: U256,
     /// Coin was paid for it.
@@ -100,8 +111,9 @@ impl Books {
         let supply = machine.look(FRESH, scene.token, abi::call(abi::TOTAL_SUPPLY, &[]));
         let mut reads = supply.reads.clone();
         let mut own = Vec::new();
-        let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, FRESH, scene.token];
-        let (mut of, mut hearsay) = (Vec::new(), false);
+        let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, FRESH, scene.token, Address::ZERO];
+        // Where transfers only go through with plenty from outside, balances are what another contract says.
+        let (mut of, mut hearsay) = (Vec::new(), machine.world().answer == Answer::Plenty);
         for who in people {
             let outcome = machine.look(FRESH, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
             hearsay |= balance_is_hearsay(machine, scene.token, who, &outcome);
@@ -128,6 +140,11 @@ impl Books {
     }
 }
 
+/// Somebody with an amount.
+fn holds(before: &Before<'_>, who: Address, value: U256) -> String {
+    format!("{} {}", abi::name(who, before.scene.token), abi::amount(value, before.scene.hand.places))
+}
+
 /// What is the same for every call: the state before it.
 pub(super) struct Before<'a> {
     pub(super) scene: &'a Scene,
@@ -135,6 +152,8 @@ pub(super) struct Before<'a> {
     pub(super) trial: Trial,
     /// Slots that any of that was read from.
     pub(super) slots: HashSet<(Address, U256)>,
+    /// Those of them that balances and the supply are read from.
+    pub(super) ledger: HashSet<(Address, U256)>,
     /// Who the contract says owns it.
     pub(super) owner: Option<U256>,
     /// Only the code is known, so every setting is zero.
@@ -161,7 +180,7 @@ impl Call {
 
     /// No function at all: what the fallback does.
     pub(super) fn bare(pay: U256) -> Self {
-        let filling = Filling { addresses: Vec::new(), numbers: Vec::new(), yes: true };
+        let filling = Filling::plain(Vec::new(), U256::ZERO);
         Self { from: STRANGER, caller: Caller::Stranger, selector: [0; 4], data: Vec::new(), arguments: String::new(), filling, pay }
     }
 
@@ -179,6 +198,7 @@ impl Call {
             logged: false,
             from_nothing: false,
             burnt: false,
+            taken: None,
             made: U256::ZERO,
             paid: !self.pay.is_zero(),
             payer: None,
@@ -243,28 +263,30 @@ impl Call {
 /// Whether the log tells of a transfer from one whose balance we know, and no balance was written.
 pub(super) fn lied(before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
     let mut told = outcome.logs.iter().filter_map(|log| moves(log, before.scene.token));
-    let known = |who: &Address| before.books.of.iter().any(|(of, had)| of == who && !had.is_zero());
+    let known = |who: &Address| before.books.of.iter().any(|(of, had)| of == who && !of.is_zero() && !had.is_zero());
     if let Some((from, _, value)) = told.find(|(from, to, value)| known(from) && from != to && !value.is_zero()) {
-        let name = abi::name(from);
-        let had = abi::figure(before.books.get(from));
-        effects.push(call.effect(Power::Lie, 1.0, format!("{name} {had}"), format!("{} told", abi::figure(value))));
+        let told = format!("{} told", abi::amount(value, before.scene.hand.places));
+        effects.push(call.effect(Power::Lie, 1.0, holds(before, from, before.books.get(from)), told));
     }
 }
 
-/// Whether the contract's own tokens, or the owner's by a stranger's call, went elsewhere.
+/// Whether the contract's own tokens, the owner's by a stranger's call, or what was burnt went elsewhere.
 fn dispensed(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) {
-    for who in [before.scene.token, before.scene.owner] {
+    // The owner's call may name the zero address only because no constructor has set who it means.
+    let burnt = (call.caller == Caller::Stranger).then_some(Address::ZERO);
+    for who in [before.scene.token, before.scene.owner].into_iter().chain(burnt) {
         let (had, has) = (before.books.get(who), books.get(who));
         if who != call.from && has < had && before.books.wrote(who, outcome) {
-            let name = abi::name(who);
-            effects.push(call.effect(
-                Power::Dispense,
-                ratio(had - has, had),
-                format!("{name} {}", abi::figure(had)),
-                format!("{name} {}", abi::figure(has)),
-            ));
+            let mut effect = call.effect(Power::Dispense, ratio(had - has, had), holds(before, who, had), holds(before, who, has));
+            effect.taken = (!gained(before, books)).then_some((who, had - has));
+            effects.push(effect);
         }
     }
+}
+
+/// Whether one of ours has more.
+fn gained(before: &Before<'_>, books: &Books) -> bool {
+    books.of.iter().any(|(of, now)| *now > before.books.get(*of))
 }
 
 /// Whether a holder or the pair has less, without all having less alike.
@@ -281,10 +303,10 @@ fn drained(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, e
     }
     if let Some((who, size)) = losses.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
         let (had, has) = (before.books.get(who), books.get(who));
-        let name = abi::name(who);
-        let mut effect = call.effect(Power::Drain, size, format!("{name} {}", abi::figure(had)), format!("{name} {}", abi::figure(has)));
-        let gained = books.of.iter().any(|(of, now)| *now > before.books.get(*of));
+        let mut effect = call.effect(Power::Drain, size, holds(before, who, had), holds(before, who, has));
+        let gained = gained(before, books);
         effect.burnt = !gained && before.books.supply.unwrap_or_default().checked_sub(books.supply.unwrap_or_default()) == Some(had - has);
+        effect.taken = (!gained).then_some((who, had - has));
         effects.push(effect);
     }
 }
@@ -320,8 +342,8 @@ fn minted(
     let (size, then, now) = if more {
         (
             ratio(supply - was, was.max(U256::ONE)).min(1.0),
-            format!("supply {}", abi::figure(was)),
-            format!("supply {}", abi::figure(supply)),
+            format!("supply {}", abi::amount(was, before.scene.hand.places)),
+            format!("supply {}", abi::amount(supply, before.scene.hand.places)),
         )
     } else if let Some((who, now)) = winner {
         let then = before.books.get(*who);
@@ -331,12 +353,7 @@ fn minted(
             return;
         }
         payer = transfers.iter().map(|(from, _, _)| *from).find(|from| !from.is_zero());
-        let name = abi::name(*who);
-        (
-            ratio(*now - then, before.scene.hand.supply).min(1.0),
-            format!("{name} {}", abi::figure(then)),
-            format!("{name} {}", abi::figure(*now)),
-        )
+        (ratio(*now - then, before.scene.hand.supply).min(1.0), holds(before, *who, then), holds(before, *who, *now))
     } else {
         return;
     };
@@ -351,8 +368,8 @@ fn minted(
 /// What the call did to trading.
 pub(super) fn stopped(machine: &mut Machine<'_>, before: &Before<'_>, after: &Trial, call: &Call, effects: &mut Vec<Effect>) {
     let was = &before.trial;
+    let all = was.sell.ok && !after.sell.ok && after.other_sell.is_none_or(|leg| !leg.ok);
     if was.sell.ok && !after.sell.ok {
-        let all = after.other_sell.is_none_or(|leg| !leg.ok);
         let power = if all { Power::StopSells } else { Power::Blacklist };
         effects.push(call.effect(
             power,
@@ -361,7 +378,8 @@ pub(super) fn stopped(machine: &mut Machine<'_>, before: &Before<'_>, after: &Tr
             if all { "sells fail" } else { "sell fails, another holder's does not" },
         ));
     }
-    if was.buy.ok && !after.buy.ok && after.other_buy.is_none_or(|leg| !leg.ok) {
+    // What stops buying and selling alike is a pause; to let holders out and nobody in is another power.
+    if was.buy.ok && !after.buy.ok && !all && after.other_buy.is_none_or(|leg| !leg.ok) {
         effects.push(call.effect(Power::StopBuys, 1.0, "buy goes through", "buys fail"));
     }
     for (name, old, new) in [("buy", was.buy, after.buy), ("sell", was.sell, after.sell)] {

@@ -6,7 +6,8 @@ use super::{
     deal::Hand,
     effects::{Caller, Effect, Power},
     stage::Standing,
-    trial::{Leg, Opening, Trial},
+    trial::{Leg, ONE_LEG, Opening, Trial},
+    world::PAIR,
 };
 
 /// A tax this small is rounding.
@@ -20,6 +21,8 @@ const ZERO_STORAGE: f64 = 0.8;
 const BURNT: f64 = 0.5;
 /// Strength of a pause that the owner ends and was not seen to begin.
 const WITHHELD: f64 = 0.5;
+/// Strength of what is taken from the contract itself, which trades with nobody.
+const DISPENSED: f64 = 0.05;
 /// Proofs that one anomaly carries at most.
 const PROOFS_MAX: usize = 3;
 
@@ -58,15 +61,19 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     let only_pair = first.send.ok && first.straight.is_some_and(|leg| !leg.ok);
     let only_buyers = first.cold_sell.is_some_and(|leg| leg.ok);
     let aimed = *standing != Standing::Code || only_pair || only_buyers;
+    // As it stands in the dataset, nobody sells: that is a fact, whoever could change it, so long as our balances are no mistake.
+    let fact = *standing == Standing::Snapshot && hand.supplied && !first.sell.ok;
     let shut = match opening {
-        Opening::Blocked => fails(trial) && aimed,
-        Opening::Flip => fails(first) && aimed,
+        Opening::Blocked => fails(trial) && aimed || fact && first.score() >= ONE_LEG,
+        Opening::Flip => fails(first) && aimed || fact,
+        // A pause stops buying too; to let buyers in and keep them is more.
+        Opening::Owner => fact && first.buy.ok,
         _ => false,
     };
     // A switch that shuts both ways is a launch; one that lets buyers in and not out is not.
     let one_way = !shut && *opening != Opening::Open && *opening != Opening::Wait && fails(first) && aimed;
     if one_way {
-        let amount = abi::figure(hand.amount);
+        let amount = abi::amount(hand.amount, hand.places);
         let text = format!("a holder who bought {amount} cannot sell them until the owner calls something; buying needs no such call");
         let shown = seen(&format!("sell of {amount}"), "router", "fails", "goes through after the owner's call");
         return Some(Anomaly::new(AnomalyCode::SellBlocked, ONE_WAY, text).fatal(false).evidence(shown));
@@ -74,20 +81,19 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     if !shut {
         return None;
     }
-    let amount = abi::figure(hand.amount);
+    let amount = abi::amount(hand.amount, hand.places);
     let (strength, how) = match standing {
         Standing::Code => (ZERO_STORAGE, "with its storage at zero"),
         Standing::Constructor => (1.0, "as its constructor leaves it"),
-        Standing::Snapshot => (1.0, "in the storage of the dataset"),
+        Standing::Snapshot if hand.supplied => (1.0, "in the storage of the dataset"),
+        Standing::Snapshot => (ZERO_STORAGE, "in the storage of the dataset, which names no supply"),
     };
+    let until = if *opening == Opening::Owner { "until the owner calls something" } else { "whatever the owner calls and after waiting" };
+    let whose = if first.buy.ok { "who bought" } else { "of" };
     Some(
-        Anomaly::new(
-            AnomalyCode::SellBlocked,
-            strength,
-            format!("a holder who bought {amount} cannot sell them, whatever the owner calls and after waiting ({how})"),
-        )
-        .evidence(seen(&format!("buy of {amount}"), "pair", "", "goes through"))
-        .evidence(seen(&format!("sell of {amount}"), "router", "", "fails")),
+        Anomaly::new(AnomalyCode::SellBlocked, strength, format!("a holder {whose} {amount} cannot sell them, {until} ({how})"))
+            .evidence(seen(&format!("buy of {amount}"), "pair", "", if first.buy.ok { "goes through" } else { "fails" }))
+            .evidence(seen(&format!("sell of {amount}"), "router", "", "fails")),
     )
 }
 
@@ -97,7 +103,7 @@ fn taxed(traded: &Traded<'_>) -> Option<Anomaly> {
     if !sell.ok || tax < TAX_MIN || !sell.exact && !traded.hand.honest {
         return None;
     }
-    let amount = abi::figure(traded.hand.amount);
+    let amount = abi::amount(traded.hand.amount, traded.hand.places);
     Some(
         Anomaly::new(AnomalyCode::SellTax, tax / TAX_FATAL, format!("{:.1} % of a sale of {amount} does not arrive", tax * 100.0))
             .fatal(tax > TAX_FATAL)
@@ -122,6 +128,19 @@ fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
     Some(Anomaly::new(AnomalyCode::EventLie, strength, format!("a {name} {text}")).evidence(seen(name, "holder", "", text)))
 }
 
+/// Whether nothing moves until another contract answers otherwise: what that contract says decides every transfer, and it is not in the
+/// code. Which contract it is, its deployer chose.
+pub(super) fn outside(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolder) -> Option<Anomaly> {
+    let known = found.iter().any(|anomaly| anomaly.code == AnomalyCode::ExternalGate);
+    if traded.opening != Opening::Outside || known {
+        return None;
+    }
+    let asked = traded.trial.called.iter().find(|address| **address != PAIR).map_or_else(String::new, |address| format!(" {address}"));
+    let shown = seen("transfer", "holder", "fails", format!("goes through when{asked} answers otherwise"));
+    let text = format!("another contract{asked} that its deployer chose decides whether transfers go through");
+    Some(Anomaly::new(AnomalyCode::ExternalGate, 1.0, text).evidence(shown).held_by(holder))
+}
+
 /// Whether nobody sells until the owner calls something. As its constructor leaves it that is a launch; where the token already stands
 /// on a chain nobody knows whether the call was ever made. `None` where a call that shuts selling was found, which says more.
 pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolder) -> Option<Anomaly> {
@@ -132,7 +151,8 @@ pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHold
     }
     let shown = seen("sell", "holder", "fails", "goes through after the owner's call");
     let text = "nobody sells until the owner calls something";
-    Some(Anomaly::new(AnomalyCode::Pausable, WITHHELD, text).evidence(shown).held_by(holder))
+    let strength = if traded.standing == Standing::Snapshot { 1.0 } else { WITHHELD };
+    Some(Anomaly::new(AnomalyCode::Pausable, strength, text).evidence(shown).held_by(holder))
 }
 
 /// One anomaly of each code that the effects amount to, with the strongest as its proof.
@@ -160,6 +180,18 @@ pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, 
             let shown =
                 Evidence { selector: Some(abi::hex(abi::TRANSFER_FROM)), ..seen("transferFrom without approval", who, "refused", "moved") };
             found.push(Anomaly::new(code, 1.0, text).evidence(shown).held_by(holder));
+        }
+    }
+    found
+}
+
+/// Latent powers that are nobody's now, or whose holder is not known.
+pub(super) fn held(effects: &[Effect], holder: PowerHolder) -> Vec<Anomaly> {
+    let mut found = powers(effects, [false; 2], holder, false);
+    found.retain(|anomaly| anomaly.code.latent());
+    if holder == PowerHolder::Nobody {
+        for anomaly in &mut found {
+            anomaly.sentence.push_str(" (nobody can: its owner is the zero address)");
         }
     }
     found
@@ -205,40 +237,63 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
         Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { 1.0 } else { 0.6 }),
         Power::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
         // A sale, a faucet or a rescue hands out what is not the caller's, but nobody's who trades.
-        Power::Dispense => (AnomalyCode::OwnerDrain, 0.05),
+        Power::Dispense | Power::Errand => (AnomalyCode::OwnerDrain, DISPENSED),
         Power::Renounce => return None,
     })
 }
 
 fn called(effect: &Effect) -> String {
-    format!("{}({}) by the {}", abi::hex(effect.selector), effect.arguments, effect.caller.word())
+    format!("{} by the {}", what(effect), effect.caller.word())
+}
+
+fn what(effect: &Effect) -> String {
+    if effect.data.is_empty() { "a plain payment".into() } else { format!("{}({})", abi::hex(effect.selector), effect.arguments) }
 }
 
 fn sentence(code: AnomalyCode, effect: &Effect) -> String {
     let call = called(effect);
-    let Effect { before, after, .. } = effect;
+    let change = change(&effect.before, &effect.after);
+    let before = &effect.before;
     match code {
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain if effect.power == Power::Theft => {
             format!("after {call}, a holder's balance moves without approval")
         }
-        AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes what is not theirs: {before} → {after}"),
-        AnomalyCode::HiddenMint => format!("{call} makes tokens with no Transfer from zero: {before} → {after}"),
-        AnomalyCode::TaxRaisable => format!("{call} raises the tax: {before} → {after}"),
+        AnomalyCode::OwnerDrain if effect.power == Power::Errand => {
+            format!("{call} has the contract call anyone with anything, so that what it holds can be taken")
+        }
+        AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes what is not theirs: {change}"),
+        AnomalyCode::HiddenMint => format!("{call} makes tokens with no Transfer from zero: {change}"),
+        AnomalyCode::TaxRaisable => format!("{call} raises the tax: {change}"),
         AnomalyCode::Blacklist => format!("{call} stops one holder's sale while others sell"),
         AnomalyCode::ExternalGate => format!("{call} lets another contract decide whether transfers go through"),
         AnomalyCode::EventLie => format!("{call} logs a Transfer that moves nothing: {before} before and after"),
         AnomalyCode::SelfDestruct => format!("{call} destroys the contract"),
         AnomalyCode::DelegatecallAny => format!("{call} runs code of the caller's choice in the contract's place"),
-        AnomalyCode::PublicMint | AnomalyCode::OwnerMint => format!("{call} mints: {before} → {after}"),
+        AnomalyCode::PublicMint | AnomalyCode::OwnerMint => format!("{call} mints: {change}"),
         AnomalyCode::BuyBlockable => format!("{call} stops all purchases"),
         _ => format!("{call} stops all sales"),
     }
 }
 
+/// What it was and what it came to be, naming once whose it is and the unit.
+fn change(before: &str, after: &str) -> String {
+    for unit in [" tokens", " raw units"] {
+        let figure = |text: &str| {
+            text.strip_suffix(unit).and_then(|text| text.rsplit_once(' ')).map(|(who, figure)| (who.to_owned(), figure.to_owned()))
+        };
+        if let (Some((who, was)), Some((same, now))) = (figure(before), figure(after))
+            && who == same
+        {
+            return format!("{who} {was} → {now}{unit}");
+        }
+    }
+    format!("{before} → {after}")
+}
+
 fn proof(effect: &Effect) -> Evidence {
     Evidence {
-        what: format!("{}({})", abi::hex(effect.selector), effect.arguments),
-        selector: Some(abi::hex(effect.selector)),
+        what: what(effect),
+        selector: (!effect.data.is_empty()).then(|| abi::hex(effect.selector)),
         caller: Some(effect.caller.word().into()),
         before: Some(effect.before.clone()),
         after: Some(effect.after.clone()),
@@ -248,11 +303,40 @@ fn proof(effect: &Effect) -> Evidence {
 
 /// Powers that outlive the giving up of ownership.
 pub(super) fn returns(renounce: &Effect, left: &[Effect]) -> Option<Anomaly> {
-    let strongest =
-        left.iter().filter_map(|effect| read(effect).map(|(code, strength)| (code.weight() * strength, code, strength, effect)));
-    let (_, code, effect_strength, effect) = strongest.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (effect, code, strength) = strongest(left)?;
     let text = format!("after {} the old owner can still use {}: {}", abi::hex(renounce.selector), code.word(), called(effect));
-    // A pause that outlives ownership is less than a blacklist that does.
-    let strength = code.weight() * effect_strength / AnomalyCode::Blacklist.weight();
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(renounce)).evidence(proof(effect)))
+}
+
+/// Powers that somebody has though the storage of the dataset names no owner.
+pub(super) fn kept(left: &[Effect]) -> Option<Anomaly> {
+    let (effect, code, strength) = strongest(left)?;
+    let who = if effect.caller == Caller::Owner { "the old owner" } else { "an address it obeys" };
+    let text = format!("its owner is the zero address, and {who} can still use {}: {}", code.word(), what(effect));
+    Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(effect)))
+}
+
+fn strongest(left: &[Effect]) -> Option<(&Effect, AnomalyCode, f64)> {
+    let weighed = left.iter().filter_map(|effect| read(effect).map(|(code, strength)| (code.weight() * strength, code, effect)));
+    let (weighed, code, effect) = weighed.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    // A pause that outlives ownership is less than a blacklist that does.
+    Some((effect, code, weighed / AnomalyCode::Blacklist.weight()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::change;
+
+    #[test]
+    fn a_change_names_once_what_stays() {
+        let cases = [
+            ("other holder 2,000 tokens", "other holder 0 tokens", "other holder 2,000 → 0 tokens"),
+            ("supply 1e24 raw units", "supply 2e24 raw units", "supply 1e24 → 2e24 raw units"),
+            ("holder 2 tokens", "pair 2 tokens", "holder 2 tokens → pair 2 tokens"),
+            ("buy receives 100.0 %", "buy receives 33.3 %", "buy receives 100.0 % → buy receives 33.3 %"),
+        ];
+        for (before, after, text) in cases {
+            assert_eq!(change(before, after), text);
+        }
+    }
 }

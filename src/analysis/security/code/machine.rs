@@ -46,6 +46,8 @@ pub(super) struct Outcome {
     pub(super) delegated: Vec<Address>,
     /// Who else was called.
     pub(super) called: Vec<Address>,
+    /// Who was called with what the caller gave as bytes and nothing else.
+    pub(super) handed: Vec<Address>,
 }
 
 impl Outcome {
@@ -191,6 +193,7 @@ impl<'a> Machine<'a> {
             destroyed: self.evm.inspector.destroyed,
             delegated: std::mem::take(&mut self.evm.inspector.delegated),
             called: std::mem::take(&mut self.evm.inspector.called),
+            handed: std::mem::take(&mut self.evm.inspector.handed),
             reads: std::mem::take(&mut self.world().reads),
             ..Outcome::default()
         };
@@ -254,6 +257,7 @@ struct Eye {
     destroyed: bool,
     delegated: Vec<Address>,
     called: Vec<Address>,
+    handed: Vec<Address>,
     trace: Option<Trace>,
 }
 
@@ -264,6 +268,11 @@ impl Eye {
 }
 
 impl Trace {
+    /// Whether the slot is what a mapping keeps for this one.
+    pub(super) fn kept_for(&self, slot: U256, who: Address) -> bool {
+        self.hashed.contains(&(slot, abi::word_of(who)))
+    }
+
     fn step(&mut self, opcode: u8, stack: &[U256], preimage: impl Fn(usize) -> Option<[U256; 2]>) {
         let top = |at: usize| stack.len().checked_sub(at + 1).map(|at| stack[at]);
         match opcode {
@@ -327,7 +336,7 @@ where
         }
     }
 
-    fn call(&mut self, _: &mut C, inputs: &mut CallInputs) -> Option<CallOutcome> {
+    fn call(&mut self, context: &mut C, inputs: &mut CallInputs) -> Option<CallOutcome> {
         let own = |address: Address| address == inputs.target_address;
         self.work += CALL_WORK
             + match inputs.bytecode_address {
@@ -339,7 +348,15 @@ where
             CallScheme::DelegateCall | CallScheme::CallCode if !own(inputs.bytecode_address) => {
                 push_new(&mut self.delegated, inputs.bytecode_address);
             }
-            _ => push_new(&mut self.called, inputs.target_address),
+            _ => {
+                push_new(&mut self.called, inputs.target_address);
+                // Compilers of old fill it up to a word.
+                let handed = inputs.input.len() <= 32
+                    && inputs.input.bytes(context).strip_prefix(&abi::BYTES).is_some_and(|rest| rest.iter().all(|byte| *byte == 0));
+                if handed {
+                    push_new(&mut self.handed, inputs.target_address);
+                }
+            }
         }
         None
     }

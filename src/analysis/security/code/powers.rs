@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use evmole::DynSolType;
 use revm::primitives::{Address, U256};
 
 use super::{
@@ -22,7 +23,13 @@ pub(super) const SETS: usize = 13;
 /// The sets of arguments, by type: who, how much, yes or no.
 pub(super) fn fillings(scene: &Scene, books: &Books, caller: Address) -> [Filling; SETS] {
     let amount = scene.hand.amount;
-    let set = |addresses: &[Address], numbers: &[U256], yes| Filling { addresses: addresses.to_vec(), numbers: numbers.to_vec(), yes };
+    let set = |addresses: &[Address], numbers: &[U256], yes| Filling {
+        addresses: addresses.to_vec(),
+        numbers: numbers.to_vec(),
+        yes,
+        places: scene.hand.places,
+        token: scene.token,
+    };
     let small = |value: u64| U256::from(value);
     let pair = books.get(PAIR);
     [
@@ -71,6 +78,10 @@ pub(super) fn powers(machine: &mut Machine<'_>, before: &Before<'_>, functions: 
                 }
             }
             if *caller == Caller::Stranger {
+                if function.arguments.contains(&DynSolType::Address) {
+                    let nobody = Filling { addresses: vec![Address::ZERO, *from], ..calls[0].filling.clone() };
+                    one(machine, before, &Call::new(function, *from, *caller, nobody), &mut found);
+                }
                 let paid = Call { pay: COIN, ..calls[1].clone() };
                 if !one(machine, before, &paid, &mut found) {
                     unlock(machine, before, &paid, &mut found);
@@ -109,7 +120,7 @@ const LOCKS_MAX: usize = 10;
 const COIN: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
 /// Where only the code is known every setting is zero: what a function refuses or leaves undone for that is shown by writing the plain
-/// slots it reads. Slots that balances or trading are read from are left alone.
+/// slots it reads. Slots that balances are read from are left alone.
 fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut Found) {
     if !before.bare {
         return;
@@ -122,7 +133,7 @@ fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &m
         if key.is_none()
             && slots.len() < LOCKS_MAX
             && !slots.contains(&slot)
-            && !before.slots.contains(&(token, slot))
+            && !before.ledger.contains(&(token, slot))
             && machine.world().slot(token, slot).is_zero()
         {
             slots.push(slot);
@@ -146,12 +157,21 @@ fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &m
     }
     for values in tries {
         let mark = machine.mark();
+        let trading = values.iter().any(|(slot, _)| before.slots.contains(&(token, *slot)));
         for (slot, value) in values {
             machine.world().set_slot(token, slot, value);
         }
         let known = found.effects.len();
         one(machine, before, call, found);
         machine.rollback(mark);
+        if trading {
+            // The slot itself may have stopped it.
+            let mut at = 0;
+            found.effects.retain(|effect| {
+                at += 1;
+                at <= known || effect.power.of_balances()
+            });
+        }
         if found.effects.len() > known {
             break;
         }
@@ -196,6 +216,10 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
         if outcome.delegated.iter().any(|target| call.filling.addresses.contains(target) && *target != token) {
             found.effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
         }
+        let errand = |target: &Address| call.filling.addresses.contains(target) && *target != call.from;
+        if call.caller == Caller::Stranger && outcome.handed.iter().any(errand) {
+            found.effects.push(call.effect(Power::Errand, 1.0, "own calls", "the caller's"));
+        }
         if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
             if found.seen.insert((call.caller, written.clone())) {
                 let moved = compare(machine, before, call, &outcome, &mut found.effects);
@@ -217,6 +241,7 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
     machine.rollback(mark);
     hearsay(machine, before, call, &outcome, &mut found.effects, known);
     artefact(machine, before, call, &outcome, &mut found.effects, known);
+    frozen(machine, before, call, &written, &mut found.effects, known);
     for effect in found.effects[known..].iter_mut().filter(|effect| effect.from_nothing) {
         // A total of the contract's own moved by as much: it came out of a stock that the contract keeps.
         let booked =
@@ -233,6 +258,33 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
         }
     }
     outcome.ok && !outcome.writes.is_empty()
+}
+
+/// What is taken and booked to the same holder elsewhere is frozen: still theirs, and not for sale.
+fn frozen(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, written: &Written, effects: &mut Vec<Effect>, known: usize) {
+    let token = before.scene.token;
+    for at in (known..effects.len()).rev() {
+        let Effect { power, burnt, taken, .. } = &effects[at];
+        let (Power::Drain | Power::Dispense, false, Some((who, loss)), Caller::Owner | Caller::Master) =
+            (*power, *burnt, *taken, call.caller)
+        else {
+            continue;
+        };
+        let risen = |(at, slot, now): &&(Address, U256, U256)| now.checked_sub(machine.world().slot(*at, *slot)) == Some(loss);
+        // One place alone: were there two, one might be a thief's.
+        let places: Vec<_> = written.iter().filter(risen).copied().collect();
+        if let [(address, slot, _)] = places[..]
+            && address == token
+            && !before.ledger.contains(&(address, slot))
+            && machine.trace(call.from, token, call.data.clone()).1.kept_for(slot, who)
+        {
+            if effects[at].power == Power::Drain {
+                effects[at].power = Power::Blacklist;
+            } else {
+                effects.remove(at);
+            }
+        }
+    }
 }
 
 /// What a stranger can take only because a contract that we made up said yes is no finding.
@@ -257,7 +309,7 @@ fn hearsay(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome:
 
 /// A standard transfer that takes what nobody allowed only because no constructor ran is no finding.
 fn artefact(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>, known: usize) {
-    let takes = |effect: &Effect| matches!(effect.power, Power::Drain | Power::Theft | Power::Dispense);
+    let takes = |effect: &Effect| effect.power.of_balances() || effect.power == Power::Theft;
     if call.standard() && effects[known..].iter().any(takes) && by_default(machine, before, call.from, &call.data, outcome) {
         let mut at = 0;
         effects.retain(|effect| {
@@ -316,7 +368,10 @@ pub(super) fn survivors(
 }
 
 /// The old owner calls what may give the place back, and then a power.
-fn taken_back(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect], functions: &[Function]) -> Vec<Effect> {
+pub(super) fn taken_back(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect], functions: &[Function]) -> Vec<Effect> {
+    if effects.is_empty() {
+        return Vec::new();
+    }
     for function in functions.iter().filter(|function| !function.standard()) {
         for filling in fillings(before.scene, &before.books, before.scene.owner).into_iter().take(2) {
             let call = Call::new(function, before.scene.owner, Caller::Owner, filling);
@@ -349,7 +404,7 @@ fn working(machine: &mut Machine<'_>, before: &Before<'_>, effects: &[Effect]) -
                 selector: effect.selector,
                 data: effect.data.clone(),
                 arguments: effect.arguments.clone(),
-                filling: Filling { addresses: Vec::new(), numbers: Vec::new(), yes: true },
+                filling: Filling::plain(Vec::new(), U256::ZERO),
                 pay: U256::ZERO,
             };
             compare(machine, before, &call, &outcome, &mut again);

@@ -39,8 +39,16 @@ pub(super) struct Stage {
     pub(super) standing: Standing,
     /// Whether the constructor of the dataset ran to its end; `None` when there is none.
     pub(super) deploys: Option<bool>,
-    /// Addresses written into the code that it obeys.
+    /// Other addresses that it obeys: they stand in its code, or in the storage of the dataset.
     pub(super) masters: Vec<Address>,
+    /// Whether the dataset tells who the owner is or was.
+    pub(super) owner_known: bool,
+}
+
+impl Stage {
+    fn new(token: Address, standing: Standing, deploys: Option<bool>) -> Self {
+        Self { token, owner: OWNER, standing, deploys, masters: Vec::new(), owner_known: false }
+    }
 }
 
 /// What constructors are tried with: addresses, numbers, yes or no. The first that works and leaves a supply is taken.
@@ -64,43 +72,65 @@ const CLAIMS_MAX: usize = 48;
 const MASTERS_MAX: usize = 3;
 
 pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &[Function]) -> Stage {
-    let owner = input.owner.map_or(OWNER, |owner| Address::new(owner.0));
     if let Some(storage) = input.storage.filter(|storage| !storage.is_empty()) {
         machine.world().place(PLACED, input.runtime);
         for (slot, value) in storage {
             machine.world().set_slot(PLACED, U256::from_be_bytes(*slot), U256::from_be_bytes(*value));
         }
         let asked = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(PLACED, *selector, &[]));
-        let owner = asked.filter(|word| !word.is_zero()).map_or(owner, abi::address_of);
-        machine.world().person(owner);
-        return Stage { token: PLACED, owner, standing: Standing::Snapshot, deploys: None, masters: Vec::new() };
-    }
-    let deployed = input.creation.filter(|code| !code.is_empty()).map(|code| deploy(machine, code, input));
-    if let Some(Some(token)) = deployed {
-        let mut stage = Stage { token, owner: OWNER, standing: Standing::Constructor, deploys: Some(true), masters: Vec::new() };
-        claim(machine, &mut stage, functions);
+        let told = input.owner.map(|owner| Address::new(owner.0)).filter(|owner| !owner.is_zero());
+        let known = asked.filter(|word| !word.is_zero()).map(abi::address_of).or(told);
+        let mut stage =
+            Stage { owner: known.unwrap_or(OWNER), owner_known: known.is_some(), ..Stage::new(PLACED, Standing::Snapshot, None) };
+        machine.world().person(stage.owner);
+        claim(machine, &mut stage, functions, Claims::None);
         return stage;
     }
-    machine.world().place(PLACED, input.runtime);
-    let mut stage = Stage {
-        token: PLACED,
-        owner: OWNER,
-        standing: Standing::Code,
-        deploys: deployed.map(|token| token.is_some()),
-        masters: Vec::new(),
+    let deployed = input.creation.filter(|code| !code.is_empty()).map(|code| deploy(machine, code, input));
+    let mut stage = if let Some(Some(token)) = deployed {
+        Stage::new(token, Standing::Constructor, Some(true))
+    } else {
+        machine.world().place(PLACED, input.runtime);
+        Stage::new(PLACED, Standing::Code, deployed.map(|token| token.is_some()))
     };
-    claim(machine, &mut stage, functions);
+    // A place that a constructor left empty stays so.
+    let claims = if stage.standing == Standing::Code { Claims::All } else { Claims::None };
+    claim(machine, &mut stage, functions, claims);
     stage
+}
+
+/// Which empty places are given to our owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Claims {
+    None,
+    /// Those that one address stands in, as the owner's.
+    Places,
+    /// Those that a mapping keeps for each address.
+    Roles,
+    All,
+}
+
+impl Claims {
+    fn places(self) -> bool {
+        matches!(self, Self::Places | Self::All)
+    }
+
+    fn roles(self) -> bool {
+        matches!(self, Self::Roles | Self::All)
+    }
 }
 
 /// Runs the constructor with one set of arguments after another. `None` when all of them fail.
 fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> Option<Address> {
     let mut bare = None;
-    for (addresses, number, yes) in TRIES {
+    // Whom a list names has powers that nobody would have whom it does not: lists stay empty where that works.
+    let lists = input.constructor_types.is_some_and(|types| types.iter().any(|of| of.contains("[]")));
+    let tries = (usize::from(!lists)..=1).flat_map(|length| TRIES.iter().map(move |one| (one, length)));
+    for ((addresses, number, yes), length) in tries {
         let mark = machine.mark();
         let mut code = creation.to_vec();
         match input.constructor_types {
-            Some(types) => code.extend(arguments(types, addresses, *number, *yes)),
+            Some(types) => code.extend(arguments(types, addresses, *number, *yes, length)),
             // Unknown types: first none at all, then words; a constructor that reads fewer minds neither.
             None if bare.is_some() || addresses.len() > 1 => code.extend(abi::word_of(OWNER).to_be_bytes::<32>().repeat(BLIND_WORDS)),
             None => {}
@@ -130,13 +160,13 @@ fn settle(machine: &mut Machine<'_>, token: Address, input: &CodeInput<'_>) -> A
     token
 }
 
-fn arguments(types: &[String], addresses: &[Address], number: u128, yes: bool) -> Vec<u8> {
+fn arguments(types: &[String], addresses: &[Address], number: u128, yes: bool, lists: usize) -> Vec<u8> {
     let types: Vec<DynSolType> = types.iter().map(|text| text.parse().unwrap_or(DynSolType::Uint(256))).collect();
     // Eight bits are the decimals.
     let figure = |of: &DynSolType| U256::from(if *of == DynSolType::Uint(8) { 18 } else { number });
     let numbers = types.iter().filter(|of| matches!(of, DynSolType::Uint(_) | DynSolType::Int(_))).map(figure).chain([U256::from(number)]);
-    let filling = Filling { addresses: addresses.to_vec(), numbers: numbers.collect(), yes };
-    abi::encode(&types, &filling).0
+    let filling = Filling { addresses: addresses.to_vec(), numbers: numbers.collect(), yes, places: None, token: Address::ZERO };
+    abi::encode_lists(&types, &filling, lists).0
 }
 
 /// A word whose bytes all differ, so that a part of it tells where it was taken from.
@@ -150,16 +180,17 @@ fn pattern() -> U256 {
 
 const ADDRESS_BITS: usize = 160;
 
-/// Finds out whom the contract obeys (a place that a constructor left empty stays so): functions that refuse our owner after comparing the caller with a slot get our owner into that
-/// slot (where no constructor put somebody), and addresses that stand in the code are remembered.
-fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[Function]) {
-    let mut left = CLAIMS_MAX;
+/// Finds out whom the contract obeys: functions that refuse our owner after comparing the caller with an empty slot get our owner into
+/// that slot where that is claimed, and other addresses that the caller is compared with are remembered. Returns whether a place was claimed.
+pub(super) fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[Function], claims: Claims) -> bool {
+    let (mut left, mut any) = (CLAIMS_MAX, false);
+    let owner = stage.owner;
     for function in functions.iter().filter(|function| !function.standard()) {
-        let (data, _) = abi::encode(&function.arguments, &Filling { addresses: vec![OWNER], numbers: vec![U256::ONE], yes: true });
+        let (data, _) = abi::encode(&function.arguments, &Filling::plain(vec![owner], U256::ONE));
         let data = [&function.selector[..], &data].concat();
         // Each success shows the next check, of which there are seldom more than two.
         for _ in 0..3 {
-            let (outcome, trace) = machine.trace(OWNER, stage.token, data.clone());
+            let (outcome, trace) = machine.trace(owner, stage.token, data.clone());
             if outcome.ok || left == 0 {
                 break;
             }
@@ -169,36 +200,39 @@ fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[Function]) {
                     break;
                 }
                 let known = abi::address_of(other);
-                if let (true, Some(slot)) = (other.is_zero() && stage.standing == Standing::Code, slot) {
+                if let (true, Some(slot)) = (other.is_zero() && claims.places(), slot) {
                     left -= 1;
                     claimed |= obeys(machine, stage, slot, &data);
-                } else if other >> ADDRESS_BITS == U256::ZERO && other >> 80 != U256::ZERO && known != OWNER {
-                    // Written in the code: no slot holds it.
-                    let stored = slot.is_some_and(|slot| holds(machine.world().slot(stage.token, slot), other));
+                } else if other >> ADDRESS_BITS == U256::ZERO && other >> 80 != U256::ZERO && known != owner {
+                    // Without a snapshot whatever a slot holds is of our own making.
+                    let stored = stage.standing != Standing::Snapshot
+                        && slot.is_some_and(|slot| holds(machine.world().slot(stage.token, slot), other));
                     if !stored && stage.masters.len() < MASTERS_MAX && !stage.masters.contains(&known) && machine.world().mocked(known) {
                         stage.masters.push(known);
                     }
                 }
             }
             let seen = trace.read.len();
-            for slot in trace.read.iter().filter(|(_, key)| *key == Some(abi::word_of(OWNER))).map(|(slot, _)| *slot) {
-                if left > 0 && stage.standing == Standing::Code && machine.world().slot(stage.token, slot).is_zero() {
+            for slot in trace.read.iter().filter(|(_, key)| *key == Some(abi::word_of(owner))).map(|(slot, _)| *slot) {
+                if left > 0 && claims.roles() && machine.world().slot(stage.token, slot).is_zero() {
                     left -= 1;
                     claimed |= admits(machine, stage, slot, &data, seen);
                 }
             }
+            any |= claimed;
             if !claimed {
                 break;
             }
         }
     }
+    any
 }
 
 /// Writes "yes" where a mapping keeps what our owner may do. Kept when the refused call gets further by it.
 fn admits(machine: &mut Machine<'_>, stage: &Stage, slot: U256, data: &[u8], seen: usize) -> bool {
     let mark = machine.mark();
     machine.world().set_slot(stage.token, slot, U256::ONE);
-    let (outcome, trace) = machine.trace(OWNER, stage.token, data.to_vec());
+    let (outcome, trace) = machine.trace(stage.owner, stage.token, data.to_vec());
     let further = outcome.ok || trace.read.len() > seen;
     if !further {
         machine.rollback(mark);
@@ -215,11 +249,11 @@ fn obeys(machine: &mut Machine<'_>, stage: &Stage, slot: U256, data: &[u8]) -> b
     let token = stage.token;
     let old = machine.world().slot(token, slot);
     machine.world().set_slot(token, slot, pattern());
-    let (_, trace) = machine.trace(OWNER, token, data.to_vec());
+    let (_, trace) = machine.trace(stage.owner, token, data.to_vec());
     let mask = U256::MAX >> (256 - ADDRESS_BITS);
     let place =
         trace.compared.iter().find_map(|(other, _)| (0..=12).map(|byte| 8 * byte).find(|shift| (pattern() >> *shift) & mask == *other));
-    let value = place.map_or(old, |shift: usize| (old & !(mask << shift)) | (abi::word_of(OWNER) << shift));
+    let value = place.map_or(old, |shift: usize| (old & !(mask << shift)) | (abi::word_of(stage.owner) << shift));
     machine.world().set_slot(token, slot, value);
     place.is_some()
 }

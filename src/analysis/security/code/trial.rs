@@ -49,7 +49,7 @@ pub(super) struct Trial {
     pub(super) cold_sell: Option<Leg>,
     /// A transfer to the pair without the router, tried only when selling fails and sending does not.
     pub(super) straight: Option<Leg>,
-    /// Slots read: how far the calls got before they failed.
+    /// Slots read and others asked: how far the calls got before they failed.
     pub(super) depth: usize,
     /// Other contracts that were asked.
     pub(super) called: Vec<Address>,
@@ -68,6 +68,8 @@ impl Trial {
     }
 }
 
+/// How many slots another contract counts for: it is asked when the caller's own conditions are met.
+const ASKED: usize = 4;
 /// What `score` counts at least when any leg goes through.
 pub(super) const ONE_LEG: usize = 1_000;
 /// What `score` counts when every leg goes through.
@@ -95,7 +97,7 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     let amount = scene.hand.amount;
     let mut depth = 0;
     let mut note = |outcome: &Outcome| {
-        depth += outcome.reads.len();
+        depth += outcome.reads.len() + ASKED * outcome.called.iter().filter(|address| **address != scene.token).count();
         if let Some(slots) = slots.as_deref_mut() {
             slots.extend(outcome.reads.iter().copied());
         }

@@ -59,10 +59,12 @@ pub(super) enum Answer {
     One,
     /// Zero, three times: also "no".
     Zero,
+    /// More than any supply, three times: what a balance is that another contract keeps.
+    Plenty,
 }
 
 impl Answer {
-    pub(super) const ALL: [Self; 3] = [Self::Pair, Self::One, Self::Zero];
+    pub(super) const ALL: [Self; 4] = [Self::Pair, Self::One, Self::Zero, Self::Plenty];
 }
 
 #[derive(Debug)]
@@ -78,7 +80,7 @@ pub(super) struct World {
     /// Addresses that a contract is about to be created at: nothing is there.
     blank: HashSet<Address>,
     undo: Vec<Undo>,
-    mocks: [(B256, Bytecode); 3],
+    mocks: [(B256, Bytecode); Answer::ALL.len()],
     pub(super) answer: Answer,
     /// The slots that the running call has read, each once.
     pub(super) reads: Vec<(Address, U256)>,
@@ -199,10 +201,11 @@ fn precompiled(address: Address) -> bool {
 
 /// Code that says 1 to transfer, approve and transferFrom, and the answer three times to anything else.
 fn mock(answer: Answer) -> Bytes {
-    let word: [u8; 4] = match answer {
-        Answer::Pair => [PAIR[16], PAIR[17], PAIR[18], PAIR[19]],
-        Answer::One => [0, 0, 0, 1],
-        Answer::Zero => [0; 4],
+    let word: u128 = match answer {
+        Answer::Pair => u128::from(u32::from_be_bytes([PAIR[16], PAIR[17], PAIR[18], PAIR[19]])),
+        Answer::One => 1,
+        Answer::Zero => 0,
+        Answer::Plenty => 1 << 126,
     };
     // The selector: CALLDATALOAD(0) >> 224.
     let mut code = vec![0x60, 0x00, 0x35, 0x60, 0xE0, 0x1C];
@@ -212,8 +215,8 @@ fn mock(answer: Answer) -> Bytes {
         code.extend([0x14, 0x60, 0x00, 0x57]);
     }
     for offset in [0x00, 0x20, 0x40] {
-        code.push(0x63);
-        code.extend(word);
+        code.push(0x6F);
+        code.extend(word.to_be_bytes());
         code.extend([0x60, offset, 0x52]);
     }
     code.extend([0x60, 0x60, 0x60, 0x00, 0xF3]);

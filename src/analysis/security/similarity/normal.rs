@@ -1,8 +1,8 @@
 //! A code in the form that is compared: metadata cut off, read from front to end, and what compilers vary made one.
 
-const PUSH: u8 = 0x60;
-const DUP: u8 = 0x80;
-const SWAP: u8 = 0x90;
+pub(super) const PUSH: u8 = 0x60;
+pub(super) const DUP: u8 = 0x80;
+pub(super) const SWAP: u8 = 0x90;
 
 /// The code's opcodes: every PUSH with its data one symbol, every DUP one, every SWAP one.
 pub fn normalise(code: &[u8]) -> Vec<u8> {

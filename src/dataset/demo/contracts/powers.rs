@@ -25,6 +25,10 @@ pub(super) const ROWS: &[Contract] = rows! {
             bodies: "ban: ONLY_OWNER BOOL_2 ADDRESS_1 LISTED sstore stop
                 banned: ADDRESS_1 LISTED sload ANSWER" };
 
+    "freezer": "the owner takes tokens from a holder's balance and keeps them for the same holder" ["BLACKLIST"] [] twin "register"
+        token { owned: true, functions: &["freeze(address,uint256)"],
+            bodies: "freeze: ONLY_OWNER NUMBER_2 ADDRESS_1 BALANCE LOWER NUMBER_2 ADDRESS_1 LISTED RAISE stop" };
+
     "pausable": "the owner stops all transfers and lets them go on" ["PAUSABLE"] ["BUY_BLOCKABLE"] twin "pause_flag"
         token { owned: true, functions: &["pause()", "unpause()", "paused()"], guard: "6 sload @fail jumpi",
             bodies: "pause: ONLY_OWNER 1 6 sstore stop
@@ -103,6 +107,28 @@ pub(super) const ROWS: &[Contract] = rows! {
             bodies: "run: ONLY_OWNER 4 calldataload 4 add dup1 calldataload swap1 0x20 add
                 dup2 swap1 0x0100 calldatacopy 0 swap1 0 swap1 0x0100 LIBRARY gas delegatecall iszero @fail jumpi stop" };
 
+    "errand": "anyone has the contract call anyone with anything" ["OWNER_DRAIN"] [] twin "errand_library"
+        token { functions: &["run(address,bytes)"],
+            bodies: "run: 0x24 calldataload 4 add dup1 calldataload swap1 0x20 add
+                dup2 swap1 0x0100 calldatacopy 0 swap1 0 swap1 0x0100 0 ADDRESS_1 gas call iszero @fail jumpi stop" };
+    "errand_library": "anyone has the contract call one other with anything" [] [] honest
+        token { functions: &["run(bytes)"],
+            bodies: "run: 4 calldataload 4 add dup1 calldataload swap1 0x20 add
+                dup2 swap1 0x0100 calldatacopy 0 swap1 0 swap1 0x0100 0 LIBRARY gas call iszero @fail jumpi stop" };
+    "burnt_back": "a signature that is none counts as the zero address's, so anyone fetches back what was burnt" ["OWNER_DRAIN"] []
+        twin "relayed"
+        token { functions: &["relay(address,address,uint256,uint256,uint256,uint256)"],
+            bodies: "relay: ADDRESS_1 ADDRESS_2 pop pop NUMBER_3 0x0100 mstore 0x64 calldataload 0x0120 mstore
+                0x84 calldataload 0x0140 mstore 0xa4 calldataload 0x0160 mstore 0x20 0x0180 0x80 0x0100 1 gas staticcall pop
+                0x0180 mload ADDRESS_1 eq iszero @fail jumpi
+                ADDRESS_1 0x80 mstore ADDRESS_2 0xa0 mstore NUMBER_3 0xc0 mstore @yes @move jump" };
+    "relayed": "anyone sends what its holder has signed" [] [] honest
+        token { functions: &["relay(address,address,uint256,uint256,uint256,uint256)"],
+            bodies: "relay: ADDRESS_1 ADDRESS_2 pop pop NUMBER_3 0x0100 mstore 0x64 calldataload 0x0120 mstore
+                0x84 calldataload 0x0140 mstore 0xa4 calldataload 0x0160 mstore 0x20 0x0180 0x80 0x0100 1 gas staticcall pop
+                0x0180 mload ADDRESS_1 eq iszero @fail jumpi 0x0180 mload iszero @fail jumpi
+                ADDRESS_1 0x80 mstore ADDRESS_2 0xa0 mstore NUMBER_3 0xc0 mstore @yes @move jump" };
+
     "gate": "a contract whose address the owner sets decides on each transfer" ["EXTERNAL_GATE"]
         ["PAUSABLE", "BUY_BLOCKABLE", "BLACKLIST"] twin "notified"
         token { owned: true, functions: &["gate()", "setGate(address)"],
@@ -114,4 +140,9 @@ pub(super) const ROWS: &[Contract] = rows! {
             guard: "8 sload MASK and iszero @ungated jumpi ASK_GATE pop pop ungated:",
             bodies: "gate: 8 sload MASK and ANSWER
                 setGate: ONLY_OWNER ADDRESS_1 8 sstore stop" };
+    "sealed_gate": "a contract that nobody can see or change lets a transfer pass by answering zero" ["EXTERNAL_GATE"] ["PAUSABLE", "BUY_BLOCKABLE"]
+        twin "sealed_listener"
+        token { owned: true, functions: &[], guard: "ASK_GATE @fail jumpi pop", bodies: "" };
+    "sealed_listener": "a contract that nobody can see or change is told of each transfer, and its answer is dropped" [] [] honest
+        token { owned: true, functions: &[], guard: "ASK_GATE pop pop", bodies: "" };
 };

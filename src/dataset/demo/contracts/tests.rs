@@ -289,8 +289,32 @@ const FAULTS: &[(&str, Shows)] = &[
         contains_reachable(world, 0xff)
     }),
     ("delegate_any", |world| world.works(OWNER, "run(address,bytes)", &[word(BOB), U256::from(64), U256::ZERO])),
+    ("freezer", |world| {
+        world.works(OWNER, "freeze(address,uint256)", &[word(ANN), U256::from(GIVEN)])
+            && world.sells(ANN).is_none()
+            && world.sells(BOB).is_some()
+    }),
+    ("errand", |world| {
+        assert!(world.works(OWNER, "transfer(address,uint256)", &[word(world.token), U256::from(5)]));
+        let before = world.balance(BOB);
+        let order = abi_words("transfer(address,uint256)", &[word(BOB), U256::from(5)]);
+        let told = [&[word(world.token), U256::from(64), U256::from(68)][..], &order].concat();
+        world.works(ANN, "run(address,bytes)", &told) && world.balance(BOB) == before + 5
+    }),
+    // Nobody's signature, for nothing out of what nobody has.
+    ("burnt_back", |world| {
+        let nothing = [U256::ZERO, word(BOB), U256::ZERO, U256::ZERO, U256::ZERO, U256::ZERO];
+        world.works(ANN, "relay(address,address,uint256,uint256,uint256,uint256)", &nothing)
+    }),
     ("gate", |world| {
         assert!(world.works(OWNER, "setGate(address)", &[word(BOB)]));
+        world.sells(ANN).is_none()
+    }),
+    ("sealed_gate", |world| {
+        // One that repeats what it is asked, and so does not answer zero: built into every chain.
+        let repeats = U256::from(4);
+        let database = &mut world.evm.ctx.journaled_state.database;
+        database.insert_account_storage(world.token, U256::from(8), repeats).expect("the token is there");
         world.sells(ANN).is_none()
     }),
     ("proxy_1167", |world| world.works(ANN, "pair()", &[])),
@@ -302,6 +326,15 @@ const FAULTS: &[(&str, Shows)] = &[
         forwards && world.works(OWNER, "upgradeTo(address)", &[word(BOB)]) && world.call(OWNER, "implementation()", &[]) != address
     }),
 ];
+
+/// A call in whole words, as bytes are passed.
+fn abi_words(function: &str, words: &[U256]) -> Vec<U256> {
+    let selector = FUNCTIONS.iter().find(|(name, _)| *name == function).expect("a function of the table").1;
+    let mut data = selector.to_be_bytes().to_vec();
+    data.extend(words.iter().flat_map(U256::to_be_bytes::<32>));
+    data.resize(data.len().next_multiple_of(32), 0);
+    data.chunks_exact(32).map(U256::from_be_slice).collect()
+}
 
 fn opened_and_blocked(world: &mut World) -> bool {
     world.works(OWNER, "open()", &[]);

@@ -2,7 +2,7 @@
 
 use crate::dataset::address::Address;
 use crate::tui::{
-    filter::{FieldValue, FilterColumn},
+    filter::{ColumnKind, FieldValue, FilterColumn},
     format,
     theme::Role,
     view::RequestLine,
@@ -20,12 +20,12 @@ pub(super) const COLUMNS: &[Column] = &[
 ];
 
 pub(super) const FILTER: &[FilterColumn] = &[
-    FilterColumn { name: "time", aliases: &[], searched: false },
-    FilterColumn { name: "method", aliases: &[], searched: true },
-    FilterColumn { name: "path", aliases: &[], searched: true },
-    FilterColumn { name: "status", aliases: &[], searched: false },
-    FilterColumn { name: "duration", aliases: &["took", "micros"], searched: false },
-    FilterColumn { name: "bytes", aliases: &["size"], searched: false },
+    FilterColumn::new("time", ColumnKind::Time, &[]),
+    FilterColumn::new("method", ColumnKind::Text, &[]).searched(),
+    FilterColumn::new("path", ColumnKind::Text, &[]).searched(),
+    FilterColumn::new("status", ColumnKind::Number, &[]),
+    FilterColumn::new("duration", ColumnKind::Number, &["took", "micros"]),
+    FilterColumn::new("bytes", ColumnKind::Number, &["size"]),
 ];
 
 /// By the class of the status: answered, unchanged, the asker's mistake, ours.
@@ -76,6 +76,7 @@ pub(super) fn sort_key(line: &RequestLine, column: usize) -> SortKey {
 
 pub(super) fn field<'a>(line: &'a RequestLine, column: &str) -> Option<FieldValue<'a>> {
     Some(match column {
+        "time" => FieldValue::Time(line.time),
         "method" => FieldValue::Text(&line.method),
         "path" => FieldValue::Text(&line.path),
         "status" => FieldValue::Number(f64::from(line.status)),

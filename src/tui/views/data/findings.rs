@@ -202,12 +202,7 @@ impl FindingsPane {
         });
         let met = self.met();
         let selected = met.get(self.cells.selected).and_then(|chosen| self.kept.iter().position(|finding| std::ptr::eq(finding, *chosen)));
-        Export {
-            name: format!("{}-findings", self.table),
-            columns: columns.iter().map(|&column| column.to_owned()).collect(),
-            rows: rows.collect(),
-            selected,
-        }
+        Export::of(format!("{}-findings", self.table), &columns, rows.collect(), selected)
     }
 }
 

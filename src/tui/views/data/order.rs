@@ -2,12 +2,8 @@
 //! stands in a file. Runs off the drawing thread; it can be cancelled between stretches.
 
 use std::{
-    io,
     ops::Range,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use polars::prelude::{Column, DataFrame, IdxCa, NamedFrom, SortOptions};
@@ -16,21 +12,23 @@ use rayon::prelude::*;
 use super::cells::{self, CellValue};
 use crate::{
     dataset::{
-        cache::{Rank, first, rank},
+        cache::{LargeTable, Places, PlacesWriter, first, rank},
         grid::Grid,
         schema::{Kind, TableSchema},
     },
     error::{Code, Problem, Result},
     question::progress::Progress,
-    tui::filter::{FieldValue, Filter, FilterColumn, Term},
+    tui::filter::{ColumnKind, FieldValue, Filter, FilterColumn, Term},
 };
 
-/// More rows are not sorted: the order of each takes four bytes and its values some more.
-pub(super) const SORT_ROWS_MAX: usize = 5_000_000;
 /// Rows of a large table that are shown in their order while that of the others is made.
 const FIRST_ROWS: usize = 1_000;
+/// Rows that are sorted at once, without the first of them before the others.
+const AT_ONCE: usize = if cfg!(test) { 5_000 } else { 200_000 };
 /// Rows looked at between two looks at whether they are still wanted.
 const STRETCH: usize = 16_384;
+/// Stretches that are filtered before what was found in them is put away.
+const STRETCHES: usize = 64;
 
 /// What is to be shown.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -47,115 +45,79 @@ impl Wanted {
 }
 
 /// The rows shown, in their order.
-#[derive(Debug, Clone)]
-pub(super) enum Shown {
-    All,
-    Rows(Arc<Vec<u32>>),
-    /// The first rows of an order that is being made.
-    First(Arc<Vec<u32>>),
-    Ranked(Arc<Rank>),
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shown {
+    pub(super) places: Places,
+    /// The rows that these are the first of, where the order of all is still to be made.
+    pub(super) of: Option<Places>,
 }
 
 impl Shown {
-    pub(super) fn len(&self, all: usize) -> usize {
-        match self {
-            Self::All => all,
-            Self::Rows(rows) | Self::First(rows) => rows.len(),
-            Self::Ranked(rank) => rank.len(),
-        }
+    pub(super) fn all(height: usize) -> Self {
+        Self::whole(Places::Run(0..height))
     }
 
-    /// The place in the table of a row on screen.
-    pub(super) fn row(&self, shown: usize, all: usize) -> Option<usize> {
-        match self {
-            Self::All => (shown < all).then_some(shown),
-            Self::Rows(rows) | Self::First(rows) => rows.get(shown).map(|&row| row as usize),
-            Self::Ranked(rank) => rank.get(shown).map(|row| row as usize),
-        }
+    fn whole(places: Places) -> Self {
+        Self { places, of: None }
+    }
+
+    /// How many there are once the order is made.
+    pub(super) fn total(&self) -> usize {
+        self.of.as_ref().map_or(self.places.len(), Places::len)
     }
 }
 
-/// Why an order was not made.
-struct Stopped(Problem);
-
-impl From<io::Error> for Stopped {
-    fn from(error: io::Error) -> Self {
-        tracing::warn!("sorting: {error}");
-        Self(Problem::new(Code::Defect, format!("the rows cannot be sorted: {error}")))
-    }
-}
-
-/// The rows that are wanted, in their order: the first of a large table, where all of them take a while, unless `all` are asked for.
-pub(super) fn shown(grid: &Grid, wanted: &Wanted, schema: &TableSchema, all: bool, progress: &Progress) -> Result<Shown> {
-    let (Grid::Large(table), Some((name, falls)), true) = (grid, wanted.sort, wanted.filter.is_empty()) else {
-        return rows(grid, wanted, schema, progress).map(|rows| rows.map_or(Shown::All, |rows| Shown::Rows(Arc::new(rows))));
-    };
-    let step = |done: u64, total: u64| progress.step(done, total).map_err(Stopped);
-    if in_order(schema, name) {
+/// The rows that are wanted, in their order: the first of a large table, where all of them take a while; `whole` makes them all.
+pub(super) fn shown(grid: &Grid, wanted: &Wanted, schema: &TableSchema, progress: &Progress) -> Result<Shown> {
+    let filter = &wanted.filter;
+    let kept = if filter.is_empty() { Ok(Places::Run(0..grid.height())) } else { filtered(grid, filter, schema, progress) };
+    kept.and_then(|kept| match (grid, wanted.sort) {
+        (_, None) => Ok(Shown::whole(kept)),
+        (Grid::Memory(frame), Some((name, falls))) => {
+            // Polars cannot be stopped in the middle; the total is unknown.
+            progress.step(0, 0)?;
+            let kept = (!filter.is_empty()).then_some(kept);
+            Ok(Shown::whole(Places::from(sorted(frame, name, falls, kept.as_ref())?)))
+        }
         // The token is what the rows are ordered by.
-        let reversed = || (0..grid.height() as u32).rev().collect();
-        return Ok(if falls { Shown::Rows(Arc::new(reversed())) } else { Shown::All });
-    }
-    let made = if all {
-        rank(table, name, falls, step).map(|rank| Shown::Ranked(Arc::new(rank)))
-    } else {
-        first(table, name, falls, FIRST_ROWS, step).map(|rows| Shown::First(Arc::new(rows)))
-    };
-    made.map_err(|Stopped(problem)| problem)
+        (Grid::Large(_), Some((name, falls))) if schema.order.first() == Some(&name) => {
+            Ok(Shown::whole(if falls { Places::Backwards(Box::new(kept)) } else { kept }))
+        }
+        (Grid::Large(table), Some(sort)) if kept.len() > AT_ONCE => {
+            let rows = first(table, sort, &kept, FIRST_ROWS, |done, total| progress.step(done, total))?;
+            Ok(Shown { places: Places::from(rows), of: Some(kept) })
+        }
+        (Grid::Large(table), Some(sort)) => ranked(table, sort, &kept, progress),
+    })
 }
 
-fn in_order(schema: &TableSchema, column: &str) -> bool {
-    schema.order.first() == Some(&column)
+/// All of the rows that `shown` gave the first of.
+pub(super) fn whole(grid: &Grid, wanted: &Wanted, shown: Shown, progress: &Progress) -> Result<Shown> {
+    match (grid, wanted.sort, &shown.of) {
+        (Grid::Large(table), Some(sort), Some(of)) => ranked(table, sort, of, progress),
+        _ => Ok(shown),
+    }
+}
+
+fn ranked(table: &LargeTable, sort: (&str, bool), among: &Places, progress: &Progress) -> Result<Shown> {
+    rank(table, sort, among, |done, total| progress.step(done, total)).map(Shown::whole)
 }
 
 /// The columns of a table as a filter names them; plain words look into what is text.
 pub(super) fn filter_columns(schema: &TableSchema) -> Vec<FilterColumn> {
     let searched = |kind| matches!(kind, Kind::Text | Kind::Address | Kind::Chain | Kind::Chains);
-    schema
-        .columns
-        .iter()
-        .map(|column| FilterColumn { name: column.name, aliases: column.aliases, searched: searched(column.kind) })
-        .collect()
+    let kind = |kind| match kind {
+        Kind::Text | Kind::Address | Kind::Chain | Kind::Hex => ColumnKind::Text,
+        Kind::Chains | Kind::Addresses => ColumnKind::List,
+        Kind::Integer | Kind::Float | Kind::Uint256 => ColumnKind::Number,
+        Kind::Time | Kind::Date => ColumnKind::Time,
+        Kind::Boolean => ColumnKind::Flag,
+    };
+    let column = |name, of, aliases| FilterColumn { searched: searched(of), ..FilterColumn::new(name, kind(of), aliases) };
+    schema.columns.iter().map(|ours| column(ours.name, ours.kind, ours.aliases)).collect()
 }
 
-/// The rows that are wanted, in their order; `None` is all of them as they are.
-fn rows(grid: &Grid, wanted: &Wanted, schema: &TableSchema, progress: &Progress) -> Result<Option<Vec<u32>>> {
-    if wanted.is_all() {
-        return Ok(None);
-    }
-    let kept = if wanted.filter.is_empty() { None } else { Some(filtered(grid, &wanted.filter, schema, progress)?) };
-    let Some((name, falls)) = wanted.sort else { return Ok(kept) };
-    let count = kept.as_ref().map_or(grid.height(), Vec::len);
-    if count > SORT_ROWS_MAX {
-        let detail = format!(
-            "{} rows of `{}` are too many to sort: up to {} are; filter them first",
-            crate::tui::format::count(count as u64),
-            schema.name,
-            crate::tui::format::count(SORT_ROWS_MAX as u64)
-        );
-        return Err(Problem::new(Code::InvalidParameter, detail));
-    }
-    // Polars cannot be stopped in the middle; the total is unknown.
-    progress.step(0, 0)?;
-    match grid {
-        Grid::Memory(frame) => sorted(frame, name, falls, kept).map(Some),
-        // Of a large table the rows that were kept, in a frame of their own.
-        Grid::Large(table) => {
-            let kept = kept.unwrap_or_default();
-            let mut values = table.stretch(0..0, Some(&[name]));
-            for run in kept.chunk_by(|a, b| a + 1 == *b) {
-                progress.step(0, 0)?;
-                let part = table.stretch(run[0] as usize..run[0] as usize + run.len(), Some(&[name]));
-                values.vstack_mut(&part).map_err(|_| Problem::new(Code::Defect, format!("`{name}` cannot be sorted by")))?;
-            }
-            values.rechunk_mut();
-            let order = sorted(&values, name, falls, None)?;
-            Ok(Some(order.into_iter().filter_map(|place| kept.get(place as usize).copied()).collect()))
-        }
-    }
-}
-
-fn sorted(frame: &DataFrame, name: &str, falls: bool, kept: Option<Vec<u32>>) -> Result<Vec<u32>> {
+fn sorted(frame: &DataFrame, name: &str, falls: bool, kept: Option<&Places>) -> Result<Vec<u32>> {
     let failed = |error: polars::prelude::PolarsError| {
         tracing::warn!("sorting by {name}: {error}");
         Problem::new(Code::Defect, format!("`{name}` cannot be sorted by: choose another column"))
@@ -171,16 +133,13 @@ fn sorted(frame: &DataFrame, name: &str, falls: bool, kept: Option<Vec<u32>>) ->
         Ok(column.arg_sort(options))
     };
     match kept {
-        None => Ok(indices(&order(column)?)),
+        None => Ok(order(column)?.iter().flatten().collect()),
         Some(kept) => {
-            let chosen = column.take(&IdxCa::new("rows".into(), &kept)).map_err(failed)?;
-            Ok(order(&chosen)?.iter().flatten().filter_map(|place| kept.get(place as usize).copied()).collect())
+            let rows: Vec<u32> = kept.iter().map(|place| place as u32).collect();
+            let chosen = column.take(&IdxCa::new("rows".into(), &rows)).map_err(failed)?;
+            Ok(order(&chosen)?.iter().flatten().filter_map(|place| rows.get(place as usize).copied()).collect())
         }
     }
-}
-
-fn indices(order: &IdxCa) -> Vec<u32> {
-    order.iter().flatten().collect()
 }
 
 fn list_text(column: &Column, row: usize) -> Option<String> {
@@ -191,84 +150,74 @@ fn list_text(column: &Column, row: usize) -> Option<String> {
     }
 }
 
-fn filtered(grid: &Grid, filter: &Filter, schema: &TableSchema, progress: &Progress) -> Result<Vec<u32>> {
+fn filtered(grid: &Grid, filter: &Filter, schema: &TableSchema, progress: &Progress) -> Result<Places> {
     let looked_at = looked_at(filter, schema);
+    let names: Vec<&str> = looked_at.iter().map(|column| column.name).collect();
     let count = grid.height();
     let done = AtomicUsize::new(0);
-    let starts: Vec<usize> = (0..count).step_by(STRETCH).collect();
-    let kept: Result<Vec<Vec<u32>>> = starts
-        .into_par_iter()
-        .map(|start| {
-            progress.step(done.load(Ordering::Relaxed) as u64, count as u64)?;
-            let stretch = start..(start + STRETCH).min(count);
-            let kept = keep(&grid.stretch(stretch.clone(), Some(&looked_at)), &stretch, filter, &looked_at);
-            done.fetch_add(stretch.len(), Ordering::Relaxed);
-            Ok(kept)
-        })
-        .collect();
-    Ok(kept?.concat())
+    let folder = if let Grid::Large(table) = grid { Some(table.folder()) } else { None };
+    let mut places = PlacesWriter::new(folder);
+    for stretches in (0..count).step_by(STRETCH).collect::<Vec<_>>().chunks(STRETCHES) {
+        let kept: Result<Vec<Vec<u32>>> = stretches
+            .par_iter()
+            .map(|&start| {
+                progress.step(done.load(Ordering::Relaxed) as u64, count as u64)?;
+                let stretch = start..(start + STRETCH).min(count);
+                let kept = keep(&grid.stretch(stretch.clone(), Some(&names)), &stretch, filter, &looked_at);
+                done.fetch_add(stretch.len(), Ordering::Relaxed);
+                Ok(kept)
+            })
+            .collect();
+        for place in kept?.into_iter().flatten() {
+            places.push(place)?;
+        }
+    }
+    Ok(places.finish()?)
 }
 
 /// The columns that the filter can need.
-fn looked_at(filter: &Filter, schema: &TableSchema) -> Vec<&'static str> {
+fn looked_at(filter: &Filter, schema: &TableSchema) -> Vec<FilterColumn> {
     let words = filter.words().next().is_some();
     let named = |name: &str| filter.terms.iter().any(|term| matches!(term, Term::Compare { column, .. } if *column == name));
-    filter_columns(schema).into_iter().filter(|column| (words && column.searched) || named(column.name)).map(|column| column.name).collect()
+    filter_columns(schema).into_iter().filter(|column| (words && column.searched) || named(column.name)).collect()
 }
 
-fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[&'static str]) -> Vec<u32> {
+fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[FilterColumn]) -> Vec<u32> {
     let mut kept = Vec::new();
     for (place, row) in rows.clone().enumerate() {
-        let values: Vec<(&str, Field)> = looked_at.iter().map(|name| (*name, Field::of(cells::in_frame(stretch, name, place)))).collect();
+        let values: Vec<(&FilterColumn, CellValue)> =
+            looked_at.iter().map(|column| (column, cells::in_frame(stretch, column.name, place))).collect();
         // Members borrowed from the values, so that a list can be handed over as one.
-        let lists: Vec<Vec<&str>> = values.iter().map(|(_, field)| field.members()).collect();
-        let found = |name: &str| values.iter().zip(&lists).find(|((known, _), _)| *known == name);
-        if filter.matches(|name| found(name).and_then(|((_, field), list)| field.value(list))) {
+        let lists: Vec<Vec<&str>> = values.iter().map(|(_, value)| members(value)).collect();
+        let found = |name: &str| values.iter().zip(&lists).find(|((column, _), _)| column.name == name);
+        if filter.matches(|name| found(name).and_then(|((column, value), list)| field(value, list, column.kind))) {
             kept.push(row as u32);
         }
     }
     kept
 }
 
-/// A cell as the filter sees it.
-enum Field {
-    Missing,
-    Text(String),
-    Number(f64),
-    Flag(bool),
-    List(Vec<String>),
+fn members(value: &CellValue) -> Vec<&str> {
+    match value {
+        CellValue::List(members) => members.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
+    }
 }
 
-impl Field {
-    fn of(value: CellValue) -> Self {
-        match value {
-            CellValue::Missing => Self::Missing,
-            CellValue::Text(text) => Self::Text(text),
-            CellValue::Integer(number) => Self::Number(number as f64),
-            CellValue::Float(number) => Self::Number(number),
-            CellValue::Flag(flag) => Self::Flag(flag),
-            CellValue::List(members) => Self::List(members),
-            // RFC 3339 compares as text, and a part of it is a prefix: `timestamp>2026-01`.
-            value @ (CellValue::Time(_) | CellValue::Day(_)) => Self::Text(cells::exact(&value)),
-        }
-    }
-
-    fn members(&self) -> Vec<&str> {
-        match self {
-            Self::List(members) => members.iter().map(String::as_str).collect(),
-            _ => Vec::new(),
-        }
-    }
-
-    fn value<'a>(&'a self, list: &'a [&'a str]) -> Option<FieldValue<'a>> {
-        match self {
-            Self::Missing => None,
-            Self::Text(text) => Some(FieldValue::Text(text)),
-            Self::Number(number) => Some(FieldValue::Number(*number)),
-            Self::Flag(flag) => Some(FieldValue::Flag(*flag)),
-            Self::List(_) => Some(FieldValue::List(list)),
-        }
-    }
+/// A cell as the filter sees it.
+fn field<'a>(value: &'a CellValue, list: &'a [&'a str], kind: ColumnKind) -> Option<FieldValue<'a>> {
+    Some(match value {
+        CellValue::Missing => return None,
+        // Amounts that no integer holds are kept as their digits.
+        CellValue::Text(digits) if kind == ColumnKind::Number => FieldValue::Number(digits.parse().ok()?),
+        CellValue::Text(text) => FieldValue::Text(text),
+        CellValue::Integer(number) => FieldValue::Number(*number as f64),
+        CellValue::Float(number) => FieldValue::Number(*number),
+        CellValue::Flag(flag) => FieldValue::Flag(*flag),
+        CellValue::List(_) => FieldValue::List(list),
+        CellValue::Time(time) => FieldValue::Time(*time),
+        CellValue::Day(day) => FieldValue::Day(*day),
+    })
 }
 
 #[cfg(test)]
@@ -299,22 +248,22 @@ mod tests {
 
     #[test]
     fn rows_are_filtered_and_sorted_with_missing_values_last() {
-        type Case = (&'static str, Option<(&'static str, bool)>, Option<&'static [u32]>);
+        type Case = (&'static str, Option<(&'static str, bool)>, &'static [usize]);
         let cases: [Case; 8] = [
-            ("", None, None),
-            ("chain:base", None, Some(&[0, 2])),
-            ("price>1", Some(("price", true)), Some(&[2, 0])),
-            ("", Some(("price", false)), Some(&[3, 0, 2, 1])),
-            ("", Some(("price", true)), Some(&[2, 0, 3, 1])),
-            ("", Some(("chain", false)), Some(&[2, 1, 3, 0])),
-            ("pep", None, Some(&[1])),
-            ("holders<400", Some(("symbol", false)), Some(&[1, 0])),
+            ("", None, &[0, 1, 2, 3]),
+            ("chain:base", None, &[0, 2]),
+            ("price>1", Some(("price", true)), &[2, 0]),
+            ("", Some(("price", false)), &[3, 0, 2, 1]),
+            ("", Some(("price", true)), &[2, 0, 3, 1]),
+            ("", Some(("chain", false)), &[2, 1, 3, 0]),
+            ("pep", None, &[1]),
+            ("holders<400", Some(("symbol", false)), &[1, 0]),
         ];
         let (frame, schema) = tokens();
         for (text, sort, expected) in cases {
             let filter = filter::parse(text, &filter_columns(schema)).unwrap();
-            let shown = rows(&Grid::Memory(frame.clone()), &Wanted { filter, sort }, schema, &Progress::default()).unwrap();
-            assert_eq!(shown.as_deref(), expected, "{text} {sort:?}");
+            let shown = shown(&Grid::Memory(frame.clone()), &Wanted { filter, sort }, schema, &Progress::default()).unwrap();
+            assert_eq!(shown.places.iter().collect::<Vec<_>>(), expected, "{text} {sort:?}");
         }
     }
 
@@ -324,6 +273,7 @@ mod tests {
         let progress = Progress::default();
         progress.cancel();
         let filter = filter::parse("usd", &filter_columns(schema)).unwrap();
-        assert_eq!(rows(&Grid::Memory(frame), &Wanted { filter, sort: None }, schema, &progress).unwrap_err().code, Code::Cancelled);
+        let stopped = shown(&Grid::Memory(frame), &Wanted { filter, sort: None }, schema, &progress);
+        assert_eq!(stopped.unwrap_err().code, Code::Cancelled);
     }
 }

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     dataset::{
-        Table as DataTable,
-        grid::Grid,
+        Table as DataTable, export,
+        grid::{Grid, Ordered},
         schema::{Column, TableSchema},
     },
     tui::{
@@ -26,9 +26,6 @@ use crate::{
         widgets::table::{Hit, Table, TableState},
     },
 };
-
-/// Rows that an export takes; more are better read from the source file.
-pub(super) const EXPORT_ROWS_MAX: usize = 10_000;
 
 #[derive(Debug)]
 pub(super) struct Rows {
@@ -62,11 +59,11 @@ impl Rows {
         Self {
             schema: table.schema,
             generation,
-            grid,
             columns,
             shown: Wanted::default(),
             filter_text: String::new(),
-            order: Shown::All,
+            order: Shown::all(grid.height()),
+            grid,
             next: None,
             problem: None,
             state: TableState::default(),
@@ -107,16 +104,11 @@ impl Rows {
     fn ask(&mut self, wanted: Wanted, context: &Context<'_>) {
         self.problem = None;
         if wanted.is_all() {
-            (self.shown, self.order, self.next) = (wanted, Shown::All, None);
+            (self.shown, self.order, self.next) = (wanted, Shown::all(self.grid.height()), None);
             return;
         }
-        self.start(wanted, false, context);
-    }
-
-    fn start(&mut self, wanted: Wanted, all: bool, context: &Context<'_>) {
         let (grid, schema, asked) = (self.grid.clone(), self.schema, wanted.clone());
-        let task = Task::start(context.wake, move |progress| order::shown(&grid, &asked, schema, all, progress));
-        self.next = Some((task, wanted));
+        self.next = Some((Task::start(context.wake, move |progress| order::shown(&grid, &asked, schema, progress)), wanted));
     }
 
     /// Takes the order that has come.
@@ -125,16 +117,17 @@ impl Rows {
         let Some(outcome) = task.poll() else { return };
         match outcome {
             Ok(order) => {
-                let first = matches!(self.order, Shown::First(_));
+                // The place stays when the others follow the first rows.
+                if self.order.of.is_none() || *wanted != self.shown {
+                    self.state = TableState::default();
+                }
                 self.shown = std::mem::take(wanted);
                 self.order = order;
                 self.next = None;
-                // The place stays when the others follow the first rows.
-                if !(first && matches!(self.order, Shown::Ranked(_))) {
-                    self.state = TableState::default();
-                }
-                if matches!(self.order, Shown::First(_)) {
-                    self.start(self.shown.clone(), true, context);
+                if self.order.of.is_some() {
+                    let (grid, asked, first) = (self.grid.clone(), self.shown.clone(), self.order.clone());
+                    let task = Task::start(context.wake, move |progress| order::whole(&grid, &asked, first, progress));
+                    self.next = Some((task, self.shown.clone()));
                 }
                 return;
             }
@@ -153,13 +146,23 @@ impl Rows {
         Ok(())
     }
 
-    fn count(&self) -> usize {
-        self.order.len(self.grid.height())
+    pub(super) fn count(&self) -> usize {
+        self.order.places.len()
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_under_way(&self) -> bool {
+        self.next.is_some()
+    }
+
+    #[cfg(test)]
+    pub(super) fn has_first_alone(&self) -> bool {
+        self.order.of.is_some()
     }
 
     /// The place in the frame of a row on screen.
     fn row(&self, shown: usize) -> Option<usize> {
-        self.order.row(shown, self.grid.height())
+        self.order.places.get(shown)
     }
 
     pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
@@ -274,30 +277,33 @@ impl Rows {
         Effect::Redraw
     }
 
-    /// The rows on screen and after, no more than an export takes; always with the selected one.
+    /// Every row of the filter and order that are chosen, also of those that are still being made; read stretch by stretch where they
+    /// are written.
     pub(super) fn export(&self) -> Export {
-        let count = self.count();
-        let selected = self.state.selected;
-        let start = if selected < EXPORT_ROWS_MAX { 0 } else { selected };
-        let end = start.saturating_add(EXPORT_ROWS_MAX).min(count);
-        let rows = (start..end)
-            .filter_map(|shown| self.row(shown))
-            .map(|row| self.columns.iter().map(|column| cells::json(&cells::value(&self.grid, column.name, row))).collect());
-        let name =
-            if start == 0 && end == count { self.schema.name.to_owned() } else { format!("{}-{}-{end}", self.schema.name, start + 1) };
+        let (grid, schema, columns) = (self.grid.clone(), self.schema, self.columns.clone());
+        let wanted = self.wanted().clone();
+        let order = (wanted == self.shown).then(|| self.order.clone());
+        let cells = |row| self.columns.iter().map(|column| cells::json(&cells::value(&self.grid, column.name, row))).collect();
         Export {
-            name,
-            columns: self.columns.iter().map(|column| column.name.to_owned()).collect(),
-            rows: rows.collect(),
-            selected: selected.checked_sub(start).filter(|_| count > 0),
+            name: self.schema.name.to_owned(),
+            columns: columns.iter().map(|column| column.name.to_owned()).collect(),
+            count: (wanted.filter == self.shown.filter).then(|| self.order.total()),
+            selected: self.row(self.state.selected).map(cells),
+            rows: Box::new(move |progress| {
+                let order = order.map_or_else(|| order::shown(&grid, &wanted, schema, progress), Ok)?;
+                let places = order::whole(&grid, &wanted, order, progress)?.places;
+                Ok(export::Rows::Frames(Box::new(Ordered { grid, places, columns: columns.iter().map(|column| column.name).collect() })))
+            }),
         }
     }
 
     /// `1,204 of 64,000 rows`.
     fn note(&self) -> String {
         let all = many(self.grid.height() as u64, "row", "rows");
-        match self.count() {
-            count if count != self.grid.height() => format!("{} of {all}", format::count(count as u64)),
+        let (shown, total) = (format::count(self.count() as u64), format::count(self.order.total() as u64));
+        match self.order.total() {
+            _ if self.order.of.is_some() => format!("the first {shown} of {total} rows in order"),
+            count if count != self.grid.height() => format!("{total} of {all}"),
             _ => all,
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     analysis::dex::{DexSummary, Pool},
     dataset::chain::Chain,
     tui::{
-        filter::{FieldValue, Filter, FilterColumn},
+        filter::{ColumnKind, FieldValue, Filter, FilterColumn},
         format,
         theme::Role,
         views::{parts::low_bar, rows::SortColumn},
@@ -30,12 +30,12 @@ pub(super) const SORTS: &[SortColumn] =
     &[("name", false), ("chainId", false), ("volume24h", true), ("poolCount", true), ("liquidity", true)];
 
 pub(super) const FILTERS: &[FilterColumn] = &[
-    FilterColumn { name: "name", aliases: &[], searched: true },
-    FilterColumn { name: "dexId", aliases: &["id", "dex"], searched: true },
-    FilterColumn { name: "chainId", aliases: &["chain"], searched: true },
-    FilterColumn { name: "volume24h", aliases: &["volume", "vol"], searched: false },
-    FilterColumn { name: "poolCount", aliases: &["pools"], searched: false },
-    FilterColumn { name: "liquidity", aliases: &[], searched: false },
+    FilterColumn::new("name", ColumnKind::Text, &[]).searched(),
+    FilterColumn::new("dexId", ColumnKind::Text, &["id", "dex"]).searched(),
+    FilterColumn::new("chainId", ColumnKind::List, &["chain"]).searched(),
+    FilterColumn::new("volume24h", ColumnKind::Number, &["volume", "vol"]),
+    FilterColumn::new("poolCount", ColumnKind::Number, &["pools"]),
+    FilterColumn::new("liquidity", ColumnKind::Number, &[]),
 ];
 
 /// Whether the DEX meets every condition. A chain may be given by its number or its short name.
@@ -133,10 +133,6 @@ pub(super) fn pool_cells(pool: &Pool, whole: bool, most: f64, cells: usize, asci
 
 pub(super) const DEXES_EXPORTED: &[&str] = &["dexId", "name", "chainId", "volume24h", "poolCount", "bestPool"];
 pub(super) const POOLS_EXPORTED: &[&str] = &["address", "pair", "liquidity", "volume24h"];
-
-pub(super) fn named(columns: &[&str]) -> Vec<String> {
-    columns.iter().map(|&column| column.to_owned()).collect()
-}
 
 pub(super) fn exported(row: &impl Serialize, columns: &[&str]) -> Vec<Value> {
     let row = serde_json::to_value(row).unwrap_or_default();

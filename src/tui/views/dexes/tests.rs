@@ -3,40 +3,29 @@
 use super::*;
 use crate::{
     dataset::Dataset,
-    tui::views::fixture::{Stage, address, market},
+    tui::views::fixture::{Stage, address, draw_whatever_there_is, shown},
 };
-
-fn stage() -> (Stage, DexesView) {
-    let (stage, mut view) = (Stage::new(Some(market())), DexesView::default());
-    stage.draw(&mut view, 140, 38);
-    (stage, view)
-}
 
 #[test]
 fn screens_look_as_they_did() {
-    let (stage, mut view) = stage();
+    let (stage, mut view) = shown::<DexesView>();
     insta::assert_snapshot!("dexes", stage.screens(&mut view));
 }
 
 #[test]
 fn themes_differ_in_styles_alone() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<DexesView>();
     stage.assert_themes_share_the_text(&mut view);
 }
 
 #[test]
 fn any_size_can_be_drawn() {
-    for dataset in [None, Some(Dataset::default()), Some(market())] {
-        let stage = Stage::new(dataset);
-        let mut view = DexesView::default();
-        stage.draw(&mut view, 80, 20);
-        stage.draw_in_odd_sizes(&mut view);
-    }
+    draw_whatever_there_is::<DexesView>(|_, _| {});
 }
 
 #[test]
 fn the_addresses_of_a_dex_are_copied_one_after_the_other() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<DexesView>();
     let expected = [(150, "router address"), (160, "factory address"), (180, "best pool's address"), (150, "router address")];
     for (number, what) in expected {
         assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(address(number).to_string(), what));
@@ -48,21 +37,21 @@ fn the_addresses_of_a_dex_are_copied_one_after_the_other() {
 
 #[test]
 fn enter_goes_into_the_pools_and_esc_comes_back() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<DexesView>();
     assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/{}/dexes", address(1)));
     assert_eq!(stage.act(&mut view, Action::Open), Effect::Redraw);
     stage.act(&mut view, Action::Down);
     assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(address(181).to_string(), "pool address"));
     assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/{}/dexes/uniswap-v3-eth", address(1)));
-    assert_eq!(view.export(&stage.context()).map(|export| (export.rows.len(), export.selected)), Some((3, Some(1))));
+    assert_eq!(view.export(&stage.context()).map(|export| (export.count, export.selected.is_some())), Some((Some(3), true)));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Pass);
-    assert_eq!(view.export(&stage.context()).map(|export| export.rows.len()), Some(3));
+    assert_eq!(view.export(&stage.context()).map(|export| export.values().len()), Some(3));
 }
 
 #[test]
 fn dexes_are_sorted_and_the_selected_one_stays() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<DexesView>();
     let selected = view.dex().map(|dex| dex.dex_id.clone());
     for _ in list::SORTS {
         stage.act(&mut view, Action::Sort);
@@ -75,7 +64,7 @@ fn dexes_are_sorted_and_the_selected_one_stays() {
 
 #[test]
 fn a_filter_leaves_the_dexes_that_meet_it_until_esc() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<DexesView>();
     let all = view.order.len();
     let cases = [("", all), ("uni", 2), ("chain:eth", 2), ("chain:1", 2), ("pools>1 uni", 1), ("vol>1t", 0)];
     for (text, left) in cases {
@@ -95,7 +84,7 @@ fn a_filter_leaves_the_dexes_that_meet_it_until_esc() {
 
 #[test]
 fn a_token_without_pools_says_so() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<DexesView>();
     stage.token = Some(address(5));
     assert!(stage.text(&mut view, 80, 20).contains("no pool of this token"));
     let empty = Stage::new(Some(Dataset::default()));

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     question::growth::GrowthEntry,
     tui::{
-        filter::{FieldValue, Filter, FilterColumn},
+        filter::{ColumnKind, FieldValue, Filter, FilterColumn},
         format,
         theme::Role,
         view::Context,
@@ -39,17 +39,13 @@ const COLUMNS: &[Column] = &[
 pub(super) const SORTS: &[SortColumn] =
     &[("holders_growth", true), ("symbol", false), ("name", false), ("market_cap", true), ("price", true), ("last_counted", true)];
 
-const fn named(name: &'static str, aliases: &'static [&'static str], searched: bool) -> FilterColumn {
-    FilterColumn { name, aliases, searched }
-}
-
 pub(super) const FILTERS: &[FilterColumn] = &[
-    named("symbol", &[], true),
-    named("name", &[], true),
-    named("token_address", &["address"], false),
-    named("holders_growth", &["growth"], false),
-    named("market_cap", &["cap", "mcap"], false),
-    named("price", &[], false),
+    FilterColumn::new("symbol", ColumnKind::Text, &[]).searched(),
+    FilterColumn::new("name", ColumnKind::Text, &[]).searched(),
+    FilterColumn::new("token_address", ColumnKind::Text, &["address"]),
+    FilterColumn::new("holders_growth", ColumnKind::Number, &["growth"]),
+    FilterColumn::new("market_cap", ColumnKind::Number, &["cap", "mcap"]),
+    FilterColumn::new("price", ColumnKind::Number, &[]),
 ];
 
 /// The columns at a width, with the cells that bars and sparklines have in them.

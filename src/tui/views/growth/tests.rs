@@ -3,40 +3,29 @@
 use super::*;
 use crate::{
     dataset::Dataset,
-    tui::views::fixture::{Stage, address, market},
+    tui::views::fixture::{Stage, address, draw_whatever_there_is, shown},
 };
-
-fn stage() -> (Stage, GrowthView) {
-    let (stage, mut view) = (Stage::new(Some(market())), GrowthView::default());
-    stage.draw(&mut view, 140, 38);
-    (stage, view)
-}
 
 #[test]
 fn screens_look_as_they_did() {
-    let (stage, mut view) = stage();
+    let (stage, mut view) = shown::<GrowthView>();
     insta::assert_snapshot!("growth", stage.screens(&mut view));
 }
 
 #[test]
 fn themes_differ_in_styles_alone() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<GrowthView>();
     stage.assert_themes_share_the_text(&mut view);
 }
 
 #[test]
 fn any_size_can_be_drawn() {
-    for dataset in [None, Some(Dataset::default()), Some(market())] {
-        let stage = Stage::new(dataset);
-        let mut view = GrowthView::default();
-        stage.draw(&mut view, 80, 20);
-        stage.draw_in_odd_sizes(&mut view);
-    }
+    draw_whatever_there_is::<GrowthView>(|_, _| {});
 }
 
 #[test]
 fn windows_turn_and_are_asked_for() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<GrowthView>();
     for days in [30, 1, 7] {
         stage.act(&mut view, Action::Window);
         stage.draw(&mut view, 140, 38);
@@ -48,7 +37,7 @@ fn windows_turn_and_are_asked_for() {
 
 #[test]
 fn a_row_selects_its_token_and_opens_its_chart() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<GrowthView>();
     stage.act(&mut view, Action::First);
     let fastest = view.entry().map(|entry| entry.token_address).expect("a selected token");
     assert_eq!(fastest, address(8));
@@ -56,7 +45,7 @@ fn a_row_selects_its_token_and_opens_its_chart() {
     assert_eq!(stage.act(&mut view, Action::Open), Effect::Open(fastest, ViewId::Chart));
     assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(fastest.to_string(), "address"));
     view.set_filter("growth<0", &stage.context()).expect("a filter that reads");
-    assert_eq!(view.export(&stage.context()).expect("rows to export").rows.len(), 2);
+    assert_eq!(view.export(&stage.context()).expect("rows to export").values().len(), 2);
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert_eq!(view.order.len(), 9);
 }

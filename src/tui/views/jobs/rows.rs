@@ -6,7 +6,7 @@ use crate::{
     dataset::address::Address,
     jobs::{self, Job, JobStatus, Task, TaskProgress, TaskStatus},
     tui::{
-        filter::{FieldValue, FilterColumn},
+        filter::{ColumnKind, FieldValue, FilterColumn},
         format, text,
         theme::Role,
         view::Context,
@@ -25,11 +25,11 @@ pub(super) const COLUMNS: &[Column] = &[
 ];
 
 pub(super) const FILTER: &[FilterColumn] = &[
-    FilterColumn { name: "job_id", aliases: &["job", "id"], searched: true },
-    FilterColumn { name: "status", aliases: &[], searched: true },
-    FilterColumn { name: "tokens", aliases: &["token"], searched: true },
-    FilterColumn { name: "tasks", aliases: &[], searched: false },
-    FilterColumn { name: "tokens_used", aliases: &["used"], searched: false },
+    FilterColumn::new("job_id", ColumnKind::Text, &["job", "id"]).searched(),
+    FilterColumn::new("status", ColumnKind::Text, &[]).searched(),
+    FilterColumn::new("tokens", ColumnKind::List, &["token"]).searched(),
+    FilterColumn::new("tasks", ColumnKind::Number, &[]),
+    FilterColumn::new("tokens_used", ColumnKind::Number, &["used"]),
 ];
 
 /// As `TASK_COLUMNS`, without the token.

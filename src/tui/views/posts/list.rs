@@ -49,7 +49,7 @@ pub(super) fn cells(post: &Post, symbol: Option<&dyn Fn(&Address) -> String>, no
 pub(super) const EXPORTED: &[&str] =
     &["post_id", "token_address", "title", "link", "published_at", "impressions", "engagement", "smart_engagement"];
 
-pub(super) fn exported(post: &Post) -> Vec<Value> {
+pub(super) fn exported(post: &Post, columns: &[&str]) -> Vec<Value> {
     let row = serde_json::to_value(post).unwrap_or_default();
-    EXPORTED.iter().map(|column| row[*column].clone()).collect()
+    columns.iter().map(|column| row[*column].clone()).collect()
 }

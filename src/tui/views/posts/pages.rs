@@ -5,9 +5,7 @@ use crate::{
     dataset::{address::Address, rows::Post},
     error::Problem,
     question::{
-        Question,
         posts::{PostsQuestion, TokenPostsQuestion},
-        progress::Progress,
         search::Order,
     },
     tui::view::{Asked, Context, Request},
@@ -20,8 +18,6 @@ const PAGE: u64 = 250;
 const AHEAD: usize = 100;
 /// Pages kept.
 const PAGES_MAX: usize = 8;
-/// More posts than these are exported as far as they are loaded: asking for all at once would hold up the screen.
-const EXPORT_MAX: usize = 20_000;
 
 /// Which posts are wanted, and in which order.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,17 +42,20 @@ impl Source {
         TokenPostsQuestion { token_address: token, page, limit: TOKEN_PAGE }
     }
 
-    fn question(&self, page: u64) -> PostsQuestion {
+    pub(super) fn question(&self, page: u64) -> PostsQuestion {
         let token = self.token.map(|token| token.to_string());
         let words: Vec<&str> = token.as_deref().into_iter().chain(self.query.as_deref()).collect();
         PostsQuestion { query: (!words.is_empty()).then(|| words.join(" ")), sort: self.sort, page, limit: PAGE }
     }
 
-    pub(super) fn request(&self, page: u64) -> Request {
-        match self.plain() {
+    /// The request for the page that holds the row.
+    pub(super) fn request(&self, row: usize, total: usize) -> Request {
+        let page = row as u64 / self.limit() + 1;
+        let request = match self.plain() {
             Some(token) => Request::of(&Self::token_question(token, page)),
             None => Request::of(&self.question(page)),
-        }
+        };
+        request.of_page(page, self.limit(), total as u64)
     }
 }
 
@@ -180,16 +179,8 @@ impl Pages {
         page.answer()?.0.get((row as u64 % limit) as usize)
     }
 
-    /// Every post, unless there are too many to be asked for while the screen waits.
-    pub(super) fn everything(&self, context: &Context<'_>) -> Option<Vec<Post>> {
-        let set = self.shown.as_ref().filter(|set| set.total().is_some_and(|total| total <= EXPORT_MAX))?;
-        let question = PostsQuestion { limit: EXPORT_MAX as u64, ..set.source.question(1) };
-        question.answer(context.snapshot?, &Progress::default()).ok().map(|answer| answer.posts)
-    }
-
-    /// The posts that are loaded without a gap around the row, and the row of the first.
-    pub(super) fn loaded(&self, row: usize) -> (usize, Vec<Post>) {
-        let first = (0..=row).rev().take_while(|&row| self.post(row).is_some()).last().unwrap_or(row);
-        (first, (first..).map_while(|row| self.post(row).cloned()).collect())
+    /// What the posts shown are of.
+    pub(super) fn source(&self) -> Option<&Source> {
+        self.shown.as_ref().map(|set| &set.source)
     }
 }

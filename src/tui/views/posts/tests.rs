@@ -3,18 +3,12 @@
 use super::*;
 use crate::{
     dataset::Dataset,
-    tui::views::fixture::{Stage, address, market},
+    tui::views::fixture::{Stage, address, draw_whatever_there_is, shown},
 };
-
-fn stage() -> (Stage, PostsView) {
-    let (stage, mut view) = (Stage::new(Some(market())), PostsView::default());
-    stage.draw(&mut view, 140, 38);
-    (stage, view)
-}
 
 #[test]
 fn screens_look_as_they_did() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<PostsView>();
     insta::assert_snapshot!("posts", stage.screens(&mut view));
     stage.act(&mut view, Action::AllPosts);
     stage.act(&mut view, Action::Down);
@@ -24,36 +18,41 @@ fn screens_look_as_they_did() {
 
 #[test]
 fn themes_differ_in_styles_alone() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<PostsView>();
     stage.assert_themes_share_the_text(&mut view);
 }
 
 #[test]
 fn any_size_can_be_drawn() {
-    for dataset in [None, Some(Dataset::default()), Some(market())] {
-        let stage = Stage::new(dataset);
-        let mut view = PostsView::default();
-        stage.draw(&mut view, 80, 20);
-        stage.draw_in_odd_sizes(&mut view);
+    draw_whatever_there_is::<PostsView>(|stage, view| {
         view.open = true;
-        stage.draw_in_odd_sizes(&mut view);
-    }
+        stage.draw_in_odd_sizes(view);
+    });
 }
 
 #[test]
 fn one_tokens_posts_come_newest_first_and_all_of_them_to_the_last() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<PostsView>();
     assert_eq!(view.pages.total(), 130);
     stage.act(&mut view, Action::Last);
     stage.draw(&mut view, 140, 38);
     assert_eq!(view.post().map(|post| post.post_id.as_str()), Some("post-1-129"));
-    assert_eq!(view.export(&stage.context()).expect("rows to export").rows.len(), 130);
-    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/tokens/{}/posts?page=1&limit=100", address(1)));
+    assert_eq!(view.export(&stage.context()).expect("rows to export").count, Some(130));
+    let request = view.request(&stage.context()).expect("a request");
+    assert_eq!((request.target, request.page), (format!("/tokens/{}/posts?page=2&limit=100", address(1)), Some((2, 2))));
+    // What is written is every post, as each is answered.
+    let expected: Vec<Vec<Value>> = (0..130).filter_map(|row| Some(list::exported(view.pages.post(row)?, list::EXPORTED))).collect();
+    let export = view.export(&stage.context()).expect("rows to export");
+    assert_eq!((export.count, export.selected.as_ref()), (Some(130), expected.last()));
+    let rows = export.values();
+    assert_eq!((rows.len(), expected.len()), (130, 130));
+    // The invented table has its times as numbers.
+    assert!(rows.iter().zip(&expected).all(|(row, expected)| row[..4] == expected[..4] && row[5..] == expected[5..]));
 }
 
 #[test]
 fn sorting_and_words_hold_within_the_token_and_across_all() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<PostsView>();
     view.set_filter("STAKING overnight", &stage.context()).expect("a filter that reads");
     stage.draw(&mut view, 140, 38);
     let of_one = view.pages.total();
@@ -74,7 +73,7 @@ fn sorting_and_words_hold_within_the_token_and_across_all() {
 
 #[test]
 fn links_are_opened_and_copied() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<PostsView>();
     assert_eq!(stage.act(&mut view, Action::OpenLink), Effect::OpenLink("https://posts.example/1/0".to_owned()));
     assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy("https://posts.example/1/0".to_owned(), "link"));
     let empty = Stage::new(Some(Dataset::default()));
@@ -83,7 +82,7 @@ fn links_are_opened_and_copied() {
 
 #[test]
 fn another_token_shows_its_own_posts_from_the_top() {
-    let (mut stage, mut view) = stage();
+    let (mut stage, mut view) = shown::<PostsView>();
     stage.act(&mut view, Action::Last);
     stage.token = Some(address(2));
     stage.draw(&mut view, 140, 38);

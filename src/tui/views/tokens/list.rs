@@ -10,7 +10,7 @@ use crate::{
     analysis::market::TokenSummary,
     dataset::{address::Address, chain::Chain},
     tui::{
-        filter::{self, FieldValue, Filter, FilterColumn, Term},
+        filter::{self, ColumnKind, FieldValue, Filter, FilterColumn, Term, Wanted},
         format,
         theme::Role,
         views::{
@@ -53,32 +53,28 @@ pub(super) fn sorts(more: bool) -> Vec<SortColumn> {
     SORTS.iter().chain(if more { figures::SORTS } else { &[] }).copied().collect()
 }
 
-const fn named(name: &'static str, aliases: &'static [&'static str]) -> FilterColumn {
-    FilterColumn { name, aliases, searched: false }
-}
-
 pub(super) const FILTERS: &[FilterColumn] = &[
-    FilterColumn { searched: true, ..named("symbol", &[]) },
-    FilterColumn { searched: true, ..named("name", &[]) },
-    named("token_address", &["address"]),
-    named("chain", &["chains"]),
-    named("price", &[]),
-    named("price_change_24h", &["24h", "change"]),
-    named("market_cap", &["cap", "mcap"]),
-    named("holders", &[]),
-    named("holders_growth", &["7d", "growth"]),
-    named("trend", &[]),
-    named("best_pattern", &["pattern"]),
-    named("recommendedAction", &["action"]),
-    named("securityScore", &["score"]),
-    named("starred", &["star", "watchlist"]),
+    FilterColumn::new("symbol", ColumnKind::Text, &[]).searched(),
+    FilterColumn::new("name", ColumnKind::Text, &[]).searched(),
+    FilterColumn::new("token_address", ColumnKind::Text, &["address"]),
+    FilterColumn::new("chain", ColumnKind::List, &["chains"]),
+    FilterColumn::new("price", ColumnKind::Number, &[]),
+    FilterColumn::new("price_change_24h", ColumnKind::Number, &["24h", "change"]),
+    FilterColumn::new("market_cap", ColumnKind::Number, &["cap", "mcap"]),
+    FilterColumn::new("holders", ColumnKind::Number, &[]),
+    FilterColumn::new("holders_growth", ColumnKind::Number, &["7d", "growth"]),
+    FilterColumn::new("trend", ColumnKind::Text, &[]),
+    FilterColumn::new("best_pattern", ColumnKind::Text, &["pattern"]),
+    FilterColumn::new("recommendedAction", ColumnKind::Text, &["action"]),
+    FilterColumn::new("securityScore", ColumnKind::Number, &["score"]),
+    FilterColumn::new("starred", ColumnKind::Flag, &["star", "watchlist"]),
 ];
 
 /// Reads a filter; chains may be given by any of their names.
 pub(super) fn parse(text: &str) -> Result<Filter, String> {
     let mut filter = filter::parse(text, FILTERS).map_err(|error| error.to_string())?;
     for term in &mut filter.terms {
-        if let Term::Compare { column: "chain", text, .. } = term
+        if let Term::Compare { column: "chain", wanted: Wanted::Text(text), .. } = term
             && let Some(chain) = Chain::known(text)
         {
             *text = chain.to_string();

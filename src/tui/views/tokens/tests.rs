@@ -5,6 +5,7 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
 use super::*;
 use crate::{
     dataset::Dataset,
+    question::{Question, progress::Progress},
     tui::views::fixture::{Stage, address, market},
 };
 
@@ -81,7 +82,7 @@ fn a_filter_leaves_what_holds_and_esc_takes_it_off() {
     assert_eq!(view.filter(), Some("chain:base cap>1m"));
     assert_eq!(view.request(&stage.context()).expect("a request").target, "/tokens?chain=base&sort=-market_cap&page=1&limit=250");
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
-    assert_eq!(view.export(&stage.context()).expect("rows to export").rows.len(), 10);
+    assert_eq!(view.export(&stage.context()).expect("rows to export").values().len(), 10);
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_ord
     );
     let exported = view.export(&stage.context()).expect("rows to export");
     assert_eq!(exported.columns.last().map(String::as_str), Some("securityScore"));
-    assert!(exported.rows.iter().any(|row| row[row.len() - 4] == "uptrend"));
+    assert!(exported.values().iter().any(|row| row[row.len() - 4] == "uptrend"));
 }
 
 #[test]
@@ -195,4 +196,25 @@ fn settled(stage: &Stage, view: &mut TokensView, height: u16, done: impl Fn(&Tok
         }
     }
     panic!("not done:\n{}", stage.text(view, 140, height))
+}
+
+#[test]
+fn the_request_is_for_the_page_with_the_selected_token() {
+    let (mut stage, mut view) = stage();
+    stage.draw(&mut view, 140, 38);
+    stage.act(&mut view, Action::Last);
+    let context = stage.context();
+    let snapshot = context.snapshot.expect("loaded data");
+    for limit in [1, 3, 250] {
+        let question = SearchQuestion { limit, ..view.question() };
+        for token in market().tokens() {
+            let (page, total) = question.page_of(&token.row.token_address, snapshot).expect("a token of the list");
+            let answer = SearchQuestion { page, ..question.clone() }.answer(snapshot, &Progress::default()).expect("an answer");
+            assert!(answer.tokens.iter().any(|found| found.token_address == token.row.token_address), "{limit} {page}");
+            assert_eq!(total, 10);
+        }
+        assert_eq!(question.page_of(&address(99), snapshot), None);
+    }
+    let request = Request::get("/tokens").of_page(2, 250, 501);
+    assert_eq!((request.page, Request::get("/tokens").of_page(1, 250, 250).page), (Some((2, 3)), None));
 }

@@ -35,7 +35,7 @@ impl Rows {
         if !left.is_empty() {
             self.draw_table(buffer, left, context);
         }
-        if let (Some(inspector), Some(row)) = (&mut self.inspector, self.order.row(self.state.selected, self.grid.height())) {
+        if let (Some(inspector), Some(row)) = (&mut self.inspector, self.order.places.get(self.state.selected)) {
             let place = inspect::Place { grid: &self.grid, columns: &self.columns, row, table: self.schema.name };
             inspector.field = self.column;
             inspector.draw(buffer, right, &place, context);

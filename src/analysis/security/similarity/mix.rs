@@ -1,0 +1,387 @@
+//! Whether a code's mix of instructions is that of known scams or that of listed tokens: learned from the codes of the dataset, and
+//! trusted as far as it tells codes apart that it has not seen. Scams of one kind are seldom copied to the letter, but they are built
+//! from the same parts. Which code is near to which is the index's.
+
+use std::collections::{BTreeMap, HashMap};
+
+use revm::bytecode::OpCode;
+
+use super::{
+    Group, Signature, agreeing,
+    margin::{Margin, Sample, Sparse},
+    normal::{DUP, PUSH, SWAP, normalise},
+};
+use crate::error::Result;
+
+/// Codes of each group that are learned from.
+const EXAMPLES_MAX: usize = 600;
+/// Families of scams, and listed tokens, without which nothing is learned.
+const FAMILIES_MIN: usize = 10;
+const LISTED_MIN: usize = 20;
+/// Of 128 hashes: from here on two codes are of one family, and never one of them judged by the other.
+const FAMILY_HASHES: usize = 90;
+const FOLDS: usize = 8;
+/// Codes that must have a pair for it to count.
+const CODES_MIN: u32 = 3;
+/// What mistakes cost altogether, in multiples of the codes.
+const COST: f64 = 0.25;
+/// A group's few codes of one era do not outweigh the many of another.
+const ERA_MIN: f64 = 3.0;
+/// How well codes must be told apart that were not learned from, as the area under the curve, for a mix to say anything and to say all.
+const TRUST: (f64, f64) = (0.6, 0.8);
+/// Share of listed tokens with a mix as bad, from which on a mix says nothing.
+const COMMON: f64 = 0.15;
+const PAIRS_SHOWN: usize = 3;
+
+/// What compilers of a time leave in a code. Scams are younger than listed tokens; without this a mix would only tell the year.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Era {
+    /// Functions are told apart by division.
+    Divided,
+    /// By shifts, from Solidity 0.5 on.
+    Shifted,
+    /// Arithmetic is checked by the compiler, from Solidity 0.8 on.
+    Checked,
+}
+
+impl Era {
+    pub fn of(code: &[u8]) -> Self {
+        read(code).1
+    }
+}
+
+/// What tells one function from another in the code of every token: `transfer(address,uint256)`, `balanceOf(address)`, `totalSupply()`,
+/// each after its PUSH4.
+const TOKEN: [[u8; 5]; 3] = [[0x63, 0xa9, 0x05, 0x9c, 0xbb], [0x63, 0x70, 0xa0, 0x82, 0x31], [0x63, 0x18, 0x16, 0x0d, 0xdd]];
+/// `Panic(uint256)`.
+const PANIC: [u8; 4] = [0x4e, 0x48, 0x7b, 0x71];
+const SHR: u8 = 0x1c;
+/// Symbols within which functions are told apart.
+const DISPATCH: usize = 120;
+
+/// How often each pair of instructions that follow one another occurs.
+type Pairs = Vec<([u8; 2], u32)>;
+
+/// A code that is learned from.
+#[derive(Debug, Clone)]
+pub struct Example {
+    pairs: Pairs,
+    era: Era,
+    group: Group,
+    signature: Box<Signature>,
+}
+
+impl Example {
+    /// `None` for a code that is no token's: it tells nothing about tokens.
+    pub fn new(group: Group, code: &[u8], signature: &Signature) -> Option<Self> {
+        let token = TOKEN.iter().all(|function| code.windows(function.len()).any(|bytes| bytes == function));
+        let (pairs, era) = read(code);
+        token.then(|| Self { pairs, era, group, signature: Box::new(*signature) })
+    }
+}
+
+/// Whether the code at this place of so many of its group is learned from: an even choice.
+pub fn is_example(place: usize, of: usize) -> bool {
+    place.is_multiple_of(of.div_ceil(EXAMPLES_MAX).max(1))
+}
+
+/// What a mix says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// 0 to 1.
+    pub strength: f64,
+    /// Share of the listed tokens, each judged unseen, whose mix is as bad or worse.
+    pub as_bad: f64,
+    /// The pairs of instructions that say most.
+    pub pairs: Vec<String>,
+}
+
+/// The rule that was learned.
+#[derive(Debug, Clone)]
+pub struct Mix {
+    terms: Terms,
+    rule: Margin,
+    /// What the listed tokens came to when they were not learned from, ascending.
+    listed: Vec<f64>,
+    scams: usize,
+    /// The chance that a scam not learned from comes to more than a listed token not learned from.
+    told_apart: f64,
+}
+
+impl Mix {
+    /// Learns from the examples. `None` where they are too few, or cannot be told apart. `step` may end it.
+    pub fn learn(examples: &[Example], step: &dyn Fn() -> Result<()>) -> Result<Option<Self>> {
+        let examples = different(examples);
+        let families = families(&examples);
+        let of = |group| examples.iter().filter(|example| example.group == group).count();
+        let mut scam_families: Vec<usize> =
+            examples.iter().zip(&families).filter(|(example, _)| example.group == Group::Scam).map(|(_, family)| *family).collect();
+        scam_families.sort_unstable();
+        scam_families.dedup();
+        if scam_families.len() < FAMILIES_MIN || of(Group::Template) < LISTED_MIN {
+            return Ok(None);
+        }
+        let terms = Terms::new(&examples);
+        let vectors: Vec<Sparse> = examples.iter().map(|example| terms.vector(&example.pairs)).collect();
+        let (mut scams, mut listed) = (Vec::new(), Vec::new());
+        let mut rule = Margin { weights: vec![0.0; terms.rarity.len()], offset: 0.0 };
+        for fold in 0..FOLDS {
+            step()?;
+            let unseen = |i: usize| families[i] % FOLDS == fold;
+            let part = fit(&examples, &vectors, terms.rarity.len(), &|i| !unseen(i));
+            for i in (0..examples.len()).filter(|i| unseen(*i)) {
+                let list = if examples[i].group == Group::Scam { &mut scams } else { &mut listed };
+                list.push(part.of(&vectors[i]));
+            }
+            // What is used is the mean of all rules, which swings less than any.
+            rule.offset += part.offset / FOLDS as f64;
+            rule.weights.iter_mut().zip(part.weights).for_each(|(mean, weight)| *mean += weight / FOLDS as f64);
+        }
+        let told_apart = told_apart(&scams, &listed);
+        if told_apart <= TRUST.0 {
+            return Ok(None);
+        }
+        listed.sort_by(f64::total_cmp);
+        Ok(Some(Self { terms, rule, listed, scams: of(Group::Scam), told_apart }))
+    }
+
+    /// Scams and listed tokens that were learned from.
+    pub fn learned_from(&self) -> (usize, usize) {
+        (self.scams, self.listed.len())
+    }
+
+    pub fn told_apart(&self) -> f64 {
+        self.told_apart
+    }
+
+    /// `None` for a code without instructions.
+    pub fn judge(&self, code: &[u8]) -> Option<Judgement> {
+        let (pairs, _) = read(code);
+        let vector = self.terms.vector(&pairs);
+        if vector.is_empty() {
+            return None;
+        }
+        let as_bad = self.as_bad(self.rule.of(&vector));
+        let trust = ((self.told_apart - TRUST.0) / (TRUST.1 - TRUST.0)).clamp(0.0, 1.0);
+        let mut parts: Vec<(f64, u32)> = vector.iter().map(|(at, value)| (self.rule.weights[*at as usize] * value, *at)).collect();
+        parts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let shown = parts.iter().filter(|(part, _)| *part > 0.0).take(PAIRS_SHOWN);
+        Some(Judgement {
+            strength: trust * (1.0 - as_bad / COMMON).max(0.0),
+            as_bad,
+            pairs: shown.map(|(_, at)| self.terms.name(*at)).collect(),
+        })
+    }
+
+    /// The share of listed tokens that came to as much, straight between one and the next: falls as `sum` rises.
+    fn as_bad(&self, sum: f64) -> f64 {
+        let count = self.listed.len() as f64;
+        let under = self.listed.partition_point(|other| *other < sum);
+        let between = match (under.checked_sub(1).map(|at| self.listed[at]), self.listed.get(under)) {
+            (Some(low), Some(high)) if *high > low => (sum - low) / (high - low),
+            _ => 0.0,
+        };
+        (count - under as f64 - between).max(0.0) / count
+    }
+}
+
+/// The pairs that count, and how much each tells by being rare.
+#[derive(Debug, Clone)]
+struct Terms {
+    places: HashMap<[u8; 2], u32>,
+    rarity: Vec<f64>,
+}
+
+impl Terms {
+    fn new(examples: &[&Example]) -> Self {
+        let mut codes: BTreeMap<[u8; 2], u32> = BTreeMap::new();
+        for (pair, _) in examples.iter().flat_map(|example| &example.pairs) {
+            *codes.entry(*pair).or_default() += 1;
+        }
+        codes.retain(|_, count| *count >= CODES_MIN);
+        let all = examples.len() as f64;
+        Self {
+            rarity: codes.values().map(|with| ((1.0 + all) / (1.0 + f64::from(*with))).ln() + 1.0).collect(),
+            places: codes.into_keys().zip(0..).collect(),
+        }
+    }
+
+    /// A code as a vector of length 1: of each pair the logarithm of its count, weighed by rarity.
+    fn vector(&self, pairs: &Pairs) -> Sparse {
+        let weigh = |(pair, count): &([u8; 2], u32)| {
+            let at = *self.places.get(pair)?;
+            Some((at, f64::from(*count).ln_1p() * self.rarity[at as usize]))
+        };
+        let vector: Sparse = pairs.iter().filter_map(weigh).collect();
+        let length = vector.iter().map(|(_, value)| value * value).sum::<f64>().sqrt();
+        vector.into_iter().map(|(at, value)| (at, value / length)).collect()
+    }
+
+    fn name(&self, place: u32) -> String {
+        let pair = self.places.iter().find(|(_, at)| **at == place).map_or([0; 2], |(pair, _)| *pair);
+        pair.map(symbol).join(" ")
+    }
+}
+
+fn symbol(symbol: u8) -> String {
+    match symbol {
+        PUSH => "PUSH".into(),
+        DUP => "DUP".into(),
+        SWAP => "SWAP".into(),
+        other => OpCode::new(other).map_or_else(|| format!("0x{other:02x}"), |opcode| opcode.as_str().to_owned()),
+    }
+}
+
+fn read(code: &[u8]) -> (Pairs, Era) {
+    let symbols = normalise(code);
+    let symbols = &symbols[..symbols.len().min(super::OPCODES_MAX)];
+    let mut counts: BTreeMap<[u8; 2], u32> = BTreeMap::new();
+    for pair in symbols.array_windows() {
+        *counts.entry(*pair).or_default() += 1;
+    }
+    let era = if code.windows(PANIC.len()).any(|bytes| bytes == PANIC) {
+        Era::Checked
+    } else if symbols.iter().take(DISPATCH).any(|symbol| *symbol == SHR) {
+        Era::Shifted
+    } else {
+        Era::Divided
+    };
+    (counts.into_iter().collect(), era)
+}
+
+/// Equal codes of one group once.
+fn different(examples: &[Example]) -> Vec<&Example> {
+    let mut different: Vec<&Example> = examples.iter().collect();
+    let key = |example: &Example| (example.group == Group::Template, example.signature.clone());
+    different.sort_by_cached_key(|example| key(example));
+    different.dedup_by(|a, b| key(a) == key(b) && a.pairs == b.pairs);
+    different
+}
+
+/// The family of each code: that of the first before it whose signature agrees, else its own.
+fn families(examples: &[&Example]) -> Vec<usize> {
+    let mut firsts: Vec<&Signature> = Vec::new();
+    examples
+        .iter()
+        .map(|example| {
+            let known = firsts.iter().position(|first| agreeing(first, &example.signature) >= FAMILY_HASHES);
+            known.unwrap_or_else(|| {
+                firsts.push(&example.signature);
+                firsts.len() - 1
+            })
+        })
+        .collect()
+}
+
+/// Each group costs the same altogether, and within a group each era: so the rule has no use for what only tells the era.
+fn fit(examples: &[&Example], vectors: &[Sparse], coordinates: usize, seen: &dyn Fn(usize) -> bool) -> Margin {
+    let key = |i: usize| (examples[i].group == Group::Scam, examples[i].era);
+    let seen: Vec<usize> = (0..examples.len()).filter(|i| seen(*i)).collect();
+    let mut peers: BTreeMap<(bool, Era), f64> = BTreeMap::new();
+    for i in &seen {
+        *peers.entry(key(*i)).or_default() += 1.0;
+    }
+    let raw = |i: usize| 1.0 / peers[&key(i)].max(ERA_MIN);
+    let sum = |scam: bool| -> f64 { seen.iter().filter(|i| key(**i).0 == scam).map(|i| raw(*i)).sum() };
+    let (scams, listed) = (sum(true), sum(false));
+    let half = COST * seen.len() as f64 / 2.0;
+    let sample = |i: usize| {
+        let wanted = key(i).0;
+        Sample { vector: &vectors[i], wanted, cost: half * raw(i) / if wanted { scams } else { listed } }
+    };
+    let samples: Vec<Sample<'_>> = seen.iter().map(|i| sample(*i)).collect();
+    Margin::fit(&samples, coordinates)
+}
+
+/// The area under the curve; ties count half.
+fn told_apart(scams: &[f64], listed: &[f64]) -> f64 {
+    let pairs = scams.iter().flat_map(|scam| listed.iter().map(move |other| scam.total_cmp(other)));
+    let right: f64 = pairs.map(|order| f64::from(order as i8 + 1) / 2.0).sum();
+    right / (scams.len() * listed.len()).max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{grams, mix as hash, signature},
+        *,
+    };
+
+    /// A token's code of invented instructions, with now and then what only its makers write.
+    fn code(seed: u64, habit: &[u8]) -> Vec<u8> {
+        let draw = |i: u64| hash(seed.wrapping_mul(0x9e37_79b9).wrapping_add(i));
+        let mut code: Vec<u8> = TOKEN.concat();
+        for i in 0..300 {
+            match draw(i) % 16 {
+                0 => code.extend(habit),
+                other => code.push(other as u8 + 1),
+            }
+        }
+        code
+    }
+
+    const SCAMS: &[u8] = &[0x33, 0x54, 0x14];
+    const LISTED: &[u8] = &[0x42, 0x10, 0x15];
+
+    fn examples(scams: u64, listed: u64, habit: &[u8]) -> Vec<Example> {
+        let example = |group, code: Vec<u8>| Example::new(group, &code, &signature(&grams(&code))).expect("a token's code");
+        let scams = (0..scams).map(|seed| example(Group::Scam, code(seed, habit)));
+        scams.chain((1_000..1_000 + listed).map(|seed| example(Group::Template, code(seed, LISTED)))).collect()
+    }
+
+    fn learned(examples: &[Example]) -> Option<Mix> {
+        Mix::learn(examples, &|| Ok(())).expect("nobody gives up")
+    }
+
+    #[test]
+    fn what_is_made_like_scams_is_told_from_what_is_made_like_listed_tokens() {
+        let mix = learned(&examples(15, 40, SCAMS)).expect("there is a difference");
+        assert_eq!((mix.learned_from(), mix.told_apart()), ((15, 40), 1.0));
+        let judge = |seed, habit| mix.judge(&code(seed, habit)).expect("a code");
+        let (scam, honest) = (judge(5_000, SCAMS), judge(6_000, LISTED));
+        assert_eq!((scam.strength, scam.as_bad), (1.0, 0.0));
+        assert!(scam.pairs.contains(&"CALLER SLOAD".to_owned()) || scam.pairs.contains(&"SLOAD EQ".to_owned()), "{scam:?}");
+        assert!(honest.as_bad > COMMON && honest.strength == 0.0, "{honest:?}");
+        assert_eq!(mix.judge(&[]), None);
+    }
+
+    #[test]
+    fn too_few_codes_or_no_difference_teach_nothing() {
+        for (scams, listed, habit) in [(9, 40, SCAMS), (15, 19, SCAMS), (0, 0, SCAMS), (30, 60, LISTED)] {
+            assert!(learned(&examples(scams, listed, habit)).is_none(), "{scams} {listed}");
+        }
+        // Copies of one scam are one scam.
+        let mut copies = examples(0, 40, SCAMS);
+        let one = examples(1, 0, SCAMS).remove(0);
+        copies.extend(std::iter::repeat_n(one, 50));
+        assert!(learned(&copies).is_none());
+    }
+
+    #[test]
+    fn the_order_of_the_codes_does_not_matter() {
+        let (mut codes, asked) = (examples(15, 40, SCAMS), code(7_000, LISTED));
+        let one = learned(&codes).and_then(|mix| mix.judge(&asked));
+        codes.reverse();
+        assert_eq!(one, learned(&codes).and_then(|mix| mix.judge(&asked)));
+    }
+
+    #[test]
+    fn a_worse_sum_is_never_more_common() {
+        let mix = Mix {
+            terms: Terms::new(&[]),
+            rule: Margin { weights: Vec::new(), offset: 0.0 },
+            listed: vec![-1.0, -1.0, 0.0, 0.5],
+            scams: 0,
+            told_apart: 1.0,
+        };
+        let shares: Vec<f64> = (-20..=10).map(|sum| mix.as_bad(f64::from(sum) / 10.0)).collect();
+        assert!(shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
+        assert_eq!((shares[0], shares[30], mix.as_bad(0.25)), (1.0, 0.0, 0.125));
+    }
+
+    #[test]
+    fn codes_that_are_no_tokens_are_not_learned_from() {
+        let code = [0x63, 0xa9, 0x05, 0x9c, 0xbb, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06];
+        assert!(Example::new(Group::Scam, &code, &signature(&grams(&code))).is_none());
+    }
+}

@@ -1,0 +1,158 @@
+//! Columns of text in which many rows on end say the same, as those of tokens and intervals do: read a stretch at a time, and written so
+//! that a text which is repeated stands in memory once.
+
+use std::{borrow::Cow, ops::Range};
+
+use polars::prelude::{Column, IntoColumn, PlSmallStr, StringChunked};
+use polars_arrow::array::{Array, MutableBinaryViewArray, Utf8ViewArray};
+
+/// Stretches of rows that say the same, in order, and what they say. Where a chunk ends a stretch ends too.
+pub(crate) fn stretches(texts: &StringChunked) -> impl Iterator<Item = (Range<usize>, Option<&str>)> {
+    let mut first = 0;
+    texts.downcast_iter().flat_map(move |chunk| {
+        let start = first;
+        first += chunk.len();
+        Stretches { chunk, at: 0 }.map(move |(rows, text)| (start + rows.start..start + rows.end, text))
+    })
+}
+
+/// Stretches of rows in which each of the two columns says the same, and what they say.
+pub(crate) fn pairs<'a>(
+    texts: &'a StringChunked,
+    others: &'a StringChunked,
+) -> impl Iterator<Item = (Range<usize>, Option<&'a str>, Option<&'a str>)> {
+    let (mut texts, mut others, mut start) = (stretches(texts).peekable(), stretches(others).peekable(), 0);
+    std::iter::from_fn(move || {
+        let ((rows, text), (other_rows, other)) = (texts.peek()?.clone(), others.peek()?.clone());
+        let end = rows.end.min(other_rows.end);
+        texts.next_if(|(rows, _)| rows.end == end);
+        others.next_if(|(rows, _)| rows.end == end);
+        Some((std::mem::replace(&mut start, end)..end, text, other))
+    })
+}
+
+struct Stretches<'a> {
+    chunk: &'a Utf8ViewArray,
+    at: usize,
+}
+
+impl<'a> Iterator for Stretches<'a> {
+    type Item = (Range<usize>, Option<&'a str>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (chunk, start) = (self.chunk, self.at);
+        let views = chunk.views().as_slice();
+        let first = *views.get(start)?;
+        let text = chunk.get(start);
+        let whole = chunk.null_count() == 0;
+        let same = |row: usize| {
+            let view = views[row];
+            if !whole {
+                return chunk.get(row) == text;
+            }
+            // Equal views are equal texts. Texts that are equal may stand in two places all the same, but not begin otherwise.
+            view.as_u128() == first.as_u128() || (view.length, view.prefix) == (first.length, first.prefix) && chunk.get(row) == text
+        };
+        self.at = (start + 1..views.len()).find(|row| !same(*row)).unwrap_or(views.len());
+        Some((start..self.at, text))
+    }
+}
+
+/// A column of text as it is written.
+pub(crate) struct Texts(MutableBinaryViewArray<str>);
+
+impl Texts {
+    pub(crate) fn with_capacity(rows: usize) -> Self {
+        Self(MutableBinaryViewArray::with_capacity(rows))
+    }
+
+    /// So many rows that say the same.
+    pub(crate) fn push(&mut self, text: Option<&str>, rows: usize) {
+        match text {
+            Some(_) => self.0.extend_constant(rows, text),
+            None => self.0.extend_null(rows),
+        }
+    }
+
+    pub(crate) fn finish(self, name: PlSmallStr) -> Column {
+        let texts: Utf8ViewArray = self.0.into();
+        StringChunked::with_chunk(name, texts).into_column()
+    }
+}
+
+/// The column of what `read` makes of each stretch of texts; the texts themselves, shared, where it makes nothing else of any.
+pub(crate) fn rewritten<'a>(
+    name: PlSmallStr,
+    texts: &'a StringChunked,
+    mut read: impl FnMut(Range<usize>, Option<&'a str>) -> Option<Cow<'a, str>>,
+) -> Column {
+    let mut column: Option<Texts> = None;
+    for (rows, text) in stretches(texts) {
+        let (start, height) = (rows.start, rows.len());
+        let new = read(rows, text);
+        if column.is_none() && new.as_deref() != text {
+            let mut before = Texts::with_capacity(texts.len());
+            stretches(texts).take_while(|(rows, _)| rows.start < start).for_each(|(rows, text)| before.push(text, rows.len()));
+            column = Some(before);
+        }
+        if let Some(column) = &mut column {
+            column.push(new.as_deref(), height);
+        }
+    }
+    match column {
+        Some(column) => column.finish(name),
+        None => texts.clone().with_name(name).into_column(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, option, prelude::any, proptest};
+
+    use super::*;
+
+    /// A column of these texts in chunks, whose texts stand once for each stretch or once for each row.
+    fn column(rows: &[Option<u8>], cuts: &[usize], once: bool) -> StringChunked {
+        let text = |row: &Option<u8>| {
+            row.map(|number| format!("{}{number}", "a text too long to stand beside its length ".repeat((number % 2).into())))
+        };
+        let chunk = |rows: &[Option<u8>]| {
+            let mut texts = Texts::with_capacity(rows.len());
+            for alike in rows.chunk_by(|a, b| once && a == b) {
+                texts.push(text(&alike[0]).as_deref(), alike.len());
+            }
+            texts.finish("x".into()).str().unwrap().clone()
+        };
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (rows.len() + 1)).chain([0, rows.len()]).collect();
+        cuts.sort_unstable();
+        cuts.windows(2)
+            .map(|cut| chunk(&rows[cut[0]..cut[1]]))
+            .reduce(|mut whole, next| {
+                whole.append(&next).unwrap();
+                whole
+            })
+            .unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn stretches_tell_every_row_once_and_in_order(
+            rows in vec(option::of(0u8..3), 0..40), others in vec(option::of(0u8..2), 40), cuts in vec(any::<usize>(), 0..3), once in any::<bool>(),
+        ) {
+            let texts = column(&rows, &cuts, once);
+            let told: Vec<Option<&str>> = stretches(&texts).flat_map(|(rows, text)| rows.map(move |_| text)).collect();
+            assert_eq!(told, texts.iter().collect::<Vec<_>>());
+            if cuts.is_empty() {
+                let runs = rows.chunk_by(|a, b| a == b).count();
+                assert_eq!(stretches(&texts).count(), runs);
+            }
+            let longer = |text: &'_ str| format!("{text}!");
+            let made = rewritten("y".into(), &texts, |_, text| text.map(|text| if text == "0" { longer(text).into() } else { text.into() }));
+            let expected: Vec<_> = texts.iter().map(|text| text.map(|text| if text == "0" { longer(text) } else { text.to_owned() })).collect();
+            assert_eq!(made.str().unwrap().iter().map(|text| text.map(str::to_owned)).collect::<Vec<_>>(), expected);
+            let others = column(&others[..rows.len()], &[], !once);
+            let told: Vec<_> = pairs(&texts, &others).flat_map(|(rows, a, b)| rows.map(move |row| (row, a, b))).collect();
+            assert_eq!(told, texts.iter().zip(others.iter()).enumerate().map(|(row, (a, b))| (row, a, b)).collect::<Vec<_>>());
+        }
+    }
+}

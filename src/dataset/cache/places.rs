@@ -1,0 +1,148 @@
+//! Places of rows of a table, in some order: a run of them, a short list in memory, or a long one in a file that is mapped, so that
+//! what is held in memory does not grow with the rows.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufWriter, Write},
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use super::map::Map;
+
+/// More places than these stand in a file; few in tests, which then meet it.
+pub(super) const LIST_MAX: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
+
+/// Cheap to clone.
+#[derive(Debug, Clone)]
+pub enum Places {
+    /// As the rows stand.
+    Run(Range<usize>),
+    List(Arc<Vec<u32>>),
+    Filed(Arc<Filed>),
+    /// From the last to the first.
+    Backwards(Box<Places>),
+}
+
+/// A list in a file without a name, which goes with its last user.
+#[derive(Debug)]
+pub struct Filed(Map);
+
+impl Default for Places {
+    fn default() -> Self {
+        Self::Run(0..0)
+    }
+}
+
+impl From<Vec<u32>> for Places {
+    fn from(list: Vec<u32>) -> Self {
+        Self::List(Arc::new(list))
+    }
+}
+
+impl Places {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Run(rows) => rows.len(),
+            Self::List(list) => list.len(),
+            Self::Filed(filed) => filed.0.bytes().len() / 4,
+            Self::Backwards(places) => places.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn get(&self, nth: usize) -> Option<usize> {
+        match self {
+            Self::Run(rows) => (nth < rows.len()).then(|| rows.start + nth),
+            Self::List(list) => list.get(nth).map(|&place| place as usize),
+            Self::Filed(filed) => {
+                filed.0.bytes().get(nth.checked_mul(4)?..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize)
+            }
+            Self::Backwards(places) => places.get(places.len().checked_sub(nth + 1)?),
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.len()).filter_map(|nth| self.get(nth))
+    }
+}
+
+/// Takes places one after the other: the first into memory, and if they become many, all of them into a file.
+#[derive(Debug)]
+pub struct PlacesWriter {
+    /// Where the file can stand; none keeps them in memory.
+    folder: Option<PathBuf>,
+    list: Vec<u32>,
+    file: Option<BufWriter<File>>,
+}
+
+impl PlacesWriter {
+    pub fn new(folder: Option<&Path>) -> Self {
+        Self { folder: folder.map(Path::to_owned), list: Vec::new(), file: None }
+    }
+
+    pub fn push(&mut self, place: u32) -> io::Result<()> {
+        if let Some(file) = &mut self.file {
+            return file.write_all(&place.to_le_bytes());
+        }
+        self.list.push(place);
+        if self.list.len() > LIST_MAX
+            && let Some(folder) = &self.folder
+        {
+            let mut file = BufWriter::with_capacity(1 << 20, nameless(folder)?);
+            for place in std::mem::take(&mut self.list) {
+                file.write_all(&place.to_le_bytes())?;
+            }
+            self.file = Some(file);
+        }
+        Ok(())
+    }
+
+    pub fn finish(self) -> io::Result<Places> {
+        match self.file {
+            None => Ok(Places::from(self.list)),
+            Some(file) => {
+                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+                Ok(Places::Filed(Arc::new(Filed(Map::of(&file)?))))
+            }
+        }
+    }
+}
+
+/// A new file that has lost its name already: nothing is left of it, however the program ends.
+fn nameless(folder: &Path) -> io::Result<File> {
+    static FILES: AtomicU64 = AtomicU64::new(0);
+    let path = folder.join(format!("places-{}-{}", std::process::id(), FILES.fetch_add(1, Ordering::Relaxed)));
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
+    fs::remove_file(&path)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_the_same_wherever_they_stand() {
+        let folder = tempfile::tempdir().unwrap();
+        for count in [0, 3, LIST_MAX, LIST_MAX + 1, 2 * LIST_MAX + 7] {
+            let mut writer = PlacesWriter::new(Some(folder.path()));
+            (0..count as u32).for_each(|place| writer.push(place ^ 5).unwrap());
+            let places = writer.finish().unwrap();
+            assert_eq!(matches!(places, Places::Filed(_)), count > LIST_MAX, "{count}");
+            assert!(places.iter().eq((0..count).map(|place| place ^ 5)), "{count}");
+            let back = Places::Backwards(Box::new(places.clone()));
+            assert_eq!((back.len(), back.get(0), back.get(count)), (count, count.checked_sub(1).and_then(|last| places.get(last)), None));
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        let run = Places::Run(3..6);
+        assert_eq!((run.iter().collect::<Vec<_>>(), run.get(3), run.get(usize::MAX)), (vec![3, 4, 5], None, None));
+    }
+}

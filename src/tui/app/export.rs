@@ -1,0 +1,294 @@
+//! Exporting the table on screen: asked for in a dialog, written off the drawing thread with its progress in the footer, stopped by Esc.
+//! One at a time.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use super::App;
+use crate::{
+    dataset::export::{self, Unwritten},
+    error::{Code, Problem},
+    tui::{
+        format,
+        overlay::{Overlay, export::ExportDialog},
+        task::Task,
+        views::many,
+    },
+};
+
+/// Between two looks at how far it is.
+const TICK: Duration = Duration::from_millis(100);
+/// How long the end of the program waits for an export to take away what it had written.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// An export under way.
+pub(in crate::tui) struct Exporting {
+    task: Task<u64>,
+    path: PathBuf,
+    /// The rows are there and are being written.
+    writing: Arc<AtomicBool>,
+    stopping: bool,
+    /// When the footer is to be drawn next.
+    tick: Instant,
+}
+
+impl Exporting {
+    /// `writing 3,400,000 of 20,000,000 rows to candles.csv · Esc stops it`
+    fn says(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let (done, total) = self.task.progress();
+        if self.stopping {
+            return "stopping the export".to_owned();
+        }
+        let does = if self.writing.load(Ordering::Relaxed) {
+            format!("writing {} of {} to {name}", format::count(done), many(total, "row", "rows"))
+        } else {
+            match done.saturating_mul(100).checked_div(total) {
+                Some(percent) => format!("putting the rows for {name} in order, {percent} %"),
+                None => format!("getting the rows for {name}"),
+            }
+        };
+        format!("{does} · Esc stops it")
+    }
+}
+
+impl Drop for Exporting {
+    fn drop(&mut self) {
+        self.task.end(LAST_WAIT);
+    }
+}
+
+impl App {
+    pub(super) fn open_export(&mut self) {
+        if self.exporting.is_some() {
+            return self.say("an export is under way: Esc stops it", true);
+        }
+        match self.with_view(self.current, |view, context| view.export(context)) {
+            Some(export) if export.count != Some(0) => {
+                self.overlay = Some(Overlay::Export(ExportDialog::new(&export.name, export.count)));
+            }
+            _ => self.say("no table to export in this view", false),
+        }
+    }
+
+    pub(super) fn export_to(&mut self, path: PathBuf) {
+        let Some(table) = self.with_view(self.current, |view, context| view.export(context)) else { return };
+        let writing = Arc::new(AtomicBool::new(false));
+        let (begun, to) = (Arc::clone(&writing), path.clone());
+        let task = Task::start(&self.wake, move |progress| {
+            let refused = |unwritten| match unwritten {
+                Unwritten::Stopped => Problem::new(Code::Cancelled, "The export was stopped."),
+                Unwritten::Failed(reason) => Problem::new(Code::Defect, reason),
+            };
+            export::check(&to).map_err(refused)?;
+            let rows = (table.rows)(progress)?;
+            let total = rows.count() as u64;
+            begun.store(true, Ordering::Relaxed);
+            export::write(&to, &table.columns, &rows, &mut |done| progress.step(done, total).is_ok()).map_err(refused)
+        });
+        self.message = None;
+        self.exporting = Some(Exporting { task, path, writing, stopping: false, tick: Instant::now() + TICK });
+    }
+
+    /// Takes the outcome once it is there.
+    pub(super) fn poll_export(&mut self) {
+        let Some(outcome) = self.exporting.as_mut().and_then(|exporting| exporting.task.poll()) else { return };
+        let Some(exporting) = self.exporting.take() else { return };
+        match outcome {
+            Ok(rows) => self.say(format!("exported {} to {}", many(rows, "row", "rows"), exporting.path.display()), false),
+            Err(problem) if problem.code == Code::Cancelled => self.say("export stopped: no file was written", false),
+            Err(problem) => self.say(format!("not exported: {}", problem.detail), true),
+        }
+    }
+
+    /// Esc: false where there is nothing to stop.
+    pub(super) fn stop_export(&mut self) -> bool {
+        let Some(exporting) = self.exporting.as_mut().filter(|exporting| !exporting.stopping) else { return false };
+        exporting.stopping = true;
+        exporting.task.stop();
+        true
+    }
+
+    /// What the footer says of an export that is under way.
+    pub(in crate::tui) fn export_says(&self) -> Option<String> {
+        self.exporting.as_ref().map(Exporting::says)
+    }
+
+    pub(super) fn export_tick(&self) -> Option<Instant> {
+        self.exporting.as_ref().map(|exporting| exporting.tick)
+    }
+
+    pub(super) fn export_ticked(&mut self, now: Instant) {
+        if let Some(exporting) = self.exporting.as_mut().filter(|exporting| exporting.tick <= now) {
+            exporting.tick = now + TICK;
+            self.dirty = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, sync::mpsc, thread};
+
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use polars::prelude::{DataFrame, NamedFrom, Series};
+    use ratatui::{buffer::Buffer, layout::Rect};
+
+    use super::*;
+    use crate::{
+        dataset::export::{Frames, Rows},
+        deck::{Deck, DeckOptions},
+        tui::{
+            app::{Look, Setup, wall_clock},
+            event::Event,
+            keymap::{Action, Keymap, ViewId},
+            theme::{Options, Theme},
+            view::{Context, Effect, Export, NoApi, View},
+        },
+    };
+
+    /// A table that takes a while to write, and that is all there is to see.
+    struct Slow {
+        rows: usize,
+        stretch: Duration,
+    }
+
+    impl Frames for Slow {
+        fn count(&self) -> usize {
+            self.rows
+        }
+
+        fn frame(&self, rows: std::ops::Range<usize>) -> Result<DataFrame, String> {
+            thread::sleep(if rows.is_empty() { Duration::ZERO } else { self.stretch });
+            let numbers = Series::new("number".into(), rows.clone().map(|row| row as i64).collect::<Vec<_>>());
+            DataFrame::new(rows.len(), vec![numbers.into()]).map_err(|error| error.to_string())
+        }
+    }
+
+    impl View for Slow {
+        fn id(&self) -> ViewId {
+            ViewId::Tokens
+        }
+
+        fn refresh(&mut self, _: &Context<'_>) {}
+
+        fn act(&mut self, action: Action, _: &Context<'_>) -> Effect {
+            assert_ne!(action, Action::Back, "Esc was for the export");
+            Effect::Pass
+        }
+
+        fn draw(&mut self, _: &mut Buffer, _: Rect, _: &Context<'_>) {}
+
+        fn export(&self, _: &Context<'_>) -> Option<Export> {
+            let (rows, stretch) = (self.rows, self.stretch);
+            Some(Export {
+                name: "slow".to_owned(),
+                columns: vec!["number".to_owned()],
+                count: Some(rows),
+                selected: None,
+                rows: Box::new(move |_| Ok(Rows::Frames(Box::new(Self { rows, stretch })))),
+            })
+        }
+    }
+
+    struct Bench {
+        app: App,
+        woken: mpsc::Receiver<()>,
+        folder: tempfile::TempDir,
+    }
+
+    impl Bench {
+        fn new(rows: usize, stretch: Duration) -> Self {
+            let setup = Setup {
+                deck: Deck::new(&PathBuf::from("/data/market"), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap(),
+                jobs: None,
+                api: Arc::new(NoApi),
+                start_api: false,
+                keymap: Keymap::default(),
+                look: Look { theme: Theme::default(), ascii: false, options: Options::default(), fixed: true },
+                clock: wall_clock,
+                demo_folder: None,
+                warnings: Vec::new(),
+            };
+            let (sender, woken) = mpsc::channel();
+            let wake = Arc::new(move || sender.send(()).unwrap_or_default());
+            Self { app: App::new(setup, vec![Box::new(Slow { rows, stretch })], wake), woken, folder: tempfile::tempdir().unwrap() }
+        }
+
+        fn start(&mut self, name: &str) {
+            self.app.message = None;
+            self.app.export_to(self.folder.path().join(name));
+        }
+
+        /// What the footer says once the export has ended.
+        fn ended(&mut self) -> String {
+            self.woken.recv_timeout(Duration::from_secs(20)).unwrap();
+            self.app.update(Event::Wake);
+            assert!(self.app.export_says().is_none());
+            self.app.message.as_ref().unwrap().text.clone()
+        }
+
+        fn esc(&mut self) {
+            self.app.update(Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));
+        }
+
+        fn files(&self) -> usize {
+            fs::read_dir(self.folder.path()).unwrap().count()
+        }
+    }
+
+    #[test]
+    fn an_export_says_how_far_it_is_and_what_came_of_it() {
+        let mut bench = Bench::new(100_000, Duration::from_millis(5));
+        bench.start("slow.csv");
+        let (start, mut seen) = (Instant::now(), Vec::new());
+        while seen.len() < 2 && start.elapsed() < Duration::from_secs(20) {
+            bench.app.deadline_passed(Instant::now());
+            seen.extend(bench.app.export_says().filter(|says| says.starts_with("writing ") && !seen.contains(says)));
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(seen[1].ends_with(" of 100,000 rows to slow.csv · Esc stops it"), "{seen:?}");
+        assert!(bench.app.deadline().is_some());
+        assert_eq!(bench.ended(), format!("exported 100,000 rows to {}", bench.folder.path().join("slow.csv").display()));
+        assert_eq!(fs::read_to_string(bench.folder.path().join("slow.csv")).unwrap().lines().count(), 100_001);
+        bench.start("slow.csv");
+        assert!(bench.ended().ends_with("exists already: choose another name"));
+        assert_eq!(bench.files(), 1);
+    }
+
+    #[test]
+    fn esc_stops_an_export_at_once_and_no_file_is_left() {
+        for ending in ["csv", "json", "ndjson", "parquet"] {
+            let mut bench = Bench::new(usize::MAX >> 1, Duration::from_millis(10));
+            bench.start(&format!("slow.{ending}"));
+            thread::sleep(Duration::from_millis(60));
+            bench.app.act(Action::Export);
+            assert_eq!(bench.app.message.take().unwrap().text, "an export is under way: Esc stops it");
+            let start = Instant::now();
+            bench.esc();
+            assert_eq!(bench.app.export_says().as_deref(), Some("stopping the export"));
+            assert_eq!(bench.ended(), "export stopped: no file was written");
+            // 100 ms is what is promised; a busy machine gets more.
+            assert!(start.elapsed() < Duration::from_secs(2), "{ending}: {:?}", start.elapsed());
+            assert_eq!(bench.files(), 0);
+        }
+    }
+
+    #[test]
+    fn leaving_the_program_takes_away_what_was_half_written() {
+        let mut bench = Bench::new(usize::MAX >> 1, Duration::from_millis(10));
+        bench.start("slow.csv");
+        while bench.files() == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let Bench { app, folder, .. } = bench;
+        drop(app);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,183 @@
+//! What stands after the sign of a condition, read as what the column holds. A value that could never match is refused here, with what
+//! the column wants in its place: the one such check of every view.
+
+use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
+
+use super::{ColumnKind, FilterColumn, Operator};
+use crate::dataset::time::Time;
+
+/// A value that a condition compares with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wanted {
+    Number(f64),
+    Text(String),
+    Flag(bool),
+    /// A year, month, day, hour, minute or second: its first moment, and the first one after it.
+    Period {
+        start: Time,
+        end: Time,
+    },
+}
+
+/// How a column of each kind is compared: what it is called, how a condition is written (`{}` is the column and the sign), and how
+/// where the sign means nothing for it.
+const KINDS: &[(ColumnKind, &str, &str, &str)] = &[
+    (ColumnKind::Number, "a number", "`{}1000`, `{}2.5m` or `{}5%`", ""),
+    (ColumnKind::Time, "a time", "`{}2026-01`, `{}2026-01-31` or `{}2026-01-31T10:30`", ""),
+    (ColumnKind::Text, "a text", "", "`{}:abc` where it holds abc or `{}=abc` where it is abc"),
+    (ColumnKind::List, "a list of names", "", "`{}:abc` where abc is among them"),
+    (ColumnKind::Flag, "yes or no", "`{}yes` or `{}no`", "`{}:yes` or `{}:no`"),
+];
+
+/// The value of a condition `column sign text`; else what is wrong with it, for the person.
+pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, Operator), text: &str) -> Result<Wanted, String> {
+    let ordered = matches!(operator, Operator::Greater | Operator::Less | Operator::AtLeast | Operator::AtMost);
+    let (_, kind, as_in, unordered) = KINDS.iter().find(|row| row.0 == column.kind).copied().unwrap_or(KINDS[0]);
+    if ordered && !unordered.is_empty() {
+        return Err(format!("`{named}` is {kind}, which has no `{sign}`: write {}", unordered.replace("{}", named)));
+    }
+    let wanted = match column.kind {
+        ColumnKind::Number => number(text).map(Wanted::Number),
+        ColumnKind::Flag => flag(text).map(Wanted::Flag),
+        ColumnKind::Text | ColumnKind::List => Some(Wanted::Text(text.to_owned())),
+        // A part of a time as it is written, `10:30`.
+        ColumnKind::Time if operator == Operator::Has => is_part_of_time(text).then(|| Wanted::Text(text.replace(' ', "T"))),
+        ColumnKind::Time => period(text).map(|(start, end)| Wanted::Period { start, end }),
+    };
+    wanted.ok_or_else(|| {
+        let is = match text {
+            _ if column.kind != ColumnKind::Time && period(text).is_some() && number(text).is_none() => "a date",
+            _ if column.kind == ColumnKind::Time && number(text).is_some() => "a number",
+            _ => "a text",
+        };
+        format!("`{text}` is {is}, `{named}` is {kind}: write {}", as_in.replace("{}", &format!("{named}{sign}")))
+    })
+}
+
+fn flag(text: &str) -> Option<bool> {
+    const WORDS: &[(&str, bool)] = &[("true", true), ("yes", true), ("1", true), ("false", false), ("no", false), ("0", false)];
+    WORDS.iter().find(|(word, _)| text.eq_ignore_ascii_case(word)).map(|(_, flag)| *flag)
+}
+
+/// `1000`, `1,000`, `1k`, `2.5m`, `4b`, `1t`, `5%`: a percentage is the number before the sign, as columns in percent hold it.
+fn number(text: &str) -> Option<f64> {
+    let text = text.strip_prefix('$').unwrap_or(text).replace([',', '_'], "");
+    let text = text.strip_suffix('%').unwrap_or(&text);
+    let power = match text.chars().last()?.to_ascii_lowercase() {
+        'k' => 3,
+        'm' => 6,
+        'b' => 9,
+        't' => 12,
+        _ => 0,
+    };
+    let digits = if power > 0 { &text[..text.len() - 1] } else { text };
+    // Only digits: Rust also reads `inf`, and an exponent of its own would meet the suffix's. That one is read, not multiplied, so
+    // that 4.1b is the float nearest to 4.1e9.
+    let plain = digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
+    format!("{digits}e{power}").parse::<f64>().ok().filter(|value| plain && value.is_finite())
+}
+
+fn is_part_of_time(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | ':' | 'T' | 'Z' | ' '))
+}
+
+/// `2026`, `2026-01`, `2026-01-31`, and with a `T` or a blank `10`, `10:30`, `10:30:15` after it, in UTC.
+fn period(text: &str) -> Option<(Time, Time)> {
+    let (day, clock) = text.split_once(['T', 't', ' ']).map_or((text, None), |(day, clock)| (day, Some(clock)));
+    let part = |text: Option<&str>, digits: usize| -> Option<u32> {
+        let text = text.filter(|text| text.len() == digits && text.bytes().all(|c| c.is_ascii_digit()))?;
+        text.parse().ok()
+    };
+    let mut days = day.split('-');
+    let year = part(days.next(), 4)? as i32;
+    let (month, of_month) = (days.next(), days.next());
+    if days.next().is_some() {
+        return None;
+    }
+    let date = |month, day| NaiveDate::from_ymd_opt(year, month, day);
+    let at = |date: NaiveDate, seconds: i64| date.and_time(NaiveTime::MIN) + TimeDelta::seconds(seconds);
+    let (start, end) = match (month, of_month, clock) {
+        (None, _, None) => (at(date(1, 1)?, 0), at(NaiveDate::from_ymd_opt(year + 1, 1, 1)?, 0)),
+        (month, None, None) => {
+            let first = date(part(month, 2)?, 1)?;
+            (at(first, 0), at(first.checked_add_months(chrono::Months::new(1))?.with_day(1)?, 0))
+        }
+        (month, day, None) => {
+            let day = date(part(month, 2)?, part(day, 2)?)?;
+            (at(day, 0), at(day.succ_opt()?, 0))
+        }
+        (month, day, Some(clock)) => {
+            let day = date(part(month, 2)?, part(day, 2)?)?;
+            let mut fields = clock.strip_suffix(['Z', 'z']).unwrap_or(clock).split(':');
+            let hour = part(fields.next(), 2).filter(|hour| *hour < 24)?;
+            let sixty = |field: &str| part(Some(field), 2).filter(|number| *number < 60);
+            let (minute, second) = (fields.next().map(sixty), fields.next().map(sixty));
+            if fields.next().is_some() || minute == Some(None) || second == Some(None) {
+                return None;
+            }
+            let length = if second.is_some() {
+                1
+            } else if minute.is_some() {
+                60
+            } else {
+                3_600
+            };
+            let start = i64::from(hour * 3_600 + minute.flatten().unwrap_or(0) * 60 + second.flatten().unwrap_or(0));
+            (at(day, start), at(day, start + length))
+        }
+    };
+    let time = |time: NaiveDateTime| Time(time.and_utc().timestamp_millis());
+    Some((time(start), time(end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_suffixes() {
+        let cases = [
+            ("1m", Some(1e6)),
+            ("2.5K", Some(2_500.0)),
+            ("4b", Some(4e9)),
+            ("1t", Some(1e12)),
+            ("5%", Some(5.0)),
+            ("1,000", Some(1_000.0)),
+            ("-3", Some(-3.0)),
+            ("$2", Some(2.0)),
+            ("inf", None),
+            ("k", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(number(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_may_be_given_as_far_as_one_likes() {
+        let cases = [
+            ("2026", Some(("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"))),
+            ("2026-12", Some(("2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"))),
+            ("2024-02-29", Some(("2024-02-29T00:00:00Z", "2024-03-01T00:00:00Z"))),
+            ("2026-01-31 10", Some(("2026-01-31T10:00:00Z", "2026-01-31T11:00:00Z"))),
+            ("2026-01-31T23:59", Some(("2026-01-31T23:59:00Z", "2026-02-01T00:00:00Z"))),
+            ("2026-01-31T10:30:15Z", Some(("2026-01-31T10:30:15Z", "2026-01-31T10:30:16Z"))),
+            ("2026-02-29", None),
+            ("2026-1", None),
+            ("2026-01-31-01", None),
+            ("2026 10:30", None),
+            ("2026-01 10:30", None),
+            ("2026-01-31T24:00", None),
+            ("2026-01-31T10:60", None),
+            ("2026-01-31T", None),
+            ("20260131", None),
+            ("5", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            let found = period(text).map(|(start, end)| (start.to_string(), end.to_string()));
+            assert_eq!(found, expected.map(|(start, end)| (start.to_owned(), end.to_owned())), "{text}");
+        }
+    }
+}

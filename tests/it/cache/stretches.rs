@@ -1,0 +1,108 @@
+//! Candles that come in order are taken into the cache many at a time, and all others one by one: whatever the mixture, the table is the
+//! one that a load into memory makes, findings and all.
+
+use std::{
+    fs,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use proptest::{
+    collection::vec,
+    prelude::{Just, ProptestConfig, Strategy, any, prop_oneof},
+    proptest,
+};
+use tokendeck::dataset::{
+    cache::CacheOptions,
+    load::{load, load_with},
+    progress::{Cancelled, Progress, Silent},
+};
+
+use super::{assert_same, token};
+
+/// Rows on end of one token and interval.
+#[derive(Debug, Clone)]
+struct Part {
+    token: u64,
+    interval: &'static str,
+    start: i64,
+    rows: i64,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Rising,
+    Falling,
+    /// Each time comes twice.
+    Twice,
+    /// Some volumes are empty.
+    Holes,
+    /// Some rows cannot be read.
+    Bad,
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    let kind = prop_oneof![4 => Just(Kind::Rising), 1 => Just(Kind::Falling), 1 => Just(Kind::Twice), 2 => Just(Kind::Holes), 1 => Just(Kind::Bad)];
+    let rows = prop_oneof![1i64..40, 1i64..400, 1_000i64..3_000];
+    let interval = prop_oneof![Just("1h"), Just("1d"), Just("15m"), Just("")];
+    // Parts far from each other and parts that overlap.
+    let start = prop_oneof![(0i64..50).prop_map(|n| n * 5_000), 0i64..600];
+    (0u64..5, interval, start, rows, kind).prop_map(|(token, interval, start, rows, kind)| Part { token, interval, start, rows, kind })
+}
+
+fn lines(part: &Part) -> String {
+    let line = |i: i64| {
+        let place = match part.kind {
+            Kind::Falling => part.rows - i,
+            Kind::Twice => i / 2,
+            _ => i,
+        };
+        let time = 1_500_000_000 + (part.start + place) * 3_600;
+        let open = if part.kind == Kind::Bad && i % 37 == 36 { "x".to_owned() } else { format!("{}.5", i % 1_000) };
+        let volume = if part.kind == Kind::Holes && i % 5 == 0 { String::new() } else { (i + part.start).to_string() };
+        format!("{},{time},{open},2000,0.5,7,{volume},{}\n", token(part.token), part.interval)
+    };
+    (0..part.rows).map(line).collect()
+}
+
+fn write(folder: &Path, files: &[Vec<Part>], intervals: bool) {
+    let line = |i| format!("{},T{i},Token {i},eth\n", token(i));
+    let tokens: String = (0..5).map(line).collect();
+    fs::write(folder.join("tokens.csv"), format!("token_address,symbol,name,chain\n{tokens}")).unwrap();
+    fs::create_dir(folder.join("candles")).unwrap();
+    for (i, parts) in files.iter().enumerate() {
+        let last = if intervals { "interval" } else { "something" };
+        let text: String = parts.iter().map(lines).collect();
+        let header = format!("token_address,timestamp,open,high,low,close,volume,{last}\n");
+        fs::write(folder.join(format!("candles/{i}.csv")), header + &text).unwrap();
+    }
+}
+
+/// Cancels once it was asked so often.
+struct Patience(AtomicU64);
+
+impl Progress for Patience {
+    fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
+        let left = self.0.load(Ordering::Relaxed).checked_sub(1).ok_or(Cancelled)?;
+        self.0.store(left, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #[test]
+    fn rows_in_order_and_others_make_the_table_that_memory_makes(
+        files in vec(vec(part(), 1..7), 1..4), intervals in any::<bool>(), patience in 0u64..40, group in 13u32..26,
+    ) {
+        let (data, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write(data.path(), &files, intervals);
+        let plain = load(data.path(), &Silent).unwrap();
+        let folder = Some(cache.path().to_owned());
+        let options = CacheOptions { folder, rows_min: 1, group_max: 1 << group, journal_every: 16 << 10, ..CacheOptions::default() };
+        // Cut off anywhere, and gone on with.
+        load_with(data.path(), &options, &Patience(AtomicU64::new(patience))).ok();
+        assert_same(&plain, &load_with(data.path(), &options, &Silent).unwrap(), "gone on with");
+    }
+}
