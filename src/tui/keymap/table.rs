@@ -145,7 +145,7 @@ keys! {
         CopyValue "copy_value" ["y"] "Copy the selected value." ("copy" 40);
         CopyRow "copy_row" ["Y"] "Copy the selected row as JSON.";
         CopyCurl "copy_curl" ["c"] "Copy the curl command that gives the same data." ("curl" 30);
-        Export "export" ["e"] "Export the table as CSV, JSON or Parquet." ("export" 35);
+        Export "export" ["e"] "Export the table as CSV, JSON, NDJSON or Parquet." ("export" 35);
         OpenLink "open_link" ["o"] "Open the link of the selected row.";
         Star "star" ["w"] "Put the token on the watchlist, or take it off." ("star" 70);
         Reload "reload" ["r" "F5"] "Read the data again.";
