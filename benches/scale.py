@@ -94,7 +94,8 @@ class Scale:
             drawn, used = terminal.rest_for(IDLE)
             self.row(f"idle for {IDLE} s: {drawn} bytes drawn", used, IDLE, terminal.watch.lap(), cpu_max=0.01)
             terminal.keys("9")
-            terminal.see("SET ASIDE")
+            terminal.until("the tables", lambda screen: "\n candles  " in screen)
+            terminal.settle(0.2)
             line = next(y for y, line in enumerate(terminal.screen.lines(), 1) if line.startswith(" candles"))
             # Two clicks open it.
             for click, seen in (("select", "candles.*columns"), ("open", "column 1 of 8")):

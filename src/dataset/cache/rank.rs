@@ -16,7 +16,7 @@ use super::{
 };
 
 /// Rows that are sorted in memory at a time, as a rule.
-const PART: usize = LIST_MAX;
+const PART: usize = LIST_MAX / 4;
 /// Rows between two looks at whether the order is still wanted.
 const STRETCH: usize = 65_536;
 
