@@ -382,7 +382,12 @@ fn the_table_used_longest_ago_makes_room() {
     assert!(left.iter().filter(|table| *table == "candles").count() == 2 && left.contains(&"transfers".to_owned()), "{left:?}");
     assert!(left.len() < 5, "{left:?}");
     for entry in list(bench.cache.path()) {
-        assert!(entry.remove());
+        // A program that another test starts holds this one's locks too until it runs.
+        let later = || {
+            std::thread::sleep(Duration::from_millis(10));
+            false
+        };
+        assert!((0..500).any(|_| entry.remove() || later()));
     }
     assert!(list(bench.cache.path()).is_empty());
 }
