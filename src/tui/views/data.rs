@@ -302,8 +302,9 @@ impl Data {
             (total > 0).then(|| done as f64 / total as f64)
         });
         let loaded = context.snapshot.map_or(0, |snapshot| snapshot.dataset.tables.iter().filter(|table| table.loaded()).count());
+        // With nothing yet to stand on, a load is not stopped: `q` leaves.
         let note = if load.running {
-            "loading · Esc stops it".to_owned()
+            if context.snapshot.is_some() { "loading · Esc stops it" } else { "loading" }.to_owned()
         } else {
             format!("{loaded} of {} loaded{}", self.order.len(), watching(load))
         };
