@@ -40,24 +40,24 @@ struct Bench {
 }
 
 fn bench() -> Bench {
-    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let folders = [tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder")];
     let [data, cache] = &folders;
     let tokens = (1..=3).fold(String::new(), |tokens, i| format!("{tokens}0x{i:040x},T{i},Token {i},eth\n"));
-    fs::write(data.path().join("tokens.csv"), format!("token_address,symbol,name,chain\n{tokens}")).unwrap();
+    fs::write(data.path().join("tokens.csv"), format!("token_address,symbol,name,chain\n{tokens}")).expect("a written file");
     let mut text = String::from("token_address,timestamp,open,high,low,close,volume\n");
     // Not in the order they are kept in.
     for i in (0..ROWS).map(|i| i * 7_919 % ROWS) {
         let (token, time, close, volume) = candle(i);
         let volume = volume.map_or_else(String::new, |volume| volume.to_string());
-        writeln!(text, "{token},{time},{close},{close},{close},{close},{volume}").unwrap();
+        writeln!(text, "{token},{time},{close},{close},{close},{close},{volume}").expect("room in a string");
     }
-    fs::write(data.path().join("candles.csv"), text).unwrap();
+    fs::write(data.path().join("candles.csv"), text).expect("a written file");
     let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 10, ..CacheOptions::default() };
     let mut stage = Stage::empty();
-    stage.snapshot = Some(stage.deck.stand_on(load_with(data.path(), &options, &Silent).unwrap()));
+    stage.snapshot = Some(stage.deck.stand_on(load_with(data.path(), &options, &Silent).expect("a dataset")));
     let mut view = Data { reopen: Some("candles".to_owned()), ..Data::default() };
     stage.look(|context| view.refresh(context));
-    assert!(stage.look(|context| context.snapshot.unwrap().dataset.table("candles").unwrap().large.is_some()));
+    assert!(stage.look(|context| context.snapshot.expect("a snapshot").dataset.table("candles").expect("candles").large.is_some()));
     Bench { stage, view, _folders: folders }
 }
 
@@ -86,17 +86,17 @@ impl Bench {
 
     /// The rows that an export writes.
     fn exported(&self, path: &Path) -> Vec<Row> {
-        let table = self.stage.look(|context| self.view.export(context)).unwrap();
+        let table = self.stage.look(|context| self.view.export(context)).expect("a table to export");
         let count = table.count;
-        let rows = (table.rows)(&Progress::default()).unwrap();
+        let rows = (table.rows)(&Progress::default()).expect("rows");
         assert!(count.is_none_or(|count| count == rows.count()));
         assert_eq!(export::write(path, &table.columns, &rows, &mut |_| true), Ok(rows.count() as u64));
-        let mut reader = csv::Reader::from_path(path).unwrap();
-        fs::remove_file(path).unwrap();
+        let mut reader = csv::Reader::from_path(path).expect("an exported file");
+        fs::remove_file(path).expect("a file to remove");
         let records = reader.deserialize().map(|record| {
-            let row: BTreeMap<String, String> = record.unwrap();
+            let row: BTreeMap<String, String> = record.expect("a row");
             assert_eq!(row["interval"], "1m");
-            (row["token_address"].clone(), row["timestamp"].clone(), row["close"].parse().unwrap(), row["volume"].parse().ok())
+            (row["token_address"].clone(), row["timestamp"].clone(), row["close"].parse().expect("a number"), row["volume"].parse().ok())
         });
         records.collect()
     }
@@ -121,7 +121,7 @@ fn by_volume(a: Option<f64>, b: Option<f64>, falls: bool) -> Ordering {
 #[test]
 fn every_row_is_exported_as_the_source_has_it_filtered_and_sorted() {
     let mut bench = bench();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("candles.csv");
     let unsorted: fn(&Row, &Row) -> Ordering = |_, _| Ordering::Equal;
     let cases: [Case; 8] = [
@@ -161,15 +161,15 @@ fn every_row_is_exported_as_the_source_has_it_filtered_and_sorted() {
 #[test]
 fn an_export_can_be_stopped_while_the_order_is_made_and_while_it_is_written() {
     let mut bench = bench();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("candles.csv");
     bench.show("", Some(("volume", true)), false);
-    let table = bench.stage.look(|context| bench.view.export(context)).unwrap();
+    let table = bench.stage.look(|context| bench.view.export(context)).expect("a table to export");
     let stopped = Progress::default();
     stopped.cancel();
-    assert_eq!((table.rows)(&stopped).err().unwrap().code, crate::error::Code::Cancelled);
-    let table = bench.stage.look(|context| bench.view.export(context)).unwrap();
-    let rows = (table.rows)(&Progress::default()).unwrap();
+    assert_eq!((table.rows)(&stopped).err().expect("a stop").code, crate::error::Code::Cancelled);
+    let table = bench.stage.look(|context| bench.view.export(context)).expect("a table to export");
+    let rows = (table.rows)(&Progress::default()).expect("rows");
     assert_eq!(export::write(&path, &table.columns, &rows, &mut |done| done == 0), Err(Unwritten::Stopped));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }
