@@ -27,20 +27,20 @@ class Table:
         self.rows.append(cells)
         print(LINE.format(*cells), flush=True)
 
-    def misses(self):
+    def done(self, file):
+        """Says what is over what is wanted, and keeps the table in the file, if one is named."""
         for _, said in sorted(self.over, reverse=True):
             print("over:", said, flush=True)
+        if file:
+            keep(file, self.mark, self.markdown())
 
     def markdown(self):
         lines = [f"| {self.title} | CPU s | wall s | RssAnon, MiB | wanted |", "|---|---:|---:|---:|---|"]
         return "\n".join(lines + ["| " + " | ".join(cells) + " |" for cells in self.rows])
 
-    def keep(self, file):
-        """Puts the table where the file has its marks, or at its end."""
-        keep(file, self.mark, self.markdown())
-
 
 def keep(file, mark, text):
+    """Puts a table where the file has its marks, or at its end."""
     start, end = f"<!-- {mark} -->", f"<!-- end of {mark} -->"
     with open(file) as old:
         content = old.read()

@@ -78,8 +78,7 @@ def main():
         process.terminate()
         process.wait()
         shutil.rmtree(folder)
-    if given.figures:
-        table.keep(given.figures)
+    table.done(given.figures)
 
 
 if __name__ == "__main__":

@@ -255,9 +255,7 @@ def main():
         table = Table(f"{rows:,} rows", f"scale {rows}")
         for form in given.forms:
             Scale(given, rows, form, table).measure()
-        table.misses()
-        if given.figures:
-            table.keep(given.figures)
+        table.done(given.figures)
     if not given.keep:
         shutil.rmtree(given.folder)
 

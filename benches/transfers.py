@@ -118,9 +118,7 @@ def main():
         if not os.path.exists(os.path.join(one.data, "transfers")):
             write(os.path.join(one.data, "transfers"), contract["token_address"], contract["creator"], pool["address"], days)
         one.measure([contract["token_address"]], None)
-    table.misses()
-    if given.figures:
-        table.keep(given.figures)
+    table.done(given.figures)
     if not given.keep:
         shutil.rmtree(given.folder)
 

@@ -1,4 +1,4 @@
-//! Writing a table that someone wants to keep: CSV, JSON or Parquet by the file's ending, stretch by stretch, so that it may have any
+//! Writing a table that someone wants to keep: CSV, JSON, NDJSON or Parquet by the file's ending, stretch by stretch, so that it may have any
 //! number of rows; whole or not at all, and never over a file that is there.
 
 mod cells;

@@ -49,13 +49,14 @@ pub fn examine(
     }
     let scams = corpus.codes.nearest(&facts.address, code, Group::Scam, |address| scam_code(facts.dataset, address));
     let near: Vec<Near> = scams.into_iter().filter(|near| near.similarity >= SIMILAR_MIN).take(SIMILAR_MAX).collect();
-    if !facts.listed() {
+    let mixed = mixed(corpus, code);
+    if !facts.listed() && (!near.is_empty() || mixed.is_some()) {
         let templates = corpus.codes.nearest(&facts.address, code, Group::Template, |address| contract_code(facts.dataset, address));
         let similar = near.first().map(|nearest| similar(facts, nearest, templates.first()));
         // A template that is at least as near says where the parts come from.
         let nearest = near.first().map_or(SIMILAR_MIN, |near| near.similarity);
         let template = templates.first().is_some_and(|template| template.similarity >= nearest);
-        let mixed = if template { None } else { mixed(corpus, code) };
+        let mixed = mixed.filter(|_| !template);
         let strength = |anomaly: &Option<Anomaly>| anomaly.as_ref().map_or(0.0, |anomaly| anomaly.strength);
         found.anomalies.extend(if strength(&mixed) > strength(&similar) { mixed } else { similar });
     }

@@ -135,7 +135,9 @@ pub(super) fn outside(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolde
     if traded.opening != Opening::Outside || known {
         return None;
     }
-    let asked = traded.trial.called.iter().find(|address| **address != PAIR).map_or_else(String::new, |address| format!(" {address}"));
+    // Where only the code is known, the slot that names it is empty.
+    let asked = traded.trial.called.iter().find(|address| **address != PAIR && !address.is_zero());
+    let asked = asked.map_or_else(String::new, |address| format!(" {address:#x}"));
     let shown = seen("transfer", "holder", "fails", format!("goes through when{asked} answers otherwise"));
     let text = format!("another contract{asked} that its deployer chose decides whether transfers go through");
     Some(Anomaly::new(AnomalyCode::ExternalGate, 1.0, text).evidence(shown).held_by(holder))
