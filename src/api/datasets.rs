@@ -112,15 +112,15 @@ mod tests {
 
     #[test]
     fn no_file_is_named_by_where_it_lies() {
-        let folder = Path::new("/home/me/data");
+        let folder = Path::new("/data/mine");
         for (file, shown) in [
             ("tokens.csv", "tokens.csv"),
             ("more/tokens.csv", "more/tokens.csv"),
-            ("/home/me/data/more/tokens.csv", "more/tokens.csv"),
+            ("/data/mine/more/tokens.csv", "more/tokens.csv"),
             ("/mnt/tokens.csv", "tokens.csv"),
         ] {
             assert_eq!(relative(folder, file), shown);
         }
-        assert_eq!(without_folder(folder, "`/home/me/data/a.csv` in /home/me/data"), "`a.csv` in the dataset");
+        assert_eq!(without_folder(folder, "`/data/mine/a.csv` in /data/mine"), "`a.csv` in the dataset");
     }
 }

@@ -365,7 +365,7 @@ fn progress_line(buffer: &mut Buffer, body: &mut Rect, says: &str, context: &Con
     (body.y, body.height) = (body.y + used, body.height - used);
 }
 
-/// `Demo market · MIT · synthetic          generation 3 · /home/ada/market`
+/// `Demo market · MIT · synthetic          generation 3 · /data/market`
 fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
     let row = Rect { height: 1, ..area };
