@@ -82,6 +82,7 @@ pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
 }
 
 pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
+    Arguments::new(call.parameters, call.path, call.query)?;
     let tokens = jobs::parse_request(body)?;
     with_jobs(call, move |jobs| {
         let job = jobs.create(tokens)?;

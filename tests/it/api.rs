@@ -129,6 +129,34 @@ fn bodies_are_judged_for_form_first_and_values_then() {
 }
 
 #[test]
+fn a_post_is_answered_as_its_query_asks() {
+    let server = Running::start();
+    let wallet = format!(r#"{{"tokens":{{"{TOKEN}":"1000000000000000000"}}}}"#);
+    let plan = |query: &str| {
+        let target = format!("/yield/optimize{query}");
+        let (online, offline) =
+            (server.ask(&server::post(&target, &wallet)), answer_offline(&server.api, "POST", &target, wallet.as_bytes()));
+        assert_eq!((online.status, &online.body[..]), (offline.status, &offline.body[..]), "{target}");
+        online
+    };
+    let (plain, explained) = (plan(""), plan("?explain=true"));
+    assert_eq!((plain.status, explained.status), (200, 200));
+    assert_eq!((plain.json().get("unplaced"), plan("?explain=false").body), (None, plain.body.clone()));
+    assert!(explained.json()["unplaced"].is_array(), "{}", explained.json());
+    for (query, code) in [
+        ("?explain=x", "invalid_parameter"),
+        ("?explain", "invalid_parameter"),
+        ("?explain=true&explain=true", "invalid_parameter"),
+        ("?explain=%ff", "invalid_request"),
+    ] {
+        plan(query).is_problem(400, code, query);
+    }
+    let job = format!(r#"{{"token_address":"{TOKEN}"}}"#);
+    server.ask(&server::post("/deep-analysis/jobs?a=%ff", &job)).is_problem(400, "invalid_request", "a job");
+    assert_eq!(server.ask(&server::post("/deep-analysis/jobs?other=x", &job)).status, 202);
+}
+
+#[test]
 fn wrong_methods_are_told_the_right_ones() {
     let server = Running::start();
     let ask = |method: &str, path: &str| server.ask(&server::request(method, path, "", ""));
