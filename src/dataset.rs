@@ -166,7 +166,7 @@ impl Dataset {
         let mut dataset = Self { tables, ..Self::default() };
         let tables = &dataset.tables;
         let tokens = merge_tokens(rows(tables, "tokens"));
-        let pools: Vec<PoolRow> = rows(tables, "pools");
+        let mut pools: Vec<PoolRow> = rows(tables, "pools");
         let candles = tables.iter().find(|table| table.schema.name == "candles").map(CandleTable::new);
         dataset.kols = by_token(tables, "kols", |row: &KolRow| row.token_address);
         dataset.posts = by_token(tables, "posts", |post: &Post| post.token_address);
@@ -179,12 +179,10 @@ impl Dataset {
         dataset.gas = rows(tables, "gas");
         dataset.token_index = tokens.iter().enumerate().map(|(i, token)| (token.row.token_address, i)).collect();
         dataset.tokens = tokens;
-        for (i, pool) in pools.iter().enumerate() {
-            for token in [pool.token0, pool.token1] {
-                let list = dataset.pool_index.entry(token).or_default();
-                if list.last() != Some(&(i as u32)) {
-                    list.push(i as u32);
-                }
+        for (i, pool) in pools.iter_mut().enumerate() {
+            pool.tokens = pool.every_token();
+            for token in &pool.tokens {
+                dataset.pool_index.entry(*token).or_default().push(i as u32);
             }
         }
         dataset.pools = pools;

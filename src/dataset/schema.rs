@@ -316,7 +316,8 @@ pub const TABLES: &[TableSchema] = &[
             "chain" Chain Cell "where it is";
             "token0" Address Cell "first token";
             "token1" Address Cell "second token";
-            "pair" Text Optional "TOKEN0/TOKEN1";
+            "tokens" Addresses Optional "every token it holds; else token0 and token1";
+            "pair" Text Optional "its tokens' names, as in A/B or A/B/C";
             "liquidity" Float Column "USD";
             "volume24h" Float Column "USD traded in 24 hours";
         },

@@ -17,7 +17,7 @@ use super::{
     Anomaly, AnomalyCode, EvidenceRow, Missing, Part,
     facts::Facts,
     missing::{Lacking, Need},
-    pool_story::PoolStory,
+    pool_story::{PoolStory, Side},
 };
 use crate::{
     dataset::{
@@ -99,12 +99,13 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
 fn pool_stories(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Vec<PoolStory>> {
     let mut stories = Vec::new();
     for pool in &facts.pools {
-        let first = facts.dataset.pools_of(&facts.address).any(|row| row.address == *pool && row.token0 == facts.address);
+        let row = facts.dataset.pools_of(&facts.address).find(|row| row.address == *pool);
+        let side = row.map_or(Side::Untold, |row| Side::of(&facts.address, row));
         let mut story = PoolStory::default();
         for chunk in facts.dataset.pool_events().chunks(pool) {
             step(0, 0)?;
             for event in &chunk {
-                story.see(event, first);
+                story.see(event, side);
             }
         }
         stories.push(story);
