@@ -98,6 +98,8 @@ pub struct Table {
     /// The rows of a large table, which are not in memory; `frame` is empty then.
     pub large: Option<Arc<LargeTable>>,
     pub state: TableState,
+    /// Where it turned out unusable, if in one place.
+    pub fault: Option<Spot>,
     pub sources: Vec<Source>,
     pub findings: Findings,
     /// Rows that were set aside.
@@ -113,6 +115,15 @@ pub enum TableState {
     Absent,
     /// It was there and could not be used; the reason, for the person.
     Unusable(String),
+}
+
+/// A place in the source files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spot {
+    /// Relative to the dataset's folder where it lies in it.
+    pub file: String,
+    /// The row in the file, the first data row being 1; of `dataset.toml` the line.
+    pub row: Option<u64>,
 }
 
 /// A file that rows came from.
@@ -141,6 +152,7 @@ impl Table {
             frame: DataFrame::default(),
             large: None,
             state: TableState::Absent,
+            fault: None,
             sources: Vec::new(),
             findings: Findings::default(),
             rows_bad: 0,

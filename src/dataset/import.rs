@@ -458,7 +458,7 @@ impl From<LoadError> for ImportError {
     fn from(error: LoadError) -> Self {
         match error {
             LoadError::Cancelled => Self::Cancelled,
-            LoadError::Unusable(reason) => Self::Failed(reason),
+            LoadError::Unusable(unusable) => Self::Failed(unusable.reason),
         }
     }
 }

@@ -6,7 +6,7 @@ mod walk;
 
 use std::collections::HashMap;
 
-pub(crate) use self::walk::nearest;
+pub(crate) use self::walk::{line_of, nearest};
 use self::{
     columns::read_columns,
     walk::{Entry, Members, Toml, Walk},

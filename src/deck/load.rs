@@ -10,7 +10,7 @@ use std::{
 use super::{Deck, DeckEvent, watch::Watching};
 use crate::{
     dataset::{
-        Dataset, TableState,
+        Dataset, Spot, TableState,
         load::{LoadError, load_in_stages},
         progress::{Cancelled, Progress},
         time::Time,
@@ -26,7 +26,7 @@ pub struct LoadState {
     /// Each table under way: (name, done, total), total 0 while unknown.
     pub tables: Vec<(String, u64, u64)>,
     /// Why the last load failed.
-    pub failure: Option<String>,
+    pub failure: Option<Failure>,
     /// When the last load ended.
     pub ended: Option<Time>,
     pub watching: Watching,
@@ -34,6 +34,19 @@ pub struct LoadState {
     cancelled: bool,
     /// The files as the last load found them.
     sight: Option<Sight>,
+}
+
+/// A load that failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// One line for the person.
+    pub reason: String,
+    /// Where in the files, if in one place.
+    pub spot: Option<Spot>,
+    /// When the first of the loads failed that have failed since one went well.
+    pub since: Time,
+    /// What was loaded.
+    pub folder: PathBuf,
 }
 
 /// How a reload of changed files ended.
@@ -61,14 +74,15 @@ impl Deck {
             let stood = |name: &str| standing.as_ref().is_some_and(|snapshot| snapshot.dataset.has(name));
             for table in &dataset.tables {
                 match &table.state {
-                    TableState::Unusable(reason) if reason.contains(MOVED) => return Err(LoadError::Unusable(MOVED.to_owned())),
+                    TableState::Unusable(reason) if reason.contains(MOVED) => return Err(moved()),
                     TableState::Unusable(reason) if stood(table.schema.name) => {
-                        return Err(LoadError::Unusable(format!("the table `{}` can no longer be read: {reason}", table.schema.name)));
+                        let reason = format!("the table `{}` can no longer be read: {reason}", table.schema.name);
+                        return Err(LoadError::unusable(reason, table.fault.clone()));
                     }
                     _ => {}
                 }
             }
-            if Sight::of(&self.folder()) == *before { Ok(()) } else { Err(LoadError::Unusable(MOVED.to_owned())) }
+            if Sight::of(&self.folder()) == *before { Ok(()) } else { Err(moved()) }
         });
         match outcome {
             Err(reason) if reason.contains(MOVED) => Reload::Moved,
@@ -100,16 +114,26 @@ impl Deck {
             let dataset = self.whole(&folder)?;
             accept(&dataset, &sight).map(|()| self.swap(self.next_generation(), dataset))
         }))
-        .unwrap_or_else(|_| Err(LoadError::Unusable("loading met a defect of the program".to_owned())))
-        .map_err(|error| error.to_string());
+        .unwrap_or_else(|_| Err(LoadError::unusable("loading met a defect of the program", None)));
+        let spot = match &outcome {
+            Err(LoadError::Unusable(unusable)) => unusable.spot.clone(),
+            _ => None,
+        };
+        let outcome = outcome.map_err(|error| error.to_string());
         let mut state = self.load_lock();
         state.running = false;
         let moved = again && matches!(&outcome, Err(reason) if reason.contains(MOVED));
         if moved {
             state.sight = Some(Sight::default());
         } else {
-            state.failure = outcome.as_ref().err().cloned();
-            state.ended = Some(now());
+            let (ended, before) = (now(), state.failure.take().filter(|failure| failure.folder == folder));
+            state.failure = outcome.as_ref().err().map(|reason| Failure {
+                reason: reason.clone(),
+                spot,
+                since: before.map_or(ended, |before| before.since),
+                folder,
+            });
+            state.ended = Some(ended);
         }
         drop(state);
         match &outcome {
@@ -161,6 +185,13 @@ impl Deck {
         }
     }
 
+    /// Why what stands is older than its files; `None` while it is what they say, or nothing stands.
+    pub fn stale(&self) -> Option<Failure> {
+        // What fails of another folder says nothing of the one that stands.
+        let snapshot = self.snapshot().ok()?;
+        self.load_lock().failure.clone().filter(|failure| failure.folder == snapshot.dataset.folder)
+    }
+
     pub fn load_state(&self) -> LoadState {
         self.load_lock().clone()
     }
@@ -191,6 +222,10 @@ impl Deck {
     fn load_lock(&self) -> std::sync::MutexGuard<'_, LoadState> {
         self.load.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn moved() -> LoadError {
+    LoadError::unusable(MOVED, None)
 }
 
 fn now() -> Time {

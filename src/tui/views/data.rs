@@ -310,8 +310,8 @@ impl Data {
         };
         let panel = Panel { note: &note, focused: true, progress: share, ascii: context.ascii, ..Panel::new("tables") };
         let mut body = inset(panel.render(left, buffer, context.theme));
-        if let Some(reason) = load.failure.as_ref().filter(|_| !load.running) {
-            progress_line(buffer, &mut body, &format!("! the last load failed: {reason}"), context);
+        if let Some(failure) = load.failure.as_ref().filter(|_| !load.running) {
+            progress_line(buffer, &mut body, &format!("! the last load failed: {}", failure.reason), context);
         }
         self.list_area = body;
         tables::draw_list(buffer, body, &self.order, self.sorting, &mut self.list, context);

@@ -467,8 +467,8 @@ impl TokensView {
 /// Before there is data: why, or the shape of what is coming.
 fn draw_waiting(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     match &context.load.failure {
-        Some(reason) if !context.load.running => {
-            panel::failure(area, buffer, context.theme, &format!("{reason}; r tries again, : opens another dataset"));
+        Some(failure) if !context.load.running => {
+            panel::failure(area, buffer, context.theme, &format!("{}; r tries again, : opens another dataset", failure.reason));
         }
         _ => progress::skeleton(Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }, buffer, context.theme, context.ascii),
     }
