@@ -1,6 +1,7 @@
 //! Security inference: the anomalies, each of one table, and the shape of the answer. How the anomalies are found is a file each; how
 //! they become a score is `score`'s.
 
+pub mod behind;
 pub mod code;
 pub mod codes;
 pub mod corpus;
@@ -8,6 +9,7 @@ pub mod facts;
 pub mod holders;
 pub mod infer;
 pub mod missing;
+pub mod own_pools;
 pub mod pool_story;
 pub mod resemblance;
 pub mod score;

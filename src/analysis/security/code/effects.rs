@@ -19,6 +19,8 @@ pub(super) const GATE: Address = small(0x00FA_1A00);
 /// A cut of the received share that counts, and balances' smallest loss that does.
 const TAX_STEP: f64 = 0.2;
 const LOSS_MIN: f64 = 0.001;
+/// Strength of a freeze that stops a holder's transfers and not the sales that a router makes for them.
+const OWN_HANDS: f64 = 0.5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Power {
@@ -89,6 +91,8 @@ pub(super) struct Effect {
     pub(super) taken: Option<(Address, U256)>,
     /// By how much the balance rose.
     pub(super) made: U256,
+    /// The contract that is asked from now on is the one that has the power too.
+    pub(super) asks_owner: bool,
     /// Coin was paid for it.
     pub(super) paid: bool,
     /// Whom the log names as the one who gave, and what that one has after.
@@ -200,6 +204,7 @@ impl Call {
             burnt: false,
             taken: None,
             made: U256::ZERO,
+            asks_owner: false,
             paid: !self.pay.is_zero(),
             payer: None,
         }
@@ -378,6 +383,11 @@ pub(super) fn stopped(machine: &mut Machine<'_>, before: &Before<'_>, after: &Tr
             if all { "sells fail" } else { "sell fails, another holder's does not" },
         ));
     }
+    // A freeze may bind the holder's own hands and forget who sells with leave. The newcomer must not be the one who is frozen.
+    let own_hands = was.send.ok && !after.send.ok && after.sell.ok && after.other_send.is_some_and(|leg| leg.ok);
+    if own_hands && !call.filling.addresses.contains(&FRESH) {
+        effects.push(call.effect(Power::Blacklist, OWN_HANDS, "transfer goes through", "transfer fails, another holder's does not"));
+    }
     // What stops buying and selling alike is a pause; to let holders out and nobody in is another power.
     if was.buy.ok && !after.buy.ok && !all && after.other_buy.is_none_or(|leg| !leg.ok) {
         effects.push(call.effect(Power::StopBuys, 1.0, "buy goes through", "buys fail"));
@@ -403,6 +413,8 @@ fn gate(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, effects: &m
     });
     machine.rollback(mark);
     if scores.iter().any(|score| *score != scores[0]) {
-        effects.push(call.effect(Power::Gate, 1.0, "own rules", "another contract's word"));
+        // Who set it has nothing to say any more.
+        let asks_owner = !machine.look(call.from, before.scene.token, call.data.clone()).ok;
+        effects.push(Effect { asks_owner, ..call.effect(Power::Gate, 1.0, "own rules", "another contract's word") });
     }
 }
