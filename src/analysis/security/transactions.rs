@@ -14,7 +14,7 @@ use self::{
     wash::Wash,
 };
 use super::{
-    Anomaly, AnomalyCode, EvidenceRow, Missing, Part,
+    Anomaly, AnomalyCode, EvidenceRow, Part,
     facts::Facts,
     missing::{Lacking, Need},
     pool_story::PoolStory,
@@ -37,7 +37,8 @@ pub struct Transactions {
     /// Neither transfers nor pool events are there.
     pub blind: bool,
     pub anomalies: Vec<Anomaly>,
-    pub missing: Vec<Missing>,
+    /// What the tests lacked, and what they saw.
+    pub lacking: Lacking,
     pub last: Option<Time>,
     pub unfinished: Vec<String>,
     /// The pools' events, in the order of `Facts::pools`.
@@ -78,12 +79,14 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
     let eventful = seen.pools.iter().any(|pool| pool.last.is_some());
     if total == 0 && !eventful {
         seen.lacking.note(Need::Transfers, &AnomalyCode::of(Part::Transactions).collect::<Vec<_>>());
-        return Ok(Transactions { blind: true, missing: seen.lacking.into_missing(Part::Transactions), ..Transactions::default() });
+        return Ok(Transactions { blind: true, lacking: seen.lacking, ..Transactions::default() });
     }
     let mut anomalies = flow::tests(&mut seen);
     anomalies.extend(creator::tests(&mut seen));
     if total > 0 {
         anomalies.extend(history::tests(&mut seen));
+    } else {
+        seen.lacking.note(Need::Transfers, history::CODES);
     }
     let mut unfinished = Vec::new();
     if seen.ledger.overflowed {
@@ -92,8 +95,8 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
     if seen.wash.unfinished {
         unfinished.push("windows with too many pairs of traders were not looked at for wash trading".to_owned());
     }
-    let missing = seen.lacking.into_missing(Part::Transactions);
-    Ok(Transactions { blind: false, anomalies, missing, last: seen.ledger.last, unfinished, pools: seen.pools })
+    let Seen { lacking, ledger, pools, .. } = seen;
+    Ok(Transactions { blind: false, anomalies, lacking, last: ledger.last, unfinished, pools })
 }
 
 fn pool_stories(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Vec<PoolStory>> {
@@ -162,7 +165,7 @@ impl<'a> Seen<'a> {
             address: row.from_address,
             to_address: row.to_address,
             amount: row.value.zip(unit).map(|(value, unit)| value.0 / unit),
-            share: None,
+            ..EvidenceRow::default()
         }
     }
 }
