@@ -9,6 +9,7 @@ pub mod facts;
 pub mod holders;
 pub mod infer;
 pub mod missing;
+pub mod own_pools;
 pub mod pool_story;
 pub mod resemblance;
 pub mod score;

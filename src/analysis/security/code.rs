@@ -224,10 +224,12 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     if !report.told {
         report.unfinished.push("no trade and no transfer went through".into());
     }
-    let before = before(machine, &scene, stage.standing == Standing::Code);
+    let bare = stage.standing == Standing::Code;
+    let before = before(machine, &scene, bare);
     let effects = powers::powers(machine, &before, &shape.functions, &stage.masters);
     let thefts = powers::thefts(machine, &before);
-    report.anomalies.extend(findings::powers(&effects, thefts, holder(input), before.bare));
+    let bare = findings::Bare { settings: bare, unheld: bare && input.owner.is_none() };
+    report.anomalies.extend(findings::powers(&effects, thefts, holder(input), bare));
     report.anomalies.extend(findings::outside(&traded, &report.anomalies, holder(input)));
     report.anomalies.extend(findings::withheld(&traded, &report.anomalies, holder(input)));
     if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {

@@ -1,9 +1,9 @@
 //! What the tests of transfers and holders know of a token: who stands behind it, where it trades, what each address is. Read once
 //! for all tests. No test lives here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::{EVIDENCE_ROWS_MAX, EvidenceRow};
+use super::{EVIDENCE_ROWS_MAX, EvidenceRow, missing::Need, own_pools::OwnPools};
 use crate::dataset::{
     Dataset, Token,
     address::Address,
@@ -187,26 +187,25 @@ pub struct Facts<'a> {
     pub contract: Option<ContractRow>,
     pub creator: Option<Address>,
     pub owner: Option<Address>,
-    /// Pools that hold it, the most liquid first.
+    /// Pools in which it is traded, first those that tell of it, each part with the most liquid first.
     pub pools: Vec<Address>,
+    /// How many of them tell of it: the others are too small.
+    pub telling: usize,
+    /// Pools in which others are traded for it.
+    pub quoted: HashSet<Address>,
     roles: HashMap<Address, Role>,
 }
 
 impl<'a> Facts<'a> {
     pub fn new(dataset: &'a Dataset, token: &'a Token) -> Self {
         let address = token.row.token_address;
-        let mut rows: Vec<_> = dataset.pools_of(&address).collect();
-        rows.sort_by(|a, b| {
-            let liquidity = |pool: &crate::dataset::rows::PoolRow| pool.liquidity.unwrap_or(-1.0);
-            liquidity(b).total_cmp(&liquidity(a)).then(a.address.cmp(&b.address))
-        });
-        let pools: Vec<Address> = rows.iter().map(|pool| pool.address).collect();
-        let mut roles: HashMap<Address, Role> = pools.iter().map(|pool| (*pool, Role::Pool)).collect();
+        let OwnPools { own: pools, telling, quoted } = OwnPools::new(dataset, &address);
+        let mut roles: HashMap<Address, Role> = dataset.pools_of(&address).map(|pool| (pool.address, Role::Pool)).collect();
         roles.insert(address, Role::Token);
         roles.extend(dataset.dexes().iter().filter_map(|dex| Some((dex.router?, Role::Router))));
         let contract = dataset.contracts().first(&address);
         let (creator, owner) = contract.as_ref().map_or((None, None), |row| (row.creator, row.owner));
-        Self { dataset, token, address, contract, creator, owner, pools, roles }
+        Self { dataset, token, address, contract, creator, owner, pools, telling, quoted, roles }
     }
 
     pub fn role(&self, address: &Address) -> Role {
@@ -218,6 +217,11 @@ impl<'a> Facts<'a> {
         }
         let labels = self.dataset.labels_of(address);
         ROLE_LABELS.iter().find(|(_, words)| labels.iter().any(|row| named(row, words))).map_or(Role::Trader, |(role, _)| *role)
+    }
+
+    /// The input that tests of its liquidity lack where no pool tells of it.
+    pub fn no_pool(&self) -> Need {
+        if self.quoted.is_empty() { Need::Pools } else { Need::OwnPools }
     }
 
     /// Whether the address is the creator or the owner.

@@ -30,6 +30,7 @@ needs! {
     Scams "no scams to compare with" "the table `scams`, with `bytecode`";
     Listed "no curated list" "the column `listed` in `tokens`";
     Pools "no pool known" "rows of `pools` with the token, or the label `liquidity_pool`";
+    OwnPools "no pool of its own: others are traded for it" "rows of `pools` in which it is what is traded";
     PoolEvents "no pool events" "rows of the token's pools in `pool_events`";
     Status "no transfer status" "the column `status` in `transfers`, failed ones included";
     Creator "no creator known" "`creator` in `contracts`";

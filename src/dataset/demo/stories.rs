@@ -159,7 +159,7 @@ pub(super) struct PoolEvent {
 pub(super) struct Past {
     pub(super) sent: Vec<Sent>,
     pub(super) balances: HashMap<Address, u128>,
-    /// Its main pool, which was made for it and no other.
+    /// Its main pool: of those that were made for it the one with most liquidity.
     pub(super) pool: Option<Address>,
     /// Where it is traded: its own pool, else one of another token.
     venue: Option<Address>,
@@ -189,7 +189,8 @@ impl Past {
     pub(super) fn of(market: &Market, token: &Token, story: Story) -> Self {
         let deployer = deployer(market, token);
         let pools: Vec<&Pool> = market.pools_of(token).collect();
-        let own = pools.iter().find(|pool| pool.of == token.index).map(|pool| pool.address);
+        let own = pools.iter().filter(|pool| pool.of == token.index);
+        let own = own.max_by(|a, b| a.liquidity.total_cmp(&b.liquidity).then(b.address.cmp(&a.address))).map(|pool| pool.address);
         let mut past = Self {
             sent: Vec::new(),
             balances: HashMap::new(),
@@ -245,7 +246,7 @@ impl Past {
         (0..count).map(|_| self.random.address()).collect()
     }
 
-    /// The mint; a tenth of a percent burnt; what the first holders get; then, in one block, what the pools get: the first of them all
+    /// The mint; a tenth of a percent burnt; what the first holders get; then, in one block, what the pools get: the main one$
     /// that is left.
     fn launch(&mut self, market: &Market, token: &Token, pools: &[&Pool], (start, plot): (i64, Plot)) {
         let deployer = self.deployer;

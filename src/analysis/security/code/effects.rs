@@ -19,6 +19,8 @@ pub(super) const GATE: Address = small(0x00FA_1A00);
 /// A cut of the received share that counts, and balances' smallest loss that does.
 const TAX_STEP: f64 = 0.2;
 const LOSS_MIN: f64 = 0.001;
+/// Strength of a freeze that stops a holder's transfers and not the sales that a router makes for them.
+const OWN_HANDS: f64 = 0.5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Power {
@@ -384,6 +386,11 @@ pub(super) fn stopped(machine: &mut Machine<'_>, before: &Before<'_>, after: &Tr
             "sell goes through",
             if all { "sells fail" } else { "sell fails, another holder's does not" },
         ));
+    }
+    // A freeze may bind the holder's own hands and forget who sells with leave. The newcomer must not be the one who is frozen.
+    let own_hands = was.send.ok && !after.send.ok && after.sell.ok && after.other_send.is_some_and(|leg| leg.ok);
+    if own_hands && !call.filling.addresses.contains(&FRESH) {
+        effects.push(call.effect(Power::Blacklist, OWN_HANDS, "transfer goes through", "transfer fails, another holder's does not"));
     }
     // What stops buying and selling alike is a pause; to let holders out and nobody in is another power.
     if was.buy.ok && !after.buy.ok && !all && after.other_buy.is_none_or(|leg| !leg.ok) {

@@ -23,8 +23,19 @@ const BURNT: f64 = 0.5;
 const WITHHELD: f64 = 0.5;
 /// Strength of what is taken from the contract itself, which trades with nobody.
 const DISPENSED: f64 = 0.05;
+/// Strength of a power of which only the code is known: its place may be empty, and given up for good.
+const UNHELD: f64 = 0.8;
 /// Proofs that one anomaly carries at most.
 const PROOFS_MAX: usize = 3;
+
+/// What only the code was there for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Bare {
+    /// Every setting stands at zero.
+    pub(super) settings: bool,
+    /// Nor does the dataset tell who owns it: whether anybody holds the powers is not known.
+    pub(super) unheld: bool,
+}
 
 /// What is told of trading.
 pub(super) struct Traded<'a> {
@@ -167,18 +178,20 @@ pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHold
 }
 
 /// One anomaly of each code that the effects amount to, with the strongest as its proof.
-pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, bare: bool) -> Vec<Anomaly> {
+pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, bare: Bare) -> Vec<Anomaly> {
     let mut found = Vec::new();
     for code in CODES {
-        let mut proofs: Vec<(f64, &Effect)> =
-            effects.iter().filter_map(|effect| read(effect).filter(|(of, _)| of == code).map(|(_, strength)| (strength, effect))).collect();
+        let counts = |effect: &&Effect| !within(effect, effects);
+        let read = |effect| read(effect).filter(|(of, _)| of == code).map(|(_, strength)| (strength, effect));
+        let mut proofs: Vec<(f64, &Effect)> = effects.iter().filter(counts).filter_map(read).collect();
         // Stable: among equals the first found.
         proofs.sort_by(|a, b| b.0.total_cmp(&a.0));
         proofs.dedup_by_key(|(_, effect)| effect.selector);
         let Some((strength, best)) = proofs.first() else { continue };
         // With every setting at zero a stock that was given out before trading began still looks open.
-        let early = bare && *code == AnomalyCode::HiddenMint;
-        let strength = if early { strength.min(ZERO_STORAGE) } else { *strength };
+        let early = bare.settings && *code == AnomalyCode::HiddenMint;
+        let unheld = bare.unheld && code.latent();
+        let strength = if early { strength.min(ZERO_STORAGE) } else { *strength } * if unheld { UNHELD } else { 1.0 };
         let mut anomaly = Anomaly::new(*code, strength, sentence(*code, best)).figure("size", best.size);
         for (_, effect) in proofs.iter().take(PROOFS_MAX) {
             anomaly = anomaly.evidence(proof(effect));
@@ -190,7 +203,8 @@ pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, 
             let text = format!("transferFrom by the {who} moves a holder's balance that nobody approved");
             let shown =
                 Evidence { selector: Some(abi::hex(abi::TRANSFER_FROM)), ..seen("transferFrom without approval", who, "refused", "moved") };
-            found.push(Anomaly::new(code, 1.0, text).evidence(shown).held_by(holder));
+            let strength = if bare.unheld && code.latent() { UNHELD } else { 1.0 };
+            found.push(Anomaly::new(code, strength, text).evidence(shown).held_by(holder));
         }
     }
     found
@@ -198,7 +212,7 @@ pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, 
 
 /// Latent powers that are nobody's now, or whose holder is not known.
 pub(super) fn held(effects: &[Effect], holder: PowerHolder) -> Vec<Anomaly> {
-    let mut found = powers(effects, [false; 2], holder, false);
+    let mut found = powers(effects, [false; 2], holder, Bare::default());
     found.retain(|anomaly| anomaly.code.latent());
     if holder == PowerHolder::Nobody {
         for anomaly in &mut found {
@@ -224,6 +238,15 @@ const CODES: &[AnomalyCode] = &[
     AnomalyCode::OwnerMint,
 ];
 
+/// Whether it is no more than another power used on the pair: who can freeze anyone can freeze the pair, and who names the contract that
+/// is asked can name one that refuses.
+fn within(effect: &Effect, effects: &[Effect]) -> bool {
+    let wider = |other: &Effect| {
+        other.selector == effect.selector && other.caller == effect.caller && matches!(other.power, Power::Blacklist | Power::Gate)
+    };
+    matches!(effect.power, Power::StopBuys | Power::StopSells) && effects.iter().any(wider)
+}
+
 /// The code that an effect counts as, and how strongly.
 fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
     let stranger = effect.caller == Caller::Stranger;
@@ -239,7 +262,7 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
         // Out of nothing is a lie; a supply that rises with some word in the log is an issue of an older fashion.
         Power::HiddenMint if effect.from_nothing => (AnomalyCode::HiddenMint, 1.0),
         Power::HiddenMint => (AnomalyCode::HiddenMint, if effect.logged { 0.1 } else { 0.5 }),
-        Power::Blacklist => (AnomalyCode::Blacklist, 1.0),
+        Power::Blacklist => (AnomalyCode::Blacklist, effect.size),
         Power::StopBuys => (AnomalyCode::BuyBlockable, 1.0),
         Power::StopSells => (AnomalyCode::Pausable, 1.0),
         Power::RaiseTax => (AnomalyCode::TaxRaisable, effect.size / 0.5),
@@ -284,6 +307,7 @@ fn sentence(code: AnomalyCode, effect: &Effect) -> String {
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes what is not theirs: {change}"),
         AnomalyCode::HiddenMint => format!("{call} makes tokens with no Transfer from zero: {change}"),
         AnomalyCode::TaxRaisable => format!("{call} raises the tax: {change}"),
+        AnomalyCode::Blacklist if effect.size < 1.0 => format!("{call} stops one holder's transfers while others send and a router sells"),
         AnomalyCode::Blacklist => format!("{call} stops one holder's sale while others sell"),
         AnomalyCode::ExternalGate => format!("{call} lets another contract decide whether transfers go through"),
         AnomalyCode::EventLie => format!("{call} logs a Transfer that moves nothing: {before} before and after"),

@@ -280,6 +280,7 @@ fn frozen(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, written: 
         {
             if effects[at].power == Power::Drain {
                 effects[at].power = Power::Blacklist;
+                effects[at].size = 1.0;
             } else {
                 effects.remove(at);
             }

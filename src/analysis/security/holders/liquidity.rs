@@ -31,12 +31,13 @@ struct Held {
 pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mut Lacking) -> Vec<Anomaly> {
     let codes = [AnomalyCode::LpUnlocked, AnomalyCode::LpCreator];
     if facts.pools.is_empty() {
-        lacking.note(Need::Pools, &codes);
+        lacking.note(facts.no_pool(), &codes);
         return Vec::new();
     }
     let as_of = facts.as_of(transactions.last);
+    let telling = facts.pools.iter().take(facts.telling);
     let held: Vec<(usize, Held)> =
-        facts.pools.iter().enumerate().map(|(i, pool)| (i, held(facts, pool, as_of))).filter(|(_, held)| held.total > 0.0).collect();
+        telling.enumerate().map(|(i, pool)| (i, held(facts, pool, as_of))).filter(|(_, held)| held.total > 0.0).collect();
     // Pools are ordered by liquidity: the first whose holders are known is where the money lies.
     let Some((i, held)) = held.into_iter().next() else {
         lacking.note(Need::LpHolders, &codes);

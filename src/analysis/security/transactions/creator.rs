@@ -29,7 +29,7 @@ fn launched(seen: &mut Seen<'_>, code: AnomalyCode) -> Option<f64> {
         return None;
     }
     if seen.ledger.launch.is_none() {
-        seen.lacking.note(Need::Pools, &[code]);
+        seen.lacking.note(seen.facts.no_pool(), &[code]);
         return None;
     }
     seen.supply(code)

@@ -22,10 +22,10 @@ fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::LiquidityPulled;
     let events = seen.pools.iter().any(|pool| pool.mints > 0);
     if !events && seen.ledger.launch.is_none() {
-        seen.lacking.note(if seen.facts.pools.is_empty() { Need::Pools } else { Need::PoolEvents }, &[code]);
+        seen.lacking.note(if seen.facts.pools.is_empty() { seen.facts.no_pool() } else { Need::PoolEvents }, &[code]);
         return None;
     }
-    let by_events = seen.pools.iter().enumerate().filter_map(|(i, pool)| {
+    let by_events = seen.pools.iter().enumerate().take(seen.facts.telling).filter_map(|(i, pool)| {
         let pull = pool.worst_pull?;
         // Liquidity that moved to another pool was not taken from anybody.
         let moved: f64 =
@@ -74,10 +74,11 @@ fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
         .pools
         .iter()
         .enumerate()
+        .take(seen.facts.telling)
         .max_by_key(|(i, pool)| (pool.buys + pool.sells, usize::MAX - i))
         .filter(|(_, pool)| pool.buys + pool.sells > 0);
     if told.is_none() && !seen.traded() {
-        seen.lacking.note(Need::Pools, &[code]);
+        seen.lacking.note(seen.facts.no_pool(), &[code]);
         return None;
     }
     let (buys, sells, measure, source) = if let Some((i, pool)) = told {
@@ -155,7 +156,7 @@ fn privileged(seen: &mut Seen<'_>) -> Option<Anomaly> {
         return None;
     }
     if !seen.traded() {
-        seen.lacking.note(Need::Pools, &[code]);
+        seen.lacking.note(seen.facts.no_pool(), &[code]);
         return None;
     }
     let circle = |address| facts.insider(address) || facts.funder(address).is_some_and(|funder| facts.insider(&funder));
