@@ -142,7 +142,7 @@ fn one_label_among_several_that_contradict_it_is_shown_and_decides_nothing() {
         let found = &answer.anomaly_detection.code_patterns.evidence.as_ref().expect("explained")[0];
         assert!(found.fatal == fatal && found.evidence[0].rows.iter().all(|row| row.table == "labels" && row.note.is_some()));
     }
-    let scams = format!("address,name,scam_type,source\n{TOKEN},Alice,honeypot,some list\n");
+    let scams = format!("address,name,scam_type,bytecode,source\n{TOKEN},Alice,honeypot,,some list\n");
     let answer = alice(&[("tokens", TOKENS), ("holders", HOLDERS), ("labels", &labels("token,Alice,some list")), ("scams", &scams)]);
     assert_eq!(word(&answer), "AVOID", "a row of scams decides, whatever labels say");
 }

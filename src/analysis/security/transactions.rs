@@ -53,6 +53,10 @@ struct Trades {
     /// Sales that outsiders tried, and those that failed.
     tried: u64,
     failed: u64,
+    /// Places of the first sales, of those that failed, of the first purchases of snipers.
+    sales: Vec<usize>,
+    failures: Vec<usize>,
+    snipes: Vec<usize>,
     sniped: f64,
     creator_sold: f64,
     creator_sales: Vec<usize>,
@@ -152,6 +156,11 @@ impl<'a> Seen<'a> {
         self.lacking.require(supply, Need::Supply, code)
     }
 
+    /// Transfers in the given places, as evidence.
+    fn rows(&self, places: &[usize]) -> Vec<EvidenceRow> {
+        places.iter().map(|place| self.row(*place)).collect()
+    }
+
     /// The transfer in the given place, as evidence.
     fn row(&self, place: usize) -> EvidenceRow {
         let (transfers, token) = (self.facts.dataset.transfers(), &self.facts.address);
@@ -179,6 +188,11 @@ impl Trades {
                 self.tried += u64::from(outsider);
                 self.failed += u64::from(outsider && seen.failed);
                 self.sells += u64::from(!seen.failed);
+                if !seen.failed {
+                    keep(&mut self.sales, seen.row);
+                } else if outsider {
+                    keep(&mut self.failures, seen.row);
+                }
                 let by_creator = !seen.failed && Some(ledger.wallet(seen.from).address) == creator;
                 let early = seen.time.and_then(since_launch).is_some_and(|since| (0..=DUMP_MS).contains(&since));
                 if by_creator && early {
@@ -192,6 +206,7 @@ impl Trades {
                 let blocks = seen.block.zip(launch).map(|(block, launch)| block - launch);
                 if blocks.is_some_and(|blocks| (0..=SNIPE_BLOCKS).contains(&blocks)) {
                     self.sniped += seen.value;
+                    keep(&mut self.snipes, seen.row);
                 }
             }
             // The mint of the launch itself is not late.

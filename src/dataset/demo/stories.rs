@@ -246,8 +246,8 @@ impl Past {
         (0..count).map(|_| self.random.address()).collect()
     }
 
-    /// The mint; a tenth of a percent burnt; what the first holders get; then, in one block, what the pools get: the main one$
-    /// that is left.
+    /// The mint; a tenth of a percent burnt; what the first holders get; then, in one block, what the pools get: the main one all that
+    /// is left, unless that is handed out to many.
     fn launch(&mut self, market: &Market, token: &Token, pools: &[&Pool], (start, plot): (i64, Plot)) {
         let deployer = self.deployer;
         self.send(start, Address::ZERO, deployer, self.supply);

@@ -46,7 +46,7 @@ fn minted(seen: &mut Seen<'_>) -> Option<Anomaly> {
         format!("{} of the supply was minted after the first liquidity, {} to one address (transfers)", percent(share), percent(largest));
     seen.lacking.saw(code, &*sentence);
     (share > MINTED_MIN).then(|| {
-        let rows = seen.trades.mints_late.iter().map(|row| seen.row(*row)).collect();
+        let rows = seen.rows(&seen.trades.mints_late);
         Anomaly::new(code, (largest / MINTED_FULL).max(MINTED_LEAST), sentence)
             .figure("share", share)
             .figure("largestReceiver", largest)
@@ -66,7 +66,7 @@ fn dumped(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let sentence = format!("the creator sold {} of the supply within 7 days of launch (transfers)", percent(share));
     seen.lacking.saw(code, &*sentence);
     (share >= DUMPED_MIN).then(|| {
-        let rows = seen.trades.creator_sales.iter().map(|row| seen.row(*row)).collect();
+        let rows = seen.rows(&seen.trades.creator_sales);
         let evidence = Evidence { what: "sales of the creator".to_owned(), rows, ..Evidence::default() };
         Anomaly::new(code, share / DUMPED_FULL, sentence).figure("share", share).evidence(evidence)
     })
@@ -124,7 +124,7 @@ fn sniped(seen: &mut Seen<'_>) -> Option<Anomaly> {
     (share >= SNIPED_MIN).then(|| {
         let launch = seen.ledger.launch.and_then(|launch| launch.block).map(|block| format!("liquidity in block {block}"));
         let evidence =
-            Evidence { what: "purchases at launch".to_owned(), before: launch, after: Some(percent(share)), ..Evidence::default() };
+            Evidence { what: "purchases at launch".to_owned(), before: launch, after: Some(percent(share)), rows: seen.rows(&seen.trades.snipes), ..Evidence::default() };
         Anomaly::new(code, share / SNIPED_FULL, sentence).figure("share", share).evidence(evidence)
     })
 }

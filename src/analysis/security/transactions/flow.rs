@@ -103,7 +103,9 @@ fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
             anomaly = anomaly.figure("paidOutOfPaidIn", if pool.paid_in > 0.0 { pool.paid_out / pool.paid_in } else { 0.0 });
         }
         let after = Some(format!("{sells} sales"));
-        anomaly.evidence(Evidence { what: source, before: Some(format!("{buys} purchases")), after, ..Evidence::default() })
+        // Sales by reserves are no transfers; those that are stand for themselves.
+        let rows = seen.rows(&seen.trades.sales);
+        anomaly.evidence(Evidence { what: source, before: Some(format!("{buys} purchases")), after, rows, ..Evidence::default() })
     })
 }
 
@@ -126,6 +128,7 @@ fn failures(seen: &mut Seen<'_>) -> Option<Anomaly> {
             what: "sales by others than owner and creator".to_owned(),
             before: Some(format!("{tried} tried")),
             after: Some(format!("{failed} failed")),
+            rows: seen.rows(&seen.trades.failures),
             ..Evidence::default()
         };
         Anomaly::new(code, least / FAILING_FULL, sentence)
