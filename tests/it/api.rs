@@ -254,7 +254,7 @@ fn a_load_that_failed_is_told_until_one_goes_well() {
         ("tokens.csv.gz", cut_off(&fs::read(folder.join("tokens.csv")).expect("readable")), "cut off", Some(2)),
     ] {
         let tokens = fs::read(folder.join("tokens.csv")).expect("readable");
-        if file.ends_with(".gz") {
+        if file == "tokens.csv.gz" {
             fs::remove_file(folder.join("tokens.csv")).expect("removed");
         }
         fs::write(folder.join(file), bytes).expect("written");

@@ -211,7 +211,9 @@ mod tests {
         let events = [event(0, "mint", (100.0, 100.0), 10.0), event(2, "swap", (90.0, 112.0), 0.0), event(4, "burn", (45.0, 56.0), 5.0)];
         let told = |side| {
             let mut story = PoolStory::default();
-            events.iter().for_each(|event| story.see(event, side));
+            for event in &events {
+                story.see(event, side);
+            }
             (story.buys, story.sells, story.worst_pull.map(|pull| pull.tokens))
         };
         assert_eq!(told(Side::First), (1, 0, Some(45.0)));
