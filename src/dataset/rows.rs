@@ -107,6 +107,7 @@ rows! {
         label: String,
         name: Option<String>,
         chain: Option<Chain>,
+        source: Option<String>,
     }
     DexRow {
         dex_id: String,

@@ -276,6 +276,7 @@ pub const TABLES: &[TableSchema] = &[
             "label" Text Cell "burn, exchange, bridge, locker, liquidity_pool, deployer, …";
             "name" Text Optional "its name";
             "chain" Chain Optional "where the label holds";
+            "source" Text Optional "who says so";
         },
     },
     TableSchema {

@@ -3,9 +3,6 @@
 
 #[path = "../generator/security/mutants.rs"]
 mod mutants;
-#[path = "../generator/security.rs"]
-#[expect(clippy::module_inception, reason = "the generator's parts name each other so wherever they are included")]
-mod security;
 
 use std::{collections::BTreeSet, fmt::Write as _};
 

@@ -9,6 +9,7 @@ mod findings;
 mod functions;
 mod machine;
 mod powers;
+mod signatures;
 mod snapshot;
 mod stage;
 #[cfg(test)]
@@ -25,7 +26,7 @@ use self::{
     trial::Scene,
 };
 pub use self::{stage::Standing, trial::Opening};
-use super::{Anomaly, AnomalyCode, Execution, PowerHolder};
+use super::{Anomaly, AnomalyCode, Execution, PowerHolder, Taxes};
 use crate::dataset::{address::Address, source::caught};
 
 /// A place of the storage and what stands there.
@@ -58,6 +59,8 @@ pub struct CodeInput<'a> {
     /// Who owns it now or last did.
     pub owner: Option<Address>,
     pub owner_is_contract: bool,
+    /// Of the token in the dataset, for a contract that does not tell them.
+    pub decimals: Option<u8>,
     /// The token is on a curated list.
     pub listed: bool,
     pub has_source: bool,
@@ -98,8 +101,11 @@ pub struct CodeReport {
     pub opening: Option<Opening>,
     /// Whether the constructor ran to its end; `None` without one.
     pub deploys: Option<bool>,
+    /// A trade or a transfer went through.
+    pub traded: bool,
     /// Trading was seen and every function was tried, so that finding nothing means something.
     pub told: bool,
+    pub taxes: Option<Taxes>,
 }
 
 impl CodeReport {
@@ -110,6 +116,7 @@ impl CodeReport {
             selectors: self.selectors.iter().map(|selector| abi::hex(*selector)).collect(),
             deployed_by: self.standing.map(|standing| standing.word().into()),
             trading: self.opening.map(|opening| opening.word().into()),
+            taxes: self.taxes,
             unfinished: self.unfinished.clone(),
         }
     }
@@ -222,10 +229,11 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     if let Some(what) = &lacks {
         report.unfinished.push(format!("the storage of the dataset is incomplete: {what}"));
     }
-    let Some(hand) = deal::deal(machine, &stage) else {
+    let Some(mut hand) = deal::deal(machine, &stage) else {
         report.unfinished.push("no balance could be dealt, so nothing was traded".into());
         return;
     };
+    hand.places = hand.places.or(input.decimals);
     let scene = Scene::new(&stage, hand);
     let mut calls = Vec::new();
     let books = Books::read(machine, &scene, None);
@@ -244,7 +252,9 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     // What an incomplete snapshot does not show may be there.
     let traded = findings::Traded { trial: &trial, first: &first, opening, standing: stage.standing, hand: &hand, whole: lacks.is_none() };
     report.anomalies.extend(findings::trading(&traded));
-    report.told = trial.score() >= trial::ONE_LEG;
+    report.taxes = Some(findings::taxes(&traded));
+    report.traded = trial.score() >= trial::ONE_LEG;
+    report.told = report.traded;
     if !report.told {
         report.unfinished.push("no trade and no transfer went through".into());
     }

@@ -3,8 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{missing::Need, own_pools::OwnPools};
-use crate::dataset::{Dataset, Token, address::Address, rows::ContractRow, time::Time};
+use super::{EVIDENCE_ROWS_MAX, EvidenceRow, missing::Need, own_pools::OwnPools};
+use crate::dataset::{
+    Dataset, Token,
+    address::Address,
+    chain::Chain,
+    rows::{ContractRow, LabelRow},
+    time::Time,
+};
 
 /// What an address is, as far as it matters for who holds and who trades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,14 +109,72 @@ pub fn nobodys(address: &Address) -> bool {
     dead || begins_dead || tiny
 }
 
-/// Whether the dataset calls the address a scam, and how it says so.
-pub fn called_scam(dataset: &Dataset, address: &Address) -> Option<String> {
+/// Labels of who runs a venue or issues a token: where one stands, a label beside it that speaks of a scam is as likely to be about an
+/// attack on it, or a mistake.
+const TRUSTED_LABELS: &[&str] =
+    &["token", "tokens", "token-contract", "token contract", "erc20", "erc-20", "stablecoin", "issuer", "wrapped", "defi"];
+
+/// What the dataset says against an address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Called {
+    /// After "the address is": what it is called, by whom, in which table.
+    pub how: String,
+    /// No other label contradicts it.
+    pub decisive: bool,
+    /// The rows that say so, and those that contradict.
+    pub rows: Vec<EvidenceRow>,
+}
+
+/// Whether the dataset calls the address a scam, and how it says so. A row of `scams` is decisive; a label is unless one of a venue or
+/// an issuer stands beside it.
+pub fn called_scam(dataset: &Dataset, address: &Address) -> Option<Called> {
+    let row = |table, note: String| EvidenceRow { table, address: Some(*address), note: Some(note), ..EvidenceRow::default() };
     if let Some(scam) = dataset.scams().first(address) {
         let kind = scam.scam_type.map_or_else(String::new, |kind| format!(" ({kind})"));
-        return Some(format!("a known scam{kind}, reported by {}", scam.source.as_deref().unwrap_or("the table scams")));
+        let source = scam.source.unwrap_or_else(|| "nobody named".to_owned());
+        let note = joined([scam.name.as_deref(), Some(&source)]);
+        return Some(Called {
+            how: format!("a known scam{kind}, reported by {source} (scams)"),
+            decisive: true,
+            rows: vec![row("scams", note)],
+        });
     }
-    let label = dataset.labels_of(address).iter().find(|row| SCAM_LABELS.iter().any(|word| row.label.eq_ignore_ascii_case(word)))?;
-    Some(format!("labelled {}", label.label))
+    let labels = dataset.labels_of(address);
+    let scam = |row: &LabelRow| named(row, SCAM_LABELS);
+    let label = labels.iter().find(|row| scam(row))?;
+    let others: Vec<&LabelRow> = labels.iter().filter(|row| !scam(row) && trusted(row)).collect();
+    let told =
+        |row: &LabelRow| joined([Some(&*row.label), row.name.as_deref(), row.chain.as_ref().map(Chain::as_str), row.source.as_deref()]);
+    let beside = match others.as_slice() {
+        [] => String::new(),
+        others => {
+            let words: Vec<&str> = others.iter().map(|row| row.label.as_str()).collect();
+            format!("; it is labelled {} as well, so this decides nothing", words.join(" and "))
+        }
+    };
+    let source = label.source.as_deref().map_or_else(String::new, |source| format!(" by {source}"));
+    let name = label.name.as_deref().map_or_else(String::new, |name| format!(", “{name}”"));
+    let how = format!("labelled {}{source} (labels{name}){beside}", label.label);
+    let rows = labels.iter().filter(|row| scam(row)).chain(others.iter().copied());
+    let rows = rows.take(EVIDENCE_ROWS_MAX).map(|label| row("labels", told(label))).collect();
+    Some(Called { how, decisive: others.is_empty(), rows })
+}
+
+fn named(row: &LabelRow, words: &[&str]) -> bool {
+    words.iter().any(|word| row.label.eq_ignore_ascii_case(word))
+}
+
+fn trusted(row: &LabelRow) -> bool {
+    let venue = |(role, words): &(Role, &[&str])| {
+        // Anybody may make a pool or a locker; a DEX is somebody's.
+        let runs = matches!(role, Role::Exchange | Role::Bridge | Role::Router) || *role == Role::Pool && !row.label.contains("pool");
+        runs && !row.label.eq_ignore_ascii_case("pair") && named(row, words)
+    };
+    named(row, TRUSTED_LABELS) || ROLE_LABELS.iter().any(venue)
+}
+
+fn joined<const N: usize>(parts: [Option<&str>; N]) -> String {
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// A token and what surrounds it.
@@ -152,8 +216,7 @@ impl<'a> Facts<'a> {
             return Role::Burned;
         }
         let labels = self.dataset.labels_of(address);
-        let of = |words: &[&str]| labels.iter().any(|row| words.iter().any(|word| row.label.eq_ignore_ascii_case(word)));
-        ROLE_LABELS.iter().find(|(_, words)| of(words)).map_or(Role::Trader, |(role, _)| *role)
+        ROLE_LABELS.iter().find(|(_, words)| labels.iter().any(|row| named(row, words))).map_or(Role::Trader, |(role, _)| *role)
     }
 
     /// The input that tests of its liquidity lack where no pool tells of it.

@@ -1,7 +1,7 @@
 //! The whole inference of one token: its three parts, what it resembles, and the answer. Every step is another file's.
 
 use super::{
-    AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityInference, behind,
+    AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityInference, behind, checks,
     code::{self, Budget, CodeInput, CodeReport, Slot},
     corpus::{Corpus, contract_code},
     facts::Facts,
@@ -62,6 +62,8 @@ pub fn infer(
     if code.is_none() {
         let executed = AnomalyCode::of(Part::Code).filter(|code| !matches!(code, AnomalyCode::KnownScam | AnomalyCode::Impersonates));
         lacking.note(Need::Code, &executed.collect::<Vec<_>>());
+    } else {
+        checks::executed(&report, &mut lacking);
     }
     watch.step(total, total)?;
 
@@ -79,9 +81,12 @@ pub fn infer(
     }
     let [codes, moves, held] = &parts;
     let verdict = score::verdict(codes, moves, held, known);
-    let missing: Vec<Missing> = [lacking.into_missing(Part::Code), transactions.missing, holders.missing].into_iter().flatten().collect();
+    let notes = [(&lacking, Part::Code), (&transactions.lacking, Part::Transactions), (&holders.lacking, Part::Holders)];
+    let missing: Vec<Missing> = notes.iter().flat_map(|(lacking, part)| lacking.missing(*part)).collect();
+    let checks = checks::checks([codes, moves, held], notes.map(|(lacking, _)| lacking));
+    let checked = checks::checked(&checks);
     let unfinished: Vec<&String> = report.unfinished.iter().chain(&transactions.unfinished).collect();
-    let recommendation = score::recommendation(&verdict, [codes, moves, held], &missing, &unfinished);
+    let recommendation = score::recommendation(&verdict, checked, [codes, moves, held], &missing, &unfinished);
     let mut execution = report.execution();
     execution.unfinished.extend(transactions.unfinished);
     Ok(SecurityInference {
@@ -93,9 +98,11 @@ pub fn infer(
         },
         similar_scams: resembles.similar,
         recommendation,
+        checks: explain.then_some(checks),
         explanation: explain.then(|| Explanation {
             uncapped_score: verdict.uncapped,
             caps: verdict.caps,
+            checked: (checked * 1e4).round() / 1e4,
             missing,
             holders: holders.metrics,
             execution: known.code.then_some(execution),
@@ -134,6 +141,7 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
         supply_known: facts.total_supply().is_some(),
         owner_is_contract: facts.owner.is_some_and(shared),
         listed: facts.listed(),
+        decimals: facts.token.row.decimals.and_then(|decimals| u8::try_from(decimals).ok()).filter(|decimals| *decimals <= 36),
         has_source: row.is_some_and(|row| row.source.as_deref().is_some_and(|text| !text.is_empty()) || row.is_verified == Some(true)),
     };
     let mut report = code::inspect(&input, &Budget::default(), cancelled);

@@ -10,7 +10,7 @@ use crate::dataset::{
 
 /// Liquidity events whose blocks are kept, so that transfers of the same block are not taken for trades.
 const BLOCKS_MAX: usize = 100_000;
-const ONE_WAY_BUYS_MIN: u64 = 10;
+pub const ONE_WAY_BUYS_MIN: u64 = 10;
 /// Sales among trades up to which the flow is one way, and up to which it is so beyond doubt.
 const ONE_WAY_MAX: f64 = 0.10;
 const ONE_WAY_SURE: f64 = 0.05;

@@ -56,6 +56,23 @@ struct Pieces {
     places: usize,
 }
 
+/// SplitMix64 (Steele, Lea and Flood, 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+}
+
 /// How a contract is made over.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Change {
@@ -85,7 +102,7 @@ pub(crate) fn mutant(code: &Code, changes: &[Change], seed: u64) -> Option<Code>
     let constructor = code.creation.len().checked_sub(code.runtime.len() + COPY)?;
     let mut pieces = Pieces::read(&code.runtime);
     pieces.rows()?;
-    let mut random = super::security::Random(seed);
+    let mut random = Random(seed);
     for change in changes {
         match change {
             Change::Order => pieces.order(&mut random)?,
@@ -225,7 +242,7 @@ impl Pieces {
         rows.iter().flat_map(row).collect()
     }
 
-    fn order(&mut self, random: &mut super::security::Random) -> Option<()> {
+    fn order(&mut self, random: &mut Random) -> Option<()> {
         let rows = self.run()?;
         let mut shuffled = rows.clone();
         for i in (1..shuffled.len()).rev() {
@@ -235,7 +252,7 @@ impl Pieces {
         Some(())
     }
 
-    fn rename(&mut self, random: &mut super::security::Random) -> Option<()> {
+    fn rename(&mut self, random: &mut Random) -> Option<()> {
         let rows = self.rows()?;
         let mut any = false;
         for row in rows.iter().filter(|row| !KNOWN.contains(&row.selector)) {
@@ -309,7 +326,7 @@ impl Pieces {
         any.then_some(())
     }
 
-    fn dead(&mut self, random: &mut super::security::Random) -> Option<()> {
+    fn dead(&mut self, random: &mut Random) -> Option<()> {
         // Before a place that nothing falls into: after what ends a run.
         let ends = |piece: &Piece| [0x00, JUMP, 0xf3, 0xfd].iter().any(|end| *piece == op(&[*end]));
         let spots: Vec<usize> =

@@ -81,6 +81,8 @@ pub(super) struct Effect {
     pub(super) size: f64,
     pub(super) before: String,
     pub(super) after: String,
+    /// By how much it changed, where that is an amount.
+    pub(super) change: Option<String>,
     /// The log has some word about it.
     pub(super) logged: bool,
     /// A balance rose, and the supply did not.
@@ -149,6 +151,13 @@ fn holds(before: &Before<'_>, who: Address, value: U256) -> String {
     format!("{} {}", abi::name(who, before.scene.token), abi::amount(value, before.scene.hand.places))
 }
 
+/// An effect on an amount that is `whose`.
+fn on_amount(before: &Before<'_>, call: &Call, (power, size): (Power, f64), whose: &str, (was, now): (U256, U256)) -> Effect {
+    let [then, after, change] = abi::change(was, now, before.scene.hand.places);
+    let effect = call.effect(power, size, format!("{whose} {then}"), format!("{whose} {after}"));
+    Effect { change: Some(change), ..effect }
+}
+
 /// What is the same for every call: the state before it.
 pub(super) struct Before<'a> {
     pub(super) scene: &'a Scene,
@@ -199,6 +208,7 @@ impl Call {
             size,
             before: before.into(),
             after: after.into(),
+            change: None,
             logged: false,
             from_nothing: false,
             burnt: false,
@@ -282,7 +292,8 @@ fn dispensed(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome,
     for who in [before.scene.token, before.scene.owner].into_iter().chain(burnt) {
         let (had, has) = (before.books.get(who), books.get(who));
         if who != call.from && has < had && before.books.wrote(who, outcome) {
-            let mut effect = call.effect(Power::Dispense, ratio(had - has, had), holds(before, who, had), holds(before, who, has));
+            let name = abi::name(who, before.scene.token);
+            let mut effect = on_amount(before, call, (Power::Dispense, ratio(had - has, had)), &name, (had, has));
             effect.taken = (!gained(before, books)).then_some((who, had - has));
             effects.push(effect);
         }
@@ -308,7 +319,7 @@ fn drained(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, e
     }
     if let Some((who, size)) = losses.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
         let (had, has) = (before.books.get(who), books.get(who));
-        let mut effect = call.effect(Power::Drain, size, holds(before, who, had), holds(before, who, has));
+        let mut effect = on_amount(before, call, (Power::Drain, size), &abi::name(who, before.scene.token), (had, has));
         let gained = gained(before, books);
         effect.burnt = !gained && before.books.supply.unwrap_or_default().checked_sub(books.supply.unwrap_or_default()) == Some(had - has);
         effect.taken = (!gained).then_some((who, had - has));
@@ -344,12 +355,8 @@ fn minted(
     let transfers: Vec<_> = outcome.logs.iter().filter_map(|log| moves(log, token)).filter(|(_, _, value)| !value.is_zero()).collect();
     let visible = transfers.iter().any(|(from, _, _)| from.is_zero());
     let mut payer = None;
-    let (size, then, now) = if more {
-        (
-            ratio(supply - was, was.max(U256::ONE)).min(1.0),
-            format!("supply {}", abi::amount(was, before.scene.hand.places)),
-            format!("supply {}", abi::amount(supply, before.scene.hand.places)),
-        )
+    let (size, whose, went) = if more {
+        (ratio(supply - was, was.max(U256::ONE)).min(1.0), "supply".to_owned(), (was, supply))
     } else if let Some((who, now)) = winner {
         let then = before.books.get(*who);
         // Somebody else paid it: one of ours, or one that the log names and whose balance fell.
@@ -358,12 +365,12 @@ fn minted(
             return;
         }
         payer = transfers.iter().map(|(from, _, _)| *from).find(|from| !from.is_zero());
-        (ratio(*now - then, before.scene.hand.supply).min(1.0), holds(before, *who, then), holds(before, *who, *now))
+        (ratio(*now - then, before.scene.hand.supply).min(1.0), abi::name(*who, token), (then, *now))
     } else {
         return;
     };
     let power = if visible { Power::Mint } else { Power::HiddenMint };
-    let mut effect = call.effect(power, size, then, now);
+    let mut effect = on_amount(before, call, (power, size), &whose, went);
     effect.from_nothing = !more && !visible;
     effect.made = winner.map_or(U256::ZERO, |(who, now)| now.saturating_sub(before.books.get(*who)));
     effect.payer = payer.map(|who| (who, balance(machine, token, who).unwrap_or_default()));

@@ -1,7 +1,7 @@
 //! Reading off: from what trials and calls showed to anomalies, each with its strength, its sentence and its proof.
 
 use super::{
-    super::{Anomaly, AnomalyCode, Evidence, PowerHolder},
+    super::{Anomaly, AnomalyCode, Evidence, PowerHolder, Taxes},
     abi,
     deal::Hand,
     effects::{Caller, Effect, Power},
@@ -123,6 +123,15 @@ fn taxed(traded: &Traded<'_>) -> Option<Anomaly> {
             .figure("tax", tax)
             .evidence(seen(&format!("sell of {amount}"), "router", "sent 100 %", format!("received {:.1} %", sell.share * 100.0))),
     )
+}
+
+/// What each way of the trial costs, where balances are no guess of ours.
+pub(super) fn taxes(traded: &Traded<'_>) -> Taxes {
+    let tax = |leg: Leg| {
+        let tax = 1.0 - leg.share;
+        (leg.ok && (leg.exact || traded.hand.honest)).then_some(if tax < TAX_MIN { 0.0 } else { tax })
+    };
+    Taxes { buy: tax(traded.trial.buy), sell: tax(traded.trial.sell), transfer: tax(traded.trial.send) }
 }
 
 fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
@@ -271,16 +280,25 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
 }
 
 fn called(effect: &Effect) -> String {
-    format!("{} by the {}", what(effect), effect.caller.word())
+    format!("{} by the {}", beside(effect), effect.caller.word())
 }
 
+const PAYMENT: &str = "a plain payment";
+
+/// The call as a proof names it, which has the selector in a place of its own.
 fn what(effect: &Effect) -> String {
-    if effect.data.is_empty() { "a plain payment".into() } else { format!("{}({})", abi::hex(effect.selector), effect.arguments) }
+    if effect.data.is_empty() { PAYMENT.into() } else { abi::named(effect.selector, &effect.arguments) }
+}
+
+/// The call as a sentence names it.
+fn beside(effect: &Effect) -> String {
+    if effect.data.is_empty() { PAYMENT.into() } else { abi::named_beside(effect.selector, &effect.arguments) }
 }
 
 fn sentence(code: AnomalyCode, effect: &Effect) -> String {
     let call = called(effect);
-    let change = change(&effect.before, &effect.after);
+    let more = effect.change.as_ref().map_or_else(String::new, |change| format!(" ({change})"));
+    let change = format!("{}{more}", change(&effect.before, &effect.after));
     let before = &effect.before;
     match code {
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain if effect.power == Power::Theft => {
@@ -322,6 +340,7 @@ fn change(before: &str, after: &str) -> String {
 fn proof(effect: &Effect) -> Evidence {
     Evidence {
         what: what(effect),
+        change: effect.change.clone(),
         selector: (!effect.data.is_empty()).then(|| abi::hex(effect.selector)),
         caller: Some(effect.caller.word().into()),
         before: Some(effect.before.clone()),
@@ -333,7 +352,8 @@ fn proof(effect: &Effect) -> Evidence {
 /// Powers that outlive the giving up of ownership.
 pub(super) fn returns(renounce: &Effect, left: &[Effect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
-    let text = format!("after {} the old owner can still use {}: {}", abi::hex(renounce.selector), code.word(), called(effect));
+    let text =
+        format!("after {} the old owner can still use {}: {}", abi::named_beside(renounce.selector, ""), code.word(), called(effect));
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(renounce)).evidence(proof(effect)))
 }
 
@@ -341,7 +361,7 @@ pub(super) fn returns(renounce: &Effect, left: &[Effect]) -> Option<Anomaly> {
 pub(super) fn kept(left: &[Effect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
     let who = if effect.caller == Caller::Owner { "the old owner" } else { "an address it obeys" };
-    let text = format!("its owner is the zero address, and {who} can still use {}: {}", code.word(), what(effect));
+    let text = format!("its owner is the zero address, and {who} can still use {}: {}", code.word(), beside(effect));
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(effect)))
 }
 
