@@ -2,9 +2,10 @@
 //! The source files are never written.
 
 pub(in crate::dataset) mod bind;
+pub(in crate::dataset) mod blocks;
 mod column;
 mod compare;
-pub(in crate::dataset) mod file;
+pub(crate) mod file;
 pub(crate) mod fill;
 mod gather;
 pub(crate) mod identity;
@@ -12,6 +13,7 @@ mod judge;
 mod keep;
 mod manners;
 pub(crate) mod order;
+pub(in crate::dataset) mod others;
 mod path;
 mod table;
 mod units;
@@ -25,7 +27,7 @@ use std::{
 use polars::prelude::DataFrame;
 use rayon::prelude::*;
 
-pub(crate) use self::manners::Manners;
+pub(crate) use self::blocks::Blocks;
 use super::{
     Dataset, Table, TableState,
     address::Address,
@@ -40,6 +42,8 @@ use super::{
 pub enum LoadError {
     /// The load was no longer wanted.
     Cancelled,
+    /// Files were written to while they were read: to be done again.
+    Moved,
     /// One line for the person: what is wrong and what to do.
     Unusable(String),
 }
@@ -48,6 +52,7 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancelled => f.write_str("loading was cancelled"),
+            Self::Moved => f.write_str("the files changed while they were read: load again once they are complete"),
             Self::Unusable(reason) => f.write_str(reason),
         }
     }
@@ -72,8 +77,12 @@ pub(crate) struct Context<'a> {
     pub manifest: &'a Manifest,
     pub progress: &'a dyn Progress,
     pub cache: &'a CacheOptions,
+    /// Text files that are appended to meanwhile are read up to the last line they had.
+    pub growing: bool,
     /// Decimals of each token; `None` where its rows disagree. Empty while the tokens themselves are read.
     pub decimals: HashMap<Address, Option<i64>>,
+    /// The times of blocks.
+    pub blocks: Blocks,
     /// Every token of the dataset; none while the tokens themselves are read.
     pub tokens: HashSet<Address>,
 }
@@ -96,6 +105,17 @@ pub fn load_in_stages(
     progress: &dyn Progress,
     early: Option<&dyn Fn(Dataset)>,
 ) -> Result<Dataset, LoadError> {
+    load_as(folder, cache, progress, early, false)
+}
+
+/// As `load_in_stages`; with `growing`, text files that are appended to meanwhile are read up to the last whole line they had.
+pub fn load_as(
+    folder: &Path,
+    cache: &CacheOptions,
+    progress: &dyn Progress,
+    early: Option<&dyn Fn(Dataset)>,
+    growing: bool,
+) -> Result<Dataset, LoadError> {
     let shown = folder.display();
     let listing = fs::read_dir(folder)
         .map_err(|error| LoadError::Unusable(format!("the dataset folder `{shown}` cannot be read: {error}; {DEMO}")))?;
@@ -108,7 +128,16 @@ pub fn load_in_stages(
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let text = read_manifest(&real.join(manifest::FILE))?;
     let manifest = Manifest::parse(&text).map_err(LoadError::Unusable)?;
-    let mut context = Context { folder: &real, manifest: &manifest, progress, cache, decimals: HashMap::new(), tokens: HashSet::new() };
+    let mut context = Context {
+        folder: &real,
+        manifest: &manifest,
+        progress,
+        cache,
+        growing,
+        blocks: Blocks::default(),
+        decimals: HashMap::new(),
+        tokens: HashSet::new(),
+    };
     // The schema's first table is `tokens`; a test holds it to that.
     let tokens = table::load(&context, &TABLES[0])?;
     match &tokens.0.state {
@@ -120,12 +149,19 @@ pub fn load_in_stages(
             let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
             return Err(LoadError::Unusable(format!("no `tokens` table in `{shown}`: {hint}; {DEMO}")));
         }
+        TableState::Unusable(_) if tokens.0.moved => return Err(LoadError::Moved),
         TableState::Unusable(reason) => {
             return Err(LoadError::Unusable(format!("the `tokens` table of `{shown}` is unusable: {reason}; {DEMO}")));
         }
     }
     let mut loaded = vec![tokens];
-    let (later, now): (Vec<_>, Vec<_>) = TABLES[1..].iter().partition(|schema| early.is_some() && table::takes_a_while(&context, schema));
+    if let Some(schema) = TABLES.iter().find(|schema| schema.name == blocks::TABLE) {
+        let table = table::load(&context, schema)?;
+        context.blocks = Blocks::of(&table.0.frame, &table.1);
+        loaded.push(table);
+    }
+    let rest = || TABLES[1..].iter().filter(|schema| schema.name != blocks::TABLE);
+    let (later, now): (Vec<_>, Vec<_>) = rest().partition(|schema| early.is_some() && table::takes_a_while(&context, schema));
     for schemas in [now, later.clone()] {
         let some: Result<Vec<_>, Cancelled> = schemas.into_par_iter().map(|schema| table::load(&context, schema)).collect();
         loaded.extend(some?);

@@ -4,6 +4,7 @@
 mod carry;
 mod context;
 mod export;
+mod import;
 
 pub use self::context::wall_clock;
 
@@ -89,6 +90,7 @@ pub struct App {
     pub(super) filter: Option<FilterLine>,
     pub(super) message: Option<Message>,
     exporting: Option<export::Exporting>,
+    importing: Option<import::Importing>,
     pub(super) snapshot: Option<Arc<Snapshot>>,
     pub(super) load: LoadState,
     /// Where tabs and body were drawn last, for the mouse.
@@ -120,6 +122,7 @@ impl App {
             filter: None,
             message: None,
             exporting: None,
+            importing: None,
             snapshot: None,
             load: LoadState::default(),
             hits: Hits::default(),
@@ -229,6 +232,7 @@ impl App {
         }
         self.with_view(self.current, |view, context| view.refresh(context));
         self.poll_export();
+        self.poll_import();
         self.dirty = true;
     }
 

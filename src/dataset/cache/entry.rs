@@ -44,7 +44,13 @@ pub(crate) struct KeyFile {
 pub(crate) struct Key(String);
 
 impl Key {
-    pub(crate) fn of(schema: &TableSchema, manifest: &TableManifest, decimals: &HashMap<Address, Option<i64>>, files: &[KeyFile]) -> Self {
+    pub(crate) fn of(
+        schema: &TableSchema,
+        manifest: &TableManifest,
+        decimals: &HashMap<Address, Option<i64>>,
+        blocks: &[[u8; 32]],
+        files: &[KeyFile],
+    ) -> Self {
         let mut hash = Sha256::new();
         let mut add = |bytes: &[u8]| {
             hash.update((bytes.len() as u64).to_le_bytes());
@@ -60,6 +66,9 @@ impl Key {
         decimals.sort_unstable();
         for pair in decimals {
             add(format!("{pair:?}").as_bytes());
+        }
+        for block in blocks.iter().filter(|_| schema.name == "transfers") {
+            add(block);
         }
         for file in files {
             add(file.path.as_os_str().as_encoded_bytes());

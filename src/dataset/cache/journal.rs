@@ -5,7 +5,7 @@ use std::{fs, io, path::Path};
 use serde::{Deserialize, Serialize};
 
 use super::index::Report;
-use crate::dataset::load::Manners;
+use crate::dataset::load::file::FileState;
 
 /// Numbered by its form and that of what it speaks of: what an older program left half done is begun anew.
 const FILE: &str = "journal-3";
@@ -21,8 +21,8 @@ pub(crate) struct ReadState {
     pub(crate) rows: u64,
     pub(crate) file_bad: u64,
     pub(crate) left_out: u64,
-    /// How the columns of this file are written.
-    pub(crate) manners: Manners,
+    /// What is learnt of this file.
+    pub(crate) learnt: FileState,
     /// What was found so far, the sources up to this file among it.
     pub(crate) report: Report,
 }

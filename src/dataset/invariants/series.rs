@@ -18,7 +18,7 @@ const STEPS_MAX: usize = 64;
 /// Tokens and intervals that are followed in one file.
 const SERIES_MAX: usize = 200_000;
 /// Turnovers kept of a token, spread over its rows.
-const SAMPLE: usize = 64;
+const SAMPLE: usize = 24;
 /// Steps that must be known to judge the interval.
 const STEPS_MIN: u64 = 8;
 /// Rows on either side of a change of unit.
@@ -27,9 +27,10 @@ const WINDOW: usize = 8;
 const JUMP: f64 = 30.0;
 
 /// Something found in the order of rows: where it was first, and how often.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Odd {
-    pub rule: &'static str,
+    /// The rule's name.
+    pub rule: String,
     /// The number of the row in the file; none where it is not of one row.
     pub row: Option<u64>,
     pub value: String,
@@ -38,7 +39,7 @@ pub(crate) struct Odd {
 
 impl Odd {
     pub(crate) fn rule(&self) -> &'static Rule {
-        named(self.rule)
+        named(&self.rule)
     }
 }
 
@@ -60,17 +61,18 @@ pub enum Noted {
 }
 
 /// The rows of one file, as they come.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Series {
     index: HashMap<String, usize>,
     all: Vec<One>,
     transfers: HashMap<String, (String, u64, u64)>,
     odd: Vec<Odd>,
+    #[serde(skip)]
     key: String,
 }
 
 /// The candles of one token and interval.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct One {
     token: String,
     interval: Option<i64>,
@@ -83,7 +85,7 @@ struct One {
     seen: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Step {
     length: i64,
     count: u64,
@@ -190,7 +192,7 @@ impl Series {
         for (token, (largest, row, count)) in self.transfers {
             observed.push(Observed { token, file: file.to_owned(), what: Noted::Transfer { largest, row, count } });
         }
-        odd.sort_by(|a, b| (a.rule, a.row, &a.value).cmp(&(b.rule, b.row, &b.value)));
+        odd.sort_by(|a, b| (&a.rule, a.row, &a.value).cmp(&(&b.rule, b.row, &b.value)));
         observed.sort_by(|a, b| a.token.cmp(&b.token));
         (odd, observed)
     }
@@ -253,7 +255,7 @@ impl One {
         let short: Vec<&Step> = self.steps.iter().filter(|step| step.length < interval).collect();
         if let Some(first) = short.iter().min_by_key(|step| step.first.0) {
             odd.push(Odd {
-                rule: "step",
+                rule: "step".to_owned(),
                 row: Some(first.first.0),
                 value: format!("{}, {} from its neighbour, of {}", Time(first.first.1), length(first.length), length(interval)),
                 count: short.iter().map(|step| step.count).sum(),
@@ -264,7 +266,7 @@ impl One {
         let in_order = self.rising.max(self.falling) * 20 >= all * 19;
         if self.interval.is_some() && in_order && all >= STEPS_MIN && most.count * 10 >= all * 6 && most.length != interval {
             let value = format!("{}: {}, and they lie {} apart", self.token, length(interval), length(most.length));
-            odd.push(Odd { rule: "interval", row: Some(most.first.0), value, count: 1 });
+            odd.push(Odd { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });
         }
     }
 }
@@ -288,7 +290,7 @@ fn changes(volume: &[f64], close: &[f64], numbers: &[u32], odd: &mut Vec<Odd>) {
         let factor = (other / one).max(one / other);
         if apart && factor > close[at] / 4.0 && factor < close[at] * 4.0 {
             let value = format!("{} after {}", volume[at], volume[at - 1]);
-            odd.push(Odd { rule: "unit_of_volume", row: Some(numbers[at].into()), value, count: 1 });
+            odd.push(Odd { rule: "unit_of_volume".to_owned(), row: Some(numbers[at].into()), value, count: 1 });
         }
     }
 }

@@ -27,7 +27,7 @@ fn every_use_names_a_rule_of_the_table_and_every_rule_a_column_of_the_schema() {
         assert_eq!(named(name).name, name);
     }
     for rule in RULES {
-        for column in rule.columns.iter().chain(rule.needs).filter(|column| !column.starts_with("blocks.")) {
+        for column in rule.columns.iter().chain(rule.needs) {
             let (table, column) = column.split_once('.').expect("table.column");
             assert!(
                 crate::dataset::schema::table(table).is_some_and(|table| table.column(column).is_some()),
@@ -120,7 +120,7 @@ fn candles_frame(interval: Option<&str>, rows: &[(i64, f64)]) -> DataFrame {
     .expect("columns of one height")
 }
 
-fn odd(interval: Option<&str>, rows: &[(i64, f64)]) -> Vec<(&'static str, Option<u64>, u64)> {
+fn odd(interval: Option<&str>, rows: &[(i64, f64)]) -> Vec<(String, Option<u64>, u64)> {
     let numbers: Vec<u32> = (1..=rows.len() as u32).collect();
     let mut series = Series::default();
     series.add("candles", &candles_frame(interval, rows), &numbers);
@@ -138,19 +138,19 @@ fn steps_shorter_than_the_interval_are_told_and_gaps_are_not() {
     gap.remove(7);
     assert_eq!(odd(Some("1h"), &gap), []);
     // Hourly rows that are called daily, and the other way round.
-    assert_eq!(odd(Some("1d"), &every(1, 20)), [("interval", Some(2), 1), ("step", Some(2), 19)]);
-    assert_eq!(odd(Some("1h"), &every(24, 20)), [("interval", Some(2), 1)]);
+    assert_eq!(odd(Some("1d"), &every(1, 20)), [("interval".to_owned(), Some(2), 1), ("step".to_owned(), Some(2), 19)]);
+    assert_eq!(odd(Some("1h"), &every(24, 20)), [("interval".to_owned(), Some(2), 1)]);
     let mut close = every(4, 20);
     close.insert(6, (21, 1.0));
-    assert_eq!(odd(None, &close), [("step", Some(7), 2)]);
+    assert_eq!(odd(None, &close), [("step".to_owned(), Some(7), 2)]);
 }
 
 #[test]
 fn a_volume_that_changes_between_tokens_and_usd_is_told_where_it_does() {
     let rows =
         |factor: f64| -> Vec<(i64, f64)> { (0..40).map(|i| (i, if i < 20 { factor } else { 1.0 } * (5.0 + (i % 3) as f64))).collect() };
-    assert_eq!(odd(Some("1h"), &rows(10_000.0)), [("unit_of_volume", Some(21), 1)]);
-    assert_eq!(odd(Some("1h"), &rows(1.0 / 10_000.0)), [("unit_of_volume", Some(21), 1)]);
+    assert_eq!(odd(Some("1h"), &rows(10_000.0)), [("unit_of_volume".to_owned(), Some(21), 1)]);
+    assert_eq!(odd(Some("1h"), &rows(1.0 / 10_000.0)), [("unit_of_volume".to_owned(), Some(21), 1)]);
     // A jump that is not the price's.
     assert_eq!(odd(Some("1h"), &rows(100.0)), []);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::path;
+use super::{others, path};
 use crate::dataset::{
     manifest::{
         ColumnManifest, TableManifest, Unit,
@@ -62,7 +62,8 @@ pub(in crate::dataset) fn wanted(schema: &TableSchema, manifest: &TableManifest)
         // A member of an object is read from the object.
         names.extend(path::heads(name).map(str::to_lowercase));
     }
-    std::sync::Arc::new(move |name: &str| names.contains(&name.trim().to_lowercase()))
+    let all = others::are_kept(schema);
+    std::sync::Arc::new(move |name: &str| all || names.contains(&name.trim().to_lowercase()))
 }
 
 /// Binds every column of the schema to the `names` of a file; an error leaves the table out.

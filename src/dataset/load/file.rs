@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
+
 use polars::prelude::{BooleanChunked, Column, DataFrame, NewChunkedArray, PlSmallStr};
 
 use super::{
@@ -47,12 +49,16 @@ pub(in crate::dataset) struct FileRows<'a> {
 }
 
 /// What is learnt of a file as it is read.
-#[derive(Debug, Default)]
-pub(in crate::dataset) struct FileState {
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FileState {
     /// What is noted of the rows kept, in their order.
     pub series: Series,
     /// How its columns are written.
     pub manners: Manners,
+    /// Transfers that got their time from `blocks`.
+    pub timed: u64,
+    /// Columns that are not ours are kept.
+    pub others: bool,
 }
 
 /// What happens to a cell that cannot be read.
@@ -115,7 +121,14 @@ impl FileRows<'_> {
                 self.finding(Severity::Warning, first_row + rows[row] as u64, at, Some(value), reason.to_owned());
             }
         }
+        if self.schema.name == "transfers" {
+            self.state.timed += self.context.blocks.fill(&mut columns) as u64;
+        }
         self.hold_to_rules(&mut columns, &rows, first_row, &bad);
+        if self.state.others {
+            let others = self.other_columns(&batch, &bound, names, &rows)?;
+            columns.extend(others);
+        }
         self.rows_bad += bad.iter().filter(|bad| **bad).count() as u64;
         self.keep(columns, &rows, &bad, first_row)
     }
@@ -270,6 +283,11 @@ pub(super) fn told(state: FileState, file: &str, findings: &mut Findings) -> (u6
     for (column, reason) in state.manners.told() {
         let finding = Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: Some(column), value: None, reason };
         findings.add(finding);
+    }
+    if state.timed > 0 {
+        let reason = format!("{} rows without a time have that of their block, from `blocks`", state.timed);
+        let column = Some("timestamp".to_owned());
+        findings.add(Finding { severity: Severity::Note, file: file.to_owned(), row: None, column, value: None, reason });
     }
     let (odd, observed) = state.series.end(file);
     let mut broken = 0;
