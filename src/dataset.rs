@@ -105,6 +105,8 @@ pub struct Table {
     /// The rows of a large table, which are not in memory; `frame` is empty then.
     pub large: Option<Arc<LargeTable>>,
     pub state: TableState,
+    /// Where it turned out unusable, if in one place.
+    pub fault: Option<Spot>,
     pub sources: Vec<Source>,
     pub findings: Findings,
     /// What was noted of its rows, to be judged beside other tables.
@@ -124,6 +126,15 @@ pub enum TableState {
     Absent,
     /// It was there and could not be used; the reason, for the person.
     Unusable(String),
+}
+
+/// A place in the source files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spot {
+    /// Relative to the dataset's folder where it lies in it.
+    pub file: String,
+    /// The row in the file, the first data row being 1; of `dataset.toml` the line.
+    pub row: Option<u64>,
 }
 
 /// A file that rows came from.
@@ -154,6 +165,7 @@ impl Table {
             approximate: Vec::new(),
             large: None,
             state: TableState::Absent,
+            fault: None,
             sources: Vec::new(),
             findings: Findings::default(),
             observed: Vec::new(),
@@ -181,7 +193,7 @@ impl Dataset {
         let mut dataset = Self { tables, ..Self::default() };
         let tables = &dataset.tables;
         let tokens = merge_tokens(rows(tables, "tokens"));
-        let pools: Vec<PoolRow> = rows(tables, "pools");
+        let mut pools: Vec<PoolRow> = rows(tables, "pools");
         let candles = tables.iter().find(|table| table.schema.name == "candles").map(CandleTable::new);
         dataset.kols = by_token(tables, "kols", |row: &KolRow| row.token_address);
         dataset.posts = by_token(tables, "posts", |post: &Post| post.token_address);
@@ -198,12 +210,10 @@ impl Dataset {
             dataset.token_others = load::others::by_token(&table.frame, &table.others, &addresses);
         }
         dataset.tokens = tokens;
-        for (i, pool) in pools.iter().enumerate() {
-            for token in [pool.token0, pool.token1] {
-                let list = dataset.pool_index.entry(token).or_default();
-                if list.last() != Some(&(i as u32)) {
-                    list.push(i as u32);
-                }
+        for (i, pool) in pools.iter_mut().enumerate() {
+            pool.tokens = pool.every_token();
+            for token in &pool.tokens {
+                dataset.pool_index.entry(*token).or_default().push(i as u32);
             }
         }
         dataset.pools = pools;

@@ -62,6 +62,9 @@ pub struct Figures {
     /// The score of the security inference; null without its data.
     #[serde(rename = "securityScore", skip_serializing_if = "Option::is_none")]
     pub security_score: Option<Added<i64>>,
+    /// The word that its recommendation begins with; null without its data. `NOT ENOUGH DATA` says that the score is no praise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recommendation: Option<Added<&'static str>>,
 }
 
 /// A figure that `fields` added: null where there is none.

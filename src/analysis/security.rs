@@ -1,6 +1,8 @@
 //! Security inference: the anomalies, each of one table, and the shape of the answer. How the anomalies are found is a file each; how
 //! they become a score is `score`'s.
 
+pub mod behind;
+pub mod checks;
 pub mod code;
 pub mod codes;
 pub mod corpus;
@@ -8,6 +10,7 @@ pub mod facts;
 pub mod holders;
 pub mod infer;
 pub mod missing;
+pub mod own_pools;
 pub mod pool_story;
 pub mod resemblance;
 pub mod score;
@@ -17,7 +20,10 @@ pub mod transactions;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::codes::{AnomalyCode, Part};
+pub use self::{
+    checks::{Check, CheckState},
+    codes::{AnomalyCode, Group, Part},
+};
 use crate::dataset::{address::Address, time::Time};
 
 /// What is known of a token's safety. Null is unknown, which is never safe.
@@ -31,6 +37,9 @@ pub struct SecurityInference {
     pub similar_scams: Vec<SimilarScam>,
     /// The word for the score, the strongest reasons, and what was missing.
     pub recommendation: String,
+    /// Every check by the question it answers, and what became of it. Only when explained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checks: Option<Vec<Check>>,
     /// What stands behind the figures. Only when explained.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
@@ -97,6 +106,9 @@ pub struct Figure {
 pub struct Evidence {
     /// What was done or counted: `setTax(99)`, `sell of 1000`, `burned within a day`.
     pub what: String,
+    /// By how much it changed: `+100 tokens`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
     /// The function that was called, `0x` and eight digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
@@ -138,6 +150,9 @@ pub struct EvidenceRow {
     /// Of the supply, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
+    /// What else the row says: the label, its name and source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A known scam that resembles the token.
@@ -167,6 +182,8 @@ pub struct Explanation {
     pub uncapped_score: i64,
     /// The caps that apply, the lowest first.
     pub caps: Vec<Cap>,
+    /// The share of all weight that the checks carry which ran, 0 to 1.
+    pub checked: f64,
     /// The inputs and tests that were missing, and how to supply them.
     pub missing: Vec<Missing>,
     /// How the supply is spread; null without holders.
@@ -201,9 +218,14 @@ pub struct Missing {
 pub struct HolderMetrics {
     /// Holders that count.
     pub count: u64,
-    /// Share of the supply that the ten and the fifty largest hold.
-    pub top10: f64,
-    pub top50: f64,
+    /// Share of the supply less burned that the ten and the fifty largest of all holders have: as wherever "top 10" stands.
+    pub top10: Option<f64>,
+    pub top50: Option<f64>,
+    /// The same of free holders alone: pools, exchanges, bridges, lockers and the token itself left out.
+    #[serde(rename = "top10FreeHolders")]
+    pub top10_free: f64,
+    #[serde(rename = "top50FreeHolders")]
+    pub top50_free: f64,
     /// Sum of the squared shares (Herfindahl-Hirschman).
     pub hhi: f64,
     /// Fewest holders with more than half; null when all together have less.
@@ -249,8 +271,18 @@ pub struct Execution {
     pub deployed_by: Option<String>,
     /// What trading took: `open`, `owner`, `flip`, `blocked`.
     pub trading: Option<String>,
+    /// What does not arrive of a purchase, a sale, a transfer; null where nothing was traded.
+    pub taxes: Option<Taxes>,
     /// What was left undone, and why; empty when all was finished.
     pub unfinished: Vec<String>,
+}
+
+/// What does not arrive of what was sent, 0 to 1, as measured in the trial; null for what did not go through.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Taxes {
+    pub buy: Option<f64>,
+    pub sell: Option<f64>,
+    pub transfer: Option<f64>,
 }
 
 /// Who could use a power that the contract gives.

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{
     growth::{self, WhaleTrend},
     market::TokenSummary,
+    security::facts::nobodys,
 };
 use crate::dataset::{
     Dataset, RowsOf, Token,
@@ -173,7 +174,7 @@ pub fn holders_distribution(dataset: &Dataset, token: &Token) -> HoldersDistribu
     // The table keeps a token's holders largest first.
     let (mut kept, mut burned): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
     for (holder, balance) in holders.balances() {
-        let burns = dataset.is_labelled(&holder, "burn");
+        let burns = nobodys(&holder) || dataset.is_labelled(&holder, "burn");
         if burns { &mut burned } else { &mut kept }.extend(balance.filter(|balance| *balance > 0.0));
     }
     let burned: f64 = burned.iter().sum();

@@ -468,7 +468,7 @@ impl From<LoadError> for ImportError {
         match error {
             LoadError::Cancelled => Self::Cancelled,
             LoadError::Moved => Self::Failed(error.to_string()),
-            LoadError::Unusable(reason) => Self::Failed(reason),
+            LoadError::Unusable(unusable) => Self::Failed(unusable.reason),
         }
     }
 }

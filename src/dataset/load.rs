@@ -29,7 +29,7 @@ use rayon::prelude::*;
 
 pub(crate) use self::blocks::Blocks;
 use super::{
-    Dataset, Table, TableState,
+    Dataset, Spot, Table, TableState,
     address::Address,
     cache::CacheOptions,
     manifest::{self, Manifest},
@@ -44,8 +44,22 @@ pub enum LoadError {
     Cancelled,
     /// Files were written to while they were read: to be done again.
     Moved,
+    Unusable(Unusable),
+}
+
+/// What is wrong with a dataset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable {
     /// One line for the person: what is wrong and what to do.
-    Unusable(String),
+    pub reason: String,
+    /// Where, if it is in one place.
+    pub spot: Option<Spot>,
+}
+
+impl LoadError {
+    pub fn unusable(reason: impl Into<String>, spot: Option<Spot>) -> Self {
+        Self::Unusable(Unusable { reason: reason.into(), spot })
+    }
 }
 
 impl fmt::Display for LoadError {
@@ -53,7 +67,7 @@ impl fmt::Display for LoadError {
         match self {
             Self::Cancelled => f.write_str("loading was cancelled"),
             Self::Moved => f.write_str("the files changed while they were read: load again once they are complete"),
-            Self::Unusable(reason) => f.write_str(reason),
+            Self::Unusable(unusable) => f.write_str(&unusable.reason),
         }
     }
 }
@@ -118,16 +132,18 @@ pub fn load_as(
 ) -> Result<Dataset, LoadError> {
     let shown = folder.display();
     let listing = fs::read_dir(folder)
-        .map_err(|error| LoadError::Unusable(format!("the dataset folder `{shown}` cannot be read: {error}; {DEMO}")))?;
+        .map_err(|error| LoadError::unusable(format!("the dataset folder `{shown}` cannot be read: {error}; {DEMO}"), None))?;
     if listing.take(1).count() == 0 {
-        return Err(LoadError::Unusable(format!(
-            "the dataset folder `{shown}` is empty: put a `tokens` table there, or `tokendeck demo {shown}`"
-        )));
+        let reason = format!("the dataset folder `{shown}` is empty: put a `tokens` table there, or `tokendeck demo {shown}`");
+        return Err(LoadError::unusable(reason, None));
     }
     // Where the folder is a link that may be turned meanwhile, all of it is read from where it led at first.
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let text = read_manifest(&real.join(manifest::FILE))?;
-    let manifest = Manifest::parse(&text).map_err(LoadError::Unusable)?;
+    let manifest = Manifest::parse(&text).map_err(|reason| {
+        let row = manifest::line_of(&reason);
+        manifest_error(reason, row)
+    })?;
     let mut context = Context {
         folder: &real,
         manifest: &manifest,
@@ -147,11 +163,12 @@ pub fn load_as(
         }
         TableState::Absent => {
             let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
-            return Err(LoadError::Unusable(format!("no `tokens` table in `{shown}`: {hint}; {DEMO}")));
+            return Err(LoadError::unusable(format!("no `tokens` table in `{shown}`: {hint}; {DEMO}"), None));
         }
         TableState::Unusable(_) if tokens.0.moved => return Err(LoadError::Moved),
         TableState::Unusable(reason) => {
-            return Err(LoadError::Unusable(format!("the `tokens` table of `{shown}` is unusable: {reason}; {DEMO}")));
+            let reason = format!("the `tokens` table of `{shown}` is unusable: {reason}; {DEMO}");
+            return Err(LoadError::unusable(reason, tokens.0.fault));
         }
     }
     let mut loaded = vec![tokens];
@@ -187,17 +204,21 @@ fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<(Table, V
     dataset
 }
 
+fn manifest_error(reason: impl Into<String>, row: Option<u64>) -> LoadError {
+    LoadError::unusable(reason, Some(Spot { file: manifest::FILE.to_owned(), row }))
+}
+
 /// The text of `dataset.toml`; empty without one.
 pub(in crate::dataset) fn read_manifest(path: &Path) -> Result<String, LoadError> {
     match fs::metadata(path) {
-        Ok(meta) if !meta.is_file() => return Err(LoadError::Unusable("dataset.toml is not a regular file".to_owned())),
-        Ok(meta) if meta.len() > MAX_MANIFEST => return Err(LoadError::Unusable("dataset.toml is larger than 1 MiB".to_owned())),
+        Ok(meta) if !meta.is_file() => return Err(manifest_error("dataset.toml is not a regular file", None)),
+        Ok(meta) if meta.len() > MAX_MANIFEST => return Err(manifest_error("dataset.toml is larger than 1 MiB", None)),
         _ => {}
     }
     match fs::read_to_string(path) {
         Ok(text) => Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(LoadError::Unusable(format!("dataset.toml cannot be read: {error}"))),
+        Err(error) => Err(manifest_error(format!("dataset.toml cannot be read: {error}"), None)),
     }
 }
 

@@ -9,7 +9,7 @@ mod walk;
 use std::collections::HashMap;
 
 pub use self::unit::Unit;
-pub(crate) use self::walk::nearest;
+pub(crate) use self::walk::{line_of, nearest};
 use self::{
     columns::read_columns,
     keys::{Place, names},

@@ -286,6 +286,7 @@ pub const TABLES: &[TableSchema] = &[
             "label" Text Cell "burn, exchange, bridge, locker, liquidity_pool, deployer, …";
             "name" Text Optional "its name";
             "chain" Chain Optional "where the label holds";
+            "source" Text Optional "who says so";
         },
     },
     TableSchema {
@@ -326,7 +327,8 @@ pub const TABLES: &[TableSchema] = &[
             "chain" Chain Cell "where it is";
             "token0" Address Cell "first token";
             "token1" Address Cell "second token";
-            "pair" Text Optional "TOKEN0/TOKEN1";
+            "tokens" Addresses Optional "every token it holds; else token0 and token1";
+            "pair" Text Optional "its tokens' names, as in A/B or A/B/C";
             "liquidity" Float Optional "USD";
             "volume24h" Float Optional "USD traded in 24 hours";
         },

@@ -59,6 +59,10 @@ pub(crate) trait RowSource: Send {
     }
     /// Every column met so far, wanted or not.
     fn columns(&self) -> &[String];
+    /// The row at which it could not go on, the source's first being 1; none where the reason lies in no one row.
+    fn stopped_at(&self) -> Option<u64> {
+        None
+    }
     /// How many bytes of the source are read.
     fn bytes_read(&self) -> u64;
 }

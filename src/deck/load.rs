@@ -11,7 +11,7 @@ use std::{
 use super::{Deck, DeckEvent, watch::Watching};
 use crate::{
     dataset::{
-        Dataset, TableState,
+        Dataset, Spot, TableState,
         load::{LoadError, load_as},
         progress::{Cancelled, Progress},
         time::Time,
@@ -27,7 +27,7 @@ pub struct LoadState {
     /// Each table under way: (name, done, total), total 0 while unknown.
     pub tables: Vec<(String, u64, u64)>,
     /// Why the last load failed.
-    pub failure: Option<String>,
+    pub failure: Option<Failure>,
     /// When the last load ended.
     pub ended: Option<Time>,
     pub watching: Watching,
@@ -38,6 +38,19 @@ pub struct LoadState {
     ends: Ends,
     /// How long the last load took.
     took: Duration,
+}
+
+/// A load that failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// One line for the person.
+    pub reason: String,
+    /// Where in the files, if in one place.
+    pub spot: Option<Spot>,
+    /// When the first of the loads failed that have failed since one went well.
+    pub since: Time,
+    /// What was loaded.
+    pub folder: PathBuf,
 }
 
 /// How a reload of changed files ended.
@@ -65,7 +78,8 @@ impl Deck {
                 match &table.state {
                     TableState::Unusable(_) if table.moved => return Err(LoadError::Moved),
                     TableState::Unusable(reason) if stood(table.schema.name) => {
-                        return Err(LoadError::Unusable(format!("the table `{}` can no longer be read: {reason}", table.schema.name)));
+                        let reason = format!("the table `{}` can no longer be read: {reason}", table.schema.name);
+                        return Err(LoadError::unusable(reason, table.fault.clone()));
                     }
                     _ => {}
                 }
@@ -93,7 +107,7 @@ impl Deck {
         {
             let mut state = self.load_lock();
             if state.running {
-                return Err(LoadError::Unusable("a load is running already".to_owned()));
+                return Err(LoadError::unusable("a load is running already", None));
             }
             state.running = true;
             state.tables.clear();
@@ -106,7 +120,11 @@ impl Deck {
             let dataset = self.whole(&folder, growing)?;
             accept(&dataset, &sight, &ends).map(|()| self.swap(self.next_generation(), dataset))
         }))
-        .unwrap_or_else(|_| Err(LoadError::Unusable("loading met a defect of the program".to_owned())));
+        .unwrap_or_else(|_| Err(LoadError::unusable("loading met a defect of the program", None)));
+        let spot = match &outcome {
+            Err(LoadError::Unusable(unusable)) => unusable.spot.clone(),
+            _ => None,
+        };
         let mut state = self.load_lock();
         state.running = false;
         state.took = start.elapsed();
@@ -114,8 +132,14 @@ impl Deck {
         if moved {
             state.sight = Some(Sight::default());
         } else {
-            state.failure = outcome.as_ref().err().map(ToString::to_string);
-            state.ended = Some(now());
+            let (ended, before) = (now(), state.failure.take().filter(|failure| failure.folder == folder));
+            state.failure = outcome.as_ref().err().map(|error| Failure {
+                reason: error.to_string(),
+                spot,
+                since: before.map_or(ended, |before| before.since),
+                folder,
+            });
+            state.ended = Some(ended);
         }
         drop(state);
         match &outcome {
@@ -165,6 +189,13 @@ impl Deck {
         if let Err(error) = spawned {
             self.tell(DeckEvent::LoadFailed(format!("cannot start a thread to load with: {error}")));
         }
+    }
+
+    /// Why what stands is older than its files; `None` while it is what they say, or nothing stands.
+    pub fn stale(&self) -> Option<Failure> {
+        // What fails of another folder says nothing of the one that stands.
+        let snapshot = self.snapshot().ok()?;
+        self.load_lock().failure.clone().filter(|failure| failure.folder == snapshot.dataset.folder)
     }
 
     pub fn load_state(&self) -> LoadState {

@@ -1,4 +1,4 @@
-//! What a job has found: for every token the six parts, each exactly what the endpoint answers.
+//! What a job has found: for every token the six parts, each exactly what the endpoint answers, security with `explain=true`.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -300,7 +300,7 @@ impl Shared {
         Ok(Ok(()))
     }
 
-    /// Asks what the endpoint of the same analysis asks when it is given no parameters.
+    /// Asks what the endpoint of the same analysis asks when it is given no parameters; security with its checklist.
     fn ask(&self, snapshot: &Snapshot, analysis: Analysis, address: Address, progress: &Progress) -> Ending {
         let (token_address, contract_address, explain) = (address, address, false);
         match analysis {
@@ -310,7 +310,7 @@ impl Shared {
                 self.ending(snapshot, &question, progress)
             }
             Analysis::Patterns => self.ending(snapshot, &PatternsQuestion { contract_address, timeframe: "1d", explain }, progress),
-            Analysis::Security => self.ending(snapshot, &SecurityQuestion { contract_address, explain }, progress),
+            Analysis::Security => self.ending(snapshot, &SecurityQuestion { contract_address, explain: true }, progress),
             Analysis::Dex => {
                 let empty = snapshot.dataset.pools_of(&address).next().is_none();
                 self.ending(snapshot, &DexListQuestion { contract_address, explain: false }, progress).without(empty, "pool")

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// What `fields` can name, in the order of the answer.
-pub const FIELDS: &[&str] = &["trend", "best_pattern", "recommendedAction", "securityScore"];
+pub const FIELDS: &[&str] = &["trend", "best_pattern", "recommendedAction", "securityScore", "recommendation"];
 
 /// Candles after which an old pattern counts a third: as the recommended action weighs them.
 const FADING: f64 = 20.0;
@@ -53,8 +53,10 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
             figures.recommended_action = Some(Added(daily.map(|(_, answer)| answer.recommended_action)));
         }
     }
-    if wants("securityScore") {
-        figures.security_score = Some(Added(if_there(SecurityQuestion::score(snapshot, token, progress))?));
+    if wants("securityScore") || wants("recommendation") {
+        let told = if_there(SecurityQuestion::in_short(snapshot, token, progress))?;
+        figures.security_score = wants("securityScore").then_some(Added(told.map(|told| told.score)));
+        figures.recommendation = wants("recommendation").then_some(Added(told.map(|told| told.word)));
     }
     Ok(figures)
 }
@@ -132,6 +134,7 @@ mod tests {
         let answer = |patterns: &[&Pattern]| PatternsAnswer {
             patterns: patterns.iter().copied().cloned().collect(),
             recommended_action: Action::Hold,
+            as_of: None,
         };
         assert_eq!(best(&answer(&[&fresh, &old]), 100), Some(&fresh));
         assert_eq!(best(&answer(&[&fresh, &old]), 96), Some(&fresh));

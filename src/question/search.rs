@@ -77,7 +77,7 @@ impl Question for SearchQuestion {
         parameter(
             "fields",
             ParameterKind::Text,
-            "Figures to add, separated by commas: trend, best_pattern, recommendedAction, securityScore.",
+            "Figures to add, separated by commas: trend, best_pattern, recommendedAction, securityScore, recommendation.",
         ),
         PAGE,
         parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Tokens a page."),
@@ -109,7 +109,7 @@ impl Question for SearchQuestion {
     }
 
     fn heavy(&self) -> bool {
-        self.fields.contains(&"securityScore")
+        self.fields.iter().any(|field| ["securityScore", "recommendation"].contains(field))
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {

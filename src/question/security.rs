@@ -3,6 +3,7 @@
 
 pub mod memory;
 
+use self::memory::InShort;
 use super::{
     Question, flag_text, known_token,
     parameter::{Arguments, EXPLAIN, Parameter},
@@ -46,7 +47,8 @@ impl Question for SecurityQuestion {
         let token = known_token(snapshot, &self.contract_address)?;
         let dataset = &snapshot.dataset;
         if !infer::has_data(dataset, &self.contract_address) {
-            let known = called_scam(dataset, &self.contract_address).map_or_else(String::new, |how| format!(" The address is {how}."));
+            let known =
+                called_scam(dataset, &self.contract_address).map_or_else(String::new, |called| format!(" The address is {}.", called.how));
             return Err(Problem::new(
                 Code::NoSecurityData,
                 format!(
@@ -62,18 +64,18 @@ impl Question for SecurityQuestion {
         let answer = infer::infer(dataset, token, corpus, self.explain, &traits_of, &watch)?;
         // An answer that was cut short because nobody waits is no answer.
         progress.step(1, 1)?;
-        snapshot.security.keep_score(self.contract_address, answer.security_score);
+        snapshot.security.keep(self.contract_address, InShort::of(&answer));
         Ok(answer)
     }
 }
 
 impl SecurityQuestion {
-    /// The token's score alone, from memory where the token was asked about before.
-    pub fn score(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<i64> {
-        if let Some(score) = snapshot.security.score(&token) {
-            return Ok(score);
+    /// The token's score and word alone, from memory where the token was asked about before.
+    pub fn in_short(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<InShort> {
+        if let Some(told) = snapshot.security.in_short(&token) {
+            return Ok(told);
         }
-        Self { contract_address: token, explain: false }.answer(snapshot, progress).map(|answer| answer.security_score)
+        Self { contract_address: token, explain: false }.answer(snapshot, progress).map(|answer| InShort::of(&answer))
     }
 }
 

@@ -9,7 +9,7 @@ mod security;
 use std::sync::Arc;
 
 use planted::{PLANTED, market};
-use security::Case;
+use security::{Case, HOUR, START};
 use tokendeck::{
     analysis::security::{AnomalyCode, Part, SecurityInference},
     dataset::{
@@ -90,7 +90,11 @@ fn an_honest_market_is_found_honest() {
         let found: Vec<_> =
             [Part::Transactions, Part::Holders].iter().flat_map(|part| &answer.anomaly_detection.part(*part).anomalies).collect();
         assert!(found.is_empty(), "{found:?}");
-        assert_eq!((answer.security_score, answer.recommendation.split(':').next()), (60, Some("LOW RISK")), "the code is not known");
+        assert_eq!(
+            (answer.security_score, answer.recommendation.split(':').next()),
+            (60, Some("NOT ENOUGH DATA")),
+            "the code is not known"
+        );
         assert!(answer.recommendation.contains("no contract code"), "{}", answer.recommendation);
     }
 }
@@ -105,6 +109,7 @@ fn what_is_explained_is_extra_and_the_rest_is_the_same() {
     let mut value = serde_json::to_value(&explained).expect("JSON");
     let members = value.as_object_mut().expect("an object");
     assert!(members.remove("explanation").is_some_and(|explanation| explanation["holders"]["top10"].is_number()));
+    assert!(members.remove("checks").is_some_and(|checks| checks.as_array().is_some_and(|checks| checks.len() == AnomalyCode::ALL.len())));
     for part in members["anomalyDetection"].as_object_mut().expect("parts").values_mut() {
         assert!(part.as_object_mut().expect("a part").remove("evidence").is_some());
     }
@@ -148,4 +153,66 @@ fn a_token_without_any_of_the_three_is_told_what_to_add() {
         "{}",
         problem.detail
     );
+}
+
+/// A coin, and a token whose liquidity, all in wallets, was pulled from the pool where it was traded for the coin.
+fn rugged(coin: &str, symbol: &str, listed: &str, more: &[&str]) -> (Arc<Snapshot>, String) {
+    let mut case = Case::new(7);
+    market(&mut case);
+    let (token, creator) = (case.token.clone(), case.creator.clone());
+    // Beside the pool of `launch`, which is small beside this one.
+    let pool = case.person();
+    case.row("pools", format!("{pool},uniswap-v2,eth,{coin},{token},9000000,5000"));
+    case.row("tokens", format!("{coin},{symbol},A coin,eth,6,1000000000,,{listed}"));
+    case.row("holders", format!("{coin},{creator},1000"));
+    case.row("holders", format!("{pool},{creator},500"));
+    for row in more {
+        case.row("tokens", (*row).to_owned());
+    }
+    for (time, left) in [(0, 1.0), (1, 0.99), (60, 0.01)] {
+        let (own, other) = (500_000.0 * left, 1_000_000.0 * left);
+        case.pool_event(&pool, START + time * HOUR, if time == 0 { "mint" } else { "burn" }, other, own);
+    }
+    (snapshot(vec![case]), token)
+}
+
+#[test]
+fn a_pools_story_counts_for_the_token_that_is_traded_there() {
+    let codes = [AnomalyCode::LiquidityPulled, AnomalyCode::LpUnlocked];
+    let found = |snapshot: &Snapshot, token: &str| {
+        let answer = ask(snapshot, token, true);
+        codes.map(|code| strength(&answer, code) > 0.0)
+    };
+    let coin = "0xb000000000000000000000000000000000000001";
+    let rival = "0xb000000000000000000000000000000000000002,USDC,Other coin,eth,6,1,,true";
+    // (symbol, listed, more tokens, whether the coin is what is paid with)
+    let cases: [(&str, &str, &[&str], bool); 4] = [
+        ("USDC", "", &[], true),
+        ("ANY", "true", &[], true),
+        // Somebody who only bears the symbol, beside the one who is listed; the case's token is in more pools.
+        ("USDC", "", &[rival], false),
+        ("ANY", "", &[], false),
+    ];
+    for (symbol, listed, more, quote) in cases {
+        let (snapshot, token) = rugged(coin, symbol, listed, more);
+        let what = format!("{symbol} listed {listed:?} beside {} others", more.len());
+        assert_eq!(found(&snapshot, coin), [!quote, !quote], "the coin: {what}");
+        assert_eq!(found(&snapshot, &token), [quote, quote], "the token: {what}");
+        if quote {
+            let missing = ask(&snapshot, coin, true).explanation.expect("explained").missing;
+            assert!(missing.iter().any(|missing| missing.what.contains("no pool of its own")), "{missing:?}");
+        }
+    }
+}
+
+#[test]
+fn a_small_pool_tells_nothing_of_a_token_with_a_large_one() {
+    let mut case = Case::new(8);
+    market(&mut case);
+    let (token, small, other) = (case.token.clone(), case.person(), "0x00000000000000000000000000000000000000ee");
+    case.row("pools", format!("{small},uniswap-v2,eth,{token},{other},24000,5000"));
+    case.pool_event(&small, START + HOUR, "mint", 5_000.0, 1_000.0);
+    case.pool_event(&small, START + 9 * HOUR, "burn", 5.0, 1.0);
+    let answer = ask(&snapshot(vec![case]), &token, true);
+    assert_eq!(strength(&answer, AnomalyCode::LiquidityPulled), 0.0, "24,000 of 124,000 USD");
 }

@@ -9,6 +9,7 @@ mod findings;
 mod functions;
 mod machine;
 mod powers;
+mod signatures;
 mod snapshot;
 mod stage;
 #[cfg(test)]
@@ -25,7 +26,7 @@ use self::{
     trial::Scene,
 };
 pub use self::{stage::Standing, trial::Opening};
-use super::{Anomaly, AnomalyCode, Execution, PowerHolder};
+use super::{Anomaly, AnomalyCode, Execution, PowerHolder, Taxes};
 use crate::dataset::{address::Address, source::caught};
 
 /// A place of the storage and what stands there.
@@ -39,14 +40,26 @@ pub struct CodeInput<'a> {
     pub creation: Option<&'a [u8]>,
     /// Of the constructor's arguments, as Solidity writes them. `None` is unknown.
     pub constructor_types: Option<&'a [String]>,
+    /// Codes that it runs in its own place, where they are known: a proxy's implementation, a diamond's facets, a beacon between.
+    pub behind: &'a [(Address, Vec<u8>)],
     /// Slots and values of a snapshot.
     pub storage: Option<&'a [Slot]>,
+    /// Holders whose balances a whole snapshot tells, and whether the dataset knows of a supply.
+    pub holders: &'a [Address],
+    pub supply_known: bool,
     /// Who owns it now or last did.
     pub owner: Option<Address>,
     pub owner_is_contract: bool,
+    /// Of the token in the dataset, for a contract that does not tell them.
+    pub decimals: Option<u8>,
     /// The token is on a curated list.
     pub listed: bool,
     pub has_source: bool,
+}
+
+/// Whether the code can run another contract's in its own place.
+pub fn delegates(code: &[u8]) -> bool {
+    functions::sweep(code).0
 }
 
 /// What one contract may cost. Work is executed steps, hashing and calls weighed by their time.
@@ -79,8 +92,11 @@ pub struct CodeReport {
     pub opening: Option<Opening>,
     /// Whether the constructor ran to its end; `None` without one.
     pub deploys: Option<bool>,
+    /// A trade or a transfer went through.
+    pub traded: bool,
     /// Trading was seen and every function was tried, so that finding nothing means something.
     pub told: bool,
+    pub taxes: Option<Taxes>,
 }
 
 impl CodeReport {
@@ -91,6 +107,7 @@ impl CodeReport {
             selectors: self.selectors.iter().map(|selector| abi::hex(*selector)).collect(),
             deployed_by: self.standing.map(|standing| standing.word().into()),
             trading: self.opening.map(|opening| opening.word().into()),
+            taxes: self.taxes,
             unfinished: self.unfinished.clone(),
         }
     }
@@ -106,7 +123,7 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
         report.unfinished.push("there is no runtime code to execute".into());
         return report;
     }
-    let shape = functions::shape(input.runtime);
+    let mut shape = functions::shape(input.runtime);
     report.selectors = shape.functions.iter().map(|function| function.selector).collect();
     if shape.failed {
         report.unfinished.push("the functions could not be told apart".into());
@@ -114,9 +131,10 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
     if shape.too_many {
         report.unfinished.push(format!("only {} functions were looked at", functions::FUNCTIONS_MAX));
     }
-    if proxy(&shape, input, &mut report) {
+    if proxy(&mut shape, input, &mut report) {
         return report;
     }
+    report.selectors = shape.functions.iter().map(|function| function.selector).collect();
     // Bytecode is the attacker's: should the interpreter have a fault that it can be led to, one contract's answer is lost and not the
     // program. The machine is dropped with everything it held, so nothing half done survives.
     let done = caught(|| {
@@ -135,8 +153,9 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
     report
 }
 
-/// A proxy shows nothing of what it does: that it is one is the finding, and the end.
-fn proxy(shape: &Shape, input: &CodeInput<'_>, report: &mut CodeReport) -> bool {
+/// A proxy is executed through the contracts behind it. Where they are not known it shows nothing of what it does: that it is one is the
+/// finding, and the end.
+fn proxy(shape: &mut Shape, input: &CodeInput<'_>, report: &mut CodeReport) -> bool {
     let hollow = !shape.token() && shape.delegates;
     if !(shape.clone || shape.delegates && shape.proxy_slot || hollow && (shape.functions.len() <= 8 || shape.has(abi::IMPLEMENTATION))) {
         return false;
@@ -150,7 +169,12 @@ fn proxy(shape: &Shape, input: &CodeInput<'_>, report: &mut CodeReport) -> bool 
     };
     report.anomalies.push(Anomaly::new(AnomalyCode::Proxy, strength, text).held_by(holder(input)));
     if !shape.token() {
-        report.unfinished.push("a proxy's implementation is not in its code, so nothing was executed".into());
+        for (_, code) in input.behind {
+            shape.join(functions::shape(code));
+        }
+    }
+    if !shape.token() && input.behind.is_empty() {
+        report.unfinished.push("the code of the proxy's implementation is not in `contracts`, so nothing was executed".into());
         return true;
     }
     false
@@ -189,10 +213,15 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
         report.unfinished.push("it is not a token: it has no transfer or no balanceOf".into());
         return;
     }
-    let Some(hand) = deal::deal(machine, &stage) else {
+    let lacks = snapshot::lacks(machine, &stage, input);
+    if let Some(what) = &lacks {
+        report.unfinished.push(format!("the storage of the dataset is incomplete: {what}"));
+    }
+    let Some(mut hand) = deal::deal(machine, &stage) else {
         report.unfinished.push("no balance could be dealt, so nothing was traded".into());
         return;
     };
+    hand.places = hand.places.or(input.decimals);
     let scene = Scene::new(&stage, hand);
     let mut calls = Vec::new();
     let books = Books::read(machine, &scene, None);
@@ -208,23 +237,34 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     let first = trial::trial(machine, &scene, true, None);
     let (trial, opening) = if first.open() { (first.clone(), Opening::Open) } else { trial::open(machine, &scene, &calls) };
     report.opening = Some(opening);
-    let traded = findings::Traded { trial: &trial, first: &first, opening, standing: stage.standing, hand: &hand };
+    // What an incomplete snapshot does not show may be there.
+    let traded = findings::Traded { trial: &trial, first: &first, opening, standing: stage.standing, hand: &hand, whole: lacks.is_none() };
     report.anomalies.extend(findings::trading(&traded));
-    report.told = trial.score() >= trial::ONE_LEG;
+    report.taxes = Some(findings::taxes(&traded));
+    report.traded = trial.score() >= trial::ONE_LEG;
+    report.told = report.traded;
     if !report.told {
         report.unfinished.push("no trade and no transfer went through".into());
     }
-    let before = before(machine, &scene, stage.standing == Standing::Code);
+    let bare = stage.standing == Standing::Code;
+    let before = before(machine, &scene, bare);
     let effects = powers::powers(machine, &before, &shape.functions, &stage.masters);
     let thefts = powers::thefts(machine, &before);
-    report.anomalies.extend(findings::powers(&effects, thefts, holder(input), before.bare));
-    report.anomalies.extend(findings::outside(&traded, &report.anomalies, holder(input)));
-    report.anomalies.extend(findings::withheld(&traded, &report.anomalies, holder(input)));
+    let bare = findings::Bare { settings: bare, unheld: bare && input.owner.is_none() };
+    // A token that asks its owner about every transfer expects a contract there.
+    let holder = match holder(input) {
+        PowerHolder::Account if bare.unheld && effects.iter().any(|effect| effect.asks_owner) => PowerHolder::Contract,
+        other => other,
+    };
+    report.anomalies.extend(findings::powers(&effects, thefts, holder, bare));
+    report.anomalies.extend(findings::outside(&traded, &report.anomalies, holder));
+    report.anomalies.extend(findings::withheld(&traded, &report.anomalies, holder));
     if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
         report.anomalies.extend(findings::returns(&renounce, &left));
     }
     if stage.standing == Standing::Snapshot {
-        let beside = snapshot::beside(machine, &stage, &before, &effects, &shape.functions, holder(input));
+        let asked = snapshot::Asked { functions: &shape.functions, holder, whole: lacks.is_none(), input };
+        let beside = snapshot::beside(machine, &stage, &before, &effects, &asked);
         for anomaly in beside {
             if report.anomalies.iter().all(|known| known.code != anomaly.code) {
                 report.anomalies.push(anomaly);

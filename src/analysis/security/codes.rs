@@ -1,5 +1,5 @@
-//! THE table of anomaly codes: the word, its part, its weight, whether it is fatal, whether it is a power or behaviour. The words are
-//! stable API. No test lives here.
+//! THE table of the 42 checks: the word, its part, the question it answers, its weight, whether it is fatal, whether it is a power or
+//! behaviour, and what it means that it was found or that it was not. The words are stable API. No test lives here.
 
 use std::borrow::Cow;
 
@@ -15,6 +15,42 @@ pub enum Part {
     Holders,
 }
 
+/// What a person asks of a token, in the order they ask it: each check answers one of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+pub enum Group {
+    #[serde(rename = "can_i_sell")]
+    Sell,
+    #[serde(rename = "what_does_it_cost")]
+    Cost,
+    #[serde(rename = "who_can_change_it")]
+    Change,
+    #[serde(rename = "who_holds_it")]
+    Hold,
+    #[serde(rename = "where_is_the_liquidity")]
+    Liquidity,
+    #[serde(rename = "who_made_it")]
+    Maker,
+    #[serde(rename = "what_it_resembles")]
+    Likeness,
+}
+
+impl Group {
+    pub const ALL: [Self; 7] = [Self::Sell, Self::Cost, Self::Change, Self::Hold, Self::Liquidity, Self::Maker, Self::Likeness];
+
+    /// The question, for the person.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Sell => "can I sell",
+            Self::Cost => "what does it cost",
+            Self::Change => "who can change it",
+            Self::Hold => "who holds it",
+            Self::Liquidity => "where is the liquidity",
+            Self::Maker => "who made it",
+            Self::Likeness => "what it resembles",
+        }
+    }
+}
+
 /// Whether an anomaly is something that happened, or a power that somebody may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Nature {
@@ -25,8 +61,19 @@ enum Nature {
     Latent,
 }
 
+/// A code's row of the table.
+struct Row {
+    word: &'static str,
+    part: Part,
+    group: Group,
+    nature: Nature,
+    weight: f64,
+    meaning: &'static str,
+    passed: &'static str,
+}
+
 macro_rules! codes {
-    ($($variant:ident $word:literal $part:ident $nature:ident $weight:literal $meaning:literal;)*) => {
+    ($($variant:ident $word:literal $part:ident $group:ident $nature:ident $weight:literal $meaning:literal $passed:literal;)*) => {
         /// An anomaly by its stable code.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum AnomalyCode { $(#[doc = $meaning] $variant),* }
@@ -34,85 +81,105 @@ macro_rules! codes {
         impl AnomalyCode {
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            fn row(self) -> (&'static str, Part, Nature, f64, &'static str) {
-                match self { $(Self::$variant => ($word, Part::$part, Nature::$nature, $weight, $meaning)),* }
+            fn row(self) -> Row {
+                match self {
+                    $(Self::$variant => Row {
+                        word: $word,
+                        part: Part::$part,
+                        group: Group::$group,
+                        nature: Nature::$nature,
+                        weight: $weight,
+                        meaning: $meaning,
+                        passed: $passed,
+                    }),*
+                }
             }
         }
     };
 }
 
 codes! {
-    KnownScam "KNOWN_SCAM" Code Fatal 0.95 "the address is a known scam";
-    SellBlocked "SELL_BLOCKED" Code Fatal 0.95 "what was bought cannot be sold";
-    SellTax "SELL_TAX" Code Behaviour 0.9 "part of what is sold does not arrive; over half of it is fatal";
-    PublicDrain "PUBLIC_DRAIN" Code Fatal 0.9 "a stranger can take a holder's balance";
-    OwnerDrain "OWNER_DRAIN" Code Latent 0.8 "the owner can take a holder's or the pair's balance";
-    EventLie "EVENT_LIE" Code Behaviour 0.8 "the log tells of transfers that were none, or is silent on one";
-    HiddenMint "HIDDEN_MINT" Code Behaviour 0.8 "supply or the owner's balance rises without a word in the log";
-    TaxRaisable "TAX_RAISABLE" Code Latent 0.6 "the owner can raise the tax by 20 points or more";
-    OwnershipReturns "OWNERSHIP_RETURNS" Code Behaviour 0.6 "a power survives the giving up of ownership";
-    Blacklist "BLACKLIST" Code Latent 0.4 "the owner can stop one holder's sales";
-    ExternalGate "EXTERNAL_GATE" Code Latent 0.4 "transfers hang on another contract that the owner chooses";
-    Impersonates "IMPERSONATES" Code Behaviour 0.5 "it bears the name or symbol of a listed token";
-    SimilarToScam "SIMILAR_TO_SCAM" Code Behaviour 0.7 "its code resembles a known scam more than any template";
-    SelfDestruct "SELFDESTRUCT" Code Behaviour 0.4 "the contract can be destroyed";
-    DelegatecallAny "DELEGATECALL_ANY" Code Behaviour 0.4 "the contract runs code of the caller's choice";
-    PublicMint "PUBLIC_MINT" Code Behaviour 0.3 "a stranger can mint without paying";
-    BuyBlockable "BUY_BLOCKABLE" Code Latent 0.25 "the owner can stop all purchases";
-    Pausable "PAUSABLE" Code Latent 0.15 "the owner can stop all sales";
-    Proxy "PROXY" Code Latent 0.15 "its code can be replaced";
-    OwnerMint "OWNER_MINT" Code Latent 0.08 "the owner can mint, visibly";
-    Unverified "UNVERIFIED" Code Behaviour 0.08 "its source is not in the dataset";
-    LiquidityPulled "LIQUIDITY_PULLED" Transactions Behaviour 0.8 "most of a pool's liquidity was taken at once";
-    OneWayFlow "ONE_WAY_FLOW" Transactions Behaviour 0.7 "many buy and hardly anybody sells";
-    SellFailures "SELL_FAILURES" Transactions Behaviour 0.7 "sales fail";
-    PrivilegedSellers "PRIVILEGED_SELLERS" Transactions Behaviour 0.6 "only the owner's own circle sells";
-    BalanceMismatch "BALANCE_MISMATCH" Transactions Behaviour 0.6 "balances are not what the transfers add up to";
-    MintAfterLaunch "MINT_AFTER_LAUNCH" Transactions Behaviour 0.5 "supply was made after trading began";
-    WashTrading "WASH_TRADING" Transactions Behaviour 0.5 "the same tokens go round among the same traders";
-    CreatorDump "CREATOR_DUMP" Transactions Behaviour 0.5 "the creator sold soon after launch";
-    SerialDeployer "SERIAL_DEPLOYER" Transactions Behaviour 0.5 "the creator made scams, or many tokens at once";
-    Sniped "SNIPED" Transactions Behaviour 0.3 "much of the supply was bought in the first blocks";
-    AirdropSpam "AIRDROP_SPAM" Transactions Behaviour 0.3 "most receivers were sent one amount and never acted";
-    AmountDigits "AMOUNT_DIGITS" Transactions Behaviour 0.05 "the first digits of amounts are not those of organic ones";
-    LpUnlocked "LP_UNLOCKED" Holders Behaviour 0.5 "liquidity is neither burned nor locked";
-    LpCreator "LP_CREATOR" Holders Behaviour 0.4 "the creator holds the liquidity";
-    Top10Concentration "TOP10_CONCENTRATION" Holders Behaviour 0.4 "ten holders have much of the supply";
-    CreatorShare "CREATOR_SHARE" Holders Behaviour 0.35 "creator and owner hold much of the supply";
-    NakamotoLow "NAKAMOTO_LOW" Holders Behaviour 0.3 "hardly anybody is needed for a majority";
-    HhiHigh "HHI_HIGH" Holders Behaviour 0.3 "the supply is concentrated";
-    SybilHolders "SYBIL_HOLDERS" Holders Behaviour 0.3 "many of the largest holders look like one";
-    FewHolders "FEW_HOLDERS" Holders Behaviour 0.15 "there are few holders";
-    GiniExtreme "GINI_EXTREME" Holders Behaviour 0.1 "the supply is spread extremely unevenly";
+    KnownScam "KNOWN_SCAM" Code Likeness Fatal 0.95 "the address is a known scam" "no row of `scams` names it, no label calls it a scam";
+    SellBlocked "SELL_BLOCKED" Code Sell Fatal 0.95 "what was bought cannot be sold" "what was bought was sold again";
+    SellTax "SELL_TAX" Code Cost Behaviour 0.9 "part of what is sold does not arrive; over half of it is fatal" "all of a sale arrives";
+    PublicDrain "PUBLIC_DRAIN" Code Change Fatal 0.9 "a stranger can take a holder's balance" "no call of a stranger takes what is not theirs";
+    OwnerDrain "OWNER_DRAIN" Code Change Latent 0.8 "the owner can take a holder's or the pair's balance" "no call of the owner takes what is not theirs";
+    EventLie "EVENT_LIE" Code Hold Behaviour 0.8 "the log tells of transfers that were none, or is silent on one" "the log told of every transfer that was, and of none that was not";
+    HiddenMint "HIDDEN_MINT" Code Change Behaviour 0.8 "supply or the owner's balance rises without a word in the log" "nothing rose without a word in the log";
+    TaxRaisable "TAX_RAISABLE" Code Cost Latent 0.6 "the owner can raise the tax by 20 points or more" "no call of the owner raised the tax";
+    OwnershipReturns "OWNERSHIP_RETURNS" Code Change Behaviour 0.6 "a power survives the giving up of ownership" "no power was left to an owner who gave it up";
+    Blacklist "BLACKLIST" Code Sell Latent 0.4 "the owner can stop one holder's sales" "no call of the owner stopped one holder alone";
+    ExternalGate "EXTERNAL_GATE" Code Sell Latent 0.4 "transfers hang on another contract that the owner chooses" "transfers ask no contract of the owner's choice";
+    Impersonates "IMPERSONATES" Code Likeness Behaviour 0.5 "it bears the name or symbol of a listed token" "no listed token on its chain bears its name or symbol";
+    SimilarToScam "SIMILAR_TO_SCAM" Code Likeness Behaviour 0.7 "its code resembles a known scam more than any template" "no known scam's code comes near";
+    SelfDestruct "SELFDESTRUCT" Code Change Behaviour 0.4 "the contract can be destroyed" "no call destroyed it";
+    DelegatecallAny "DELEGATECALL_ANY" Code Change Behaviour 0.4 "the contract runs code of the caller's choice" "no call made it run code of the caller's choice";
+    PublicMint "PUBLIC_MINT" Code Change Behaviour 0.3 "a stranger can mint without paying" "no call of a stranger made tokens for nothing";
+    BuyBlockable "BUY_BLOCKABLE" Code Sell Latent 0.25 "the owner can stop all purchases" "no call of the owner stopped all purchases";
+    Pausable "PAUSABLE" Code Sell Latent 0.15 "the owner can stop all sales" "no call of the owner stopped all sales";
+    Proxy "PROXY" Code Change Latent 0.15 "its code can be replaced" "its code names no other contract that decides what it does";
+    OwnerMint "OWNER_MINT" Code Change Latent 0.08 "the owner can mint, visibly" "no call of the owner made tokens";
+    Unverified "UNVERIFIED" Code Maker Behaviour 0.08 "its source is not in the dataset" "its source is known (contracts)";
+    LiquidityPulled "LIQUIDITY_PULLED" Transactions Liquidity Behaviour 0.8 "most of a pool's liquidity was taken at once" "no pool lost most of its liquidity within a day";
+    OneWayFlow "ONE_WAY_FLOW" Transactions Sell Behaviour 0.7 "many buy and hardly anybody sells" "people buy and sell";
+    SellFailures "SELL_FAILURES" Transactions Sell Behaviour 0.7 "sales fail" "sales go through";
+    PrivilegedSellers "PRIVILEGED_SELLERS" Transactions Sell Behaviour 0.6 "only the owner's own circle sells" "others than the owner's circle sell";
+    BalanceMismatch "BALANCE_MISMATCH" Transactions Hold Behaviour 0.6 "balances are not what the transfers add up to" "balances are what the transfers add up to";
+    MintAfterLaunch "MINT_AFTER_LAUNCH" Transactions Change Behaviour 0.5 "supply was made after trading began" "hardly anything was minted after the first liquidity";
+    WashTrading "WASH_TRADING" Transactions Cost Behaviour 0.5 "the same tokens go round among the same traders" "hardly anything goes round among the same traders";
+    CreatorDump "CREATOR_DUMP" Transactions Maker Behaviour 0.5 "the creator sold soon after launch" "the creator sold little in the first 7 days";
+    SerialDeployer "SERIAL_DEPLOYER" Transactions Maker Behaviour 0.5 "the creator made scams, or many tokens at once" "no scam and no series of tokens by its creator is known";
+    Sniped "SNIPED" Transactions Hold Behaviour 0.3 "much of the supply was bought in the first blocks" "little was bought in the first blocks";
+    AirdropSpam "AIRDROP_SPAM" Transactions Hold Behaviour 0.3 "most receivers were sent one amount and never acted" "most receivers were not sent one amount by one sender";
+    AmountDigits "AMOUNT_DIGITS" Transactions Cost Behaviour 0.05 "the first digits of amounts are not those of organic ones" "first digits of amounts are those of organic ones";
+    LpUnlocked "LP_UNLOCKED" Holders Liquidity Behaviour 0.5 "liquidity is neither burned nor locked" "liquidity is burned or locked";
+    LpCreator "LP_CREATOR" Holders Liquidity Behaviour 0.4 "the creator holds the liquidity" "the creator holds less than half of the liquidity";
+    Top10Concentration "TOP10_CONCENTRATION" Holders Hold Behaviour 0.4 "ten holders have much of the supply" "ten holders do not have much";
+    CreatorShare "CREATOR_SHARE" Holders Hold Behaviour 0.35 "creator and owner hold much of the supply" "creator and owner hold little";
+    NakamotoLow "NAKAMOTO_LOW" Holders Hold Behaviour 0.3 "hardly anybody is needed for a majority" "many are needed for a majority";
+    HhiHigh "HHI_HIGH" Holders Hold Behaviour 0.3 "the supply is concentrated" "the supply is spread";
+    SybilHolders "SYBIL_HOLDERS" Holders Hold Behaviour 0.6 "many of the largest holders look like one" "few of the largest holders look like one";
+    FewHolders "FEW_HOLDERS" Holders Hold Behaviour 0.15 "there are few holders" "there are many holders";
+    GiniExtreme "GINI_EXTREME" Holders Hold Behaviour 0.1 "the supply is spread extremely unevenly" "the supply is not spread extremely unevenly";
 }
 
 impl AnomalyCode {
     /// As it is answered: `SELL_BLOCKED`.
     pub fn word(self) -> &'static str {
-        self.row().0
+        self.row().word
     }
 
     pub fn part(self) -> Part {
-        self.row().1
+        self.row().part
     }
 
     pub fn weight(self) -> f64 {
-        self.row().3
+        self.row().weight
     }
 
     /// Whether it is fatal whatever its strength. (SELL_TAX is by its figure.)
     pub fn fatal(self) -> bool {
-        self.row().2 == Nature::Fatal
+        self.row().nature == Nature::Fatal
     }
 
     /// Whether it is a power, which counts by who holds it.
     pub fn latent(self) -> bool {
-        self.row().2 == Nature::Latent
+        self.row().nature == Nature::Latent
     }
 
     /// What it means, for the person: part of a sentence.
     pub fn meaning(self) -> &'static str {
-        self.row().4
+        self.row().meaning
+    }
+
+    /// What it means that nothing was found, for the person: part of a sentence.
+    pub fn passed(self) -> &'static str {
+        self.row().passed
+    }
+
+    /// Under which of a person's questions it is listed.
+    pub fn group(self) -> Group {
+        self.row().group
     }
 
     pub fn parse(word: &str) -> Option<Self> {

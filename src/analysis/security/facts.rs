@@ -1,9 +1,16 @@
 //! What the tests of transfers and holders know of a token: who stands behind it, where it trades, what each address is. Read once
 //! for all tests. No test lives here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use crate::dataset::{Dataset, Token, address::Address, rows::ContractRow, time::Time};
+use super::{EVIDENCE_ROWS_MAX, EvidenceRow, missing::Need, own_pools::OwnPools};
+use crate::dataset::{
+    Dataset, Token,
+    address::Address,
+    chain::Chain,
+    rows::{ContractRow, LabelRow},
+    time::Time,
+};
 
 /// What an address is, as far as it matters for who holds and who trades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -102,14 +109,72 @@ pub fn nobodys(address: &Address) -> bool {
     dead || begins_dead || tiny
 }
 
-/// Whether the dataset calls the address a scam, and how it says so.
-pub fn called_scam(dataset: &Dataset, address: &Address) -> Option<String> {
+/// Labels of who runs a venue or issues a token: where one stands, a label beside it that speaks of a scam is as likely to be about an
+/// attack on it, or a mistake.
+const TRUSTED_LABELS: &[&str] =
+    &["token", "tokens", "token-contract", "token contract", "erc20", "erc-20", "stablecoin", "issuer", "wrapped", "defi"];
+
+/// What the dataset says against an address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Called {
+    /// After "the address is": what it is called, by whom, in which table.
+    pub how: String,
+    /// No other label contradicts it.
+    pub decisive: bool,
+    /// The rows that say so, and those that contradict.
+    pub rows: Vec<EvidenceRow>,
+}
+
+/// Whether the dataset calls the address a scam, and how it says so. A row of `scams` is decisive; a label is unless one of a venue or
+/// an issuer stands beside it.
+pub fn called_scam(dataset: &Dataset, address: &Address) -> Option<Called> {
+    let row = |table, note: String| EvidenceRow { table, address: Some(*address), note: Some(note), ..EvidenceRow::default() };
     if let Some(scam) = dataset.scams().first(address) {
         let kind = scam.scam_type.map_or_else(String::new, |kind| format!(" ({kind})"));
-        return Some(format!("a known scam{kind}, reported by {}", scam.source.as_deref().unwrap_or("the table scams")));
+        let source = scam.source.unwrap_or_else(|| "nobody named".to_owned());
+        let note = joined([scam.name.as_deref(), Some(&source)]);
+        return Some(Called {
+            how: format!("a known scam{kind}, reported by {source} (scams)"),
+            decisive: true,
+            rows: vec![row("scams", note)],
+        });
     }
-    let label = dataset.labels_of(address).iter().find(|row| SCAM_LABELS.iter().any(|word| row.label.eq_ignore_ascii_case(word)))?;
-    Some(format!("labelled {}", label.label))
+    let labels = dataset.labels_of(address);
+    let scam = |row: &LabelRow| named(row, SCAM_LABELS);
+    let label = labels.iter().find(|row| scam(row))?;
+    let others: Vec<&LabelRow> = labels.iter().filter(|row| !scam(row) && trusted(row)).collect();
+    let told =
+        |row: &LabelRow| joined([Some(&*row.label), row.name.as_deref(), row.chain.as_ref().map(Chain::as_str), row.source.as_deref()]);
+    let beside = match others.as_slice() {
+        [] => String::new(),
+        others => {
+            let words: Vec<&str> = others.iter().map(|row| row.label.as_str()).collect();
+            format!("; it is labelled {} as well, so this decides nothing", words.join(" and "))
+        }
+    };
+    let source = label.source.as_deref().map_or_else(String::new, |source| format!(" by {source}"));
+    let name = label.name.as_deref().map_or_else(String::new, |name| format!(", “{name}”"));
+    let how = format!("labelled {}{source} (labels{name}){beside}", label.label);
+    let rows = labels.iter().filter(|row| scam(row)).chain(others.iter().copied());
+    let rows = rows.take(EVIDENCE_ROWS_MAX).map(|label| row("labels", told(label))).collect();
+    Some(Called { how, decisive: others.is_empty(), rows })
+}
+
+fn named(row: &LabelRow, words: &[&str]) -> bool {
+    words.iter().any(|word| row.label.eq_ignore_ascii_case(word))
+}
+
+fn trusted(row: &LabelRow) -> bool {
+    let venue = |(role, words): &(Role, &[&str])| {
+        // Anybody may make a pool or a locker; a DEX is somebody's.
+        let runs = matches!(role, Role::Exchange | Role::Bridge | Role::Router) || *role == Role::Pool && !row.label.contains("pool");
+        runs && !row.label.eq_ignore_ascii_case("pair") && named(row, words)
+    };
+    named(row, TRUSTED_LABELS) || ROLE_LABELS.iter().any(venue)
+}
+
+fn joined<const N: usize>(parts: [Option<&str>; N]) -> String {
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// A token and what surrounds it.
@@ -122,26 +187,25 @@ pub struct Facts<'a> {
     pub contract: Option<ContractRow>,
     pub creator: Option<Address>,
     pub owner: Option<Address>,
-    /// Pools that hold it, the most liquid first.
+    /// Pools in which it is traded, first those that tell of it, each part with the most liquid first.
     pub pools: Vec<Address>,
+    /// How many of them tell of it: the others are too small.
+    pub telling: usize,
+    /// Pools in which others are traded for it.
+    pub quoted: HashSet<Address>,
     roles: HashMap<Address, Role>,
 }
 
 impl<'a> Facts<'a> {
     pub fn new(dataset: &'a Dataset, token: &'a Token) -> Self {
         let address = token.row.token_address;
-        let mut rows: Vec<_> = dataset.pools_of(&address).collect();
-        rows.sort_by(|a, b| {
-            let liquidity = |pool: &crate::dataset::rows::PoolRow| pool.liquidity.unwrap_or(-1.0);
-            liquidity(b).total_cmp(&liquidity(a)).then(a.address.cmp(&b.address))
-        });
-        let pools: Vec<Address> = rows.iter().map(|pool| pool.address).collect();
-        let mut roles: HashMap<Address, Role> = pools.iter().map(|pool| (*pool, Role::Pool)).collect();
+        let OwnPools { own: pools, telling, quoted } = OwnPools::new(dataset, &address);
+        let mut roles: HashMap<Address, Role> = dataset.pools_of(&address).map(|pool| (pool.address, Role::Pool)).collect();
         roles.insert(address, Role::Token);
         roles.extend(dataset.dexes().iter().filter_map(|dex| Some((dex.router?, Role::Router))));
         let contract = dataset.contracts().first(&address);
         let (creator, owner) = contract.as_ref().map_or((None, None), |row| (row.creator, row.owner));
-        Self { dataset, token, address, contract, creator, owner, pools, roles }
+        Self { dataset, token, address, contract, creator, owner, pools, telling, quoted, roles }
     }
 
     pub fn role(&self, address: &Address) -> Role {
@@ -152,8 +216,12 @@ impl<'a> Facts<'a> {
             return Role::Burned;
         }
         let labels = self.dataset.labels_of(address);
-        let of = |words: &[&str]| labels.iter().any(|row| words.iter().any(|word| row.label.eq_ignore_ascii_case(word)));
-        ROLE_LABELS.iter().find(|(_, words)| of(words)).map_or(Role::Trader, |(role, _)| *role)
+        ROLE_LABELS.iter().find(|(_, words)| labels.iter().any(|row| named(row, words))).map_or(Role::Trader, |(role, _)| *role)
+    }
+
+    /// The input that tests of its liquidity lack where no pool tells of it.
+    pub fn no_pool(&self) -> Need {
+        if self.quoted.is_empty() { Need::Pools } else { Need::OwnPools }
     }
 
     /// Whether the address is the creator or the owner.

@@ -7,7 +7,7 @@ mod spread;
 pub use self::liquidity::{LpFeatures, lp_risk};
 use self::spread::Spread;
 use super::{
-    Anomaly, AnomalyCode, Evidence, EvidenceRow, HolderMetrics, Missing, Part,
+    Anomaly, AnomalyCode, Evidence, EvidenceRow, HolderMetrics, Part,
     facts::{Facts, Role},
     missing::{Lacking, Need},
     transactions::{Transactions, percent},
@@ -36,7 +36,8 @@ pub struct Holders {
     /// No holders are given.
     pub blind: bool,
     pub anomalies: Vec<Anomaly>,
-    pub missing: Vec<Missing>,
+    /// What the tests lacked, and what they saw.
+    pub lacking: Lacking,
     pub metrics: Option<HolderMetrics>,
 }
 
@@ -48,12 +49,13 @@ pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> Holders {
     let Some(spread) = spread else {
         let own = AnomalyCode::of(Part::Holders).filter(|code| !matches!(code, AnomalyCode::LpUnlocked | AnomalyCode::LpCreator));
         lacking.note(Need::Holders, &own.collect::<Vec<_>>());
-        return Holders { blind: anomalies.is_empty(), anomalies, missing: lacking.into_missing(Part::Holders), metrics: None };
+        return Holders { blind: anomalies.is_empty(), anomalies, lacking, metrics: None };
     };
     let metrics = spread.metrics(facts);
     anomalies.extend(concentration(&metrics, &spread, &mut lacking));
-    anomalies.extend([insiders(facts, &spread, &mut lacking), sybil(facts, &spread), few(&spread)].into_iter().flatten());
-    Holders { blind: false, anomalies, missing: lacking.into_missing(Part::Holders), metrics: Some(metrics) }
+    let others = [insiders(facts, &spread, &mut lacking), sybil(facts, &spread, &mut lacking), few(&spread, &mut lacking)];
+    anomalies.extend(others.into_iter().flatten());
+    Holders { blind: false, anomalies, lacking, metrics: Some(metrics) }
 }
 
 /// Four measures of one thing; the score takes the worst of them.
@@ -64,16 +66,21 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
         ..Evidence::default()
     };
     let mut found = Vec::new();
-    let strength = (metrics.top10 - TOP10_FROM) / TOP10_SPAN;
+    let strength = (metrics.top10_free - TOP10_FROM) / TOP10_SPAN;
+    let sentence = format!("the ten largest free holders have {} of the supply (holders)", percent(metrics.top10_free));
     if strength > 0.0 {
-        let sentence = format!("the ten largest holders have {} of the supply (holders)", percent(metrics.top10));
-        found.push(Anomaly::new(AnomalyCode::Top10Concentration, strength, sentence).figure("top10", metrics.top10).evidence(rows(10)));
+        let anomaly = Anomaly::new(AnomalyCode::Top10Concentration, strength, sentence);
+        found.push(anomaly.figure("top10FreeHolders", metrics.top10_free).evidence(rows(10)));
+    } else {
+        lacking.saw(AnomalyCode::Top10Concentration, sentence);
     }
     let strength = (metrics.hhi - HHI_FROM) / HHI_SPAN;
+    let equal = if metrics.hhi > 0.0 { format!(", as if {:.1} equal holders had all", 1.0 / metrics.hhi) } else { String::new() };
+    let sentence = format!("the squared shares add up to {:.3}{equal} (holders)", metrics.hhi);
     if strength > 0.0 {
-        let sentence =
-            format!("the squared shares add up to {:.3}, as if {:.1} equal holders had all (holders)", metrics.hhi, 1.0 / metrics.hhi);
-        found.push(Anomaly::new(AnomalyCode::HhiHigh, strength, sentence).figure("hhi", metrics.hhi));
+        found.push(Anomaly::new(AnomalyCode::HhiHigh, strength, sentence).figure("hhi", metrics.hhi).evidence(rows(10)));
+    } else {
+        lacking.saw(AnomalyCode::HhiHigh, sentence);
     }
     let few = match metrics.nakamoto {
         Some(1) => Some((1.0, "one holder has more than half of the supply (holders)".to_owned())),
@@ -85,13 +92,26 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
     if let Some((strength, sentence)) = few {
         let n = metrics.nakamoto.unwrap_or_default();
         found.push(Anomaly::new(AnomalyCode::NakamotoLow, strength, sentence).figure("nakamoto", n as f64).evidence(rows(n as usize)));
+    } else {
+        let sentence = metrics.nakamoto.map_or_else(
+            || "all free holders together have no majority of the supply (holders)".to_owned(),
+            |n| format!("the {n} largest free holders together have a majority of the supply (holders)"),
+        );
+        lacking.saw(AnomalyCode::NakamotoLow, sentence);
     }
+    let sentence = format!("the Gini coefficient of {} holders is {:.4} (holders)", spread.shares.len(), metrics.gini);
     if spread.truncated {
         lacking.note(Need::AllHolders, &[AnomalyCode::GiniExtreme]);
     } else if spread.shares.len() >= GINI_COUNT_MIN && metrics.gini >= GINI_MIN {
-        let sentence = format!("the Gini coefficient of {} holders is {:.4} (holders)", spread.shares.len(), metrics.gini);
         let strength = 0.5 + (metrics.gini - GINI_MIN) / (1.0 - GINI_MIN) / 2.0;
-        found.push(Anomaly::new(AnomalyCode::GiniExtreme, strength, sentence).figure("gini", metrics.gini));
+        found.push(Anomaly::new(AnomalyCode::GiniExtreme, strength, sentence).figure("gini", metrics.gini).evidence(rows(10)));
+    } else if spread.shares.len() >= GINI_COUNT_MIN {
+        lacking.saw(AnomalyCode::GiniExtreme, sentence);
+    } else {
+        lacking.unsure(
+            AnomalyCode::GiniExtreme,
+            format!("{} free holders are too few for it: it takes {GINI_COUNT_MIN}", spread.shares.len()),
+        );
     }
     found
 }
@@ -108,8 +128,9 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option
     }
     let own: Vec<_> = spread.shares.iter().filter(|(address, _)| facts.insider(address)).collect();
     let share: f64 = own.iter().map(|(_, share)| share).sum();
+    let sentence = format!("creator and owner hold {} of the supply (holders)", percent(share));
+    lacking.saw(code, &*sentence);
     (share >= INSIDE_MIN).then(|| {
-        let sentence = format!("creator and owner hold {} of the supply (holders)", percent(share));
         let rows = own.iter().map(|(address, share)| row(*address, *share)).collect();
         let evidence = Evidence { what: "balances of creator and owner".to_owned(), rows, ..Evidence::default() };
         Anomaly::new(code, share / INSIDE_FULL, sentence).figure("share", share).evidence(evidence)
@@ -117,7 +138,7 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option
 }
 
 /// Of what the hundred largest hold, the share of those who look like one: balances within a thousandth, or one who paid for them.
-fn sybil(facts: &Facts<'_>, spread: &Spread) -> Option<Anomaly> {
+fn sybil(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option<Anomaly> {
     let top = &spread.shares[..spread.shares.len().min(SYBIL_TOP)];
     let all: f64 = top.iter().map(|(_, share)| share).sum();
     let mut like = vec![false; top.len()];
@@ -144,13 +165,14 @@ fn sybil(facts: &Facts<'_>, spread: &Spread) -> Option<Anomaly> {
     }
     let alike: Vec<_> = top.iter().zip(&like).filter(|(_, like)| **like).map(|(holder, _)| *holder).collect();
     let share = if all > 0.0 { alike.iter().map(|(_, share)| share).sum::<f64>() / all } else { 0.0 };
+    let sentence = format!(
+        "{} of the {} largest holders look like one: equal balances or one who paid for them, {} of what these hold (holders)",
+        alike.len(),
+        top.len(),
+        percent(share)
+    );
+    lacking.saw(AnomalyCode::SybilHolders, &*sentence);
     (share >= SYBIL_MIN).then(|| {
-        let sentence = format!(
-            "{} of the {} largest holders look like one: equal balances or one who paid for them, {} of what these hold (holders)",
-            alike.len(),
-            top.len(),
-            percent(share)
-        );
         let rows = alike.iter().take(super::EVIDENCE_ROWS_MAX).map(|(address, share)| row(*address, *share)).collect();
         let evidence = Evidence { what: "holders that look like one".to_owned(), rows, ..Evidence::default() };
         Anomaly::new(AnomalyCode::SybilHolders, share / SYBIL_FULL, sentence)
@@ -160,10 +182,9 @@ fn sybil(facts: &Facts<'_>, spread: &Spread) -> Option<Anomaly> {
     })
 }
 
-fn few(spread: &Spread) -> Option<Anomaly> {
+fn few(spread: &Spread, lacking: &mut Lacking) -> Option<Anomaly> {
     let count = spread.known_count as f64;
-    (count < FEW).then(|| {
-        let sentence = format!("{} holder{} (holders)", spread.known_count, if spread.known_count == 1 { "" } else { "s" });
-        Anomaly::new(AnomalyCode::FewHolders, 1.0 - count / FEW, sentence).figure("holders", count)
-    })
+    let sentence = format!("{} holder{} (holders)", spread.known_count, if spread.known_count == 1 { "" } else { "s" });
+    lacking.saw(AnomalyCode::FewHolders, &*sentence);
+    (count < FEW).then(|| Anomaly::new(AnomalyCode::FewHolders, 1.0 - count / FEW, sentence).figure("holders", count))
 }

@@ -1,4 +1,5 @@
-//! What a test may lack, and how the person supplies it. A test whose input is missing does not fire and is named.
+//! What a test may lack, and how the person supplies it. A test whose input is missing does not fire and is named; so is one that ran
+//! on too little to tell. What the others saw is kept for the checklist.
 
 use super::{AnomalyCode, Missing, Part};
 
@@ -14,7 +15,7 @@ macro_rules! needs {
                 match self { $(Self::$need => $what),* }
             }
 
-            /// What to add to the dataset.
+            /// What to add to the dataset: the table and the column.
             pub fn supply(self) -> &'static str {
                 match self { $(Self::$need => $supply),* }
             }
@@ -29,6 +30,7 @@ needs! {
     Scams "no scams to compare with" "the table `scams`, with `bytecode`";
     Listed "no curated list" "the column `listed` in `tokens`";
     Pools "no pool known" "rows of `pools` with the token, or the label `liquidity_pool`";
+    OwnPools "no pool of its own: others are traded for it" "rows of `pools` in which it is what is traded";
     PoolEvents "no pool events" "rows of the token's pools in `pool_events`";
     Status "no transfer status" "the column `status` in `transfers`, failed ones included";
     Creator "no creator known" "`creator` in `contracts`";
@@ -37,17 +39,24 @@ needs! {
     LpHolders "no liquidity holders" "rows of `holders` whose `token_address` is the pool";
     Blocks "no block numbers" "`block_number` in `transfers`";
     AllHolders "not all holders are given" "every holder of the token in `holders`";
+    Known "no list of scams and no labels" "the table `scams` or `labels`";
 }
 
-/// What the tests of a part lack, gathered as they run.
+/// What the tests of a part lack, and what those saw that ran and found nothing; gathered as they run.
 #[derive(Debug, Default)]
-pub struct Lacking(Vec<(Need, Vec<AnomalyCode>)>);
+pub struct Lacking {
+    needs: Vec<(Need, Vec<AnomalyCode>)>,
+    /// Tests that ran on too little to tell anything, and what there was too little of.
+    unsure: Vec<(AnomalyCode, String)>,
+    /// What tests measured, in a sentence: evidence that they passed.
+    seen: Vec<(AnomalyCode, String)>,
+}
 
 impl Lacking {
     pub fn note(&mut self, need: Need, codes: &[AnomalyCode]) {
-        match self.0.iter_mut().find(|(known, _)| *known == need) {
+        match self.needs.iter_mut().find(|(known, _)| *known == need) {
             Some((_, known)) => known.extend_from_slice(codes),
-            None => self.0.push((need, codes.to_vec())),
+            None => self.needs.push((need, codes.to_vec())),
         }
     }
 
@@ -59,13 +68,38 @@ impl Lacking {
         value
     }
 
-    pub fn into_missing(self, part: Part) -> Vec<Missing> {
-        let missing = |(need, codes): (Need, Vec<AnomalyCode>)| Missing {
+    /// The test ran, and there was too little to tell: neither found nor passed.
+    pub fn unsure(&mut self, code: AnomalyCode, why: impl Into<String>) {
+        self.unsure.push((code, why.into()));
+    }
+
+    /// What the test measured. Shown where it found nothing.
+    pub fn saw(&mut self, code: AnomalyCode, what: impl Into<String>) {
+        self.seen.push((code, what.into()));
+    }
+
+    /// Why the test told nothing, and what would allow it; none where it ran.
+    pub fn gap(&self, code: AnomalyCode) -> Option<String> {
+        let need = self.needs.iter().find(|(_, codes)| codes.contains(&code));
+        let missing = need.map(|(need, _)| format!("{}: add {}", need.what(), need.supply()));
+        missing.or_else(|| said(&self.unsure, code))
+    }
+
+    pub fn seen(&self, code: AnomalyCode) -> Option<String> {
+        said(&self.seen, code)
+    }
+
+    pub fn missing(&self, part: Part) -> Vec<Missing> {
+        let missing = |(need, codes): &(Need, Vec<AnomalyCode>)| Missing {
             part,
             what: need.what().to_owned(),
-            codes,
+            codes: codes.clone(),
             supply: need.supply().to_owned(),
         };
-        self.0.into_iter().map(missing).collect()
+        self.needs.iter().map(missing).collect()
     }
+}
+
+fn said(list: &[(AnomalyCode, String)], code: AnomalyCode) -> Option<String> {
+    list.iter().find(|(of, _)| *of == code).map(|(_, text)| text.clone())
 }

@@ -8,12 +8,14 @@ use super::{
     similarity::{Group, Near},
     transactions::percent,
 };
-use crate::dataset::address::Address;
+use crate::dataset::{TableState, address::Address};
 
 /// From where codes count as similar.
 const SIMILAR_MIN: f64 = 0.6;
 const SIMILAR_SPAN: f64 = 0.4;
 const SIMILAR_MAX: usize = 10;
+/// Strength of a label that speaks of a scam where others contradict it: shown, and not decisive.
+const CONTRADICTED: f64 = 0.1;
 
 /// What executing a contract shows, for comparing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -38,7 +40,7 @@ pub fn examine(
     lacking: &mut Lacking,
 ) -> Resemblance {
     let mut found = Resemblance::default();
-    found.anomalies.extend(known(facts));
+    found.anomalies.extend(known(facts, lacking));
     found.anomalies.extend(impersonates(facts, corpus, lacking));
     let Some(code) = code else {
         return found;
@@ -48,6 +50,7 @@ pub fn examine(
         return found;
     }
     let scams = corpus.codes.nearest(&facts.address, code, Group::Scam, |address| scam_code(facts.dataset, address));
+    lacking.saw(AnomalyCode::SimilarToScam, nearest_text(corpus.codes.count(Group::Scam), scams.first()));
     let near: Vec<Near> = scams.into_iter().filter(|near| near.similarity >= SIMILAR_MIN).take(SIMILAR_MAX).collect();
     let mixed = mixed(corpus, code);
     if !facts.listed() && (!near.is_empty() || mixed.is_some()) {
@@ -64,12 +67,17 @@ pub fn examine(
     found
 }
 
-fn known(facts: &Facts<'_>) -> Option<Anomaly> {
-    let how = called_scam(facts.dataset, &facts.address)?;
-    let table = if facts.dataset.scams().count(&facts.address) > 0 { "scams" } else { "labels" };
-    let row = EvidenceRow { table, address: Some(facts.address), ..EvidenceRow::default() };
-    let evidence = Evidence { what: how.clone(), rows: vec![row], ..Evidence::default() };
-    Some(Anomaly::new(AnomalyCode::KnownScam, 1.0, format!("the address is {how}")).evidence(evidence))
+fn known(facts: &Facts<'_>, lacking: &mut Lacking) -> Option<Anomaly> {
+    let code = AnomalyCode::KnownScam;
+    let labels = facts.dataset.table("labels").is_some_and(|table| table.state == TableState::Loaded);
+    if facts.dataset.scams().is_empty() && !labels {
+        lacking.note(Need::Known, &[code]);
+        return None;
+    }
+    let called = called_scam(facts.dataset, &facts.address)?;
+    let strength = if called.decisive { 1.0 } else { CONTRADICTED };
+    let evidence = Evidence { what: "rows that name the address".to_owned(), rows: called.rows, ..Evidence::default() };
+    Some(Anomaly::new(code, strength, format!("the address is {}", called.how)).fatal(called.decisive).evidence(evidence))
 }
 
 fn impersonates(facts: &Facts<'_>, corpus: &Corpus, lacking: &mut Lacking) -> Option<Anomaly> {
@@ -79,6 +87,7 @@ fn impersonates(facts: &Facts<'_>, corpus: &Corpus, lacking: &mut Lacking) -> Op
         return None;
     }
     if facts.listed() {
+        lacking.saw(code, "it is on the curated list itself (tokens)");
         return None;
     }
     let (by_symbol, by_name) = corpus.namesakes(facts.dataset, facts.token);
@@ -94,6 +103,13 @@ fn impersonates(facts: &Facts<'_>, corpus: &Corpus, lacking: &mut Lacking) -> Op
     let row = EvidenceRow { table: "tokens", address: Some(*whose), ..EvidenceRow::default() };
     let evidence = Evidence { what: format!("listed token of the same {what}"), rows: vec![row], ..Evidence::default() };
     Some(Anomaly::new(code, strength, sentence).evidence(evidence))
+}
+
+fn nearest_text(count: usize, nearest: Option<&Near>) -> String {
+    match nearest {
+        Some(near) => format!("of {count} known scams' codes the nearest is {} alike (scams)", percent(near.similarity)),
+        None => format!("none of {count} known scams' codes comes near (scams)"),
+    }
 }
 
 /// What the mix of instructions says, which needs no scam that is near.

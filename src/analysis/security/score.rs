@@ -19,6 +19,11 @@ const ONE_THING: &[AnomalyCode] =
 /// The words of the recommendation, and the score each begins at.
 const WORDS: &[(i64, &str)] = &[(80, "NO MAJOR RISK FOUND"), (60, "LOW RISK"), (40, "CAUTION"), (20, "HIGH RISK"), (0, AVOID)];
 const AVOID: &str = "AVOID";
+/// In place of the words that reassure, where the checks that ran carry less than `ENOUGH` of all weight.
+const NOT_ENOUGH_DATA: &str = "NOT ENOUGH DATA";
+const ENOUGH: f64 = 0.5;
+/// From this score on the words reassure.
+const REASSURING: i64 = 60;
 
 /// Which inputs were there.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -87,8 +92,10 @@ pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], 
 }
 
 /// The word for the score, up to three reasons, and what was missing. Never "safe".
-pub fn recommendation(verdict: &Verdict, parts: [&[Anomaly]; 3], missing: &[Missing], unfinished: &[&String]) -> String {
-    let word = if verdict.fatal { AVOID } else { WORDS.iter().find(|(from, _)| verdict.score >= *from).map_or(AVOID, |(_, word)| word) };
+///
+/// `checked`: the share of all weight that the checks carry which ran.
+pub fn recommendation(verdict: &Verdict, checked: f64, parts: [&[Anomaly]; 3], missing: &[Missing], unfinished: &[&String]) -> String {
+    let word = word(verdict, checked);
     let mut reasons: Vec<Anomaly> = parts.concat().into_iter().filter(|anomaly| anomaly.weighed() > 0.0).collect();
     order(&mut reasons);
     // What is fatal is why, whatever else weighs as much.
@@ -99,6 +106,27 @@ pub fn recommendation(verdict: &Verdict, parts: [&[Anomaly]; 3], missing: &[Miss
     }
     let unfinished = if unfinished.is_empty() { String::new() } else { format!(". Not finished: {}", joined(unfinished)) };
     format!("{word}: {}{}{unfinished}", says.join("; "), missing_text(missing))
+}
+
+fn word(verdict: &Verdict, checked: f64) -> &'static str {
+    let word = WORDS.iter().find(|(from, _)| verdict.score >= *from).map_or(AVOID, |(_, word)| word);
+    match word {
+        _ if verdict.fatal => AVOID,
+        // What little was looked at found nothing much: that is no word of praise.
+        _ if verdict.score >= REASSURING && checked < ENOUGH => NOT_ENOUGH_DATA,
+        word => word,
+    }
+}
+
+/// The word that a recommendation begins with.
+pub fn word_of(recommendation: &str) -> &'static str {
+    let words = WORDS.iter().map(|(_, word)| *word).chain([NOT_ENOUGH_DATA]);
+    words.into_iter().find(|word| recommendation.starts_with(word)).unwrap_or(AVOID)
+}
+
+/// Whether the recommendation's word says that too little was looked at for the score to reassure.
+pub fn too_little_known(recommendation: &str) -> bool {
+    recommendation.starts_with(NOT_ENOUGH_DATA)
 }
 
 fn joined(texts: &[&String]) -> String {
@@ -158,14 +186,14 @@ mod tests {
         let verdict = score(&[], Known { executed: false, ..ALL });
         let caps: Vec<i64> = verdict.caps.iter().map(|cap| cap.score).collect();
         assert_eq!((verdict.uncapped, caps), (100, vec![60]));
-        assert!(recommendation(&verdict, [&[], &[], &[]], &[], &[]).starts_with("LOW RISK"));
+        assert!(recommendation(&verdict, 1.0, [&[], &[], &[]], &[], &[]).starts_with("LOW RISK"));
         // Code that is not there has its own cap, and only that.
         assert_eq!(score(&[], Known { code: false, executed: false, ..ALL }).caps.len(), 1);
     }
 
     #[test]
     fn the_word_follows_the_score_and_what_is_fatal() {
-        let says = |all: &[Anomaly], missing: &[Missing]| recommendation(&score(all, ALL), [all, &[], &[]], missing, &[]);
+        let says = |all: &[Anomaly], missing: &[Missing]| recommendation(&score(all, ALL), 1.0, [all, &[], &[]], missing, &[]);
         assert_eq!(says(&[], &[]), "NO MAJOR RISK FOUND: no test found anything");
         let fatal = [anomaly(AnomalyCode::HiddenMint, 1.0), anomaly(AnomalyCode::SellTax, 0.02).fatal(true)];
         assert!(says(&fatal, &[]).starts_with("AVOID: something; something"), "{}", says(&fatal, &[]));
@@ -173,7 +201,28 @@ mod tests {
         assert!(says(&[], &[missing]).ends_with(". Not looked at: no holder data"));
         for (from, word) in WORDS {
             let verdict = Verdict { score: *from, uncapped: *from, caps: vec![], fatal: false };
-            assert!(recommendation(&verdict, [&[], &[], &[]], &[], &[]).starts_with(word));
+            assert!(recommendation(&verdict, 1.0, [&[], &[], &[]], &[], &[]).starts_with(word));
+        }
+    }
+
+    #[test]
+    fn where_too_little_was_looked_at_no_word_reassures() {
+        let says = |score, fatal, checked| {
+            let verdict = Verdict { score, uncapped: score, caps: vec![], fatal };
+            let text = recommendation(&verdict, checked, [&[], &[], &[]], &[], &[]);
+            text.split_once(':').map(|(word, _)| word.to_owned()).unwrap_or_default()
+        };
+        for (score, fatal, checked, word) in [
+            (100, false, 0.5, "NO MAJOR RISK FOUND"),
+            (100, false, 0.499, "NOT ENOUGH DATA"),
+            (60, false, 0.0, "NOT ENOUGH DATA"),
+            (60, false, 0.5, "LOW RISK"),
+            (59, false, 0.0, "CAUTION"),
+            (25, false, 0.0, "HIGH RISK"),
+            (10, true, 0.0, "AVOID"),
+        ] {
+            assert_eq!(says(score, fatal, checked), word, "{score} {fatal} {checked}");
+            assert_eq!(too_little_known(word), word == "NOT ENOUGH DATA");
         }
     }
 

@@ -14,10 +14,10 @@ use self::{
     wash::Wash,
 };
 use super::{
-    Anomaly, AnomalyCode, EvidenceRow, Missing, Part,
+    Anomaly, AnomalyCode, EvidenceRow, Part,
     facts::Facts,
     missing::{Lacking, Need},
-    pool_story::PoolStory,
+    pool_story::{PoolStory, Side},
 };
 use crate::{
     dataset::{
@@ -40,7 +40,8 @@ pub struct Transactions {
     /// Neither transfers nor pool events are there.
     pub blind: bool,
     pub anomalies: Vec<Anomaly>,
-    pub missing: Vec<Missing>,
+    /// What the tests lacked, and what they saw.
+    pub lacking: Lacking,
     pub last: Option<Time>,
     pub unfinished: Vec<String>,
     /// The pools' events, in the order of `Facts::pools`.
@@ -55,6 +56,10 @@ struct Trades {
     /// Sales that outsiders tried, and those that failed.
     tried: u64,
     failed: u64,
+    /// Places of the first sales, of those that failed, of the first purchases of snipers.
+    sales: Vec<usize>,
+    failures: Vec<usize>,
+    snipes: Vec<usize>,
     sniped: f64,
     creator_sold: f64,
     creator_sales: Vec<usize>,
@@ -81,12 +86,14 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
     let eventful = seen.pools.iter().any(|pool| pool.last.is_some());
     if total == 0 && !eventful {
         seen.lacking.note(Need::Transfers, &AnomalyCode::of(Part::Transactions).collect::<Vec<_>>());
-        return Ok(Transactions { blind: true, missing: seen.lacking.into_missing(Part::Transactions), ..Transactions::default() });
+        return Ok(Transactions { blind: true, lacking: seen.lacking, ..Transactions::default() });
     }
     let mut anomalies = flow::tests(&mut seen);
     anomalies.extend(creator::tests(&mut seen));
     if total > 0 {
         anomalies.extend(history::tests(&mut seen));
+    } else {
+        seen.lacking.note(Need::Transfers, history::CODES);
     }
     if facts.dataset.is_approximate("transfers", "value") {
         for anomaly in anomalies.iter_mut().filter(|anomaly| !OF_EVENTS.contains(&anomaly.code)) {
@@ -100,19 +107,20 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
     if seen.wash.unfinished {
         unfinished.push("windows with too many pairs of traders were not looked at for wash trading".to_owned());
     }
-    let missing = seen.lacking.into_missing(Part::Transactions);
-    Ok(Transactions { blind: false, anomalies, missing, last: seen.ledger.last, unfinished, pools: seen.pools })
+    let Seen { lacking, ledger, pools, .. } = seen;
+    Ok(Transactions { blind: false, anomalies, lacking, last: ledger.last, unfinished, pools })
 }
 
 fn pool_stories(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Vec<PoolStory>> {
     let mut stories = Vec::new();
     for pool in &facts.pools {
-        let first = facts.dataset.pools_of(&facts.address).any(|row| row.address == *pool && row.token0 == facts.address);
+        let row = facts.dataset.pools_of(&facts.address).find(|row| row.address == *pool);
+        let side = row.map_or(Side::Untold, |row| Side::of(&facts.address, row));
         let mut story = PoolStory::default();
         for chunk in facts.dataset.pool_events().chunks(pool) {
             step(0, 0)?;
             for event in &chunk {
-                story.see(event, first);
+                story.see(event, side);
             }
         }
         stories.push(story);
@@ -157,6 +165,11 @@ impl<'a> Seen<'a> {
         self.lacking.require(supply, Need::Supply, code)
     }
 
+    /// Transfers in the given places, as evidence.
+    fn rows(&self, places: &[usize]) -> Vec<EvidenceRow> {
+        places.iter().map(|place| self.row(*place)).collect()
+    }
+
     /// The transfer in the given place, as evidence.
     fn row(&self, place: usize) -> EvidenceRow {
         let (transfers, token) = (self.facts.dataset.transfers(), &self.facts.address);
@@ -170,7 +183,7 @@ impl<'a> Seen<'a> {
             address: row.from_address,
             to_address: row.to_address,
             amount: row.value.zip(unit).map(|(value, unit)| value.0 / unit),
-            share: None,
+            ..EvidenceRow::default()
         }
     }
 }
@@ -184,6 +197,11 @@ impl Trades {
                 self.tried += u64::from(outsider);
                 self.failed += u64::from(outsider && seen.failed);
                 self.sells += u64::from(!seen.failed);
+                if !seen.failed {
+                    keep(&mut self.sales, seen.row);
+                } else if outsider {
+                    keep(&mut self.failures, seen.row);
+                }
                 let by_creator = !seen.failed && Some(ledger.wallet(seen.from).address) == creator;
                 let early = seen.time.and_then(since_launch).is_some_and(|since| (0..=DUMP_MS).contains(&since));
                 if by_creator && early {
@@ -197,6 +215,7 @@ impl Trades {
                 let blocks = seen.block.zip(launch).map(|(block, launch)| block - launch);
                 if blocks.is_some_and(|blocks| (0..=SNIPE_BLOCKS).contains(&blocks)) {
                     self.sniped += seen.value;
+                    keep(&mut self.snipes, seen.row);
                 }
             }
             // The mint of the launch itself is not late.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{
     contracts::{Code, Identity, contract},
-    market::{END_MS, Market, Token},
+    market::{END_MS, LARGEST, Market, Token},
     output::{Cell, Table},
     people::deployer,
     random::Random,
@@ -36,11 +36,11 @@ const SCAMS: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// The market's tokens that have a story.
-pub(super) fn told(market: &Market) -> impl Iterator<Item = (&Token, &'static Story)> {
-    market.tokens.iter().filter_map(|token| Some((token, stories::of(token)?)))
+pub(super) fn told(market: &Market) -> impl Iterator<Item = (&Token, Story)> {
+    market.tokens.iter().filter_map(|token| Some((token, stories::of(market, token)?)))
 }
 
-pub(super) const ROWS: u64 = STORIES.len() as u64;
+pub(super) const ROWS: u64 = (STORIES.len() + LARGEST) as u64;
 
 fn hex(bytes: &[u8]) -> String {
     // Writing into a String cannot fail.
@@ -62,7 +62,7 @@ pub(super) fn write_contracts(market: &Market, table: &mut Table) -> Result<(), 
             Cell::Text(&hex(&runtime)),
             Cell::Text(&hex(&creation)),
             Cell::Text(&creator),
-            Cell::Time(Time(stories::deployed(token))),
+            Cell::Time(Time(stories::deployed(token, story))),
             Cell::Bool(false),
             Cell::Bool(story.verified),
             Cell::Null,
@@ -94,7 +94,7 @@ pub(super) fn write_pool_events(market: &Market, table: &mut Table) -> Result<()
     for (token, story) in told(market) {
         let past = Past::of(market, token, story);
         let Some(address) = past.pool else { continue };
-        let first = super::pools::all(market).into_iter().any(|pool| pool.address == address && pool.token0 == token.address);
+        let first = market.pools().iter().any(|pool| pool.address == address && pool.token0 == token.address);
         for event in &past.pool_events {
             let (a, b) = (stories::smallest(token, event.token as u128), format!("{:.0}", event.other));
             let (a, b) = if first { (a, b) } else { (b, a) };

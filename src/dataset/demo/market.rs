@@ -1,11 +1,15 @@
 //! The tokens of a demo market and what the tables about them share: prices at the end, supplies, addresses, chains.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::OnceLock,
+};
 
 use super::{
     DemoOptions,
     facts::{self, DOLLAR, GAS},
     invented::{self, INVENTIONS},
+    pools::{self, Pool},
     random::{Random, round},
 };
 use crate::dataset::{
@@ -54,7 +58,13 @@ pub(super) struct Market {
     pub(super) seed: u64,
     pub(super) days: usize,
     pub(super) tokens: Vec<Token>,
+    /// The indices of the tokens that are worth most.
+    largest: HashSet<usize>,
+    pools: OnceLock<Vec<Pool>>,
 }
+
+/// So many tokens by market capitalisation have everything that is known of a token.
+pub(super) const LARGEST: usize = 40;
 
 impl Market {
     pub(super) fn new(options: &DemoOptions) -> Self {
@@ -76,7 +86,25 @@ impl Market {
             token.ordinal = *ordinals.entry(token.asset.clone()).or_insert(count);
             tokens.push(token);
         }
-        Self { seed: options.seed, days: options.days as usize, tokens }
+        let mut order: Vec<usize> = (0..tokens.len()).collect();
+        order.sort_by(|a, b| tokens[*b].cap().total_cmp(&tokens[*a].cap()).then(a.cmp(b)));
+        let largest = order.into_iter().take(LARGEST).collect();
+        Self { seed: options.seed, days: options.days as usize, tokens, largest, pools: OnceLock::new() }
+    }
+
+    /// Whether the token is among the largest.
+    pub(super) fn is_large(&self, token: &Token) -> bool {
+        self.largest.contains(&token.index)
+    }
+
+    /// Every pool, by token.
+    pub(super) fn pools(&self) -> &[Pool] {
+        self.pools.get_or_init(|| pools::all(self))
+    }
+
+    /// The pools that hold the token.
+    pub(super) fn pools_of<'a>(&'a self, token: &'a Token) -> impl Iterator<Item = &'a Pool> {
+        self.pools().iter().filter(|pool| pool.token0 == token.address || pool.token1 == token.address)
     }
 
     /// The stream of numbers for one token in one table.

@@ -110,7 +110,7 @@ pub(super) fn write_labels(market: &Market, table: &mut Table) -> Result<(), Str
     for (address, label, name, chain) in services(market) {
         row(address, label, &name, chain)?;
     }
-    for pool in pools::all(market) {
+    for pool in market.pools() {
         row(pool.address, "liquidity_pool", &format!("{}: {}", pool.dex, pool.pair), pool.chain)?;
     }
     for token in market.tokens.iter().filter(|token| !token.real) {
@@ -179,8 +179,7 @@ fn holders(
 
 /// Who has a token with a story at first.
 pub(super) fn first_holders(market: &Market, token: &Token) -> Vec<(Address, f64)> {
-    let pools = pools::all(market);
-    let own = pools.iter().filter(|pool| pool.token0 == token.address || pool.token1 == token.address).collect();
+    let own = market.pools_of(token).collect();
     holders(market, &voices(market), &services(market), &HashMap::from([(token.address, own)]), token)
 }
 
@@ -190,7 +189,7 @@ pub(super) fn locker(market: &Market, chain: &str) -> Option<Address> {
 }
 
 /// The holders of a token with a story as its transfers left them, and those of its pool's liquidity.
-fn write_story(market: &Market, token: &Token, story: &Story, table: &mut Table) -> Result<(), String> {
+fn write_story(market: &Market, token: &Token, story: Story, table: &mut Table) -> Result<(), String> {
     let past = Past::of(market, token, story);
     let mut rows: Vec<(Address, u128)> = past.balances.into_iter().filter(|(_, units)| *units > 0).collect();
     rows.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -206,16 +205,16 @@ fn write_story(market: &Market, token: &Token, story: &Story, table: &mut Table)
 }
 
 pub(super) fn write_holders(market: &Market, options: &DemoOptions, table: &mut Table) -> Result<(), String> {
-    let (voices, services, pools) = (voices(market), services(market), pools::all(market));
+    let (voices, services) = (voices(market), services(market));
     let mut of_token: HashMap<Address, Vec<&pools::Pool>> = HashMap::new();
-    for pool in &pools {
+    for pool in market.pools() {
         for token in [pool.token0, pool.token1] {
             of_token.entry(token).or_default().push(pool);
         }
     }
     for token in &market.tokens {
         // With so many transfers as were asked for the stories are not told.
-        if let Some(story) = stories::of(token).filter(|_| options.transfers.is_none()) {
+        if let Some(story) = stories::of(market, token).filter(|_| options.transfers.is_none()) {
             write_story(market, token, story, table)?;
             continue;
         }

@@ -12,7 +12,10 @@ pub(super) const DEX_COLUMNS: &[&str] = &["dex_id", "name", "chain", "version", 
 pub(super) const FEE_COLUMNS: &[&str] = &["dex_id", "chain", "tier", "fee"];
 pub(super) const POOL_COLUMNS: &[&str] = &["address", "dex_id", "chain", "token0", "token1", "pair", "liquidity", "volume24h"];
 
+#[derive(Debug)]
 pub(super) struct Pool {
+    /// The index of the token it was made for; the other side is what that one trades against.
+    pub(super) of: usize,
     pub(super) address: Address,
     pub(super) dex: &'static str,
     pub(super) chain: &'static str,
@@ -27,6 +30,7 @@ pub(super) struct Pool {
 const QUOTES: &[&str] = &["WETH", "USDC", "WBNB", "WMATIC", "USDT"];
 
 /// Pools of every token, on several exchanges of each of its chains.
+/// `Market::pools` keeps them.
 pub(super) fn all(market: &Market) -> Vec<Pool> {
     let mut pools = Vec::new();
     for token in &market.tokens {
@@ -61,6 +65,7 @@ fn pool(dex: &Dex, chain: &'static str, token: &Token, quote: &Token, random: &m
     };
     let liquidity = round(size * share + 900.0, 6);
     Pool {
+        of: token.index,
         address: random.address(),
         dex: dex.id,
         chain,
@@ -73,7 +78,7 @@ fn pool(dex: &Dex, chain: &'static str, token: &Token, quote: &Token, random: &m
 }
 
 pub(super) fn write_pools(market: &Market, table: &mut Table) -> Result<(), String> {
-    for pool in all(market) {
+    for pool in market.pools() {
         table.row(&[
             Cell::Text(&pool.address.to_string()),
             Cell::Text(pool.dex),
@@ -90,7 +95,7 @@ pub(super) fn write_pools(market: &Market, table: &mut Table) -> Result<(), Stri
 
 /// The exchange holds more than the pools that are listed.
 pub(super) fn write_dexes(market: &Market, table: &mut Table) -> Result<(), String> {
-    let pools = all(market);
+    let pools = market.pools();
     let mut random = Random::new(market.seed, "dexes");
     for dex in DEXES {
         let listed: f64 = pools.iter().filter(|pool| pool.dex == dex.id && pool.chain == dex.chain).map(|pool| pool.liquidity).sum();

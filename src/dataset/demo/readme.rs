@@ -2,7 +2,15 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{DemoOptions, Format, Written, contracts::contract, evidence::told, facts::SOURCES, market::Market, path::Path};
+use super::{
+    DemoOptions, Format, Written,
+    contracts::contract,
+    evidence::told,
+    facts::SOURCES,
+    market::{LARGEST, Market},
+    path::Path,
+    stories,
+};
 use crate::dataset::schema;
 
 /// Tokens whose endings are listed.
@@ -67,11 +75,16 @@ pub(super) fn text(market: &Market, options: &DemoOptions, written: &[Written]) 
              These tokens do not exist either. They have contracts, written for this program, and a past; `contracts`, `scams`, `pool_events`, `locks`\n\
              and `funding` are invented altogether, and so is every address in them. Those that are listed stand for tokens that are well known.\n\n\
              | token | listed | its contract | what happened |\n|---|---|---|---|\n";
-    for (token, story) in told(market) {
+    for (token, story) in told(market).filter(|(token, _)| stories::invented(token)) {
         let does = contract(story.contract).map_or("", |contract| contract.what);
         let listed = if story.listed { "yes" } else { "no" };
         let _ = writeln!(text, "| {} | {listed} | {does} | {} |", token.symbol, story.happened());
     }
+    let _ = writeln!(
+        text,
+        "\nThe {LARGEST} tokens that are worth most have all of that too, so that every view has something to show. It is invented for them as well:\n\
+         the contracts of real tokens here are not those at their addresses, and nobody made these transfers."
+    );
     text += "\n## What is real, and from where\n\n| fact | source |\n|---|---|\n";
     for (fact, source) in SOURCES {
         let _ = writeln!(text, "| {fact} | {source} |");

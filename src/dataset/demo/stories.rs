@@ -1,12 +1,13 @@
-//! What happened to the invented tokens: who got them at first, who traded, and how some were used to cheat. Balances follow from the
-//! transfers, and the holders' table from the balances. Everything is invented. How it is written is other files'.
+//! What happened to the invented tokens and to the largest of all: who got them at first, who traded, and how some were used to cheat.
+//! Balances follow from the transfers, and the holders' table from the balances. Everything is invented. How it is written is other
+//! files'.
 
 use std::collections::HashMap;
 
 use super::{
     market::{END_MS, Market, Token},
     people::{self, burn_addresses, deployer},
-    pools::{self, Pool},
+    pools::Pool,
     random::Random,
 };
 use crate::dataset::{
@@ -14,21 +15,25 @@ use crate::dataset::{
     time::{DAY_MS, HOUR_MS},
 };
 
-/// A token with a contract and a past.
+/// A token's contract and past.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Story {
-    pub(super) symbol: &'static str,
     /// Of the table of contracts.
     pub(super) contract: &'static str,
     /// On the demo's list of known tokens, as the real ones are.
     pub(super) listed: bool,
     pub(super) verified: bool,
     plot: Plot,
+    /// From the token's first transfer to the end of the demo's time.
+    age_days: i64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plot {
-    /// People buy, sell and give.
+    /// People buy, sell and give; most of it lies in the pool.
     Market,
+    /// The same, and most of it lies with many.
+    Widespread,
     /// Many buy, sales fail, only the deployer's friends get out.
     Honeypot,
     /// The deployer takes the liquidity.
@@ -45,7 +50,7 @@ impl Story {
     /// For the dataset's README.
     pub(super) fn happened(&self) -> &'static str {
         match self.plot {
-            Plot::Market => "people bought, sold and gave it away",
+            Plot::Market | Plot::Widespread => "people bought, sold and gave it away",
             Plot::Honeypot => "many bought, their sales failed, the deployer's friends got out",
             Plot::Rug => "the deployer took the liquidity",
             Plot::Wash => "a ring of wallets passed the same tokens round",
@@ -55,12 +60,19 @@ impl Story {
     }
 }
 
-const fn story(symbol: &'static str, contract: &'static str, listed: bool, verified: bool, plot: Plot) -> Story {
-    Story { symbol, contract, listed, verified, plot }
+type Told = (&'static str, Story);
+
+const fn story(symbol: &'static str, contract: &'static str, listed: bool, verified: bool, plot: Plot) -> Told {
+    (symbol, Story { contract, listed, verified, plot, age_days: YOUNG_DAYS })
 }
 
-/// The first four carried transfers before there were stories.
-pub(super) const STORIES: &[Story] = &[
+/// The age of a token whose story is told.
+const YOUNG_DAYS: i64 = 45;
+/// What a main pool has of the other token at first, in its smallest units.
+const RESERVE: f64 = 4.2e19;
+
+/// Of invented tokens, by symbol. The first four carried transfers before there were stories.
+pub(super) const STORIES: &[Told] = &[
     story("MOONPUP", "tax_raisable", false, false, Plot::Market),
     story("HALYARD", "honest", true, true, Plot::Market),
     story("LUMEO", "owner_mint", true, true, Plot::Market),
@@ -74,10 +86,20 @@ pub(super) const STORIES: &[Story] = &[
     story("韭菜", "role_drain", false, false, Plot::Market),
 ];
 
-/// Trades of a market's first days.
+/// The contracts of the largest tokens that have no story of their own: of coins and their like, of what an issuer can stop, of others.
+const WRAPPED: &str = "wrapped";
+const ISSUED: &[&str] = &["blacklist", "pausable"];
+const PLAIN: &[&str] = &["honest", "burn_from", "own_allowance", "relayed", "notified", "fast_path"];
+/// They are older than the candles of a market of the usual length.
+const LARGE_AGE_DAYS: i64 = 420;
+
+/// Trades of a market's days.
 const TRADES: usize = 420;
-/// Days from a token's first transfer to the end of the demo's time.
-const AGE_DAYS: i64 = 45;
+const LARGE_TRADES: usize = 300;
+/// Who shares in a token that is widespread, beside its first holders.
+const CROWD: usize = 170;
+/// A pool's reserves are told after so many of its trades.
+const TOLD_EVERY: usize = 4;
 const BLOCK_MS: i64 = 12_000;
 /// The block at the end of the demo's time (invented, of Ethereum's size).
 const LAST_BLOCK: i64 = 23_900_000;
@@ -86,8 +108,25 @@ const FUNDED_BLOCKS: i64 = 10;
 /// Digits after the point that amounts are counted in.
 const FINEST: i64 = 6;
 
-pub(super) fn of(token: &Token) -> Option<&'static Story> {
-    STORIES.iter().find(|story| !token.real && story.symbol == token.symbol)
+pub(super) fn of(market: &Market, token: &Token) -> Option<Story> {
+    let own = STORIES.iter().find(|(symbol, _)| !token.real && *symbol == token.symbol).map(|(_, story)| *story);
+    own.or_else(|| market.is_large(token).then(|| large(token)))
+}
+
+/// Whether the token has a story of its own.
+pub(super) fn invented(token: &Token) -> bool {
+    STORIES.iter().any(|(symbol, _)| !token.real && *symbol == token.symbol)
+}
+
+/// The story of a large token, which is an honest one.
+fn large(token: &Token) -> Story {
+    let coin = token.real && token.symbol.starts_with('W') && token.symbol != "WBTC";
+    let contract = match (coin, token.stable) {
+        (true, _) => WRAPPED,
+        (_, true) => ISSUED[token.index % ISSUED.len()],
+        _ => PLAIN[token.index % PLAIN.len()],
+    };
+    Story { contract, listed: token.real, verified: true, plot: Plot::Widespread, age_days: LARGE_AGE_DAYS }
 }
 
 /// The block at a time.
@@ -96,8 +135,8 @@ pub(super) fn block(time: i64) -> i64 {
 }
 
 /// When a token with a story was deployed.
-pub(super) fn deployed(token: &Token) -> i64 {
-    END_MS - AGE_DAYS * DAY_MS + token.index as i64 * HOUR_MS
+pub(super) fn deployed(token: &Token, story: Story) -> i64 {
+    END_MS - story.age_days * DAY_MS + token.index as i64 * HOUR_MS
 }
 
 pub(super) struct Sent {
@@ -120,7 +159,10 @@ pub(super) struct PoolEvent {
 pub(super) struct Past {
     pub(super) sent: Vec<Sent>,
     pub(super) balances: HashMap<Address, u128>,
+    /// Its main pool: of those that were made for it the one with most liquidity.
     pub(super) pool: Option<Address>,
+    /// Where it is traded: its own pool, else one of another token.
+    venue: Option<Address>,
     pub(super) pool_events: Vec<PoolEvent>,
     /// Who holds the pool's liquidity tokens, in hundredths.
     pub(super) liquidity: Vec<(Address, f64)>,
@@ -144,14 +186,16 @@ pub(super) fn smallest(token: &Token, units: u128) -> String {
 }
 
 impl Past {
-    pub(super) fn of(market: &Market, token: &Token, story: &Story) -> Self {
+    pub(super) fn of(market: &Market, token: &Token, story: Story) -> Self {
         let deployer = deployer(market, token);
-        let pools: Vec<Pool> =
-            pools::all(market).into_iter().filter(|pool| pool.token0 == token.address || pool.token1 == token.address).collect();
+        let pools: Vec<&Pool> = market.pools_of(token).collect();
+        let own = pools.iter().filter(|pool| pool.of == token.index);
+        let own = own.max_by(|a, b| a.liquidity.total_cmp(&b.liquidity).then(b.address.cmp(&a.address))).map(|pool| pool.address);
         let mut past = Self {
             sent: Vec::new(),
             balances: HashMap::new(),
-            pool: pools.first().map(|pool| pool.address),
+            pool: own,
+            venue: own.or_else(|| pools.first().map(|pool| pool.address)),
             pool_events: Vec::new(),
             liquidity: Vec::new(),
             locks: Vec::new(),
@@ -160,10 +204,12 @@ impl Past {
             deployer,
             supply: (token.supply * 10_f64.powi(token.decimals.min(FINEST) as i32)) as u128,
         };
-        let start = deployed(token);
-        past.launch(market, token, &pools, start);
+        let start = deployed(token, story);
+        let days = story.age_days;
+        past.launch(market, token, &pools, (start, story.plot));
         match story.plot {
-            Plot::Market => past.trade(start, TRADES, 0.45),
+            Plot::Market => past.trade((start, days), TRADES, 0.45),
+            Plot::Widespread => past.trade((start, days), LARGE_TRADES, 0.45),
             Plot::Honeypot => past.honeypot(start),
             Plot::Rug => past.rug(start),
             Plot::Wash => past.wash(start),
@@ -200,9 +246,9 @@ impl Past {
         (0..count).map(|_| self.random.address()).collect()
     }
 
-    /// The mint; a tenth of a percent burnt; what the first holders get; then, in one block, what the pools get: the first of them all
-    /// that is left.
-    fn launch(&mut self, market: &Market, token: &Token, pools: &[Pool], start: i64) {
+    /// The mint; a tenth of a percent burnt; what the first holders get; then, in one block, what the pools get: the main one all that
+    /// is left, unless that is handed out to many.
+    fn launch(&mut self, market: &Market, token: &Token, pools: &[&Pool], (start, plot): (i64, Plot)) {
         let deployer = self.deployer;
         self.send(start, Address::ZERO, deployer, self.supply);
         self.send(start, deployer, Address::ZERO, self.supply / 1_000);
@@ -220,20 +266,40 @@ impl Past {
         }
         let funded = start + FUNDED_BLOCKS * BLOCK_MS;
         let main = self.pool;
-        for (pool, balance) in pooled.into_iter().filter(|(pool, _)| Some(*pool) != main) {
+        let widespread = plot == Plot::Widespread;
+        for (pool, balance) in pooled.into_iter().filter(|(pool, _)| widespread || Some(*pool) != main) {
             self.send(funded, deployer, pool, units(balance));
         }
         let rest = self.held(deployer).saturating_sub(kept);
-        let to = self.pool.unwrap_or(burn_addresses()[1]);
-        let rest = self.send(funded, deployer, to, rest);
-        self.pool_events.push(PoolEvent { time: funded, kind: "mint", token: rest as f64, other: 4.2e19 });
+        if widespread {
+            self.hand_out(start + BLOCK_MS * 4, rest);
+        } else {
+            self.send(funded, deployer, main.unwrap_or(burn_addresses()[1]), rest);
+        }
+        if let Some(pool) = main {
+            self.pool_events.push(PoolEvent { time: funded, kind: "mint", token: self.held(pool) as f64, other: RESERVE });
+        }
+    }
+
+    /// Shares `amount` among many, nobody getting much of it.
+    fn hand_out(&mut self, time: i64, amount: u128) {
+        let deployer = self.deployer;
+        let crowd: Vec<(Address, f64)> = (0..CROWD).map(|_| (self.random.address(), self.random.spread(1.0, 60.0))).collect();
+        let all: f64 = crowd.iter().map(|(_, weight)| weight).sum();
+        for (i, (holder, weight)) in crowd.into_iter().enumerate() {
+            self.send(time + BLOCK_MS * (i as i64 / 40), deployer, holder, (amount as f64 * weight / all) as u128);
+        }
     }
 
     /// Purchases, sales and gifts from a day after the launch on; a sale comes with the chance `selling`.
-    fn trade(&mut self, start: i64, count: usize, selling: f64) {
-        let Some(pool) = self.pool else { return };
+    fn trade(&mut self, (start, days): (i64, i64), count: usize, selling: f64) {
+        let Some(pool) = self.venue else { return };
         let traders = self.people(count / 3);
-        let step = (AGE_DAYS - 2) * DAY_MS / count as i64;
+        let step = (days - 2) * DAY_MS / count as i64;
+        // What is bought at once: of the supply where the pool has most of it, else of what the pool has.
+        let stock = self.held(pool) as f64;
+        let most = if stock > self.supply as f64 / 5.0 { self.supply as f64 * 4e-3 } else { stock * 0.02 };
+        let product = stock * RESERVE;
         for i in 0..count as i64 {
             let time = start + DAY_MS + (i * step + self.random.below(step as usize) as i64) / BLOCK_MS * BLOCK_MS;
             let trader = *self.random.pick(&traders);
@@ -247,9 +313,12 @@ impl Past {
                 let amount = (held as f64 * self.random.between(0.05, 0.9)) as u128;
                 self.send(time, trader, other, amount);
             } else {
-                let part = self.random.spread(4e-7, 4e-3);
-                let amount = self.share(part);
+                let amount = self.random.spread(most / 1e4, most) as u128;
                 self.send(time, pool, trader, amount);
+            }
+            if self.pool == Some(pool) && i as usize % TOLD_EVERY == 0 {
+                let token = self.held(pool) as f64;
+                self.pool_events.push(PoolEvent { time, kind: "sync", token, other: product / token.max(1.0) });
             }
         }
     }
@@ -283,7 +352,9 @@ impl Past {
     /// Reserves rise with the crowd; a month on, all but a thirtieth is gone in one transaction.
     fn rug(&mut self, start: i64) {
         let Some(pool) = self.pool else { return };
-        self.trade(start, 220, 0.25);
+        self.trade((start, YOUNG_DAYS), 220, 0.25);
+        // The reserves are told anew, a price that rises before it falls.
+        self.pool_events.truncate(1);
         let Some(&PoolEvent { token, other, .. }) = self.pool_events.first() else { return };
         let mut price = 1.0;
         for i in 0..60_i64 {
@@ -311,7 +382,7 @@ impl Past {
     }
 
     fn wash(&mut self, start: i64) {
-        self.trade(start, 150, 0.45);
+        self.trade((start, YOUNG_DAYS), 150, 0.45);
         let Some(pool) = self.pool else { return };
         let ring = self.people(5);
         let amount = self.share(0.011);
@@ -335,7 +406,7 @@ impl Past {
             self.funding.push((funder, wallet, start - 2 * HOUR_MS + i as i64 * 60_000));
             self.send(time, pool, wallet, amount);
         }
-        self.trade(start, 160, 0.45);
+        self.trade((start, YOUNG_DAYS), 160, 0.45);
     }
 
     fn airdrop(&mut self, start: i64) {
@@ -344,7 +415,7 @@ impl Past {
         for (i, receiver) in self.people(320).into_iter().enumerate() {
             self.send(start + 2 * DAY_MS + i as i64 / 80 * BLOCK_MS, deployer, receiver, amount);
         }
-        self.trade(start, 70, 0.3);
+        self.trade((start, YOUNG_DAYS), 70, 0.3);
     }
 
     /// The cheats keep their liquidity; honest ones lock most of it or burn it.
@@ -353,7 +424,7 @@ impl Past {
         match plot {
             Plot::Honeypot | Plot::Rug | Plot::Airdrop => self.liquidity = vec![(deployer, 93.0), (self.random.address(), 7.0)],
             Plot::Sybil | Plot::Wash => self.liquidity = vec![(deployer, 41.0), (burn_addresses()[1], 59.0)],
-            Plot::Market => {
+            Plot::Market | Plot::Widespread => {
                 let Some(locker) = people::locker(market, token.chain()) else { return };
                 self.liquidity = vec![(locker, 78.0), (burn_addresses()[1], 14.0), (self.random.address(), 8.0)];
                 self.locks.push((locker, 78.0, END_MS + 400 * DAY_MS));

@@ -59,6 +59,6 @@ fn row(market: &Market, token: &Token, table: &mut Table) -> Result<(), String> 
         figure(smart * random.spread(900.0, 9_000.0)),
         figure(engagement),
         figure(engagement * random.between(0.01, 0.2)),
-        Cell::Bool(token.real || stories::of(token).is_some_and(|story| story.listed)),
+        Cell::Bool(token.real || stories::of(market, token).is_some_and(|story| story.listed)),
     ])
 }

@@ -25,6 +25,8 @@ pub(in crate::dataset) struct Bound<'a> {
     pub unit: Option<Unit>,
     pub constant: Option<&'a str>,
     pub rule: &'a ColumnManifest,
+    /// The element of a list to take; the first is 1.
+    pub item: Option<usize>,
 }
 
 /// The rule of a column that `dataset.toml` does not speak of.
@@ -72,14 +74,16 @@ pub(in crate::dataset) fn bind<'a>(
     manifest: &'a TableManifest,
     names: &[String],
 ) -> Result<Vec<Bound<'a>>, String> {
-    let taken: Vec<&str> = manifest.columns.values().filter_map(|column| column.from.as_deref()).collect();
-    schema
+    // A list of which others take one element each still serves as a whole.
+    let taken: Vec<&str> =
+        manifest.columns.values().filter(|column| column.item.is_none()).filter_map(|column| column.from.as_deref()).collect();
+    let bound: Result<Vec<Bound<'a>>, String> = schema
         .columns
         .iter()
         .map(|column| {
             let rule = manifest.columns.get(column.name).unwrap_or(&PLAIN);
-            let mut bound =
-                Bound { column, raw: None, units: None, unit: None, constant: manifest.set.get(column.name).map(String::as_str), rule };
+            let constant = manifest.set.get(column.name).map(String::as_str);
+            let mut bound = Bound { column, raw: None, units: None, unit: None, constant, rule, item: rule.item };
             if bound.constant.is_some() {
                 return Ok(bound);
             }
@@ -104,7 +108,23 @@ pub(in crate::dataset) fn bind<'a>(
             }
             Ok(bound)
         })
-        .collect()
+        .collect();
+    bound.map(|bound| with_elements(schema, bound))
+}
+
+/// Columns that are elements of a list where a file has the list alone: table, column, list, element.
+const ELEMENTS: &[(&str, &str, &str, usize)] = &[("pools", "token0", "tokens", 1), ("pools", "token1", "tokens", 2)];
+
+fn with_elements<'a>(schema: &TableSchema, mut bound: Vec<Bound<'a>>) -> Vec<Bound<'a>> {
+    for (_, name, list, item) in ELEMENTS.iter().filter(|(table, ..)| *table == schema.name) {
+        let whole = bound.iter().find(|bound| bound.column.name == *list && bound.item.is_none() && !bound.rule.explode);
+        let Some((Some(raw), rule)) = whole.map(|whole| (whole.raw.clone(), whole.rule)) else { continue };
+        let lacking = bound.iter_mut().find(|bound| bound.column.name == *name && bound.is_absent() && bound.rule.from.is_none());
+        if let Some(lacking) = lacking {
+            (lacking.raw, lacking.rule, lacking.item) = (Some(raw), rule, Some(*item));
+        }
+    }
+    bound
 }
 
 /// The unit to convert from, where `dataset.toml` names one that is not ours.

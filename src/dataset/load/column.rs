@@ -131,7 +131,7 @@ fn whole(batch: &Batch, bound: &Bound<'_>, height: usize, every: bool) -> Option
 
 /// The whole column of texts, where every row is kept and no text is to be replaced or taken apart.
 fn whole_texts<'b>(batch: &'b Batch, bound: &Bound<'_>, every: bool) -> Option<&'b StringChunked> {
-    let name = bound.raw.as_ref().filter(|_| bound.constant.is_none() && bound.rule.values.is_empty() && bound.rule.item.is_none())?;
+    let name = bound.raw.as_ref().filter(|_| bound.constant.is_none() && bound.rule.values.is_empty() && bound.item.is_none())?;
     let texts = find(batch, name).filter(|column| column.len() == batch.height).and_then(|column| column.str().ok());
     texts.filter(|_| every && !bound.rule.explode)
 }
@@ -166,7 +166,7 @@ pub(super) fn gather_named<'b>(batch: &'b Batch, name: &str, rows: &[usize]) -> 
 
 /// Takes the element of each list that `dataset.toml` asks for; a list too short, or no list, leaves the cell empty.
 fn take_item(cells: &mut [Cell<'_>], bound: &Bound<'_>) {
-    let Some(item) = bound.rule.item else { return };
+    let Some(item) = bound.item else { return };
     for cell in cells {
         let elements = list::elements(cell, bound.rule.split.as_deref(), true).unwrap_or_default();
         *cell = elements.into_iter().nth(item.saturating_sub(1)).unwrap_or(Cell::Null);

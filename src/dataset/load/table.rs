@@ -19,7 +19,7 @@ use super::{
     identity, order, others, path,
 };
 use crate::dataset::{
-    Source, Table, TableState,
+    Source, Spot, Table, TableState,
     cache::{Dropped, Fault, LargeTable, Place, ReadState, Report, SourceFile},
     coerce,
     findings::{Finding, KEPT_PER_REASON, Severity},
@@ -219,7 +219,10 @@ impl Reading<'_> {
         for (at, file) in files.iter().enumerate().skip(state.file as usize) {
             let from = std::mem::take(&mut state);
             self.read_file(at as u32, file, ends.get(at), &mut gathered, &from).map_err(|stop| match stop {
-                Stop::Unusable(reason) => Stop::Unusable(format!("`{}` {reason}", file.name)),
+                Stop::Unusable(reason) => {
+                    self.table.fault.get_or_insert_with(|| Spot { file: file.name.clone(), row: None });
+                    Stop::Unusable(format!("`{}` {reason}", file.name))
+                }
                 stop => stop,
             })?;
         }
@@ -247,7 +250,15 @@ impl Reading<'_> {
         let (mut frames, mut numbers, mut learnt) = (Vec::new(), Vec::new(), from.learnt.clone());
         learnt.others = others::are_kept(self.schema);
         let (mut count, mut bad, mut left_out) = (from.rows, from.file_bad, from.left_out);
-        while let Some(batch) = source.next_batch()? {
+        loop {
+            let batch = match source.next_batch() {
+                Ok(Some(batch)) => batch,
+                Ok(None) => break,
+                Err(reason) => {
+                    self.table.fault = Some(Spot { file: file.name.clone(), row: source.stopped_at() });
+                    return Err(reason.into());
+                }
+            };
             let mut rows = FileRows {
                 context,
                 schema: self.schema,
@@ -273,15 +284,7 @@ impl Reading<'_> {
             }
             if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {
                 let report = self.report(at as usize);
-                import.note(ReadState {
-                    file: at,
-                    batches,
-                    rows: count,
-                    file_bad: bad,
-                    left_out,
-                    learnt: learnt.clone(),
-                    report,
-                })?;
+                import.note(ReadState { file: at, batches, rows: count, file_bad: bad, left_out, learnt: learnt.clone(), report })?;
             }
             step(gathered.import.is_some(), done).map_err(|Cancelled| Stop::Cancelled)?;
         }

@@ -243,6 +243,10 @@ impl RowSource for CsvRows {
         self.records.names()
     }
 
+    fn stopped_at(&self) -> Option<u64> {
+        Some(self.records.next_row())
+    }
+
     fn bytes_read(&self) -> u64 {
         self.input.bytes_read()
     }

@@ -71,6 +71,10 @@ impl RowSource for Partitioned {
         &self.columns
     }
 
+    fn stopped_at(&self) -> Option<u64> {
+        self.rows.stopped_at()
+    }
+
     fn bytes_read(&self) -> u64 {
         self.rows.bytes_read()
     }

@@ -1,5 +1,5 @@
 //! What security keeps for one generation of data: the corpus that tokens are compared with, built when it is first asked for,
-//! the traits of scams that were executed to compare, and the scores that were found. No inference here.
+//! the traits of scams that were executed to compare, and the answers in short. No inference here.
 
 use std::{
     collections::HashMap,
@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    analysis::security::{corpus::Corpus, resemblance::Traits},
+    analysis::security::{SecurityInference, corpus::Corpus, resemblance::Traits, score::word_of},
     dataset::{Dataset, address::Address},
     error::Result,
     question::progress::Progress,
@@ -23,7 +23,21 @@ pub struct SecurityMemory {
     building: Mutex<()>,
     traits: Mutex<HashMap<Address, Traits>>,
     /// Of the tokens that were asked about: lists of tokens show it.
-    scores: Mutex<HashMap<Address, i64>>,
+    told: Mutex<HashMap<Address, InShort>>,
+}
+
+/// An answer in short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InShort {
+    pub score: i64,
+    /// What the recommendation begins with.
+    pub word: &'static str,
+}
+
+impl InShort {
+    pub(super) fn of(answer: &SecurityInference) -> Self {
+        Self { score: answer.security_score, word: word_of(&answer.recommendation) }
+    }
 }
 
 impl SecurityMemory {
@@ -40,13 +54,13 @@ impl SecurityMemory {
         Ok(self.corpus.get_or_init(|| corpus))
     }
 
-    pub fn score(&self, token: &Address) -> Option<i64> {
-        self.scores.lock().unwrap_or_else(PoisonError::into_inner).get(token).copied()
+    pub fn in_short(&self, token: &Address) -> Option<InShort> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).get(token).copied()
     }
 
-    /// Keeps a token's score; there are no more than tokens.
-    pub fn keep_score(&self, token: Address, score: i64) {
-        self.scores.lock().unwrap_or_else(PoisonError::into_inner).insert(token, score);
+    /// Keeps a token's answer in short; there are no more than tokens.
+    pub fn keep(&self, token: Address, told: InShort) {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(token, told);
     }
 
     /// The traits of a known scam, executed at most once unless the asker gives up.

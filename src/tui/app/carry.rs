@@ -37,13 +37,10 @@ impl App {
         match effect {
             Effect::Nothing | Effect::Pass => return,
             Effect::Redraw => {}
-            Effect::Select(token) => {
-                self.token = Some(token);
-                self.look_again();
-            }
+            Effect::Select(token) => self.select(token),
             Effect::Open(token, view) => {
                 let from = self.current;
-                self.token = Some(token);
+                (self.unsettled, self.token) = (None, Some(token));
                 self.go(view);
                 self.opened_from = Some(from).filter(|from| *from != view);
             }
@@ -85,10 +82,7 @@ impl App {
     pub(super) fn run(&mut self, command: Command) {
         match command {
             Command::Act(action) => self.act(action),
-            Command::Select(token) => {
-                self.token = Some(token);
-                self.look_again();
-            }
+            Command::Select(token) => self.select(token),
             Command::Theme(name) => self.change_theme(&name),
             Command::OpenFolder(folder) => self.open_folder(&folder),
             Command::Import(said) => self.look_at_import(&said),

@@ -18,6 +18,7 @@ use super::many;
 use crate::{
     dataset::{address::Address, time::Time},
     question::{
+        Question,
         candles::CandlesQuestion,
         patterns::{PatternsQuestion, TIMEFRAMES},
         trendline::{PERIOD_DEFAULT, TrendlineQuestion},
@@ -198,6 +199,10 @@ impl View for Chart {
         if !list.is_empty() && !self.sheet.is_empty() {
             self.finds.draw(buffer, list, context);
         }
+    }
+
+    fn needs(&self) -> Option<&'static [&'static str]> {
+        Some(CandlesQuestion::NEEDS)
     }
 
     fn request(&self, context: &Context<'_>) -> Option<Request> {

@@ -14,7 +14,10 @@ use super::{
 use crate::{
     analysis::dex::{DexDetail, DexSummary},
     dataset::address::Address,
-    question::dexes::{DexDetailQuestion, DexListQuestion},
+    question::{
+        Question,
+        dexes::{DexDetailQuestion, DexListQuestion},
+    },
     tui::{
         filter::{self, Filter},
         keymap::{Action, ViewId},
@@ -150,6 +153,10 @@ impl View for DexesView {
         self.arrange();
         self.moved(context);
         Ok(())
+    }
+
+    fn needs(&self) -> Option<&'static [&'static str]> {
+        Some(DexListQuestion::NEEDS)
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {

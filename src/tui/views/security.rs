@@ -1,27 +1,28 @@
-//! The Security view: the token's score seen from across the room, why, and what proves each reason; beside it how concentrated the
-//! holders are and which known scams resemble it.
+//! The Security view: the token's score seen from across the room, what a trade costs, and the list of all checks with what proves
+//! each; beside it how concentrated the holders are and which known scams resemble it.
 
 mod beside;
+mod checklist;
+mod gaps;
 mod pane;
-mod reasons;
+mod proof;
 mod score;
 
 use std::collections::HashSet;
 
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use self::{
+    checklist::{Look, anomaly},
     pane::{Clicked, Entry, Pane},
-    reasons::Look,
-    score::PARTS,
 };
 use super::parts::{say, symbol_of};
 use crate::{
-    analysis::security::{Anomaly, SecurityInference},
+    analysis::security::{CheckState, SecurityInference},
     dataset::address::Address,
-    question::security::SecurityQuestion,
+    question::{Question, security::SecurityQuestion},
     tui::{
         format,
         keymap::{Action, ViewId},
@@ -33,7 +34,9 @@ use crate::{
     },
 };
 
-/// From this width on holders and scams stand beside the anomalies.
+pub(super) use self::checklist::mark as check_mark;
+
+/// From this width on holders and scams stand beside the checks.
 const BESIDE_WIDTH: u16 = 124;
 
 #[derive(Default)]
@@ -43,7 +46,7 @@ pub struct SecurityView {
     /// Cancelled by the person, for this generation.
     stopped: Option<u64>,
     open: HashSet<Entry>,
-    /// The anomalies, and where it is narrow everything.
+    /// The checks, and where it is narrow everything.
     left: Pane,
     right: Pane,
     in_right: bool,
@@ -131,23 +134,32 @@ impl View for SecurityView {
         if self.beside {
             let width = (area.width * 2 / 5).clamp(50, 84);
             let (left, right) = (Rect { width: area.width - width - 2, ..body }, Rect { x: area.right() - width, width, ..body });
-            let reasons = [reasons::lines(answer, &look(left.width)), reasons::missing(answer, &look(left.width))].concat();
-            let others = [beside::scams(answer, &look(right.width)), beside::holders(answer, &look(right.width))].concat();
-            self.left.set(reasons);
-            self.right.set(others);
+            let others = [
+                beside::scams(answer, &look(right.width)),
+                beside::holders(answer, &look(right.width)),
+                gaps::missing(answer, &look(right.width)),
+                gaps::execution(answer, &look(right.width)),
+            ];
+            self.left.set(checklist::lines(answer, &look(left.width)));
+            self.right.set(others.concat());
             self.left.draw(buffer, left, !self.in_right, context);
             self.right.draw(buffer, right, self.in_right, context);
         } else {
             let look = look(area.width);
             let all = [
-                reasons::lines(answer, &look),
+                checklist::lines(answer, &look),
                 beside::scams(answer, &look),
                 beside::holders(answer, &look),
-                reasons::missing(answer, &look),
+                gaps::missing(answer, &look),
+                gaps::execution(answer, &look),
             ];
             self.left.set(all.concat());
             self.left.draw(buffer, body, true, context);
         }
+    }
+
+    fn needs(&self) -> Option<&'static [&'static str]> {
+        Some(SecurityQuestion::NEEDS)
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {
@@ -160,7 +172,7 @@ impl View for SecurityView {
         Some(match self.selected() {
             Some(Entry::Scam(i)) => scams_exported(answer, &symbol, i),
             Some(Entry::Holder(i)) => holders_exported(answer, &symbol, i)?,
-            selected => anomalies_exported(answer, &symbol, selected),
+            selected => checks_exported(answer, &symbol, selected),
         })
     }
 }
@@ -185,8 +197,8 @@ impl SecurityView {
     /// Opens what is selected to its evidence, or closes it; in the evidence, closes what it belongs to.
     fn toggle(&mut self) -> Effect {
         let entry = match self.selected() {
-            Some(Entry::Proof(part, i, _) | Entry::Row(part, i, ..)) => Entry::Anomaly(part, i),
-            Some(entry @ (Entry::Anomaly(..) | Entry::Scam(_))) => entry,
+            Some(Entry::Proof(code, _) | Entry::Row(code, ..)) => Entry::Check(code),
+            Some(entry @ (Entry::Check(_) | Entry::Scam(_))) => entry,
             _ => return Effect::Pass,
         };
         if !self.open.remove(&entry) {
@@ -201,10 +213,9 @@ impl SecurityView {
             return self.open.clear();
         }
         let Some(known) = self.asked.answer.clone() else { return };
-        for part in PARTS {
-            let count = known.answer.anomaly_detection.part(part).anomalies.len();
-            self.open.extend((0..count).map(|i| Entry::Anomaly(part, i)));
-        }
+        // What passed or was not checked says in its line what there is to say.
+        let found = known.answer.checks.iter().flatten().filter(|check| matches!(check.state, CheckState::Found | CheckState::Unheld));
+        self.open.extend(found.map(|check| Entry::Check(check.code)));
         self.open.extend((0..known.answer.similar_scams.len()).map(Entry::Scam));
     }
 
@@ -214,20 +225,20 @@ impl SecurityView {
         Effect::Say("cancelled; ⏎ asks again".to_owned())
     }
 
-    fn anomaly(&self, part: crate::analysis::security::Part, i: usize) -> Option<&Anomaly> {
-        self.answer()?.anomaly_detection.part(part).evidence.as_ref()?.get(i)
-    }
-
     /// What `y` copies, and what it is.
     fn copied(&self) -> Option<(String, &'static str)> {
         match self.selected()? {
-            Entry::Anomaly(part, i) => Some((self.anomaly(part, i)?.text(), "anomaly")),
-            Entry::Proof(part, i, j) => {
-                let evidence = self.anomaly(part, i)?.evidence.get(j)?;
+            Entry::Check(code) => {
+                let check = self.answer()?.checks.as_ref()?.iter().find(|check| check.code == code)?;
+                let told = check.evidence.as_deref().or(check.missing.as_deref()).unwrap_or_default();
+                Some((format!("{} {}: {told}", code.word(), check.state.word().replace('_', " ")), "check"))
+            }
+            Entry::Proof(code, j) => {
+                let evidence = anomaly(self.answer()?, code)?.evidence.get(j)?;
                 Some(evidence.selector.clone().map_or_else(|| (evidence.what.clone(), "evidence"), |selector| (selector, "selector")))
             }
-            Entry::Row(part, i, j, k) => {
-                let row = self.anomaly(part, i)?.evidence.get(j)?.rows.get(k)?;
+            Entry::Row(code, j, k) => {
+                let row = anomaly(self.answer()?, code)?.evidence.get(j)?.rows.get(k)?;
                 let hash = row.transaction_hash.clone().map(|hash| (hash, "transaction"));
                 hash.or_else(|| Some((row.address.or(row.to_address)?.to_string(), "address")))
             }
@@ -257,29 +268,18 @@ impl SecurityView {
     }
 }
 
-const ANOMALY_COLUMNS: [&str; 6] = ["part", "code", "weight", "strength", "fatal", "sentence"];
+const CHECK_COLUMNS: [&str; 6] = ["group", "code", "state", "weight", "evidence", "missing"];
 const SCAM_COLUMNS: [&str; 8] = ["address", "name", "scamType", "similarity", "sharedTraits", "sharedSelectors", "sameCreator", "source"];
 const HOLDER_COLUMNS: [&str; 3] = ["address", "share", "role"];
 
-fn anomalies_exported(answer: &SecurityInference, symbol: &str, selected: Option<Entry>) -> Export {
-    let (mut rows, mut place) = (Vec::new(), None);
-    for part in PARTS {
-        for (i, anomaly) in answer.anomaly_detection.part(part).evidence.iter().flatten().enumerate() {
-            if matches!(selected, Some(Entry::Anomaly(p, at) | Entry::Proof(p, at, _) | Entry::Row(p, at, ..)) if (p, at) == (part, i)) {
-                place = Some(rows.len());
-            }
-            let cells = [
-                json!(part),
-                json!(anomaly.code),
-                json!(anomaly.weight),
-                json!(anomaly.strength),
-                json!(anomaly.fatal),
-                json!(anomaly.sentence),
-            ];
-            rows.push(cells.to_vec());
-        }
-    }
-    Export::of(format!("{symbol}-anomalies"), &ANOMALY_COLUMNS, rows, place)
+fn checks_exported(answer: &SecurityInference, symbol: &str, selected: Option<Entry>) -> Export {
+    let checks = answer.checks.as_deref().unwrap_or_default();
+    let at = match selected {
+        Some(Entry::Check(code) | Entry::Proof(code, _) | Entry::Row(code, ..)) => checks.iter().position(|check| check.code == code),
+        _ => None,
+    };
+    let rows = checks.iter().map(|check| members(check, &CHECK_COLUMNS)).collect();
+    Export::of(format!("{symbol}-checks"), &CHECK_COLUMNS, rows, at)
 }
 
 /// A row's members in the order of `names`.

@@ -19,7 +19,7 @@ const DIGITS: [[&str; 3]; 10] = [
     ["█▀█", "▀▀█", "▀▀▀"],
 ];
 
-/// The rows of a number in big digits; `-` and `.` included.
+/// The rows of a number in big digits; `-`, `.` and `?` included.
 pub fn big(number: &str) -> [String; 3] {
     let mut rows = [String::new(), String::new(), String::new()];
     for c in number.chars() {
@@ -27,6 +27,7 @@ pub fn big(number: &str) -> [String; 3] {
             (_, Some(digit)) => DIGITS[digit as usize],
             ('-' | '–', _) => ["  ", "▀▀", "  "],
             ('.', _) => [" ", " ", "▀"],
+            ('?', _) => ["▀▀█", " ▀▀", " ▀ "],
             _ => [" ", " ", " "],
         };
         for (row, part) in rows.iter_mut().zip(glyph) {

@@ -1,9 +1,12 @@
-//! Calls in bytes: the selectors of the token standard, and arguments encoded by their types. No names: a function is its selector.
+//! Calls in bytes: the selectors of the token standard, and arguments encoded by their types. Names are for people alone: a function is its selector.
 
 use evmole::DynSolType;
 use revm::primitives::{Address, U256, keccak256};
 
-use super::world::{FRESH, HOLDER, OTHER, PAIR};
+use super::{
+    signatures,
+    world::{FRESH, HOLDER, OTHER, PAIR},
+};
 
 pub(super) type Selector = [u8; 4];
 
@@ -181,8 +184,8 @@ pub(super) fn name(address: Address, token: Address) -> String {
     known.iter().find(|(of, _)| *of == address).map_or_else(|| format!("{address:#x}"), |(_, name)| (*name).to_string())
 }
 
-/// A number as people read it: all of it while short, else rounded to a power of ten.
-pub(super) fn figure(value: U256) -> String {
+/// A number as people read it: all of it while short, else `digits` of it and a power of ten.
+fn figure(value: U256, digits: usize) -> String {
     let text = value.to_string();
     if value == U256::MAX {
         "2^256-1".into()
@@ -190,39 +193,57 @@ pub(super) fn figure(value: U256) -> String {
         text
     } else {
         let (lead, rest) = text.split_at(1);
-        let tail = rest[..3].trim_end_matches('0');
+        let tail = rest[..(digits - 1).min(rest.len())].trim_end_matches('0');
         format!("{lead}{}{tail}e{}", if tail.is_empty() { "" } else { "." }, rest.len())
     }
 }
 
-/// A number as it is passed, an amount of whole tokens as programmers write it: `100e18`.
+/// A number as it is passed; an amount of whole tokens says so.
 fn argument(value: U256, places: Option<u8>) -> String {
-    let whole = places.filter(|places| *places > 2).and_then(|places| {
+    let whole = places.filter(|places| *places > 2).is_some_and(|places| {
         let (whole, rest) = value.div_rem(U256::from(10).pow(U256::from(places)));
-        (rest.is_zero() && !whole.is_zero() && whole < U256::from(WHOLE_MAX)).then(|| format!("{whole}e{places}"))
+        rest.is_zero() && !whole.is_zero() && whole < U256::from(WHOLE_MAX)
     });
-    whole.unwrap_or_else(|| figure(value))
+    if whole { amount(value, places) } else { figure(value, DIGITS) }
 }
 
 /// Whole tokens that are written out; more are rounded to a power of ten.
 const WHOLE_MAX: u64 = 1_000_000_000_000_000;
-/// Digits behind the point of a written amount.
-const PLACES_SHOWN: usize = 4;
+/// Digits of a number that is rounded, and digits behind the point of a written amount.
+const DIGITS: usize = 4;
+/// No word has more.
+const DIGITS_MAX: usize = 80;
 
-/// An amount for people: in tokens where the token tells its decimals, else in the units it counts in.
+/// An amount for people: in tokens where their decimals are known, else in the units it counts in.
 pub(super) fn amount(value: U256, places: Option<u8>) -> String {
-    let Some(places) = places.map(usize::from).filter(|_| value != U256::MAX) else { return format!("{} raw units", figure(value)) };
+    amount_to(value, places, DIGITS)
+}
+
+/// What an amount was, what it came to be, and the difference with its sign; with so many digits that the two differ where they do.
+pub(super) fn change(was: U256, now: U256, places: Option<u8>) -> [String; 3] {
+    let texts = |digits| [was, now].map(|value| amount_to(value, places, digits));
+    let apart = (DIGITS..DIGITS_MAX).map(texts).find(|[was, now]| was != now);
+    let [before, after] = apart.unwrap_or_else(|| texts(DIGITS));
+    let sign = if now < was { "-" } else { "+" };
+    [before, after, format!("{sign}{}", amount(was.abs_diff(now), places))]
+}
+
+fn amount_to(value: U256, places: Option<u8>, digits_shown: usize) -> String {
+    let Some(places) = places.map(usize::from).filter(|_| value != U256::MAX) else {
+        return format!("{} raw units", figure(value, digits_shown));
+    };
     let (whole, rest) = value.div_rem(U256::from(10).pow(U256::from(places)));
     if whole >= U256::from(WHOLE_MAX) {
-        return format!("{} tokens", figure(whole));
+        return format!("{} tokens", figure(whole, digits_shown));
     }
     let grouped = grouped(&whole.to_string());
     let digits = format!("{:0>places$}", rest.to_string());
     // Of less than a token three digits that tell something.
-    let shown = if whole.is_zero() { digits.len() - digits.trim_start_matches('0').len() + 3 } else { PLACES_SHOWN };
+    let nothing = if whole.is_zero() { digits.len() - digits.trim_start_matches('0').len() } else { 1 };
+    let shown = nothing + digits_shown - 1;
     let digits = if rest.is_zero() { "" } else { digits[..shown.min(places)].trim_end_matches('0') };
     let point = if digits.is_empty() { "" } else { "." };
-    format!("{grouped}{point}{digits} tokens")
+    format!("{grouped}{point}{digits} token{}", if whole == U256::ONE && digits.is_empty() { "" } else { "s" })
 }
 
 /// Digits in groups of three.
@@ -234,6 +255,17 @@ fn grouped(digits: &str) -> String {
         .filter(|group| !group.is_empty())
         .collect();
     groups.join(",")
+}
+
+/// A call for people: by its name where that is published, else by its selector.
+pub(super) fn named(selector: Selector, arguments: &str) -> String {
+    signatures::name(selector).map_or_else(|| format!("{}({arguments})", hex(selector)), |name| format!("{name}({arguments})"))
+}
+
+/// The same inside a sentence: with the selector beside the name.
+pub(super) fn named_beside(selector: Selector, arguments: &str) -> String {
+    let call = named(selector, arguments);
+    if signatures::name(selector).is_some() { format!("{call} [{}]", hex(selector)) } else { call }
 }
 
 /// A selector as it is answered.
@@ -254,6 +286,7 @@ mod tests {
             (U256::ZERO, Some(18), "0 tokens"),
             (ten(17) + ten(19), Some(18), "10.1 tokens"),
             (U256::from(16_389_888), Some(18), "0.0000000000163 tokens"),
+            (ten(18), Some(18), "1 token"),
             (U256::from(999_999), Some(6), "0.999 tokens"),
             (U256::from(1_234_567_891), Some(6), "1,234.5678 tokens"),
             (U256::from(250), Some(0), "250 tokens"),
@@ -270,7 +303,9 @@ mod tests {
     fn arguments_are_written_as_they_are_passed() {
         let token = U256::from(10).pow(U256::from(18));
         let cases = [
-            (U256::from(100) * token, "100e18"),
+            (U256::from(100) * token, "100 tokens"),
+            (token, "1 token"),
+            (U256::from(10_000_000) * token, "10,000,000 tokens"),
             (U256::from(99), "99"),
             (token / U256::from(2), "5e17"),
             (U256::MAX, "2^256-1"),
@@ -280,5 +315,28 @@ mod tests {
             assert_eq!(argument(value, Some(18)), text);
         }
         assert_eq!(argument(U256::from(100) * token, None), "1e20");
+    }
+
+    #[test]
+    fn a_change_has_so_many_digits_that_before_and_after_differ() {
+        let ten = |power: u64| U256::from(10).pow(U256::from(power));
+        for (was, now, places, expected) in [
+            (ten(24), ten(24) + ten(20), None, ["1e24 raw units", "1.0001e24 raw units", "+1e20 raw units"]),
+            (ten(24), ten(24) + ten(12), None, ["1e24 raw units", "1.000000000001e24 raw units", "+1e12 raw units"]),
+            (ten(21) * U256::from(2), ten(20) * U256::from(21), Some(18), ["2,000 tokens", "2,100 tokens", "+100 tokens"]),
+            (ten(21), ten(21) + U256::ONE, Some(18), ["1,000 tokens", "1,000.000000000000000001 tokens", "+0.000000000000000001 tokens"]),
+            (ten(20), U256::ZERO, Some(18), ["100 tokens", "0 tokens", "-100 tokens"]),
+            (ten(40), ten(40) + ten(30), Some(18), ["1e22 tokens", "1.0000000001e22 tokens", "+1,000,000,000,000 tokens"]),
+            (ten(20), ten(20), Some(18), ["100 tokens", "100 tokens", "+0 tokens"]),
+        ] {
+            assert_eq!(change(was, now, places), expected);
+        }
+    }
+
+    #[test]
+    fn a_call_is_named_where_its_name_is_published() {
+        assert_eq!(named([0x40, 0xC1, 0x0F, 0x19], "holder, 100 tokens"), "mint(holder, 100 tokens)");
+        assert_eq!(named_beside([0x40, 0xC1, 0x0F, 0x19], "holder"), "mint(holder) [0x40c10f19]");
+        assert_eq!(named_beside([0xDE, 0xAD, 0xBE, 0xEF], "holder"), "0xdeadbeef(holder)");
     }
 }

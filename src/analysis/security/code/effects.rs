@@ -19,6 +19,8 @@ pub(super) const GATE: Address = small(0x00FA_1A00);
 /// A cut of the received share that counts, and balances' smallest loss that does.
 const TAX_STEP: f64 = 0.2;
 const LOSS_MIN: f64 = 0.001;
+/// Strength of a freeze that stops a holder's transfers and not the sales that a router makes for them.
+const OWN_HANDS: f64 = 0.5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Power {
@@ -79,6 +81,8 @@ pub(super) struct Effect {
     pub(super) size: f64,
     pub(super) before: String,
     pub(super) after: String,
+    /// By how much it changed, where that is an amount.
+    pub(super) change: Option<String>,
     /// The log has some word about it.
     pub(super) logged: bool,
     /// A balance rose, and the supply did not.
@@ -89,6 +93,8 @@ pub(super) struct Effect {
     pub(super) taken: Option<(Address, U256)>,
     /// By how much the balance rose.
     pub(super) made: U256,
+    /// The contract that is asked from now on is the one that has the power too.
+    pub(super) asks_owner: bool,
     /// Coin was paid for it.
     pub(super) paid: bool,
     /// Whom the log names as the one who gave, and what that one has after.
@@ -145,6 +151,13 @@ fn holds(before: &Before<'_>, who: Address, value: U256) -> String {
     format!("{} {}", abi::name(who, before.scene.token), abi::amount(value, before.scene.hand.places))
 }
 
+/// An effect on an amount that is `whose`.
+fn on_amount(before: &Before<'_>, call: &Call, (power, size): (Power, f64), whose: &str, (was, now): (U256, U256)) -> Effect {
+    let [then, after, change] = abi::change(was, now, before.scene.hand.places);
+    let effect = call.effect(power, size, format!("{whose} {then}"), format!("{whose} {after}"));
+    Effect { change: Some(change), ..effect }
+}
+
 /// What is the same for every call: the state before it.
 pub(super) struct Before<'a> {
     pub(super) scene: &'a Scene,
@@ -195,11 +208,13 @@ impl Call {
             size,
             before: before.into(),
             after: after.into(),
+            change: None,
             logged: false,
             from_nothing: false,
             burnt: false,
             taken: None,
             made: U256::ZERO,
+            asks_owner: false,
             paid: !self.pay.is_zero(),
             payer: None,
         }
@@ -277,7 +292,8 @@ fn dispensed(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome,
     for who in [before.scene.token, before.scene.owner].into_iter().chain(burnt) {
         let (had, has) = (before.books.get(who), books.get(who));
         if who != call.from && has < had && before.books.wrote(who, outcome) {
-            let mut effect = call.effect(Power::Dispense, ratio(had - has, had), holds(before, who, had), holds(before, who, has));
+            let name = abi::name(who, before.scene.token);
+            let mut effect = on_amount(before, call, (Power::Dispense, ratio(had - has, had)), &name, (had, has));
             effect.taken = (!gained(before, books)).then_some((who, had - has));
             effects.push(effect);
         }
@@ -303,7 +319,7 @@ fn drained(before: &Before<'_>, books: &Books, call: &Call, outcome: &Outcome, e
     }
     if let Some((who, size)) = losses.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
         let (had, has) = (before.books.get(who), books.get(who));
-        let mut effect = call.effect(Power::Drain, size, holds(before, who, had), holds(before, who, has));
+        let mut effect = on_amount(before, call, (Power::Drain, size), &abi::name(who, before.scene.token), (had, has));
         let gained = gained(before, books);
         effect.burnt = !gained && before.books.supply.unwrap_or_default().checked_sub(books.supply.unwrap_or_default()) == Some(had - has);
         effect.taken = (!gained).then_some((who, had - has));
@@ -339,12 +355,8 @@ fn minted(
     let transfers: Vec<_> = outcome.logs.iter().filter_map(|log| moves(log, token)).filter(|(_, _, value)| !value.is_zero()).collect();
     let visible = transfers.iter().any(|(from, _, _)| from.is_zero());
     let mut payer = None;
-    let (size, then, now) = if more {
-        (
-            ratio(supply - was, was.max(U256::ONE)).min(1.0),
-            format!("supply {}", abi::amount(was, before.scene.hand.places)),
-            format!("supply {}", abi::amount(supply, before.scene.hand.places)),
-        )
+    let (size, whose, went) = if more {
+        (ratio(supply - was, was.max(U256::ONE)).min(1.0), "supply".to_owned(), (was, supply))
     } else if let Some((who, now)) = winner {
         let then = before.books.get(*who);
         // Somebody else paid it: one of ours, or one that the log names and whose balance fell.
@@ -353,12 +365,12 @@ fn minted(
             return;
         }
         payer = transfers.iter().map(|(from, _, _)| *from).find(|from| !from.is_zero());
-        (ratio(*now - then, before.scene.hand.supply).min(1.0), holds(before, *who, then), holds(before, *who, *now))
+        (ratio(*now - then, before.scene.hand.supply).min(1.0), abi::name(*who, token), (then, *now))
     } else {
         return;
     };
     let power = if visible { Power::Mint } else { Power::HiddenMint };
-    let mut effect = call.effect(power, size, then, now);
+    let mut effect = on_amount(before, call, (power, size), &whose, went);
     effect.from_nothing = !more && !visible;
     effect.made = winner.map_or(U256::ZERO, |(who, now)| now.saturating_sub(before.books.get(*who)));
     effect.payer = payer.map(|who| (who, balance(machine, token, who).unwrap_or_default()));
@@ -377,6 +389,11 @@ pub(super) fn stopped(machine: &mut Machine<'_>, before: &Before<'_>, after: &Tr
             "sell goes through",
             if all { "sells fail" } else { "sell fails, another holder's does not" },
         ));
+    }
+    // A freeze may bind the holder's own hands and forget who sells with leave. The newcomer must not be the one who is frozen.
+    let own_hands = was.send.ok && !after.send.ok && after.sell.ok && after.other_send.is_some_and(|leg| leg.ok);
+    if own_hands && !call.filling.addresses.contains(&FRESH) {
+        effects.push(call.effect(Power::Blacklist, OWN_HANDS, "transfer goes through", "transfer fails, another holder's does not"));
     }
     // What stops buying and selling alike is a pause; to let holders out and nobody in is another power.
     if was.buy.ok && !after.buy.ok && !all && after.other_buy.is_none_or(|leg| !leg.ok) {
@@ -403,6 +420,8 @@ fn gate(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, effects: &m
     });
     machine.rollback(mark);
     if scores.iter().any(|score| *score != scores[0]) {
-        effects.push(call.effect(Power::Gate, 1.0, "own rules", "another contract's word"));
+        // Who set it has nothing to say any more.
+        let asks_owner = !machine.look(call.from, before.scene.token, call.data.clone()).ok;
+        effects.push(Effect { asks_owner, ..call.effect(Power::Gate, 1.0, "own rules", "another contract's word") });
     }
 }

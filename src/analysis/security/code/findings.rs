@@ -1,7 +1,7 @@
 //! Reading off: from what trials and calls showed to anomalies, each with its strength, its sentence and its proof.
 
 use super::{
-    super::{Anomaly, AnomalyCode, Evidence, PowerHolder},
+    super::{Anomaly, AnomalyCode, Evidence, PowerHolder, Taxes},
     abi,
     deal::Hand,
     effects::{Caller, Effect, Power},
@@ -23,8 +23,19 @@ const BURNT: f64 = 0.5;
 const WITHHELD: f64 = 0.5;
 /// Strength of what is taken from the contract itself, which trades with nobody.
 const DISPENSED: f64 = 0.05;
+/// Strength of a power of which only the code is known: its place may be empty, and given up for good.
+const UNHELD: f64 = 0.8;
 /// Proofs that one anomaly carries at most.
 const PROOFS_MAX: usize = 3;
+
+/// What only the code was there for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Bare {
+    /// Every setting stands at zero.
+    pub(super) settings: bool,
+    /// Nor does the dataset tell who owns it: whether anybody holds the powers is not known.
+    pub(super) unheld: bool,
+}
 
 /// What is told of trading.
 pub(super) struct Traded<'a> {
@@ -34,6 +45,8 @@ pub(super) struct Traded<'a> {
     pub(super) opening: Opening,
     pub(super) standing: Standing,
     pub(super) hand: &'a Hand,
+    /// Nothing is known to be missing from the snapshot.
+    pub(super) whole: bool,
 }
 
 pub(super) fn trading(traded: &Traded<'_>) -> Vec<Anomaly> {
@@ -51,7 +64,7 @@ fn seen(what: &str, caller: &str, before: impl Into<String>, after: impl Into<St
 }
 
 fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
-    let Traded { trial, first, opening, standing, hand } = traded;
+    let Traded { trial, first, opening, standing, hand, whole } = traded;
     let fails = |trial: &Trial| {
         let one = trial.buy.ok && !trial.sell.ok;
         one || trial.other_buy.is_some_and(|leg| leg.ok) && trial.other_sell.is_some_and(|leg| !leg.ok)
@@ -60,9 +73,9 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     // who have bought.
     let only_pair = first.send.ok && first.straight.is_some_and(|leg| !leg.ok);
     let only_buyers = first.cold_sell.is_some_and(|leg| leg.ok);
-    let aimed = *standing != Standing::Code || only_pair || only_buyers;
+    let aimed = *standing == Standing::Constructor || *standing == Standing::Snapshot && *whole || only_pair || only_buyers;
     // As it stands in the dataset, nobody sells: that is a fact, whoever could change it, so long as our balances are no mistake.
-    let fact = *standing == Standing::Snapshot && hand.supplied && !first.sell.ok;
+    let fact = *standing == Standing::Snapshot && *whole && hand.supplied && !first.sell.ok;
     let shut = match opening {
         Opening::Blocked => fails(trial) && aimed || fact && first.score() >= ONE_LEG,
         Opening::Flip => fails(first) && aimed || fact,
@@ -85,8 +98,8 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     let (strength, how) = match standing {
         Standing::Code => (ZERO_STORAGE, "with its storage at zero"),
         Standing::Constructor => (1.0, "as its constructor leaves it"),
-        Standing::Snapshot if hand.supplied => (1.0, "in the storage of the dataset"),
-        Standing::Snapshot => (ZERO_STORAGE, "in the storage of the dataset, which names no supply"),
+        Standing::Snapshot if hand.supplied && *whole => (1.0, "in the storage of the dataset"),
+        Standing::Snapshot => (ZERO_STORAGE, "in the storage of the dataset, which is incomplete"),
     };
     let until = if *opening == Opening::Owner { "until the owner calls something" } else { "whatever the owner calls and after waiting" };
     let whose = if first.buy.ok { "who bought" } else { "of" };
@@ -110,6 +123,15 @@ fn taxed(traded: &Traded<'_>) -> Option<Anomaly> {
             .figure("tax", tax)
             .evidence(seen(&format!("sell of {amount}"), "router", "sent 100 %", format!("received {:.1} %", sell.share * 100.0))),
     )
+}
+
+/// What each way of the trial costs, where balances are no guess of ours.
+pub(super) fn taxes(traded: &Traded<'_>) -> Taxes {
+    let tax = |leg: Leg| {
+        let tax = 1.0 - leg.share;
+        (leg.ok && (leg.exact || traded.hand.honest)).then_some(if tax < TAX_MIN { 0.0 } else { tax })
+    };
+    Taxes { buy: tax(traded.trial.buy), sell: tax(traded.trial.sell), transfer: tax(traded.trial.send) }
 }
 
 fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
@@ -158,18 +180,20 @@ pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHold
 }
 
 /// One anomaly of each code that the effects amount to, with the strongest as its proof.
-pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, bare: bool) -> Vec<Anomaly> {
+pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, bare: Bare) -> Vec<Anomaly> {
     let mut found = Vec::new();
     for code in CODES {
-        let mut proofs: Vec<(f64, &Effect)> =
-            effects.iter().filter_map(|effect| read(effect).filter(|(of, _)| of == code).map(|(_, strength)| (strength, effect))).collect();
+        let counts = |effect: &&Effect| !within(effect, effects);
+        let read = |effect| read(effect).filter(|(of, _)| of == code).map(|(_, strength)| (strength, effect));
+        let mut proofs: Vec<(f64, &Effect)> = effects.iter().filter(counts).filter_map(read).collect();
         // Stable: among equals the first found.
         proofs.sort_by(|a, b| b.0.total_cmp(&a.0));
         proofs.dedup_by_key(|(_, effect)| effect.selector);
         let Some((strength, best)) = proofs.first() else { continue };
         // With every setting at zero a stock that was given out before trading began still looks open.
-        let early = bare && *code == AnomalyCode::HiddenMint;
-        let strength = if early { strength.min(ZERO_STORAGE) } else { *strength };
+        let early = bare.settings && *code == AnomalyCode::HiddenMint;
+        let unheld = bare.unheld && code.latent();
+        let strength = if early { strength.min(ZERO_STORAGE) } else { *strength } * if unheld { UNHELD } else { 1.0 };
         let mut anomaly = Anomaly::new(*code, strength, sentence(*code, best)).figure("size", best.size);
         for (_, effect) in proofs.iter().take(PROOFS_MAX) {
             anomaly = anomaly.evidence(proof(effect));
@@ -181,19 +205,21 @@ pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, 
             let text = format!("transferFrom by the {who} moves a holder's balance that nobody approved");
             let shown =
                 Evidence { selector: Some(abi::hex(abi::TRANSFER_FROM)), ..seen("transferFrom without approval", who, "refused", "moved") };
-            found.push(Anomaly::new(code, 1.0, text).evidence(shown).held_by(holder));
+            let strength = if bare.unheld && code.latent() { UNHELD } else { 1.0 };
+            found.push(Anomaly::new(code, strength, text).evidence(shown).held_by(holder));
         }
     }
     found
 }
 
-/// Latent powers that are nobody's now, or whose holder is not known.
-pub(super) fn held(effects: &[Effect], holder: PowerHolder) -> Vec<Anomaly> {
-    let mut found = powers(effects, [false; 2], holder, false);
+/// Latent powers that are nobody's now, or whose holder is not known. `why` says how that is known.
+pub(super) fn held(effects: &[Effect], holder: PowerHolder, why: &str) -> Vec<Anomaly> {
+    let unheld = holder != PowerHolder::Nobody && !why.is_empty();
+    let mut found = powers(effects, [false; 2], holder, Bare { settings: false, unheld });
     found.retain(|anomaly| anomaly.code.latent());
-    if holder == PowerHolder::Nobody {
+    if !why.is_empty() {
         for anomaly in &mut found {
-            anomaly.sentence.push_str(" (nobody can: its owner is the zero address)");
+            anomaly.sentence.push_str(&format!(" ({why})"));
         }
     }
     found
@@ -215,6 +241,15 @@ const CODES: &[AnomalyCode] = &[
     AnomalyCode::OwnerMint,
 ];
 
+/// Whether it is no more than another power used on the pair: who can freeze anyone can freeze the pair, and who names the contract that
+/// is asked can name one that refuses.
+fn within(effect: &Effect, effects: &[Effect]) -> bool {
+    let wider = |other: &Effect| {
+        other.selector == effect.selector && other.caller == effect.caller && matches!(other.power, Power::Blacklist | Power::Gate)
+    };
+    matches!(effect.power, Power::StopBuys | Power::StopSells) && effects.iter().any(wider)
+}
+
 /// The code that an effect counts as, and how strongly.
 fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
     let stranger = effect.caller == Caller::Stranger;
@@ -230,7 +265,7 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
         // Out of nothing is a lie; a supply that rises with some word in the log is an issue of an older fashion.
         Power::HiddenMint if effect.from_nothing => (AnomalyCode::HiddenMint, 1.0),
         Power::HiddenMint => (AnomalyCode::HiddenMint, if effect.logged { 0.1 } else { 0.5 }),
-        Power::Blacklist => (AnomalyCode::Blacklist, 1.0),
+        Power::Blacklist => (AnomalyCode::Blacklist, effect.size),
         Power::StopBuys => (AnomalyCode::BuyBlockable, 1.0),
         Power::StopSells => (AnomalyCode::Pausable, 1.0),
         Power::RaiseTax => (AnomalyCode::TaxRaisable, effect.size / 0.5),
@@ -245,16 +280,25 @@ fn read(effect: &Effect) -> Option<(AnomalyCode, f64)> {
 }
 
 fn called(effect: &Effect) -> String {
-    format!("{} by the {}", what(effect), effect.caller.word())
+    format!("{} by the {}", beside(effect), effect.caller.word())
 }
 
+const PAYMENT: &str = "a plain payment";
+
+/// The call as a proof names it, which has the selector in a place of its own.
 fn what(effect: &Effect) -> String {
-    if effect.data.is_empty() { "a plain payment".into() } else { format!("{}({})", abi::hex(effect.selector), effect.arguments) }
+    if effect.data.is_empty() { PAYMENT.into() } else { abi::named(effect.selector, &effect.arguments) }
+}
+
+/// The call as a sentence names it.
+fn beside(effect: &Effect) -> String {
+    if effect.data.is_empty() { PAYMENT.into() } else { abi::named_beside(effect.selector, &effect.arguments) }
 }
 
 fn sentence(code: AnomalyCode, effect: &Effect) -> String {
     let call = called(effect);
-    let change = change(&effect.before, &effect.after);
+    let more = effect.change.as_ref().map_or_else(String::new, |change| format!(" ({change})"));
+    let change = format!("{}{more}", change(&effect.before, &effect.after));
     let before = &effect.before;
     match code {
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain if effect.power == Power::Theft => {
@@ -266,6 +310,7 @@ fn sentence(code: AnomalyCode, effect: &Effect) -> String {
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes what is not theirs: {change}"),
         AnomalyCode::HiddenMint => format!("{call} makes tokens with no Transfer from zero: {change}"),
         AnomalyCode::TaxRaisable => format!("{call} raises the tax: {change}"),
+        AnomalyCode::Blacklist if effect.size < 1.0 => format!("{call} stops one holder's transfers while others send and a router sells"),
         AnomalyCode::Blacklist => format!("{call} stops one holder's sale while others sell"),
         AnomalyCode::ExternalGate => format!("{call} lets another contract decide whether transfers go through"),
         AnomalyCode::EventLie => format!("{call} logs a Transfer that moves nothing: {before} before and after"),
@@ -295,6 +340,7 @@ fn change(before: &str, after: &str) -> String {
 fn proof(effect: &Effect) -> Evidence {
     Evidence {
         what: what(effect),
+        change: effect.change.clone(),
         selector: (!effect.data.is_empty()).then(|| abi::hex(effect.selector)),
         caller: Some(effect.caller.word().into()),
         before: Some(effect.before.clone()),
@@ -306,7 +352,8 @@ fn proof(effect: &Effect) -> Evidence {
 /// Powers that outlive the giving up of ownership.
 pub(super) fn returns(renounce: &Effect, left: &[Effect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
-    let text = format!("after {} the old owner can still use {}: {}", abi::hex(renounce.selector), code.word(), called(effect));
+    let text =
+        format!("after {} the old owner can still use {}: {}", abi::named_beside(renounce.selector, ""), code.word(), called(effect));
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(renounce)).evidence(proof(effect)))
 }
 
@@ -314,7 +361,7 @@ pub(super) fn returns(renounce: &Effect, left: &[Effect]) -> Option<Anomaly> {
 pub(super) fn kept(left: &[Effect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
     let who = if effect.caller == Caller::Owner { "the old owner" } else { "an address it obeys" };
-    let text = format!("its owner is the zero address, and {who} can still use {}: {}", code.word(), what(effect));
+    let text = format!("its owner is the zero address, and {who} can still use {}: {}", code.word(), beside(effect));
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(effect)))
 }
 

@@ -192,7 +192,7 @@ fn together(machine: &mut Machine<'_>, before: &Before<'_>, found: &mut Found) {
                 let after = trial(machine, before.scene, false, None);
                 stopped(machine, before, &after, second, &mut found.effects);
                 for effect in &mut found.effects[known..] {
-                    effect.after = format!("{} (after {}({}))", effect.after, abi::hex(first.selector), first.arguments);
+                    effect.after = format!("{} (after {})", effect.after, abi::named_beside(first.selector, &first.arguments));
                 }
             }
             machine.rollback(inner);
@@ -280,6 +280,7 @@ fn frozen(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, written: 
         {
             if effects[at].power == Power::Drain {
                 effects[at].power = Power::Blacklist;
+                effects[at].size = 1.0;
             } else {
                 effects.remove(at);
             }

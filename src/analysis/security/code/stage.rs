@@ -41,13 +41,15 @@ pub(super) struct Stage {
     pub(super) deploys: Option<bool>,
     /// Other addresses that it obeys: they stand in its code, or in the storage of the dataset.
     pub(super) masters: Vec<Address>,
+    /// Places of mappings that were written so that our owner has a role.
+    pub(super) roles: Vec<U256>,
     /// Whether the dataset tells who the owner is or was.
     pub(super) owner_known: bool,
 }
 
 impl Stage {
     fn new(token: Address, standing: Standing, deploys: Option<bool>) -> Self {
-        Self { token, owner: OWNER, standing, deploys, masters: Vec::new(), owner_known: false }
+        Self { token, owner: OWNER, standing, deploys, masters: Vec::new(), roles: Vec::new(), owner_known: false }
     }
 }
 
@@ -72,6 +74,9 @@ const CLAIMS_MAX: usize = 48;
 const MASTERS_MAX: usize = 3;
 
 pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &[Function]) -> Stage {
+    for (address, code) in input.behind {
+        machine.world().place(Address::new(address.0), code);
+    }
     if let Some(storage) = input.storage.filter(|storage| !storage.is_empty()) {
         machine.world().place(PLACED, input.runtime);
         for (slot, value) in storage {
@@ -86,9 +91,11 @@ pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &
         claim(machine, &mut stage, functions, Claims::None);
         return stage;
     }
-    let deployed = input.creation.filter(|code| !code.is_empty()).map(|code| deploy(machine, code, input));
+    // A proxy's constructor would be told another implementation than the one that stands behind it.
+    let creation = input.creation.filter(|code| !code.is_empty() && input.behind.is_empty());
+    let deployed = creation.map(|code| deploy(machine, code, input));
     let mut stage = if let Some(Some(token)) = deployed {
-        Stage::new(token, Standing::Constructor, Some(true))
+        Stage { owner: owner_of(machine, token), ..Stage::new(token, Standing::Constructor, Some(true)) }
     } else {
         machine.world().place(PLACED, input.runtime);
         Stage::new(PLACED, Standing::Code, deployed.map(|token| token.is_some()))
@@ -97,6 +104,19 @@ pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &
     let claims = if stage.standing == Standing::Code { Claims::All } else { Claims::None };
     claim(machine, &mut stage, functions, claims);
     stage
+}
+
+/// Who owns what a constructor made: whom it names, where that is nobody of ours; else who deployed it.
+fn owner_of(machine: &mut Machine<'_>, token: Address) -> Address {
+    let named = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(token, *selector, &[])).map(abi::address_of);
+    let Some(named) = named.filter(|named| !invented(*named) && machine.world().mocked(*named)) else { return OWNER };
+    machine.world().person(named);
+    named
+}
+
+/// Whether the address is one that constructors were given here, and not one that stands in the code.
+fn invented(address: Address) -> bool {
+    address.is_zero() || [OWNER, PAIR].contains(&address) || TRIES.iter().any(|(addresses, ..)| addresses.contains(&address))
 }
 
 /// Which empty places are given to our owner.
@@ -185,7 +205,7 @@ const ADDRESS_BITS: usize = 160;
 pub(super) fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[Function], claims: Claims) -> bool {
     let (mut left, mut any) = (CLAIMS_MAX, false);
     let owner = stage.owner;
-    for function in functions.iter().filter(|function| !function.standard()) {
+    for function in functions {
         let (data, _) = abi::encode(&function.arguments, &Filling::plain(vec![owner], U256::ONE));
         let data = [&function.selector[..], &data].concat();
         // Each success shows the next check, of which there are seldom more than two.
@@ -200,23 +220,30 @@ pub(super) fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[F
                     break;
                 }
                 let known = abi::address_of(other);
-                if let (true, Some(slot)) = (other.is_zero() && claims.places(), slot) {
+                if let (true, Some(slot), false) = (other.is_zero() && claims.places(), slot, function.standard()) {
                     left -= 1;
                     claimed |= obeys(machine, stage, slot, &data);
                 } else if other >> ADDRESS_BITS == U256::ZERO && other >> 80 != U256::ZERO && known != owner {
-                    // Without a snapshot whatever a slot holds is of our own making.
-                    let stored = stage.standing != Standing::Snapshot
-                        && slot.is_some_and(|slot| holds(machine.world().slot(stage.token, slot), other));
+                    // Without a snapshot what a slot holds is of our own making, unless a constructor had it in its code.
+                    let ours = stage.standing == Standing::Code || stage.standing == Standing::Constructor && invented(known);
+                    let stored = ours && slot.is_some_and(|slot| holds(machine.world().slot(stage.token, slot), other));
                     if !stored && stage.masters.len() < MASTERS_MAX && !stage.masters.contains(&known) && machine.world().mocked(known) {
                         stage.masters.push(known);
                     }
                 }
             }
+            if function.standard() {
+                break;
+            }
             let seen = trace.read.len();
             for slot in trace.read.iter().filter(|(_, key)| *key == Some(abi::word_of(owner))).map(|(slot, _)| *slot) {
                 if left > 0 && claims.roles() && machine.world().slot(stage.token, slot).is_zero() {
                     left -= 1;
-                    claimed |= admits(machine, stage, slot, &data, seen);
+                    let admitted = admits(machine, stage, slot, &data, seen);
+                    if admitted {
+                        stage.roles.push(slot);
+                    }
+                    claimed |= admitted;
                 }
             }
             any |= claimed;
@@ -240,7 +267,8 @@ fn admits(machine: &mut Machine<'_>, stage: &Stage, slot: U256, data: &[u8], see
     further
 }
 
-fn holds(word: U256, address: U256) -> bool {
+/// Whether the word has the address in it, wherever it stands.
+pub(super) fn holds(word: U256, address: U256) -> bool {
     (0..=12).any(|byte| (word >> (8 * byte)) & (U256::MAX >> (256 - ADDRESS_BITS)) == address)
 }
 

@@ -8,8 +8,8 @@ use revm::primitives::{Address, Log, U256, b256};
 use super::{
     abi,
     deal::{Hand, balance},
-    machine::{Machine, Outcome},
-    stage::Stage,
+    machine::{Machine, Mark, Outcome},
+    stage::{Stage, holds},
     world::{Answer, FRESH, HOLDER, OTHER, OWNER, PAIR, STRANGER},
 };
 
@@ -47,6 +47,8 @@ pub(super) struct Trial {
     pub(super) theft: [bool; 2],
     /// A sale by the other holder who has not bought yet.
     pub(super) cold_sell: Option<Leg>,
+    /// The other holder's transfer, tried only when the holder's fails.
+    pub(super) other_send: Option<Leg>,
     /// A transfer to the pair without the router, tried only when selling fails and sending does not.
     pub(super) straight: Option<Leg>,
     /// Slots read and others asked: how far the calls got before they failed.
@@ -135,6 +137,9 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
     trial.send = leg(machine, scene, Way::Direct, (HOLDER, FRESH), &mut note);
+    if !trial.send.ok {
+        trial.other_send = Some(leg(machine, scene, Way::Direct, (OTHER, FRESH), &mut note));
+    }
     if wide && !trial.sell.ok && trial.send.ok {
         trial.straight = Some(leg(machine, scene, Way::Direct, (HOLDER, PAIR), &mut note));
     }
@@ -306,7 +311,9 @@ fn by_call(
     for (at, (from, data)) in calls.iter().enumerate() {
         let mark = machine.mark();
         let outcome = machine.call(*from, scene.token, data.clone());
-        if outcome.writes.iter().any(|slot| slots.contains(slot)) {
+        let now: Vec<U256> = outcome.writes.iter().map(|(at, slot)| machine.world().slot(*at, *slot)).collect();
+        if outcome.writes.iter().any(|slot| slots.contains(slot)) && !abdicates(machine, scene, mark, &outcome, &now) {
+            machine.call(*from, scene.token, data.clone());
             let score = trial(machine, scene, true, None).score();
             if score > best {
                 (best, chosen) = (score, Some(at));
@@ -322,6 +329,13 @@ fn by_call(
     Some(trial(machine, scene, true, Some(slots)))
 }
 
+/// Whether the call put somebody else in the owner's place: who may trade only as the owner is not let in by that. Rolls back.
+fn abdicates(machine: &mut Machine<'_>, scene: &Scene, before: Mark, outcome: &Outcome, now: &[U256]) -> bool {
+    machine.rollback(before);
+    let was = |(at, slot): &(Address, U256)| holds(machine.world().slot(*at, *slot), abi::word_of(scene.owner));
+    outcome.writes.iter().map(was).zip(now).any(|(was, now)| was && !holds(*now, abi::word_of(scene.owner)))
+}
+
 /// The slot and value after which most goes through, written.
 fn by_flip(machine: &mut Machine<'_>, scene: &Scene, slots: &HashSet<(Address, U256)>, before: &Trial) -> Option<Trial> {
     let mut slots: Vec<_> = slots.iter().copied().collect();
@@ -330,7 +344,7 @@ fn by_flip(machine: &mut Machine<'_>, scene: &Scene, slots: &HashSet<(Address, U
     let (mut best, mut chosen) = (before.score(), None);
     'all: for (at, slot) in slots {
         let old = machine.world().slot(at, slot);
-        if old == abi::word_of(scene.owner) {
+        if holds(old, abi::word_of(scene.owner)) {
             continue;
         }
         for value in [U256::ONE, U256::ZERO, U256::MAX >> 16, abi::word_of(OWNER), abi::word_of(PAIR)] {

@@ -31,12 +31,13 @@ struct Held {
 pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mut Lacking) -> Vec<Anomaly> {
     let codes = [AnomalyCode::LpUnlocked, AnomalyCode::LpCreator];
     if facts.pools.is_empty() {
-        lacking.note(Need::Pools, &codes);
+        lacking.note(facts.no_pool(), &codes);
         return Vec::new();
     }
     let as_of = facts.as_of(transactions.last);
+    let telling = facts.pools.iter().take(facts.telling);
     let held: Vec<(usize, Held)> =
-        facts.pools.iter().enumerate().map(|(i, pool)| (i, held(facts, pool, as_of))).filter(|(_, held)| held.total > 0.0).collect();
+        telling.enumerate().map(|(i, pool)| (i, held(facts, pool, as_of))).filter(|(_, held)| held.total > 0.0).collect();
     // Pools are ordered by liquidity: the first whose holders are known is where the money lies.
     let Some((i, held)) = held.into_iter().next() else {
         lacking.note(Need::LpHolders, &codes);
@@ -47,12 +48,13 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
     let free = held.free / held.total;
     let creator = held.creator / held.total;
     let mut found = Vec::new();
+    let sentence = format!(
+        "{} of the liquidity of pool {} is in wallets, neither burned nor locked for 30 days (holders)",
+        percent(free),
+        pool.short()
+    );
+    lacking.saw(AnomalyCode::LpUnlocked, &*sentence);
     if free >= UNLOCKED_MIN {
-        let sentence = format!(
-            "{} of the liquidity of pool {} is in wallets, neither burned nor locked for 30 days (holders)",
-            percent(free),
-            pool.short()
-        );
         let mut anomaly =
             Anomaly::new(AnomalyCode::LpUnlocked, free, sentence).figure("share", free).figure("locked", held.locked / held.total);
         if let Some(risk) = risk {
@@ -61,11 +63,21 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
         let evidence = Evidence { what: "wallets with liquidity".to_owned(), rows: held.rows.clone(), ..Evidence::default() };
         found.push(anomaly.evidence(evidence));
     }
+    let sentence = format!("the creator holds {} of the liquidity of pool {} (holders)", percent(creator), pool.short());
     if facts.creator.is_none() {
         lacking.note(Need::Creator, &[AnomalyCode::LpCreator]);
-    } else if creator >= CREATOR_MIN {
-        let sentence = format!("the creator holds {} of the liquidity of pool {} (holders)", percent(creator), pool.short());
-        found.push(Anomaly::new(AnomalyCode::LpCreator, creator, sentence).figure("share", creator));
+    } else if creator < CREATOR_MIN {
+        lacking.saw(AnomalyCode::LpCreator, sentence);
+    } else {
+        let row = EvidenceRow {
+            table: "holders",
+            address: facts.creator,
+            amount: Some(held.creator),
+            share: Some(creator),
+            ..EvidenceRow::default()
+        };
+        let evidence = Evidence { what: "liquidity of the creator".to_owned(), rows: vec![row], ..Evidence::default() };
+        found.push(Anomaly::new(AnomalyCode::LpCreator, creator, sentence).figure("share", creator).evidence(evidence));
     }
     found
 }

@@ -6,7 +6,7 @@ use super::super::{
     HolderMetrics, HolderShare, LARGEST_MAX, LeftOut,
     facts::{Facts, Role},
 };
-use crate::dataset::address::Address;
+use crate::{analysis::token::holders_distribution, dataset::address::Address};
 
 #[derive(Debug)]
 pub(super) struct Spread {
@@ -61,10 +61,13 @@ impl Spread {
 
     pub(super) fn metrics(&self, facts: &Facts<'_>) -> HolderMetrics {
         let largest = self.shares.iter().take(LARGEST_MAX);
+        let all = holders_distribution(facts.dataset, facts.token);
         HolderMetrics {
             count: self.shares.len() as u64,
-            top10: self.top(10),
-            top50: self.top(50),
+            top10: all.top_10_holders,
+            top50: all.top_50_holders,
+            top10_free: self.top(10),
+            top50_free: self.top(50),
             hhi: self.shares.iter().map(|(_, share)| share * share).sum(),
             nakamoto: self.nakamoto(),
             gini: self.gini(),

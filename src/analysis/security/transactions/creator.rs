@@ -29,7 +29,7 @@ fn launched(seen: &mut Seen<'_>, code: AnomalyCode) -> Option<f64> {
         return None;
     }
     if seen.ledger.launch.is_none() {
-        seen.lacking.note(Need::Pools, &[code]);
+        seen.lacking.note(seen.facts.no_pool(), &[code]);
         return None;
     }
     seen.supply(code)
@@ -41,17 +41,16 @@ fn minted(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let late = &seen.trades.minted_late;
     let share = late.values().sum::<f64>() / supply;
     let largest = late.values().copied().fold(0.0, f64::max) / supply;
+    let count = late.len();
+    let sentence =
+        format!("{} of the supply was minted after the first liquidity, {} to one address (transfers)", percent(share), percent(largest));
+    seen.lacking.saw(code, &*sentence);
     (share > MINTED_MIN).then(|| {
-        let rows = seen.trades.mints_late.iter().map(|row| seen.row(*row)).collect();
-        let sentence = format!(
-            "{} of the supply was minted after the first liquidity, {} to one address (transfers)",
-            percent(share),
-            percent(largest)
-        );
+        let rows = seen.rows(&seen.trades.mints_late);
         Anomaly::new(code, (largest / MINTED_FULL).max(MINTED_LEAST), sentence)
             .figure("share", share)
             .figure("largestReceiver", largest)
-            .figure("receivers", late.len() as f64)
+            .figure("receivers", count as f64)
             .evidence(Evidence { what: "transfers from the zero address".to_owned(), rows, ..Evidence::default() })
     })
 }
@@ -64,9 +63,10 @@ fn dumped(seen: &mut Seen<'_>) -> Option<Anomaly> {
     }
     let supply = launched(seen, code)?;
     let share = seen.trades.creator_sold / supply;
+    let sentence = format!("the creator sold {} of the supply within 7 days of launch (transfers)", percent(share));
+    seen.lacking.saw(code, &*sentence);
     (share >= DUMPED_MIN).then(|| {
-        let rows = seen.trades.creator_sales.iter().map(|row| seen.row(*row)).collect();
-        let sentence = format!("the creator sold {} of the supply within 7 days of launch (transfers)", percent(share));
+        let rows = seen.rows(&seen.trades.creator_sales);
         let evidence = Evidence { what: "sales of the creator".to_owned(), rows, ..Evidence::default() };
         Anomaly::new(code, share / DUMPED_FULL, sentence).figure("share", share).evidence(evidence)
     })
@@ -77,8 +77,17 @@ fn serial(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let facts = seen.facts;
     let creator = seen.lacking.require(facts.creator, Need::Creator, code)?;
     let contracts = facts.dataset.contracts_by(&creator);
-    let scams: Vec<_> =
-        contracts.iter().filter(|(address, _)| *address != facts.address && called_scam(facts.dataset, address).is_some()).collect();
+    let s = if contracts.len() == 1 { "" } else { "s" };
+    let known = format!(
+        "its creator {} deployed {} contract{s} that the dataset knows, no scam among them (contracts)",
+        creator.short(),
+        contracts.len()
+    );
+    seen.lacking.saw(code, known);
+    let scams: Vec<_> = contracts
+        .iter()
+        .filter(|(address, _)| *address != facts.address && called_scam(facts.dataset, address).is_some_and(|called| called.decisive))
+        .collect();
     let row = |address, timestamp| EvidenceRow { table: "contracts", timestamp, address: Some(address), ..EvidenceRow::default() };
     if let Some((scam, time)) = scams.first() {
         let sentence = format!(
@@ -110,12 +119,17 @@ fn sniped(seen: &mut Seen<'_>) -> Option<Anomaly> {
         return None;
     }
     let share = seen.trades.sniped / supply;
+    let sentence = format!("{} of the supply was bought within {SNIPE_BLOCKS} blocks of the first liquidity (transfers)", percent(share));
+    seen.lacking.saw(code, &*sentence);
     (share >= SNIPED_MIN).then(|| {
-        let sentence =
-            format!("{} of the supply was bought within {SNIPE_BLOCKS} blocks of the first liquidity (transfers)", percent(share));
         let launch = seen.ledger.launch.and_then(|launch| launch.block).map(|block| format!("liquidity in block {block}"));
-        let evidence =
-            Evidence { what: "purchases at launch".to_owned(), before: launch, after: Some(percent(share)), ..Evidence::default() };
+        let evidence = Evidence {
+            what: "purchases at launch".to_owned(),
+            before: launch,
+            after: Some(percent(share)),
+            rows: seen.rows(&seen.trades.snipes),
+            ..Evidence::default()
+        };
         Anomaly::new(code, share / SNIPED_FULL, sentence).figure("share", share).evidence(evidence)
     })
 }

@@ -22,10 +22,10 @@ fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::LiquidityPulled;
     let events = seen.pools.iter().any(|pool| pool.mints > 0);
     if !events && seen.ledger.launch.is_none() {
-        seen.lacking.note(if seen.facts.pools.is_empty() { Need::Pools } else { Need::PoolEvents }, &[code]);
+        seen.lacking.note(if seen.facts.pools.is_empty() { seen.facts.no_pool() } else { Need::PoolEvents }, &[code]);
         return None;
     }
-    let by_events = seen.pools.iter().enumerate().filter_map(|(i, pool)| {
+    let by_events = seen.pools.iter().enumerate().take(seen.facts.telling).filter_map(|(i, pool)| {
         let pull = pool.worst_pull?;
         // Liquidity that moved to another pool was not taken from anybody.
         let moved: f64 =
@@ -33,9 +33,8 @@ fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
         let kept = if pull.tokens > 0.0 { (moved / pull.tokens).min(1.0) } else { 0.0 };
         Some((pull.share * (1.0 - kept), i, pull))
     });
-    if let Some((share, i, pull)) = by_events.max_by(|a, b| a.0.total_cmp(&b.0))
-        && share >= PULLED_MIN
-    {
+    let worst = by_events.max_by(|a, b| a.0.total_cmp(&b.0));
+    if let Some((share, i, pull)) = worst.filter(|(share, ..)| *share >= PULLED_MIN) {
         let pool = seen.facts.pools[i];
         let row = EvidenceRow {
             table: "pool_events",
@@ -51,10 +50,14 @@ fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
         return Some(Anomaly::new(code, share, sentence).figure("share", share).evidence(evidence));
     }
     if events {
+        let most = worst.map_or(0.0, |(share, ..)| share);
+        seen.lacking.saw(code, format!("at most {} of a pool's liquidity left it for good within a day (pool_events)", percent(most)));
         return None;
     }
-    let emptied = seen.ledger.worst_emptied?;
-    let share = emptied.share * (1.0 - (emptied.put_back / emptied.value).min(1.0));
+    let emptied = seen.ledger.worst_emptied;
+    let share = emptied.map_or(0.0, |emptied| emptied.share * (1.0 - (emptied.put_back / emptied.value).min(1.0)));
+    seen.lacking.saw(code, "no transfer emptied a pool for good (transfers)");
+    let emptied = emptied?;
     (share >= PULLED_MIN).then(|| {
         let row = seen.row(emptied.row);
         let pool = row.address.map_or_else(String::new, |pool| pool.short());
@@ -71,26 +74,38 @@ fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
         .pools
         .iter()
         .enumerate()
+        .take(seen.facts.telling)
         .max_by_key(|(i, pool)| (pool.buys + pool.sells, usize::MAX - i))
         .filter(|(_, pool)| pool.buys + pool.sells > 0);
     if told.is_none() && !seen.traded() {
-        seen.lacking.note(Need::Pools, &[code]);
+        seen.lacking.note(seen.facts.no_pool(), &[code]);
         return None;
     }
     let (buys, sells, measure, source) = if let Some((i, pool)) = told {
-        (pool.buys, pool.sells, pool.two_way()?, format!("reserves of pool {}", seen.facts.pools[i].short()))
+        let Some(measure) = pool.two_way() else {
+            seen.lacking.unsure(code, "the pool's events name nothing that was paid in: add `reserve0` and `reserve1` to `pool_events`");
+            return None;
+        };
+        (pool.buys, pool.sells, measure, format!("reserves of pool {}", seen.facts.pools[i].short()))
     } else {
         let (buys, sells) = (seen.trades.buys, seen.trades.sells);
         (buys, sells, sells as f64 / (buys + sells) as f64, "transfers with pools".to_owned())
     };
+    let sentence = format!("{buys} purchases and {sells} sales ({source})");
+    if buys < pool_story::ONE_WAY_BUYS_MIN {
+        seen.lacking.unsure(code, format!("{sentence} are too few to tell: it takes {} purchases", pool_story::ONE_WAY_BUYS_MIN));
+    } else {
+        seen.lacking.saw(code, &*sentence);
+    }
     pool_story::one_way(buys, measure).map(|strength| {
-        let sentence = format!("{buys} purchases and {sells} sales ({source})");
         let mut anomaly = Anomaly::new(code, strength, sentence).figure("buys", buys as f64).figure("sells", sells as f64);
         if let Some((_, pool)) = told {
             anomaly = anomaly.figure("paidOutOfPaidIn", if pool.paid_in > 0.0 { pool.paid_out / pool.paid_in } else { 0.0 });
         }
         let after = Some(format!("{sells} sales"));
-        anomaly.evidence(Evidence { what: source, before: Some(format!("{buys} purchases")), after, ..Evidence::default() })
+        // Sales by reserves are no transfers; those that are stand for themselves.
+        let rows = seen.rows(&seen.trades.sales);
+        anomaly.evidence(Evidence { what: source, before: Some(format!("{buys} purchases")), after, rows, ..Evidence::default() })
     })
 }
 
@@ -102,12 +117,18 @@ fn failures(seen: &mut Seen<'_>) -> Option<Anomaly> {
     }
     let (failed, tried) = (seen.trades.failed, seen.trades.tried);
     let least = wilson_lower(failed as f64, tried as f64);
+    if tried < TRIED_MIN {
+        seen.lacking.unsure(code, format!("{tried} tried sales are too few to tell: it takes {TRIED_MIN}"));
+    } else {
+        seen.lacking.saw(code, format!("{failed} of {tried} sales failed (transfers)"));
+    }
     (tried >= TRIED_MIN && least >= FAILING_MIN).then(|| {
         let sentence = format!("{failed} of {tried} sales failed, at least {} with 95 % confidence (transfers)", percent(least));
         let evidence = Evidence {
             what: "sales by others than owner and creator".to_owned(),
             before: Some(format!("{tried} tried")),
             after: Some(format!("{failed} failed")),
+            rows: seen.rows(&seen.trades.failures),
             ..Evidence::default()
         };
         Anomaly::new(code, least / FAILING_FULL, sentence)
@@ -138,7 +159,7 @@ fn privileged(seen: &mut Seen<'_>) -> Option<Anomaly> {
         return None;
     }
     if !seen.traded() {
-        seen.lacking.note(Need::Pools, &[code]);
+        seen.lacking.note(seen.facts.no_pool(), &[code]);
         return None;
     }
     let circle = |address| facts.insider(address) || facts.funder(address).is_some_and(|funder| facts.insider(&funder));
@@ -148,10 +169,15 @@ fn privileged(seen: &mut Seen<'_>) -> Option<Anomaly> {
         buyers += u64::from(wallet.bought > 0.0 && !own);
         if wallet.sold > 0.0 {
             if !own {
+                seen.lacking.saw(code, format!("others than the owner's circle sell too, such as {} (transfers)", wallet.address.short()));
                 return None;
             }
             sellers.push(wallet);
         }
+    }
+    if buyers < BUYS_MIN || sellers.is_empty() {
+        let n = sellers.len();
+        seen.lacking.unsure(code, format!("{buyers} buyers and {n} sellers are too few to tell: it takes {BUYS_MIN} buyers and a seller"));
     }
     (buyers >= BUYS_MIN && !sellers.is_empty()).then(|| {
         let n = sellers.len();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Seen,
-    amounts::{CHANCE_MAX, DEVIATION_MAX},
+    amounts::{CHANCE_MAX, COUNT_MIN, DEVIATION_MAX},
     percent,
 };
 use crate::analysis::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, facts::Role, missing::Need};
@@ -19,6 +19,10 @@ const WASH_FULL: f64 = 0.5;
 const WASH_TRANSFERS_MIN: u64 = 6;
 const STREWN_MIN: f64 = 0.5;
 const RECEIVERS_MIN: u64 = 20;
+
+/// The codes of these tests.
+pub(super) const CODES: &[AnomalyCode] =
+    &[AnomalyCode::BalanceMismatch, AnomalyCode::WashTrading, AnomalyCode::AirdropSpam, AnomalyCode::AmountDigits];
 
 pub(super) fn tests(seen: &mut Seen<'_>) -> Vec<Anomaly> {
     [mismatch(seen), wash(seen), strewn(seen), digits(seen)].into_iter().flatten().collect()
@@ -55,12 +59,13 @@ fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
             rows.push(EvidenceRow { table: "holders", address, amount: Some(balance), share: Some(share), ..EvidenceRow::default() });
         }
     }
+    let sentence = format!(
+        "replayed balances differ from the holder table by {} of the supply, {} at one address (transfers, holders)",
+        percent(sum),
+        percent(worst)
+    );
+    seen.lacking.saw(code, &*sentence);
     (worst > MISMATCH_MIN).then(|| {
-        let sentence = format!(
-            "replayed balances differ from the holder table by {} of the supply, {} at one address (transfers, holders)",
-            percent(sum),
-            percent(worst)
-        );
         Anomaly::new(code, (sum / MISMATCH_FULL).max(MISMATCH_LEAST), sentence)
             .figure("share", sum)
             .figure("largest", worst)
@@ -69,7 +74,13 @@ fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
 }
 
 fn wash(seen: &mut Seen<'_>) -> Option<Anomaly> {
-    let found = seen.wash.finish()?;
+    let code = AnomalyCode::WashTrading;
+    let found = seen.wash.finish();
+    if seen.wash.unfinished {
+        seen.lacking.unsure(code, "windows with too many pairs of traders were not looked at");
+    }
+    seen.lacking.saw(code, "nothing went round among the same traders (transfers)");
+    let found = found?;
     let share = (found.volume / seen.wash.volume).min(1.0);
     (share >= WASH_MIN && found.count >= WASH_TRANSFERS_MIN).then(|| {
         let members = found.members.len();
@@ -107,8 +118,13 @@ fn strewn(seen: &mut Seen<'_>) -> Option<Anomaly> {
             *groups.entry((wallet.first_from, wallet.first_value.to_bits())).or_default() += 1;
         }
     }
+    let code = AnomalyCode::AirdropSpam;
+    if receivers < RECEIVERS_MIN {
+        seen.lacking.unsure(code, format!("{receivers} receivers are too few to tell: it takes {RECEIVERS_MIN}"));
+    }
     let ((sender, value), count) = groups.into_iter().max_by_key(|(_, count)| *count)?;
     let share = count as f64 / receivers as f64;
+    seen.lacking.saw(code, format!("{count} of {receivers} receivers got one amount from one sender and never acted (transfers)"));
     (receivers >= RECEIVERS_MIN && share >= STREWN_MIN).then(|| {
         let sender = seen.ledger.wallet(sender).address;
         let sentence = format!("{count} of {receivers} receivers got one amount from {} and never acted (transfers)", sender.short());
@@ -123,12 +139,17 @@ fn strewn(seen: &mut Seen<'_>) -> Option<Anomaly> {
 }
 
 fn digits(seen: &mut Seen<'_>) -> Option<Anomaly> {
-    let deviation = seen.digits.deviation()?;
+    let code = AnomalyCode::AmountDigits;
+    let Some(deviation) = seen.digits.deviation() else {
+        seen.lacking.unsure(code, format!("too few amounts to tell: it takes {COUNT_MIN} (transfers)"));
+        return None;
+    };
+    let sentence = format!(
+        "the first digits of {} amounts deviate by {:.3} from organic ones (transfers); a hint only",
+        deviation.count, deviation.mean
+    );
+    seen.lacking.saw(code, &*sentence);
     (deviation.mean > DEVIATION_MAX && deviation.chance < CHANCE_MAX).then(|| {
-        let sentence = format!(
-            "the first digits of {} amounts deviate by {:.3} from organic ones (transfers); a hint only",
-            deviation.count, deviation.mean
-        );
         Anomaly::new(AnomalyCode::AmountDigits, deviation.mean / (2.0 * DEVIATION_MAX), sentence)
             .figure("transfers", deviation.count as f64)
             .figure("meanDeviation", deviation.mean)

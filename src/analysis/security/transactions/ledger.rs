@@ -25,6 +25,8 @@ const WORTH_PULLING: f64 = 0.01;
 pub(super) struct Wallet {
     pub(super) address: Address,
     pub(super) role: Role,
+    /// A pool in which others are traded for the token.
+    pub(super) quoted: bool,
     pub(super) insider: bool,
     pub(super) balance: f64,
     pub(super) peak: f64,
@@ -108,6 +110,7 @@ impl Ledger {
         self.wallets.push(Wallet {
             address,
             role: facts.role(&address),
+            quoted: facts.quoted.contains(&address),
             insider: facts.insider(&address),
             balance: 0.0,
             peak: 0.0,
@@ -173,6 +176,8 @@ impl Ledger {
         let venue = |role: Role| matches!(role, Role::Pool | Role::Router);
         match (venue(from.role), venue(to.role)) {
             (true, true) => Kind::Venue,
+            // What goes to and from a pool of another token is paid for that one.
+            _ if from.quoted || to.quoted => Kind::Venue,
             (true, false) => {
                 let emptying = from.role == Role::Pool && from.balance > 0.0 && seen.value >= EMPTYING * from.balance;
                 if emptying && !seen.failed && from.balance >= WORTH_PULLING * from.peak {
@@ -199,7 +204,8 @@ impl Ledger {
 
     /// Books what a transfer that succeeded changed.
     fn book(&mut self, seen: &Move) {
-        let into_pool = self.wallet(seen.to).role == Role::Pool && seen.kind != Kind::Sell;
+        let to = self.wallet(seen.to);
+        let into_pool = to.role == Role::Pool && !to.quoted && seen.kind != Kind::Sell;
         if into_pool && let Some(time) = seen.time {
             self.launch.get_or_insert(Moment { time, block: seen.block });
             if let Some(emptied) = &mut self.worst_emptied

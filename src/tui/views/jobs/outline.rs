@@ -3,7 +3,14 @@
 
 use serde_json::{Map, Value};
 
-use crate::tui::{format, text, theme::Role, views::many};
+use crate::{
+    analysis::security::CheckState,
+    tui::{
+        format, text,
+        theme::Role,
+        views::{many, security::check_mark},
+    },
+};
 
 /// More lines are read better elsewhere.
 const LINES_MAX: usize = 100_000;
@@ -76,6 +83,14 @@ fn member(key: &str, width: usize, value: &Value, indent: u16, out: &mut Vec<Lin
         Value::Array(items) => {
             if let Some(joined) = inline(items) {
                 out.push(line(joined, Role::Text));
+            } else if items.iter().all(|item| check(item).is_some()) {
+                out.push(line(many(items.len() as u64, "check", "checks"), Role::Dim));
+                out.extend(items.iter().filter_map(check).map(|value| Line {
+                    indent: indent + 1,
+                    key: String::new(),
+                    value,
+                    heading: false,
+                }));
             } else {
                 out.push(line(many(items.len() as u64, "entry", "entries"), Role::Dim));
                 list(items, indent + 1, out);
@@ -115,6 +130,20 @@ fn list(items: &[Value], indent: u16, out: &mut Vec<Line>) {
             return;
         }
     }
+}
+
+/// A line of the security checklist: its sign, the code, and what was found or is missing.
+fn check(item: &Value) -> Option<Vec<(String, Role)>> {
+    let text = |name: &str| item.get(name).and_then(Value::as_str);
+    let state = CheckState::ALL.into_iter().find(|state| Some(state.word()) == text("state"))?;
+    let role = match state {
+        CheckState::Found => Role::Warning,
+        CheckState::Passed => Role::Up,
+        CheckState::Unheld | CheckState::NotChecked => Role::Dim,
+    };
+    let told = text("evidence").or_else(|| text("missing")).unwrap_or_default();
+    let code = format!("{:<20}", text("code")?);
+    Some(vec![(check_mark(state).to_owned(), role), (format!(" {code} "), Role::Text), (told.to_owned(), Role::Dim)])
 }
 
 /// `{"error": problem}`, as a part that has no answer stands in a report.
@@ -171,6 +200,10 @@ mod tests {
             "token": {"symbol": "UNI", "price": 7.31, "chains": ["eth", "base"]},
             "trendline": {"error": {"detail": "No candles of this token."}},
             "patterns": null,
+            "security": {"checks": [
+                {"code": "SELL_TAX", "group": "what_does_it_cost", "state": "passed", "weight": 0.9, "evidence": "0.0 %", "missing": null},
+                {"code": "PROXY", "group": "who_can_change_it", "state": "not_checked", "weight": 0.15, "evidence": null, "missing": "no code"},
+            ]},
             "dexes": {"pools": [{"pair": "UNI/WETH", "volume24h": 12}], "best": {"fee": 0.003}, "none": []},
         }]});
         let shown: Vec<String> = lines(&report)
@@ -191,6 +224,10 @@ mod tests {
             "    chains eth, base",
             "  trendline ! No candles of this token.",
             "  patterns  –",
+            "  security",
+            "    checks 2 checks",
+            "       ✓ SELL_TAX             0.0 %",
+            "       ? PROXY                no code",
             "  dexes",
             "    pools 1 entry",
             "      1 pair UNI/WETH  volume24h 12",

@@ -1,8 +1,8 @@
 //! The lines of what stands beside the anomalies: how concentrated the holders are, and similar scams side by side.
 
 use super::{
+    checklist::Look,
     pane::{Entry, Line},
-    reasons::Look,
 };
 use crate::{
     analysis::security::{HolderMetrics, SecurityInference, SimilarScam},
@@ -10,7 +10,7 @@ use crate::{
         format::{self, MISSING},
         text,
         theme::Role,
-        views::thin_bar,
+        views::{many, thin_bar},
     },
 };
 
@@ -26,10 +26,17 @@ const SCAM_WIDE: u16 = 58;
 /// The chart of the largest holders' shares, the figures of concentration, the largest by name.
 pub(super) fn holders(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> {
     let Some(metrics) = answer.explanation.as_ref().and_then(|explanation| explanation.holders.as_ref()) else { return Vec::new() };
-    let mut lines = vec![Line::rule("holder concentration", format!("{} counted", format::count(metrics.count)))];
+    let mut lines = vec![Line::rule("holder concentration", many(metrics.count, "free holder", "free holders"))];
     lines.extend(chart(metrics, look));
-    for (label, share) in [("top 10", metrics.top10), ("top 50", metrics.top50)] {
-        lines.push(bar_line(Line::default(), label, share, Role::Accent, look));
+    for (label, share) in [
+        ("top 10", metrics.top10),
+        ("top 50", metrics.top50),
+        ("top 10 of free", Some(metrics.top10_free)),
+        ("top 50 of free", Some(metrics.top50_free)),
+    ] {
+        if let Some(share) = share {
+            lines.push(bar_line(Line::default(), label, share, Role::Accent, look));
+        }
     }
     let nakamoto = metrics.nakamoto.map_or_else(|| MISSING.to_owned(), |holders| holders.to_string());
     lines.push(
@@ -50,7 +57,7 @@ pub(super) fn holders(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> 
     if !metrics.left_out.is_empty() {
         let kinds: Vec<String> =
             metrics.left_out.iter().map(|kind| format!("{} {} ({})", kind.kind, format::share(Some(kind.share)), kind.count)).collect();
-        let says = format!("left out: {}", kinds.join(" · "));
+        let says = format!("free holders leave out: {}", kinds.join(" · "));
         let wrapped = text::wrap(&says, usize::from(look.width.saturating_sub(LEFT + 1)), 3);
         lines.extend(wrapped.into_iter().map(|line| Line::default().at(LEFT, line, Role::Dim)));
     }

@@ -5,7 +5,7 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use crate::{
-    analysis::security::Part,
+    analysis::security::AnomalyCode,
     tui::{
         keymap::Action,
         text,
@@ -18,11 +18,11 @@ use crate::{
 /// What can be selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Entry {
-    Anomaly(Part, usize),
-    /// A proof of an anomaly.
-    Proof(Part, usize, usize),
+    Check(AnomalyCode),
+    /// A proof of what a check found.
+    Proof(AnomalyCode, usize),
     /// A row of the dataset behind a proof.
-    Row(Part, usize, usize, usize),
+    Row(AnomalyCode, usize, usize),
     Scam(usize),
     Holder(usize),
     Missing(usize),

@@ -3,7 +3,7 @@
 use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
 
 use crate::{
-    analysis::security::{Part, SecurityInference},
+    analysis::security::{Part, SecurityInference, Taxes, score::too_little_known},
     tui::{
         format::{self, MISSING},
         text,
@@ -18,18 +18,19 @@ use crate::{
 const LARGE: (u16, u16) = (110, 30);
 /// Lines that the reasons may take beside the smaller digits.
 const REASON_LINES: usize = 3;
-/// Cells of the widest part's name.
-const NAME: u16 = 14;
+/// Cells of the widest part's name and a gap.
+const NAME: u16 = 18;
 /// Between the parts where they stand in one line.
 const GAP: u16 = 2;
 
-pub(super) const PARTS: [Part; 3] = [Part::Code, Part::Transactions, Part::Holders];
+const PARTS: [Part; 3] = [Part::Code, Part::Transactions, Part::Holders];
 
-pub(super) fn name(part: Part) -> &'static str {
+/// The parts count the other way round than the score: 0 is nothing found, 100 the worst.
+fn name(part: Part) -> &'static str {
     match part {
-        Part::Code => "code",
-        Part::Transactions => "transactions",
-        Part::Holders => "holders",
+        Part::Code => "code risk",
+        Part::Transactions => "transfer risk",
+        Part::Holders => "holder risk",
     }
 }
 
@@ -38,17 +39,23 @@ fn parted(recommendation: &str) -> (&str, &str) {
     recommendation.split_once(':').map_or((recommendation, ""), |(word, reasons)| (word, reasons.trim_start()))
 }
 
-/// The role of a score out of 100: the word says the same.
-fn role_of_score(score: i64) -> Role {
-    match score {
+/// The role of the score: the word says the same. What was hardly looked at is never green.
+fn role_of_score(answer: &SecurityInference) -> Role {
+    match answer.security_score {
+        _ if too_little_known(&answer.recommendation) => Role::Dim,
         ..40 => Role::Down,
         40..60 => Role::Warning,
         _ => Role::Up,
     }
 }
 
+/// The score as it is written: with a question mark where too little is known for it.
+fn score_text(answer: &SecurityInference) -> String {
+    format!("{}{}", answer.security_score, if too_little_known(&answer.recommendation) { "?" } else { "" })
+}
+
 /// The role of how anomalous a part is.
-pub(super) fn role_of_part(score: f64) -> Role {
+fn role_of_part(score: f64) -> Role {
     match score {
         score if score >= 50.0 => Role::Down,
         score if score >= 15.0 => Role::Warning,
@@ -76,14 +83,8 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     const DIGITS: u16 = 22;
     const LEFT: u16 = 32;
     let theme = context.theme;
-    let role = role_of_score(answer.security_score);
-    let used = gauge::huge(
-        Rect { x: area.x + 2, width: DIGITS, ..area },
-        buffer,
-        &answer.security_score.to_string(),
-        theme.style(role),
-        context.ascii,
-    );
+    let role = role_of_score(answer);
+    let used = gauge::huge(Rect { x: area.x + 2, width: DIGITS, ..area }, buffer, &score_text(answer), theme.style(role), context.ascii);
     put(buffer, area, 2 + used + 1, gauge::HUGE_ROWS - 1, "/ 100", theme.dim());
     let (word, reasons) = parted(&answer.recommendation);
     let body = Rect { x: area.x + LEFT, width: area.width - LEFT - 1, ..area };
@@ -114,7 +115,38 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
             put(buffer, body, x, y, &format!(" · {fatal} fatal"), theme.style(Role::Down));
         }
     }
-    gauge::HUGE_ROWS.max(top + 3) + 1
+    draw_taxes(answer, buffer, Rect { y: body.y + top + 3, height: 1, ..body }, context);
+    gauge::HUGE_ROWS.max(top + 4) + 1
+}
+
+/// From here on a tax is a warning, and from here on it is bad.
+const TAX_NOTABLE: f64 = 0.005;
+const TAX_BAD: f64 = 0.1;
+
+/// What a purchase, a sale and a transfer cost, as measured by executing them.
+fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    let (area, theme) = (area.intersection(buffer.area), context.theme);
+    let execution = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref());
+    let taxes = execution.and_then(|execution| execution.taxes).unwrap_or_default();
+    let Taxes { buy, sell, transfer } = taxes;
+    let mut x = put(buffer, area, 0, 0, "measured tax", theme.dim()) + 2;
+    for (name, tax) in [("buy", buy), ("sell", sell), ("transfer", transfer)] {
+        let role = match tax {
+            None => Role::Dim,
+            Some(tax) if tax >= TAX_BAD => Role::Down,
+            Some(tax) if tax >= TAX_NOTABLE => Role::Warning,
+            Some(_) => Role::Text,
+        };
+        x += put(buffer, area, x, 0, name, theme.dim()) + 1;
+        let text = tax.map_or_else(|| MISSING.to_owned(), |tax| format::share(Some(tax)));
+        x += put(buffer, area, x, 0, &text, theme.style(role)) + 2;
+    }
+    let note = match execution.map(|execution| (execution.deployed_by.as_deref(), execution.trading.as_deref())) {
+        None => "no code to execute".to_owned(),
+        Some((Some(stands), Some(trading))) => format!("stands by {stands}, trading {trading}"),
+        Some(_) => "nothing was traded".to_owned(),
+    };
+    put(buffer, area, x, 0, &note, theme.dim());
 }
 
 /// A part's bar with its figure at the right: how anomalous it is, out of 100.
@@ -134,11 +166,11 @@ fn part_bar(score: Option<f64>, buffer: &mut Buffer, area: Rect, context: &Conte
 
 fn draw_small(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let theme = context.theme;
-    let role = role_of_score(answer.security_score);
+    let role = role_of_score(answer);
     let digits = gauge::render(
-        Rect { x: area.x + 1, width: 12.min(area.width), ..area },
+        Rect { x: area.x + 1, width: 16.min(area.width), ..area },
         buffer,
-        &answer.security_score.to_string(),
+        &score_text(answer),
         theme.style(role),
         context.ascii,
     );
@@ -166,5 +198,6 @@ fn draw_small(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
         part_bar(answer.anomaly_detection.part(part).score, buffer, room, context);
         x = room.right() + GAP;
     }
-    (y + 1).max(gauge::ROWS) + u16::from(area.height > 18)
+    draw_taxes(answer, buffer, Rect { y: body.y + y + 1, height: 1, ..body }, context);
+    (y + 2).max(gauge::ROWS) + u16::from(area.height > 18)
 }

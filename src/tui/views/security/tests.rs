@@ -5,8 +5,10 @@ use std::sync::Arc;
 use super::*;
 use crate::{
     analysis::security::{
-        AnomalyCode, AnomalyDetection, AnomalyPart, Cap, Evidence, EvidenceRow, Execution, Explanation, HolderMetrics, HolderShare,
-        LeftOut, Missing, Part, SimilarScam,
+        Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, Evidence, EvidenceRow, Execution, Explanation, HolderMetrics,
+        HolderShare, LeftOut, Missing, Part, SimilarScam, Taxes,
+        checks::checks,
+        missing::{Lacking, Need},
     },
     dataset::time::Time,
     deck::known::Known,
@@ -27,7 +29,22 @@ fn row(i: u8) -> EvidenceRow {
         to_address: Some(address(180)),
         amount: Some(12_400.0 * f64::from(i + 1)),
         share: Some(0.001 * f64::from(i + 1)),
+        note: None,
     }
+}
+
+/// The answer with its checklist, where each part lacked what is said.
+fn listed(mut answer: SecurityInference, lacks: [Option<Need>; 3]) -> SecurityInference {
+    let parts = [Part::Code, Part::Transactions, Part::Holders];
+    let found = parts.map(|part| answer.anomaly_detection.part(part).evidence.clone().unwrap_or_default());
+    let mut lacking: [Lacking; 3] = Default::default();
+    for ((part, need), lacking) in parts.into_iter().zip(lacks).zip(&mut lacking) {
+        if let Some(need) = need {
+            lacking.note(need, &AnomalyCode::of(part).collect::<Vec<_>>());
+        }
+    }
+    answer.checks = Some(checks(found.each_ref().map(Vec::as_slice), lacking.each_ref()));
+    answer
 }
 
 /// A token with everything wrong that can be shown.
@@ -38,7 +55,7 @@ fn trap() -> SecurityInference {
         caller: Some("owner".into()),
         before: Some(before.into()),
         after: Some(after.into()),
-        rows: Vec::new(),
+        ..Evidence::default()
     };
     let blocked = Anomaly::new(
         AnomalyCode::SellBlocked,
@@ -54,6 +71,17 @@ fn trap() -> SecurityInference {
             .figure("before", 0.95)
             .figure("after", 0.01)
             .evidence(call("setFee(99)", "0x69fe0e2d", "sent 1,000 received 950", "sent 1,000 received 10"));
+    let drain =
+        Anomaly::new(AnomalyCode::OwnerDrain, 1.0, "transfer(holder, 2,000 tokens) [0xa9059cbb] by the owner takes what is not theirs")
+            .evidence(Evidence {
+                change: Some("-2,000 tokens".into()),
+                ..call("transfer(holder, 2,000 tokens)", "0xa9059cbb", "holder 2,000 tokens", "holder 0 tokens")
+            });
+    let minted = Anomaly::new(
+        AnomalyCode::OwnerMint,
+        0.0,
+        "mint(owner, 100 tokens) [0x40c10f19] by the owner mints (nobody can: its owner is the zero address)",
+    );
     let unverified = Anomaly::new(AnomalyCode::Unverified, 1.0, "its source is not in the dataset");
     let pulled =
         Anomaly::new(AnomalyCode::LiquidityPulled, 0.97, "97 % of the pool's liquidity was taken out in one transaction on 2026-07-02")
@@ -81,10 +109,11 @@ fn trap() -> SecurityInference {
         share: 0.19 * 0.82_f64.powi(i32::from(i)),
         role: [Some("creator"), None, Some("exchange")].get(usize::from(i)).copied().flatten().map(str::to_owned),
     });
-    SecurityInference {
+    let answer = SecurityInference {
+        checks: None,
         security_score: 3,
         anomaly_detection: AnomalyDetection {
-            code_patterns: part(Some(98.1), vec![blocked, raisable, unverified]),
+            code_patterns: part(Some(98.1), vec![blocked, drain, raisable, unverified, minted]),
             transaction_patterns: part(Some(87.0), vec![pulled, failures]),
             holder_distribution: part(Some(58.2), vec![unlocked, top]),
         },
@@ -97,6 +126,7 @@ fn trap() -> SecurityInference {
             "AVOID: sells fail after opening; the owner can raise the tax to 99 %; 97 % of the liquidity was pulled; no funding data".into(),
         explanation: Some(Explanation {
             uncapped_score: 0,
+            checked: 1.0,
             caps: vec![Cap { score: 10, reason: "a fatal anomaly".into() }],
             missing: vec![Missing {
                 part: Part::Holders,
@@ -106,8 +136,10 @@ fn trap() -> SecurityInference {
             }],
             holders: Some(HolderMetrics {
                 count: 2_114,
-                top10: 0.61,
-                top50: 0.83,
+                top10: Some(0.72),
+                top50: Some(0.91),
+                top10_free: 0.61,
+                top50_free: 0.83,
                 hhi: 0.092,
                 nakamoto: Some(5),
                 gini: 0.91,
@@ -120,17 +152,20 @@ fn trap() -> SecurityInference {
                 selectors: vec!["0xa9059cbb".into()],
                 deployed_by: Some("constructor".into()),
                 trading: Some("blocked".into()),
+                taxes: Some(Taxes { buy: Some(0.05), sell: None, transfer: Some(0.0) }),
                 unfinished: vec!["two functions were not tried with every set of arguments".into()],
             }),
         }),
-    }
+    };
+    listed(answer, [None; 3])
 }
 
 /// Next to nothing is known of it.
 fn unknown() -> SecurityInference {
     let gap =
         |part, what: &str, supply: &str| Missing { part, what: what.into(), codes: AnomalyCode::of(part).collect(), supply: supply.into() };
-    SecurityInference {
+    let answer = SecurityInference {
+        checks: None,
         security_score: 60,
         anomaly_detection: AnomalyDetection {
             code_patterns: part(None, Vec::new()),
@@ -138,9 +173,11 @@ fn unknown() -> SecurityInference {
             holder_distribution: part(Some(0.0), Vec::new()),
         },
         similar_scams: Vec::new(),
-        recommendation: "LOW RISK: nothing was found; no code, no transfers".into(),
+        recommendation:
+            "NOT ENOUGH DATA: none of the tests that could run found anything. Not looked at: no contract code; no transfer data".into(),
         explanation: Some(Explanation {
             uncapped_score: 100,
+            checked: 0.15,
             caps: vec![Cap { score: 60, reason: "no code known".into() }, Cap { score: 85, reason: "no transfers".into() }],
             missing: vec![
                 gap(Part::Code, "no code", "add the token's row with bytecode to the table `contracts`"),
@@ -149,7 +186,8 @@ fn unknown() -> SecurityInference {
             holders: None,
             execution: None,
         }),
-    }
+    };
+    listed(answer, [Some(Need::Code), Some(Need::Transfers), None])
 }
 
 fn shown(answer: SecurityInference) -> (Stage, SecurityView) {
@@ -180,6 +218,25 @@ fn screens_look_as_they_did() {
     insta::assert_snapshot!("security-evidence", screens(&stage, &mut view));
     let (stage, mut view) = shown(unknown());
     insta::assert_snapshot!("security-unknown", screens(&stage, &mut view));
+}
+
+#[test]
+fn a_score_of_what_was_hardly_looked_at_is_grey_with_a_question_mark() {
+    use crate::tui::theme::Role;
+    let (stage, mut view) = shown(unknown());
+    for (width, height) in [(80, 20), (140, 38)] {
+        let buffer = draw(&stage, &mut view, width, height);
+        let up = stage.theme.style(Role::Up).fg;
+        let head = buffer.content().iter().take(usize::from(width) * 6).filter(|cell| cell.symbol().trim() != "");
+        assert!(head.clone().any(|cell| cell.fg == stage.theme.style(Role::Dim).fg.unwrap_or_default()));
+        assert!(head.filter(|cell| "█▀▄".contains(cell.symbol())).all(|cell| Some(cell.fg) != up), "{width}x{height}");
+        let text = crate::tui::picture::text(&buffer);
+        assert!(text.contains("NOT ENOUGH DATA"), "{text}");
+    }
+    stage.draw(&mut view, 80, 20);
+    let (mut stage, mut view) = shown(unknown());
+    stage.ascii = true;
+    assert!(crate::tui::picture::text(&draw(&stage, &mut view, 80, 20)).contains("60?"));
 }
 
 #[test]
@@ -234,7 +291,7 @@ fn each_kind_of_entry_copies_what_it_is_about() {
     view.act(Action::ExpandAll, &stage.context());
     draw(&stage, &mut view, 80, 20);
     let mut seen = HashSet::new();
-    for _ in 0..60 {
+    for _ in 0..160 {
         draw(&stage, &mut view, 80, 20);
         if let Effect::Copy(text, what) = view.act(Action::CopyValue, &stage.context()) {
             assert!(!text.is_empty());
@@ -247,7 +304,7 @@ fn each_kind_of_entry_copies_what_it_is_about() {
         assert!(selected.is_none_or(|row| rows.contains(&row)));
         view.act(Action::Down, &stage.context());
     }
-    assert_eq!(seen, HashSet::from(["anomaly", "selector", "evidence", "transaction", "address", "advice"]));
+    assert_eq!(seen, HashSet::from(["check", "selector", "evidence", "transaction", "address", "advice"]));
 }
 
 #[test]

@@ -12,12 +12,16 @@ use crate::{
     },
     dataset::{chain::Chain, rows::Post},
     error::Problem,
+    question::{Question, token::TokenQuestion},
     tui::{
         format::{self, MISSING},
         text,
         theme::Role,
         view::Context,
-        views::parts::{absent, exact, float, low_bar, role_of},
+        views::{
+            parts::{absent, exact, float, low_bar, role_of},
+            waiting,
+        },
         widgets::{
             panel::{self, Panel},
             progress, put, put_right,
@@ -244,6 +248,7 @@ fn draw_sections(shown: &Shown<'_>, sections: &[Section], buffer: &mut Buffer, a
     let Some(detail) = shown.detail else {
         match shown.problem {
             Some(problem) => panel::failure(rest(area, 1), buffer, theme, &problem.detail),
+            None if waiting::draw(TokenQuestion::NEEDS, buffer, rest(area, 1), context) => {}
             None => progress::skeleton(rest(area, 1), buffer, theme, context.ascii),
         }
         return;

@@ -7,6 +7,7 @@ use crate::{
     analysis::{
         market::{Figures, TokenSummary},
         patterns::Action as Advice,
+        security::score::too_little_known,
         trendlines::Trend,
     },
     dataset::address::Address,
@@ -82,7 +83,9 @@ impl Store {
             if !wanted.is_empty() {
                 let snapshot = Arc::clone(snapshot);
                 self.task = Some(Task::start(context.wake, move |progress| {
-                    let figures = |token: Address| Ok((token, fields::figures(&snapshot, token, &field_names(), progress)?));
+                    // With the score its word: a score of what was hardly looked at must not look like one.
+                    let names = [field_names(), vec!["recommendation"]].concat();
+                    let figures = |token: Address| Ok((token, fields::figures(&snapshot, token, &names, progress)?));
                     wanted.into_iter().map(figures).collect::<Result<Batch>>()
                 }));
             }
@@ -182,7 +185,11 @@ fn waiting(ascii: bool) -> Cell {
 
 fn cell(figures: &Figures, key: &str, ascii: bool) -> Cell {
     if let (SCORE, Some(score)) = (key, rank(figures, key)) {
-        return Cell::new(format!("{score}"), if score < SCORE_LOW { Role::Warning } else { Role::Text });
+        let unknown = figures.recommendation.as_ref().and_then(|added| added.0).is_some_and(too_little_known);
+        return match unknown {
+            true => Cell::new(format!("{score}?"), Role::Dim),
+            false => Cell::new(format!("{score}"), if score < SCORE_LOW { Role::Warning } else { Role::Text }),
+        };
     }
     let Some(word) = word(figures, key) else { return Cell::missing() };
     let by_sign = |sign: f64| match sign {
@@ -230,6 +237,7 @@ mod tests {
                 best_pattern: Some(Added(Some(pattern.clone()))),
                 recommended_action: Some(Added(Some(advice))),
                 security_score: Some(Added(Some(21))),
+                recommendation: Some(Added(Some("HIGH RISK"))),
             };
             let json = serde_json::to_value(&figures).unwrap();
             assert_eq!(word(&figures, "trend"), json["trend"].as_str());
@@ -243,6 +251,8 @@ mod tests {
         assert_eq!(cell(&Figures::default(), SCORE, false), Cell::missing());
         let scored = Figures { security_score: Some(Added(Some(21))), ..Figures::default() };
         assert_eq!(cell(&scored, SCORE, false), Cell::new("21", Role::Warning));
+        let unknown = Figures { recommendation: Some(Added(Some("NOT ENOUGH DATA"))), ..scored.clone() };
+        assert_eq!(cell(&unknown, SCORE, false), Cell::new("21?", Role::Dim));
         assert_eq!(value(&scored, SCORE), Some(FieldValue::Number(21.0)));
     }
 }

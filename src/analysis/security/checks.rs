@@ -1,0 +1,133 @@
+//! The checklist: every code of the table with what became of it. What ran is told apart from what could not run, so that silence is
+//! never taken for safety. No test runs here.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Anomaly, AnomalyCode, Part,
+    code::{CodeReport, Standing},
+    codes::Group,
+    missing::Lacking,
+    transactions::percent,
+};
+
+/// What became of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckState {
+    Found,
+    /// A power that nobody holds any more.
+    Unheld,
+    /// It could not run, or ran on too little to tell.
+    NotChecked,
+    /// It ran and found nothing.
+    Passed,
+}
+
+impl CheckState {
+    pub const ALL: [Self; 4] = [Self::Found, Self::Unheld, Self::NotChecked, Self::Passed];
+
+    /// As it is answered.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Found => "found",
+            Self::Unheld => "unheld",
+            Self::NotChecked => "not_checked",
+            Self::Passed => "passed",
+        }
+    }
+}
+
+/// One line of the checklist.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Check {
+    pub code: AnomalyCode,
+    /// The question it belongs to.
+    pub group: Group,
+    pub state: CheckState,
+    /// What it weighs in its part, 0 to 1.
+    pub weight: f64,
+    /// What was found or measured, in a sentence; null for one that was not checked.
+    pub evidence: Option<String>,
+    /// Why it was not checked, and the table and column that would allow it; null for one that was.
+    pub missing: Option<String>,
+}
+
+/// Every code once, by question; inside it what was found first, the heaviest first.
+pub fn checks(found: [&[Anomaly]; 3], lacking: [&Lacking; 3]) -> Vec<Check> {
+    let of = |code: AnomalyCode| {
+        let place = match code.part() {
+            Part::Code => 0,
+            Part::Transactions => 1,
+            Part::Holders => 2,
+        };
+        (found[place].iter().find(|anomaly| anomaly.code == code), lacking[place])
+    };
+    let mut all: Vec<(f64, Check)> = AnomalyCode::ALL
+        .iter()
+        .map(|code| {
+            let (anomaly, lacking) = of(*code);
+            (anomaly.map_or(0.0, Anomaly::weighed), check(*code, anomaly, lacking))
+        })
+        .collect();
+    all.sort_by(|(a_weighed, a), (b_weighed, b)| {
+        let place = (a.group, a.state).cmp(&(b.group, b.state));
+        place.then(b_weighed.total_cmp(a_weighed)).then(b.weight.total_cmp(&a.weight)).then(a.code.cmp(&b.code))
+    });
+    all.into_iter().map(|(_, check)| check).collect()
+}
+
+fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, lacking: &Lacking) -> Check {
+    let line = |state, evidence, missing| Check { code, group: code.group(), state, weight: code.weight(), evidence, missing };
+    let told = |anomaly: &Anomaly| Some(anomaly.sentence.clone());
+    match anomaly {
+        Some(anomaly) if anomaly.weighed() > 0.0 => line(CheckState::Found, told(anomaly), None),
+        Some(anomaly) if code.latent() => line(CheckState::Unheld, told(anomaly), None),
+        // What weighs nothing by its own measure says why.
+        Some(anomaly) => line(CheckState::Passed, told(anomaly), None),
+        None => match lacking.gap(code) {
+            Some(gap) => line(CheckState::NotChecked, None, Some(gap)),
+            None => line(CheckState::Passed, Some(lacking.seen(code).unwrap_or_else(|| code.passed().to_owned())), None),
+        },
+    }
+}
+
+/// The share of all weight that the checks carry which ran, 0 to 1.
+pub fn checked(checks: &[Check]) -> f64 {
+    let sum = |of: &dyn Fn(&Check) -> bool| checks.iter().filter(|check| of(check)).map(|check| check.weight).sum::<f64>();
+    sum(&|check| check.state != CheckState::NotChecked) / sum(&|_| true).max(f64::MIN_POSITIVE)
+}
+
+/// Codes of the code part that need no execution.
+const READ: &[AnomalyCode] =
+    &[AnomalyCode::KnownScam, AnomalyCode::Impersonates, AnomalyCode::SimilarToScam, AnomalyCode::Proxy, AnomalyCode::Unverified];
+/// What trading alone shows, before any power is tried.
+const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax];
+
+/// What executing the contract showed and what it could not, for the checks that found nothing.
+pub fn executed(report: &CodeReport, lacking: &mut Lacking) {
+    let why = report.unfinished.first().map_or("the contract could not be executed", String::as_str);
+    let undone = format!("{why}: add `creation_bytecode` or `storage` of the token to `contracts`");
+    let functions = report.selectors.len();
+    for code in AnomalyCode::of(Part::Code).filter(|code| !READ.contains(code)) {
+        let ran = if TRADED.contains(&code) { report.traded } else { report.told };
+        if !ran {
+            lacking.unsure(code, &undone);
+        } else if !TRADED.contains(&code) {
+            let s = if functions == 1 { "" } else { "s" };
+            lacking.saw(code, format!("{} ({functions} function{s}, {} calls)", code.passed(), report.calls));
+        }
+    }
+    let Some(taxes) = report.taxes.filter(|_| report.traded) else { return };
+    if report.standing == Some(Standing::Code) && taxes.sell.is_none_or(|tax| tax == 0.0) {
+        let why = "with its storage at zero no tax is set yet: add `creation_bytecode` or `storage` of the token to `contracts`";
+        lacking.unsure(AnomalyCode::SellTax, why);
+    }
+    match taxes.sell {
+        Some(tax) => lacking.saw(AnomalyCode::SellTax, format!("{} of a sale does not arrive", percent(tax))),
+        None => lacking.unsure(AnomalyCode::SellTax, &undone),
+    }
+    let trading = report.opening.map_or("", |opening| opening.word());
+    lacking.saw(AnomalyCode::SellBlocked, format!("{} (trading: {trading})", AnomalyCode::SellBlocked.passed()));
+}

@@ -1,0 +1,86 @@
+//! Which pools tell of a token: a pool's story is that of the token that is traded there, not of what it is paid with. No test lives here.
+
+use std::collections::HashSet;
+
+use crate::dataset::{Dataset, address::Address, rows::PoolRow};
+
+/// Of the token's known liquidity, what a pool must hold to tell of it.
+const SHARE_MIN: f64 = 0.20;
+/// Stablecoins and wrapped coins by symbol. A symbol alone proves nothing: see `money`.
+const STABLECOINS: &[&str] = &[
+    "USDT", "USDC", "USDC.E", "USDBC", "DAI", "XDAI", "WXDAI", "BUSD", "TUSD", "USDP", "GUSD", "FDUSD", "PYUSD", "USDD", "USDE", "USDS",
+    "SUSD", "FRAX", "LUSD", "MIM", "GHO", "CRVUSD", "EURC", "EURS", "EURT", "AXLUSDC", "USDT0",
+];
+const WRAPPED: &[&str] = &[
+    "WETH", "WBNB", "WMATIC", "WPOL", "WAVAX", "WFTM", "WS", "WCRO", "WONE", "WGLMR", "WKLAY", "WROSE", "WMNT", "WSEI", "WCELO", "WBTC",
+    "BTCB", "CBBTC", "WETH.E", "WBTC.E",
+];
+
+/// The pools of a token, told apart.
+#[derive(Debug, Default)]
+pub struct OwnPools {
+    /// Those in which it is what is traded: first those that tell of it, each part with the most liquid first.
+    pub own: Vec<Address>,
+    /// How many of them tell of it. The others are too small, but liquidity may have moved there.
+    pub telling: usize,
+    /// Those in which others are traded for it.
+    pub quoted: HashSet<Address>,
+}
+
+impl OwnPools {
+    pub fn new(dataset: &Dataset, token: &Address) -> Self {
+        let mut rows: Vec<&PoolRow> = dataset.pools_of(token).collect();
+        let liquidity = |pool: &PoolRow| pool.liquidity.filter(|usd| usd.is_finite());
+        rows.sort_by(|a, b| {
+            let worth = |pool: &PoolRow| liquidity(pool).unwrap_or(-1.0);
+            worth(b).total_cmp(&worth(a)).then(a.address.cmp(&b.address))
+        });
+        let known: f64 = rows.iter().filter_map(|pool| liquidity(pool)).sum();
+        let rank = Rank::of(dataset, token);
+        // What the dataset knows nothing of is never what is traded: nobody could ask about it.
+        let traded = |other: &Address| dataset.token(other).is_some() && rank > Rank::of(dataset, other);
+        let quoted: HashSet<Address> = rows.iter().filter(|pool| traded(other(pool, token))).map(|pool| pool.address).collect();
+        rows.retain(|pool| !quoted.contains(&pool.address));
+        // Liquidity that nobody knows may be all there is.
+        let large = |pool: &PoolRow| liquidity(pool).is_none_or(|usd| usd >= SHARE_MIN * known);
+        // Where liquidity is spread so thin that no pool has as much, the largest tells most.
+        let telling = rows.iter().enumerate().map(|(place, pool)| place == 0 || large(pool)).collect::<Vec<_>>();
+        let of = |wanted: bool| rows.iter().zip(&telling).filter(move |(_, tells)| **tells == wanted).map(|(pool, _)| pool.address);
+        Self { own: of(true).chain(of(false)).collect(), telling: telling.iter().filter(|tells| **tells).count(), quoted }
+    }
+}
+
+fn other<'a>(pool: &'a PoolRow, token: &Address) -> &'a Address {
+    if pool.token0 == *token { &pool.token1 } else { &pool.token0 }
+}
+
+/// How much a token is what others are paid with; of two, the higher is the quote. Equals both tell of their pool.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    stablecoin: bool,
+    wrapped: bool,
+    listed: bool,
+    pools: usize,
+}
+
+impl Rank {
+    fn of(dataset: &Dataset, address: &Address) -> Self {
+        let pools = dataset.pools_of(address).count();
+        let token = dataset.token(address);
+        let scam = dataset.scams().count(address) > 0;
+        let listed = !scam && token.is_some_and(|token| token.row.listed == Some(true));
+        let symbol = token.and_then(|token| token.row.symbol.as_deref()).map(str::to_uppercase).unwrap_or_default();
+        let is = |symbols: &[&str]| !scam && symbols.contains(&symbol.as_str()) && (listed || foremost(dataset, address, &symbol, pools));
+        Self { stablecoin: is(STABLECOINS), wrapped: is(WRAPPED), listed, pools }
+    }
+}
+
+/// Whether a token that is on no list may be what its symbol says: no other of that symbol on its chains is on a list or in as many pools.
+fn foremost(dataset: &Dataset, address: &Address, symbol: &str, pools: usize) -> bool {
+    let Some(token) = dataset.token(address) else { return false };
+    dataset.tokens().iter().filter(|other| other.row.token_address != *address).all(|other| {
+        let same = other.row.symbol.as_deref().is_some_and(|of| of.eq_ignore_ascii_case(symbol));
+        let beside = same && other.chains.iter().any(|chain| token.chains.contains(chain));
+        !beside || other.row.listed != Some(true) && dataset.pools_of(&other.row.token_address).count() < pools
+    })
+}

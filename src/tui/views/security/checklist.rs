@@ -1,0 +1,135 @@
+//! The lines of the checklist: every check under the question it answers, with what became of it, one line each.
+
+use std::collections::HashSet;
+
+use super::{
+    pane::{Entry, Line},
+    proof,
+};
+use crate::{
+    analysis::security::{Anomaly, AnomalyCode, Check, CheckState, Group, SecurityInference},
+    tui::{
+        format, text,
+        theme::Role,
+        views::{many, thin_bar},
+    },
+};
+
+/// The widest code and a gap.
+const CODE: u16 = 21;
+pub(super) const LEFT: u16 = 3;
+/// Where what stands under a check begins.
+pub(super) const PROOF: u16 = 5;
+/// From this width on: a bar of how much a finding weighs.
+const BAR_WIDTH: u16 = 96;
+const BAR: usize = 8;
+/// Cells of the figure at the right: `0.41 of 0.95`.
+const FIGURE: u16 = 13;
+/// What is found may take so many lines, where there is room for the sentence beside the code at all.
+const SENTENCE_LINES: usize = 3;
+const SENTENCE_MIN: u16 = 24;
+/// What is worth a warning.
+const NOTABLE: f64 = 0.15;
+
+/// What is opened, and how it is drawn.
+pub(super) struct Look<'a> {
+    pub(super) open: &'a HashSet<Entry>,
+    pub(super) width: u16,
+    pub(super) ascii: bool,
+}
+
+/// What was found for a code.
+pub(super) fn anomaly(answer: &SecurityInference, code: AnomalyCode) -> Option<&Anomaly> {
+    answer.anomaly_detection.part(code.part()).evidence.as_ref()?.iter().find(|anomaly| anomaly.code == code)
+}
+
+/// The sign of a state; signs of the last pass for terminals without Unicode stand for them there.
+pub(in crate::tui::views) fn mark(state: CheckState) -> &'static str {
+    match state {
+        CheckState::Found => "✗",
+        CheckState::Unheld => "~",
+        CheckState::NotChecked => "?",
+        CheckState::Passed => "✓",
+    }
+}
+
+/// All checks by question.
+pub(super) fn lines(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> {
+    let checks = answer.checks.as_deref().unwrap_or_default();
+    let mut lines = Vec::new();
+    for group in Group::ALL {
+        let own: Vec<&Check> = checks.iter().filter(|check| check.group == group).collect();
+        if own.is_empty() {
+            continue;
+        }
+        lines.push(Line::rule(group.title(), counts(&own)));
+        for check in own {
+            push(check, anomaly(answer, check.code), look, &mut lines);
+        }
+        lines.push(Line::default());
+    }
+    lines
+}
+
+/// `1 found · 3 not checked · 4 passed`.
+fn counts(checks: &[&Check]) -> String {
+    let words = [
+        (CheckState::Found, "found"),
+        (CheckState::Unheld, "nobody's"),
+        (CheckState::NotChecked, "not checked"),
+        (CheckState::Passed, "passed"),
+    ];
+    let count = |state| checks.iter().filter(|check| check.state == state).count() as u64;
+    let said: Vec<String> = words
+        .into_iter()
+        .map(|(state, word)| (count(state), word))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| many(count, word, word))
+        .collect();
+    said.join(" · ")
+}
+
+fn push(check: &Check, anomaly: Option<&Anomaly>, look: &Look<'_>, lines: &mut Vec<Line>) {
+    let entry = Entry::Check(check.code);
+    let open = look.open.contains(&entry);
+    let found = anomaly.filter(|_| check.state == CheckState::Found);
+    let (sign, word, says) = match (check.state, found) {
+        (CheckState::Found, Some(anomaly)) if anomaly.fatal => (Role::Down, Role::Down, Role::Text),
+        (CheckState::Found, Some(anomaly)) if anomaly.weighed() < NOTABLE => (Role::Warning, Role::Text, Role::Text),
+        (CheckState::Found, _) => (Role::Warning, Role::Warning, Role::Text),
+        (CheckState::Passed, _) => (Role::Up, Role::Text, Role::Dim),
+        (CheckState::Unheld | CheckState::NotChecked, _) => (Role::Dim, Role::Dim, Role::Dim),
+    };
+    let weight = format::fixed(check.weight, 2);
+    let figure = match found {
+        Some(anomaly) if anomaly.fatal => format!("fatal {weight}"),
+        Some(anomaly) => format!("{} of {weight}", format::fixed(anomaly.weighed(), 2)),
+        None => weight,
+    };
+    let mut first = Line::of(entry).at(1, mark(check.state), sign).at(LEFT, check.code.word(), word).right(figure, word);
+    let with_bar = look.width >= BAR_WIDTH;
+    let right = FIGURE + if with_bar { BAR as u16 + 2 } else { 0 };
+    if let Some(anomaly) = found.filter(|_| with_bar) {
+        let [filled, track] = thin_bar(anomaly.weighed(), BAR, look.ascii);
+        let bar = look.width - 1 - right;
+        first = first.at(bar, filled, sign).then(bar, 0, track, Role::Grid);
+    }
+    // Opened, the sentence stands whole under the code.
+    let told = check.evidence.as_ref().or(check.missing.as_ref()).map_or("", String::as_str);
+    if open {
+        lines.push(first);
+        return proof::push(check, anomaly, look, lines);
+    }
+    // What is found is read to its end; of the rest a line is enough, and opening shows all of it.
+    let most = if check.state == CheckState::Found { SENTENCE_LINES } else { 1 };
+    let beside = look.width.saturating_sub(LEFT + CODE + right + 1);
+    if beside < SENTENCE_MIN {
+        lines.push(first);
+        let room = usize::from(look.width.saturating_sub(PROOF + 1));
+        lines.extend(text::wrap(told, room, most).into_iter().map(|line| Line::of(entry).at(PROOF, line, says)));
+        return;
+    }
+    let mut sentence = text::wrap(told, usize::from(beside), most).into_iter();
+    lines.push(first.at(LEFT + CODE, sentence.next().unwrap_or_default(), says));
+    lines.extend(sentence.map(|line| Line::of(entry).at(LEFT + CODE, line, says)));
+}

@@ -1,0 +1,63 @@
+//! The lines of what could not be looked at and how to supply it, and of what executing the contract took.
+
+use super::{
+    checklist::{LEFT, Look, PROOF},
+    pane::{Entry, Line},
+};
+use crate::{
+    analysis::security::SecurityInference,
+    tui::{format, text, theme::Role, views::many},
+};
+
+/// What executing the contract took, and what was left undone.
+pub(super) fn execution(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> {
+    let Some(execution) = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref()) else { return Vec::new() };
+    let functions = many(execution.selectors.len() as u64, "function", "functions");
+    let calls = many(execution.calls, "call", "calls");
+    let mut says = format!("{functions}, {calls}, {} gas", format::human(Some(execution.gas as f64)));
+    for (word, value) in [("stands by", &execution.deployed_by), ("trading", &execution.trading)] {
+        if let Some(value) = value {
+            says += &format!(" · {word} {value}");
+        }
+    }
+    let room = usize::from(look.width.saturating_sub(LEFT + 1));
+    let mut lines = vec![Line::rule("execution", String::new())];
+    lines.extend(text::wrap(&says, room, 2).into_iter().map(|says| Line::default().at(LEFT, says, Role::Dim)));
+    for undone in &execution.unfinished {
+        let wrapped = text::wrap(&format!("not finished: {undone}"), room, 3);
+        lines.extend(wrapped.into_iter().map(|says| Line::default().at(LEFT, says, Role::Warning)));
+    }
+    lines.push(Line::default());
+    lines
+}
+
+/// What could not be looked at, and how to supply it.
+pub(super) fn missing(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> {
+    let missing = answer.explanation.as_ref().map_or(&[][..], |explanation| &explanation.missing);
+    if missing.is_empty() {
+        return Vec::new();
+    }
+    let room = usize::from(look.width.saturating_sub(LEFT + 1));
+    let mut lines = vec![Line::rule("not looked at", many(missing.len() as u64, "gap", "gaps"))];
+    for (i, gap) in missing.iter().enumerate() {
+        let entry = Entry::Missing(i);
+        let codes: Vec<&str> = gap.codes.iter().map(|code| code.word()).collect();
+        let skipped = match codes.len() {
+            0 => String::new(),
+            1..=4 => codes.join(", "),
+            count => format!("{} and {} more", codes[..3].join(", "), count - 3),
+        };
+        let mut first = Line::of(entry).at(1, "?", Role::Warning).at(LEFT, gap.what.clone(), Role::Text);
+        if usize::from(first.end()) + 2 + text::width(&skipped) < usize::from(look.width) {
+            first = first.then(LEFT, 2, skipped.clone(), Role::Dim);
+            lines.push(first);
+        } else {
+            lines.push(first);
+            lines
+                .extend(text::wrap(&skipped, room.saturating_sub(2), 2).into_iter().map(|line| Line::of(entry).at(PROOF, line, Role::Dim)));
+        }
+        lines.extend(text::wrap(&gap.supply, room.saturating_sub(2), 3).into_iter().map(|line| Line::of(entry).at(PROOF, line, Role::Dim)));
+    }
+    lines.push(Line::default());
+    lines
+}

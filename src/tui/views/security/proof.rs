@@ -1,0 +1,160 @@
+//! The lines behind an opened check: what it asks, what it measured, and what proves it: the calls with what they changed, the rows.
+
+use super::{
+    checklist::{Look, PROOF},
+    pane::{Entry, Line},
+};
+use crate::{
+    analysis::security::{Anomaly, Check, CheckState, Evidence, EvidenceRow},
+    tui::{
+        format::{self, MISSING},
+        text,
+        theme::Role,
+    },
+};
+
+/// Where the rows of a proof begin.
+const ROW: u16 = 7;
+/// From this width on hashes and addresses are whole.
+const WHOLE_WIDTH: u16 = 190;
+/// Lines that a sentence may take.
+const SENTENCE_LINES: usize = 4;
+
+/// What stands under an opened check. `anomaly` is what was found.
+pub(super) fn push(check: &Check, anomaly: Option<&Anomaly>, look: &Look<'_>, lines: &mut Vec<Line>) {
+    let entry = Entry::Check(check.code);
+    let room = usize::from(look.width.saturating_sub(PROOF + 1));
+    let mut say = |says: &str, role| {
+        lines.extend(text::wrap(says, room, SENTENCE_LINES).into_iter().map(|line| Line::of(entry).at(PROOF, line, role)));
+    };
+    if let Some(told) = check.evidence.as_ref().or(check.missing.as_ref()) {
+        say(told, Role::Text);
+    }
+    let mut asks = format!("asks whether {} · weighs {}", check.code.meaning(), format::fixed(check.weight, 2));
+    if let Some(anomaly) = anomaly {
+        asks += &format!(" × strength {}", format::fixed(anomaly.strength, 2));
+        for figure in &anomaly.figures {
+            asks += &format!(" · {} {}", figure.name, format::human(Some(figure.value)));
+        }
+    }
+    say(&asks, Role::Dim);
+    let Some(anomaly) = anomaly else {
+        if check.state == CheckState::Passed {
+            say("it ran and found nothing", Role::Dim);
+        }
+        return;
+    };
+    for (j, evidence) in anomaly.evidence.iter().enumerate() {
+        push_proof(evidence, Entry::Proof(check.code, j), look, lines);
+        let columns = Columns::of(&evidence.rows, look.width);
+        for (k, row) in evidence.rows.iter().enumerate() {
+            lines.push(columns.line(row, Entry::Row(check.code, j, k)));
+        }
+    }
+}
+
+/// `setFee(99)  by owner  0x69fe0e2d   received 950 → received 10`, in one line or in two.
+fn push_proof(evidence: &Evidence, entry: Entry, look: &Look<'_>, lines: &mut Vec<Line>) {
+    let room = usize::from(look.width.saturating_sub(PROOF + 1));
+    let mut line = Line::of(entry).at(PROOF, text::truncate(&evidence.what, room).into_owned(), Role::Text);
+    if let Some(caller) = &evidence.caller {
+        line = line.then(PROOF, 2, format!("by {caller}"), Role::Dim);
+    }
+    if let Some(selector) = &evidence.selector {
+        line = line.then(PROOF, 2, selector.clone(), Role::Accent);
+    }
+    let shown = |value: &Option<String>| value.clone().unwrap_or_default();
+    let (before, after) = (shown(&evidence.before), shown(&evidence.after));
+    if before.is_empty() && after.is_empty() {
+        lines.push(line);
+        return;
+    }
+    // `→ fails` where there was nothing to change from.
+    let mut after = if after.is_empty() { MISSING.to_owned() } else { after };
+    if let Some(change) = &evidence.change {
+        after += &format!(" ({change})");
+    }
+    let arrow = if before.is_empty() { "→ " } else { " → " };
+    let length = text::width(&before) + text::width(&after) + 3;
+    if usize::from(line.end()) + 3 + length < usize::from(look.width) {
+        lines.push(line.then(PROOF, 3, before, Role::Dim).then(PROOF, 0, arrow, Role::Dim).then(PROOF, 0, after, Role::Warning));
+        return;
+    }
+    lines.push(line);
+    if usize::from(ROW) + length < usize::from(look.width) {
+        lines.push(Line::of(entry).at(ROW, before, Role::Dim).then(ROW, 0, arrow, Role::Dim).then(ROW, 0, after, Role::Warning));
+        return;
+    }
+    for (label, value, role) in [("before", before, Role::Dim), ("after", after, Role::Warning)] {
+        for (i, part) in text::wrap(&value, usize::from(look.width.saturating_sub(ROW + 8)), 3).into_iter().enumerate() {
+            let line = Line::of(entry).at(ROW, if i == 0 { label } else { "" }, Role::Dim);
+            lines.push(line.at(ROW + 7, part, role));
+        }
+    }
+}
+
+/// Rows of a dataset as a small table: the columns that any of them has, each as wide as its widest cell.
+struct Columns {
+    widths: Vec<usize>,
+    whole: bool,
+}
+
+impl Columns {
+    /// When, the block, whose, to whom, how much, which share, the transaction, what else it says.
+    fn cells(row: &EvidenceRow, whole: bool) -> [String; 8] {
+        let parties = |address: Option<crate::dataset::address::Address>| {
+            address.map_or_else(String::new, |address| if whole { address.to_string() } else { address.short() })
+        };
+        let hash = row
+            .transaction_hash
+            .as_deref()
+            .map_or_else(String::new, |hash| if whole { hash.to_owned() } else { format::short_address(hash) });
+        let to = parties(row.to_address);
+        [
+            row.timestamp.map_or_else(|| row.table.to_owned(), crate::dataset::time::Time::minute_text),
+            row.block_number.map_or_else(String::new, |block| format!("block {}", format::count(block.unsigned_abs()))),
+            parties(row.address),
+            if to.is_empty() { to } else { format!("→ {to}") },
+            row.amount.map_or_else(String::new, |amount| format::human(Some(amount))),
+            row.share.map_or_else(String::new, |share| format::share(Some(share))),
+            hash,
+            row.note.clone().unwrap_or_default(),
+        ]
+    }
+
+    fn of(rows: &[EvidenceRow], width: u16) -> Self {
+        let whole = width >= WHOLE_WIDTH;
+        let mut widths = vec![0; 8];
+        for row in rows {
+            for (column, cell) in widths.iter_mut().zip(Self::cells(row, whole)) {
+                *column = (*column).max(text::width(&cell));
+            }
+        }
+        // The block says least beside the time, then the transaction's hash.
+        for dropped in [1, 6] {
+            if usize::from(ROW) + widths.iter().map(|width| width + 2 * usize::from(*width > 0)).sum::<usize>() > usize::from(width) {
+                widths[dropped] = 0;
+            }
+        }
+        Self { widths, whole }
+    }
+
+    fn line(&self, row: &EvidenceRow, entry: Entry) -> Line {
+        let mut line = Line::of(entry);
+        let mut x = ROW;
+        for (column, (cell, width)) in Self::cells(row, self.whole).into_iter().zip(&self.widths).enumerate() {
+            if *width == 0 {
+                continue;
+            }
+            let figure = column == 4 || column == 5;
+            let role = match column {
+                0 | 1 => Role::Dim,
+                2 | 3 | 6 => Role::Accent,
+                _ => Role::Text,
+            };
+            line = line.at(x, text::fit(&cell, *width, if figure { text::Align::Right } else { text::Align::Left }), role);
+            x += *width as u16 + 2;
+        }
+        line
+    }
+}

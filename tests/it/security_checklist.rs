@@ -1,0 +1,267 @@
+//! The checklist of a token: every check once, what could not run said to be so, and the words that follow from it. One test for each
+//! fault that a person met.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use serde_json::Value;
+use tokendeck::{
+    analysis::security::{AnomalyCode, Check, CheckState, Group, SecurityInference},
+    dataset::{Dataset, address::Address, load::load, progress::Silent},
+    question::{
+        Question,
+        progress::Progress,
+        security::SecurityQuestion,
+        snapshot::{AnswerSettings, Snapshot},
+        token::TokenQuestion,
+    },
+};
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
+const TOKEN: &str = "0x00000000000000000000000000000000000a11ce";
+const TOKENS: &str =
+    "token_address,symbol,name,chain,decimals,total_supply\n0x00000000000000000000000000000000000a11ce,ALICE,Alice,eth,18,1000\n";
+const HOLDERS: &str = "token_address,holder_address,balance\n\
+    0x00000000000000000000000000000000000a11ce,0x0000000000000000000000000000000000001001,300\n\
+    0x00000000000000000000000000000000000a11ce,0x0000000000000000000000000000000000001002,200\n\
+    0x00000000000000000000000000000000000a11ce,0x0000000000000000000000000000000000001003,100\n";
+
+fn dataset(tables: &[(&str, &str)]) -> Dataset {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (table, text) in tables {
+        std::fs::write(folder.path().join(format!("{table}.csv")), text).expect("written");
+    }
+    load(folder.path(), &Silent).expect("a dataset")
+}
+
+fn snapshot(tables: &[(&str, &str)]) -> Snapshot {
+    Snapshot::new(1, dataset(tables), AnswerSettings::default())
+}
+
+fn demo() -> Snapshot {
+    Snapshot::new(1, load(Path::new(DEMO), &Silent).expect("the demo"), AnswerSettings::default())
+}
+
+fn ask(snapshot: &Snapshot, token: Address) -> SecurityInference {
+    SecurityQuestion { contract_address: token, explain: true }.answer(snapshot, &Progress::default()).expect("an answer")
+}
+
+fn alice(tables: &[(&str, &str)]) -> SecurityInference {
+    ask(&snapshot(tables), Address::parse(TOKEN).expect("an address"))
+}
+
+fn word(answer: &SecurityInference) -> &str {
+    answer.recommendation.split(':').next().unwrap_or_default()
+}
+
+fn check(answer: &SecurityInference, code: AnomalyCode) -> &Check {
+    answer.checks.iter().flatten().find(|check| check.code == code).expect("every code is listed")
+}
+
+/// What holds for every checklist.
+fn assert_whole(answer: &SecurityInference) {
+    let checks = answer.checks.as_ref().expect("it is explained");
+    let codes: BTreeSet<AnomalyCode> = checks.iter().map(|check| check.code).collect();
+    assert_eq!((checks.len(), codes.len()), (AnomalyCode::ALL.len(), AnomalyCode::ALL.len()), "every code stands once");
+    for check in checks {
+        assert_eq!((check.group, check.weight), (check.code.group(), check.code.weight()), "{check:?}");
+        assert_eq!(check.missing.is_some(), check.state == CheckState::NotChecked, "{check:?}");
+        assert_eq!(check.evidence.is_none(), check.state == CheckState::NotChecked, "{check:?}");
+        let part = answer.anomaly_detection.part(check.code.part());
+        let weighed = part.evidence.iter().flatten().any(|anomaly| anomaly.code == check.code && anomaly.weighed() > 0.0);
+        assert_eq!(weighed, check.state == CheckState::Found, "{check:?}");
+    }
+    assert!(checks.is_sorted_by_key(|check| check.group), "by question");
+}
+
+#[test]
+fn every_token_of_the_demo_has_every_check_in_one_group_and_one_state() {
+    let demo = demo();
+    let mut states = BTreeSet::new();
+    let mut asked = 0;
+    for token in demo.dataset.tokens() {
+        let question = SecurityQuestion { contract_address: token.row.token_address, explain: true };
+        let Ok(answer) = question.answer(&demo, &Progress::default()) else { continue };
+        assert_whole(&answer);
+        states.extend(answer.checks.iter().flatten().map(|check| check.state));
+        asked += 1;
+    }
+    assert!(asked > 40 && states.len() >= 3, "{asked} {states:?}");
+}
+
+#[test]
+fn each_question_of_a_person_is_asked() {
+    let mut groups: BTreeMap<Group, usize> = BTreeMap::new();
+    for code in AnomalyCode::ALL {
+        *groups.entry(code.group()).or_default() += 1;
+    }
+    assert_eq!(groups.keys().copied().collect::<Vec<_>>(), Group::ALL);
+    assert_eq!(groups.values().sum::<usize>(), 42);
+}
+
+#[test]
+fn what_was_hardly_looked_at_is_not_enough_data_and_the_score_stays() {
+    let answer = alice(&[("tokens", TOKENS), ("holders", HOLDERS)]);
+    assert_whole(&answer);
+    assert_eq!(word(&answer), "NOT ENOUGH DATA", "{}", answer.recommendation);
+    assert_eq!(answer.security_score, 60, "{}", answer.recommendation);
+    let sell = check(&answer, AnomalyCode::SellBlocked);
+    assert_eq!(sell.state, CheckState::NotChecked);
+    assert!(sell.missing.as_ref().is_some_and(|missing| missing.contains("`contracts`") && missing.contains("`bytecode`")), "{sell:?}");
+    assert!(answer.explanation.as_ref().is_some_and(|explanation| explanation.checked < 0.5));
+    // Neither scams nor labels are there, so nobody can have said anything.
+    assert_eq!(check(&answer, AnomalyCode::KnownScam).state, CheckState::NotChecked);
+}
+
+#[test]
+fn one_label_among_several_that_contradict_it_is_shown_and_decides_nothing() {
+    let labels = |rows: &str| {
+        let rows: String = rows.split(';').map(|row| format!("{TOKEN},{row}\n")).collect();
+        format!("address,label,name,source\n{rows}")
+    };
+    let of = |rows: &str| alice(&[("tokens", TOKENS), ("holders", HOLDERS), ("labels", &labels(rows))]);
+    for (rows, fatal) in [
+        ("exploit,Alice thief,some list", true),
+        ("exploit,,some list;blocked,,some list", true),
+        ("exploit,Alice,some list;exchange,Alice Markets,another list", false),
+        ("exploit,Alice,some list;stablecoin,Alice,some list", false),
+        ("exploit,Alice,some list;bridge,Alice,some list", false),
+        ("scam,Alice,some list;token,Alice,some list", false),
+        ("exploit,Alice,some list;dex,Alice,some list", false),
+        ("scam,Alice,some list;liquidity_pool,Alice,some list", true),
+    ] {
+        let answer = of(rows);
+        assert_whole(&answer);
+        let known = check(&answer, AnomalyCode::KnownScam);
+        assert_eq!((known.state, word(&answer) == "AVOID"), (CheckState::Found, fatal), "{rows}: {}", answer.recommendation);
+        let told = known.evidence.as_deref().unwrap_or_default();
+        assert!(told.contains("labels") && told.contains("some list"), "table and source are named: {told}");
+        assert_eq!(told.contains("decides nothing"), !fatal, "{told}");
+        let found = &answer.anomaly_detection.code_patterns.evidence.as_ref().expect("explained")[0];
+        assert!(found.fatal == fatal && found.evidence[0].rows.iter().all(|row| row.table == "labels" && row.note.is_some()));
+    }
+    let scams = format!("address,name,scam_type,bytecode,source\n{TOKEN},Alice,honeypot,,some list\n");
+    let answer = alice(&[("tokens", TOKENS), ("holders", HOLDERS), ("labels", &labels("token,Alice,some list")), ("scams", &scams)]);
+    assert_eq!(word(&answer), "AVOID", "a row of scams decides, whatever labels say");
+}
+
+#[test]
+fn top_ten_is_one_figure_wherever_it_stands() {
+    let demo = demo();
+    let mut compared = 0;
+    for token in demo.dataset.tokens().iter().take(20) {
+        let address = token.row.token_address;
+        let detail = TokenQuestion { token_address: address }.answer(&demo, &Progress::default()).expect("a token");
+        let answer = ask(&demo, address);
+        let Some(metrics) = answer.explanation.as_ref().and_then(|explanation| explanation.holders.as_ref()) else { continue };
+        let spread = &detail.holders_distribution;
+        assert_eq!((metrics.top10, metrics.top50), (spread.top_10_holders, spread.top_50_holders), "{address}");
+        assert!(metrics.top10.is_some_and(|all| all + 1e-9 >= metrics.top10_free), "pools and exchanges only add: {metrics:?}");
+        compared += 1;
+    }
+    assert!(compared >= 10, "{compared}");
+}
+
+#[test]
+fn calls_are_named_and_their_change_is_written_out() {
+    let demo = demo();
+    let mut seen = 0;
+    for token in demo.dataset.tokens() {
+        let question = SecurityQuestion { contract_address: token.row.token_address, explain: true };
+        let Ok(answer) = question.answer(&demo, &Progress::default()) else { continue };
+        for anomaly in answer.anomaly_detection.code_patterns.evidence.iter().flatten() {
+            for evidence in &anomaly.evidence {
+                if let Some(change) = &evidence.change {
+                    assert!(change.starts_with(['+', '-']) && evidence.before != evidence.after, "{evidence:?}");
+                    assert!(!change.contains("raw units"), "the decimals are known: {evidence:?}");
+                    seen += 1;
+                }
+                let mint = evidence.selector.as_deref() == Some("0x40c10f19");
+                assert!(!mint || evidence.what.starts_with("mint("), "{evidence:?}");
+            }
+        }
+    }
+    assert!(seen > 0);
+}
+
+/// The token's answer by symbol.
+fn of_symbol(demo: &Snapshot, symbol: &str) -> SecurityInference {
+    let token = demo.dataset.tokens().iter().find(|token| token.row.symbol.as_deref() == Some(symbol)).expect(symbol);
+    ask(demo, token.row.token_address)
+}
+
+#[test]
+fn the_cheats_of_the_demo_read_as_what_they_are() {
+    let demo = demo();
+    for (symbol, words) in [
+        ("ASTROCAT", &["CAUTION"][..]),
+        ("FROGKING", &["AVOID"]),
+        ("SAFEMAX", &["AVOID", "HIGH RISK"]),
+        ("CLAIMETH", &["AVOID", "HIGH RISK"]),
+    ] {
+        let answer = of_symbol(&demo, symbol);
+        assert!(words.contains(&word(&answer)), "{symbol}: {} {}", answer.security_score, answer.recommendation);
+    }
+    let sybil = of_symbol(&demo, "ASTROCAT");
+    assert_eq!(check(&sybil, AnomalyCode::SybilHolders).state, CheckState::Found);
+}
+
+#[test]
+fn the_forty_largest_tokens_of_the_demo_show_every_view_alive() {
+    let demo = demo();
+    let mut tokens: Vec<_> = demo.market.tokens.iter().collect();
+    tokens.sort_by(|a, b| b.market_cap.unwrap_or_default().total_cmp(&a.market_cap.unwrap_or_default()));
+    let mut praised = 0;
+    for token in &tokens[..40] {
+        let (address, symbol) = (token.token_address, token.symbol.as_deref().unwrap_or_default());
+        let rows = [
+            ("contracts", demo.dataset.contracts().count(&address)),
+            ("transfers", demo.dataset.transfers().count(&address)),
+            ("holders", demo.dataset.holders_of(&address).len()),
+        ];
+        assert!(rows.iter().all(|(_, rows)| *rows > 0), "{symbol}: {rows:?}");
+        let answer = ask(&demo, address);
+        assert!(answer.explanation.as_ref().is_some_and(|explanation| explanation.checked > 0.7), "{symbol}: {:?}", answer.explanation);
+        let parts = &answer.anomaly_detection;
+        assert!([&parts.code_patterns, &parts.transaction_patterns, &parts.holder_distribution].iter().all(|part| part.score.is_some()));
+        assert!(!["AVOID", "NOT ENOUGH DATA"].contains(&word(&answer)), "{symbol}: {}", answer.recommendation);
+        praised += usize::from(answer.security_score >= 60);
+    }
+    assert!(praised >= 36, "{praised} of 40 are honest in the main");
+    let events: BTreeSet<Address> = demo.dataset.pools_of(&tokens[0].token_address).map(|pool| pool.address).collect();
+    assert!(events.iter().any(|pool| demo.dataset.pool_events().count(pool) > 10), "the largest has a pool whose story is told");
+}
+
+#[test]
+fn get_shows_the_checklist_as_a_table() {
+    let demo = demo();
+    let token =
+        demo.dataset.tokens().iter().find(|token| token.row.symbol.as_deref() == Some("FROGKING")).expect("there").row.token_address;
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_tokendeck"))
+        .args(["get", &format!("/{token}/security/inference?explain=true"), "--format", "table", "--data", DEMO])
+        .envs(["XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"].map(|name| (name, folder.path())))
+        .output()
+        .expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let line = text.lines().find(|line| line.starts_with("SELL_BLOCKED")).unwrap_or_else(|| panic!("a line for each check in\n{text}"));
+    assert!(line.contains("can_i_sell") && line.contains("found") && line.contains("0.95"), "{line}");
+    assert_eq!(AnomalyCode::ALL.iter().filter(|code| text.lines().any(|line| line.starts_with(code.word()))).count(), 42);
+}
+
+#[test]
+fn the_answer_without_explanation_is_as_documented() {
+    let answer = SecurityQuestion { contract_address: Address::parse(TOKEN).expect("an address"), explain: false }
+        .answer(&snapshot(&[("tokens", TOKENS), ("holders", HOLDERS)]), &Progress::default())
+        .expect("an answer");
+    let value = serde_json::to_value(&answer).expect("JSON");
+    let members: Vec<&String> = value.as_object().into_iter().flatten().map(|(name, _)| name).collect();
+    assert_eq!(members, ["securityScore", "anomalyDetection", "similarScams", "recommendation"]);
+    assert!(
+        value["recommendation"].as_str().is_some_and(|text| text.starts_with("NOT ENOUGH DATA: "))
+            && value["securityScore"] == Value::from(60)
+    );
+}
