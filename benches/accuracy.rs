@@ -1,6 +1,8 @@
 //! How right the analyses are, on labelled cases of our own making and on the labelled real data: `cargo bench --bench accuracy --
-//! patterns|security|trends|yield`. Prints tables; nothing here passes or fails, and timings are in `speed`.
+//! charts|patterns|security|trends|yield`. Prints tables; nothing here passes or fails, and timings are in `speed`.
 
+#[path = "accuracy/charts.rs"]
+mod charts;
 #[path = "accuracy/patterns.rs"]
 mod patterns;
 #[path = "accuracy/security.rs"]
@@ -12,6 +14,8 @@ mod yields;
 
 /// Each report: its word on the command line and what prints it.
 const REPORTS: &[(&str, fn())] = &[
+    ("charts", charts::report),
+    ("charts-fit", charts::fit),
     ("patterns", patterns::report),
     ("patterns-development", patterns::development),
     ("security", security::report),
@@ -28,7 +32,8 @@ fn main() {
         eprintln!("no report `{word}`; there are: {}", known.join(", "));
     }
     for (word, print) in REPORTS {
-        if words.is_empty() || words.iter().any(|asked| asked == word) {
+        // Fitting changes the source, so it is done only where it is asked for.
+        if words.is_empty() && *word != "charts-fit" || words.iter().any(|asked| asked == word) {
             print();
         }
     }

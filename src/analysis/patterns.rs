@@ -2,26 +2,24 @@
 //! each.
 
 mod advice;
-mod bowl;
 mod choice;
 #[cfg(test)]
 mod examples;
-mod flag;
+mod find;
+pub mod market;
 mod name;
-mod outcome;
-mod pair;
-mod pivots;
-mod reversal;
-mod search;
 mod series;
-mod shape;
-mod sure;
+mod textbook;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::name::{Family, PatternName};
-use self::{outcome::Find, series::Series, shape::Edge};
+use self::{
+    find::{Edge, Find},
+    market::Model,
+    series::Series,
+};
 use super::numeric::{Line, finite};
 use crate::dataset::{candles::Candles, time::Time};
 
@@ -187,10 +185,19 @@ const CANDLES_LEAST: usize = 20;
 
 /// The patterns in the candles, with what they rest on where an explanation is asked for.
 pub fn patterns(candles: &Candles<'_>, explain: bool) -> PatternsAnswer {
+    patterns_by(candles, &Model::built_in(), explain)
+}
+
+/// The same by another model than the one that is built in.
+pub fn patterns_by(candles: &Candles<'_>, model: &Model, explain: bool) -> PatternsAnswer {
     let Some(series) = Series::of(candles, CANDLES_LEAST) else {
         return PatternsAnswer::empty();
     };
-    let finds = choice::choose(search::all(&series), series.len());
+    let mut finds = choice::choose(textbook::all(&series), series.len());
+    let mut taken: Vec<(u32, u32)> = finds.iter().map(|find| (find.start, find.end(series.len()))).collect();
+    taken.sort_unstable();
+    finds.extend(market::finds(&series, model, &taken, explain));
+    choice::order(&mut finds, series.len());
     let answer = Answer { series: &series, candles, explain };
     PatternsAnswer {
         patterns: finds.iter().map(|find| answer.pattern(find)).collect(),
@@ -233,7 +240,7 @@ impl Answer<'_> {
             Edge::Voids(_) => None,
         });
         let series = self.series;
-        let last = series.close[series.len() - 1];
+        let last = series.way.close[series.len() - 1];
         let (target, stop) = (find.target(), advice::stop(series, find));
         let percent = |level: f64| 100.0 * (level - last).exp_m1();
         let (reward, risk) = (percent(target), -percent(stop));
@@ -252,7 +259,7 @@ impl Answer<'_> {
             distance_to_target: finite(reward),
             distance_to_stop: finite(-risk),
             reward_risk: (reward * risk > 0.0 && (reward > 0.0) == find.up).then(|| finite(reward / risk)),
-            why: Vec::new(),
+            why: find.why.clone(),
         }
     }
 

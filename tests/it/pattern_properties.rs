@@ -1,11 +1,11 @@
-//! What holds of chart patterns whatever the candles: finite answers in order that hardly overlap, and the same patterns when prices
-//! are scaled, turned upside down, or come later.
+//! What holds of chart patterns whatever the candles: finite answers in order that hardly cover each other, the same patterns when prices
+//! are scaled or come later, and the same proposals upside down.
 
 use proptest::prelude::*;
 use tokendeck::{
     analysis::{
         frames::CandleVec,
-        patterns::{PatternName, PatternsAnswer, patterns},
+        patterns::{PatternName, PatternsAnswer, market::proposals, patterns},
     },
     dataset::{candles::Candles, time::DAY_MS},
 };
@@ -63,13 +63,13 @@ fn assert_sound(answer: &PatternsAnswer, candles: &Candles) -> Result<(), TestCa
     Ok(())
 }
 
-/// No two share 0.4 of the shorter, counted in candles that take part.
+/// No two cover the same stretch: what both cover is at most half of what either does. A flag within a channel is another matter.
 fn assert_apart(answer: &PatternsAnswer) -> Result<(), TestCaseError> {
     for (k, a) in answer.patterns.iter().enumerate() {
         for b in &answer.patterns[k + 1..] {
             let shared = (a.end_index.min(b.end_index) + 1).saturating_sub(a.start_index.max(b.start_index));
-            let shorter = (a.end_index - a.start_index).min(b.end_index - b.start_index) + 1;
-            prop_assert!((shared as f64) < 0.4 * shorter as f64, "{:?} {:?}", a, b);
+            let either = a.end_index.max(b.end_index) - a.start_index.min(b.start_index) + 1;
+            prop_assert!(shared as f64 <= 0.5 * either as f64, "{:?} {:?}", a, b);
         }
     }
     Ok(())
@@ -130,26 +130,27 @@ proptest! {
         prop_assert_eq!(gist(&patterns(&shifted.as_candles(), false)), expected);
     }
 
-    /// Where rounding tips a tolerance or a tie the sets differ; a change of a millionth then changes the upright set as well.
+    /// What is proposed, that is. How likely it is differs: chartists draw more tops and more falling flags. Where rounding tips a
+    /// tolerance or a tie the sets differ; a change of a millionth then changes the upright set as well.
     #[test]
-    fn upside_down_the_names_are_the_mirrors(candles in turns()) {
-        let upright = patterns(&candles.as_candles(), false);
-        let turned = patterns(&mirrored(&candles).as_candles(), false);
-        let names = |answer: &PatternsAnswer, mirror: bool| {
-            let mut names: Vec<_> =
-                gist(answer).into_iter().map(|(name, start, end, _)| (if mirror { name.mirrored() } else { name }, start, end)).collect();
+    fn upside_down_the_proposals_are_the_mirrors(candles in turns()) {
+        let names = |candles: &CandleVec, mirror: bool| {
+            let side = |name: PatternName| if mirror { name.mirrored() } else { name };
+            let mut names: Vec<_> = proposals(&candles.as_candles()).iter().map(|p| (side(p.name), p.start, p.end)).collect();
             names.sort_unstable();
+            names.dedup();
             names
         };
-        if names(&upright, false) != names(&turned, true) {
+        let (upright, turned) = (names(&candles, false), names(&mirrored(&candles), true));
+        if upright != turned {
             let nudged = |by: f64| {
                 let mut k = 0_u32;
                 mapped(&candles, |price| { k += 1; price * (1.0 + if k.is_multiple_of(2) { by } else { -by }) })
             };
-            let tips = [1e-14, 1e-12, 1e-9, 1e-6].into_iter().flat_map(|by| [by, -by]).any(|by| {
-                names(&patterns(&nudged(by).as_candles(), false), false) != names(&upright, false)
-            });
-            prop_assert!(tips, "{:?}\n{:?}", names(&upright, false), names(&turned, true));
+            let tips = [1e-14, 1e-12, 1e-9, 1e-6].into_iter().flat_map(|by| [by, -by]).any(|by| names(&nudged(by), false) != upright);
+            let odd: Vec<_> = upright.iter().filter(|one| !turned.contains(one)).chain(turned.iter().filter(|one| !upright.contains(one))).collect();
+            // Of two lines that fit equally well, rounding picks one.
+            prop_assert!(tips || odd.len() <= 1 + upright.len() / 50, "{odd:?}");
         }
     }
 }

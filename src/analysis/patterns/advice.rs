@@ -1,6 +1,6 @@
 //! What the patterns advise together, and what became of each after its breakout.
 
-use super::{Action, Status, outcome::Find, series::Series};
+use super::{Action, Status, find::Find, series::Series};
 
 /// Candles after a breakout in which its target counts. Patterns are looked for over this range too on TradingView.
 const WATCHED: usize = 600;
@@ -24,9 +24,9 @@ pub(super) fn status(series: &Series, find: &Find) -> Status {
     };
     let side = if find.up { 1.0 } else { -1.0 };
     let (target, back) = (find.target(), stop(series, find));
-    let reach = if find.up { &series.high } else { &series.low };
+    let reach = if find.up { &series.way.high } else { &series.way.low };
     let from = breakout as usize;
-    for (reached, close) in reach.iter().zip(&series.close).skip(from).take(WATCHED) {
+    for (reached, close) in reach.iter().zip(&series.way.close).skip(from).take(WATCHED) {
         if side * (reached - target) >= 0.0 {
             return Status::Reached;
         }

@@ -1,15 +1,14 @@
-//! Which finds are answered: of those that overlap the better one.
+//! Which textbook patterns are kept: of those that overlap the better one. And the order of all finds.
 
-use super::outcome::Find;
+use super::find::Find;
 
 /// Two that share this much of the shorter are one.
 const OVERLAP_MOST: f64 = 0.4;
 /// Candles of a bucket in which kept finds are looked up.
 const BUCKET: u32 = 256;
 
-/// The finds to keep, those that end latest first, of these the more confident first. `count` is the number of valid candles.
+/// The finds to keep. `count` is the number of valid candles.
 pub(super) fn choose(mut finds: Vec<Find>, count: usize) -> Vec<Find> {
-    finds.retain(|find| find.confidence >= super::sure::LEAST);
     let rank = |find: &Find| find.confidence + 0.07 * find.turns.as_slice().len() as f64;
     let place = |find: &Find| (find.end(count), find.start, find.name);
     finds.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then_with(|| place(a).cmp(&place(b))));
@@ -23,11 +22,15 @@ pub(super) fn choose(mut finds: Vec<Find>, count: usize) -> Vec<Find> {
         buckets[span].iter_mut().for_each(|bucket| bucket.push((start, end)));
         true
     });
+    finds
+}
+
+/// Those that end latest first, of these the more confident first.
+pub(super) fn order(finds: &mut [Find], count: usize) {
     finds.sort_by(|a, b| {
         let later = b.end(count).cmp(&a.end(count));
-        later.then(b.confidence.total_cmp(&a.confidence)).then_with(|| place(a).cmp(&place(b)))
+        later.then(b.confidence.total_cmp(&a.confidence)).then((a.start, a.name).cmp(&(b.start, b.name)))
     });
-    finds
 }
 
 fn too_close(a: (u32, u32), b: (u32, u32)) -> bool {

@@ -1,19 +1,40 @@
-//! The candles that take part, as logarithms of prices, and the same upside down. No patterns here.
+//! The candles that take part, as logarithms of prices, with what makes questions about a stretch of them cheap; and the same upside
+//! down. No patterns here.
 
 use crate::dataset::candles::Candles;
+
+/// Candles whose true ranges are averaged.
+const AVERAGED: usize = 30;
+/// Candles of a block of [`Extremes`].
+const BLOCK: usize = 8;
 
 /// The valid candles, oldest first. All columns have one length.
 pub(super) struct Series {
     /// Each candle's place in the frame.
     pub(super) slot: Vec<u32>,
-    /// Natural logarithms of prices divided by a power of two, so that prices scaled by one give the same digits.
+    pub(super) way: Tape,
+    /// The negated logarithms, highs and lows exchanged.
+    pub(super) mirror: Tape,
+    /// The median true range of a candle that moved at all; a median, because one flash wick must not change it.
+    pub(super) middle: f64,
+    /// ln of the power of two that prices were divided by.
+    shift: f64,
+}
+
+/// What the searches look at: the candles as they are, or upside down. Natural logarithms of prices divided by a power of two, so that
+/// prices scaled by one give the same digits.
+pub(super) struct Tape {
+    pub(super) open: Vec<f64>,
     pub(super) high: Vec<f64>,
     pub(super) low: Vec<f64>,
     pub(super) close: Vec<f64>,
-    /// The median true range (Wilder 1978) of a candle that moved at all; a median, because one flash wick must not change it.
-    pub(super) range: f64,
-    /// ln of that power of two.
-    shift: f64,
+    /// The mean true range (Wilder 1978) of the last 30 candles; of the first 30 at the start.
+    pub(super) range: Vec<f64>,
+    closes: Sums,
+    ranges: Sums,
+    steps: Sums,
+    highest: Extremes<true>,
+    lowest: Extremes<false>,
 }
 
 impl Series {
@@ -25,24 +46,10 @@ impl Series {
         }
         let unit = power_of_two(candles.close[slots[0]]);
         let column = |prices: &[f64]| -> Vec<f64> { slots.iter().map(|&i| logarithm(prices[i], unit)).collect() };
-        let mut series = Self {
-            high: column(candles.high),
-            low: column(candles.low),
-            close: column(candles.close),
-            slot: slots.iter().map(|&i| i as u32).collect(),
-            range: 0.0,
-            shift: unit.ln(),
-        };
-        series.range = series.true_range()?;
-        Some(series)
-    }
-
-    /// A token that hardly trades stands still most hours: those candles say nothing about how far it moves when it does.
-    fn true_range(&self) -> Option<f64> {
-        let range = |i: usize| self.high[i].max(self.close[i - 1]) - self.low[i].min(self.close[i - 1]);
-        let mut ranges: Vec<f64> = (1..self.close.len()).map(range).filter(|range| *range > 0.0).collect();
-        let middle = ranges.len() / 2;
-        (!ranges.is_empty()).then(|| *ranges.select_nth_unstable_by(middle, f64::total_cmp).1)
+        let way = Tape::of(column(candles.open), column(candles.high), column(candles.low), column(candles.close))?;
+        let mirror = way.mirrored();
+        let middle = way.median_range()?;
+        Some(Self { slot: slots.iter().map(|&i| i as u32).collect(), way, mirror, middle, shift: unit.ln() })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -53,37 +60,163 @@ impl Series {
         (logarithm + self.shift).exp()
     }
 
-    pub(super) fn upright(&self) -> View<'_> {
-        View { slot: &self.slot, high: &self.high, low: &self.low, close: &self.close, range: self.range }
+    /// The tape on which a find of this side is drawn.
+    pub(super) fn tape(&self, flipped: bool) -> &Tape {
+        if flipped { &self.mirror } else { &self.way }
+    }
+}
+
+impl Tape {
+    fn of(open: Vec<f64>, high: Vec<f64>, low: Vec<f64>, close: Vec<f64>) -> Option<Self> {
+        let count = close.len();
+        let true_range = |i: usize| if i == 0 { high[0] - low[0] } else { high[i].max(close[i - 1]) - low[i].min(close[i - 1]) };
+        let ranges = Sums::of((0..count).map(true_range));
+        let all = ranges.over(0, count - 1);
+        if all <= 0.0 {
+            return None;
+        }
+        // A token that stands still for a while has not lost its measure.
+        let floor = 0.1 * all / count as f64;
+        let first = ranges.over(0, AVERAGED.min(count) - 1) / AVERAGED.min(count) as f64;
+        let range = (0..count)
+            .map(|i| {
+                let from = (i + 1).saturating_sub(AVERAGED);
+                let seen = (i + 1 - from) as f64;
+                let share = seen / AVERAGED as f64;
+                let mean = ranges.over(from, i) / seen;
+                (share * mean + (1.0 - share) * first).max(floor)
+            })
+            .collect();
+        Some(Self {
+            closes: Sums::of(close.iter().copied()),
+            steps: Sums::of((0..count).map(|i| if i == 0 { 0.0 } else { (close[i] - close[i - 1]).abs() })),
+            ranges,
+            highest: Extremes::of(&high),
+            lowest: Extremes::of(&low),
+            range,
+            open,
+            high,
+            low,
+            close,
+        })
     }
 
-    /// The negated logarithms, highs and lows exchanged.
-    pub(super) fn mirrored(&self) -> Self {
-        let negated = |column: &[f64]| column.iter().map(|level| -level).collect();
+    fn mirrored(&self) -> Self {
+        let negated = |column: &[f64]| column.iter().map(|level| -level).collect::<Vec<_>>();
+        let (high, low, close) = (negated(&self.low), negated(&self.high), negated(&self.close));
         Self {
-            slot: self.slot.clone(),
-            high: negated(&self.low),
-            low: negated(&self.high),
-            close: negated(&self.close),
-            range: self.range,
-            shift: self.shift,
+            open: negated(&self.open),
+            closes: Sums::of(close.iter().copied()),
+            steps: self.steps.clone(),
+            ranges: self.ranges.clone(),
+            highest: Extremes::of(&high),
+            lowest: Extremes::of(&low),
+            range: self.range.clone(),
+            high,
+            low,
+            close,
         }
     }
-}
 
-/// What the searches look at: the series as it is, or upside down.
-#[derive(Clone, Copy)]
-pub(super) struct View<'a> {
-    pub(super) slot: &'a [u32],
-    pub(super) high: &'a [f64],
-    pub(super) low: &'a [f64],
-    pub(super) close: &'a [f64],
-    pub(super) range: f64,
-}
+    /// A token that hardly trades stands still most hours: those candles say nothing about how far it moves when it does.
+    fn median_range(&self) -> Option<f64> {
+        let range = |i: usize| self.high[i].max(self.close[i - 1]) - self.low[i].min(self.close[i - 1]);
+        let mut ranges: Vec<f64> = (1..self.close.len()).map(range).filter(|range| *range > 0.0).collect();
+        let middle = ranges.len() / 2;
+        (!ranges.is_empty()).then(|| *ranges.select_nth_unstable_by(middle, f64::total_cmp).1)
+    }
 
-impl View<'_> {
     pub(super) fn len(&self) -> usize {
-        self.slot.len()
+        self.close.len()
+    }
+
+    /// The highest high from candle `a` to `b`.
+    pub(super) fn top(&self, a: usize, b: usize) -> f64 {
+        self.highest.within(&self.high, a, b)
+    }
+
+    /// The lowest low from candle `a` to `b`.
+    pub(super) fn bottom(&self, a: usize, b: usize) -> f64 {
+        self.lowest.within(&self.low, a, b)
+    }
+
+    pub(super) fn mean_close(&self, a: usize, b: usize) -> f64 {
+        self.closes.over(a, b) / (b - a + 1) as f64
+    }
+
+    pub(super) fn mean_range(&self, a: usize, b: usize) -> f64 {
+        self.ranges.over(a, b) / (b - a + 1) as f64
+    }
+
+    /// The sum of the closes' changes after candle `a` up to `b`, whichever way.
+    pub(super) fn walked(&self, a: usize, b: usize) -> f64 {
+        self.steps.over(a + 1, b)
+    }
+}
+
+/// Sums up to each place.
+#[derive(Clone)]
+struct Sums(Vec<f64>);
+
+impl Sums {
+    fn of(numbers: impl Iterator<Item = f64>) -> Self {
+        let mut sum = 0.0;
+        let mut sums = vec![0.0];
+        sums.extend(numbers.map(|number| {
+            sum += number;
+            sum
+        }));
+        Self(sums)
+    }
+
+    fn over(&self, a: usize, b: usize) -> f64 {
+        if b < a { 0.0 } else { self.0[b + 1] - self.0[a] }
+    }
+}
+
+/// Extremes of any stretch: those of 1, 2, 4… blocks from each block on. The highest, or else the lowest.
+struct Extremes<const HIGHEST: bool> {
+    levels: Vec<Vec<f64>>,
+}
+
+impl<const HIGHEST: bool> Extremes<HIGHEST> {
+    /// Enough for stretches of 1,024 candles; longer ones take more steps.
+    const LEVELS: usize = 8;
+
+    fn pick(a: f64, b: f64) -> f64 {
+        if (a < b) == HIGHEST { b } else { a }
+    }
+
+    fn of(numbers: &[f64]) -> Self {
+        let whole = |block: &[f64]| block.iter().copied().reduce(Self::pick).unwrap_or(0.0);
+        let mut levels = vec![numbers.chunks(BLOCK).map(whole).collect::<Vec<_>>()];
+        for level in 1..Self::LEVELS {
+            let (below, far) = (&levels[level - 1], 1 << (level - 1));
+            if below.len() <= far {
+                break;
+            }
+            let next = below.iter().zip(&below[far..]).map(|(a, b)| Self::pick(*a, *b)).collect();
+            levels.push(next);
+        }
+        Self { levels }
+    }
+
+    fn within(&self, numbers: &[f64], a: usize, b: usize) -> f64 {
+        let scan = |from: usize, to: usize, found: f64| numbers[from..to].iter().fold(found, |found, number| Self::pick(found, *number));
+        let (first, last) = (a.div_ceil(BLOCK), (b + 1) / BLOCK);
+        if first >= last {
+            return scan(a, b + 1, numbers[a]);
+        }
+        let mut found = scan(a, first * BLOCK, numbers[a]);
+        found = scan(last * BLOCK, b + 1, found);
+        // Two stretches that overlap cover all blocks between.
+        let level = ((last - first).ilog2() as usize).min(self.levels.len() - 1);
+        let (mut at, step) = (first, 1 << level);
+        while at + step < last {
+            found = Self::pick(found, self.levels[level][at]);
+            at += step;
+        }
+        Self::pick(found, self.levels[level][last - step])
     }
 }
 

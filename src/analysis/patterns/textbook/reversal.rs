@@ -1,10 +1,10 @@
 //! Heads and shoulders, double and triple tops. Bottoms are the same upside down.
 
 use super::{
+    View,
+    find::{Edge, Pivot, Turns},
     name::PatternName as P,
-    pivots::Pivot,
-    series::View,
-    shape::{Edge, Marks, Shape, Turns, evenness, explained, off_the_legs, scatter, strain},
+    shape::{Marks, Shape, evenness, explained, off_the_legs, scatter, strain},
 };
 use crate::analysis::numeric::Line;
 

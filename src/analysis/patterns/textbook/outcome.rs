@@ -1,74 +1,11 @@
 //! What came of a shape: broken out of, still forming, or void; and how sure it is. Found shapes leave here upright.
 
 use super::{
-    name::PatternName,
-    series::View,
-    shape::{Edge, Shape, Turns},
+    View,
+    find::{Edge, Find},
+    shape::Shape,
     sure::sureness,
 };
-use crate::analysis::numeric::Line;
-
-/// A pattern that is not void, upright.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Find {
-    pub(super) name: PatternName,
-    pub(super) turns: Turns,
-    /// Among the valid candles.
-    pub(super) start: u32,
-    /// The first close beyond the boundary, among the valid candles.
-    pub(super) breakout: Option<u32>,
-    pub(super) up: bool,
-    /// The boundary's logarithm at the breakout, or at the last candle.
-    pub(super) level: f64,
-    pub(super) height: f64,
-    /// Percent.
-    pub(super) completion: f64,
-    pub(super) confidence: f64,
-    pub(super) upper: Edge,
-    pub(super) lower: Edge,
-}
-
-impl Find {
-    /// The last candle of the pattern, of `count` valid ones.
-    pub(super) fn end(&self, count: usize) -> u32 {
-        self.breakout.unwrap_or(count as u32 - 1)
-    }
-
-    /// The height in price over the level.
-    pub(super) fn steepness(&self) -> f64 {
-        if self.up { -(-self.height).exp_m1() } else { self.height.exp_m1() }
-    }
-
-    /// Signed percent of the breakout level by the measure rule: the height in price over the level, −99.9 at the least.
-    pub(super) fn movement(&self) -> f64 {
-        if self.up { -100.0 * (-self.height).exp_m1() } else { (-100.0 * self.height.exp_m1()).max(-99.9) }
-    }
-
-    /// The logarithm of the price that the movement leads to. A height of more than the level itself leads below zero; then it is laid
-    /// off on the logarithmic scale that the lines are straight on, as chartists do there.
-    pub(super) fn target(&self) -> f64 {
-        let way = if !self.up && self.height.exp_m1() >= 1.0 { -self.height } else { (self.movement() / 100.0).ln_1p() };
-        self.level + way
-    }
-
-    fn mirrored(self) -> Self {
-        let negated = |edge: Edge| match edge {
-            Edge::Breaks(line) => Edge::Breaks(Line { slope: -line.slope, intercept: -line.intercept }),
-            Edge::Voids(line) => Edge::Voids(Line { slope: -line.slope, intercept: -line.intercept }),
-        };
-        let mut turns = Turns::new();
-        self.turns.as_slice().iter().for_each(|turn| turns.push(turn.mirrored()));
-        Self {
-            name: self.name.mirrored(),
-            turns,
-            up: !self.up,
-            level: -self.level,
-            upper: negated(self.lower),
-            lower: negated(self.upper),
-            ..self
-        }
-    }
-}
 
 /// Which line a close was beyond first.
 struct Broken {
@@ -142,5 +79,6 @@ fn find(shape: &Shape, breakout: Option<u32>, up: bool, level: f64, completion: 
         confidence,
         upper: shape.upper,
         lower: shape.lower,
+        why: Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! Turning points at every scale: a zigzag over the candles, then coarser ones over the turns that are left. A reversal of theta
 //! confirms the extreme before it; highs and lows strictly alternate; the last extreme, not confirmed yet, is a pivot too.
 
-use super::series::View;
+use super::{View, find::Pivot};
 
 /// The finest zigzag, in median true ranges.
 pub(super) const FINEST: f64 = 0.55;
@@ -9,32 +9,6 @@ pub(super) const FINEST: f64 = 0.55;
 /// definitions were tried with, because a pattern whose smallest swing is hardly larger than its noise shows at few scales.
 const STEP: f64 = 1.189_207_115_002_721;
 pub(super) const LEVELS: i32 = 21;
-
-/// A turning point.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Pivot {
-    /// Its place among the valid candles.
-    pub(super) at: u32,
-    /// Its place in the frame, the x of every line.
-    pub(super) slot: u32,
-    pub(super) price: f64,
-    pub(super) high: bool,
-    /// Whether the leg to the next pivot was not there at the finer scale, so that what spans it has not been looked at.
-    pub(super) fresh: bool,
-}
-
-impl Pivot {
-    pub(super) const NONE: Self = Self { at: 0, slot: 0, price: 0.0, high: false, fresh: false };
-
-    pub(super) fn mirrored(self) -> Self {
-        Self { price: -self.price, high: !self.high, ..self }
-    }
-
-    /// Bars from `origin`.
-    pub(super) fn x(self, origin: u32) -> f64 {
-        f64::from(self.slot) - f64::from(origin)
-    }
-}
 
 /// Theta of a level, in median true ranges.
 pub(super) fn theta(level: i32) -> f64 {

@@ -1,12 +1,10 @@
 //! Every scale and every family in turn.
 
 use super::{
-    bowl, flag, outcome,
-    outcome::Find,
-    pair,
-    pivots::{self, Pivot},
-    reversal,
-    series::{Series, View},
+    View, bowl,
+    find::{Find, Pivot},
+    flag, outcome, pair, pivots, reversal,
+    series::Series,
     shape::Shape,
 };
 
@@ -15,15 +13,14 @@ const COARSE: i32 = 7;
 
 /// All that is not void, overlapping.
 pub(super) fn all(series: &Series) -> Vec<Find> {
-    let mirror = series.mirrored();
-    let (upright, mirrored) = (series.upright(), mirror.upright());
+    let (upright, mirrored) = (View::of(series, false), View::of(series, true));
     let mut finds = Vec::new();
     let mut shapes = Vec::new();
     let mut turned = Vec::new();
-    let mut level_pivots = pivots::finest(upright, pivots::theta(0) * series.range);
+    let mut level_pivots = pivots::finest(upright, pivots::theta(0) * series.middle);
     for level in 0..pivots::LEVELS {
         if level > 0 {
-            level_pivots = pivots::coarser(&level_pivots, pivots::theta(level) * series.range);
+            level_pivots = pivots::coarser(&level_pivots, pivots::theta(level) * series.middle);
         }
         if level == COARSE {
             for pivot in &mut level_pivots {

@@ -1,10 +1,10 @@
 //! Cups with a handle and rounding bottoms. Their mirrors are the same upside down.
 
 use super::{
+    View,
+    find::{Edge, Pivot, Turns},
     name::PatternName as P,
-    pivots::Pivot,
-    series::View,
-    shape::{Edge, Marks, Shape, Turns, strain},
+    shape::{Marks, Shape, strain},
 };
 use crate::analysis::numeric::Line;
 

@@ -1,69 +1,11 @@
 //! What a search hands on: the turns of a pattern, its lines, its height, and how well it keeps its rules. And the sums that every
 //! search needs.
 
-use super::{name::PatternName, pivots::Pivot, series::View};
-use crate::analysis::numeric::Line;
-
-/// At most this many turns make a pattern.
-pub(super) const MOST: usize = 8;
-
-/// The turns of a pattern, oldest first.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Turns {
-    pivots: [Pivot; MOST],
-    count: usize,
-}
-
-impl Turns {
-    pub(super) fn new() -> Self {
-        Self { pivots: [Pivot::NONE; MOST], count: 0 }
-    }
-
-    pub(super) fn of(pivots: &[Pivot]) -> Self {
-        let mut turns = Self::new();
-        for pivot in pivots {
-            turns.push(*pivot);
-        }
-        turns
-    }
-
-    /// Beyond the most, nothing is added.
-    pub(super) fn push(&mut self, pivot: Pivot) {
-        if self.count < MOST {
-            self.pivots[self.count] = pivot;
-            self.count += 1;
-        }
-    }
-
-    pub(super) fn as_slice(&self) -> &[Pivot] {
-        &self.pivots[..self.count]
-    }
-
-    pub(super) fn first(&self) -> Pivot {
-        self.pivots[0]
-    }
-
-    pub(super) fn last(&self) -> Pivot {
-        self.pivots[self.count.max(1) - 1]
-    }
-}
-
-/// What a close beyond a line means.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Edge {
-    /// It confirms the pattern.
-    Breaks(Line),
-    /// It voids the pattern.
-    Voids(Line),
-}
-
-impl Edge {
-    pub(super) fn line(self) -> Line {
-        match self {
-            Self::Breaks(line) | Self::Voids(line) => line,
-        }
-    }
-}
+use super::{
+    View,
+    find::{Edge, Pivot, Turns},
+    name::PatternName,
+};
 
 /// A pattern by its turns; what came of it is not known yet.
 #[derive(Debug, Clone, Copy)]

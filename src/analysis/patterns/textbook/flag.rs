@@ -1,11 +1,11 @@
 //! Flags and pennants: a steep pole, then a short rest near its top. Those that fall are the same upside down.
 
 use super::{
+    View,
+    find::{Edge, Pivot, Turns},
     name::PatternName as P,
     pair::{self, Pair},
-    pivots::Pivot,
-    series::View,
-    shape::{Edge, Marks, Shape, Turns, evenness, explained, off_the_legs, scatter, strain},
+    shape::{Marks, Shape, evenness, explained, off_the_legs, scatter, strain},
     sure,
 };
 use crate::analysis::numeric::Line;

@@ -2,10 +2,10 @@
 //! view is enough.
 
 use super::{
+    View,
+    find::{Edge, Pivot, Turns},
     name::PatternName as P,
-    pivots::Pivot,
-    series::View,
-    shape::{Edge, Marks, Shape, Turns, evenness, off_the_legs, strain},
+    shape::{Marks, Shape, evenness, off_the_legs, strain},
     sure,
 };
 use crate::analysis::numeric::Line;

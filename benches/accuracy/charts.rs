@@ -1,0 +1,51 @@
+//! Chart patterns against what chartists marked on real candles. The model is fitted anew without the tokens that it is then asked
+//! about, so the table counts nothing that fitting saw. `charts-fit` writes the coefficients that stand in the program.
+
+#[path = "charts/data.rs"]
+mod data;
+#[path = "charts/fit.rs"]
+mod fit;
+#[path = "charts/score.rs"]
+mod score;
+#[path = "charts/train.rs"]
+mod train;
+#[path = "charts/write.rs"]
+mod write;
+
+use data::Window;
+use score::{Said, score};
+use tokendeck::analysis::patterns::{market::Model, patterns_by};
+
+/// Parts into which the tokens are dealt.
+const FOLDS: usize = 5;
+
+/// The table out of fold, and the one of the built-in model, which has seen these windows.
+pub(super) fn report() {
+    let Some(windows) = data::read() else { return };
+    let folds = data::folds(&windows, FOLDS);
+    let models = train::per_fold(&windows, &folds, FOLDS);
+    let said: Vec<Vec<Said>> = windows.iter().zip(&folds).map(|(window, fold)| answers(window, &models[*fold])).collect();
+    println!("Chart patterns on real candles, each token answered by a model that has not seen it.\n");
+    println!("{}", score(&windows, &said));
+    let built_in = Model::built_in();
+    let said: Vec<Vec<Said>> = windows.iter().map(|window| answers(window, &built_in)).collect();
+    println!("The built-in model, which was fitted on these very windows.\n\n{}", score(&windows, &said).figures());
+}
+
+/// Fits to all marks and writes the coefficients into the source.
+pub(super) fn fit() {
+    let Some(windows) = data::read() else { return };
+    let folds = data::folds(&windows, FOLDS);
+    write::model(&train::whole(&windows, &folds, FOLDS));
+}
+
+fn answers(window: &Window, model: &Model) -> Vec<Said> {
+    let answer = patterns_by(&window.candles.as_candles(), model, false);
+    let said = answer.patterns.iter().map(|pattern| Said {
+        name: pattern.name.word(),
+        start: pattern.start_index as u32,
+        end: pattern.end_index as u32,
+        confidence: pattern.confidence,
+    });
+    said.collect()
+}

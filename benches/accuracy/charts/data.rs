@@ -1,0 +1,87 @@
+//! The windows of real candles and the marks of two chartists, as they lie in `../shared/data/charts`, and how tokens are dealt into
+//! folds.
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use serde_json::Value;
+use tokendeck::analysis::frames::CandleVec;
+
+/// 150 candles of a token and what each chartist marked on them.
+pub(crate) struct Window {
+    /// Windows of one token share it.
+    pub(crate) group: String,
+    pub(crate) candles: CandleVec,
+    pub(crate) marks: [Vec<Mark>; 2],
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Mark {
+    /// What the chartist calls it, best name first.
+    pub(crate) names: Vec<String>,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    /// Whether most would draw it.
+    pub(crate) clear: bool,
+}
+
+/// The windows in order of their names; None, with a word about it, where they are missing.
+pub(crate) fn read() -> Option<Vec<Window>> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/charts");
+    let text = |name: &str| fs::read_to_string(folder.join(name));
+    let (Ok(rows), Ok(marks)) = (text("windows.csv"), text("marks.jsonl")) else {
+        println!("skipped: there are no labelled charts in `{}`", folder.display());
+        return None;
+    };
+    let mut windows: BTreeMap<String, Window> = BTreeMap::new();
+    for row in rows.lines().skip(1) {
+        let fields: Vec<&str> = row.split(',').collect();
+        let [id, _, group, i, open, high, low, close, volume] = fields[..] else { panic!("`{row}` has not nine fields") };
+        let window = windows.entry(id.to_owned()).or_insert_with(|| Window {
+            group: group.to_owned(),
+            candles: CandleVec::default(),
+            marks: [Vec::new(), Vec::new()],
+        });
+        let number = |text: &str| text.parse::<f64>().unwrap_or(f64::NAN);
+        window.candles.timestamp.push(i.parse::<i64>().unwrap_or(0) * tokendeck::dataset::time::DAY_MS);
+        window.candles.open.push(number(open));
+        window.candles.high.push(number(high));
+        window.candles.low.push(number(low));
+        window.candles.close.push(number(close));
+        window.candles.volume.push(number(volume));
+    }
+    for line in marks.lines() {
+        let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("`{line}`: {error}"));
+        let window = line["window"].as_str().and_then(|id| windows.get_mut(id)).unwrap_or_else(|| panic!("no window of `{line}`"));
+        window.marks[usize::from(line["chartist"] == "B")] = line["patterns"].as_array().into_iter().flatten().map(mark).collect();
+    }
+    Some(windows.into_values().collect())
+}
+
+fn mark(told: &Value) -> Mark {
+    let also = told["also"].as_array().into_iter().flatten();
+    let place = |member: &str| told[member].as_u64().unwrap_or_else(|| panic!("no `{member}` in `{told}`")) as u32;
+    Mark {
+        names: std::iter::once(&told["name"]).chain(also).filter_map(Value::as_str).map(str::to_owned).collect(),
+        start: place("start"),
+        end: place("end"),
+        clear: told["grade"] == "clear",
+    }
+}
+
+/// The fold of each window: tokens are dealt whole, the largest first, each to the fold that has the fewest windows.
+pub(crate) fn folds(windows: &[Window], count: usize) -> Vec<usize> {
+    let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
+    for window in windows {
+        *sizes.entry(&window.group).or_default() += 1;
+    }
+    let mut groups: Vec<(&str, usize)> = sizes.into_iter().collect();
+    groups.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let mut held = vec![0; count];
+    let mut fold_of: BTreeMap<&str, usize> = BTreeMap::new();
+    for (group, size) in groups {
+        let fold = (0..count).min_by_key(|fold| held[*fold]).unwrap_or(0);
+        held[fold] += size;
+        fold_of.insert(group, fold);
+    }
+    windows.iter().map(|window| fold_of[window.group.as_str()]).collect()
+}

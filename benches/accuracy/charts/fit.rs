@@ -1,0 +1,131 @@
+//! Logistic regression on piecewise linear curves: each measure has five knots at quantiles of its values, and the fitted number is what
+//! it adds to the logarithm of the odds at each. Newton's method; neighbouring knots are held together (ridge on first differences), so
+//! a measure that says nothing stays level and is then left out.
+
+use tokendeck::analysis::patterns::market::{Curve, Judge, KNOTS, place};
+
+/// Quantiles of the knots.
+const QUANTILES: [f64; KNOTS] = [0.03, 0.25, 0.5, 0.75, 0.97];
+const STEPS: usize = 6;
+
+/// How stiff the curves are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stiffness {
+    /// Against differences of neighbouring knots.
+    pub(super) smooth: f64,
+    /// Against the knots' size.
+    pub(super) ridge: f64,
+    /// Curves whose contributions deviate by less are left out.
+    pub(super) least: f64,
+}
+
+/// Examples: measures, the share of chartists who would say so, and how often each counts.
+pub(super) struct Examples<'a> {
+    pub(super) measures: Vec<&'a [f64]>,
+    pub(super) targets: Vec<f64>,
+    pub(super) weights: Vec<f64>,
+}
+
+/// Fits, leaves out what hardly adds, and fits again.
+pub(super) fn judge(examples: &Examples<'_>, used: &[usize], stiffness: Stiffness) -> Judge {
+    let first = fit(examples, used, stiffness);
+    let every = (examples.measures.len() / 3_000).max(1);
+    let adds_much = |curve: &&Curve| {
+        let adds: Vec<f64> = examples.measures.iter().step_by(every).map(|row| curve.at(row[curve.measure])).collect();
+        let mean = adds.iter().sum::<f64>() / adds.len() as f64;
+        (adds.iter().map(|add| (add - mean).powi(2)).sum::<f64>() / adds.len() as f64).sqrt() >= stiffness.least
+    };
+    let kept: Vec<usize> = first.curves.iter().filter(adds_much).map(|curve| curve.measure).collect();
+    fit(examples, &kept, stiffness)
+}
+
+fn knots(examples: &Examples<'_>, measure: usize) -> [f64; KNOTS] {
+    let mut values: Vec<f64> = examples.measures.iter().map(|row| row[measure]).collect();
+    values.sort_by(f64::total_cmp);
+    let knots = QUANTILES.map(|share| values[((values.len() - 1) as f64 * share) as usize]);
+    let (low, high) = (values[0], values[values.len() - 1]);
+    // Nearly always one value: the other one is told apart from it.
+    if knots[0] == knots[KNOTS - 1] { [low, low, low, low, high] } else { knots }
+}
+
+fn fit(examples: &Examples<'_>, used: &[usize], stiffness: Stiffness) -> Judge {
+    let knots: Vec<[f64; KNOTS]> = used.iter().map(|measure| knots(examples, *measure)).collect();
+    let size = 1 + KNOTS * used.len();
+    let row = |measures: &&[f64]| {
+        let mut row = vec![(0, 1.0)];
+        for (j, measure) in used.iter().enumerate() {
+            let (k, share) = place(&knots[j], measures[*measure]);
+            let at = 1 + KNOTS * j + k;
+            row.extend([(at, 1.0 - share), (at + 1, share)].into_iter().filter(|(_, part)| *part > 0.0));
+        }
+        row
+    };
+    let rows: Vec<Vec<(usize, f64)>> = examples.measures.iter().map(row).collect();
+    let all: f64 = examples.weights.iter().sum();
+    let mean = examples.targets.iter().zip(&examples.weights).map(|(target, weight)| target * weight).sum::<f64>() / all;
+    let mut found = vec![0.0; size];
+    found[0] = (mean.max(1e-6) / (1.0 - mean).max(1e-6)).ln();
+    for _ in 0..STEPS {
+        let (mut slope, mut bend) = (vec![0.0; size], vec![0.0; size * size]);
+        bend[0] = 1e-6;
+        for ((row, target), weight) in rows.iter().zip(&examples.targets).zip(&examples.weights) {
+            let logit: f64 = row.iter().map(|(k, part)| found[*k] * part).sum();
+            let chance = 1.0 / (1.0 + (-logit).exp());
+            let (off, curve) = (weight * (target - chance), (weight * chance * (1.0 - chance)).max(1e-9));
+            for (n, (k, part)) in row.iter().enumerate() {
+                slope[*k] += off * part;
+                for (l, other) in &row[..=n] {
+                    bend[k * size + l] += curve * part * other;
+                }
+            }
+        }
+        stiffen(&found, &mut slope, &mut bend, stiffness);
+        let step = solved(&mut bend, slope);
+        let largest = step.iter().fold(0.0, |most: f64, part| most.max(part.abs()));
+        found.iter_mut().zip(&step).for_each(|(found, part)| *found += part);
+        if largest < 1e-3 {
+            break;
+        }
+    }
+    let curve = |(j, measure): (usize, &usize)| Curve::new(*measure, knots[j], std::array::from_fn(|k| found[1 + KNOTS * j + k]));
+    Judge { base: found[0], curves: used.iter().enumerate().map(curve).collect::<Vec<_>>().into() }
+}
+
+fn stiffen(found: &[f64], slope: &mut [f64], bend: &mut [f64], stiffness: Stiffness) {
+    let size = found.len();
+    for a in 1..size {
+        slope[a] -= stiffness.ridge * found[a];
+        bend[a * size + a] += stiffness.ridge;
+        if a % KNOTS == 0 {
+            continue;
+        }
+        let b = a + 1;
+        let pull = stiffness.smooth * (found[b] - found[a]);
+        slope[a] += pull;
+        slope[b] -= pull;
+        bend[a * size + a] += stiffness.smooth;
+        bend[b * size + b] += stiffness.smooth;
+        bend[b * size + a] -= stiffness.smooth;
+    }
+}
+
+/// Solves bend · x = slope; of the symmetric matrix the lower half is given (Cholesky).
+fn solved(bend: &mut [f64], mut slope: Vec<f64>) -> Vec<f64> {
+    let size = slope.len();
+    for i in 0..size {
+        for j in 0..=i {
+            let dot: f64 = bend[i * size..i * size + j].iter().zip(&bend[j * size..j * size + j]).map(|(a, b)| a * b).sum();
+            let left = bend[i * size + j] - dot;
+            bend[i * size + j] = if i == j { left.max(1e-12).sqrt() } else { left / bend[j * size + j] };
+        }
+    }
+    for i in 0..size {
+        let dot: f64 = (0..i).map(|j| bend[i * size + j] * slope[j]).sum();
+        slope[i] = (slope[i] - dot) / bend[i * size + i];
+    }
+    for i in (0..size).rev() {
+        let dot: f64 = (i + 1..size).map(|j| bend[j * size + i] * slope[j]).sum();
+        slope[i] = (slope[i] - dot) / bend[i * size + i];
+    }
+    slope
+}

@@ -1,0 +1,174 @@
+//! How the model is fitted to marks: the sieve to all proposals, the judges of all measures to what it leaves, the judges of company to
+//! what those say of windows that they have not seen.
+
+use rayon::prelude::*;
+use tokendeck::analysis::patterns::market::{COMPANY, Judge, Kind, Model, Proposal, Rule, is_quick, likely, proposals, sieve};
+
+use super::{
+    data::Window,
+    fit::{Examples, Stiffness, judge},
+    score::{Likeness, likeness, overlap},
+};
+
+const OWN: Stiffness = Stiffness { smooth: 6.0, ridge: 0.3, least: 0.06 };
+const SIEVE: Stiffness = Stiffness { smooth: 6.0, ridge: 0.3, least: 0.12 };
+const BESIDE: Stiffness = Stiffness { smooth: 6.0, ridge: 0.3, least: 0.05 };
+/// Of proposals that nobody marked, one in so many is looked at, and counts for as many.
+const SIEVE_EVERY: u64 = 6;
+const OWN_EVERY: u64 = 2;
+/// Fewer examples fit nothing.
+const EXAMPLES_LEAST: usize = 60;
+/// What near kin of the marked name is worth.
+const KIN_WORTH: f64 = 0.85;
+
+/// The proposals of a window, and which share of the chartists says so.
+struct Sheet {
+    proposals: Vec<Proposal>,
+    targets: Vec<f64>,
+}
+
+fn sheet(window: &Window) -> Sheet {
+    let proposals = proposals(&window.candles.as_candles());
+    let targets = proposals.iter().map(|proposal| target(window, proposal)).collect();
+    Sheet { proposals, targets }
+}
+
+/// 0 up to an overlap of 0.35, 1 from 0.65 on; the mean over the chartists.
+fn target(window: &Window, proposal: &Proposal) -> f64 {
+    let by = |who: usize| {
+        let worth = window.marks[who].iter().map(|mark| {
+            let worth = match likeness(proposal.name.word(), mark) {
+                Likeness::Same => 1.0,
+                Likeness::Kin => KIN_WORTH,
+                Likeness::Other => return 0.0,
+            };
+            worth * ((overlap((proposal.start, proposal.end), (mark.start, mark.end)) - 0.35) / 0.3).clamp(0.0, 1.0)
+        });
+        worth.fold(0.0, f64::max)
+    };
+    f64::midpoint(by(0), by(1))
+}
+
+/// For each fold a model of the windows outside it.
+pub(super) fn per_fold(windows: &[Window], folds: &[usize], count: usize) -> Vec<Model> {
+    let sheets: Vec<Sheet> = windows.par_iter().map(sheet).collect();
+    let first = without_two(&sheets, folds, count);
+    let model = |out: usize| {
+        let others = (0..count).filter(|fold| *fold != out);
+        let examples: Vec<Company> = others.flat_map(|fold| company(&sheets, folds, fold, &first[out.min(fold)][out.max(fold)])).collect();
+        Model { company: company_judges(&examples), ..first[out][out].clone() }
+    };
+    (0..count).map(model).collect()
+}
+
+/// The model of all windows.
+pub(super) fn whole(windows: &[Window], folds: &[usize], count: usize) -> Model {
+    let sheets: Vec<Sheet> = windows.par_iter().map(sheet).collect();
+    let without: Vec<Model> = (0..count).into_par_iter().map(|out| first_judges(&sheets, |w| folds[w] != out)).collect();
+    let examples: Vec<Company> = (0..count).flat_map(|fold| company(&sheets, folds, fold, &without[fold])).collect();
+    Model { company: company_judges(&examples), ..first_judges(&sheets, |_| true) }
+}
+
+/// Models without company, of the windows outside folds a and b; by a, then by b ≥ a.
+fn without_two(sheets: &[Sheet], folds: &[usize], count: usize) -> Vec<Vec<Model>> {
+    let outside = |a: usize, b: usize| first_judges(sheets, |w| folds[w] != a && folds[w] != b);
+    (0..count)
+        .into_par_iter()
+        .map(|a| {
+            (0..count)
+                .map(|b| {
+                    if b < a {
+                        Model { sieve: Vec::new(), own: Vec::new(), company: Vec::new(), rule: Rule::default() }
+                    } else {
+                        outside(a, b)
+                    }
+                })
+                .collect()
+        })
+        .collect()
+}
+
+fn none() -> Model {
+    Model { sieve: Vec::new(), own: Vec::new(), company: Vec::new(), rule: Rule::default() }
+}
+
+/// The sieve and the judges of all measures.
+fn first_judges(sheets: &[Sheet], taken: impl Fn(usize) -> bool + Sync) -> Model {
+    let windows: Vec<usize> = (0..sheets.len()).filter(|w| taken(*w)).collect();
+    let every: Vec<(usize, usize)> = windows.iter().flat_map(|w| (0..sheets[*w].proposals.len()).map(|k| (*w, k))).collect();
+    let mut model = Model { sieve: judges(sheets, &every, true), ..none() };
+    let left: Vec<(usize, usize)> = windows.iter().flat_map(|w| sieved(&sheets[*w], &model).into_iter().map(|k| (*w, k))).collect();
+    model.own = judges(sheets, &left, false);
+    model
+}
+
+fn sieved(sheet: &Sheet, model: &Model) -> Vec<usize> {
+    sieve(model, sheet.proposals.iter().map(|p| (p.kind, p.flipped, p.start, p.end, &p.measures)))
+}
+
+fn judges(sheets: &[Sheet], places: &[(usize, usize)], quick: bool) -> Vec<Judge> {
+    let (every, stiffness) = if quick { (SIEVE_EVERY, SIEVE) } else { (OWN_EVERY, OWN) };
+    let of = |kind: Kind| {
+        let mut examples = Examples { measures: Vec::new(), targets: Vec::new(), weights: Vec::new() };
+        let mut seen = 0_u64;
+        for (w, k) in places {
+            let (proposal, target) = (&sheets[*w].proposals[*k], sheets[*w].targets[*k]);
+            if proposal.kind != kind {
+                continue;
+            }
+            seen += 1;
+            // The same ones on every machine, spread evenly (Knuth's multiplicative hashing).
+            let picked = seen.wrapping_mul(0x9e37_79b9_7f4a_7c15) < u64::MAX / every;
+            if target > 0.0 || picked {
+                examples.measures.push(&proposal.measures);
+                examples.targets.push(target);
+                examples.weights.push(if target > 0.0 { 1.0 } else { every as f64 });
+            }
+        }
+        fitted(&examples, stiffness, |measure| !quick || is_quick(measure))
+    };
+    Kind::ALL.par_iter().map(|kind| of(*kind)).collect()
+}
+
+fn fitted(examples: &Examples<'_>, stiffness: Stiffness, usable: impl Fn(usize) -> bool) -> Judge {
+    let Some(first) = examples.measures.first().filter(|_| examples.measures.len() >= EXAMPLES_LEAST) else {
+        return Judge { base: -5.0, curves: Vec::new().into() };
+    };
+    let varies = |measure: &usize| examples.measures.iter().any(|row| row[*measure] != first[*measure]);
+    let used: Vec<usize> = (0..first.len()).filter(|measure| usable(*measure) && varies(measure)).collect();
+    judge(examples, &used, stiffness)
+}
+
+/// A likely one's kind, its company and its target.
+type Company = (Kind, [f64; COMPANY], f64);
+
+/// What company the likely ones of a fold keep, by a model that has not seen the fold.
+fn company(sheets: &[Sheet], folds: &[usize], fold: usize, model: &Model) -> Vec<Company> {
+    let windows: Vec<usize> = (0..sheets.len()).filter(|w| folds[*w] == fold).collect();
+    let of = |w: &usize| {
+        let sheet = &sheets[*w];
+        let kept = sieved(sheet, model);
+        let told = likely(
+            model,
+            kept.into_iter().map(|k| {
+                let p = &sheet.proposals[k];
+                (k, p.kind, p.flipped, p.start, p.end, &p.measures)
+            }),
+        );
+        told.into_iter().map(|one| (one.kind, one.company, sheet.targets[one.place])).collect::<Vec<_>>()
+    };
+    windows.par_iter().flat_map_iter(of).collect()
+}
+
+fn company_judges(all: &[Company]) -> Vec<Judge> {
+    let of = |kind: &Kind| {
+        let mine: Vec<_> = all.iter().filter(|one| one.0 == *kind).collect();
+        let examples = Examples {
+            measures: mine.iter().map(|one| &one.1[..]).collect(),
+            targets: mine.iter().map(|one| one.2).collect(),
+            weights: vec![1.0; mine.len()],
+        };
+        fitted(&examples, BESIDE, |_| true)
+    };
+    Kind::ALL.par_iter().map(of).collect()
+}

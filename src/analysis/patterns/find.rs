@@ -1,0 +1,155 @@
+//! What both searches end in: a pattern with its turns, its lines and what it points to.
+
+use super::{Reason, name::PatternName};
+use crate::analysis::numeric::Line;
+
+/// A turning point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Pivot {
+    /// Its place among the valid candles.
+    pub(super) at: u32,
+    /// Its place in the frame, the x of every line.
+    pub(super) slot: u32,
+    pub(super) price: f64,
+    pub(super) high: bool,
+    /// Whether the leg to the next pivot was not there at the finer scale, so that what spans it has not been looked at.
+    pub(super) fresh: bool,
+}
+
+impl Pivot {
+    pub(super) const NONE: Self = Self { at: 0, slot: 0, price: 0.0, high: false, fresh: false };
+
+    pub(super) fn mirrored(self) -> Self {
+        Self { price: -self.price, high: !self.high, ..self }
+    }
+
+    /// Bars from `origin`.
+    pub(super) fn x(self, origin: u32) -> f64 {
+        f64::from(self.slot) - f64::from(origin)
+    }
+}
+
+/// At most this many turns make a pattern.
+pub(super) const MOST: usize = 10;
+
+/// The turns of a pattern, oldest first.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turns {
+    pivots: [Pivot; MOST],
+    count: usize,
+}
+
+impl Turns {
+    pub(super) fn new() -> Self {
+        Self { pivots: [Pivot::NONE; MOST], count: 0 }
+    }
+
+    pub(super) fn of(pivots: &[Pivot]) -> Self {
+        let mut turns = Self::new();
+        for pivot in pivots {
+            turns.push(*pivot);
+        }
+        turns
+    }
+
+    /// Beyond the most, nothing is added.
+    pub(super) fn push(&mut self, pivot: Pivot) {
+        if self.count < MOST {
+            self.pivots[self.count] = pivot;
+            self.count += 1;
+        }
+    }
+
+    pub(super) fn as_slice(&self) -> &[Pivot] {
+        &self.pivots[..self.count]
+    }
+
+    pub(super) fn first(&self) -> Pivot {
+        self.pivots[0]
+    }
+
+    pub(super) fn last(&self) -> Pivot {
+        self.pivots[self.count.max(1) - 1]
+    }
+}
+
+/// What a close beyond a line means.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Edge {
+    /// It confirms the pattern.
+    Breaks(Line),
+    /// It voids the pattern.
+    Voids(Line),
+}
+
+impl Edge {
+    pub(super) fn line(self) -> Line {
+        match self {
+            Self::Breaks(line) | Self::Voids(line) => line,
+        }
+    }
+}
+
+/// A pattern that is not void, upright.
+#[derive(Debug, Clone)]
+pub(super) struct Find {
+    pub(super) name: PatternName,
+    pub(super) turns: Turns,
+    /// Among the valid candles.
+    pub(super) start: u32,
+    /// The first close beyond the boundary, among the valid candles.
+    pub(super) breakout: Option<u32>,
+    pub(super) up: bool,
+    /// The boundary's logarithm at the breakout, or at the last candle.
+    pub(super) level: f64,
+    pub(super) height: f64,
+    /// Percent.
+    pub(super) completion: f64,
+    pub(super) confidence: f64,
+    pub(super) upper: Edge,
+    pub(super) lower: Edge,
+    /// What made its confidence, where that is asked for.
+    pub(super) why: Vec<Reason>,
+}
+
+impl Find {
+    /// The last candle of the pattern, of `count` valid ones.
+    pub(super) fn end(&self, count: usize) -> u32 {
+        self.breakout.unwrap_or(count as u32 - 1)
+    }
+
+    /// The height in price over the level.
+    pub(super) fn steepness(&self) -> f64 {
+        if self.up { -(-self.height).exp_m1() } else { self.height.exp_m1() }
+    }
+
+    /// Signed percent of the breakout level by the measure rule: the height in price over the level, −99.9 at the least.
+    pub(super) fn movement(&self) -> f64 {
+        if self.up { -100.0 * (-self.height).exp_m1() } else { (-100.0 * self.height.exp_m1()).max(-99.9) }
+    }
+
+    /// The logarithm of the price that the movement leads to. A height of more than the level itself leads below zero; then it is laid
+    /// off on the logarithmic scale that the lines are straight on, as chartists do there.
+    pub(super) fn target(&self) -> f64 {
+        let way = if !self.up && self.height.exp_m1() >= 1.0 { -self.height } else { (self.movement() / 100.0).ln_1p() };
+        self.level + way
+    }
+
+    pub(super) fn mirrored(self) -> Self {
+        let negated = |edge: Edge| match edge {
+            Edge::Breaks(line) => Edge::Breaks(Line { slope: -line.slope, intercept: -line.intercept }),
+            Edge::Voids(line) => Edge::Voids(Line { slope: -line.slope, intercept: -line.intercept }),
+        };
+        let mut turns = Turns::new();
+        self.turns.as_slice().iter().for_each(|turn| turns.push(turn.mirrored()));
+        Self {
+            name: self.name.mirrored(),
+            turns,
+            up: !self.up,
+            level: -self.level,
+            upper: negated(self.lower),
+            lower: negated(self.upper),
+            ..self
+        }
+    }
+}

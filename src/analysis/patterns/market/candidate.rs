@@ -1,0 +1,170 @@
+//! What a search hands on: a stretch of candles that may be a pattern, with its turns, its lines and what its family measured.
+
+use super::{name::PatternName as P, pivots::Pivot};
+use crate::analysis::numeric::Line;
+
+/// At most this many turns are kept.
+pub(super) const TURNS_MOST: usize = 10;
+/// Measures that only one kind has.
+pub(super) const OWN: usize = 14;
+
+/// What is looked for in one way. Each is drawn in its rising form; the falling one is the same upside down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    Double,
+    HeadAndShoulders,
+    Triple,
+    Rounding,
+    Cup,
+    Rectangle,
+    Channel,
+    Wedge,
+    LevelTriangle,
+    SymmetricalTriangle,
+    Broadening,
+    Flag,
+    Pennant,
+}
+
+impl Kind {
+    pub const ALL: [Self; 13] = [
+        Self::Double,
+        Self::HeadAndShoulders,
+        Self::Triple,
+        Self::Rounding,
+        Self::Cup,
+        Self::Rectangle,
+        Self::Channel,
+        Self::Wedge,
+        Self::LevelTriangle,
+        Self::SymmetricalTriangle,
+        Self::Broadening,
+        Self::Flag,
+        Self::Pennant,
+    ];
+
+    /// Whether a close beyond either line confirms it.
+    pub(super) fn breaks_both_ways(self) -> bool {
+        matches!(self, Self::Rectangle | Self::Channel | Self::Wedge | Self::LevelTriangle | Self::SymmetricalTriangle | Self::Broadening)
+    }
+
+    /// The name of its rising form.
+    fn rising(self) -> P {
+        match self {
+            Self::Double => P::DoubleBottom,
+            Self::HeadAndShoulders => P::InverseHeadAndShoulders,
+            Self::Triple => P::TripleBottom,
+            Self::Rounding => P::RoundingBottom,
+            Self::Cup => P::CupAndHandle,
+            Self::Rectangle => P::Rectangle,
+            Self::Channel => P::AscendingChannel,
+            Self::Wedge => P::RisingWedge,
+            Self::LevelTriangle => P::AscendingTriangle,
+            Self::SymmetricalTriangle => P::SymmetricalTriangle,
+            Self::Broadening => P::BroadeningTop,
+            Self::Flag => P::BullFlag,
+            Self::Pennant => P::BullPennant,
+        }
+    }
+}
+
+/// The turns of a pattern, oldest first.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turns {
+    pivots: [Pivot; TURNS_MOST],
+    count: usize,
+}
+
+impl Turns {
+    pub(super) fn of(pivots: &[Pivot]) -> Self {
+        let mut turns = Self { pivots: [Pivot::NONE; TURNS_MOST], count: 0 };
+        for pivot in pivots.iter().take(TURNS_MOST) {
+            turns.pivots[turns.count] = *pivot;
+            turns.count += 1;
+        }
+        turns
+    }
+
+    pub(super) fn as_slice(&self) -> &[Pivot] {
+        &self.pivots[..self.count]
+    }
+
+    pub(super) fn first(&self) -> Pivot {
+        self.pivots[0]
+    }
+
+    pub(super) fn last(&self) -> Pivot {
+        self.pivots[self.count.max(1) - 1]
+    }
+
+    fn mirrored(&self) -> Self {
+        Self { pivots: self.pivots.map(Pivot::mirrored), count: self.count }
+    }
+}
+
+/// A stretch that may be a pattern, as seen in the view of its kind's rising form.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    pub(super) kind: Kind,
+    /// Whether the tape is the one upside down.
+    pub(super) flipped: bool,
+    pub(super) turns: Turns,
+    /// Among the valid candles.
+    pub(super) start: u32,
+    /// The candle that broke out; while it forms, the last one.
+    pub(super) end: u32,
+    pub(super) broken: bool,
+    /// Where it broke out, or is expected to.
+    pub(super) up: bool,
+    /// Lines over candles from the first turn.
+    pub(super) upper: Line,
+    pub(super) lower: Line,
+    /// By the measure rule, as a logarithm.
+    pub(super) height: f64,
+    /// What only its kind measures.
+    pub(super) own: [f64; OWN],
+}
+
+impl Candidate {
+    pub(super) fn name(&self) -> P {
+        if self.flipped { self.kind.rising().mirrored() } else { self.kind.rising() }
+    }
+
+    pub(super) fn length(&self) -> f64 {
+        f64::from(self.end - self.start + 1)
+    }
+
+    /// The height of the measure rule: of triangles and wedges where they are widest, of double turns from the further one.
+    pub(super) fn reach(&self) -> f64 {
+        let width = |x: f64| self.upper.at(x) - self.lower.at(x);
+        let last = self.turns.last().x(self.turns.first().at);
+        match self.kind {
+            Kind::Wedge | Kind::LevelTriangle | Kind::SymmetricalTriangle | Kind::Broadening => width(0.0).max(width(last)),
+            Kind::Double | Kind::Triple => width(0.0),
+            _ => self.height,
+        }
+    }
+
+    /// The boundary's level at a candle.
+    pub(super) fn level(&self, at: u32) -> f64 {
+        if self.up { self.upper } else { self.lower }.at(f64::from(at) - f64::from(self.turns.first().at))
+    }
+
+    /// The same in the other tape.
+    pub(super) fn turned(&self) -> Self {
+        let negated = |line: Line| Line { slope: -line.slope, intercept: -line.intercept };
+        Self {
+            flipped: !self.flipped,
+            turns: self.turns.mirrored(),
+            up: !self.up,
+            upper: negated(self.lower),
+            lower: negated(self.upper),
+            ..*self
+        }
+    }
+}
+
+/// A share of a tolerance that is used up, of rules with one limit: 1 at the limit, 0 at `ease`, whichever side that is on.
+pub(super) fn strain(value: f64, limit: f64, ease: f64) -> f64 {
+    ((ease - value) / (ease - limit)).clamp(0.0, 3.0)
+}

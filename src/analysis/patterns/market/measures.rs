@@ -1,0 +1,325 @@
+//! What is measured of a candidate: the same for all kinds first, then what its family added. All are numbers without unit, in heights
+//! of the pattern, mean true ranges of the place, or shares of its length, so that they mean the same on every token.
+
+use super::{
+    candidate::{Candidate, Kind, OWN},
+    series::Tape,
+};
+
+/// Measures that every kind has.
+const COMMON: usize = 37;
+/// All measures of a candidate.
+pub const ALL: usize = COMMON + OWN;
+
+/// What each common measure is, in a trader's words.
+const WORDS: [&str; COMMON] = [
+    "length in candles",
+    "height in true ranges",
+    "height over that of a random walk as long",
+    "true range inside over that at its start",
+    "rise into it over 20 candles, in heights",
+    "rise into it over 45 candles, in heights",
+    "fall into it over 20 candles, in heights",
+    "fall into it over 45 candles, in heights",
+    "share of the closes' spread that its legs explain",
+    "unevenness of its legs in time",
+    "smallest swing in heights",
+    "wait from the last turn to the end, in lengths",
+    "close beyond the boundary at the end, in true ranges",
+    "body of the last candle towards the breakout, in true ranges",
+    "best move in the 10 candles after, in heights",
+    "worst move in the 10 candles after, in heights",
+    "best move in the 25 candles after, in heights",
+    "candles before the start without a price as extreme, in lengths",
+    "start off the extreme of the candles around it, in heights",
+    "way of the closes over that of the legs",
+    "net move in heights",
+    "mean close of the first sixth, in the span's range",
+    "mean close of the second sixth, in the span's range",
+    "mean close of the third sixth, in the span's range",
+    "mean close of the fourth sixth, in the span's range",
+    "mean close of the fifth sixth, in the span's range",
+    "mean close of the last sixth, in the span's range",
+    "still forming",
+    "true range of its second half over that of its first",
+    "span's range in heights",
+    "smallest swing in true ranges",
+    "close before the start, in the span's range",
+    "last turn off the extreme of the candles around it, in heights",
+    "closes outside its lines",
+    "candles before it that keep to its lines",
+    "candles since the end, up to 25",
+    "upside down: the falling form",
+];
+
+/// What a kind measures by itself.
+fn own_words(kind: Kind) -> [&'static str; OWN] {
+    match kind {
+        Kind::Double => [
+            "second turn beyond the first, in heights",
+            "difference of the two turns, in heights",
+            "share of its time before the middle turn",
+            "middle turn off the middle of its time",
+            "prices beyond both turns between them, in heights",
+            "wait for the breakout, in gaps of the turns",
+            "breakout a little early",
+            "turns between the two",
+            "swing at which it shows, in true ranges",
+            "wick beyond the neckline before the breakout, in heights",
+            "",
+            "",
+            "worst use of the textbook's tolerances",
+            "trend into it, in heights",
+        ],
+        Kind::HeadAndShoulders => [
+            "left shoulder beyond the right, in heights",
+            "difference of the shoulders, in heights",
+            "slope of the neckline, in heights",
+            "tilt of the neckline, in heights",
+            "head beyond the shoulders, in heights",
+            "middle turn off the middle of its time",
+            "share of its time that the head takes",
+            "wait for the breakout, in lengths",
+            "level neckline",
+            "wick beyond the neckline before the breakout, in heights",
+            "smaller shoulder, in heights",
+            "larger shoulder, in heights",
+            "worst use of the textbook's tolerances",
+            "trend into it, in heights",
+        ],
+        Kind::Triple => [
+            "difference of the three turns, in heights",
+            "difference of the two turns between, in heights",
+            "middle turn off the middle of its time",
+            "middle turn against the outer ones, in heights",
+            "wait for the breakout, in lengths",
+            "wick beyond the boundary before the breakout, in heights",
+            "",
+            "",
+            "",
+            "",
+            "",
+            "",
+            "worst use of the textbook's tolerances",
+            "trend into it, in heights",
+        ],
+        Kind::Rounding | Kind::Cup => [
+            "right rim over the left, in heights",
+            "difference of the rims, in heights",
+            "turn off the middle, in lengths",
+            "bend of its curve, in heights",
+            "share of the spread that a parabola explains",
+            "share of its time near the turn",
+            "deepest part off the middle, in lengths",
+            "closed beyond the left rim",
+            "depth of the handle, in heights",
+            "handle's time over the cup's",
+            "breakout a little early",
+            "",
+            "worst use of the textbook's tolerances",
+            "",
+        ],
+        Kind::Flag | Kind::Pennant => [
+            "pole in true ranges",
+            "candles of the pole",
+            "flag's time over the pole's",
+            "share of the pole that the flag gives back",
+            "slope of the flag's outer line, in poles",
+            "slope of the flag's inner line, in poles",
+            "flag's last width over its first",
+            "pole's way over that of its closes",
+            "pole over the way of a random walk as long",
+            "flag's width in poles",
+            "closed beyond the pole's end",
+            "candles of the flag",
+            "how fast the flag's lines meet, in widths",
+            "",
+        ],
+        _ => [
+            "touches of its lines",
+            "furthest turn outside its lines, in widths",
+            "mean distance of turns from their lines, in widths",
+            "rise of the upper line, in widths",
+            "rise of the lower line, in widths",
+            "last width over the first",
+            "turns",
+            "broke out upward",
+            "slope of both lines, in widths",
+            "difference of the lines' slopes, in widths",
+            "",
+            "",
+            "worst use of the textbook's tolerances",
+            "",
+        ],
+    }
+}
+
+/// What a measure is, in a trader's words.
+pub(super) fn word(kind: Kind, measure: usize) -> &'static str {
+    match measure.checked_sub(COMMON) {
+        None => WORDS[measure],
+        Some(own) => own_words(kind)[own],
+    }
+}
+
+/// Candles around a turn among which it should be the extreme.
+const AROUND: usize = 3;
+
+/// The measures that cost next to nothing, by which most candidates are dropped; the others are 0.
+pub(super) fn quick(tape: &Tape, candidate: &Candidate) -> [f64; ALL] {
+    let mut m = [0.0; ALL];
+    let (a, b) = (candidate.start as usize, candidate.end as usize);
+    let (h, length, range) = (candidate.height, candidate.length(), tape.range[a]);
+    let inside = tape.mean_range(a, b);
+    m[0] = length;
+    m[1] = h / range;
+    m[2] = h / (inside * length.sqrt());
+    m[3] = inside / range;
+    m[20] = (tape.close[b] - tape.close[a]) / h;
+    m[27] = f64::from(u8::from(!candidate.broken));
+    // Chartists draw more falling flags than rising ones, and more tops.
+    m[36] = f64::from(u8::from(candidate.flipped));
+    m[COMMON..].copy_from_slice(&candidate.own);
+    m
+}
+
+/// Which measures are quick.
+pub fn is_quick(measure: usize) -> bool {
+    matches!(measure, 0..=3 | 20 | 27 | 36 | COMMON..)
+}
+
+/// Adds the rest to the quick measures, in the view of the kind's rising form.
+pub(super) fn complete(tape: &Tape, candidate: &Candidate, m: &mut [f64; ALL]) {
+    let (a, b) = (candidate.start as usize, candidate.end as usize);
+    let turns = candidate.turns.as_slice();
+    let last = candidate.turns.last();
+    let (h, length, range) = (candidate.height, candidate.length(), tape.range[a]);
+    let (top, bottom) = (tape.top(a, b), tape.bottom(a, b));
+    let span = (top - bottom).max(f64::MIN_POSITIVE);
+    let from = turns[0].price;
+    let ago = |far: usize| a.saturating_sub(far);
+    m[4] = (from - tape.bottom(ago(20), a)) / h;
+    m[5] = (from - tape.bottom(ago(45), a)) / h;
+    m[6] = (tape.top(ago(20), a) - from) / h;
+    m[7] = (tape.top(ago(45), a) - from) / h;
+    let legs = legs(tape, candidate);
+    m[8] = legs.explained;
+    m[9] = legs.uneven;
+    m[10] = legs.smallest / h;
+    m[11] = f64::from(candidate.end - last.at) / length;
+    let side = if candidate.up { 1.0 } else { -1.0 };
+    let level = candidate.level(candidate.end);
+    m[12] = side * (tape.close[b] - level) / tape.range[b];
+    m[13] = side * (tape.close[b] - tape.close[b - 1]) / tape.range[b];
+    let after = |far: usize| (b + 1, (b + far).min(tape.len() - 1));
+    let (next, until) = after(10);
+    if next <= until {
+        let (up, down) = ((tape.top(next, until) - tape.close[b]) / h, (tape.close[b] - tape.bottom(next, until)) / h);
+        (m[14], m[15]) = if candidate.up { (up, down) } else { (down, up) };
+    }
+    let (next, until) = after(25);
+    if next <= until {
+        m[16] = if candidate.up { tape.top(next, until) - tape.close[b] } else { tape.close[b] - tape.bottom(next, until) } / h;
+    }
+    m[17] = alone(tape, a, turns[0].high) / length;
+    m[18] = off_extreme(tape, a, turns[0].high) / h;
+    m[19] = tape.walked(a, b) / legs.way.max(f64::MIN_POSITIVE);
+    for k in 0..6 {
+        let part = |k: usize| a + (b + 1 - a) * k / 6;
+        m[21 + k] = (tape.mean_close(part(k), part(k + 1).max(part(k) + 1) - 1) - bottom) / span;
+    }
+    let middle = usize::midpoint(a, b);
+    m[28] = tape.mean_range(middle, b) / tape.mean_range(a, middle).max(f64::MIN_POSITIVE);
+    m[29] = span / h;
+    m[30] = legs.smallest / range;
+    m[31] = (tape.close[a.saturating_sub(5)] - bottom) / span;
+    m[32] = off_extreme(tape, last.at as usize, last.high) / h;
+    let (outside, before) = kept(tape, candidate);
+    m[33] = outside;
+    m[34] = before;
+    m[35] = ((tape.len() - 1 - b) as f64).min(25.0);
+}
+
+struct Legs {
+    explained: f64,
+    uneven: f64,
+    smallest: f64,
+    way: f64,
+}
+
+/// The straight legs from turn to turn and on to the end.
+fn legs(tape: &Tape, candidate: &Candidate) -> Legs {
+    let (a, b) = (candidate.start as usize, candidate.end as usize);
+    let turns = candidate.turns.as_slice();
+    let (mut off, mut smallest, mut way) = (0.0, f64::MAX, 0.0);
+    let mut leg = |from: (usize, f64), to: (usize, f64)| {
+        let slope = (to.1 - from.1) / (to.0 - from.0).max(1) as f64;
+        for (i, close) in tape.close[from.0..to.0].iter().enumerate() {
+            let away = close - from.1 - slope * i as f64;
+            off += away * away;
+        }
+        way += (to.1 - from.1).abs();
+    };
+    for two in turns.windows(2) {
+        leg((two[0].at as usize, two[0].price), (two[1].at as usize, two[1].price));
+        smallest = smallest.min((two[1].price - two[0].price).abs());
+    }
+    let last = candidate.turns.last();
+    leg((last.at as usize, last.price), (b, tape.close[b]));
+    let mean = tape.mean_close(a, b);
+    let scatter: f64 = tape.close[a..=b].iter().map(|close| (close - mean) * (close - mean)).sum();
+    let count = (turns.len() - 1) as f64;
+    let even = last.x(turns[0].at) / count;
+    let squares: f64 = turns.windows(2).map(|two| (two[1].x(two[0].at) - even).powi(2)).sum();
+    Legs {
+        explained: if scatter > 0.0 { (1.0 - off / scatter).clamp(-1.0, 1.0) } else { 0.0 },
+        uneven: (squares / count).sqrt() / even.max(0.5),
+        smallest,
+        way,
+    }
+}
+
+/// Candles before a turn until the price was as extreme.
+fn alone(tape: &Tape, at: usize, high: bool) -> f64 {
+    const FAR: usize = 64;
+    let mut back = 4;
+    // Doubling steps, then the stretch in between.
+    let beyond = |from: usize, to: usize| if high { tape.top(from, to) >= tape.high[at] } else { tape.bottom(from, to) <= tape.low[at] };
+    let mut clear = 0;
+    while clear < FAR {
+        if at < clear + 1 {
+            return FAR as f64;
+        }
+        let from = at.saturating_sub(back);
+        if beyond(from, at - clear - 1) {
+            break;
+        }
+        clear = back;
+        back *= 2;
+    }
+    let passed = |k: usize| if high { tape.high[at - k] >= tape.high[at] } else { tape.low[at - k] <= tape.low[at] };
+    let first = (clear + 1..=back.min(at)).find(|k| passed(*k)).unwrap_or(back.min(at) + 1);
+    first.min(FAR) as f64
+}
+
+fn off_extreme(tape: &Tape, at: usize, high: bool) -> f64 {
+    let (from, to) = (at.saturating_sub(AROUND), (at + AROUND).min(tape.len() - 1));
+    if high { tape.top(from, to) - tape.high[at] } else { tape.low[at] - tape.bottom(from, to) }
+}
+
+/// The share of closes between start and last turn outside the lines by a tenth of the height, and the share of as many as ten candles
+/// before the start within them.
+fn kept(tape: &Tape, candidate: &Candidate) -> (f64, f64) {
+    if matches!(candidate.kind, Kind::Flag | Kind::Pennant | Kind::Rounding | Kind::Cup) {
+        return (0.0, 0.0);
+    }
+    let (a, c) = (candidate.start as usize, candidate.turns.last().at as usize);
+    let slack = 0.1 * candidate.height;
+    let inside = |at: usize| {
+        let x = at as f64 - a as f64;
+        tape.close[at] <= candidate.upper.at(x) + slack && tape.close[at] >= candidate.lower.at(x) - slack
+    };
+    let outside = (a..=c).filter(|at| !inside(*at)).count() as f64 / (c - a + 1) as f64;
+    let before = (1..=10.min(a)).take_while(|k| inside(a - k)).count() as f64;
+    (outside, before)
+}

@@ -1,0 +1,43 @@
+//! Patterns as textbooks define them: every rule with its tolerance kept, on clean turns. Rare on real markets, and certain where they
+//! are found. What a chartist would still call by the name is `market`'s.
+
+mod bowl;
+mod flag;
+mod outcome;
+mod pair;
+mod pivots;
+mod reversal;
+mod search;
+mod shape;
+mod sure;
+
+use super::{find, find::Find, name, series, series::Series};
+
+/// All that keep the rules, overlapping.
+pub(super) fn all(series: &Series) -> Vec<Find> {
+    let mut finds = search::all(series);
+    finds.retain(|find| find.confidence >= sure::LEAST);
+    finds
+}
+
+/// What the searches look at: the candles as they are, or upside down.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    slot: &'a [u32],
+    high: &'a [f64],
+    low: &'a [f64],
+    close: &'a [f64],
+    /// The median true range.
+    range: f64,
+}
+
+impl<'a> View<'a> {
+    fn of(series: &'a Series, flipped: bool) -> Self {
+        let tape = series.tape(flipped);
+        Self { slot: &series.slot, high: &tape.high, low: &tape.low, close: &tape.close, range: series.middle }
+    }
+
+    fn len(&self) -> usize {
+        self.slot.len()
+    }
+}
