@@ -69,7 +69,13 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
     } else if creator < CREATOR_MIN {
         lacking.saw(AnomalyCode::LpCreator, sentence);
     } else {
-        let row = EvidenceRow { table: "holders", address: facts.creator, amount: Some(held.creator), share: Some(creator), ..EvidenceRow::default() };
+        let row = EvidenceRow {
+            table: "holders",
+            address: facts.creator,
+            amount: Some(held.creator),
+            share: Some(creator),
+            ..EvidenceRow::default()
+        };
         let evidence = Evidence { what: "liquidity of the creator".to_owned(), rows: vec![row], ..Evidence::default() };
         found.push(Anomaly::new(AnomalyCode::LpCreator, creator, sentence).figure("share", creator).evidence(evidence));
     }

@@ -123,8 +123,13 @@ fn sniped(seen: &mut Seen<'_>) -> Option<Anomaly> {
     seen.lacking.saw(code, &*sentence);
     (share >= SNIPED_MIN).then(|| {
         let launch = seen.ledger.launch.and_then(|launch| launch.block).map(|block| format!("liquidity in block {block}"));
-        let evidence =
-            Evidence { what: "purchases at launch".to_owned(), before: launch, after: Some(percent(share)), rows: seen.rows(&seen.trades.snipes), ..Evidence::default() };
+        let evidence = Evidence {
+            what: "purchases at launch".to_owned(),
+            before: launch,
+            after: Some(percent(share)),
+            rows: seen.rows(&seen.trades.snipes),
+            ..Evidence::default()
+        };
         Anomaly::new(code, share / SNIPED_FULL, sentence).figure("share", share).evidence(evidence)
     })
 }
