@@ -13,6 +13,7 @@ const REPORTS: &[(&str, fn())] = &[
     ("patterns", patterns::report),
     ("patterns-development", patterns::development),
     ("security", security::report),
+    ("security-development", security::development),
     ("yield", yields::report),
 ];
 

@@ -1,6 +1,7 @@
 //! Security inference: the anomalies, each of one table, and the shape of the answer. How the anomalies are found is a file each; how
 //! they become a score is `score`'s.
 
+pub mod behind;
 pub mod checks;
 pub mod code;
 pub mod codes;

@@ -32,6 +32,15 @@ use crate::dataset::{address::Address, source::caught};
 /// A place of the storage and what stands there.
 pub type Slot = ([u8; 32], [u8; 32]);
 
+/// A contract that another one runs or asks.
+#[derive(Debug, Clone)]
+pub struct Behind {
+    pub address: Address,
+    pub code: Vec<u8>,
+    /// Of its own, where the dataset has it.
+    pub storage: Vec<Slot>,
+}
+
 /// What is known of a contract.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CodeInput<'a> {
@@ -40,8 +49,13 @@ pub struct CodeInput<'a> {
     pub creation: Option<&'a [u8]>,
     /// Of the constructor's arguments, as Solidity writes them. `None` is unknown.
     pub constructor_types: Option<&'a [String]>,
+    /// Codes that it runs in its own place, where they are known: a proxy's implementation, a diamond's facets, a beacon between.
+    pub behind: &'a [Behind],
     /// Slots and values of a snapshot.
     pub storage: Option<&'a [Slot]>,
+    /// Holders whose balances a whole snapshot tells, and whether the dataset knows of a supply.
+    pub holders: &'a [Address],
+    pub supply_known: bool,
     /// Who owns it now or last did.
     pub owner: Option<Address>,
     pub owner_is_contract: bool,
@@ -50,6 +64,11 @@ pub struct CodeInput<'a> {
     /// The token is on a curated list.
     pub listed: bool,
     pub has_source: bool,
+}
+
+/// Whether the code can run another contract's in its own place.
+pub fn delegates(code: &[u8]) -> bool {
+    functions::sweep(code).0
 }
 
 /// What one contract may cost. Work is executed steps, hashing and calls weighed by their time.
@@ -113,7 +132,7 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
         report.unfinished.push("there is no runtime code to execute".into());
         return report;
     }
-    let shape = functions::shape(input.runtime);
+    let mut shape = functions::shape(input.runtime);
     report.selectors = shape.functions.iter().map(|function| function.selector).collect();
     if shape.failed {
         report.unfinished.push("the functions could not be told apart".into());
@@ -121,9 +140,10 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
     if shape.too_many {
         report.unfinished.push(format!("only {} functions were looked at", functions::FUNCTIONS_MAX));
     }
-    if proxy(&shape, input, &mut report) {
+    if proxy(&mut shape, input, &mut report) {
         return report;
     }
+    report.selectors = shape.functions.iter().map(|function| function.selector).collect();
     // Bytecode is the attacker's: should the interpreter have a fault that it can be led to, one contract's answer is lost and not the
     // program. The machine is dropped with everything it held, so nothing half done survives.
     let done = caught(|| {
@@ -142,22 +162,31 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
     report
 }
 
-/// A proxy shows nothing of what it does: that it is one is the finding, and the end.
-fn proxy(shape: &Shape, input: &CodeInput<'_>, report: &mut CodeReport) -> bool {
+/// A proxy is executed through the contracts behind it. Where they are not known it shows nothing of what it does: that it is one is the
+/// finding, and the end.
+fn proxy(shape: &mut Shape, input: &CodeInput<'_>, report: &mut CodeReport) -> bool {
     let hollow = !shape.token() && shape.delegates;
-    if !(shape.clone || shape.delegates && shape.proxy_slot || hollow && (shape.functions.len() <= 8 || shape.has(abi::IMPLEMENTATION))) {
+    let empty = hollow && (shape.functions.len() <= 8 || shape.has(abi::IMPLEMENTATION));
+    let exchanged = shape.delegates && shape.proxy_slot || empty;
+    let behind: Vec<Shape> = input.behind.iter().map(|behind| functions::shape(&behind.code)).collect();
+    let in_parts = behind.iter().any(Shape::token);
+    if !shape.clone && !exchanged && !in_parts {
         return false;
     }
-    let fixed = shape.clone;
-    let strength = if fixed || input.owner_is_contract { 0.4 } else { 1.0 };
-    let text = if fixed {
+    let strength = if shape.clone || !exchanged || input.owner_is_contract { 0.4 } else { 1.0 };
+    let text = if shape.clone {
         "it is a minimal proxy: another contract, fixed in its code, decides all it does"
-    } else {
+    } else if exchanged {
         "it is a proxy: the contract that decides all it does can be exchanged"
+    } else {
+        "other contracts, whose addresses stand in it, decide what it does"
     };
     report.anomalies.push(Anomaly::new(AnomalyCode::Proxy, strength, text).held_by(holder(input)));
+    for behind in behind {
+        shape.join(behind);
+    }
     if !shape.token() {
-        report.unfinished.push("a proxy's implementation is not in its code, so nothing was executed".into());
+        report.unfinished.push("the code of the proxy's implementation is not in `contracts`, so nothing was executed".into());
         return true;
     }
     false
@@ -196,6 +225,10 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
         report.unfinished.push("it is not a token: it has no transfer or no balanceOf".into());
         return;
     }
+    let lacks = snapshot::lacks(machine, &stage, input);
+    if let Some(what) = &lacks {
+        report.unfinished.push(format!("the storage of the dataset is incomplete: {what}"));
+    }
     let Some(mut hand) = deal::deal(machine, &stage) else {
         report.unfinished.push("no balance could be dealt, so nothing was traded".into());
         return;
@@ -216,7 +249,8 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     let first = trial::trial(machine, &scene, true, None);
     let (trial, opening) = if first.open() { (first.clone(), Opening::Open) } else { trial::open(machine, &scene, &calls) };
     report.opening = Some(opening);
-    let traded = findings::Traded { trial: &trial, first: &first, opening, standing: stage.standing, hand: &hand };
+    // What an incomplete snapshot does not show may be there.
+    let traded = findings::Traded { trial: &trial, first: &first, opening, standing: stage.standing, hand: &hand, whole: lacks.is_none() };
     report.anomalies.extend(findings::trading(&traded));
     report.taxes = Some(findings::taxes(&traded));
     report.traded = trial.score() >= trial::ONE_LEG;
@@ -229,14 +263,20 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     let effects = powers::powers(machine, &before, &shape.functions, &stage.masters);
     let thefts = powers::thefts(machine, &before);
     let bare = findings::Bare { settings: bare, unheld: bare && input.owner.is_none() };
-    report.anomalies.extend(findings::powers(&effects, thefts, holder(input), bare));
-    report.anomalies.extend(findings::outside(&traded, &report.anomalies, holder(input)));
-    report.anomalies.extend(findings::withheld(&traded, &report.anomalies, holder(input)));
+    // A token that asks its owner about every transfer expects a contract there.
+    let holder = match holder(input) {
+        PowerHolder::Account if bare.unheld && effects.iter().any(|effect| effect.asks_owner) => PowerHolder::Contract,
+        other => other,
+    };
+    report.anomalies.extend(findings::powers(&effects, thefts, holder, bare));
+    report.anomalies.extend(findings::outside(&traded, &report.anomalies, holder));
+    report.anomalies.extend(findings::withheld(&traded, &report.anomalies, holder));
     if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
         report.anomalies.extend(findings::returns(&renounce, &left));
     }
     if stage.standing == Standing::Snapshot {
-        let beside = snapshot::beside(machine, &stage, &before, &effects, &shape.functions, holder(input));
+        let asked = snapshot::Asked { functions: &shape.functions, holder, whole: lacks.is_none(), input };
+        let beside = snapshot::beside(machine, &stage, &before, &effects, &asked);
         for anomaly in beside {
             if report.anomalies.iter().all(|known| known.code != anomaly.code) {
                 report.anomalies.push(anomaly);

@@ -1,7 +1,7 @@
 //! The whole inference of one token: its three parts, what it resembles, and the answer. Every step is another file's.
 
 use super::{
-    AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityInference, checks,
+    AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityInference, behind, checks,
     code::{self, Budget, CodeInput, CodeReport, Slot},
     corpus::{Corpus, contract_code},
     facts::Facts,
@@ -26,6 +26,9 @@ pub trait Watch {
 
 /// Labels that say that an address is a contract which others decide over together.
 const SHARED_LABELS: &[&str] = &["multisig", "safe", "safe-formerly-gnosis-safe", "gnosis-safe", "timelock", "governor", "dao", "contract"];
+
+/// Holders whose balances a snapshot is asked for.
+const HOLDERS_ASKED: usize = 5;
 
 /// Whether the token has anything that security can be inferred from.
 pub fn has_data(dataset: &Dataset, token: &Address) -> bool {
@@ -111,7 +114,7 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
     let row = facts.contract.as_ref();
     let creation = row.and_then(|row| bytes(row.creation_bytecode.as_deref()?)).filter(|code| !code.is_empty());
     let types = row.and_then(|row| row.constructor_types.as_deref()).and_then(constructor_types);
-    let storage = row.and_then(|row| row.storage.as_deref()).map(storage).transpose();
+    let storage = row.and_then(|row| row.storage.as_deref()).map(storage_slots).transpose();
     let nobody = Address([0; 20]);
     let owner = facts.owner.filter(|owner| *owner != nobody).or(facts.creator);
     let shared = |owner: Address| {
@@ -119,12 +122,23 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
         facts.dataset.contracts().count(&owner) > 0
             || labels.iter().any(|row| SHARED_LABELS.iter().any(|word| row.label.eq_ignore_ascii_case(word)))
     };
+    // Whoever holds most, pools and lockers too: their balances stand in a whole snapshot.
+    let holders: Vec<Address> = facts.dataset.holders_of(&facts.address).iter().take(HOLDERS_ASKED).map(|row| row.holder_address).collect();
+    let storage_of = |address: &Address| {
+        let row = facts.dataset.contracts().first(address)?;
+        storage_slots(&row.storage?).ok()
+    };
+    let slots = storage.as_ref().ok().and_then(Option::as_deref);
+    let behind = behind::behind(facts.dataset, &facts.address, runtime, slots, &storage_of);
     let input = CodeInput {
         runtime,
+        behind: &behind,
         creation: creation.as_deref(),
         constructor_types: types.as_deref(),
-        storage: storage.as_ref().ok().and_then(Option::as_deref),
+        storage: slots,
         owner,
+        holders: &holders,
+        supply_known: facts.total_supply().is_some(),
         owner_is_contract: facts.owner.is_some_and(shared),
         listed: facts.listed(),
         decimals: facts.token.row.decimals.and_then(|decimals| u8::try_from(decimals).ok()).filter(|decimals| *decimals <= 36),
@@ -163,7 +177,7 @@ fn constructor_types(text: &str) -> Option<Vec<String>> {
 const SLOTS_MAX: usize = 1 << 18;
 
 /// A JSON object from slots to words, both in hex of up to 32 bytes. Else what is wrong with it.
-fn storage(text: &str) -> std::result::Result<Vec<Slot>, String> {
+fn storage_slots(text: &str) -> std::result::Result<Vec<Slot>, String> {
     let slots: std::collections::BTreeMap<String, String> = serde_json::from_str(text)
         .map_err(|_| "expected a JSON object of slots and words in hex, such as `{\"0x0\": \"0x1\"}`".to_owned())?;
     if slots.len() > SLOTS_MAX {
@@ -195,7 +209,7 @@ mod tests {
         assert_eq!((constructor_types(r#"{"a":1}"#), constructor_types("")), (None, Some(vec![])));
         let mut one = [0; 32];
         one[31] = 1;
-        assert_eq!(storage(r#"{"0x0":"0x1"}"#), Ok(vec![([0; 32], one)]));
+        assert_eq!(storage_slots(r#"{"0x0":"0x1"}"#), Ok(vec![([0; 32], one)]));
         let long = format!("{{\"0x{}\":\"0x1\"}}", "0".repeat(65));
         let cases = [
             ("", "JSON object"),
@@ -205,7 +219,7 @@ mod tests {
             (&long, "32 bytes"),
         ];
         for (text, says) in cases {
-            assert!(storage(text).is_err_and(|why| why.contains(says)), "{text}");
+            assert!(storage_slots(text).is_err_and(|why| why.contains(says)), "{text}");
         }
     }
 }

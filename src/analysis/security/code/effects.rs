@@ -93,6 +93,8 @@ pub(super) struct Effect {
     pub(super) taken: Option<(Address, U256)>,
     /// By how much the balance rose.
     pub(super) made: U256,
+    /// The contract that is asked from now on is the one that has the power too.
+    pub(super) asks_owner: bool,
     /// Coin was paid for it.
     pub(super) paid: bool,
     /// Whom the log names as the one who gave, and what that one has after.
@@ -212,6 +214,7 @@ impl Call {
             burnt: false,
             taken: None,
             made: U256::ZERO,
+            asks_owner: false,
             paid: !self.pay.is_zero(),
             payer: None,
         }
@@ -417,6 +420,8 @@ fn gate(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, effects: &m
     });
     machine.rollback(mark);
     if scores.iter().any(|score| *score != scores[0]) {
-        effects.push(call.effect(Power::Gate, 1.0, "own rules", "another contract's word"));
+        // Who set it has nothing to say any more.
+        let asks_owner = !machine.look(call.from, before.scene.token, call.data.clone()).ok;
+        effects.push(Effect { asks_owner, ..call.effect(Power::Gate, 1.0, "own rules", "another contract's word") });
     }
 }

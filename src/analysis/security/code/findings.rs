@@ -45,6 +45,8 @@ pub(super) struct Traded<'a> {
     pub(super) opening: Opening,
     pub(super) standing: Standing,
     pub(super) hand: &'a Hand,
+    /// Nothing is known to be missing from the snapshot.
+    pub(super) whole: bool,
 }
 
 pub(super) fn trading(traded: &Traded<'_>) -> Vec<Anomaly> {
@@ -62,7 +64,7 @@ fn seen(what: &str, caller: &str, before: impl Into<String>, after: impl Into<St
 }
 
 fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
-    let Traded { trial, first, opening, standing, hand } = traded;
+    let Traded { trial, first, opening, standing, hand, whole } = traded;
     let fails = |trial: &Trial| {
         let one = trial.buy.ok && !trial.sell.ok;
         one || trial.other_buy.is_some_and(|leg| leg.ok) && trial.other_sell.is_some_and(|leg| !leg.ok)
@@ -71,9 +73,9 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     // who have bought.
     let only_pair = first.send.ok && first.straight.is_some_and(|leg| !leg.ok);
     let only_buyers = first.cold_sell.is_some_and(|leg| leg.ok);
-    let aimed = *standing != Standing::Code || only_pair || only_buyers;
+    let aimed = *standing == Standing::Constructor || *standing == Standing::Snapshot && *whole || only_pair || only_buyers;
     // As it stands in the dataset, nobody sells: that is a fact, whoever could change it, so long as our balances are no mistake.
-    let fact = *standing == Standing::Snapshot && hand.supplied && !first.sell.ok;
+    let fact = *standing == Standing::Snapshot && *whole && hand.supplied && !first.sell.ok;
     let shut = match opening {
         Opening::Blocked => fails(trial) && aimed || fact && first.score() >= ONE_LEG,
         Opening::Flip => fails(first) && aimed || fact,
@@ -96,8 +98,8 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     let (strength, how) = match standing {
         Standing::Code => (ZERO_STORAGE, "with its storage at zero"),
         Standing::Constructor => (1.0, "as its constructor leaves it"),
-        Standing::Snapshot if hand.supplied => (1.0, "in the storage of the dataset"),
-        Standing::Snapshot => (ZERO_STORAGE, "in the storage of the dataset, which names no supply"),
+        Standing::Snapshot if hand.supplied && *whole => (1.0, "in the storage of the dataset"),
+        Standing::Snapshot => (ZERO_STORAGE, "in the storage of the dataset, which is incomplete"),
     };
     let until = if *opening == Opening::Owner { "until the owner calls something" } else { "whatever the owner calls and after waiting" };
     let whose = if first.buy.ok { "who bought" } else { "of" };
@@ -212,13 +214,14 @@ pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, 
     found
 }
 
-/// Latent powers that are nobody's now, or whose holder is not known.
-pub(super) fn held(effects: &[Effect], holder: PowerHolder) -> Vec<Anomaly> {
-    let mut found = powers(effects, [false; 2], holder, Bare::default());
+/// Latent powers that are nobody's now, or whose holder is not known. `why` says how that is known.
+pub(super) fn held(effects: &[Effect], holder: PowerHolder, why: &str) -> Vec<Anomaly> {
+    let unheld = holder != PowerHolder::Nobody && !why.is_empty();
+    let mut found = powers(effects, [false; 2], holder, Bare { settings: false, unheld });
     found.retain(|anomaly| anomaly.code.latent());
-    if holder == PowerHolder::Nobody {
+    if !why.is_empty() {
         for anomaly in &mut found {
-            anomaly.sentence.push_str(" (nobody can: its owner is the zero address)");
+            anomaly.sentence.push_str(&format!(" ({why})"));
         }
     }
     found

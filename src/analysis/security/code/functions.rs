@@ -55,6 +55,19 @@ impl Shape {
         self.functions.iter().any(|function| function.selector == selector)
     }
 
+    /// Takes over the functions of a contract that its calls are handed to.
+    pub(super) fn join(&mut self, behind: Self) {
+        self.failed |= behind.failed;
+        self.functions.extend(behind.functions);
+        self.functions.sort_by_key(|function| function.selector);
+        self.functions.dedup_by_key(|function| function.selector);
+        self.too_many |= behind.too_many || self.functions.len() > FUNCTIONS_MAX;
+        let standard = |function: &Function| !STANDARD.contains(&function.selector);
+        self.functions.sort_by_key(standard);
+        self.functions.truncate(FUNCTIONS_MAX);
+        self.functions.sort_by_key(|function| function.selector);
+    }
+
     pub(super) fn token(&self) -> bool {
         self.has(abi::TRANSFER) && self.has(abi::BALANCE_OF)
     }
@@ -97,7 +110,7 @@ pub(super) fn shape(code: &[u8]) -> Shape {
 }
 
 /// Reads the code from front to back: whether it delegates, and whether it names a proxy's slot.
-fn sweep(code: &[u8]) -> (bool, bool) {
+pub(super) fn sweep(code: &[u8]) -> (bool, bool) {
     let (mut at, mut delegates, mut proxy) = (0, false, false);
     while at < code.len() {
         match code[at] {

@@ -5,7 +5,7 @@ use revm::primitives::U256;
 
 use super::{
     super::{Anomaly, PowerHolder},
-    before,
+    CodeInput, Slot, abi, before,
     effects::{Before, Caller, Effect, Power},
     findings,
     functions::Function,
@@ -15,42 +15,107 @@ use super::{
     trial::Scene,
     world::STRANGER,
 };
+use crate::dataset::address::Address;
+
+/// What the snapshot is asked with.
+pub(super) struct Asked<'a> {
+    pub(super) functions: &'a [Function],
+    pub(super) holder: PowerHolder,
+    /// Nothing is known to be missing from the snapshot.
+    pub(super) whole: bool,
+    pub(super) input: &'a CodeInput<'a>,
+}
+
+const UNOWNED: &str = "nobody can: its owner is the zero address";
+const NO_ROLE: &str = "nobody can: no role is given to anyone in the storage of the dataset";
+const ROLE_UNKNOWN: &str = "who has the role is not known";
+
+/// What is missing from the snapshot, as far as the rest of the dataset shows it; `None` where nothing is.
+pub(super) fn lacks(machine: &mut Machine<'_>, stage: &Stage, input: &CodeInput<'_>) -> Option<String> {
+    if stage.standing != Standing::Snapshot {
+        return None;
+    }
+    if input.supply_known && machine.ask(stage.token, abi::TOTAL_SUPPLY, &[]) == Some(U256::ZERO) {
+        return Some("it names no supply, and the token has one".into());
+    }
+    let empty = |holder: &&Address| {
+        let holder = U256::from_be_slice(&holder.0);
+        machine.ask(stage.token, abi::BALANCE_OF, &[holder]) == Some(U256::ZERO)
+    };
+    let (missing, all) = (input.holders.iter().filter(empty).count(), input.holders.len());
+    (missing > 0 && 2 * missing >= all).then(|| format!("{missing} of the {all} largest holders have nothing in it"))
+}
 
 /// What is to be said beside the powers that work as the contract stands.
-pub(super) fn beside(
-    machine: &mut Machine<'_>,
-    stage: &Stage,
-    before: &Before<'_>,
-    effects: &[Effect],
-    functions: &[Function],
-    holder: PowerHolder,
-) -> Vec<Anomaly> {
+pub(super) fn beside(machine: &mut Machine<'_>, stage: &Stage, before: &Before<'_>, effects: &[Effect], asked: &Asked<'_>) -> Vec<Anomaly> {
     let mut found = Vec::new();
     let gone = before.owner == Some(U256::ZERO);
     if gone {
-        let unowned = claimed(machine, stage, before, functions, Claims::Places);
+        let (unowned, _) = claimed(machine, stage, before, asked.functions, Claims::Places);
         let mut kept = privileges(machine, stage, before, effects);
-        let mut holder = PowerHolder::Nobody;
+        // Of a storage that lacks something the owner's place may be what it lacks.
+        let (mut holder, mut why) = if asked.whole { (PowerHolder::Nobody, UNOWNED) } else { (asked.holder, ROLE_UNKNOWN) };
         if kept.is_empty() {
-            kept = powers::taken_back(machine, before, &unowned, functions);
+            kept = powers::taken_back(machine, before, &unowned, asked.functions);
             // Who takes the place back has all that goes with it.
             if !kept.is_empty() {
-                holder = PowerHolder::Account;
+                (holder, why) = (PowerHolder::Account, "");
             }
         }
         found.extend(findings::kept(&kept));
-        found.extend(findings::held(&unowned, holder));
+        found.extend(findings::held(&unowned, holder, why));
+    } else {
+        found.extend(findings::held(&claimed(machine, stage, before, asked.functions, Claims::Places).0, asked.holder, ""));
     }
-    // Who has a role that the contract keeps for each address cannot be read from slots.
-    let unknown = if gone { Claims::Roles } else { Claims::All };
-    found.extend(findings::held(&claimed(machine, stage, before, functions, unknown), holder));
+    let (effects, roles) = claimed(machine, stage, before, asked.functions, Claims::Roles);
+    if !effects.is_empty() {
+        let (holder, why) = if !gone && granted(machine, before, asked.functions, &roles) {
+            (asked.holder, "")
+        } else if asked.whole && !given(asked.input) {
+            (PowerHolder::Nobody, NO_ROLE)
+        } else {
+            (asked.holder, ROLE_UNKNOWN)
+        };
+        for anomaly in findings::held(&effects, holder, why) {
+            if found.iter().all(|known| known.code != anomaly.code) {
+                found.push(anomaly);
+            }
+        }
+    }
     found
 }
 
-/// What our owner could do who stood in the places that are empty. Leaves the world as it was.
-fn claimed(machine: &mut Machine<'_>, stage: &Stage, was: &Before<'_>, functions: &[Function], claims: Claims) -> Vec<Effect> {
+/// Whether a mapping of the snapshot says "yes" of anyone. Which mapping, and of whom, a slot does not tell.
+fn given(input: &CodeInput<'_>) -> bool {
+    let yes = |(slot, word): &Slot| U256::from_be_bytes(*slot) >= MAPPED_MIN && U256::from_be_bytes(*word) == U256::ONE;
+    input.storage.unwrap_or_default().iter().any(yes)
+}
+
+/// Slots from here on are members of mappings and lists.
+const MAPPED_MIN: U256 = U256::from_limbs([1 << 16, 0, 0, 0]);
+
+/// Whether the owner can give the roles to whom he likes: then what they allow is his.
+fn granted(machine: &mut Machine<'_>, before: &Before<'_>, functions: &[Function], roles: &[U256]) -> bool {
+    let scene = before.scene;
+    functions.iter().filter(|function| !function.standard()).any(|function| {
+        powers::fillings(scene, &before.books, scene.owner).into_iter().take(2).any(|filling| {
+            let data = [&function.selector[..], &abi::encode(&function.arguments, &filling).0].concat();
+            let mark = machine.mark();
+            let outcome = machine.call(scene.owner, scene.token, data);
+            let gives = outcome
+                .writes
+                .iter()
+                .any(|(at, slot)| *at == scene.token && roles.contains(slot) && !machine.world().slot(*at, *slot).is_zero());
+            machine.rollback(mark);
+            gives
+        })
+    })
+}
+
+/// What our owner could do who stood in the places that are empty, and the places of roles. Leaves the world as it was.
+fn claimed(machine: &mut Machine<'_>, stage: &Stage, was: &Before<'_>, functions: &[Function], claims: Claims) -> (Vec<Effect>, Vec<U256>) {
     let mark = machine.mark();
-    let mut heir = Stage { standing: Standing::Snapshot, masters: Vec::new(), ..*stage };
+    let mut heir = Stage { standing: Standing::Snapshot, masters: Vec::new(), roles: Vec::new(), ..*stage };
     let mut effects = Vec::new();
     if stage::claim(machine, &mut heir, functions, claims) {
         let scene = Scene::new(&heir, was.scene.hand);
@@ -59,7 +124,7 @@ fn claimed(machine: &mut Machine<'_>, stage: &Stage, was: &Before<'_>, functions
         effects.retain(|effect| effect.caller == Caller::Owner);
     }
     machine.rollback(mark);
-    effects
+    (effects, heir.roles)
 }
 
 /// What works for the one who owned it, or whom it obeys where nobody knows who that was, and for no stranger.

@@ -41,13 +41,15 @@ pub(super) struct Stage {
     pub(super) deploys: Option<bool>,
     /// Other addresses that it obeys: they stand in its code, or in the storage of the dataset.
     pub(super) masters: Vec<Address>,
+    /// Places of mappings that were written so that our owner has a role.
+    pub(super) roles: Vec<U256>,
     /// Whether the dataset tells who the owner is or was.
     pub(super) owner_known: bool,
 }
 
 impl Stage {
     fn new(token: Address, standing: Standing, deploys: Option<bool>) -> Self {
-        Self { token, owner: OWNER, standing, deploys, masters: Vec::new(), owner_known: false }
+        Self { token, owner: OWNER, standing, deploys, masters: Vec::new(), roles: Vec::new(), owner_known: false }
     }
 }
 
@@ -72,6 +74,13 @@ const CLAIMS_MAX: usize = 48;
 const MASTERS_MAX: usize = 3;
 
 pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &[Function]) -> Stage {
+    for behind in input.behind {
+        let address = Address::new(behind.address.0);
+        machine.world().place(address, &behind.code);
+        for (slot, value) in &behind.storage {
+            machine.world().set_slot(address, U256::from_be_bytes(*slot), U256::from_be_bytes(*value));
+        }
+    }
     if let Some(storage) = input.storage.filter(|storage| !storage.is_empty()) {
         machine.world().place(PLACED, input.runtime);
         for (slot, value) in storage {
@@ -86,7 +95,9 @@ pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &
         claim(machine, &mut stage, functions, Claims::None);
         return stage;
     }
-    let deployed = input.creation.filter(|code| !code.is_empty()).map(|code| deploy(machine, code, input));
+    // A proxy's constructor would be told another implementation than the one that stands behind it.
+    let creation = input.creation.filter(|code| !code.is_empty() && input.behind.is_empty());
+    let deployed = creation.map(|code| deploy(machine, code, input));
     let mut stage = if let Some(Some(token)) = deployed {
         Stage { owner: owner_of(machine, token), ..Stage::new(token, Standing::Constructor, Some(true)) }
     } else {
@@ -232,7 +243,11 @@ pub(super) fn claim(machine: &mut Machine<'_>, stage: &mut Stage, functions: &[F
             for slot in trace.read.iter().filter(|(_, key)| *key == Some(abi::word_of(owner))).map(|(slot, _)| *slot) {
                 if left > 0 && claims.roles() && machine.world().slot(stage.token, slot).is_zero() {
                     left -= 1;
-                    claimed |= admits(machine, stage, slot, &data, seen);
+                    let admitted = admits(machine, stage, slot, &data, seen);
+                    if admitted {
+                        stage.roles.push(slot);
+                    }
+                    claimed |= admitted;
                 }
             }
             any |= claimed;

@@ -1,0 +1,70 @@
+//! What likeness to known scams says of each contract, known scams and listed tokens being those of other clusters.
+
+use tokendeck::{
+    analysis::security::similarity::{
+        Group, SimilarityIndex, grams,
+        mix::{Example, Mix},
+    },
+    dataset::address::Address,
+};
+
+use super::corpus::{Labelled, Section};
+
+/// Parts of the open clusters, of which one is asked about while the others are known.
+const FOLDS: usize = 10;
+
+/// SIMILAR_TO_SCAM's strength by the nearest scam and by the mix of instructions, of each of the section's contracts in their order. The
+/// open two thirds are what the closed third is compared with; of themselves, part by part with the other parts.
+pub(crate) fn strengths(contracts: &[Labelled], section: Section) -> Vec<(f64, f64)> {
+    let mut clusters: Vec<&str> = contracts.iter().map(|contract| contract.cluster.as_str()).collect();
+    clusters.sort_unstable();
+    clusters.dedup();
+    let fold = |contract: &Labelled| clusters.binary_search(&contract.cluster.as_str()).map_or(0, |at| at % FOLDS);
+    let asked: Vec<&Labelled> = contracts.iter().filter(|contract| contract.section() == section).collect();
+    let open: Vec<&Labelled> = contracts.iter().filter(|contract| contract.section() == Section::Open).collect();
+    let mut strengths = vec![(0.0, 0.0); asked.len()];
+    for part in 0..if section == Section::Open { FOLDS } else { 1 } {
+        let others = |contract: &Labelled| section == Section::Closed || fold(contract) != part;
+        let known: Vec<&Labelled> = open.iter().copied().filter(|contract| others(contract)).collect();
+        let corpus = Corpus::new(&known);
+        for (contract, strength) in asked.iter().zip(&mut strengths) {
+            if section == Section::Closed || fold(contract) == part {
+                *strength = corpus.strength(&contract.runtime);
+            }
+        }
+    }
+    strengths
+}
+
+struct Corpus {
+    index: SimilarityIndex,
+    known: Vec<(Group, tokendeck::analysis::security::similarity::Grams)>,
+    mix: Option<Mix>,
+}
+
+impl Corpus {
+    fn new(contracts: &[&Labelled]) -> Self {
+        let mut index = SimilarityIndex::default();
+        let (mut known, mut examples) = (Vec::new(), Vec::new());
+        for (label, group) in [("scam", Group::Scam), ("benign", Group::Template)] {
+            for row in contracts.iter().filter(|row| row.label == label && row.confidence != "low") {
+                let signature = index.add(Address([0; 20]), group, &row.runtime);
+                examples.extend(signature.and_then(|signature| Example::new(group, &row.runtime, signature)));
+                known.push((group, grams(&row.runtime)));
+            }
+        }
+        let mix = Mix::learn(&examples, &|| Ok(())).expect("nobody gives up");
+        Self { index, known, mix }
+    }
+
+    fn strength(&self, code: &[u8]) -> (f64, f64) {
+        let own = grams(code);
+        let nearest = |group: Group| {
+            let others = self.known.iter().filter(|(of, _)| *of == group);
+            others.map(|(_, grams)| self.index.similarity(&own, grams)).fold(0.0, f64::max)
+        };
+        let (scam, benign) = (nearest(Group::Scam), nearest(Group::Template).max(0.6));
+        let judged = self.mix.as_ref().and_then(|mix| mix.judge(code)).map_or(0.0, |judged| judged.strength);
+        ((scam - benign).max(0.0) / 0.4, if benign > 0.6 && benign >= scam { 0.0 } else { judged })
+    }
+}
