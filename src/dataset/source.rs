@@ -152,6 +152,8 @@ pub(crate) struct Layout {
     pub skip: usize,
     /// The names of its columns, where it has no header.
     pub names: Option<Vec<String>>,
+    /// What stands between its cells; else what its first line has.
+    pub delimiter: Option<u8>,
 }
 
 /// Rows of separated text from any reader that begins with `head`.
@@ -167,8 +169,8 @@ pub(crate) fn separated(
         input.consume(length);
     }
     Ok(Box::new(match &layout.names {
-        Some(names) => csv::CsvRows::headless(input, names, wanted)?,
-        None => csv::CsvRows::open(input, None, wanted)?,
+        Some(names) => csv::CsvRows::headless(input, names, layout.delimiter, wanted)?,
+        None => csv::CsvRows::open(input, layout.delimiter, wanted)?,
     }))
 }
 
