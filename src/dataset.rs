@@ -13,6 +13,7 @@ pub mod export;
 pub mod findings;
 pub mod grid;
 pub mod import;
+pub mod invariants;
 pub mod load;
 pub mod manifest;
 mod newest;
@@ -39,6 +40,7 @@ use self::{
     candles::CandleTable,
     chain::Chain,
     findings::Findings,
+    invariants::series::Observed,
     rows::{
         ContractRow, CreationRow, DexRow, FeeTierRow, FromFrame, FundingRow, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
         PoolEventRow, PoolRow, Post, ScamRow, TokenRow, TransferRow, YieldRow,
@@ -100,6 +102,8 @@ pub struct Table {
     pub state: TableState,
     pub sources: Vec<Source>,
     pub findings: Findings,
+    /// What was noted of its rows, to be judged beside other tables.
+    pub observed: Vec<Observed>,
     /// Rows that were set aside.
     pub rows_bad: u64,
     /// How long it took to load, milliseconds.
@@ -143,6 +147,7 @@ impl Table {
             state: TableState::Absent,
             sources: Vec::new(),
             findings: Findings::default(),
+            observed: Vec::new(),
             rows_bad: 0,
             load_ms: 0,
         }

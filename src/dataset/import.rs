@@ -102,7 +102,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     let manifest = Manifest::parse(&text)?;
     let workplace = if options.dry_run { Workplace::elsewhere()? } else { Workplace::in_dataset(into)? };
     let cache = CacheOptions::default();
-    let context = Context { folder: into, manifest: &manifest, progress, cache: &cache, decimals: HashMap::new() };
+    let context = Context { folder: into, manifest: &manifest, progress, cache: &cache, decimals: HashMap::new(), tokens: HashSet::new() };
     let mut run = Run {
         options,
         folder: &workplace.folder,

@@ -2,20 +2,30 @@
 //! The source files are never written.
 
 pub(in crate::dataset) mod bind;
+mod column;
 mod compare;
 pub(in crate::dataset) mod file;
 pub(crate) mod fill;
 mod gather;
 pub(crate) mod identity;
 mod judge;
+mod keep;
+mod manners;
 pub(crate) mod order;
+mod path;
 mod table;
+mod units;
 
-use std::{collections::HashMap, fmt, fs, io, path::Path};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt, fs, io,
+    path::Path,
+};
 
 use polars::prelude::DataFrame;
 use rayon::prelude::*;
 
+pub(crate) use self::manners::Manners;
 use super::{
     Dataset, Table, TableState,
     address::Address,
@@ -64,6 +74,8 @@ pub(crate) struct Context<'a> {
     pub cache: &'a CacheOptions,
     /// Decimals of each token; `None` where its rows disagree. Empty while the tokens themselves are read.
     pub decimals: HashMap<Address, Option<i64>>,
+    /// Every token of the dataset; none while the tokens themselves are read.
+    pub tokens: HashSet<Address>,
 }
 
 /// As `load_with`, every table in memory.
@@ -96,11 +108,14 @@ pub fn load_in_stages(
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let text = read_manifest(&real.join(manifest::FILE))?;
     let manifest = Manifest::parse(&text).map_err(LoadError::Unusable)?;
-    let mut context = Context { folder: &real, manifest: &manifest, progress, cache, decimals: HashMap::new() };
+    let mut context = Context { folder: &real, manifest: &manifest, progress, cache, decimals: HashMap::new(), tokens: HashSet::new() };
     // The schema's first table is `tokens`; a test holds it to that.
     let tokens = table::load(&context, &TABLES[0])?;
     match &tokens.0.state {
-        TableState::Loaded => context.decimals = decimals(&tokens.0.frame),
+        TableState::Loaded => {
+            context.decimals = decimals(&tokens.0.frame);
+            context.tokens = addresses(&tokens.0.frame);
+        }
         TableState::Absent => {
             let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
             return Err(LoadError::Unusable(format!("no `tokens` table in `{shown}`: {hint}; {DEMO}")));
@@ -148,6 +163,11 @@ pub(in crate::dataset) fn read_manifest(path: &Path) -> Result<String, LoadError
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(LoadError::Unusable(format!("dataset.toml cannot be read: {error}"))),
     }
+}
+
+fn addresses(tokens: &DataFrame) -> HashSet<Address> {
+    let texts = tokens.column("token_address").ok().and_then(|column| column.str().ok());
+    texts.into_iter().flat_map(|texts| texts.iter().flatten().filter_map(Address::parse)).collect()
 }
 
 pub(in crate::dataset) fn decimals(tokens: &DataFrame) -> HashMap<Address, Option<i64>> {

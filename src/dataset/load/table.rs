@@ -13,7 +13,7 @@ use polars::prelude::DataFrame;
 use super::{
     Context,
     bind::{bind, missing, wanted},
-    file::FileRows,
+    file::{FileRows, FileState, told},
     fill,
     gather::{self, Gathered, Opened},
     identity, order,
@@ -174,6 +174,7 @@ impl Reading<'_> {
         self.hashes = report.sources.iter().map(|source| source.ends).collect();
         self.done = self.table.sources.iter().map(|source| source.bytes).sum();
         (self.table.findings, self.table.rows_bad, self.table.load_ms) = (report.findings, report.rows_bad, report.load_ms);
+        self.table.observed = report.observed;
     }
 
     /// What was found so far, in `files` files.
@@ -182,6 +183,7 @@ impl Reading<'_> {
         Report {
             sources: sources.map(|(source, ends)| SourceFile::new(source, *ends)).collect(),
             findings: self.table.findings.clone(),
+            observed: self.table.observed.clone(),
             rows_bad: self.table.rows_bad,
             load_ms: self.start.elapsed().as_millis() as u64,
         }
@@ -222,7 +224,8 @@ impl Reading<'_> {
         let mut source = source::open(&file.path, wanted(self.schema, self.manifest))?;
         source.skip(from.batches)?;
         let mut batches = from.batches;
-        let (mut frames, mut numbers) = (Vec::new(), Vec::new());
+        let (mut frames, mut numbers, mut learnt) = (Vec::new(), Vec::new(), FileState::default());
+        learnt.manners.clone_from(&from.manners);
         let (mut count, mut bad, mut left_out) = (from.rows, from.file_bad, from.left_out);
         while let Some(batch) = source.next_batch()? {
             let mut rows = FileRows {
@@ -234,12 +237,15 @@ impl Reading<'_> {
                 rows_bad: bad,
                 rows: count,
                 left_out,
+                broken: 0,
+                state: learnt,
                 numbers,
                 frames,
             };
             rows.add(batch, source.columns())?;
             batches += 1;
-            (frames, numbers, count, bad, left_out) = (rows.frames, rows.numbers, rows.rows, rows.rows_bad, rows.left_out);
+            (frames, numbers, learnt) = (rows.frames, rows.numbers, rows.state);
+            (count, bad, left_out) = (rows.rows, rows.rows_bad, rows.left_out);
             let done = read + source.bytes_read().min(before.0);
             gathered.take(self.schema, at, &mut frames, &mut numbers, &mut || step(false, done))?;
             if gathered.rows() + numbers.len() as u64 > MAX_ROWS {
@@ -247,10 +253,20 @@ impl Reading<'_> {
             }
             if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {
                 let report = self.report(at as usize);
-                import.note(ReadState { file: at, batches, rows: count, file_bad: bad, left_out, report })?;
+                import.note(ReadState {
+                    file: at,
+                    batches,
+                    rows: count,
+                    file_bad: bad,
+                    left_out,
+                    manners: learnt.manners.clone(),
+                    report,
+                })?;
             }
             step(gathered.import.is_some(), done).map_err(|Cancelled| Stop::Cancelled)?;
         }
+        let (_, observed) = told(learnt, &file.name, &mut self.table.findings);
+        self.table.observed.extend(observed);
         let bound = bind(self.schema, self.manifest, source.columns())?;
         if let Some(reason) = missing(self.schema, &bound, source.columns()) {
             return Err(Stop::Unusable(reason));
