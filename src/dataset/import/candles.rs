@@ -5,8 +5,9 @@ mod columns;
 mod series;
 mod volumes;
 
-pub(super) use self::columns::{Columns, CLOSE, columns};
+pub(super) use self::columns::spans;
 use self::{
+    columns::{Columns, columns},
     columns::{PRICES, refusal},
     volumes::Volume,
 };
@@ -15,13 +16,16 @@ use super::{
     evidence::volume::Range,
     format::{Asked, Plan, Take},
     look::Looked,
-    rows::Edited,
+    rows::{Edited, put},
     sheet::Sheet,
     tokens::Found,
 };
 
 /// The column that is made where the file's volume is no number of tokens as it stands.
 pub(super) const TOKENS_TRADED: &str = "tokens traded";
+
+/// The column that is made where some rows have no prices.
+pub(super) const TRADED: &str = "traded";
 
 /// Whether the file holds a time and four prices.
 pub(super) fn is(looked: &Looked) -> bool {
@@ -52,17 +56,17 @@ fn plan(asked: &Asked<'_>, sheet: &Sheet, found: Columns) -> Result<Plan, String
     }
     if let Some(interval) = found.interval {
         take = take.columns(&[("interval", &sheet.names[interval])]);
-    } else if let Some(at) = sheet.names.iter().position(|name| name.eq_ignore_ascii_case("interval")) {
+    } else if sheet.names.iter().any(|name| name.eq_ignore_ascii_case("interval")) {
         // A column of ours by name that holds no intervals serves nothing.
-        take.rule("interval").from = Some(format!(" not {}", sheet.names[at]));
+        take = take.without("interval");
+    }
+    if found.has_empty_rows() {
+        take = take.keep(TRADED, &["yes"], "have no prices, as nothing was traded");
     }
     take = match &volume {
         Volume::Column(at, _) => take.columns(&[("volume", &sheet.names[*at])]),
         Volume::Made(..) => take.columns(&[("volume", TOKENS_TRADED)]),
-        Volume::None(_) => {
-            take.rule("volume").from = Some(" none".to_owned());
-            take
-        }
+        Volume::None(_) => take.without("volume"),
     };
     says.extend(volume.says(sheet));
     let (plan, several) = series::by_series(asked, sheet, &found, take)?;
@@ -92,8 +96,17 @@ fn rows(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, volume: &Volume) -> R
     if let Volume::Column(at, style) = volume {
         fixes.extend(Fix::number(sheet, *at, *style));
     }
-    let rows = fixed(sheet.rows(asked.looked)?, fixes);
-    let Volume::Made(made) = volume else { return Ok(rows) };
+    let mut rows = fixed(sheet.rows(asked.looked)?, fixes);
+    if found.has_empty_rows() {
+        let (names, style) = (found.prices.map(|at| sheet.names[at].clone()), found.style);
+        rows = Edited::over(rows, &[TRADED], move |batch| {
+            let prices: Vec<Vec<f64>> = names.iter().map(|name| numbers(batch, name, style)).collect();
+            let traded = (0..batch.height).map(|row| prices.iter().any(|prices| !prices[row].is_nan() && prices[row] != 0.0));
+            let traded = traded.map(|traded| Some(if traded { "yes" } else { "no" }.to_owned())).collect();
+            put(batch, TRADED, traded);
+        });
+    }
+    let Volume::Made(made, _) = volume else { return Ok(rows) };
     let (made, style) = (*made, found.style);
     let names: Vec<String> = sheet.names.clone();
     let [_, high, low, close] = found.prices;
@@ -109,10 +122,15 @@ fn rows(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, volume: &Volume) -> R
     }))
 }
 
-/// Candles of one token that is known, from rows of time, open, high, low, close and nothing else that speaks.
+/// Candles of one token that is known, from rows of time, open, high, low, close and volume in the order that is documented.
 pub(super) fn of_token(asked: &Asked<'_>, token: &Found) -> Result<Plan, String> {
     let sheet = asked.sheet()?;
-    let found = columns(sheet, &asked.options.map)?.ok_or("has no time and four prices that fit together")?;
+    let order: Vec<(String, String)> = ["timestamp", "open", "high", "low", "close"]
+        .iter()
+        .zip(&sheet.names)
+        .map(|(ours, theirs)| ((*ours).to_owned(), theirs.clone()))
+        .collect();
+    let found = columns(sheet, &order)?.ok_or("has no time and four prices that fit together")?;
     let volume = volumes::volume(asked, sheet, &found)?;
     let mut take = Take::into("candles", rows(asked, sheet, &found, &volume)?).columns(&[("timestamp", &found.time_name(sheet))]);
     for (ours, theirs) in PRICES.iter().zip(found.prices) {

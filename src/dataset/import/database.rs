@@ -20,7 +20,8 @@ pub(super) fn refusal(path: &Path) -> String {
 
 fn tables(path: &Path) -> Option<Vec<(String, Vec<String>)>> {
     let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX).ok()?;
-    let mut names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name").ok()?;
+    let mut names =
+        database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name").ok()?;
     let names: Vec<String> = names.query_map([], |row| row.get(0)).ok()?.filter_map(Result::ok).take(100).collect();
     let columns = |table: &String| -> Option<Vec<String>> {
         let mut read = database.prepare("SELECT name FROM pragma_table_info(?1)").ok()?;

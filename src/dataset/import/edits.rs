@@ -75,7 +75,9 @@ impl Fix {
                 let joined: Vec<Option<String>> = days
                     .iter()
                     .enumerate()
-                    .map(|(row, day)| day.as_ref().map(|day| with_clock(day, clocks.get(row).and_then(Option::as_deref).unwrap_or_default())))
+                    .map(|(row, day)| {
+                        day.as_ref().map(|day| with_clock(day, clocks.get(row).and_then(Option::as_deref).unwrap_or_default()))
+                    })
                     .collect();
                 times(&joined, &self.column, |text| when.ms(text))
             }

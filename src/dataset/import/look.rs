@@ -199,7 +199,7 @@ fn text_shape(place: &Place, head: &[u8]) -> Result<(Shape, Option<Sheet>), Stri
     match start {
         None => return Err("holds nothing but white space: there is nothing to import".to_owned()),
         _ if first.contains(&BINARY) => return Err("is not text, nor Parquet, Arrow, a workbook or zip".to_owned()),
-        Some(b'<') => return Err("is a web page or XML, not a table: save the table in it as CSV".to_owned()),
+        Some(b'<') if is_page(&first) => return Err("is a web page or XML, not a table: save the table in it as CSV".to_owned()),
         Some(b'{') => {
             if let Some(keys) = object_line(&first) {
                 return Ok((Shape::JsonLines(keys), None));
@@ -221,6 +221,12 @@ fn text_shape(place: &Place, head: &[u8]) -> Result<(Shape, Option<Sheet>), Stri
     Ok((Shape::Rows(rows.into_iter().map(|(_, row)| row).collect()), sheet))
 }
 
+/// Whether the text is a web page or XML. MetaTrader writes names as `<DATE>`, which is neither.
+fn is_page(text: &[u8]) -> bool {
+    let start: String = String::from_utf8_lossy(&text.trim_ascii_start()[..text.trim_ascii_start().len().min(64)]).to_lowercase();
+    ["<!doctype", "<html", "<?xml", "<svg", "<head", "<table", "<rss"].iter().any(|tag| start.starts_with(tag))
+}
+
 /// The members of the object on the first line, if it holds one whole object and another line follows or nothing does.
 fn object_line(text: &[u8]) -> Option<Vec<String>> {
     let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
@@ -240,7 +246,8 @@ fn first_rows(text: &[u8]) -> (Vec<Line>, u8) {
         if most.0 < 2 { 0 } else { most.1 * 1_000 / rows.len().max(1) * 100 + most.0.min(50) }
     };
     // Of equally even ones the commonest.
-    let delimiter = DELIMITERS.into_iter().rev().max_by_key(|delimiter| even(*delimiter)).filter(|delimiter| even(*delimiter) > 0).unwrap_or(b',');
+    let delimiter =
+        DELIMITERS.into_iter().rev().max_by_key(|delimiter| even(*delimiter)).filter(|delimiter| even(*delimiter) > 0).unwrap_or(b',');
     (rows_by(whole, delimiter, sheet::ROWS), delimiter)
 }
 

@@ -57,21 +57,65 @@ impl Names {
 
 /// Names of columns that tell several series of one file apart.
 pub(super) const SERIES: &[&str] = &[
-    "symbol", "symbols", "pair", "pairs", "ticker", "tickers", "market", "instrument", "instrumentname", "instid", "productid", "symbolid", "tradingpair",
-    "coin", "coinid", "coinname", "asset", "crypto", "cryptocurrency", "currency", "currencypair", "name", "slug", "unit", "tic", "s", "cryptoname",
-    "base", "baseasset", "basecurrency", "token", "tokensymbol", "代币符号", "交易对", "币种",
+    "symbol",
+    "symbols",
+    "pair",
+    "pairs",
+    "ticker",
+    "tickers",
+    "market",
+    "instrument",
+    "instrumentname",
+    "instid",
+    "productid",
+    "symbolid",
+    "tradingpair",
+    "coin",
+    "coinid",
+    "coinname",
+    "asset",
+    "crypto",
+    "cryptocurrency",
+    "currency",
+    "currencypair",
+    "name",
+    "slug",
+    "unit",
+    "tic",
+    "s",
+    "cryptoname",
+    "base",
+    "baseasset",
+    "basecurrency",
+    "token",
+    "tokensymbol",
+    "代币符号",
+    "交易对",
+    "币种",
 ];
 pub(super) const PLACES: &[&str] = &["exchange", "exchangeid", "exchangename", "source", "venue", "provider", "exch", "交易所", "platform"];
 pub(super) const QUOTES: &[&str] = &["quote", "quoteasset", "quotecurrency", "vscurrency", "quotesymbol", "conversionsymbol"];
 pub(super) const SYMBOL: &[&str] = &["symbol", "tokensymbol", "ticker", "代币符号", "sym", "tickersymbol"];
 pub(super) const NAME: &[&str] = &["name", "tokenname", "代币名称", "fullname", "projectname"];
-pub(super) const CHAIN: &[&str] = &["chain", "chainid", "chains", "chainname", "network", "networkid", "blockchain", "networkname", "assetplatformid", "chainindex"];
+pub(super) const CHAIN: &[&str] =
+    &["chain", "chainid", "chains", "chainname", "network", "networkid", "blockchain", "networkname", "assetplatformid", "chainindex"];
 pub(super) const DECIMALS: &[&str] =
     &["decimals", "decimal", "tokendecimal", "tokendecimals", "contractdecimals", "decimalplace", "rawcontractdecimal", "divisor"];
 /// Columns that certainly hold the address of a token.
 pub(super) const TOKEN: &[&str] = &[
-    "tokenaddress", "contractaddress", "tokencontractaddress", "tokencontract", "rawcontractaddress", "erc20", "tokenid", "代币合约", "platformtokenaddress",
-    "assetaddress", "tokenhash", "coinaddress", "contractid",
+    "tokenaddress",
+    "contractaddress",
+    "tokencontractaddress",
+    "tokencontract",
+    "rawcontractaddress",
+    "erc20",
+    "tokenid",
+    "代币合约",
+    "platformtokenaddress",
+    "assetaddress",
+    "tokenhash",
+    "coinaddress",
+    "contractid",
 ];
 
 #[cfg(test)]

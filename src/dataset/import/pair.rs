@@ -5,13 +5,16 @@ use crate::dataset::address::Address;
 /// Currencies that are a dollar, and others that prices are quoted in; longer ones first.
 const DOLLARS: &[&str] = &["FDUSD", "USDT", "USDC", "BUSD", "TUSD", "USDP", "USD", "DAI"];
 const OTHERS: &[&str] = &[
-    "WETH", "WBTC", "BTC", "XBT", "ETH", "BNB", "SOL", "EURT", "EURC", "EURI", "EUR", "GBP", "TRY", "JPY", "KRW", "BRL", "AUD", "CAD", "CHF", "INR", "RUB", "UAH", "CNY", "SGD", "MXN",
-    "ZAR", "PLN", "NGN", "IDR", "THB", "VND", "HKD", "SEK", "NOK", "DKK", "CZK", "HUF", "ARS", "PHP", "NZD", "KZT",
+    "WETH", "WBTC", "BTC", "XBT", "ETH", "BNB", "SOL", "EURT", "EURC", "EURI", "EUR", "GBP", "TRY", "JPY", "KRW", "BRL", "AUD", "CAD",
+    "CHF", "INR", "RUB", "UAH", "CNY", "SGD", "MXN", "ZAR", "PLN", "NGN", "IDR", "THB", "VND", "HKD", "SEK", "NOK", "DKK", "CZK", "HUF",
+    "ARS", "PHP", "NZD", "KZT",
 ];
 /// Currencies of states, which names of columns may carry.
-const STATES: &[&str] = &["usd", "eur", "gbp", "try", "jpy", "krw", "brl", "aud", "cad", "chf", "inr", "rub", "cny", "btc", "eth", "bnb", "usdt", "usdc"];
+const STATES: &[&str] =
+    &["usd", "eur", "gbp", "try", "jpy", "krw", "brl", "aud", "cad", "chf", "inr", "rub", "cny", "btc", "eth", "bnb", "usdt", "usdc"];
 /// Tickers that a longer quote would eat: `XBTUSD` is XBT in USD, not XB in TUSD.
-const BASES: &[&str] = &["BTC", "XBT", "ETH", "BNB", "SOL", "XRP", "LTC", "BCH", "ADA", "DOT", "WBT", "BAT", "NFT", "MINT", "KNC", "WETH", "WBTC", "STETH"];
+const BASES: &[&str] =
+    &["BTC", "XBT", "ETH", "BNB", "SOL", "XRP", "LTC", "BCH", "ADA", "DOT", "WBT", "BAT", "NFT", "MINT", "KNC", "WETH", "WBTC", "STETH"];
 /// Exchanges trade some tokens by the thousand or more.
 const PACKS: &[(&str, f64)] = &[("1000000", 1e6), ("10000", 1e4), ("1000", 1e3), ("1M", 1e6)];
 
@@ -108,11 +111,16 @@ pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<Pair> {
         };
         let base = |quote: &str| &word[..word.len() - quote.len()];
         // Kraken marks coins by X and currencies by Z: XXBTZUSD.
-        if let Some(quote) = all(DOLLARS, 5).chain(all(OTHERS, 5)).find(|quote| base(quote).ends_with('Z') && base(quote).starts_with('X')) {
+        if let Some(quote) = all(DOLLARS, 5).chain(all(OTHERS, 5)).find(|quote| base(quote).ends_with('Z') && base(quote).starts_with('X'))
+        {
             return Some(Pair::of(base(quote).trim_end_matches('Z'), quote));
         }
         let known_base = |quote: &&str| BASES.contains(&base(quote)) || known(base(quote));
-        let quote = all(DOLLARS, 2).find(known_base).or_else(|| all(DOLLARS, 2).next()).or_else(|| all(OTHERS, 3).find(known_base)).or_else(|| all(OTHERS, 3).next())?;
+        let quote = all(DOLLARS, 2)
+            .find(known_base)
+            .or_else(|| all(DOLLARS, 2).next())
+            .or_else(|| all(OTHERS, 3).find(known_base))
+            .or_else(|| all(OTHERS, 3).next())?;
         Some(Pair::of(base(quote), quote))
     };
     words.iter().find_map(joined)

@@ -26,6 +26,8 @@ pub(super) struct Sheet {
     pub beside: Vec<(String, String)>,
     /// Semicolons part its cells.
     pub semicolons: bool,
+    /// Columns that hold floating-point numbers, in tables that have types.
+    pub floats: Vec<bool>,
     how: How,
 }
 
@@ -71,21 +73,39 @@ impl Sheet {
         let mut rows = sheet.rows(looked)?;
         let batch = rows.next_batch()?.unwrap_or_default();
         sheet.names = rows.columns().to_vec();
+        let float = |name: &String| batch.columns.iter().any(|column| column.name() == name && column.dtype().is_float());
+        sheet.floats = sheet.names.iter().map(float).collect();
         let texts: Vec<Vec<String>> = sheet
             .names
             .iter()
-            .map(|name| batch.columns.iter().find(|column| column.name() == name).map_or_else(Vec::new, |column| flat::texts(&column.slice(0, ROWS))))
+            .map(|name| {
+                batch
+                    .columns
+                    .iter()
+                    .find(|column| column.name() == name)
+                    .map_or_else(Vec::new, |column| flat::texts(&column.slice(0, ROWS)))
+            })
             .collect();
-        sheet.first = (0..batch.height.min(ROWS)).map(|row| texts.iter().map(|column| column.get(row).cloned().unwrap_or_default()).collect()).collect();
+        sheet.first = (0..batch.height.min(ROWS))
+            .map(|row| texts.iter().map(|column| column.get(row).cloned().unwrap_or_default()).collect())
+            .collect();
         Ok(sheet)
     }
 
-    fn made(names: Vec<String>, named: bool, mut first: Vec<Vec<String>>, beside: Vec<(String, String)>, semicolons: bool, how: How) -> Self {
+    fn made(
+        names: Vec<String>,
+        named: bool,
+        mut first: Vec<Vec<String>>,
+        beside: Vec<(String, String)>,
+        semicolons: bool,
+        how: How,
+    ) -> Self {
         // A row cut short has empty cells.
         for row in &mut first {
             row.resize(names.len(), String::new());
         }
-        Self { names, named, first, beside, semicolons, how }
+        let floats = vec![false; names.len()];
+        Self { names, named, first, beside, semicolons, floats, how }
     }
 
     /// All rows, each column under its name here.

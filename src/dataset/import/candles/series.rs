@@ -110,7 +110,10 @@ fn parts(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Parts, Str
     symbols.retain(|at| !places.contains(at) && !quotes.contains(at));
     // Without names, a column of a few texts is one of symbols.
     if !sheet.named {
-        symbols = (0..sheet.names.len()).filter(|at| texts(at) && !sheet.column(*at).all(str::is_empty)).filter(|at| sheet.different(*at).len() < 50).collect();
+        symbols = (0..sheet.names.len())
+            .filter(|at| texts(at) && !sheet.column(*at).all(str::is_empty))
+            .filter(|at| sheet.different(*at).len() < 50)
+            .collect();
     }
     // A pair says more than a symbol, and a symbol more than a name.
     symbols.sort_by_key(|&at| {
@@ -131,13 +134,17 @@ fn parts(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Parts, Str
             .options
             .pick
             .iter()
-            .filter_map(|(name, value)| Some((edits::cells(&batch, sheet.names.iter().find(|known| known.eq_ignore_ascii_case(name))?), value)))
+            .filter_map(|(name, value)| {
+                Some((edits::cells(&batch, sheet.names.iter().find(|known| known.eq_ignore_ascii_case(name))?), value))
+            })
             .collect();
         for row in 0..batch.height {
             if picks.iter().any(|(cells, value)| cells[row].as_deref().unwrap_or_default().trim() != value.trim()) {
                 continue;
             }
-            let same = last.as_ref().is_some_and(|last| last.iter().zip(&cells).all(|(known, cells)| cells[row].as_deref().unwrap_or_default().trim() == known));
+            let same = last.as_ref().is_some_and(|last| {
+                last.iter().zip(&cells).all(|(known, cells)| cells[row].as_deref().unwrap_or_default().trim() == known)
+            });
             if !same {
                 last = Some(cells.iter().map(|cells| cells[row].as_deref().unwrap_or_default().trim().to_owned()).collect());
             }
@@ -158,7 +165,10 @@ fn parts(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Parts, Str
         }
     }
     if parts.found.is_empty() && !asked.options.pick.is_empty() {
-        return Err(format!("has no row with {}", asked.options.pick.iter().map(|(name, value)| format!("{name} = `{value}`")).collect::<Vec<_>>().join(", ")));
+        return Err(format!(
+            "has no row with {}",
+            asked.options.pick.iter().map(|(name, value)| format!("{name} = `{value}`")).collect::<Vec<_>>().join(", ")
+        ));
     }
     Ok(parts)
 }
@@ -190,7 +200,14 @@ fn content(parts: &Parts, values: &[String]) -> Option<String> {
 fn beside(sheet: &Sheet) -> Option<&str> {
     let said = sheet.beside(&["symbol", "pair", "instid", "ticker", "productid", "instrument", "digitalcurrencycode", "ch", "market"]);
     let place = || sheet.beside(&["place"]).and_then(|place| place.rsplit('.').next()).filter(|last| pair::pair(last, |_| false).is_some());
-    let preamble = || sheet.beside.iter().filter(|(place, _)| place == "preamble").map(|(_, text)| text.as_str()).find(|text| text.len() < 16 && text.contains('-'));
+    let preamble = || {
+        sheet
+            .beside
+            .iter()
+            .filter(|(place, _)| place == "preamble")
+            .map(|(_, text)| text.as_str())
+            .find(|text| text.len() < 16 && text.contains('-'))
+    };
     said.filter(|text| text.len() < 40).or_else(place).or_else(preamble)
 }
 
@@ -220,7 +237,11 @@ fn pick(sheet: &Sheet, parts: &Parts) -> String {
             values.sort_unstable();
             values.dedup();
             let more = if values.len() > 6 { ", …" } else { "" };
-            format!("`{}` has {}{more}", sheet.names[at], values.iter().take(6).map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", "))
+            format!(
+                "`{}` has {}{more}",
+                sheet.names[at],
+                values.iter().take(6).map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
+            )
         })
         .collect();
     let most = parts.found.iter().max_by_key(|(_, count)| **count).map(|(values, _)| values);

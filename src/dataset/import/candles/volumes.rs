@@ -16,14 +16,51 @@ use super::{
 use crate::dataset::import::VolumeUnit;
 
 /// Names of volumes whose unit they do not say.
-const BARE: &[&str] = &["volume", "vol", "v", "volumen", "volumes", "成交量", "объем", "объём", "出来高", "거래량", "volumetraded", "tradedvolume"];
-const TOKENS: &[&str] = &["volumefrom", "basevolume", "volbase", "volumebase", "basevol", "assetvolume", "baseassetvolume", "quantity", "volumebtc", "volumeeth", "volumecoin", "amount", "basevolumetraded"];
+const BARE: &[&str] =
+    &["volume", "vol", "v", "volumen", "volumes", "成交量", "объем", "объём", "出来高", "거래량", "volumetraded", "tradedvolume"];
+const TOKENS: &[&str] = &[
+    "volumefrom",
+    "basevolume",
+    "volbase",
+    "volumebase",
+    "basevol",
+    "assetvolume",
+    "baseassetvolume",
+    "quantity",
+    "volumebtc",
+    "volumeeth",
+    "volumecoin",
+    "amount",
+    "basevolumetraded",
+];
 const MONEY: &[&str] = &[
-    "volumeto", "quotevolume", "quoteassetvolume", "turnover", "volumeusd", "volumeusdt", "usdvolume", "volumequote", "quotevol", "volquote", "volumecurrency",
-    "volccyquote", "volccy", "dollarvolume", "notional", "amountusd", "qav", "成交额", "value", "volumequotecurrency", "totalvolume", "volumeusdc", "volusd",
+    "volumeto",
+    "quotevolume",
+    "quoteassetvolume",
+    "turnover",
+    "volumeusd",
+    "volumeusdt",
+    "usdvolume",
+    "volumequote",
+    "quotevol",
+    "volquote",
+    "volumecurrency",
+    "volccyquote",
+    "volccy",
+    "dollarvolume",
+    "notional",
+    "amountusd",
+    "qav",
+    "成交额",
+    "value",
+    "volumequotecurrency",
+    "totalvolume",
+    "volumeusdc",
+    "volusd",
 ];
 /// Columns beside a volume that tell that it is in USD: what Yahoo and CoinMarketCap give.
-const IN_USD: &[&str] = &["adjclose", "adjustedclose", "dividends", "stocksplits", "marketcap", "mktcap", "marketcapitalization", "market_cap"];
+const IN_USD: &[&str] =
+    &["adjclose", "adjustedclose", "dividends", "stocksplits", "marketcap", "mktcap", "marketcapitalization", "market_cap"];
 
 /// Where the volume in tokens comes from.
 pub(super) enum Volume {
@@ -149,7 +186,9 @@ fn alone(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, among: &Alone<'_>) -
         None => Volume::Column(at, among.style),
         Some(why) => Volume::Made(
             Made { first: at, second: None, style: among.style },
-            format!("its volume `{name}` is in USD ({why}): warning, it is divided by each close, which is near the tokens traded but not exact; 0 is left empty"),
+            format!(
+                "its volume `{name}` is in USD ({why}): warning, it is divided by each close, which is near the tokens traded but not exact; 0 is left empty"
+            ),
         ),
     })
 }
@@ -158,6 +197,9 @@ fn alone(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, among: &Alone<'_>) -
 fn in_usd(sheet: &Sheet, names: &Names, found: &Columns, figures: &[f64]) -> Option<String> {
     if let Some(at) = names.find(IN_USD) {
         return Some(format!("as of sources that give `{}` beside it", sheet.names[at]));
+    }
+    if sheet.speaks_of("ohlcv_list") {
+        return Some("as GeckoTerminal gives it".to_owned());
     }
     if sheet.speaks_of("yfinance") || sheet.beside(&["datagranularity", "instrumenttype"]).is_some() {
         return Some("as Yahoo gives it".to_owned());
@@ -177,12 +219,15 @@ fn in_usd(sheet: &Sheet, names: &Names, found: &Columns, figures: &[f64]) -> Opt
 /// The columns that may be volumes: by name where there are names, else all numbers that are neither time nor price nor a count.
 fn candidates(sheet: &Sheet, found: &Columns, names: &Names) -> Vec<usize> {
     let taken = |at: &usize| *at == found.time || found.prices.contains(at);
-    let numbers = |at: &usize| kind(sheet.column(*at).filter(|cell| *cell != "0").take(100)) == Seen::Number || sheet.column(*at).all(|cell| cell == "0");
+    let numbers = |at: &usize| {
+        kind(sheet.column(*at).filter(|cell| *cell != "0").take(100)) == Seen::Number || sheet.column(*at).all(|cell| cell == "0")
+    };
     let free = (0..names.len()).filter(|at| !taken(at) && numbers(at));
     if sheet.named {
         let named = |at: &usize| {
             [names.whole(*at), names.last(*at)].iter().any(|name| {
-                let other = ["tick", "taker", "change", "num", "count", "trades", "24h", "7d", "30d", "ma", "mean", "avg", "pct", "weighted"];
+                let other =
+                    ["tick", "taker", "change", "num", "count", "trades", "24h", "7d", "30d", "ma", "mean", "avg", "pct", "weighted"];
                 let known = BARE.contains(name) || counts(name).is_some();
                 known || name.contains("vol") && !other.iter().any(|mark| name.contains(mark)) && !name.contains("volatil")
             })
@@ -198,8 +243,16 @@ fn candidates(sheet: &Sheet, found: &Columns, names: &Names) -> Vec<usize> {
         let inside: Vec<bool> = inside.collect();
         inside.iter().filter(|inside| **inside).count() * 10 >= inside.len() * 9
     };
-    let time_like = |at: &usize| sheet.column(*at).take(50).all(|cell| cell.parse::<f64>().is_ok_and(|number| number > 1e12 || (1.2e9..2e9).contains(&number) && cell.len() == 10));
-    let mut free: Vec<usize> = free.filter(|at| *at > found.prices.iter().copied().min().unwrap_or(0) || found.prices.iter().all(|price| price > at)).filter(|at| !price_like(at) && !time_like(at)).collect();
+    let time_like = |at: &usize| {
+        sheet
+            .column(*at)
+            .take(50)
+            .all(|cell| cell.parse::<f64>().is_ok_and(|number| number > 1e12 || (1.2e9..2e9).contains(&number) && cell.len() == 10))
+    };
+    let mut free: Vec<usize> = free
+        .filter(|at| *at > found.prices.iter().copied().min().unwrap_or(0) || found.prices.iter().all(|price| price > at))
+        .filter(|at| !price_like(at) && !time_like(at))
+        .collect();
     // Whole numbers beside one with fractions count trades.
     let whole = |at: &usize| sheet.column(*at).take(200).all(|cell| cell.parse::<f64>().is_ok_and(|number| number.fract() == 0.0));
     if free.iter().any(|at| !whole(at)) {

@@ -99,7 +99,9 @@ pub(in crate::dataset::import) fn plain(text: &str, comma: bool) -> Option<Strin
     }
     let minus = if negative { "-" } else { "" };
     if exponent != 0 {
-        return exponent.checked_add(power).map(|power| format!("{minus}{whole}{}{fraction}e{power}", if fraction.is_empty() { "" } else { "." }));
+        return exponent
+            .checked_add(power)
+            .map(|power| format!("{minus}{whole}{}{fraction}e{power}", if fraction.is_empty() { "" } else { "." }));
     }
     Some(format!("{minus}{}", shifted(&whole, fraction, power)))
 }
@@ -119,7 +121,7 @@ fn without_gaps(whole: &str, separator: char) -> Option<String> {
 }
 
 /// The number times a power of ten, by moving the point.
-pub(in crate::dataset::import) fn shifted(whole: &str, fraction: &str, power: i32) -> String {
+fn shifted(whole: &str, fraction: &str, power: i32) -> String {
     let digits = format!("{whole}{fraction}");
     let point = whole.len() as i64 + i64::from(power);
     let (whole, fraction) = if point <= 0 {
@@ -134,18 +136,6 @@ pub(in crate::dataset::import) fn shifted(whole: &str, fraction: &str, power: i3
         digits => digits,
     };
     if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
-}
-
-/// A plain number as whole smallest units of a token of so many decimals; `None` where it has more digits than that.
-pub(in crate::dataset::import) fn smallest_units(plain: &str, decimals: u32) -> Option<String> {
-    let (mantissa, exponent) = plain.split_once(['e', 'E']).map_or(Some((plain, 0)), |(m, e)| Some((m, e.parse::<i32>().ok()?)))?;
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    if !whole.bytes().chain(fraction.bytes()).all(|digit| digit.is_ascii_digit()) || exponent.abs() > 200 {
-        return None;
-    }
-    let text = shifted(whole, fraction, exponent + decimals as i32);
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    fraction.bytes().all(|digit| digit == b'0').then(|| whole.to_owned())
 }
 
 #[cfg(test)]
@@ -194,21 +184,6 @@ mod tests {
         ] {
             let found = Style::of(cells.iter().copied(), semicolons);
             assert_eq!(found.map(|style| (style.comma, style.dressed)), expected, "{cells:?}");
-        }
-    }
-
-    #[test]
-    fn whole_tokens_become_smallest_units_without_loss() {
-        for (text, decimals, expected) in [
-            ("11121.0", 18, Some("11121000000000000000000")),
-            ("54495.07570662105", 18, Some("54495075706621050000000")),
-            ("0.000001", 6, Some("1")),
-            ("0.0000001", 6, None),
-            ("3e-18", 18, Some("3")),
-            ("5", 0, Some("5")),
-            ("-5", 2, None),
-        ] {
-            assert_eq!(smallest_units(text, decimals).as_deref(), expected, "{text}");
         }
     }
 }

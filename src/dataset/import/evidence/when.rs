@@ -114,7 +114,8 @@ fn in_bounds(ms: i64) -> Option<i64> {
 }
 
 fn epoch(text: &str) -> Option<i64> {
-    let number: f64 = if text.bytes().all(|digit| digit.is_ascii_digit()) || text.contains(['.', 'e', 'E']) { text.parse().ok()? } else { return None };
+    let number: f64 =
+        if text.bytes().all(|digit| digit.is_ascii_digit()) || text.contains(['.', 'e', 'E']) { text.parse().ok()? } else { return None };
     // The unit in which it lies between 2008 and 2100; no two do.
     let exact = text.parse::<i64>().ok();
     [(1e3, 1), (1.0, 1), (1e-3, 1_000), (1e-6, 1_000_000)].into_iter().find_map(|(scale, divisor)| {
@@ -262,7 +263,8 @@ fn chinese(part: &str) -> impl Iterator<Item = &str> {
 fn month(text: &str) -> Option<u32> {
     let lower = text.to_ascii_lowercase();
     let at = MONTHS.iter().position(|month| lower.starts_with(month))?;
-    let whole = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"][at];
+    let whole =
+        ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"][at];
     (lower.len() == 3 || whole == lower || lower == "sept").then_some(at as u32 + 1)
 }
 

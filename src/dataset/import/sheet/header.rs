@@ -56,7 +56,8 @@ pub(in crate::dataset::import) fn laid(rows: &[Line]) -> Option<Laid> {
             _ => {}
         }
     }
-    let named = data.is_empty() || header > 0 || headless == 0;
+    let numbers = head.iter().filter(|cell| seen(cell) == Seen::Number).count();
+    let named = if data.is_empty() { numbers * 2 < width } else { header > 0 || headless == 0 };
     let numbered = || (1..=width).map(|i| i.to_string()).collect();
     if named && !counted {
         let skip = rows.get(begin + 1).map_or(rows[begin].0 + 1, |(line, _)| *line);

@@ -167,7 +167,8 @@ impl<'a> Search<'a> {
         };
         let inner_data = alike && {
             let first = members(all[0].1);
-            are_data(&first.iter().map(|(name, _)| name.as_ref()).collect::<Vec<_>>()) && first.iter().all(|(_, value)| kind(value) == Type::Single)
+            are_data(&first.iter().map(|(name, _)| name.as_ref()).collect::<Vec<_>>())
+                && first.iter().all(|(_, value)| kind(value) == Type::Single)
         };
         if keyed || alike && !inner_data {
             let width = all.first().map_or(1, |(_, value)| match kind(value) {
@@ -260,7 +261,8 @@ impl Json {
             Shape::Rows(rows) => Self::of_rows(place, &rows, beside),
             Shape::Columns(columns) => {
                 let height = columns.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
-                let cells = (0..height).map(|row| columns.iter().map(|(_, cells)| cells.get(row).and_then(|cell| text(cell))).collect()).collect();
+                let cells =
+                    (0..height).map(|row| columns.iter().map(|(_, cells)| cells.get(row).and_then(|cell| text(cell))).collect()).collect();
                 let names = columns.into_iter().map(|(name, _)| name).collect();
                 Self { place, names, named: true, beside, rows: Rows::Cells(cells) }
             }
@@ -360,7 +362,12 @@ mod tests {
                 &["1", "3", "5"],
             ),
             (r#"{"2024-01-01":{"1. open":"5"},"2024-01-02":{"1. open":"6"}}"#, "", &["key", "1. open"], &["2024-01-01", "5"]),
-            (r#"{"open":{"0":1,"1":2},"close":{"0":3,"1":4},"low":{"0":5,"1":6}}"#, "", &["key", "open", "close", "low"], &["0", "1", "3", "5"]),
+            (
+                r#"{"open":{"0":1,"1":2},"close":{"0":3,"1":4},"low":{"0":5,"1":6}}"#,
+                "",
+                &["key", "open", "close", "low"],
+                &["0", "1", "3", "5"],
+            ),
             (
                 r#"{"0x1111111111111111111111111111111111111111":"5","0x2222222222222222222222222222222222222222":"6"}"#,
                 "",
