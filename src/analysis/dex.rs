@@ -15,6 +15,9 @@ use crate::dataset::{
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DexList {
     pub dexes: Vec<DexSummary>,
+    /// With `explain`: why there can be no DEXes, naming the table that is missing or could not be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 /// A DEX on one chain, as the token sees it.
@@ -104,7 +107,7 @@ pub fn list(dataset: &Dataset, token: &Address) -> DexList {
         })
         .collect();
     dexes.sort_by(|a, b| descending(a.volume24h, b.volume24h).then_with(|| a.name.cmp(&b.name)).then_with(|| a.dex_id.cmp(&b.dex_id)));
-    DexList { dexes }
+    DexList { dexes, missing: None }
 }
 
 /// The DEX that `id` names for this token: `slug`, or `slug-chain`; a bare slug on several chains means the one with the most

@@ -45,7 +45,7 @@ use super::{
     chain::Chain,
     coerce,
     findings::{Finding, Severity},
-    load::{self, Context, LoadError},
+    load::{self, Blocks, Context, LoadError},
     manifest::{FILE, Manifest},
     progress::Progress,
     schema::{self, TABLES},
@@ -102,7 +102,16 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     let manifest = Manifest::parse(&text)?;
     let workplace = if options.dry_run { Workplace::elsewhere()? } else { Workplace::in_dataset(into)? };
     let cache = CacheOptions::default();
-    let context = Context { folder: into, manifest: &manifest, progress, cache: &cache, decimals: HashMap::new() };
+    let context = Context {
+        folder: into,
+        manifest: &manifest,
+        progress,
+        cache: &cache,
+        growing: false,
+        blocks: Blocks::default(),
+        decimals: HashMap::new(),
+        tokens: HashSet::new(),
+    };
     let mut run = Run {
         options,
         folder: &workplace.folder,
@@ -458,6 +467,7 @@ impl From<LoadError> for ImportError {
     fn from(error: LoadError) -> Self {
         match error {
             LoadError::Cancelled => Self::Cancelled,
+            LoadError::Moved => Self::Failed(error.to_string()),
             LoadError::Unusable(unusable) => Self::Failed(unusable.reason),
         }
     }

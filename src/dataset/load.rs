@@ -2,20 +2,32 @@
 //! The source files are never written.
 
 pub(in crate::dataset) mod bind;
+pub(in crate::dataset) mod blocks;
+mod column;
 mod compare;
-pub(in crate::dataset) mod file;
+pub(crate) mod file;
 pub(crate) mod fill;
 mod gather;
 pub(crate) mod identity;
 mod judge;
+mod keep;
+mod manners;
 pub(crate) mod order;
+pub(in crate::dataset) mod others;
+mod path;
 mod table;
+mod units;
 
-use std::{collections::HashMap, fmt, fs, io, path::Path};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt, fs, io,
+    path::Path,
+};
 
 use polars::prelude::DataFrame;
 use rayon::prelude::*;
 
+pub(crate) use self::blocks::Blocks;
 use super::{
     Dataset, Spot, Table, TableState,
     address::Address,
@@ -30,6 +42,8 @@ use super::{
 pub enum LoadError {
     /// The load was no longer wanted.
     Cancelled,
+    /// Files were written to while they were read: to be done again.
+    Moved,
     Unusable(Unusable),
 }
 
@@ -52,6 +66,7 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancelled => f.write_str("loading was cancelled"),
+            Self::Moved => f.write_str("the files changed while they were read: load again once they are complete"),
             Self::Unusable(unusable) => f.write_str(&unusable.reason),
         }
     }
@@ -76,8 +91,14 @@ pub(crate) struct Context<'a> {
     pub manifest: &'a Manifest,
     pub progress: &'a dyn Progress,
     pub cache: &'a CacheOptions,
+    /// Text files that are appended to meanwhile are read up to the last line they had.
+    pub growing: bool,
     /// Decimals of each token; `None` where its rows disagree. Empty while the tokens themselves are read.
     pub decimals: HashMap<Address, Option<i64>>,
+    /// The times of blocks.
+    pub blocks: Blocks,
+    /// Every token of the dataset; none while the tokens themselves are read.
+    pub tokens: HashSet<Address>,
 }
 
 /// As `load_with`, every table in memory.
@@ -98,6 +119,17 @@ pub fn load_in_stages(
     progress: &dyn Progress,
     early: Option<&dyn Fn(Dataset)>,
 ) -> Result<Dataset, LoadError> {
+    load_as(folder, cache, progress, early, false)
+}
+
+/// As `load_in_stages`; with `growing`, text files that are appended to meanwhile are read up to the last whole line they had.
+pub fn load_as(
+    folder: &Path,
+    cache: &CacheOptions,
+    progress: &dyn Progress,
+    early: Option<&dyn Fn(Dataset)>,
+    growing: bool,
+) -> Result<Dataset, LoadError> {
     let shown = folder.display();
     let listing = fs::read_dir(folder)
         .map_err(|error| LoadError::unusable(format!("the dataset folder `{shown}` cannot be read: {error}; {DEMO}"), None))?;
@@ -112,22 +144,41 @@ pub fn load_in_stages(
         let row = manifest::line_of(&reason);
         manifest_error(reason, row)
     })?;
-    let mut context = Context { folder: &real, manifest: &manifest, progress, cache, decimals: HashMap::new() };
+    let mut context = Context {
+        folder: &real,
+        manifest: &manifest,
+        progress,
+        cache,
+        growing,
+        blocks: Blocks::default(),
+        decimals: HashMap::new(),
+        tokens: HashSet::new(),
+    };
     // The schema's first table is `tokens`; a test holds it to that.
     let tokens = table::load(&context, &TABLES[0])?;
     match &tokens.0.state {
-        TableState::Loaded => context.decimals = decimals(&tokens.0.frame),
+        TableState::Loaded => {
+            context.decimals = decimals(&tokens.0.frame);
+            context.tokens = addresses(&tokens.0.frame);
+        }
         TableState::Absent => {
             let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
             return Err(LoadError::unusable(format!("no `tokens` table in `{shown}`: {hint}; {DEMO}"), None));
         }
+        TableState::Unusable(_) if tokens.0.moved => return Err(LoadError::Moved),
         TableState::Unusable(reason) => {
             let reason = format!("the `tokens` table of `{shown}` is unusable: {reason}; {DEMO}");
             return Err(LoadError::unusable(reason, tokens.0.fault));
         }
     }
     let mut loaded = vec![tokens];
-    let (later, now): (Vec<_>, Vec<_>) = TABLES[1..].iter().partition(|schema| early.is_some() && table::takes_a_while(&context, schema));
+    if let Some(schema) = TABLES.iter().find(|schema| schema.name == blocks::TABLE) {
+        let table = table::load(&context, schema)?;
+        context.blocks = Blocks::of(&table.0.frame, &table.1);
+        loaded.push(table);
+    }
+    let rest = || TABLES[1..].iter().filter(|schema| schema.name != blocks::TABLE);
+    let (later, now): (Vec<_>, Vec<_>) = rest().partition(|schema| early.is_some() && table::takes_a_while(&context, schema));
     for schemas in [now, later.clone()] {
         let some: Result<Vec<_>, Cancelled> = schemas.into_par_iter().map(|schema| table::load(&context, schema)).collect();
         loaded.extend(some?);
@@ -169,6 +220,11 @@ pub(in crate::dataset) fn read_manifest(path: &Path) -> Result<String, LoadError
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(manifest_error(format!("dataset.toml cannot be read: {error}"), None)),
     }
+}
+
+fn addresses(tokens: &DataFrame) -> HashSet<Address> {
+    let texts = tokens.column("token_address").ok().and_then(|column| column.str().ok());
+    texts.into_iter().flat_map(|texts| texts.iter().flatten().filter_map(Address::parse)).collect()
 }
 
 pub(in crate::dataset) fn decimals(tokens: &DataFrame) -> HashMap<Address, Option<i64>> {

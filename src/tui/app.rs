@@ -5,6 +5,7 @@ mod carry;
 mod context;
 mod export;
 mod follow;
+mod import;
 
 pub use self::context::wall_clock;
 
@@ -90,6 +91,7 @@ pub struct App {
     pub(super) filter: Option<FilterLine>,
     pub(super) message: Option<Message>,
     exporting: Option<export::Exporting>,
+    importing: Option<import::Importing>,
     pub(super) snapshot: Option<Arc<Snapshot>>,
     pub(super) load: LoadState,
     /// Where tabs and body were drawn last, for the mouse.
@@ -125,6 +127,7 @@ impl App {
             filter: None,
             message: None,
             exporting: None,
+            importing: None,
             snapshot: None,
             load: LoadState::default(),
             hits: Hits::default(),

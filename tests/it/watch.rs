@@ -308,3 +308,23 @@ fn the_threads_end_with_the_deck() {
         thread::sleep(Duration::from_millis(10));
     }
 }
+
+#[test]
+fn a_file_that_is_appended_to_without_a_pause_is_taken_in_line_by_whole_line() {
+    let desk = Desk::plain();
+    let mut file = fs::OpenOptions::new().append(true).open(desk.folder.join("labels.csv")).unwrap();
+    let start = Instant::now();
+    let mut name = 1;
+    // Each line in two pieces: what is half written is never taken.
+    while desk.stands().1 < 5 {
+        assert!(start.elapsed() < LONGEST, "never taken in: {:?}", desk.deck.load_state());
+        name += 1;
+        write!(file, "{TOKEN},bri").unwrap();
+        thread::sleep(Duration::from_millis(40));
+        writeln!(file, "dge,{name}").unwrap();
+        thread::sleep(Duration::from_millis(40));
+        let snapshot = desk.deck.snapshot().unwrap();
+        let labels = snapshot.dataset.table("labels").unwrap();
+        assert_eq!((labels.rows_bad, labels.moved), (0, false));
+    }
+}

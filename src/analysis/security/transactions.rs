@@ -31,6 +31,9 @@ use crate::{
 const SNIPE_BLOCKS: i64 = 3;
 const DUMP_MS: i64 = 7 * DAY_MS;
 
+/// What does not rest on the amounts of transfers.
+const OF_EVENTS: &[AnomalyCode] = &[AnomalyCode::LiquidityPulled, AnomalyCode::SerialDeployer, AnomalyCode::SellFailures];
+
 /// What the transactions show.
 #[derive(Debug, Default)]
 pub struct Transactions {
@@ -91,6 +94,11 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
         anomalies.extend(history::tests(&mut seen));
     } else {
         seen.lacking.note(Need::Transfers, history::CODES);
+    }
+    if facts.dataset.is_approximate("transfers", "value") {
+        for anomaly in anomalies.iter_mut().filter(|anomaly| !OF_EVENTS.contains(&anomaly.code)) {
+            anomaly.sentence.push_str("; the amounts are approximate, as the dataset says");
+        }
     }
     let mut unfinished = Vec::new();
     if seen.ledger.overflowed {
@@ -229,5 +237,6 @@ fn keep(rows: &mut Vec<usize>, row: usize) {
 
 /// `93.1 %`, as sentences say it.
 pub(super) fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    // An empty sum is a negative nothing.
+    format!("{:.1} %", share * 100.0 + 0.0)
 }

@@ -79,6 +79,17 @@ impl CsvRows {
         Ok(rows)
     }
 
+    /// Rows of a file that has no header: its columns are called by their numbers, from 1.
+    pub(super) fn numbered(input: Input, delimiter: Option<u8>, wanted: Wanted) -> Result<Self, String> {
+        let mut rows = Self::begin(input, delimiter, wanted)?;
+        rows.scan()?;
+        for number in 1..=rows.fields.len() {
+            rows.records.add_column(&number.to_string())?;
+        }
+        rows.width = rows.fields.len();
+        Ok(rows)
+    }
+
     fn begin(mut input: Input, delimiter: Option<u8>, wanted: Wanted) -> Result<Self, String> {
         let end = input.line()?;
         if end == 0 {

@@ -20,6 +20,7 @@ impl App {
         self.with_view(self.current, |view, context| view.refresh(context));
         self.take_up_row();
         self.poll_export();
+        self.poll_import();
         self.dirty = true;
     }
 

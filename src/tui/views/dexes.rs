@@ -79,7 +79,7 @@ impl View for DexesView {
             *self = Self { token: context.token, sorting: self.sorting, filter_text, filter, ..Self::default() };
         }
         let Some(token) = self.token else { return };
-        if self.list.refresh(DexListQuestion { contract_address: token }, context) {
+        if self.list.refresh(DexListQuestion { contract_address: token, explain: false }, context) {
             self.arrange();
         }
         if let Some(question) = self.detail_question() {
@@ -163,7 +163,7 @@ impl View for DexesView {
         if self.in_pools {
             return self.detail_question().map(|question| Request::of(&question));
         }
-        self.token.map(|token| Request::of(&DexListQuestion { contract_address: token }))
+        self.token.map(|token| Request::of(&DexListQuestion { contract_address: token, explain: false }))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {

@@ -54,7 +54,7 @@ pub(super) fn klines(asked: &Asked<'_>) -> Result<Plan, String> {
         Shape::Json { .. } => (ohlcv::json_lists(asked, &NAMES)?, NAMES[0].to_owned()),
         Shape::Rows(rows) if is_kline(&rows[0]) => {
             let names = NAMES.iter().take(rows[0].len()).map(|&name| name.to_owned()).collect();
-            (asked.looked.rows(&Layout { skip: 0, names: Some(names) })?, NAMES[0].to_owned())
+            (asked.looked.rows(&Layout { names: Some(names), ..Layout::default() })?, NAMES[0].to_owned())
         }
         _ => {
             let time = OPEN_TIME.iter().find(|name| has(&header, &[name])).copied().unwrap_or(NAMES[0]);

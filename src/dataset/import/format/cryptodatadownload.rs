@@ -27,7 +27,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
     // The volume of the token comes first, then that of what it is traded for.
     let volume =
         named(&|name| name.starts_with("volume") && !["usd", "usdt", "usdc", "busd", "eur"].iter().any(|quote| name.ends_with(quote)));
-    let layout = Layout { skip: 1, names: None };
+    let layout = Layout { skip: 1, ..Layout::default() };
     let take = Take::into("candles", asked.looked.rows(&layout)?).columns(&[("timestamp", time)]);
     let take = match volume {
         Some(volume) => take.columns(&[("volume", volume)]),

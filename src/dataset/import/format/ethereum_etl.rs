@@ -1,7 +1,7 @@
 //! blockchain-etl's CSV: tokens, token_transfers, contracts. Amounts are in smallest units.
 
 use super::{super::look::Looked, Asked, Plan, Take, has};
-use crate::dataset::source::Layout;
+use crate::dataset::{manifest::Unit, source::Layout};
 
 pub(super) fn is_transfers(looked: &Looked) -> bool {
     let header = looked.header();
@@ -26,7 +26,7 @@ pub(super) fn tokens(asked: &Asked<'_>) -> Result<Plan, String> {
     let mut take = Take::into("tokens", asked.looked.rows(&Layout::default())?)
         .columns(&[("token_address", "address"), ("total_supply", "total_supply")])
         .set("chain", asked.said.chain);
-    take.rule("total_supply").raw = true;
+    take.rule("total_supply").unit = Some(Unit::Raw);
     Ok(Plan::of(vec![take]).saying(format!("chain {}", asked.said.chain)))
 }
 
