@@ -141,6 +141,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        dataset::address::Address,
         deck::{Deck, DeckOptions},
         tui::{
             app::{Look, Setup, wall_clock},
