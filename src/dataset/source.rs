@@ -154,8 +154,8 @@ pub(crate) fn open_as(path: &Path, layout: &Layout, wanted: Wanted) -> Result<Bo
         None => u64::MAX,
     });
     match named {
-        Some(Format::Csv) => fields(text::Input::new(file, head)?, layout, None, wanted),
-        Some(Format::Tsv) => fields(text::Input::new(file, head)?, layout, Some(b'\t'), wanted),
+        Some(Format::Csv) => fields(text::Input::new(file, head)?, layout, layout.delimiter, wanted),
+        Some(Format::Tsv) => fields(text::Input::new(file, head)?, layout, layout.delimiter.or(Some(b'\t')), wanted),
         Some(Format::Ndjson) => Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(file, head)?, wanted))),
         Some(Format::Json) => Ok(Box::new(json::JsonRows::new(text::Input::new(file, head)?, wanted))),
         Some(Format::Parquet) => Err("is not Parquet: it does not begin with `PAR1`; give it the extension of what it holds".to_owned()),
@@ -183,6 +183,8 @@ pub(crate) struct Layout {
     pub names: Option<Vec<String>>,
     /// Bytes of text files that are read; what comes after is not there yet.
     pub end: Option<u64>,
+    /// What stands between its cells; else what its first line has.
+    pub delimiter: Option<u8>,
 }
 
 impl Layout {
@@ -198,7 +200,7 @@ pub(crate) fn separated(
     layout: &Layout,
     wanted: Wanted,
 ) -> Result<Box<dyn RowSource>, String> {
-    fields(text::Input::new(reader, head)?, layout, None, wanted)
+    fields(text::Input::new(reader, head)?, layout, layout.delimiter, wanted)
 }
 
 fn fields(mut input: text::Input, layout: &Layout, delimiter: Option<u8>, wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
@@ -208,7 +210,7 @@ fn fields(mut input: text::Input, layout: &Layout, delimiter: Option<u8>, wanted
     }
     Ok(Box::new(match &layout.names {
         Some(names) if names.is_empty() => csv::CsvRows::numbered(input, delimiter, wanted)?,
-        Some(names) => csv::CsvRows::headless(input, names, wanted)?,
+        Some(names) => csv::CsvRows::headless(input, names, delimiter, wanted)?,
         None => csv::CsvRows::open(input, delimiter, wanted)?,
     }))
 }

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{App, carry::expand};
 use crate::{
     dataset::{
-        address::Address,
-        chain::Chain,
-        import::{ImportError, ImportOptions, Report, import},
+        import::{ImportError, ImportOptions, Report, VALUED, import},
         progress::{Cancelled, Progress},
     },
     error::{Code, Problem},
@@ -108,26 +106,17 @@ fn options(said: &str, looking: bool) -> Result<(PathBuf, ImportOptions), String
     if !path.is_file() {
         return Err(format!("`{}` is not a file", path.display()));
     }
-    let mut options =
-        ImportOptions { token: None, chain: Chain::known("eth").ok_or("no chain")?, label: None, as_usd: false, dry_run: looking };
+    let mut options = ImportOptions { dry_run: looking, ..ImportOptions::default() };
     let mut words = rest.split_whitespace();
     while let Some(word) = words.next() {
-        let mut value = || words.next().ok_or_else(|| format!("`{word}` lacks its value"));
-        match word {
-            "--token" => {
-                options.token = Some(value().and_then(|text| Address::or_coin(text).ok_or_else(|| format!("`{text}` is no address")))?)
+        match word.strip_prefix("--") {
+            Some("as-usd") => options.as_usd = true,
+            Some("broken-too") => options.broken_too = true,
+            Some(option) if VALUED.contains(&option) => {
+                let value = words.next().ok_or_else(|| format!("`{word}` lacks its value"))?;
+                options.say(option, value)?;
             }
-            "--coin" => options.token = Some(Address::coin(value()?)),
-            "--chain" => {
-                options.chain = value().and_then(|text| Chain::known(text).ok_or_else(|| format!("no chain `{text}` is known")))?
-            }
-            "--label" => options.label = Some(value()?.to_owned()),
-            "--as-usd" => options.as_usd = true,
-            _ => {
-                return Err(format!(
-                    "`{word}` is not known here: --token, --coin, --chain, --label or --as-usd; `tokendeck import --help` has more"
-                ));
-            }
+            _ => return Err(format!("`{word}` is not known here: --as-usd, --broken-too, --{}", VALUED.join(", --"))),
         }
     }
     Ok((path, options))
@@ -152,6 +141,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        dataset::address::Address,
         deck::{Deck, DeckOptions},
         tui::{
             app::{Look, Setup, wall_clock},
