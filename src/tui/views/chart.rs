@@ -13,7 +13,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
 use self::{
-    finds::Finds,
+    finds::{Finds, Look},
     sheet::{Column, Sheet, Zoom},
     title::Title,
 };
@@ -141,8 +141,8 @@ impl View for Chart {
             Action::Last => self.home(),
             Action::Crosshair => self.toggle_crosshair(),
             Action::Back if self.crosshair.is_some() => self.crosshair = None,
-            Action::Back if self.finds.explained => self.finds.explained = false,
-            Action::Back if self.finds.zoomed => self.leave_pattern(),
+            Action::Back if self.finds.explained() => self.finds.look = Look::Zoomed,
+            Action::Back if self.finds.zoomed() => self.leave_pattern(),
             Action::Timeframe => self.turn_timeframe(1),
             Action::TimeframeBack => self.turn_timeframe(TIMEFRAMES.len() - 1),
             Action::PeriodLonger => {
@@ -213,7 +213,7 @@ impl View for Chart {
 
     fn request(&self, context: &Context<'_>) -> Option<Request> {
         let token = context.token?;
-        Some(if self.finds.zoomed { Request::of(&self.patterns_question(token)) } else { Request::of(&self.trendline_question(token)) })
+        Some(if self.finds.zoomed() { Request::of(&self.patterns_question(token)) } else { Request::of(&self.trendline_question(token)) })
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
@@ -272,23 +272,12 @@ impl Chart {
             }
             return;
         }
-        let chart = self.draw_stale(buffer, chart, context);
+        let chart = draw_stale(buffer, chart, context);
         let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
         let lines = self.choices.lines.then_some(()).and(self.trendline.answer.as_ref()).map(|known| &known.answer);
         let view = sheet::Window { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
         self.layout = Some(self.sheet.draw(buffer, chart, &view, lines, &self.finds, context));
         self.draw_legend(buffer, Rect { y: body.y + body.height.saturating_sub(1), height: 1.min(body.height), ..body }, context);
-    }
-
-    /// What is left of the chart's room where a line says that its candles end long before others do.
-    fn draw_stale(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
-        let Some((last, behind)) = summary(context).and_then(|token| token.last_candle).and_then(|last| Some((last, last.behind?))) else {
-            return area;
-        };
-        let (start, age) = (last.start.minute_text(), format::age(behind));
-        let says = format!("stale: the last candle is of {}, {age} before the newest in the dataset", start.trim_end_matches(" 00:00"));
-        put(buffer, area, 1, 0, &says, context.theme.style(Role::Warning));
-        Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area }
     }
 
     fn candles_question(&self, token: Address) -> CandlesQuestion {
@@ -391,6 +380,17 @@ impl Chart {
             x += 2 + put(buffer, row, x + 2, 0, &mark, theme.dim());
         }
     }
+}
+
+/// What is left of the chart's room where a line says that its candles end long before others do.
+fn draw_stale(buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
+    let Some((last, behind)) = summary(context).and_then(|token| token.last_candle).and_then(|last| Some((last, last.behind?))) else {
+        return area;
+    };
+    let (start, age) = (last.start.minute_text(), format::age(behind));
+    let says = format!("stale: the last candle is of {}, {age} before the newest in the dataset", start.trim_end_matches(" 00:00"));
+    put(buffer, area, 1, 0, &says, context.theme.style(Role::Warning));
+    Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area }
 }
 
 fn summary<'a>(context: &Context<'a>) -> Option<&'a TokenSummary> {

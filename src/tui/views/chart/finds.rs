@@ -58,6 +58,17 @@ const FAMILIES: [(Family, Action, &str); 5] = [
     (Family::Rounded, Action::Roundings, "roundings"),
 ];
 
+/// How closely the chosen pattern is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Look {
+    /// At the latest candles.
+    Latest,
+    /// It fills the chart.
+    Zoomed,
+    /// And what made its confidence is said.
+    Explained,
+}
+
 pub(super) struct Finds {
     pub(super) asked: Asked<PatternsQuestion>,
     /// Drawn and listed at all.
@@ -72,10 +83,7 @@ pub(super) struct Finds {
     beside: bool,
     /// The list was drawn, not only its line.
     on_screen: bool,
-    /// The chosen one has been zoomed to.
-    pub(super) zoomed: bool,
-    /// What made its confidence is said.
-    pub(super) explained: bool,
+    pub(super) look: Look,
 }
 
 impl Default for Finds {
@@ -89,8 +97,7 @@ impl Default for Finds {
             rows: Rows::default(),
             beside: false,
             on_screen: false,
-            zoomed: false,
-            explained: false,
+            look: Look::Latest,
         }
     }
 }
@@ -98,12 +105,12 @@ impl Default for Finds {
 impl Finds {
     pub(super) fn clear(&mut self) {
         self.asked.clear();
-        (self.zoomed, self.explained, self.place) = (false, false, 0);
+        (self.look, self.place) = (Look::Latest, 0);
     }
 
     pub(super) fn refresh(&mut self, question: PatternsQuestion, context: &Context<'_>) {
         if self.asked.question().is_some_and(|asked| *asked != question) {
-            (self.zoomed, self.place) = (false, 0);
+            (self.look, self.place) = (Look::Latest, 0);
         }
         self.asked.refresh(question, context);
         let kept = |pattern: &Pattern| !self.hidden.contains(&pattern.name.family());
@@ -132,16 +139,25 @@ impl Finds {
     /// Takes the next pattern, or the one before, round and round; the first time the one that is chosen already.
     pub(super) fn step(&mut self, back: bool) {
         let count = self.listed.len();
-        if let Some(at) = self.rows.selected().filter(|_| self.zoomed) {
+        if let Some(at) = self.rows.selected().filter(|_| self.zoomed()) {
             self.choose(if back { at + count - 1 } else { at + 1 } % count);
         }
-        self.zoomed = count > 0;
+        self.look = if count > 0 { self.look.max(Look::Zoomed) } else { Look::Latest };
+    }
+
+    /// The chosen one has been zoomed to.
+    pub(super) fn zoomed(&self) -> bool {
+        self.look >= Look::Zoomed
+    }
+
+    /// What made its confidence is said.
+    pub(super) fn explained(&self) -> bool {
+        self.look == Look::Explained
     }
 
     /// Zooms to the chosen one and says why it is so sure; the second time no more.
     pub(super) fn explain(&mut self) {
-        self.explained = !(self.explained && self.zoomed);
-        self.zoomed = true;
+        self.look = if self.explained() { Look::Zoomed } else { Look::Explained };
     }
 
     pub(super) fn toggle_family(&mut self, action: Action) {
@@ -164,7 +180,7 @@ impl Finds {
         let clicked = self.shown && self.on_screen && self.rows.mouse(mouse) == Some(Click::Row);
         if let Some(row) = self.rows.selected().filter(|_| clicked) {
             self.choose(row);
-            self.zoomed = true;
+            self.look = self.look.max(Look::Zoomed);
         }
         clicked
     }
@@ -181,7 +197,7 @@ impl Finds {
                 (Rect { width: area.width - beside - 2, ..area }, Rect { x: area.right() - beside, width: beside, ..area })
             }
             // The card with its reasons takes the list's place.
-            _ if self.explained && self.chosen().is_some() => {
+            _ if self.explained() && self.chosen().is_some() => {
                 let rows = (card::ROWS + 1).min(area.height.saturating_sub(CHART_ROWS));
                 (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
             }
@@ -202,7 +218,7 @@ impl Finds {
             put(buffer, area, 1, 0, &self.line(usize::from(area.width.saturating_sub(2)), context), context.theme.dim());
             return;
         }
-        if self.explained && !self.beside && self.chosen().is_some() {
+        if self.explained() && !self.beside && self.chosen().is_some() {
             self.on_screen = false;
             self.draw_card(buffer, area, trendline, context);
             return;
@@ -218,7 +234,7 @@ impl Finds {
         }
         // Where there is room, the card of the chosen one stands right below the list.
         let more = body.height >= 20 && !self.listed.is_empty();
-        let most = if self.explained { LIST_ROWS } else { body.height.saturating_sub(card::ROWS + 1) };
+        let most = if self.explained() { LIST_ROWS } else { body.height.saturating_sub(card::ROWS + 1) };
         let list = if more { (self.listed.len() as u16).saturating_add(2).min(most) } else { body.height };
         let list = Rect { height: list, width: body.width.saturating_sub(1), ..body };
         let answer = self.asked.answer.clone();
@@ -240,7 +256,7 @@ impl Finds {
 
     fn draw_card(&self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
         let Some((pattern, answer)) = self.chosen().zip(self.answer()) else { return };
-        Card { pattern, as_of: answer.as_of, trendline, explained: self.explained }.draw(buffer, area, context);
+        Card { pattern, as_of: answer.as_of, trendline, explained: self.explained() }.draw(buffer, area, context);
     }
 
     /// `patterns`, or `patterns · no flags, channels`.

@@ -99,7 +99,7 @@ fn keys_step_through_the_patterns_and_back_again() {
     assert_eq!(chosen(&view), all[all.len() - 1]);
     assert!(view.request(&stage.context()).expect("a request").target.contains("/patterns?timeframe=1d&explain=true"));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
-    assert_eq!((view.offset, view.finds.zoomed), (0, false));
+    assert_eq!((view.offset, view.finds.zoomed()), (0, false));
     assert!(view.request(&stage.context()).expect("a request").target.contains("/trendline?"));
 }
 
@@ -146,7 +146,7 @@ fn a_click_on_the_list_chooses_and_zooms() {
     let click = MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column: 100, row, modifiers: KeyModifiers::NONE };
     assert_eq!(view.mouse(click, &stage.context()), Effect::Redraw);
     stage.draw(&mut view, 140, 38);
-    assert!(view.finds.zoomed && view.finds.chosen() == view.finds.drawn().nth(1));
+    assert!(view.finds.zoomed() && view.finds.chosen() == view.finds.drawn().nth(1));
     assert_eq!(view.sought, None);
 }
 
@@ -269,7 +269,7 @@ fn enter_says_why_and_says_it_no_more() {
         assert!(!stage.text(&mut view, width, height).contains("net move"));
         stage.act(&mut view, Action::Open);
         stage.act(&mut view, Action::Back);
-        assert!(!view.finds.explained && view.finds.zoomed);
+        assert!(!view.finds.explained() && view.finds.zoomed());
         stage.act(&mut view, Action::Back);
     }
 }
