@@ -1,10 +1,12 @@
 //! How right the analyses are, on labelled cases of our own making and on the labelled real data: `cargo bench --bench accuracy --
-//! patterns|security|yield`. Prints tables; nothing here passes or fails, and timings are in `speed`.
+//! patterns|security|trends|yield`. Prints tables; nothing here passes or fails, and timings are in `speed`.
 
 #[path = "accuracy/patterns.rs"]
 mod patterns;
 #[path = "accuracy/security.rs"]
 mod security;
+#[path = "accuracy/trends.rs"]
+mod trends;
 #[path = "accuracy/yields.rs"]
 mod yields;
 
@@ -14,6 +16,7 @@ const REPORTS: &[(&str, fn())] = &[
     ("patterns-development", patterns::development),
     ("security", security::report),
     ("security-development", security::development),
+    ("trends", trends::report),
     ("yield", yields::report),
 ];
 

@@ -33,7 +33,7 @@ pub struct ApiOptions {
     pub cors_origins: Vec<String>,
     /// Requests a second of one key; `None`: no limit.
     pub rate_per_second: Option<u32>,
-    /// Connections at once; more wait to be accepted.
+    /// Connections at once; for one more, the one that is idle longest is closed, and while none is idle it waits.
     pub connections: usize,
     /// Connections of those that may listen to events.
     pub event_streams: usize,

@@ -13,6 +13,7 @@ pub mod export;
 pub mod findings;
 pub mod grid;
 pub mod import;
+pub mod invariants;
 pub mod load;
 pub mod manifest;
 mod newest;
@@ -39,6 +40,7 @@ use self::{
     candles::CandleTable,
     chain::Chain,
     findings::Findings,
+    invariants::series::Observed,
     rows::{
         ContractRow, CreationRow, DexRow, FeeTierRow, FromFrame, FundingRow, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
         PoolEventRow, PoolRow, Post, ScamRow, TokenRow, TransferRow, YieldRow,
@@ -65,6 +67,7 @@ pub struct Dataset {
     pub tables: Vec<Table>,
     tokens: Vec<Token>,
     token_index: HashMap<Address, usize>,
+    token_others: DataFrame,
     kols: ByToken<KolRow>,
     posts: ByToken<Post>,
     posts_newest: newest::Newest,
@@ -95,11 +98,21 @@ pub struct Table {
     pub schema: &'static TableSchema,
     /// Schema columns only, in canonical types (see `load`), ordered and without repeated keys; empty when `state` is not `Loaded`.
     pub frame: DataFrame,
+    /// The columns of `tokens` that are not ours, row by row beside `frame`, each in a type of its own.
+    pub others: DataFrame,
+    /// Columns whose figures are not exact, as `dataset.toml` says.
+    pub approximate: Vec<String>,
     /// The rows of a large table, which are not in memory; `frame` is empty then.
     pub large: Option<Arc<LargeTable>>,
     pub state: TableState,
+    /// Where it turned out unusable, if in one place.
+    pub fault: Option<Spot>,
     pub sources: Vec<Source>,
     pub findings: Findings,
+    /// What was noted of its rows, to be judged beside other tables.
+    pub observed: Vec<Observed>,
+    /// One of its files was written to while it was read, which is why it could not be used.
+    pub moved: bool,
     /// Rows that were set aside.
     pub rows_bad: u64,
     /// How long it took to load, milliseconds.
@@ -113,6 +126,15 @@ pub enum TableState {
     Absent,
     /// It was there and could not be used; the reason, for the person.
     Unusable(String),
+}
+
+/// A place in the source files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spot {
+    /// Relative to the dataset's folder where it lies in it.
+    pub file: String,
+    /// The row in the file, the first data row being 1; of `dataset.toml` the line.
+    pub row: Option<u64>,
 }
 
 /// A file that rows came from.
@@ -139,10 +161,15 @@ impl Table {
         Self {
             schema,
             frame: DataFrame::default(),
+            others: DataFrame::default(),
+            approximate: Vec::new(),
             large: None,
             state: TableState::Absent,
+            fault: None,
             sources: Vec::new(),
             findings: Findings::default(),
+            observed: Vec::new(),
+            moved: false,
             rows_bad: 0,
             load_ms: 0,
         }
@@ -166,7 +193,7 @@ impl Dataset {
         let mut dataset = Self { tables, ..Self::default() };
         let tables = &dataset.tables;
         let tokens = merge_tokens(rows(tables, "tokens"));
-        let pools: Vec<PoolRow> = rows(tables, "pools");
+        let mut pools: Vec<PoolRow> = rows(tables, "pools");
         let candles = tables.iter().find(|table| table.schema.name == "candles").map(CandleTable::new);
         dataset.kols = by_token(tables, "kols", |row: &KolRow| row.token_address);
         dataset.posts = by_token(tables, "posts", |post: &Post| post.token_address);
@@ -178,13 +205,15 @@ impl Dataset {
         dataset.yields = rows(tables, "yields");
         dataset.gas = rows(tables, "gas");
         dataset.token_index = tokens.iter().enumerate().map(|(i, token)| (token.row.token_address, i)).collect();
+        if let Some(table) = tables.iter().find(|table| table.schema.name == "tokens" && table.others.width() > 0) {
+            let addresses: Vec<String> = tokens.iter().map(|token| token.row.token_address.to_string()).collect();
+            dataset.token_others = load::others::by_token(&table.frame, &table.others, &addresses);
+        }
         dataset.tokens = tokens;
-        for (i, pool) in pools.iter().enumerate() {
-            for token in [pool.token0, pool.token1] {
-                let list = dataset.pool_index.entry(token).or_default();
-                if list.last() != Some(&(i as u32)) {
-                    list.push(i as u32);
-                }
+        for (i, pool) in pools.iter_mut().enumerate() {
+            pool.tokens = pool.every_token();
+            for token in &pool.tokens {
+                dataset.pool_index.entry(*token).or_default().push(i as u32);
             }
         }
         dataset.pools = pools;
@@ -206,6 +235,16 @@ impl Dataset {
 
     pub fn token(&self, address: &Address) -> Option<&Token> {
         self.token_index.get(address).map(|&i| &self.tokens[i])
+    }
+
+    /// What `tokens` says of each token beyond our columns: a row for each of `tokens()`, a column for each of theirs, typed.
+    pub fn token_others(&self) -> &DataFrame {
+        &self.token_others
+    }
+
+    /// Whether the person said that the figures of the column are not exact.
+    pub fn is_approximate(&self, table: &str, column: &str) -> bool {
+        self.table(table).is_some_and(|table| table.approximate.iter().any(|name| name == column))
     }
 
     /// Where the token stands in `tokens`.
@@ -324,6 +363,17 @@ impl Dataset {
 
     pub fn has(&self, name: &str) -> bool {
         self.table(name).is_some_and(Table::loaded)
+    }
+
+    /// Why the dataset has no rows of the table, for the person; none where the table is loaded.
+    pub fn lack(&self, name: &str) -> Option<String> {
+        match self.table(name).map(|table| &table.state) {
+            Some(TableState::Loaded) => None,
+            Some(TableState::Unusable(reason)) => Some(format!("The `{name}` table is there and could not be used: {reason}.")),
+            Some(TableState::Absent) | None => {
+                Some(format!("The loaded datasets have no `{name}` table: add {name}.csv or {name}.parquet to the dataset folder."))
+            }
+        }
     }
 }
 

@@ -15,6 +15,9 @@ use crate::dataset::{
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DexList {
     pub dexes: Vec<DexSummary>,
+    /// With `explain`: why there can be no DEXes, naming the table that is missing or could not be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 /// A DEX on one chain, as the token sees it.
@@ -104,7 +107,7 @@ pub fn list(dataset: &Dataset, token: &Address) -> DexList {
         })
         .collect();
     dexes.sort_by(|a, b| descending(a.volume24h, b.volume24h).then_with(|| a.name.cmp(&b.name)).then_with(|| a.dex_id.cmp(&b.dex_id)));
-    DexList { dexes }
+    DexList { dexes, missing: None }
 }
 
 /// The DEX that `id` names for this token: `slug`, or `slug-chain`; a bare slug on several chains means the one with the most
@@ -195,10 +198,12 @@ fn fees(dataset: &Dataset, venue: &Venue<'_>) -> Vec<FeeTier> {
         .collect()
 }
 
-/// `TOKEN0/TOKEN1`: the dataset's text, else by symbol, else short address.
+/// `A/B`, or `A/B/C` of three tokens: the dataset's text, else by symbol, else short address.
 fn pair(dataset: &Dataset, pool: &PoolRow) -> String {
     let name = |address: &Address| dataset.token(address).and_then(|token| token.row.symbol.clone()).unwrap_or_else(|| address.short());
-    pool.pair.clone().unwrap_or_else(|| format!("{}/{}", name(&pool.token0), name(&pool.token1)))
+    // A pool of one token twice says so.
+    let tokens = if pool.tokens.len() > 1 { pool.tokens.as_slice() } else { &[pool.token0, pool.token1] };
+    pool.pair.clone().unwrap_or_else(|| tokens.iter().map(name).collect::<Vec<_>>().join("/"))
 }
 
 #[cfg(test)]
@@ -310,5 +315,30 @@ mod tests {
         let detail = detail(&dataset(), &sample::address("0x1"), "uniswap-v3-eth").expect("listed");
         let pairs: Vec<_> = detail.pools.iter().map(|pool| pool.pair.as_str()).collect();
         assert_eq!(pairs, ["0x0000…0003/ONE", "ONE/TWO", "ONE/OTHER"]);
+    }
+
+    #[test]
+    fn a_pool_is_found_by_every_token_it_holds() {
+        let tokens = "token_address,symbol,name,chain\n0x1,ONE,One,eth\n0x2,TWO,Two,eth\n0x3,THREE,Three,eth\n0x4,FOUR,Four,eth";
+        for (header, first, all) in [
+            ("token0,token1,tokens", "0x1,0x2", "0x1;0x2;0x3"),
+            // What the list leaves out is held all the same.
+            ("token0,token1,tokens", "0x1,0x2", "0x3"),
+            // The list alone says it, too.
+            ("tokens", "", "0x1;0x2;0x3"),
+        ] {
+            let all: Vec<String> = all.split(';').map(|short| sample::address(short).to_string()).collect();
+            let first = if first.is_empty() { String::new() } else { format!("{first},") };
+            let pools = format!("address,dex_id,chain,{header},liquidity,volume24h\n0xa,curve,eth,{first}{},100,7", all.join(";"));
+            let dataset = sample::dataset(&[("tokens", tokens), ("pools", &pools)]);
+            for token in ["0x1", "0x2", "0x3"] {
+                let listed = list(&dataset, &sample::address(token)).dexes;
+                let found: Vec<_> = listed.iter().map(|dex| (dex.pool_count, dex.best_pool.pair.as_str(), dex.volume24h)).collect();
+                assert_eq!(found, [(1, "ONE/TWO/THREE", Some(7.0))], "{token} {header} {all:?}");
+                let detail = detail(&dataset, &sample::address(token), "curve").expect("listed");
+                assert_eq!(detail.pools.len(), 1, "{token} {header}");
+            }
+            assert_eq!(list(&dataset, &sample::address("0x4")).dexes, []);
+        }
     }
 }

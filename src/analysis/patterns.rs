@@ -33,6 +33,9 @@ pub struct PatternsAnswer {
     pub patterns: Vec<Pattern>,
     /// What the patterns together advise; hold without any.
     pub recommended_action: Action,
+    /// Start of the last candle that was used. Only when explained, and where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<Time>,
 }
 
 /// A chart pattern.
@@ -74,8 +77,33 @@ pub struct PatternDetail {
     pub boundary: Vec<Segment>,
     /// The candle that closed beyond the boundary; null while forming.
     pub breakout_index: Option<usize>,
+    /// The boundary's price at the breakout; while it forms, at the last candle.
+    pub breakout_price: f64,
+    /// How tall the pattern is, in price, measured from the breakout price.
+    pub height: f64,
     /// The price it projects. Where that would be below zero, the height on a logarithmic scale.
     pub target_price: f64,
+    /// The price whose close voids it: half its height back over the boundary; while it forms, its far side at the last candle.
+    pub stop_price: f64,
+    /// From the last close to the target, in percent of the last close.
+    pub distance_to_target: f64,
+    /// From the last close to the stop, in percent of the last close.
+    pub distance_to_stop: f64,
+    /// The way to the target over the way to the stop, both from the last close; null once the price is past one of them.
+    pub reward_risk: Option<f64>,
+    /// What made its confidence, the largest part first.
+    pub why: Vec<Reason>,
+}
+
+/// A part of a pattern's confidence.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Reason {
+    /// What was measured, with its unit.
+    pub measure: &'static str,
+    /// What it measured.
+    pub value: f64,
+    /// What it adds to the logarithm of the odds, compared with a usual find of this kind.
+    pub contribution: f64,
 }
 
 /// A turning point.
@@ -150,7 +178,7 @@ pub enum Action {
 impl PatternsAnswer {
     /// The answer where there is nothing to see: too few candles, or a frame finer than the data.
     pub fn empty() -> Self {
-        Self { patterns: Vec::new(), recommended_action: Action::Hold }
+        Self { patterns: Vec::new(), recommended_action: Action::Hold, as_of: None }
     }
 }
 
@@ -167,6 +195,7 @@ pub fn patterns(candles: &Candles<'_>, explain: bool) -> PatternsAnswer {
     PatternsAnswer {
         patterns: finds.iter().map(|find| answer.pattern(find)).collect(),
         recommended_action: advice::action(&series, &finds),
+        as_of: explain.then(|| Time(candles.timestamp[series.slot[series.len() - 1] as usize])),
     }
 }
 
@@ -203,6 +232,11 @@ impl Answer<'_> {
             Edge::Breaks(line) => Some(self.segment(find, *line, end)),
             Edge::Voids(_) => None,
         });
+        let series = self.series;
+        let last = series.close[series.len() - 1];
+        let (target, stop) = (find.target(), advice::stop(series, find));
+        let percent = |level: f64| 100.0 * (level - last).exp_m1();
+        let (reward, risk) = (percent(target), -percent(stop));
         PatternDetail {
             status: advice::status(self.series, find),
             direction: if find.up { Direction::Up } else { Direction::Down },
@@ -211,7 +245,14 @@ impl Answer<'_> {
             anchors: anchors.collect(),
             boundary: boundary.collect(),
             breakout_index: find.breakout.map(|_| end),
-            target_price: finite(self.series.price(find.target())),
+            breakout_price: finite(series.price(find.level)),
+            height: finite(series.price(find.level) * find.steepness()),
+            target_price: finite(series.price(target)),
+            stop_price: finite(series.price(stop)),
+            distance_to_target: finite(reward),
+            distance_to_stop: finite(-risk),
+            reward_risk: (reward * risk > 0.0 && (reward > 0.0) == find.up).then(|| finite(reward / risk)),
+            why: Vec::new(),
         }
     }
 

@@ -4,14 +4,17 @@
 mod hull;
 mod lines;
 mod pivots;
-mod trend;
+mod significance;
+pub mod trend;
 mod window;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use self::significance::Significance;
 use self::{
     lines::{Found, Side, TOUCHES_MODERATE, TOUCHES_STRONG},
+    trend::{Measures, TrendReasons},
     window::{Measure, Window},
 };
 use super::numeric::{Line, finite};
@@ -19,13 +22,24 @@ use crate::dataset::{candles::Candles, time::Time};
 
 /// Lines drawn through the last candles of a token, and what its trend is.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct TrendlineAnswer {
     /// The regression, then support, then resistance. Empty for fewer than two candles; only the regression for two.
     pub trendlines: Vec<Trendline>,
-    /// Whether the closes rise, fall, or do neither that chance would not explain.
+    /// What a person says of these closes.
     pub trend: Trend,
-    /// How sure the trend is, 0 to 1: 1 − p for a trend, p for sideways, of the tests the trend rests on.
+    /// The chance that two chartists both say so, 0 to 1. Fitted to spans of 30 to 150 candles that two chartists named; 0 for fewer
+    /// than three candles, 1 for one price throughout.
     pub confidence: f64,
+    /// Start of the last candle used. Only when explained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<Time>,
+    /// What makes the trend and its confidence. Only when explained, and not for fewer than three candles or one price throughout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<TrendReasons>,
+    /// Whether chance explains how the closes moved; it decides no word. Only when explained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub significance: Option<Significance>,
 }
 
 /// price = intercept + slope·x, where x is 0 at the oldest candle of the window and grows by 1 with each candle.
@@ -89,13 +103,13 @@ pub enum Strength {
     Strong,
 }
 
-/// The direction of the closes.
+/// The direction of the closes, as a person would call it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Trend {
-    /// Rising, with p below 0.10.
+    /// They rose.
     Uptrend,
-    /// Falling, with p below 0.10.
+    /// They fell.
     Downtrend,
     /// Neither.
     Sideways,
@@ -104,24 +118,40 @@ pub enum Trend {
 impl TrendlineAnswer {
     /// The answer where there is nothing to draw on: no valid candle, one, or a frame finer than the data.
     pub fn empty() -> Self {
-        Self { trendlines: Vec::new(), trend: Trend::Sideways, confidence: 0.0 }
+        Self { trendlines: Vec::new(), trend: Trend::Sideways, confidence: 0.0, as_of: None, why: None, significance: None }
     }
+}
+
+/// What the trend word rests on, of the last `period` valid candles; None for fewer than three, or one price throughout.
+pub fn measures(candles: &Candles, period: usize) -> Option<Measures> {
+    let window = Window::last(candles, period)?;
+    Measures::of(&window.x, &window.logs())
 }
 
 /// The lines through the last `period` valid candles, or all of them where there are fewer.
 pub fn trendlines(candles: &Candles, period: usize, explain: bool) -> TrendlineAnswer {
     let Some(window) = Window::last(candles, period) else {
-        return TrendlineAnswer::empty();
+        let last = (0..candles.len()).rev().find(|&i| explain && candles.valid(i));
+        return TrendlineAnswer { as_of: last.map(|i| Time(candles.timestamp[i])), ..TrendlineAnswer::empty() };
     };
-    let verdict = if window.len() < 3 { trend::Verdict::NONE } else { trend::judge(&window) };
+    let logs = window.logs();
+    let significance = Significance::of(&window, &logs);
+    let verdict = trend::judge(&window, &logs);
     let answer = Answer { window: &window, candles, explain };
-    let mut lines = vec![answer.regression(verdict.p)];
+    let mut lines = vec![answer.regression(significance.p)];
     if window.len() >= 3 {
         let measure = window.measure();
         lines.push(answer.edge(LineType::Support, &Side::support(&window), measure));
         lines.push(answer.edge(LineType::Resistance, &Side::resistance(&window), measure));
     }
-    TrendlineAnswer { trendlines: lines, trend: verdict.trend, confidence: finite(verdict.confidence) }
+    TrendlineAnswer {
+        trendlines: lines,
+        trend: verdict.trend,
+        confidence: finite(verdict.confidence),
+        as_of: explain.then(|| answer.time(window.last_slot())),
+        why: verdict.why.filter(|_| explain),
+        significance: explain.then_some(significance),
+    }
 }
 
 /// What every line of one answer is written with.
@@ -132,6 +162,11 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
+    /// Start of the candle in a slot of the window.
+    fn time(&self, slot: usize) -> Time {
+        self.candles.timestamp.get(self.window.start + slot).map_or(Time(0), |&time| Time(time))
+    }
+
     fn regression(&self, p: f64) -> Trendline {
         let points = self.window.closes();
         let line = Line::least_squares(points.clone());
@@ -162,11 +197,10 @@ impl Answer<'_> {
 
     fn line(&self, kind: LineType, line: Line, r2: f64, strength: Strength, touches: &[(usize, f64)]) -> Trendline {
         let window = self.window;
-        let time = |slot: usize| self.candles.timestamp.get(window.start + slot).map_or(Time(0), |&t| Time(t));
         let tips = if kind == LineType::Support { self.candles.low } else { self.candles.high };
         let touch = |&(at, _): &(usize, f64)| {
             let index = window.x[at] as usize;
-            Touch { index, timestamp: time(index), price: tips[window.start + index] }
+            Touch { index, timestamp: self.time(index), price: tips[window.start + index] }
         };
         Trendline {
             slope: finite(window.unscaled(line.slope)),
@@ -174,8 +208,8 @@ impl Answer<'_> {
             r2: finite(r2),
             kind,
             strength,
-            start_time: self.explain.then(|| time(0)),
-            end_time: self.explain.then(|| time(window.slots - 1)),
+            start_time: self.explain.then(|| self.time(0)),
+            end_time: self.explain.then(|| self.time(window.slots - 1)),
             touches: self.explain.then(|| touches.iter().map(touch).collect()),
         }
     }

@@ -1,5 +1,5 @@
 //! A client's connection with its deadlines: a head must arrive in time, an idle connection ends, a client that stops reading is
-//! let go. It counts bytes and phases; what is asked and answered is the service's.
+//! let go, and an idle one leaves when its place is wanted. It counts bytes and phases; what is asked and answered is the service's.
 
 use std::{
     future::Future,
@@ -7,7 +7,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicU8, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
@@ -16,6 +16,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
+    sync::Notify,
     time::{Instant, Sleep},
 };
 
@@ -41,16 +42,49 @@ pub(super) struct Pulse {
     phase: AtomicU8,
     /// Milliseconds after `opened`.
     since: AtomicU64,
+    /// The place is wanted for another client; taken back by the next request.
+    dismissed: AtomicBool,
+    dismissal: Notify,
 }
 
 impl Pulse {
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self { opened: Instant::now(), phase: AtomicU8::new(Phase::Head as u8), since: AtomicU64::new(0) })
+        Arc::new(Self {
+            opened: Instant::now(),
+            phase: AtomicU8::new(Phase::Head as u8),
+            since: AtomicU64::new(0),
+            dismissed: AtomicBool::new(false),
+            dismissal: Notify::new(),
+        })
     }
 
     pub(super) fn enter(&self, phase: Phase) {
         self.since.store(self.opened.elapsed().as_millis() as u64, Ordering::Relaxed);
         self.phase.store(phase as u8, Ordering::Relaxed);
+        if phase != Phase::Idle {
+            self.dismissed.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Since when nothing is asked; `None` while something is.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        self.is(Phase::Idle).then(|| self.since())
+    }
+
+    /// Tells an idle connection to leave; a request that comes first is still answered, and keeps it.
+    pub(super) fn dismiss(&self) {
+        self.dismissed.store(true, Ordering::Relaxed);
+        self.dismissal.notify_one();
+    }
+
+    /// Whether it was told to leave and has no reason to stay.
+    pub(super) fn is_dismissed(&self) -> bool {
+        self.dismissed.load(Ordering::Relaxed) && self.is(Phase::Idle)
+    }
+
+    /// Ready each time it is told to leave, for its connection to look.
+    pub(super) async fn dismissal(&self) {
+        self.dismissal.notified().await;
     }
 
     fn is(&self, phase: Phase) -> bool {
@@ -127,6 +161,10 @@ impl AsyncRead for Watched {
                 self.pulse.enter(Phase::Head);
             }
             return outcome;
+        }
+        // Nothing has come and nothing is left to send: this client loses no answer.
+        if self.pulse.is_dismissed() && self.stalled.is_none() {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         match self.read_deadline() {
             Some(deadline) if self.overdue(deadline, context) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::{
     dataset::{Dataset, Source, Table, TableState, findings::FindingCount, time::Time},
+    deck::load::Failure,
     question::snapshot::Snapshot,
 };
 
@@ -19,8 +20,23 @@ pub(super) struct Datasets {
     synthetic: bool,
     /// Counts up with every load.
     generation: u64,
+    /// Why the data are older than their files: a load failed, and what stood before stays. Null while they are what the files say.
+    stale: Option<Stale>,
     /// One entry for every table there can be.
     tables: Vec<DatasetTable>,
+}
+
+/// A load that failed, whose data are not shown.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Stale {
+    /// When a load failed first.
+    since: Time,
+    /// Why the last one did.
+    reason: String,
+    /// Where, if it is in one file.
+    file: Option<String>,
+    /// The row in that file, the first data row being 1; of `dataset.toml` the line.
+    row: Option<u64>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -49,13 +65,25 @@ struct DatasetSource {
     rows: u64,
 }
 
-pub(super) fn describe(snapshot: &Snapshot) -> Datasets {
+impl Stale {
+    pub(super) fn of(failure: Failure) -> Self {
+        let folder = &failure.folder;
+        let mut reason = without_folder(folder, &failure.reason);
+        let Some(spot) = failure.spot else { return Self { since: failure.since, reason, file: None, row: None } };
+        let file = relative(folder, &spot.file);
+        reason = reason.replace(&spot.file, &file);
+        Self { since: failure.since, reason, file: Some(file), row: spot.row }
+    }
+}
+
+pub(super) fn describe(snapshot: &Snapshot, stale: Option<Failure>) -> Datasets {
     let dataset = &snapshot.dataset;
     Datasets {
         title: dataset.title.clone(),
         license: dataset.license.clone(),
         synthetic: dataset.synthetic,
         generation: snapshot.generation,
+        stale: stale.map(Stale::of),
         tables: dataset.tables.iter().map(|table| describe_table(dataset, table)).collect(),
     }
 }
@@ -109,18 +137,35 @@ fn without_folder(folder: &Path, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dataset::Spot;
 
     #[test]
     fn no_file_is_named_by_where_it_lies() {
-        let folder = Path::new("/home/me/data");
+        let folder = Path::new("/data/mine");
         for (file, shown) in [
             ("tokens.csv", "tokens.csv"),
             ("more/tokens.csv", "more/tokens.csv"),
-            ("/home/me/data/more/tokens.csv", "more/tokens.csv"),
+            ("/data/mine/more/tokens.csv", "more/tokens.csv"),
             ("/mnt/tokens.csv", "tokens.csv"),
         ] {
             assert_eq!(relative(folder, file), shown);
         }
-        assert_eq!(without_folder(folder, "`/home/me/data/a.csv` in /home/me/data"), "`a.csv` in the dataset");
+        assert_eq!(without_folder(folder, "`/data/mine/a.csv` in /data/mine"), "`a.csv` in the dataset");
+    }
+
+    #[test]
+    fn a_failure_tells_its_file_as_the_dataset_has_it() {
+        let failure = |file: &str| Failure {
+            reason: format!("the table `labels` can no longer be read: `{file}` is empty"),
+            spot: Some(Spot { file: file.to_owned(), row: Some(7) }),
+            since: Time(0),
+            folder: "/data/mine".into(),
+        };
+        for (file, shown) in [("labels.csv", "labels.csv"), ("/data/mine/a/labels.csv", "a/labels.csv"), ("/mnt/labels.csv", "labels.csv")]
+        {
+            let stale = Stale::of(failure(file));
+            assert_eq!((stale.file.as_deref(), stale.row), (Some(shown), Some(7)));
+            assert_eq!(stale.reason, format!("the table `labels` can no longer be read: `{shown}` is empty"));
+        }
     }
 }

@@ -17,6 +17,7 @@ use tokio::sync::{
 
 use super::{
     Api,
+    datasets::Stale,
     reply::{Body, Reply},
     server::stopped,
 };
@@ -87,7 +88,11 @@ impl Stream {
     async fn event(&mut self, event: DeckEvent) -> Option<Bytes> {
         match event {
             DeckEvent::Reloaded(generation) => Some(self.reloaded(generation)),
-            DeckEvent::LoadFailed(_) | DeckEvent::Said(_) => None,
+            DeckEvent::LoadFailed(_) => {
+                let data = serde_json::to_string(&Stale::of(self.deck.stale()?)).ok()?;
+                Some(self.piece("dataset.failed", &data))
+            }
+            DeckEvent::Said(_) => None,
             DeckEvent::JobUpdated(id) => {
                 let jobs = Arc::clone(self.jobs.as_ref()?);
                 let job = tokio::task::spawn_blocking(move || jobs.job(&id)).await.ok()?.ok()?;

@@ -82,6 +82,7 @@ pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
 }
 
 pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
+    Arguments::new(call.parameters, call.path, call.query)?;
     let tokens = jobs::parse_request(body)?;
     with_jobs(call, move |jobs| {
         let job = jobs.create(tokens)?;
@@ -134,8 +135,9 @@ pub(super) fn events(call: &Call<'_>) -> Answered {
 }
 
 pub(super) fn datasets(call: &Call<'_>) -> Answered {
-    let snapshot = call.api.deck.snapshot()?;
-    Ok(Step::Now(reply::rendered(200, &datasets::describe(&snapshot))?))
+    let deck = &call.api.deck;
+    let snapshot = deck.snapshot()?;
+    Ok(Step::Now(reply::rendered(200, &datasets::describe(&snapshot, deck.stale()))?))
 }
 
 /// Whether the server lives and has data.
@@ -145,11 +147,19 @@ pub(super) struct Health {
     status: &'static str,
     /// The program's.
     version: &'static str,
+    /// Only while a load has failed and older data stand; GET /datasets says why.
+    #[serde(skip_serializing_if = "is_false")]
+    stale: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(stale: &bool) -> bool {
+    !stale
 }
 
 pub(super) fn healthz(call: &Call<'_>) -> Answered {
     let status = if call.api.deck.whole_snapshot().is_ok() { "ok" } else { "loading" };
-    Ok(Step::Now(reply::rendered(200, &Health { status, version: env!("CARGO_PKG_VERSION") })?))
+    Ok(Step::Now(reply::rendered(200, &Health { status, version: env!("CARGO_PKG_VERSION"), stale: call.api.deck.stale().is_some() })?))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "every handler answers alike")]

@@ -157,7 +157,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     plain(
         "/events",
         "events",
-        "Server-sent events: dataset.reloaded and job.updated.",
+        "Server-sent events: dataset.reloaded with the generation, dataset.failed with what GET /datasets has under stale, job.updated with the job.",
         Content::Text("text/event-stream"),
         handlers::events,
     ),

@@ -1,6 +1,13 @@
-//! The server: accepts connections up to a bound, hands each to hyper with its limits, and stops gracefully. Knows no route.
+//! The server: accepts connections up to a bound, hands each to hyper with its limits, and stops gracefully. At the bound the
+//! connection that is idle longest gives its place to the next client. Knows no route.
 
-use std::{future::Future, io, pin::pin, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    io,
+    pin::pin,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -24,17 +31,26 @@ const HEAD_BYTES: usize = 96 << 10;
 /// The first and the longest wait after an accept that failed, as when the process is out of file descriptors.
 const ACCEPT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
+/// At the bound, how often one looks for a connection that has become idle.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
 /// Answers on `listener` until `shutdown` is ready, then finishes what is under way.
 pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<Output = ()>) {
     api.stopping.send_replace(false);
     let places = Arc::new(Semaphore::new(api.options.connections.clamp(1, Semaphore::MAX_PERMITS)));
     let mut clients = JoinSet::new();
+    let mut pulses = Pulses::default();
+    // Accepted, without a place so far.
+    let mut waiting = None;
     let mut shutdown = pin!(shutdown);
     loop {
         tokio::select! {
             () = &mut shutdown => break,
-            (place, stream) = next(&listener, &places) => {
-                clients.spawn(attend(stream, Arc::clone(&api), place));
+            stream = accept(&listener), if waiting.is_none() => waiting = Some(stream),
+            place = pulses.place(&places), if waiting.is_some() => {
+                if let Some(stream) = waiting.take() {
+                    clients.spawn(attend(stream, pulses.begin(), Arc::clone(&api), place));
+                }
             }
             Some(_) = clients.join_next() => {}
         }
@@ -48,17 +64,53 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
     }
 }
 
-/// The next client, once there is a place for it.
-async fn next(listener: &TcpListener, places: &Arc<Semaphore>) -> (OwnedSemaphorePermit, TcpStream) {
-    let place = match Arc::clone(places).acquire_owned().await {
-        Ok(place) => place,
-        // The semaphore is never closed.
-        Err(_) => std::future::pending().await,
-    };
+/// The pulses of the connections that stand.
+#[derive(Debug, Default)]
+struct Pulses(Vec<Weak<Pulse>>);
+
+impl Pulses {
+    fn begin(&mut self) -> Arc<Pulse> {
+        // Now and then, those that ended are forgotten.
+        if self.0.len() == self.0.capacity() {
+            self.0.retain(|pulse| pulse.strong_count() > 0);
+        }
+        let pulse = Pulse::new();
+        self.0.push(Arc::downgrade(&pulse));
+        pulse
+    }
+
+    /// A place for one more connection, for which an idle one may have to leave.
+    async fn place(&self, places: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+        loop {
+            if let Ok(place) = Arc::clone(places).try_acquire_owned() {
+                return place;
+            }
+            self.dismiss_one();
+            if let Ok(Ok(place)) = timeout(LOOK_AGAIN, Arc::clone(places).acquire_owned()).await {
+                return place;
+            }
+        }
+    }
+
+    /// Tells the connection that is idle longest to leave, unless one is leaving already.
+    fn dismiss_one(&self) {
+        let standing: Vec<Arc<Pulse>> = self.0.iter().filter_map(Weak::upgrade).collect();
+        if standing.iter().any(|pulse| pulse.is_dismissed()) {
+            return;
+        }
+        let idle = standing.iter().filter_map(|pulse| Some((pulse.idle_since()?, pulse)));
+        if let Some((_, pulse)) = idle.min_by_key(|(since, _)| *since) {
+            pulse.dismiss();
+        }
+    }
+}
+
+/// The next client.
+async fn accept(listener: &TcpListener) -> TcpStream {
     let mut wait = ACCEPT_WAIT.0;
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return (place, stream),
+            Ok((stream, _)) => return stream,
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
                 tracing::warn!("cannot accept a connection: {error}");
@@ -70,9 +122,8 @@ async fn next(listener: &TcpListener, places: &Arc<Semaphore>) -> (OwnedSemaphor
 }
 
 /// Serves one client until it leaves or the server stops.
-async fn attend(stream: TcpStream, api: Arc<Api>, place: OwnedSemaphorePermit) {
+async fn attend(stream: TcpStream, pulse: Arc<Pulse>, api: Arc<Api>, place: OwnedSemaphorePermit) {
     stream.set_nodelay(true).ok();
-    let pulse = Pulse::new();
     let watched = Watched::new(stream, Arc::clone(&pulse), api.options.header_time, api.options.idle_time);
     let mut stopping = api.stopping.subscribe();
     let connection = http1::Builder::new()
@@ -81,13 +132,18 @@ async fn attend(stream: TcpStream, api: Arc<Api>, place: OwnedSemaphorePermit) {
         .header_read_timeout(None)
         // At most 100 headers, which is hyper's own bound: with another it would allocate room for them at every request.
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(watched), Face::new(api, pulse));
+        .serve_connection(TokioIo::new(watched), Face::new(api, Arc::clone(&pulse)));
     let mut connection = pin!(connection);
-    tokio::select! {
-        _ = &mut connection => {}
-        () = stopped(&mut stopping) => {
-            connection.as_mut().graceful_shutdown();
-            connection.await.ok();
+    loop {
+        tokio::select! {
+            _ = &mut connection => break,
+            // Polled once more, the connection leaves if it still may.
+            () = pulse.dismissal() => {}
+            () = stopped(&mut stopping) => {
+                connection.as_mut().graceful_shutdown();
+                connection.await.ok();
+                break;
+            }
         }
     }
     drop(place);

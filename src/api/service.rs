@@ -110,10 +110,11 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
         }
         Handler::Body(handler) => match guard::check_body(&parts.headers, body.size_hint().exact()) {
             Ok(()) => {
-                let api = Arc::clone(api);
+                let (api, uri) = (Arc::clone(api), parts.uri.clone());
                 Ok(Step::Later(Box::pin(async move {
                     let body = read(body, api.options.body_time).await?;
-                    settle(handler(&offline_call(&api, &[], "", endpoint.parameters), &body)?).await
+                    let query = uri.query().unwrap_or_default();
+                    settle(handler(&untagged_call(&api, &[], query, endpoint.parameters), &body)?).await
                 })))
             }
             Err(refusal) => {
@@ -132,7 +133,8 @@ async fn settle(step: Step) -> Result<Reply> {
     }
 }
 
-fn offline_call<'a>(
+/// A call that no entity tag and no HEAD bear on: one with a body, or one without a server.
+fn untagged_call<'a>(
     api: &'a Api,
     path: &'a [(&'a str, &'a str)],
     query: &'a str,
@@ -287,7 +289,7 @@ fn offline(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<Reply> 
     let route = routes::find(&method, uri.path()).map_err(|refusal| refusal.problem)?;
     let endpoint = &ENDPOINTS[route.position];
     let values: Vec<(&str, &str)> = route.arguments.iter().collect();
-    let call = offline_call(api, &values, uri.query().unwrap_or_default(), endpoint.parameters);
+    let call = untagged_call(api, &values, uri.query().unwrap_or_default(), endpoint.parameters);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|error| Problem::new(Code::Busy, format!("Cannot wait for the answer: {error}.")))?;
     let _entered = runtime.enter();

@@ -9,7 +9,10 @@ use super::{
     outcome::{Failure, Outcome, print},
     table::aligned,
 };
-use crate::dataset::schema::{Column, Need, TABLES, TableSchema, table};
+use crate::dataset::{
+    manifest::keys::{MAPPING_KEYS, Place},
+    schema::{Column, Need, TABLES, TableSchema, table},
+};
 
 #[derive(Debug, Args)]
 pub(super) struct Schema {
@@ -108,6 +111,10 @@ fn template(tables: &[&TableSchema]) -> String {
         "# Describes the dataset in this folder. Take the # off the lines you need; columns already named as ours need none.\n\
          title = \"\"\nlicense = \"\"\nsynthetic = false\n",
     );
+    text.push_str("\n# What may be said of a table, or of one of its columns:\n");
+    for key in MAPPING_KEYS.iter().filter(|key| key.place != Place::Dataset) {
+        writeln!(text, "#   {}  -- {}", key.example, key.meaning).ok();
+    }
     for table in tables {
         // Writing to a String cannot fail.
         writeln!(
@@ -130,7 +137,7 @@ mod tests {
     #[test]
     fn the_template_is_toml_with_and_without_its_comments() {
         let text = template(&TABLES.iter().collect::<Vec<_>>());
-        let to_fill = |line: &&str| line.starts_with('[') || line.contains(" = ");
+        let to_fill = |line: &&str| !line.starts_with(' ') && (line.starts_with('[') || line.contains(" = "));
         let filled: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# ")).filter(to_fill).collect();
         assert!(text.parse::<toml::Table>().is_ok_and(|table| table.len() == 3));
         let filled: toml::Table = filled.join("\n").parse().expect("the lines to fill are TOML");

@@ -31,6 +31,20 @@ impl Address {
         (seen < 16).then_some(Self(bytes))
     }
 
+    /// The address that stands for a coin without a contract: the last 20 bytes of keccak256("coin:BTC"). The symbol in upper case.
+    pub fn coin(symbol: &str) -> Self {
+        let hash: [u8; 32] = Keccak256::digest(format!("coin:{}", symbol.trim().to_uppercase()).as_bytes()).into();
+        Self(hash.last_chunk().copied().unwrap_or_default())
+    }
+
+    /// As `parse`, also of a coin written `coin:BTC`.
+    pub fn or_coin(text: &str) -> Option<Self> {
+        match text.split_once(':') {
+            Some((word, symbol)) if word.eq_ignore_ascii_case("coin") && !symbol.trim().is_empty() => Some(Self::coin(symbol)),
+            _ => Self::parse(text),
+        }
+    }
+
     /// `0x1f98…f984`, for columns too narrow for the whole.
     pub fn short(&self) -> String {
         let whole = self.to_string();

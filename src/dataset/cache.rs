@@ -63,7 +63,7 @@ impl Default for CacheOptions {
 }
 
 /// The tables that may be large.
-const LARGE: &[&str] = &["candles", "posts", "holders", "transfers"];
+const LARGE: &[&str] = &["candles", "posts", "holders", "transfers", "pool_events"];
 
 /// How a column is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,9 +114,14 @@ pub(crate) fn kept(schema: &TableSchema) -> Option<Vec<Kept>> {
     columns.map(|column| Some((column, Form::of(column.kind)?))).collect()
 }
 
-/// Whether the index tells the column: the token, and of candles the interval.
+/// The column by which rows are found: the token, or of events the pool.
+pub(crate) fn owner(schema: &TableSchema) -> &'static str {
+    schema.order.first().copied().unwrap_or_default()
+}
+
+/// Whether the index tells the column: whose the rows are, and of candles the interval.
 pub(crate) fn in_index(schema: &TableSchema, column: &str) -> bool {
-    column == "token_address" || schema.name == "candles" && column == "interval"
+    column == owner(schema) || schema.name == "candles" && column == "interval"
 }
 
 #[cfg(test)]
@@ -131,7 +136,7 @@ mod tests {
             let columns = kept(schema).unwrap_or_else(|| panic!("{name} has a column of a kind that is not kept"));
             // A record marks its empty cells in 32 bits.
             assert!(columns.len() <= 32, "{name}");
-            assert_eq!(schema.order[0], "token_address", "{name}");
+            assert_eq!(schema.column(owner(schema)).map(|column| column.kind), Some(Kind::Address), "{name}");
         }
     }
 }

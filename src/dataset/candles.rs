@@ -49,10 +49,14 @@ impl Candles<'_> {
 
     /// Whether candle `i` can be believed: prices finite and above zero, the high and low around the rest.
     pub fn valid(&self, i: usize) -> bool {
-        let (o, h, l, c) = (self.open[i], self.high[i], self.low[i], self.close[i]);
-        // A comparison with NaN is false, so these six say all of it.
-        l > 0.0 && h < f64::INFINITY && l <= o && l <= c && o <= h && c <= h
+        sound(self.open[i], self.high[i], self.low[i], self.close[i])
     }
+}
+
+/// Whether a candle of these prices can be believed; see [`Candles::valid`].
+pub fn sound(open: f64, high: f64, low: f64, close: f64) -> bool {
+    // A comparison with NaN is false, so these six say all of it. Without a way out, which the processor does many at a time.
+    (low > 0.0) & (high < f64::INFINITY) & (low <= open) & (low <= close) & (open <= high) & (close <= high)
 }
 
 /// The length of a candle, in milliseconds.
@@ -80,6 +84,15 @@ impl Interval {
         };
         let length = count.checked_mul(unit)?;
         (1..=366 * DAY_MS).contains(&length).then_some(Self(length))
+    }
+}
+
+impl Interval {
+    /// The interval of candles that lie so far apart, so many times each: the most frequent step, the finest of several; a day without
+    /// any, or where it is longer than any interval there is.
+    pub(crate) fn frequent(steps: impl IntoIterator<Item = (i64, usize)>) -> Self {
+        let best = steps.into_iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
+        best.map(|(step, _)| Self(step)).filter(|step| Self::parse(&step.to_string()).is_some()).unwrap_or(Self::DAY)
     }
 }
 
@@ -197,7 +210,7 @@ fn large_slice<'a>(table: &'a LargeTable, rows: &Range<usize>) -> Option<Candles
 fn latest_close(series: &[(Interval, Candles<'_>)]) -> Option<(Time, f64)> {
     let mut latest: Option<(Time, f64)> = None;
     for (_, candles) in series {
-        let last = (0..candles.len()).rev().find(|&i| candles.close[i].is_finite());
+        let last = (0..candles.len()).rev().find(|&i| candles.valid(i));
         if let Some(i) = last
             && latest.is_none_or(|(time, _)| candles.timestamp[i] > time.0)
         {

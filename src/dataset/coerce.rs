@@ -6,6 +6,7 @@
 
 pub(crate) mod cell;
 pub(crate) mod list;
+pub(crate) mod manner;
 mod number;
 mod time;
 
@@ -16,8 +17,11 @@ use polars::prelude::{
     Series, StringChunked, StringChunkedBuilder, TimeUnit, TimeZone,
 };
 
-use self::cell::{Cell, is_null_word};
-pub(crate) use self::number::raw_amount;
+pub(crate) use self::number::{raw_amount, smallest_units};
+use self::{
+    cell::{Cell, is_null_word},
+    manner::Manner,
+};
 use super::{
     address::Address,
     alike::{Texts, rewritten},
@@ -52,19 +56,21 @@ pub(crate) struct Bad;
 pub(crate) type Read<T> = Result<Option<T>, Bad>;
 
 /// Reads the cells into the canonical column `ours`.
-pub(crate) fn coerce(ours: &SchemaColumn, cells: &[Cell<'_>], rule: &ColumnManifest) -> Coerced {
-    coerced(ours, cells.iter(), cells.len(), rule)
+pub(crate) fn coerce(ours: &SchemaColumn, cells: &[Cell<'_>], rule: &ColumnManifest, manner: Manner) -> Coerced {
+    coerced(ours, cells.iter(), cells.len(), rule, manner)
 }
 
 /// As `coerce`, of a column of text that needs nothing done before, without a list of its cells.
-pub(crate) fn coerce_texts(ours: &SchemaColumn, texts: &StringChunked, rule: &ColumnManifest) -> Coerced {
+pub(crate) fn coerce_texts(ours: &SchemaColumn, texts: &StringChunked, rule: &ColumnManifest, manner: Manner) -> Coerced {
     match ours.kind {
         Kind::Text => texts_alike(ours, texts, |text| Ok((!is_null_word(text)).then(|| Spelt::plain(text.trim())))),
         Kind::Address => texts_alike(ours, texts, address),
         Kind::Chain => texts_alike(ours, texts, |text| chain(&text_cell(text)).map(Spelt::of)),
-        Kind::Uint256 => texts_alike(ours, texts, |text| number::uint256(&text_cell(text)).map(Spelt::of)),
+        Kind::Uint256 => {
+            texts_alike(ours, texts, |text| number::uint256_said(&text_cell(text), manner.decimal, rule.approximate).map(Spelt::of))
+        }
         Kind::Hex => texts_alike(ours, texts, |text| cell::hex(&text_cell(text)).map(Spelt::of)),
-        _ => coerced(ours, texts.iter().map(|text| text.map_or(Cell::Null, text_cell)), texts.len(), rule),
+        _ => coerced(ours, texts.iter().map(|text| text.map_or(Cell::Null, text_cell)), texts.len(), rule, manner),
     }
 }
 
@@ -104,30 +110,50 @@ fn texts_alike<'a>(ours: &SchemaColumn, texts: &'a StringChunked, read: impl Fn(
     Coerced { column, issues }
 }
 
-fn coerced<'a, C: Borrow<Cell<'a>>>(ours: &SchemaColumn, cells: impl Iterator<Item = C>, height: usize, rule: &ColumnManifest) -> Coerced {
+fn coerced<'a, C: Borrow<Cell<'a>>>(
+    ours: &SchemaColumn,
+    cells: impl Iterator<Item = C>,
+    height: usize,
+    rule: &ColumnManifest,
+    manner: Manner,
+) -> Coerced {
     let name = PlSmallStr::from_static(ours.name);
     let mut issues = Vec::new();
     let column = match ours.kind {
         Kind::Text => texts(name, cells, height, &mut issues, cell::text),
         Kind::Address => addresses(name, cells, height, &mut issues),
         Kind::Chain => texts(name, cells, height, &mut issues, chain),
-        Kind::Uint256 => texts(name, cells, height, &mut issues, number::uint256),
+        Kind::Uint256 => texts(name, cells, height, &mut issues, |cell| number::uint256_said(cell, manner.decimal, rule.approximate)),
         Kind::Hex => texts(name, cells, height, &mut issues, cell::hex),
         Kind::Chains => lists(name, cells, height, &mut issues, |cell| list::chains(cell, rule.split.as_deref())),
         Kind::Addresses => address_lists(name, cells, height, &mut issues, rule.split.as_deref()),
-        Kind::Integer => numbers(name, cells, height, &mut issues, |cell| number::integer(cell, rule.scale)),
-        Kind::Float => numbers(name, cells, height, &mut issues, |cell| number::float(cell, rule.scale)),
+        Kind::Integer => numbers(name, cells, height, &mut issues, |cell| number::integer(cell, rule.scale, manner.decimal)),
+        Kind::Float => numbers(name, cells, height, &mut issues, |cell| number::float(cell, rule.scale, manner.decimal)),
         Kind::Boolean => numbers(name, cells, height, &mut issues, cell::boolean),
         Kind::Time => {
-            let column = numbers(name, cells, height, &mut issues, |cell| time::time(cell, rule.format.as_deref()));
+            let column = numbers(name, cells, height, &mut issues, |cell| time::time(cell, rule.format.as_deref(), manner.days));
             cast(&column, &DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)))
         }
         Kind::Date => {
-            let column = numbers(name, cells, height, &mut issues, |cell| time::date(cell, rule.format.as_deref()));
+            let column = numbers(name, cells, height, &mut issues, |cell| time::date(cell, rule.format.as_deref(), manner.days));
             cast(&column, &DataType::Date)
         }
     };
     Coerced { column, issues }
+}
+
+/// A number by which a cell can be compared: times in milliseconds, numbers as they are.
+pub(crate) fn measure(cell: &Cell<'_>, kind: Kind) -> Option<f64> {
+    let time = || time::time(cell, None, false).ok().flatten().map(|time| time as f64);
+    match kind {
+        Kind::Time | Kind::Date => time(),
+        _ => number::float(cell, None, None).ok().flatten().or_else(time),
+    }
+}
+
+/// A number as it is written.
+pub(crate) fn plain_float(cell: &Cell<'_>, manner: Manner) -> Read<f64> {
+    number::float(cell, None, manner.decimal.or(Some(manner::Decimal::Point)))
 }
 
 /// The column as it is, where each cell would be read as itself: its type is the canonical one and no value is out of bounds. What
@@ -316,7 +342,7 @@ fn address(text: &str) -> Read<Spelt<'_>> {
     let read = cell::address(&text_cell(text))?;
     Ok(read.map(|(address, broken)| {
         let text = text.trim();
-        let lower = text.bytes().all(|byte| !byte.is_ascii_uppercase());
+        let lower = text.starts_with("0x") && text.bytes().all(|byte| !byte.is_ascii_uppercase());
         Spelt(if lower { text.into() } else { address.to_string().into() }, broken.then_some(CHECKSUM))
     }))
 }

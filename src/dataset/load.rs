@@ -2,22 +2,34 @@
 //! The source files are never written.
 
 pub(in crate::dataset) mod bind;
+pub(in crate::dataset) mod blocks;
+mod column;
 mod compare;
-pub(in crate::dataset) mod file;
+pub(crate) mod file;
 pub(crate) mod fill;
 mod gather;
 pub(crate) mod identity;
 mod judge;
+mod keep;
+mod manners;
 pub(crate) mod order;
+pub(in crate::dataset) mod others;
+mod path;
 mod table;
+mod units;
 
-use std::{collections::HashMap, fmt, fs, io, path::Path};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt, fs, io,
+    path::Path,
+};
 
 use polars::prelude::DataFrame;
 use rayon::prelude::*;
 
+pub(crate) use self::blocks::Blocks;
 use super::{
-    Dataset, Table, TableState,
+    Dataset, Spot, Table, TableState,
     address::Address,
     cache::CacheOptions,
     manifest::{self, Manifest},
@@ -30,15 +42,32 @@ use super::{
 pub enum LoadError {
     /// The load was no longer wanted.
     Cancelled,
+    /// Files were written to while they were read: to be done again.
+    Moved,
+    Unusable(Unusable),
+}
+
+/// What is wrong with a dataset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable {
     /// One line for the person: what is wrong and what to do.
-    Unusable(String),
+    pub reason: String,
+    /// Where, if it is in one place.
+    pub spot: Option<Spot>,
+}
+
+impl LoadError {
+    pub fn unusable(reason: impl Into<String>, spot: Option<Spot>) -> Self {
+        Self::Unusable(Unusable { reason: reason.into(), spot })
+    }
 }
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancelled => f.write_str("loading was cancelled"),
-            Self::Unusable(reason) => f.write_str(reason),
+            Self::Moved => f.write_str("the files changed while they were read: load again once they are complete"),
+            Self::Unusable(unusable) => f.write_str(&unusable.reason),
         }
     }
 }
@@ -62,8 +91,14 @@ pub(crate) struct Context<'a> {
     pub manifest: &'a Manifest,
     pub progress: &'a dyn Progress,
     pub cache: &'a CacheOptions,
+    /// Text files that are appended to meanwhile are read up to the last line they had.
+    pub growing: bool,
     /// Decimals of each token; `None` where its rows disagree. Empty while the tokens themselves are read.
     pub decimals: HashMap<Address, Option<i64>>,
+    /// The times of blocks.
+    pub blocks: Blocks,
+    /// Every token of the dataset; none while the tokens themselves are read.
+    pub tokens: HashSet<Address>,
 }
 
 /// As `load_with`, every table in memory.
@@ -84,33 +119,66 @@ pub fn load_in_stages(
     progress: &dyn Progress,
     early: Option<&dyn Fn(Dataset)>,
 ) -> Result<Dataset, LoadError> {
+    load_as(folder, cache, progress, early, false)
+}
+
+/// As `load_in_stages`; with `growing`, text files that are appended to meanwhile are read up to the last whole line they had.
+pub fn load_as(
+    folder: &Path,
+    cache: &CacheOptions,
+    progress: &dyn Progress,
+    early: Option<&dyn Fn(Dataset)>,
+    growing: bool,
+) -> Result<Dataset, LoadError> {
     let shown = folder.display();
     let listing = fs::read_dir(folder)
-        .map_err(|error| LoadError::Unusable(format!("the dataset folder `{shown}` cannot be read: {error}; {DEMO}")))?;
+        .map_err(|error| LoadError::unusable(format!("the dataset folder `{shown}` cannot be read: {error}; {DEMO}"), None))?;
     if listing.take(1).count() == 0 {
-        return Err(LoadError::Unusable(format!(
-            "the dataset folder `{shown}` is empty: put a `tokens` table there, or `tokendeck demo {shown}`"
-        )));
+        let reason = format!("the dataset folder `{shown}` is empty: put a `tokens` table there, or `tokendeck demo {shown}`");
+        return Err(LoadError::unusable(reason, None));
     }
     // Where the folder is a link that may be turned meanwhile, all of it is read from where it led at first.
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let text = read_manifest(&real.join(manifest::FILE))?;
-    let manifest = Manifest::parse(&text).map_err(LoadError::Unusable)?;
-    let mut context = Context { folder: &real, manifest: &manifest, progress, cache, decimals: HashMap::new() };
+    let manifest = Manifest::parse(&text).map_err(|reason| {
+        let row = manifest::line_of(&reason);
+        manifest_error(reason, row)
+    })?;
+    let mut context = Context {
+        folder: &real,
+        manifest: &manifest,
+        progress,
+        cache,
+        growing,
+        blocks: Blocks::default(),
+        decimals: HashMap::new(),
+        tokens: HashSet::new(),
+    };
     // The schema's first table is `tokens`; a test holds it to that.
     let tokens = table::load(&context, &TABLES[0])?;
     match &tokens.0.state {
-        TableState::Loaded => context.decimals = decimals(&tokens.0.frame),
+        TableState::Loaded => {
+            context.decimals = decimals(&tokens.0.frame);
+            context.tokens = addresses(&tokens.0.frame);
+        }
         TableState::Absent => {
             let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
-            return Err(LoadError::Unusable(format!("no `tokens` table in `{shown}`: {hint}; {DEMO}")));
+            return Err(LoadError::unusable(format!("no `tokens` table in `{shown}`: {hint}; {DEMO}"), None));
         }
+        TableState::Unusable(_) if tokens.0.moved => return Err(LoadError::Moved),
         TableState::Unusable(reason) => {
-            return Err(LoadError::Unusable(format!("the `tokens` table of `{shown}` is unusable: {reason}; {DEMO}")));
+            let reason = format!("the `tokens` table of `{shown}` is unusable: {reason}; {DEMO}");
+            return Err(LoadError::unusable(reason, tokens.0.fault));
         }
     }
     let mut loaded = vec![tokens];
-    let (later, now): (Vec<_>, Vec<_>) = TABLES[1..].iter().partition(|schema| early.is_some() && table::takes_a_while(&context, schema));
+    if let Some(schema) = TABLES.iter().find(|schema| schema.name == blocks::TABLE) {
+        let table = table::load(&context, schema)?;
+        context.blocks = Blocks::of(&table.0.frame, &table.1);
+        loaded.push(table);
+    }
+    let rest = || TABLES[1..].iter().filter(|schema| schema.name != blocks::TABLE);
+    let (later, now): (Vec<_>, Vec<_>) = rest().partition(|schema| early.is_some() && table::takes_a_while(&context, schema));
     for schemas in [now, later.clone()] {
         let some: Result<Vec<_>, Cancelled> = schemas.into_par_iter().map(|schema| table::load(&context, schema)).collect();
         loaded.extend(some?);
@@ -136,18 +204,27 @@ fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<(Table, V
     dataset
 }
 
+fn manifest_error(reason: impl Into<String>, row: Option<u64>) -> LoadError {
+    LoadError::unusable(reason, Some(Spot { file: manifest::FILE.to_owned(), row }))
+}
+
 /// The text of `dataset.toml`; empty without one.
 pub(in crate::dataset) fn read_manifest(path: &Path) -> Result<String, LoadError> {
     match fs::metadata(path) {
-        Ok(meta) if !meta.is_file() => return Err(LoadError::Unusable("dataset.toml is not a regular file".to_owned())),
-        Ok(meta) if meta.len() > MAX_MANIFEST => return Err(LoadError::Unusable("dataset.toml is larger than 1 MiB".to_owned())),
+        Ok(meta) if !meta.is_file() => return Err(manifest_error("dataset.toml is not a regular file", None)),
+        Ok(meta) if meta.len() > MAX_MANIFEST => return Err(manifest_error("dataset.toml is larger than 1 MiB", None)),
         _ => {}
     }
     match fs::read_to_string(path) {
         Ok(text) => Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(LoadError::Unusable(format!("dataset.toml cannot be read: {error}"))),
+        Err(error) => Err(manifest_error(format!("dataset.toml cannot be read: {error}"), None)),
     }
+}
+
+fn addresses(tokens: &DataFrame) -> HashSet<Address> {
+    let texts = tokens.column("token_address").ok().and_then(|column| column.str().ok());
+    texts.into_iter().flat_map(|texts| texts.iter().flatten().filter_map(Address::parse)).collect()
 }
 
 pub(in crate::dataset) fn decimals(tokens: &DataFrame) -> HashMap<Address, Option<i64>> {

@@ -2,16 +2,24 @@
 //! following it is the loader's.
 
 pub(crate) mod columns;
+pub mod keys;
+pub(crate) mod unit;
 mod walk;
 
 use std::collections::HashMap;
 
-pub(crate) use self::walk::nearest;
+pub use self::unit::Unit;
+pub(crate) use self::walk::{line_of, nearest};
 use self::{
     columns::read_columns,
+    keys::{Place, names},
     walk::{Entry, Members, Toml, Walk},
 };
-use super::schema::{TABLES, TableSchema};
+use super::{
+    address::Address,
+    coerce::manner::Decimal,
+    schema::{TABLES, TableSchema},
+};
 
 /// The file's name in the dataset's folder.
 pub const FILE: &str = "dataset.toml";
@@ -34,8 +42,29 @@ pub struct TableManifest {
     pub columns: HashMap<&'static str, ColumnManifest>,
     /// Constants by column of ours.
     pub set: HashMap<&'static str, String>,
-    /// Rows are kept whose column (ours or theirs) has one of the values.
-    pub keep: Vec<(String, Vec<String>)>,
+    /// Rows are kept whose column (ours or theirs) is so.
+    pub keep: Vec<(String, Keep)>,
+    /// Text files have no header: their columns are numbered.
+    pub headless: bool,
+    /// Lines of text files before the header, or the first row.
+    pub skip: usize,
+}
+
+/// Which rows are kept.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Keep {
+    /// With one of the values.
+    OneOf(Vec<String>),
+    /// From `min` to `max`, both included.
+    Between { min: Option<String>, max: Option<String> },
+    /// Of a token of the dataset.
+    Tokens,
+}
+
+impl FromIterator<String> for Keep {
+    fn from_iter<I: IntoIterator<Item = String>>(values: I) -> Self {
+        Self::OneOf(values.into_iter().collect())
+    }
 }
 
 /// How a column of theirs becomes one of ours.
@@ -53,14 +82,15 @@ pub struct ColumnManifest {
     pub item: Option<usize>,
     /// A row for every element of the list.
     pub explode: bool,
-    /// The amount is in smallest units: divide by 10^decimals of the row's token.
-    pub raw: bool,
+    /// What the figures are in, where it is not our unit.
+    pub unit: Option<Unit>,
+    /// Amounts are read from floating-point numbers, whose last digits are lost.
+    pub approximate: bool,
+    /// The sign before the decimals of its numbers; else what its cells show.
+    pub decimal: Option<Decimal>,
     /// Texts to replace before reading.
     pub values: HashMap<String, String>,
 }
-
-const KEYS: &[&str] = &["title", "license", "synthetic", "tables"];
-const TABLE_KEYS: &[&str] = &["path", "columns", "set", "values", "where", "format", "split", "explode", "unit"];
 
 impl Manifest {
     /// Reads the text of a `dataset.toml`. The error is one line: where, what is wrong, what is right.
@@ -81,7 +111,7 @@ impl Manifest {
                         manifest.tables.insert(schema.name, read_table(&walk, schema, walk.table(&table)?)?);
                     }
                 }
-                _ => return Err(walk.unknown("key", &member, KEYS)),
+                _ => return Err(walk.unknown("key", &member, &names(Place::Dataset))),
             }
         }
         Ok(manifest)
@@ -108,9 +138,23 @@ fn read_table(walk: &Walk<'_>, schema: &TableSchema, mut members: Members<'_>) -
             }
             "where" => {
                 for kept in walk.table(member)? {
-                    table.keep.push((kept.key.to_owned(), walk.scalars(&kept)?));
+                    table.keep.push((kept.key.to_owned(), read_keep(walk, &kept)?));
                 }
             }
+            "header" => table.headless = !walk.boolean(member)?,
+            "skip" => table.skip = walk.integer(member, 0, MAX_SKIP)? as usize,
+            "coin" => {
+                let coin = walk.text(member)?;
+                let column = schema.columns.first().filter(|_| schema.column("token_address").is_some());
+                if column.is_none() || coin.trim().is_empty() {
+                    return Err(walk.error(member, "must be the symbol of a coin, of a table whose rows are of one token"));
+                }
+                table.set.entry("token_address").or_insert_with(|| Address::coin(&coin).to_string());
+                if schema.name == "tokens" {
+                    table.set.entry("chain").or_insert_with(|| coin.trim().to_lowercase());
+                }
+            }
+            "null" => columns::spread_null(walk, schema, member, &mut table.columns)?,
             "values" => columns::spread_values(walk, schema, member, &mut table.columns)?,
             "explode" => {
                 for name in walk.texts(member).map_err(|error| format!("{error}; name the column: `explode = \"COLUMN\"`"))? {
@@ -118,14 +162,32 @@ fn read_table(walk: &Walk<'_>, schema: &TableSchema, mut members: Members<'_>) -
                     table.columns.entry(column.name).or_default().explode = true;
                 }
             }
-            "format" | "split" | "unit" => columns::spread(walk, schema, member, &mut table.columns)?,
-            _ => return Err(walk.unknown("key", member, TABLE_KEYS)),
+            "format" | "split" | "unit" | "decimal" => columns::spread(walk, schema, member, &mut table.columns)?,
+            _ => return Err(walk.unknown("key", member, &names(Place::Table))),
         }
     }
     if let Some(name) = table.set.keys().find(|name| table.columns.get(*name).is_some_and(|column| column.from.is_some())) {
         return Err(format!("{FILE}: `{}.{name}` has a constant in `set` and a column in `columns`: keep one", schema.name));
     }
     Ok(table)
+}
+
+/// Lines that may stand before a header.
+const MAX_SKIP: i64 = 10_000;
+
+fn read_keep(walk: &Walk<'_>, member: &Member<'_>) -> Result<Keep, String> {
+    let Value::Table(_) = member.value else { return walk.scalars(member).map(Keep::OneOf) };
+    let (mut min, mut max) = (None, None);
+    for bound in walk.table(member)? {
+        match bound.key {
+            "min" => min = Some(walk.scalar(&bound)?),
+            "max" => max = Some(walk.scalar(&bound)?),
+            "in" if walk.text(&bound)? == "tokens" => return Ok(Keep::Tokens),
+            "in" => return Err(walk.error(&bound, "must be \"tokens\"; values stand in a list: [\"1d\", \"1h\"]")),
+            _ => return Err(walk.unknown("key", &bound, &["min", "max", "in"])),
+        }
+    }
+    Ok(Keep::Between { min, max })
 }
 
 /// A member of a table in the file; see `walk`.
@@ -159,6 +221,14 @@ mod tests {
             values = { ETH = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee" }
             [tables.pools.columns]
             token1 = { from = "tokens", item = 2 }
+            [tables.transfers]
+            header = false
+            skip = 2
+            decimal = ","
+            null = ["n/a"]
+            coin = "BTC"
+            columns = { block_number = 3, value = { from = "amounts.whole", unit = "whole", approximate = true } }
+            where = { timestamp = { min = "2024-01-01" }, token_address = { in = "tokens" } }
             "#,
         )
         .expect("valid");
@@ -167,14 +237,23 @@ mod tests {
         assert_eq!(candles.path.len(), 2);
         assert_eq!(candles.columns["timestamp"].from.as_deref(), Some("ts"));
         assert_eq!(candles.columns["timestamp"].format.as_deref(), Some("%m/%d/%Y"));
-        assert_eq!(candles.keep, [("interval".to_owned(), vec!["1d".to_owned(), "1h".to_owned()])]);
+        assert_eq!(candles.keep, [("interval".to_owned(), ["1d".to_owned(), "1h".to_owned()].into_iter().collect())]);
         let fee = &manifest.tables["fee_tiers"].columns["fee"];
         assert_eq!((fee.scale, fee.split.as_deref(), fee.explode), (Some(1e-6), Some(";"), true));
         assert_eq!(manifest.tables["fee_tiers"].set["chain"], "1");
         assert!(manifest.tables["posts"].columns["token_address"].values.contains_key("ETH"));
         assert!(manifest.tables["holders"].columns["holder_address"].values.contains_key("ETH"));
-        assert!(manifest.tables["holders"].columns["balance"].raw);
+        assert_eq!(manifest.tables["holders"].columns["balance"].unit, Some(Unit::Raw));
         assert_eq!(manifest.tables["pools"].columns["token1"].item, Some(2));
+        let transfers = &manifest.tables["transfers"];
+        assert_eq!((transfers.headless, transfers.skip), (true, 2));
+        assert_eq!(transfers.set["token_address"], Address::coin("BTC").to_string());
+        assert_eq!(transfers.columns["block_number"].from.as_deref(), Some("3"));
+        let value = &transfers.columns["value"];
+        assert_eq!((value.unit, value.approximate, value.decimal), (Some(Unit::Whole), true, Some(Decimal::Comma)));
+        assert_eq!(value.values["n/a"], "");
+        assert_eq!(transfers.keep[0].1, Keep::Between { min: Some("2024-01-01".to_owned()), max: None });
+        assert_eq!(transfers.keep[1].1, Keep::Tokens);
     }
 
     #[test]
@@ -195,7 +274,28 @@ mod tests {
                 "[tables.candles.columns]\ntimestamp = { scale = 2 }",
                 "dataset.toml, line 2: `scale` fits a number, and `timestamp` holds a time: ISO 8601 or epoch",
             ),
-            ("[tables.holders]\nunit = 'wei'", "dataset.toml, line 2: `unit` must be \"raw\" or \"token\""),
+            ("[tables.holders]\nunit = 'wei'", "dataset.toml, line 2: `unit` must be \"raw\", \"whole\", \"usd\" or \"token\""),
+            (
+                "[tables.holders.columns]\nbalance = { unit = 'usd' }",
+                "dataset.toml, line 2: `unit` of `balance` must be \"whole\", \"raw\" or \"token\"",
+            ),
+            (
+                "[tables.holders.columns]\nholder_address = { unit = 'raw' }",
+                "dataset.toml, line 2: `unit` fits amounts, volumes and prices, and `holder_address` holds an address: 0x and 40 hex digits",
+            ),
+            (
+                "[tables.transfers.columns]\nvalue = { scale = 2 }",
+                "dataset.toml, line 2: `scale` of whole numbers that must stay exact must be a power of ten, such as 1e18",
+            ),
+            ("[tables.candles]\ndecimal = ';'", "dataset.toml, line 2: `decimal` must be \",\" or \".\""),
+            (
+                "[tables.candles]\nwhere = { interval = { in = 'x' } }",
+                "dataset.toml, line 2: `in` must be \"tokens\"; values stand in a list: [\"1d\", \"1h\"]",
+            ),
+            (
+                "[tables.gas]\ncoin = 'BTC'",
+                "dataset.toml, line 2: `coin` must be the symbol of a coin, of a table whose rows are of one token",
+            ),
             ("[tables.pools.columns]\ntoken0 = { item = 0 }", "dataset.toml, line 2: `item` must be a whole number from 1 to 10000"),
             (
                 "[tables.posts]\nvalues = { ETH = 'x' }",

@@ -124,12 +124,14 @@ rows! {
         tier: Option<String>,
         fee: Option<f64>,
     }
+    /// A liquidity pool; `Dataset` completes its `tokens`.
     PoolRow {
         address: Address,
         dex_id: String,
         chain: Chain,
         token0: Address,
         token1: Address,
+        tokens: Vec<Address>,
         pair: Option<String>,
         liquidity: Option<f64>,
         volume24h: Option<f64>,
@@ -212,6 +214,22 @@ rows! {
         usd_per_100k_gas: Option<f64>,
         gas_price_gwei: Option<f64>,
         native_price_usd: Option<f64>,
+    }
+}
+
+impl PoolRow {
+    /// Every token it holds, each once; the first two before what `tokens` says beyond them.
+    pub(super) fn every_token(&self) -> Vec<Address> {
+        let both = [self.token0, self.token1];
+        let named = |token: &Address| self.tokens.contains(token);
+        let lacking = both.iter().filter(|token| !named(token));
+        let mut tokens: Vec<Address> = Vec::with_capacity(both.len().max(self.tokens.len()));
+        for token in lacking.chain(&self.tokens) {
+            if !tokens.contains(token) {
+                tokens.push(*token);
+            }
+        }
+        tokens
     }
 }
 

@@ -157,8 +157,8 @@ pub const TABLES: &[TableSchema] = &[
             "token_address" Address Cell "the token spoken of";
             "kol_address" Address Cell "the leader's wallet";
             "handle" Text Column "social handle";
-            "followers" Integer Column "followers of the handle";
-            "engagement_rate" Float Column "reactions a follower, fraction 0-1";
+            "followers" Integer Optional "followers of the handle";
+            "engagement_rate" Float Optional "reactions a follower, fraction 0-1";
         },
     },
     TableSchema {
@@ -169,12 +169,12 @@ pub const TABLES: &[TableSchema] = &[
         columns: columns! {
             "post_id" Text Cell "the post's id at its source";
             "token_address" Address Cell "the token it concerns";
-            "title" Text Column "title or first line";
-            "link" Text Column "URL";
+            "title" Text Optional "title or first line";
+            "link" Text Optional "URL";
             "published_at" Time Cell "when it was published";
-            "impressions" Integer Column "times it was seen";
-            "engagement" Integer Column "reactions";
-            "smart_engagement" Integer Column "reactions of smart followers";
+            "impressions" Integer Optional "times it was seen";
+            "engagement" Integer Optional "reactions";
+            "smart_engagement" Integer Optional "reactions of smart followers";
         },
     },
     TableSchema {
@@ -223,14 +223,24 @@ pub const TABLES: &[TableSchema] = &[
         order: &["token_address", "timestamp", "block_number", "log_index"],
         columns: columns! {
             "token_address" Address Cell "the token";
-            "timestamp" Time Column "when its block was made";
-            "block_number" Integer Column "the block";
+            "timestamp" Time Optional "when its block was made";
+            "block_number" Integer Optional "the block";
             "transaction_hash" Hex Cell "the transaction";
             "from_address" Address Column "who sent";
             "to_address" Address Column "who received";
             "value" Uint256 Column "smallest units";
             "log_index" Integer Optional "position in the block's log";
             "status" Integer Optional "1 succeeded, 0 failed";
+        },
+    },
+    TableSchema {
+        name: "blocks",
+        meaning: "the times of blocks, which transfers without a time get theirs from",
+        key: &["block_number"],
+        order: &["block_number"],
+        columns: columns! {
+            "block_number" Integer Cell "the block" ["number"];
+            "timestamp" Time Cell "when it was made";
         },
     },
     TableSchema {
@@ -261,7 +271,7 @@ pub const TABLES: &[TableSchema] = &[
             "address" Address Cell "the contract";
             "name" Text Column "what it called itself";
             "scam_type" Text Column "rug pull, honeypot, …";
-            "bytecode" Hex Column "runtime code";
+            "bytecode" Hex Optional "runtime code";
             "reported_at" Time Optional "when it was reported";
             "source" Text Optional "who reported it";
         },
@@ -288,9 +298,9 @@ pub const TABLES: &[TableSchema] = &[
             "dex_id" Text Cell "slug, as in uniswap-v3";
             "name" Text Column "name";
             "chain" Chain Cell "where it is deployed";
-            "version" Text Column "version";
-            "router" Address Column "router contract";
-            "factory" Address Column "factory contract";
+            "version" Text Optional "version";
+            "router" Address Optional "router contract";
+            "factory" Address Optional "factory contract";
             "total_value_locked" Float Optional "USD";
         },
     },
@@ -317,9 +327,10 @@ pub const TABLES: &[TableSchema] = &[
             "chain" Chain Cell "where it is";
             "token0" Address Cell "first token";
             "token1" Address Cell "second token";
-            "pair" Text Optional "TOKEN0/TOKEN1";
-            "liquidity" Float Column "USD";
-            "volume24h" Float Column "USD traded in 24 hours";
+            "tokens" Addresses Optional "every token it holds; else token0 and token1";
+            "pair" Text Optional "its tokens' names, as in A/B or A/B/C";
+            "liquidity" Float Optional "USD";
+            "volume24h" Float Optional "USD traded in 24 hours";
         },
     },
     TableSchema {

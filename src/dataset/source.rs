@@ -8,6 +8,7 @@ mod json;
 pub(crate) mod locate;
 mod ndjson;
 mod parquet;
+pub(crate) mod partition;
 mod records;
 mod sane;
 mod text;
@@ -58,6 +59,10 @@ pub(crate) trait RowSource: Send {
     }
     /// Every column met so far, wanted or not.
     fn columns(&self) -> &[String];
+    /// The row at which it could not go on, the source's first being 1; none where the reason lies in no one row.
+    fn stopped_at(&self) -> Option<u64> {
+        None
+    }
     /// How many bytes of the source are read.
     fn bytes_read(&self) -> u64;
 }
@@ -101,8 +106,13 @@ fn strip_end<'a>(name: &'a str, end: &str) -> Option<&'a str> {
     name.is_char_boundary(at).then(|| name.split_at(at)).filter(|(_, tail)| tail.eq_ignore_ascii_case(end)).map(|(head, _)| head)
 }
 
-/// Opens a file by what it holds where that can be told from its first bytes, else by its name.
+/// As `open_as`, of a file with a header.
 pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
+    open_as(path, &Layout::default(), wanted)
+}
+
+/// Opens a file by what it holds where that can be told from its first bytes, else by its name.
+pub(crate) fn open_as(path: &Path, layout: &Layout, wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
     let meta = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
     if !meta.is_file() {
         // A pipe or a device could keep the program waiting forever.
@@ -134,9 +144,18 @@ pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Box<dyn RowSource>, St
     if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) {
         return Err("is UTF-16: save it as UTF-8".to_owned());
     }
+    if layout.is_said() && !matches!(named, Some(Format::Csv | Format::Tsv)) {
+        return Err("has no lines and no header: `skip` and `header` of dataset.toml are for CSV and TSV".to_owned());
+    }
+    let packed = head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
+    let end = layout.end.filter(|_| !packed && matches!(named, Some(Format::Csv | Format::Tsv | Format::Ndjson)));
+    let file = file.take(match end {
+        Some(end) => whole_lines(path, end).map_err(|error| format!("cannot be read: {error}"))?,
+        None => u64::MAX,
+    });
     match named {
-        Some(Format::Csv) => Ok(Box::new(csv::CsvRows::open(text::Input::new(file, head)?, None, wanted)?)),
-        Some(Format::Tsv) => Ok(Box::new(csv::CsvRows::open(text::Input::new(file, head)?, Some(b'\t'), wanted)?)),
+        Some(Format::Csv) => fields(text::Input::new(file, head)?, layout, layout.delimiter, wanted),
+        Some(Format::Tsv) => fields(text::Input::new(file, head)?, layout, layout.delimiter.or(Some(b'\t')), wanted),
         Some(Format::Ndjson) => Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(file, head)?, wanted))),
         Some(Format::Json) => Ok(Box::new(json::JsonRows::new(text::Input::new(file, head)?, wanted))),
         Some(Format::Parquet) => Err("is not Parquet: it does not begin with `PAR1`; give it the extension of what it holds".to_owned()),
@@ -145,13 +164,33 @@ pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Box<dyn RowSource>, St
     }
 }
 
+/// How many of the file's first `end` bytes are whole lines.
+fn whole_lines(path: &Path, end: u64) -> std::io::Result<u64> {
+    let mut file = File::open(path)?;
+    let start = end.saturating_sub(text::MAX_RECORD as u64);
+    file.seek(SeekFrom::Start(start))?;
+    let mut tail = Vec::new();
+    file.take(end - start).read_to_end(&mut tail)?;
+    Ok(tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| start + at as u64 + 1))
+}
+
 /// How a text file with fields is laid out where its name cannot tell.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Layout {
     /// Lines before the header.
     pub skip: usize,
-    /// The names of its columns, where it has no header.
+    /// The names of its columns, where it has no header; without any they are called 1, 2, 3, ….
     pub names: Option<Vec<String>>,
+    /// Bytes of text files that are read; what comes after is not there yet.
+    pub end: Option<u64>,
+    /// What stands between its cells; else what its first line has.
+    pub delimiter: Option<u8>,
+}
+
+impl Layout {
+    fn is_said(&self) -> bool {
+        self.skip > 0 || self.names.is_some()
+    }
 }
 
 /// Rows of separated text from any reader that begins with `head`.
@@ -161,14 +200,18 @@ pub(crate) fn separated(
     layout: &Layout,
     wanted: Wanted,
 ) -> Result<Box<dyn RowSource>, String> {
-    let mut input = text::Input::new(reader, head)?;
+    fields(text::Input::new(reader, head)?, layout, layout.delimiter, wanted)
+}
+
+fn fields(mut input: text::Input, layout: &Layout, delimiter: Option<u8>, wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
     for _ in 0..layout.skip {
         let length = input.line()?;
         input.consume(length);
     }
     Ok(Box::new(match &layout.names {
-        Some(names) => csv::CsvRows::headless(input, names, wanted)?,
-        None => csv::CsvRows::open(input, None, wanted)?,
+        Some(names) if names.is_empty() => csv::CsvRows::numbered(input, delimiter, wanted)?,
+        Some(names) => csv::CsvRows::headless(input, names, delimiter, wanted)?,
+        None => csv::CsvRows::open(input, delimiter, wanted)?,
     }))
 }
 

@@ -71,6 +71,44 @@ impl Sight {
     }
 }
 
+/// What the files of a sight begin and end with: whether one that is longer later was appended to, or written anew.
+#[derive(Debug, Clone, Default)]
+pub struct Ends(HashMap<PathBuf, [u8; 32]>);
+
+/// Files whose ends are known; of more none is taken to be appended to.
+const ENDS_MAX: usize = 256;
+
+impl Sight {
+    pub fn ends(&self) -> Ends {
+        let there: Vec<_> = self.files.iter().filter_map(|(path, stamp)| Some((path, (*stamp)?))).collect();
+        if there.len() > ENDS_MAX {
+            return Ends::default();
+        }
+        Ends(
+            there
+                .into_iter()
+                .filter_map(|(path, stamp)| Some((path.clone(), load::identity::ends_within(path, stamp.bytes).ok()?)))
+                .collect(),
+        )
+    }
+
+    /// Whether nothing happened since `before`, whose ends these are, but that files were appended to.
+    pub fn appends_to(&self, before: &Self, ends: &Ends) -> bool {
+        let appended = |path: &PathBuf, now: Stamp, then: Stamp| {
+            let same = || load::identity::ends_within(path, then.bytes).ok();
+            now.file == then.file && now.bytes > then.bytes && ends.0.get(path).is_some_and(|ends| same().as_ref() == Some(ends))
+        };
+        self.files.len() == before.files.len()
+            && self.files.iter().zip(&before.files).all(|((path, now), (then_path, then))| {
+                path == then_path
+                    && match (now, then) {
+                        (Some(now), Some(then)) => now == then || appended(path, *now, *then),
+                        (now, then) => now == then,
+                    }
+            })
+    }
+}
+
 /// Which of the system's news count.
 #[derive(Debug, Default)]
 struct Interest {

@@ -5,16 +5,17 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{Arc, PoisonError},
+    time::{Duration, Instant},
 };
 
 use super::{Deck, DeckEvent, watch::Watching};
 use crate::{
     dataset::{
-        Dataset, TableState,
-        load::{LoadError, load_in_stages},
+        Dataset, Spot, TableState,
+        load::{LoadError, load_as},
         progress::{Cancelled, Progress},
         time::Time,
-        watch::Sight,
+        watch::{Ends, Sight},
     },
     question::snapshot::Snapshot,
 };
@@ -26,14 +27,30 @@ pub struct LoadState {
     /// Each table under way: (name, done, total), total 0 while unknown.
     pub tables: Vec<(String, u64, u64)>,
     /// Why the last load failed.
-    pub failure: Option<String>,
+    pub failure: Option<Failure>,
     /// When the last load ended.
     pub ended: Option<Time>,
     pub watching: Watching,
     generation: u64,
     cancelled: bool,
-    /// The files as the last load found them.
+    /// The files as the last load found them, and what they began and ended with.
     sight: Option<Sight>,
+    ends: Ends,
+    /// How long the last load took.
+    took: Duration,
+}
+
+/// A load that failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// One line for the person.
+    pub reason: String,
+    /// Where in the files, if in one place.
+    pub spot: Option<Spot>,
+    /// When the first of the loads failed that have failed since one went well.
+    pub since: Time,
+    /// What was loaded.
+    pub folder: PathBuf,
 }
 
 /// How a reload of changed files ended.
@@ -45,33 +62,33 @@ pub(super) enum Reload {
     Moved,
 }
 
-/// What the loader says of a file that was written to while it was read.
-const MOVED: &str = "changed while it was read";
-
 impl Deck {
     /// Loads the next generation on this thread and swaps it in. The failure is told to listeners too.
     pub fn load(self: &Arc<Self>) -> Result<Arc<Snapshot>, String> {
-        self.load_if(false, |_, _| Ok(()))
+        self.load_if(false, false, |_, _, _| Ok(())).map_err(|error| error.to_string())
     }
 
-    /// As `load`, of files that changed: what stands stays if they still change, or if a table of it could no longer be read.
-    pub(super) fn reload(self: &Arc<Self>) -> Reload {
-        let outcome = self.load_if(true, |dataset, before| {
+    /// As `load`, of files that changed: what stands stays if they still change, or if a table of it could no longer be read. With
+    /// `growing`, files that are appended to are taken as far as they came.
+    pub(super) fn reload(self: &Arc<Self>, growing: bool) -> Reload {
+        let outcome = self.load_if(true, growing, |dataset, before, ends| {
             let standing = self.snapshot().ok();
             let stood = |name: &str| standing.as_ref().is_some_and(|snapshot| snapshot.dataset.has(name));
             for table in &dataset.tables {
                 match &table.state {
-                    TableState::Unusable(reason) if reason.contains(MOVED) => return Err(LoadError::Unusable(MOVED.to_owned())),
+                    TableState::Unusable(_) if table.moved => return Err(LoadError::Moved),
                     TableState::Unusable(reason) if stood(table.schema.name) => {
-                        return Err(LoadError::Unusable(format!("the table `{}` can no longer be read: {reason}", table.schema.name)));
+                        let reason = format!("the table `{}` can no longer be read: {reason}", table.schema.name);
+                        return Err(LoadError::unusable(reason, table.fault.clone()));
                     }
                     _ => {}
                 }
             }
-            if Sight::of(&self.folder()) == *before { Ok(()) } else { Err(LoadError::Unusable(MOVED.to_owned())) }
+            let now = Sight::of(&self.folder());
+            if now == *before || growing && now.appends_to(before, ends) { Ok(()) } else { Err(LoadError::Moved) }
         });
         match outcome {
-            Err(reason) if reason.contains(MOVED) => Reload::Moved,
+            Err(LoadError::Moved) => Reload::Moved,
             _ => Reload::Done,
         }
     }
@@ -81,51 +98,64 @@ impl Deck {
     fn load_if(
         self: &Arc<Self>,
         again: bool,
-        accept: impl FnOnce(&Dataset, &Sight) -> Result<(), LoadError>,
-    ) -> Result<Arc<Snapshot>, String> {
+        growing: bool,
+        accept: impl FnOnce(&Dataset, &Sight, &Ends) -> Result<(), LoadError>,
+    ) -> Result<Arc<Snapshot>, LoadError> {
         let folder = self.folder();
         let sight = Sight::of(&folder);
+        let (ends, start) = (sight.ends(), Instant::now());
         {
             let mut state = self.load_lock();
             if state.running {
-                return Err("a load is running already".to_owned());
+                return Err(LoadError::unusable("a load is running already", None));
             }
             state.running = true;
             state.tables.clear();
             state.cancelled = false;
             state.sight = Some(sight.clone());
+            state.ends = ends.clone();
         }
         // A defect in the loader, or in what is derived from the data, must not leave the deck waiting for it.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let dataset = self.whole(&folder)?;
-            accept(&dataset, &sight).map(|()| self.swap(self.next_generation(), dataset))
+            let dataset = self.whole(&folder, growing)?;
+            accept(&dataset, &sight, &ends).map(|()| self.swap(self.next_generation(), dataset))
         }))
-        .unwrap_or_else(|_| Err(LoadError::Unusable("loading met a defect of the program".to_owned())))
-        .map_err(|error| error.to_string());
+        .unwrap_or_else(|_| Err(LoadError::unusable("loading met a defect of the program", None)));
+        let spot = match &outcome {
+            Err(LoadError::Unusable(unusable)) => unusable.spot.clone(),
+            _ => None,
+        };
         let mut state = self.load_lock();
         state.running = false;
-        let moved = again && matches!(&outcome, Err(reason) if reason.contains(MOVED));
+        state.took = start.elapsed();
+        let moved = again && matches!(&outcome, Err(LoadError::Moved));
         if moved {
             state.sight = Some(Sight::default());
         } else {
-            state.failure = outcome.as_ref().err().cloned();
-            state.ended = Some(now());
+            let (ended, before) = (now(), state.failure.take().filter(|failure| failure.folder == folder));
+            state.failure = outcome.as_ref().err().map(|error| Failure {
+                reason: error.to_string(),
+                spot,
+                since: before.map_or(ended, |before| before.since),
+                folder,
+            });
+            state.ended = Some(ended);
         }
         drop(state);
         match &outcome {
             Err(_) if moved => {}
             Ok(snapshot) => self.tell(DeckEvent::Reloaded(snapshot.generation)),
-            Err(reason) => self.tell(DeckEvent::LoadFailed(reason.clone())),
+            Err(error) => self.tell(DeckEvent::LoadFailed(error.to_string())),
         }
         outcome
     }
 
     /// Loads what is in the folder; once more if a large table turns out damaged, which brings it in anew.
-    fn whole(self: &Arc<Self>, folder: &Path) -> Result<Dataset, LoadError> {
+    fn whole(self: &Arc<Self>, folder: &Path, growing: bool) -> Result<Dataset, LoadError> {
         // What is there already is shown while large tables are brought in, unless an earlier generation stands, which is whole.
         let early = |dataset: Dataset| drop(self.stand_on(dataset));
         let first = self.snapshot().is_err();
-        let load = || load_in_stages(folder, &self.options.cache, &Reporter(self), first.then_some(&early));
+        let load = || load_as(folder, &self.options.cache, &Reporter(self), first.then_some(&early), growing);
         let dataset = load()?;
         if dataset.is_damaged() { load() } else { Ok(dataset) }
     }
@@ -161,6 +191,13 @@ impl Deck {
         }
     }
 
+    /// Why what stands is older than its files; `None` while it is what they say, or nothing stands.
+    pub fn stale(&self) -> Option<Failure> {
+        // What fails of another folder says nothing of the one that stands.
+        let snapshot = self.snapshot().ok()?;
+        self.load_lock().failure.clone().filter(|failure| failure.folder == snapshot.dataset.folder)
+    }
+
     pub fn load_state(&self) -> LoadState {
         self.load_lock().clone()
     }
@@ -177,6 +214,12 @@ impl Deck {
     /// The files as the last load found them; none before the first.
     pub(super) fn loaded_sight(&self) -> Option<Sight> {
         self.load_lock().sight.clone()
+    }
+
+    /// What these files began and ended with, and how long they took.
+    pub(super) fn loaded_ends(&self) -> (Ends, Duration) {
+        let state = self.load_lock();
+        (state.ends.clone(), state.took)
     }
 
     pub fn folder(&self) -> PathBuf {

@@ -30,6 +30,8 @@ pub enum Watching {
 const QUIET: Duration = Duration::from_millis(150);
 /// How long a file that is gone may take to come back: editors and copies write anew what they replace.
 const GRACE: Duration = Duration::from_millis(1_500);
+/// How long files that are appended to without a pause are waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How often one looks where the system tells nothing.
 const POLL: Duration = Duration::from_secs(2);
 
@@ -121,11 +123,13 @@ impl Watch {
         if sight == last || deck.load_state().running {
             return false;
         }
-        let Some(sight) = self.at_rest(deck, &folder, sight, &last) else { return true };
+        let Some((sight, growing)) = self.at_rest(deck, &folder, sight, &last) else { return true };
         if sight == last {
             return false;
         }
-        match deck.reload() {
+        match deck.reload(growing) {
+            // More has come meanwhile, most likely.
+            Reload::Done if growing => true,
             Reload::Done => false,
             Reload::Moved => {
                 std::thread::sleep(QUIET);
@@ -134,14 +138,22 @@ impl Watch {
         }
     }
 
-    /// Waits until the files have not changed for a while; `None` when another folder was opened meanwhile.
-    fn at_rest(&mut self, deck: &Deck, folder: &PathBuf, mut sight: Sight, last: &Sight) -> Option<Sight> {
-        let mut since = Instant::now();
+    /// Waits until the files have not changed for a while, or have been appended to for long: then true stands beside them. `None` when
+    /// another folder was opened meanwhile.
+    fn at_rest(&mut self, deck: &Deck, folder: &PathBuf, mut sight: Sight, last: &Sight) -> Option<(Sight, bool)> {
+        let begun = Instant::now();
+        let mut since = begun;
+        let (ends, took) = deck.loaded_ends();
+        // What takes long to load is not loaded on and on.
+        let patience = PATIENCE.max(3 * took);
         loop {
             let quiet = if sight.lacks_what(last) { GRACE } else { QUIET };
             let left = quiet.saturating_sub(since.elapsed());
             if left.is_zero() {
-                return Some(sight);
+                return Some((sight, false));
+            }
+            if begun.elapsed() >= patience && sight.appends_to(last, &ends) {
+                return Some((sight, true));
             }
             self.nudged.recv_timeout(left).ok();
             if deck.folder() != *folder {

@@ -313,7 +313,7 @@ impl Shared {
             Analysis::Security => self.ending(snapshot, &SecurityQuestion { contract_address, explain: true }, progress),
             Analysis::Dex => {
                 let empty = snapshot.dataset.pools_of(&address).next().is_none();
-                self.ending(snapshot, &DexListQuestion { contract_address }, progress).without(empty, "pool")
+                self.ending(snapshot, &DexListQuestion { contract_address, explain: false }, progress).without(empty, "pool")
             }
             Analysis::Holders => {
                 let empty = snapshot.dataset.holders_of(&address).is_empty();

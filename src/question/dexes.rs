@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question, known_token,
-    parameter::{Arguments, Parameter, ParameterKind, clip, encode, parameter},
+    Question, flag_text, known_token,
+    parameter::{Arguments, EXPLAIN, Parameter, ParameterKind, clip, encode, parameter},
     posts::{PAGE, page_of},
     progress::Progress,
     snapshot::Snapshot,
+    target,
 };
 use crate::{
     analysis::dex::{DexDetail, DexList, detail, list},
@@ -21,6 +22,7 @@ const CONTRACT: Parameter = parameter("contractAddress", ParameterKind::Address,
 #[derive(Debug, Clone, PartialEq)]
 pub struct DexListQuestion {
     pub contract_address: Address,
+    pub explain: bool,
 }
 
 impl Question for DexListQuestion {
@@ -29,19 +31,20 @@ impl Question for DexListQuestion {
     const SUMMARY: &'static str = "DEXes where a token trades.";
     const PATH: &'static str = "/{contractAddress}/dexes";
     const NEEDS: &'static [&'static str] = &[];
-    const PARAMETERS: &'static [Parameter] = &[CONTRACT];
+    const PARAMETERS: &'static [Parameter] = &[CONTRACT, EXPLAIN];
 
     fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self { contract_address: arguments.address("contractAddress")? })
+        Ok(Self { contract_address: arguments.address("contractAddress")?, explain: arguments.flag("explain")? })
     }
 
     fn target(&self) -> String {
-        format!("/{}/dexes", self.contract_address)
+        target(&format!("/{}/dexes", self.contract_address), &[("explain", flag_text(self.explain))])
     }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<DexList> {
         known_token(snapshot, &self.contract_address)?;
-        Ok(list(&snapshot.dataset, &self.contract_address))
+        let missing = snapshot.dataset.lack("pools").filter(|_| self.explain);
+        Ok(DexList { missing, ..list(&snapshot.dataset, &self.contract_address) })
     }
 }
 
@@ -98,6 +101,9 @@ pub struct AllDexes {
     pub limit: u64,
     pub total: u64,
     pub dexes: Vec<DexEntry>,
+    /// Why there can be none, naming the table that is missing or could not be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 /// A DEX on one chain.
@@ -143,6 +149,6 @@ impl Question for AllDexesQuestion {
                 total_value_locked: row.total_value_locked,
             })
             .collect();
-        Ok(AllDexes { page: self.page, limit: self.limit, total: rows.len() as u64, dexes })
+        Ok(AllDexes { page: self.page, limit: self.limit, total: rows.len() as u64, dexes, missing: snapshot.dataset.lack("dexes") })
     }
 }

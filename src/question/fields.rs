@@ -134,6 +134,7 @@ mod tests {
         let answer = |patterns: &[&Pattern]| PatternsAnswer {
             patterns: patterns.iter().copied().cloned().collect(),
             recommended_action: Action::Hold,
+            as_of: None,
         };
         assert_eq!(best(&answer(&[&fresh, &old]), 100), Some(&fresh));
         assert_eq!(best(&answer(&[&fresh, &old]), 96), Some(&fresh));

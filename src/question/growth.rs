@@ -29,6 +29,9 @@ pub struct HoldersGrowth {
     pub limit: u64,
     /// Largest growth first; ties by market cap, then address.
     pub tokens: Vec<GrowthEntry>,
+    /// With `explain`: why there can be no ranking, naming the table that is missing or could not be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 /// A token in the ranking.
@@ -99,7 +102,8 @@ impl Question for GrowthQuestion {
         });
         ranked.truncate(usize::try_from(self.limit).unwrap_or(usize::MAX));
         let tokens = ranked.into_iter().map(|(token, growth)| self.entry(token, growth)).collect();
-        Ok(HoldersGrowth { limit: self.limit, tokens })
+        let missing = snapshot.dataset.lack("holder_counts").filter(|_| self.explain);
+        Ok(HoldersGrowth { limit: self.limit, tokens, missing })
     }
 }
 

@@ -33,6 +33,9 @@ pub struct Holders {
     pub limit: u64,
     pub total: u64,
     pub holders: Vec<Holder>,
+    /// Why there can be no holders, naming the table that is missing or could not be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -76,7 +79,14 @@ impl Question for HoldersQuestion {
                 labels: snapshot.dataset.labels_of(&row.holder_address).iter().map(|label| label.label.clone()).collect(),
             })
             .collect();
-        Ok(Holders { token_address: self.token_address, page: self.page, limit: self.limit, total: rows.len() as u64, holders })
+        Ok(Holders {
+            token_address: self.token_address,
+            page: self.page,
+            limit: self.limit,
+            total: rows.len() as u64,
+            holders,
+            missing: snapshot.dataset.lack("holders"),
+        })
     }
 }
 
@@ -95,6 +105,9 @@ pub struct HolderCounts {
     pub limit: u64,
     pub total: u64,
     pub holder_counts: Vec<HolderCount>,
+    /// Why there can be no counts, naming the table that is missing or could not be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -132,6 +145,13 @@ impl Question for HolderCountsQuestion {
         let holder_counts = page_of(rows.iter().rev(), self.page, self.limit)
             .map(|row| HolderCount { date: row.date, holders: row.holders, whale_balance: row.whale_balance })
             .collect();
-        Ok(HolderCounts { token_address: self.token_address, page: self.page, limit: self.limit, total: rows.len() as u64, holder_counts })
+        Ok(HolderCounts {
+            token_address: self.token_address,
+            page: self.page,
+            limit: self.limit,
+            total: rows.len() as u64,
+            holder_counts,
+            missing: snapshot.dataset.lack("holder_counts"),
+        })
     }
 }

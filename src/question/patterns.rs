@@ -69,10 +69,6 @@ pub(super) fn require_candles(snapshot: &Snapshot, token: &Address) -> Result<()
     if !snapshot.dataset.candles().of(token).is_empty() {
         return Ok(());
     }
-    let detail = if snapshot.dataset.has("candles") {
-        format!("The loaded datasets hold no candles of token `{token}`.")
-    } else {
-        "The loaded datasets have no `candles` table: add candles.csv or candles.parquet to the dataset folder.".to_owned()
-    };
+    let detail = snapshot.dataset.lack("candles").unwrap_or_else(|| format!("The loaded datasets hold no candles of token `{token}`."));
     Err(Problem::new(Code::NoCandles, detail))
 }

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question, known_token,
-    parameter::{Arguments, Parameter, ParameterKind, parameter},
+    Question, flag_text, known_token,
+    parameter::{Arguments, EXPLAIN, Parameter, ParameterKind, parameter},
     progress::Progress,
     search::Order,
     snapshot::Snapshot,
@@ -32,6 +32,7 @@ pub struct TokenPostsQuestion {
     pub token_address: Address,
     pub page: u64,
     pub limit: u64,
+    pub explain: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -44,6 +45,9 @@ pub struct TokenPosts {
     /// All posts of the token.
     pub total: u64,
     pub posts: Vec<Post>,
+    /// With `explain`: why there can be no posts, naming the table that is missing or could not be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 impl Question for TokenPostsQuestion {
@@ -56,6 +60,7 @@ impl Question for TokenPostsQuestion {
         parameter("token_address", ParameterKind::Address, "The token's contract address."),
         PAGE,
         parameter("limit", ParameterKind::Integer { min: 1, max: 100, default: 10 }, "Posts a page."),
+        EXPLAIN,
     ];
 
     fn parse(arguments: &Arguments<'_>) -> Result<Self> {
@@ -63,11 +68,14 @@ impl Question for TokenPostsQuestion {
             token_address: arguments.address("token_address")?,
             page: arguments.integer("page")?,
             limit: arguments.integer("limit")?,
+            explain: arguments.flag("explain")?,
         })
     }
 
     fn target(&self) -> String {
-        format!("/tokens/{}/posts?page={}&limit={}", self.token_address, self.page, self.limit)
+        let path = format!("/tokens/{}/posts", self.token_address);
+        let (page, limit) = (Some(self.page.to_string()), Some(self.limit.to_string()));
+        target(&path, &[("page", page), ("limit", limit), ("explain", flag_text(self.explain))])
     }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenPosts> {
@@ -79,6 +87,7 @@ impl Question for TokenPostsQuestion {
             limit: self.limit,
             total: posts.len() as u64,
             posts: posts.part(page_range(self.page, self.limit)),
+            missing: snapshot.dataset.lack("posts").filter(|_| self.explain),
         })
     }
 }
@@ -99,6 +108,9 @@ pub struct Posts {
     /// All posts that match.
     pub total: u64,
     pub posts: Vec<Post>,
+    /// Why there can be no posts, naming the table that is missing or could not be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 /// What posts can be sorted by; `-` first for descending.
@@ -154,7 +166,7 @@ impl Question for PostsQuestion {
         let page = page_range(self.page, self.limit);
         let (places, total) = self.places(snapshot, Some(page.end), progress)?;
         let posts = page.map_while(|nth| places.get(nth)).filter_map(|place| posts.get(place)).collect();
-        Ok(Posts { page: self.page, limit: self.limit, total: total as u64, posts })
+        Ok(Posts { page: self.page, limit: self.limit, total: total as u64, posts, missing: snapshot.dataset.lack("posts") })
     }
 }
 

@@ -4,6 +4,8 @@
 mod carry;
 mod context;
 mod export;
+mod follow;
+mod import;
 
 pub use self::context::wall_clock;
 
@@ -89,6 +91,7 @@ pub struct App {
     pub(super) filter: Option<FilterLine>,
     pub(super) message: Option<Message>,
     exporting: Option<export::Exporting>,
+    importing: Option<import::Importing>,
     pub(super) snapshot: Option<Arc<Snapshot>>,
     pub(super) load: LoadState,
     /// Where tabs and body were drawn last, for the mouse.
@@ -105,6 +108,10 @@ pub struct App {
     exit: Option<i32>,
     suspend: bool,
     starred: Vec<Address>,
+    /// The view in which keys were pressed before there was data: its selection is the program's token once there is.
+    unsettled: Option<ViewId>,
+    /// When the load was looked at last.
+    load_seen: Instant,
 }
 
 impl App {
@@ -120,6 +127,7 @@ impl App {
             filter: None,
             message: None,
             exporting: None,
+            importing: None,
             snapshot: None,
             load: LoadState::default(),
             hits: Hits::default(),
@@ -132,6 +140,8 @@ impl App {
             exit: None,
             suspend: false,
             starred: Vec::new(),
+            unsettled: None,
+            load_seen: Instant::now(),
         };
         if !warnings.is_empty() {
             app.say(warnings, true);
@@ -201,14 +211,15 @@ impl App {
         self.exit
     }
 
-    /// When something must happen though no event comes: the message has to go, an export has come further.
+    /// When something must happen though no event comes: the message has to go, an export or a load has come further.
     pub fn deadline(&self) -> Option<Instant> {
         let message = self.message.as_ref().map(|message| message.until);
-        message.into_iter().chain(self.export_tick()).min()
+        message.into_iter().chain(self.export_tick()).chain(self.load_tick()).min()
     }
 
     pub fn deadline_passed(&mut self, now: Instant) {
         self.export_ticked(now);
+        self.load_ticked(now);
         if self.message.as_ref().is_some_and(|message| message.until <= now) {
             self.message = None;
             self.dirty = true;
@@ -217,18 +228,6 @@ impl App {
 
     pub fn say(&mut self, text: impl Into<String>, warning: bool) {
         self.message = Some(Message { text: text.into(), warning, until: Instant::now() + MESSAGE_TIME });
-        self.dirty = true;
-    }
-
-    /// Takes what changed outside: the generation, the load, answers that came.
-    pub fn look_again(&mut self) {
-        self.snapshot = self.setup.deck.snapshot().ok();
-        self.load = self.setup.deck.load_state();
-        if self.token.is_none_or(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_none())) {
-            self.token = self.snapshot.as_ref().and_then(|snapshot| largest(snapshot)).or(self.token);
-        }
-        self.with_view(self.current, |view, context| view.refresh(context));
-        self.poll_export();
         self.dirty = true;
     }
 
@@ -337,6 +336,7 @@ impl App {
             return;
         }
         self.filter = None;
+        self.press_early();
         if let Some(token) = self.with_view(self.current, |view, context| view.selected_token(context)) {
             self.token = Some(token);
             self.look_again();
@@ -397,6 +397,9 @@ impl App {
             Action::Back if self.stop_export() => {}
             action => {
                 let effect = self.with_view(self.current, |view, context| view.act(action, context));
+                if effect != Effect::Pass {
+                    self.press_early();
+                }
                 self.passed(action, effect);
             }
         }
@@ -424,12 +427,6 @@ impl App {
             self.go(view);
         }
         self.dirty = true;
-    }
-
-    /// Selects the token that the views are about.
-    pub fn select(&mut self, token: Address) {
-        self.token = Some(token);
-        self.look_again();
     }
 
     pub(super) fn go(&mut self, view: ViewId) {
@@ -462,11 +459,4 @@ impl App {
     pub(super) fn view(&self) -> &dyn View {
         self.views[self.current as usize].as_ref()
     }
-}
-
-/// The token with the largest market cap stands at the start.
-fn largest(snapshot: &Snapshot) -> Option<Address> {
-    let tokens = &snapshot.market.tokens;
-    let cap = |i: usize| tokens[i].market_cap.unwrap_or(f64::NEG_INFINITY);
-    (0..tokens.len()).max_by(|&a, &b| cap(a).total_cmp(&cap(b)).then(b.cmp(&a))).map(|i| tokens[i].token_address)
 }

@@ -9,6 +9,7 @@ use super::{
     text,
     theme::Role,
     view::ApiState,
+    views,
 };
 
 /// Under this a line asks for more room.
@@ -48,7 +49,12 @@ impl App {
         let rule = if self.setup.look.ascii { "-" } else { "─" };
         write(buffer, row(2), 0, 0, &rule.repeat(usize::from(area.width)), theme.style(Role::Grid));
         let body = Rect { y: area.y + 3, height: area.height - 4, ..area };
-        self.with_view(self.current, |view, context| view.draw(buffer, body, context));
+        self.with_view(self.current, |view, context| {
+            let waits = view.needs().is_some_and(|needs| views::waiting::draw(needs, buffer, body, context));
+            if !waits {
+                view.draw(buffer, body, context);
+            }
+        });
         self.draw_footer(buffer, row(area.height - 1));
         if let Some(overlay) = &mut self.overlay {
             overlay.draw(buffer, area, &theme);

@@ -2,6 +2,7 @@
 
 pub mod export;
 pub mod help;
+pub mod import;
 pub mod palette;
 pub mod question;
 
@@ -12,7 +13,7 @@ use ratatui::{
     widgets::{Block, Clear, Widget},
 };
 
-use self::{export::ExportDialog, help::Help, palette::Palette, question::YesNo};
+use self::{export::ExportDialog, help::Help, import::ImportDialog, palette::Palette, question::YesNo};
 use super::{
     keymap::Action,
     theme::{Role, Theme},
@@ -24,6 +25,7 @@ pub enum Overlay {
     Palette(Palette),
     Help(Help),
     Export(ExportDialog),
+    Import(ImportDialog),
     Question(YesNo),
 }
 
@@ -45,6 +47,10 @@ pub enum Command {
     Select(Address),
     Theme(String),
     OpenFolder(String),
+    /// Look at what importing would do: a path, and what is said of it.
+    Import(String),
+    /// Do it.
+    ImportNow(String),
     ToggleApi,
     Export(String, export::Format),
     WriteDemo,
@@ -56,6 +62,7 @@ impl Overlay {
             Self::Palette(palette) => palette.key(key),
             Self::Help(help) => help.key(key),
             Self::Export(dialog) => dialog.key(key),
+            Self::Import(dialog) => dialog.key(key),
             Self::Question(question) => question.key(key),
         }
     }
@@ -64,7 +71,7 @@ impl Overlay {
         match self {
             Self::Palette(palette) => palette.paste(text),
             Self::Export(dialog) => dialog.paste(text),
-            Self::Help(_) | Self::Question(_) => {}
+            Self::Help(_) | Self::Import(_) | Self::Question(_) => {}
         }
     }
 
@@ -73,6 +80,7 @@ impl Overlay {
             Self::Palette(palette) => palette.draw(buffer, area, theme),
             Self::Help(help) => help.draw(buffer, area, theme),
             Self::Export(dialog) => dialog.draw(buffer, area, theme),
+            Self::Import(dialog) => dialog.draw(buffer, area, theme),
             Self::Question(question) => question.draw(buffer, area, theme),
         }
     }

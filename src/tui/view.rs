@@ -72,6 +72,15 @@ pub trait View {
         Ok(())
     }
 
+    /// Puts the selection on the token, taking off what hides its row.
+    fn reveal(&mut self, _: Address, _: &Context<'_>) {}
+
+    /// The large tables that it shows something of; `None` for a view that needs no dataset. While one of them is on its way, the
+    /// pane says so in the view's place.
+    fn needs(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
     /// The token under the view's selection: the program takes it up once a filter is kept, since rows moved under the selection.
     fn selected_token(&self, _: &Context<'_>) -> Option<Address> {
         None
@@ -208,6 +217,10 @@ impl<Q: Question + PartialEq> Asked<Q> {
     /// shown changed.
     pub fn refresh(&mut self, question: Q, context: &Context<'_>) -> bool {
         let Some(snapshot) = context.snapshot else { return false };
+        // From half of the tables it would be answered wrongly.
+        if snapshot.dataset.importing.iter().any(|table| Q::NEEDS.contains(table)) {
+            return false;
+        }
         let wanted = (snapshot.generation, question);
         let mut changed = false;
         if self.question.as_ref() != Some(&wanted) {

@@ -16,6 +16,7 @@ mod rows;
 pub mod security;
 mod sorting;
 pub mod tokens;
+pub(super) mod waiting;
 pub mod yields;
 
 use ratatui::layout::Rect;

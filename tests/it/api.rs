@@ -3,7 +3,11 @@
 mod hostile;
 mod server;
 
-use std::sync::Arc;
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    sync::Arc,
+};
 
 use serde_json::Value;
 use tokendeck::{
@@ -129,6 +133,34 @@ fn bodies_are_judged_for_form_first_and_values_then() {
 }
 
 #[test]
+fn a_post_is_answered_as_its_query_asks() {
+    let server = Running::start();
+    let wallet = format!(r#"{{"tokens":{{"{TOKEN}":"1000000000000000000"}}}}"#);
+    let plan = |query: &str| {
+        let target = format!("/yield/optimize{query}");
+        let (online, offline) =
+            (server.ask(&server::post(&target, &wallet)), answer_offline(&server.api, "POST", &target, wallet.as_bytes()));
+        assert_eq!((online.status, &online.body[..]), (offline.status, &offline.body[..]), "{target}");
+        online
+    };
+    let (plain, explained) = (plan(""), plan("?explain=true"));
+    assert_eq!((plain.status, explained.status), (200, 200));
+    assert_eq!((plain.json().get("unplaced"), plan("?explain=false").body), (None, plain.body.clone()));
+    assert!(explained.json()["unplaced"].is_array(), "{}", explained.json());
+    for (query, code) in [
+        ("?explain=x", "invalid_parameter"),
+        ("?explain", "invalid_parameter"),
+        ("?explain=true&explain=true", "invalid_parameter"),
+        ("?explain=%ff", "invalid_request"),
+    ] {
+        plan(query).is_problem(400, code, query);
+    }
+    let job = format!(r#"{{"token_address":"{TOKEN}"}}"#);
+    server.ask(&server::post("/deep-analysis/jobs?a=%ff", &job)).is_problem(400, "invalid_request", "a job");
+    assert_eq!(server.ask(&server::post("/deep-analysis/jobs?other=x", &job)).status, 202);
+}
+
+#[test]
 fn wrong_methods_are_told_the_right_ones() {
     let server = Running::start();
     let ask = |method: &str, path: &str| server.ask(&server::request(method, path, "", ""));
@@ -202,6 +234,55 @@ fn no_data_yet_is_503_after_the_parameters_were_checked() {
     server.ask(&get("/datasets", "")).is_problem(503, "loading", "datasets");
     let health = server.ask(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert_eq!((health.status, &health.json()["status"]), (200, &Value::from("loading")));
+}
+
+#[test]
+fn a_load_that_failed_is_told_until_one_goes_well() {
+    let server = Running::start();
+    let deck = &server.api.deck;
+    let (folder, health) = (deck.folder(), || server.ask(&get("/healthz", "")).json());
+    let stale = || server.ask(&get("/datasets", "")).json()["stale"].clone();
+    assert_eq!((stale(), health().get("stale")), (Value::Null, None));
+    let mut stream = server.connect();
+    stream.write_all(&get("/events", "")).expect("sent");
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("readable"));
+    assert!(lines.any(|line| line == ": listening"));
+    let mut since = None;
+    for (file, bytes, says, row) in [
+        ("tokens.csv", b"nothing of ours\n1\n".to_vec(), "lacks the column", None),
+        ("dataset.toml", b"\n\ntitel = 'x'\n".to_vec(), "unknown key `titel`", Some(3)),
+        ("tokens.csv.gz", cut_off(&fs::read(folder.join("tokens.csv")).expect("readable")), "cut off", Some(2)),
+    ] {
+        let tokens = fs::read(folder.join("tokens.csv")).expect("readable");
+        if file == "tokens.csv.gz" {
+            fs::remove_file(folder.join("tokens.csv")).expect("removed");
+        }
+        fs::write(folder.join(file), bytes).expect("written");
+        deck.load().expect_err("it cannot be used");
+        let told = stale();
+        assert_eq!((&told["file"], &told["row"]), (&Value::from(file), &Value::from(row)), "{told}");
+        let reason = told["reason"].as_str().expect("a reason");
+        assert!(reason.contains(says) && !reason.contains(&folder.display().to_string()), "{reason}");
+        assert!(told["since"].is_string() && since.get_or_insert_with(|| told["since"].clone()) == &told["since"], "{told}");
+        assert_eq!((&health()["stale"], &health()["status"]), (&Value::from(true), &Value::from("ok")));
+        assert_eq!(server.ask(&get(&format!("/tokens/{TOKEN}"), "")).status, 200, "what stood stays");
+        assert!(lines.any(|line| line == "event: dataset.failed"));
+        assert_eq!(lines.next().expect("data"), format!("data: {told}"));
+        fs::remove_file(folder.join(file)).expect("removed");
+        fs::write(folder.join("tokens.csv"), tokens).expect("written");
+    }
+    deck.load().expect("whole again");
+    assert_eq!((stale(), health().get("stale")), (Value::Null, None));
+    assert!(lines.any(|line| line == "event: dataset.reloaded"));
+}
+
+/// Packed, with its end missing.
+fn cut_off(text: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    packed.write_all(text).and_then(|()| packed.flush()).expect("packed");
+    let mut packed = packed.finish().expect("packed");
+    packed.truncate(packed.len() - 20);
+    packed
 }
 
 #[test]

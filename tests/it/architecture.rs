@@ -5,6 +5,8 @@ mod source;
 
 use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
 
+use tokendeck::api::routes::ENDPOINTS;
+
 use self::source::{ROOT, Source, sources, words};
 
 /// Each part and the parts it may know.
@@ -66,6 +68,10 @@ const TOP: &[&str] = &[
     "src",
     "tests",
 ];
+
+/// Folders right below the root that any machine may have and any text may name.
+const COMMON: &[&str] =
+    &["bin", "boot", "data", "dev", "etc", "home", "lib", "media", "mnt", "opt", "proc", "run", "sbin", "srv", "sys", "tmp", "usr", "var"];
 
 const LINES_MAX: usize = 500;
 
@@ -199,23 +205,79 @@ fn the_top_of_the_repository_holds_what_it_should() {
     hold("not expected at the top of the repository", &broken);
 }
 
-#[test]
-fn no_file_names_the_machine_it_was_written_on() {
-    let above = Path::new(ROOT).parent().map(|above| format!("{}/", above.display()));
-    let home = std::env::var("HOME").ok().map(|home| format!("{home}/"));
-    let places: Vec<String> = above.into_iter().chain(home).filter(|place| place.len() > 3).collect();
-    let mut broken = Vec::new();
+/// Where this clone lies, and its user: a text that names one of them was written on a machine like this one.
+fn places(root: &Path, home: Option<&str>) -> Vec<String> {
+    let above = root.parent().map(|above| format!("{}/", above.display()));
+    let home = home.map(|home| format!("{}/", home.trim_end_matches('/')));
+    above.into_iter().chain(home).filter(|place| tells(place)).collect()
+}
+
+fn tells(place: &str) -> bool {
+    let inside = place.trim_matches('/');
+    let common = || COMMON.contains(&inside) || ENDPOINTS.iter().any(|endpoint| endpoint.path.starts_with(place));
+    place.starts_with('/') && !inside.is_empty() && (inside.contains('/') || !common())
+}
+
+/// Whether a path below `place` stands in the text, not a longer path with the same folders in its middle.
+fn names(text: &str, place: &str) -> bool {
+    let within = |c: char| c.is_alphanumeric() || "._-~*/{})>".contains(c);
+    text.match_indices(place).any(|(at, _)| !text[..at].ends_with(within))
+}
+
+/// Every line with a path in it, of every file of the repository.
+fn lines_with_paths() -> Vec<(String, String)> {
     let mut files = Vec::new();
     for name in TOP.iter().filter(|name| **name != ".git") {
         source::walk(&Path::new(ROOT).join(name), &mut files);
     }
+    let mut lines = Vec::new();
     for file in files {
         let Ok(text) = fs::read_to_string(&file) else { continue };
-        for (line, says) in text.lines().enumerate() {
-            if places.iter().any(|place| says.contains(place.as_str())) {
-                broken.push(format!("{}:{}: {}", file.display(), line + 1, says.trim()));
-            }
+        let name = file.strip_prefix(ROOT).unwrap().display();
+        let with_paths = text.lines().enumerate().filter(|(_, says)| says.contains('/'));
+        lines.extend(with_paths.map(|(line, says)| (format!("{name}:{}", line + 1), says.trim().to_owned())));
+    }
+    lines
+}
+
+fn lines_that_name(places: &[String], lines: &[(String, String)]) -> Vec<String> {
+    let found = lines.iter().filter(|(_, says)| places.iter().any(|place| names(says, place)));
+    found.map(|(at, says)| format!("{at}: {says}")).collect()
+}
+
+#[test]
+fn no_file_names_the_machine_it_was_written_on() {
+    let places = places(Path::new(ROOT), std::env::var("HOME").ok().as_deref());
+    hold("a path of this machine", &lines_that_name(&places, &lines_with_paths()));
+}
+
+/// Places are spelled without their first sign here, or this file would name them.
+#[test]
+fn a_clone_passes_wherever_it_lies() {
+    let lines = lines_with_paths();
+    for above in
+        ["tmp", "usr/src", "usr", "dev/shm", "var/tmp/a", "data", "src", "app", "tokens", "home", "home/me", "home/ada/code", "root", ""]
+    {
+        for home in ["home/me", "home/ada", "root", "tmp", ""] {
+            let root = format!("/{above}/tokendeck").replace("//", "/");
+            let places = places(Path::new(&root), Some(&format!("/{home}")));
+            hold(&format!("a clone at {root} of a user at /{home}"), &lines_that_name(&places, &lines));
         }
     }
-    hold("a path of this machine", &broken);
+}
+
+#[test]
+fn a_path_of_the_machine_is_found() {
+    for (above, says, found) in [
+        ("desk", "see !desk/other/notes.md", true),
+        ("tmp", "in `!home/ada/notes`", true),
+        ("tmp/a", "(\"!tmp/a/b\")", true),
+        ("tmp", "!tmp/scale", false),
+        ("desk", "src!desk/other.rs", false),
+        ("desk", "desk/other.rs and !desks", false),
+    ] {
+        let lines = [("a:1".to_owned(), says.replace('!', "/"))];
+        let places = places(Path::new(&format!("/{above}/tokendeck")), Some(&"!home/ada".replace('!', "/")));
+        assert_eq!(!lines_that_name(&places, &lines).is_empty(), found, "{says}");
+    }
 }

@@ -27,7 +27,7 @@ use tokendeck::{
 
 /// Names the dataset and the cache for the program that is killed.
 const CHILD: &str = "TOKENDECK_TEST_CACHE_CHILD";
-const TABLES: [&str; 4] = ["candles", "posts", "holders", "transfers"];
+const TABLES: [&str; 5] = ["candles", "posts", "holders", "transfers", "pool_events"];
 
 /// Every table is large, and everything that happens to large ones happens to small ones.
 fn options(cache: &Path) -> CacheOptions {
@@ -98,6 +98,17 @@ fn write(folder: &Path, rows: u64) {
     let text: String = (0..rows).map(transfer).collect();
     let header = "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value,log_index";
     fs::write(folder.join("transfers.csv"), format!("{header}\n{text}")).unwrap();
+    // Events have no key: rows that say the same are all kept.
+    let event = |i: u64| {
+        let n = noise(i + 999_999);
+        format!("0x{:040x},{},{},swap,{n},,,,\n", n % 7, 1_700_000_000 + n % 40, n % 3)
+    };
+    let text: String = (0..rows).map(event).collect();
+    fs::write(
+        folder.join("pool_events.csv"),
+        format!("pool,timestamp,block_number,kind,reserve0,reserve1,amount,from_address,to_address\n{text}"),
+    )
+    .unwrap();
 }
 
 struct Bench {
@@ -153,7 +164,7 @@ fn rows_and_findings_are_those_of_a_load_into_memory() {
     assert!(bench.plain.table("transfers").unwrap().findings.counts().iter().any(|count| count.count > 100), "more than are kept");
     assert_same(&bench.plain, &bench.load(), "at first sight");
     assert_same(&bench.plain, &bench.load(), "from the cache");
-    assert_eq!(list(bench.cache.path()).len(), 4);
+    assert_eq!(list(bench.cache.path()).len(), TABLES.len());
     let part = |entry: &tokendeck::dataset::cache::Entry| entry.part;
     assert!(!list(bench.cache.path()).iter().any(part), "nothing half made is left");
     // In one group as in many.
@@ -197,7 +208,7 @@ fn every_question_is_answered_the_same() {
         Api::new(deck, None, Arc::new(Keys::in_memory().unwrap()), ApiOptions::default())
     };
     let (plain, large) = (api(CacheOptions::default()), api(options(cache.path())));
-    assert_eq!(list(cache.path()).len(), 4, "all four are large");
+    assert_eq!(list(cache.path()).len(), TABLES.len(), "all of them are large");
     let mut targets: Vec<String> =
         ["/tokens?limit=250", "/tokens?sort=-price_change_24h&fields=trend", "/analytics/tokens/holders-growth?limit=64", "/dexes"]
             .into_iter()
@@ -290,7 +301,7 @@ fn two_programs_at_once_make_one_table() {
     let mut children: Vec<_> = (0..3).map(|_| child(&bench)).collect();
     assert_same(&bench.plain, &bench.load(), "beside three others");
     assert!(children.iter_mut().all(|child| child.wait().unwrap().success()));
-    assert_eq!(list(bench.cache.path()).len(), 4);
+    assert_eq!(list(bench.cache.path()).len(), TABLES.len());
     assert_same(&bench.plain, &bench.load(), "after all of them");
 }
 

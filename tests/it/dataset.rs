@@ -3,8 +3,11 @@
 mod broken;
 mod mapping;
 mod noise;
+mod readings;
 mod real;
 mod round_trip;
+mod rules;
+mod sources;
 
 use std::{fs, path::Path};
 

@@ -61,6 +61,22 @@ fn the_palette_finds_a_token_and_selects_it() {
 }
 
 #[test]
+fn keys_pressed_before_the_data_are_there_choose_the_token() {
+    for _ in 0..3 {
+        let home = Home::new();
+        let terminal = home.run(&["--data", DEMO], &[]);
+        terminal.see("1 Tokens");
+        terminal.keys("/uni\r2");
+        terminal.until("the token in the header and over its posts", |screen| {
+            header(screen).contains(&format!("{}  0x1f98", OTHER.0)) && screen.contents().contains(&format!("of {} ", OTHER.0))
+        });
+        terminal.keys("1");
+        terminal.see("/ uni");
+        terminal.until("the same token", |screen| header(screen).contains(OTHER.0));
+    }
+}
+
+#[test]
 fn the_filter_narrows_the_rows_and_esc_undoes_it() {
     let home = Home::new();
     let terminal = home.open();

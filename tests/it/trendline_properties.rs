@@ -162,8 +162,8 @@ proptest! {
         let mut mirrored = mapped(&candles, |price| 1.0 / price);
         std::mem::swap(&mut mirrored.high, &mut mirrored.low);
         let (here, there) = (trendlines(&candles.as_candles(), 200, false), trendlines(&mirrored.as_candles(), 200, false));
-        // A bad high becomes a bad low, so the same candles are valid. Rounding decides at p = 0.10.
-        prop_assume!((here.confidence - 0.1).abs() > 1e-6 && (here.confidence - 0.9).abs() > 1e-6);
+        // A bad high becomes a bad low, so the same candles are valid. Rounding decides where two words are as likely.
+        prop_assume!((here.confidence - 0.5).abs() > 1e-6);
         let swapped = match here.trend {
             Trend::Uptrend => Trend::Downtrend,
             Trend::Downtrend => Trend::Uptrend,
@@ -171,6 +171,28 @@ proptest! {
         };
         prop_assert_eq!(there.trend, swapped);
         prop_assert!((here.confidence - there.confidence).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_unit_of_the_price_does_not_matter_to_the_trend(candles in walk(3..120), factor in 1e-9..1e9_f64) {
+        let chances = |candles: &CandleVec| trendlines(&candles.as_candles(), 200, true).why.map(|why| why.chances);
+        let (here, there) = (chances(&candles), chances(&mapped(&candles, |price| price * factor)));
+        prop_assert_eq!(here.is_some(), there.is_some());
+        if let (Some(here), Some(there)) = (here, there) {
+            prop_assert!((here.uptrend - there.uptrend).abs() < 1e-6 && (here.downtrend - there.downtrend).abs() < 1e-6, "{here:?} {there:?}");
+        }
+    }
+
+    #[test]
+    fn what_makes_the_trend_adds_up(candles in walk(3..120)) {
+        let answer = trendlines(&candles.as_candles(), 200, true);
+        let Some(why) = answer.why else {
+            return Ok(prop_assert_eq!(answer.trend, Trend::Sideways));
+        };
+        let sum: f64 = why.parts.iter().map(|part| part.contribution).sum();
+        let chances = [why.chances.uptrend, why.chances.sideways, why.chances.downtrend];
+        prop_assert!((sum - why.score).abs() < 1e-9 && (chances.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{why:?}");
+        prop_assert_eq!(answer.confidence, chances.into_iter().fold(0.0, f64::max));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::{
 
 use tempfile::TempDir;
 use tokendeck::{
-    dataset::address::Address,
+    dataset::{Spot, address::Address},
     deck::{Deck, DeckEvent, DeckOptions, watch::Watching},
 };
 use tokio::sync::broadcast::{Receiver, error::TryRecvError};
@@ -167,16 +167,19 @@ fn a_file_that_still_grows_is_waited_for() {
 #[test]
 fn what_cannot_be_used_leaves_what_stands() {
     let mut desk = Desk::plain();
-    for (name, text, says) in [
-        ("tokens.csv", "nothing of ours\n1\n", "`tokens`"),
-        ("labels.csv", "nothing of ours\n1\n", "the table `labels` can no longer be read"),
-        ("dataset.toml", "titel = 'x'\n", "unknown key `titel`"),
+    for (name, text, says, row) in [
+        ("tokens.csv", "nothing of ours\n1\n", "`tokens`", None),
+        ("labels.csv", "nothing of ours\n1\n", "the table `labels` can no longer be read", None),
+        ("dataset.toml", "\ntitel = 'x'\n", "unknown key `titel`", Some(2)),
     ] {
         fs::write(desk.folder.join(name), text).unwrap();
         let reason = desk.failure();
         assert!(reason.contains(says), "{reason}");
         assert_eq!(desk.stands(), (1, 1));
-        assert!(desk.deck.load_state().failure.is_some_and(|failure| failure.contains(says)));
+        let stale = desk.deck.stale().unwrap();
+        assert_eq!(stale.spot, Some(Spot { file: name.to_owned(), row }));
+        assert!(stale.since <= desk.deck.load_state().ended.unwrap());
+        assert!(desk.deck.load_state().failure.is_some_and(|failure| failure.reason.contains(says)));
         // Said once, not over and over.
         thread::sleep(UNDISTURBED);
         assert_eq!(desk.told(), None, "{name}");
@@ -189,6 +192,7 @@ fn what_cannot_be_used_leaves_what_stands() {
         }
         while desk.told().is_some() {}
     }
+    assert_eq!(desk.deck.stale(), None);
     fs::remove_dir_all(&desk.folder).unwrap();
     assert!(desk.failure().contains("cannot be read"));
     assert_eq!(desk.stands(), (1, 1));
@@ -262,6 +266,12 @@ fn another_folder_that_is_opened_is_watched_from_then() {
     desk.deck.open(&other);
     desk.deck.load().unwrap();
     assert_eq!(desk.stands(), (8, 8));
+    // One that cannot be opened says nothing of the one that stands.
+    desk.deck.open(&desk.folder.with_file_name("none"));
+    desk.deck.load().unwrap_err();
+    assert!(desk.deck.load_state().failure.is_some() && desk.deck.stale().is_none());
+    desk.deck.open(&other);
+    desk.deck.load().unwrap();
     thread::sleep(Duration::from_millis(300));
     fs::write(other.join("tokens.csv"), tokens(9)).unwrap();
     desk.until((9, 8));
@@ -296,5 +306,25 @@ fn the_threads_end_with_the_deck() {
     while weak.upgrade().is_some() {
         assert!(start.elapsed() < LONGEST);
         thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_file_that_is_appended_to_without_a_pause_is_taken_in_line_by_whole_line() {
+    let desk = Desk::plain();
+    let mut file = fs::OpenOptions::new().append(true).open(desk.folder.join("labels.csv")).unwrap();
+    let start = Instant::now();
+    let mut name = 1;
+    // Each line in two pieces: what is half written is never taken.
+    while desk.stands().1 < 5 {
+        assert!(start.elapsed() < LONGEST, "never taken in: {:?}", desk.deck.load_state());
+        name += 1;
+        write!(file, "{TOKEN},bri").unwrap();
+        thread::sleep(Duration::from_millis(40));
+        writeln!(file, "dge,{name}").unwrap();
+        thread::sleep(Duration::from_millis(40));
+        let snapshot = desk.deck.snapshot().unwrap();
+        let labels = snapshot.dataset.table("labels").unwrap();
+        assert_eq!((labels.rows_bad, labels.moved), (0, false));
     }
 }

@@ -13,7 +13,7 @@ use tokendeck::{
     analysis::security::{
         AnomalyCode, Part,
         holders::{LpFeatures, lp_risk},
-        pool_story::{PoolStory, one_way},
+        pool_story::{PoolStory, Side, one_way},
         similarity::{self, SimilarityIndex},
     },
     dataset::{
@@ -132,7 +132,8 @@ fn trapdoors() {
             to_address: None,
         };
         let pool = columns[0][i].as_deref().expect("a pool");
-        stories.entry(pool).or_default().see(&event, first[pool].0);
+        let side = if first[pool].0 { Side::First } else { Side::Second };
+        stories.entry(pool).or_default().see(&event, side);
     }
     let mut tally = Tally::default();
     for (pool, (_, trapdoor)) in &first {

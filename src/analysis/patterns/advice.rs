@@ -7,13 +7,23 @@ const WATCHED: usize = 600;
 /// Candles in which a pattern's say falls to 1/e.
 const FADES: f64 = 20.0;
 
+/// The logarithm of the price whose close voids the find.
+pub(super) fn stop(series: &Series, find: &Find) -> f64 {
+    let side = if find.up { 1.0 } else { -1.0 };
+    if find.breakout.is_some() {
+        return find.level - side * find.height / 2.0;
+    }
+    let line = if find.up { find.lower } else { find.upper }.line();
+    line.at(f64::from(series.slot[series.len() - 1] - find.turns.first().slot))
+}
+
 /// What became of the find: the target is reached by a high or low, the failure is a close back over the boundary by half the height.
 pub(super) fn status(series: &Series, find: &Find) -> Status {
     let Some(breakout) = find.breakout else {
         return Status::Forming;
     };
     let side = if find.up { 1.0 } else { -1.0 };
-    let (target, back) = (find.target(), find.level - side * find.height / 2.0);
+    let (target, back) = (find.target(), stop(series, find));
     let reach = if find.up { &series.high } else { &series.low };
     let from = breakout as usize;
     for (reached, close) in reach.iter().zip(&series.close).skip(from).take(WATCHED) {

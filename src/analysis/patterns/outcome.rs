@@ -34,6 +34,11 @@ impl Find {
         self.breakout.unwrap_or(count as u32 - 1)
     }
 
+    /// The height in price over the level.
+    pub(super) fn steepness(&self) -> f64 {
+        if self.up { -(-self.height).exp_m1() } else { self.height.exp_m1() }
+    }
+
     /// Signed percent of the breakout level by the measure rule: the height in price over the level, −99.9 at the least.
     pub(super) fn movement(&self) -> f64 {
         if self.up { -100.0 * (-self.height).exp_m1() } else { (-100.0 * self.height.exp_m1()).max(-99.9) }

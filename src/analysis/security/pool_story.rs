@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use crate::dataset::{
-    rows::PoolEventRow,
+    address::Address,
+    rows::{PoolEventRow, PoolRow},
     time::{DAY_MS, HOUR_MS, Time},
 };
 
@@ -33,6 +34,25 @@ pub struct Pull {
     pub since: Time,
     /// Of the token, smallest units; 0 when not known.
     pub tokens: f64,
+}
+
+/// Which of a pool's reserves is the token's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    First,
+    Second,
+    /// Events tell of two reserves; this token is a further one of the pool.
+    Untold,
+}
+
+impl Side {
+    pub fn of(token: &Address, pool: &PoolRow) -> Self {
+        match *token {
+            token if token == pool.token0 => Self::First,
+            token if token == pool.token1 => Self::Second,
+            _ => Self::Untold,
+        }
+    }
 }
 
 /// How surely trades flow one way: none when they do not. `two_way` is the share of sales among them, by whatever measure.
@@ -68,12 +88,12 @@ pub struct PoolStory {
 }
 
 impl PoolStory {
-    /// Takes the next event. `first` says whether the token is the pool's first.
-    pub fn see(&mut self, event: &PoolEventRow, first: bool) {
+    /// Takes the next event.
+    pub fn see(&mut self, event: &PoolEventRow, side: Side) {
         self.last = self.last.max(Some(event.timestamp));
         let at = Moment { time: event.timestamp, block: event.block_number };
-        match (event.reserve0, event.reserve1) {
-            (Some(a), Some(b)) => self.reserves_now(if first { (a.0, b.0) } else { (b.0, a.0) }, at),
+        match (event.reserve0, event.reserve1, side) {
+            (Some(own), Some(other), Side::First) | (Some(other), Some(own), Side::Second) => self.reserves_now((own.0, other.0), at),
             // Once reserves are told they tell all.
             _ if self.reserves.is_none() => self.told(event, at),
             _ => {}
@@ -168,5 +188,36 @@ impl PoolStory {
     pub fn weeks(&self) -> f64 {
         let span = self.first_liquidity.zip(self.last).map_or(0, |(first, last)| last.0 - first.time.0);
         (span as f64 / WEEK_MS).max(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::rows::Amount;
+
+    #[test]
+    fn the_reserves_of_two_tokens_are_not_taken_for_those_of_a_third() {
+        let event = |day: i64, kind: &str, reserves: (f64, f64), amount: f64| PoolEventRow {
+            timestamp: Time(day * DAY_MS),
+            block_number: Some(day),
+            kind: Some(kind.to_owned()),
+            reserve0: Some(Amount(reserves.0)),
+            reserve1: Some(Amount(reserves.1)),
+            amount: Some(Amount(amount)),
+            from_address: None,
+            to_address: None,
+        };
+        let events = [event(0, "mint", (100.0, 100.0), 10.0), event(2, "swap", (90.0, 112.0), 0.0), event(4, "burn", (45.0, 56.0), 5.0)];
+        let told = |side| {
+            let mut story = PoolStory::default();
+            for event in &events {
+                story.see(event, side);
+            }
+            (story.buys, story.sells, story.worst_pull.map(|pull| pull.tokens))
+        };
+        assert_eq!(told(Side::First), (1, 0, Some(45.0)));
+        assert_eq!(told(Side::Second), (0, 1, Some(56.0)));
+        assert_eq!(told(Side::Untold), (0, 0, Some(0.0)), "its liquidity is told by the pool's own tokens");
     }
 }

@@ -17,7 +17,7 @@ use super::{
     Anomaly, AnomalyCode, EvidenceRow, Part,
     facts::Facts,
     missing::{Lacking, Need},
-    pool_story::PoolStory,
+    pool_story::{PoolStory, Side},
 };
 use crate::{
     dataset::{
@@ -30,6 +30,9 @@ use crate::{
 /// Blocks after the first liquidity in which a purchase is a sniper's.
 const SNIPE_BLOCKS: i64 = 3;
 const DUMP_MS: i64 = 7 * DAY_MS;
+
+/// What does not rest on the amounts of transfers.
+const OF_EVENTS: &[AnomalyCode] = &[AnomalyCode::LiquidityPulled, AnomalyCode::SerialDeployer, AnomalyCode::SellFailures];
 
 /// What the transactions show.
 #[derive(Debug, Default)]
@@ -92,6 +95,11 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
     } else {
         seen.lacking.note(Need::Transfers, history::CODES);
     }
+    if facts.dataset.is_approximate("transfers", "value") {
+        for anomaly in anomalies.iter_mut().filter(|anomaly| !OF_EVENTS.contains(&anomaly.code)) {
+            anomaly.sentence.push_str("; the amounts are approximate, as the dataset says");
+        }
+    }
     let mut unfinished = Vec::new();
     if seen.ledger.overflowed {
         unfinished.push(format!("only {} wallets are told apart", ledger::WALLETS_MAX));
@@ -106,12 +114,13 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
 fn pool_stories(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Vec<PoolStory>> {
     let mut stories = Vec::new();
     for pool in &facts.pools {
-        let first = facts.dataset.pools_of(&facts.address).any(|row| row.address == *pool && row.token0 == facts.address);
+        let row = facts.dataset.pools_of(&facts.address).find(|row| row.address == *pool);
+        let side = row.map_or(Side::Untold, |row| Side::of(&facts.address, row));
         let mut story = PoolStory::default();
         for chunk in facts.dataset.pool_events().chunks(pool) {
             step(0, 0)?;
             for event in &chunk {
-                story.see(event, first);
+                story.see(event, side);
             }
         }
         stories.push(story);
@@ -228,5 +237,6 @@ fn keep(rows: &mut Vec<usize>, row: usize) {
 
 /// `93.1 %`, as sentences say it.
 pub(super) fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    // An empty sum is a negative nothing.
+    format!("{:.1} %", share * 100.0 + 0.0)
 }

@@ -61,6 +61,16 @@ impl Window {
         self.x.iter().copied().zip(self.close.iter().copied())
     }
 
+    /// Logarithms of the closes. Next to a price 1e300 times its own a close can round to 0, which has none.
+    pub(super) fn logs(&self) -> Vec<f64> {
+        self.close.iter().map(|close| close.max(f64::MIN_POSITIVE).ln()).collect()
+    }
+
+    /// The slot of the latest valid candle.
+    pub(super) fn last_slot(&self) -> usize {
+        self.x.last().map_or(0, |&slot| slot as usize)
+    }
+
     /// A figure in prices as the dataset has them.
     pub(super) fn unscaled(&self, figure: f64) -> f64 {
         figure * self.scale

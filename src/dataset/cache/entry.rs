@@ -19,13 +19,13 @@ use super::{
 use crate::dataset::{
     address::Address,
     load::identity::schema_text,
-    manifest::{ColumnManifest, TableManifest},
+    manifest::{ColumnManifest, TableManifest, Unit},
     progress::Cancelled,
     schema::TableSchema,
 };
 
 /// Counts up whenever a table is kept or read otherwise than before.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const LOCK: &str = ".lock";
 const PART: &str = ".part";
 /// How often a program that waits for another looks whether it is still wanted.
@@ -44,7 +44,13 @@ pub(crate) struct KeyFile {
 pub(crate) struct Key(String);
 
 impl Key {
-    pub(crate) fn of(schema: &TableSchema, manifest: &TableManifest, decimals: &HashMap<Address, Option<i64>>, files: &[KeyFile]) -> Self {
+    pub(crate) fn of(
+        schema: &TableSchema,
+        manifest: &TableManifest,
+        decimals: &HashMap<Address, Option<i64>>,
+        blocks: &[[u8; 32]],
+        files: &[KeyFile],
+    ) -> Self {
         let mut hash = Sha256::new();
         let mut add = |bytes: &[u8]| {
             hash.update((bytes.len() as u64).to_le_bytes());
@@ -55,10 +61,14 @@ impl Key {
         add(env!("CARGO_PKG_VERSION").as_bytes());
         add(schema_text(schema).as_bytes());
         add(manifest_text(schema, manifest).as_bytes());
-        let mut decimals: Vec<_> = decimals.iter().filter(|_| schema.name == "holders").collect();
+        let whole = manifest.columns.get("value").is_some_and(|value| value.unit == Some(Unit::Whole));
+        let mut decimals: Vec<_> = decimals.iter().filter(|_| schema.name == "holders" || whole).collect();
         decimals.sort_unstable();
         for pair in decimals {
             add(format!("{pair:?}").as_bytes());
+        }
+        for block in blocks.iter().filter(|_| schema.name == "transfers") {
+            add(block);
         }
         for file in files {
             add(file.path.as_os_str().as_encoded_bytes());
@@ -73,7 +83,7 @@ impl Key {
 
 /// What `dataset.toml` says of the table, the same text for the same meaning.
 fn manifest_text(schema: &TableSchema, manifest: &TableManifest) -> String {
-    let mut text = format!("{:?} {:?}", manifest.path, manifest.keep);
+    let mut text = format!("{:?} {:?} {} {}", manifest.path, manifest.keep, manifest.headless, manifest.skip);
     for column in schema.columns {
         if let Some(constant) = manifest.set.get(column.name) {
             text.push_str(&format!(" {}={constant:?}", column.name));

@@ -23,9 +23,10 @@ impl LargeTable {
         let label = PlSmallStr::from_static(name);
         let places = rows.iter().map(|&row| row as usize);
         if super::in_index(self.schema(), name) {
-            let told = |row| match name {
-                "token_address" => self.token_at(row).map(|token| token.to_string()),
-                _ => self.interval_at(row).map(|interval| interval.to_string()),
+            let whose = name == super::owner(self.schema());
+            let told = |row| match whose {
+                true => self.token_at(row).map(|token| token.to_string()),
+                false => self.interval_at(row).map(|interval| interval.to_string()),
             };
             return Some(texts(label, rows.len(), places.map(told)));
         }

@@ -122,7 +122,7 @@ impl Import {
             Some(journal) => Spill::reopen(&folder.join("spill"), BUCKETS, journal.spill)?,
             None => Spill::create(&folder.join("spill"), BUCKETS)?,
         };
-        let keys = if Keys::side_by_side(schema) {
+        let keys = if schema.key.is_empty() || Keys::side_by_side(schema) {
             None
         } else {
             Some(Keys::create(&folder.join("keys"), schema, &layout, journal.map(|journal| journal.keys))?)
@@ -156,7 +156,7 @@ impl Import {
     /// Takes in rows of a file, whose numbers in it are given.
     pub(crate) fn add(&mut self, mut frame: DataFrame, file: u32, numbers: &[u32]) -> Result<(), Fault> {
         frame.rechunk_mut();
-        let tokens = frame.column("token_address")?.str()?;
+        let tokens = frame.column(super::owner(self.schema))?.str()?;
         let by_interval = frame.column("interval").ok().filter(|_| super::in_index(self.schema, "interval"));
         // Most tables name a token for many rows on end.
         let alike: Vec<_> = match by_interval {
@@ -246,7 +246,7 @@ impl Import {
         let mut columns = Columns::create(&made.join(ROWS), &self.layout.columns, self.rows.into(), &self.lengths)?;
         let mut marks = Marks::default();
         let order = self.tokens.in_order();
-        let ordering = Ordering::new(self.schema, &self.layout, &self.intervals, self.keys.is_none(), &repeats, group_max);
+        let ordering = Ordering::new(self.schema, &self.layout, &self.intervals, Keys::side_by_side(self.schema), &repeats, group_max);
         let mut out = Output { columns: &mut columns, marks: &mut marks, dropped: &mut dropped };
         let ranks = ranks(&order);
         let total = self.spill.length().max(1);

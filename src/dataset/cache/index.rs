@@ -6,7 +6,7 @@ use std::{fs::File, io::Write, ops::Range, path::Path};
 use serde::{Deserialize, Serialize};
 
 use super::{columns::Region, map::Map};
-use crate::dataset::{Source, address::Address, findings::Findings, time::Time};
+use crate::dataset::{Source, address::Address, findings::Findings, invariants::series::Observed, time::Time};
 
 /// Bytes of `rows.arrow` that one checksum covers: a page, which is what a touch reads.
 pub(super) const SLAB: usize = 4 << 10;
@@ -30,6 +30,8 @@ pub(super) struct About {
 pub(crate) struct Report {
     pub(crate) sources: Vec<SourceFile>,
     pub(crate) findings: Findings,
+    /// What is judged beside other tables, at every load.
+    pub(crate) observed: Vec<Observed>,
     pub(crate) rows_bad: u64,
     pub(crate) load_ms: u64,
 }

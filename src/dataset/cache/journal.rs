@@ -5,9 +5,10 @@ use std::{fs, io, path::Path};
 use serde::{Deserialize, Serialize};
 
 use super::index::Report;
+use crate::dataset::load::file::FileState;
 
 /// Numbered by its form and that of what it speaks of: what an older program left half done is begun anew.
-const FILE: &str = "journal-2";
+const FILE: &str = "journal-3";
 
 /// How far the sources were read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,8 @@ pub(crate) struct ReadState {
     pub(crate) rows: u64,
     pub(crate) file_bad: u64,
     pub(crate) left_out: u64,
+    /// What is learnt of this file.
+    pub(crate) learnt: FileState,
     /// What was found so far, the sources up to this file among it.
     pub(crate) report: Report,
 }

@@ -66,7 +66,7 @@ pub(super) struct Keys {
 impl Keys {
     /// Whether rows of one key lie side by side once they are ordered: then no keys need to be kept.
     pub(super) fn side_by_side(schema: &TableSchema) -> bool {
-        schema.order.len() == schema.key.len() && schema.order.iter().all(|column| schema.key.contains(column))
+        !schema.key.is_empty() && schema.order.len() == schema.key.len() && schema.order.iter().all(|column| schema.key.contains(column))
     }
 
     pub(super) fn create(path: &Path, schema: &TableSchema, layout: &Layout, resume: Option<u64>) -> io::Result<Self> {

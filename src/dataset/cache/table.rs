@@ -222,7 +222,7 @@ impl LargeTable {
     fn told(&self, name: &'static str, rows: Range<usize>) -> Column {
         let mut column = StringChunkedBuilder::new(PlSmallStr::from_static(name), rows.len());
         let mut fill = |text: &str, rows: Range<usize>| rows.for_each(|_| column.append_value(text));
-        if name == "token_address" {
+        if name == super::owner(self.schema) {
             self.index.tokens_in(rows).for_each(|(token, rows)| fill(&token.to_string(), rows));
         } else {
             self.index.runs_in(rows).for_each(|(interval, rows)| fill(&Interval(interval).to_string(), rows));

@@ -158,7 +158,7 @@ pub(super) fn address(cell: &Cell<'_>) -> Read<(Address, bool)> {
         _ if cell.is_null() => Ok(None),
         Cell::Text(text) => {
             let text = text.trim();
-            let address = Address::parse(text).ok_or(Bad)?;
+            let address = Address::or_coin(text).ok_or(Bad)?;
             Ok(Some((address, Address::checksum_broken(text))))
         }
         Cell::Bytes(bytes) => match <[u8; 20]>::try_from(&bytes[..]) {

@@ -1,8 +1,14 @@
 //! Numbers: whole, floating, 256-bit, and amounts in smallest units. What would lose digits is bad.
 
+use std::borrow::Cow;
+
 use ruint::aliases::U256;
 
-use super::{Bad, Read, cell::Cell};
+use super::{
+    Bad, Read,
+    cell::Cell,
+    manner::{Decimal, normal},
+};
 
 /// Up to here an f64 holds every whole number.
 const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -10,9 +16,9 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// More decimals than this no token has; an amount would be nothing but zeros.
 const MAX_DECIMALS: i64 = 255;
 
-pub(super) fn integer(cell: &Cell<'_>, scale: Option<f64>) -> Read<i64> {
+pub(super) fn integer(cell: &Cell<'_>, scale: Option<f64>, decimal: Option<Decimal>) -> Read<i64> {
     if let Some(scale) = scale {
-        let Some(number) = float(cell, Some(scale))? else { return Ok(None) };
+        let Some(number) = float(cell, Some(scale), decimal)? else { return Ok(None) };
         // 0.3 × 10 is not 3 to the last bit; what is off by rounding alone is a whole number.
         let whole = number.round();
         let near = (number - whole).abs() <= 1e-9 * whole.abs().max(1.0) && whole.abs() <= EXACT;
@@ -29,6 +35,7 @@ pub(super) fn integer(cell: &Cell<'_>, scale: Option<f64>) -> Read<i64> {
             if let Ok(number) = text.parse::<i64>() {
                 return Ok(Some(number));
             }
+            let text = &*written(text, decimal);
             // `12.0`: the digits before the point are the number.
             if let Some((digits, zeros)) = text.split_once('.')
                 && zeros.bytes().all(|digit| digit == b'0')
@@ -46,6 +53,14 @@ pub(super) fn integer(cell: &Cell<'_>, scale: Option<f64>) -> Read<i64> {
     }
 }
 
+/// The number in Rust's way of writing. A comma is not read where the column does not tell what it is.
+fn written(text: &str, decimal: Option<Decimal>) -> Cow<'_, str> {
+    if decimal.is_none() && text.contains(',') {
+        return text.into();
+    }
+    normal(text, decimal.unwrap_or(Decimal::Point)).unwrap_or(text.into())
+}
+
 fn whole(number: f64) -> Read<i64> {
     if number.fract() == 0.0 && number.abs() <= EXACT { Ok(Some(number as i64)) } else { Err(Bad) }
 }
@@ -56,14 +71,16 @@ fn is_infinite_word(text: &str) -> bool {
 }
 
 /// A finite number; not-a-number and the infinities are no value.
-pub(super) fn float(cell: &Cell<'_>, scale: Option<f64>) -> Read<f64> {
+pub(super) fn float(cell: &Cell<'_>, scale: Option<f64>, decimal: Option<Decimal>) -> Read<f64> {
     let number = match cell {
         _ if cell.is_null() => return Ok(None),
         Cell::Int(n) => *n as f64,
         Cell::Float(n) if !n.is_finite() => return Ok(None),
         Cell::Float(n) => *n,
         Cell::Text(text) if is_infinite_word(text.trim()) => return Ok(None),
-        Cell::Text(text) => text.trim().parse().map_err(|_| Bad)?,
+        // What a point alone can mean is read straight away; with decimal commas it stands between thousands.
+        Cell::Text(text) if decimal == Some(Decimal::Comma) => written(text.trim(), decimal).parse().map_err(|_| Bad)?,
+        Cell::Text(text) => text.trim().parse().or_else(|_| written(text.trim(), decimal).parse()).map_err(|_| Bad)?,
         _ => return Err(Bad),
     };
     let number = scale.map_or(number, |scale| scaled(number, scale));
@@ -80,8 +97,56 @@ fn scaled(number: f64, scale: f64) -> f64 {
     }
 }
 
-pub(super) fn uint256(cell: &Cell<'_>) -> Read<String> {
-    whole_256(cell).map(|number| number.map(|number| number.to_string()))
+pub(super) fn uint256(cell: &Cell<'_>, decimal: Option<Decimal>) -> Read<String> {
+    let read = whole_256(cell);
+    let read = match (&read, cell) {
+        (Err(Bad), Cell::Text(text)) if decimal.is_some() => whole_256(&Cell::Text(written(text.trim(), decimal))),
+        _ => read,
+    };
+    read.map(|number| number.map(|number| number.to_string()))
+}
+
+/// As `uint256`; where the person says that amounts are `approximate`, of a floating-point number too.
+pub(super) fn uint256_said(cell: &Cell<'_>, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
+    let read = uint256(cell, decimal);
+    if read.is_ok() || !approximate {
+        return read;
+    }
+    let number = float(cell, None, decimal)?.filter(|number| *number >= 0.0);
+    number.map(|number| uint256(&Cell::Text(format!("{number:.0}").into()), None)).ok_or(Bad)?
+}
+
+/// An amount of whole tokens in smallest units, digit for digit: what is finer than the smallest unit is bad, unless amounts are
+/// `approximate`.
+pub(crate) fn smallest_units(cell: &Cell<'_>, decimals: i64, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
+    if !(0..=MAX_DECIMALS).contains(&decimals) {
+        return Err(Bad);
+    }
+    let text = match cell {
+        _ if cell.is_null() => return Ok(None),
+        Cell::Text(text) => written(text.trim(), decimal).into_owned(),
+        Cell::Int(number) => number.to_string(),
+        Cell::Float(number) if number.is_finite() => number.to_string(),
+        _ => return Err(Bad),
+    };
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((&text, "0"));
+    let exponent = decimals + exponent.parse::<i64>().map_err(|_| Bad)?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{}{fraction}", whole.trim_start_matches('+'));
+    let shift = exponent - fraction.len() as i64;
+    if !(-400..=400).contains(&shift) || digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return Err(Bad);
+    }
+    let digits = if shift >= 0 {
+        format!("{digits}{}", "0".repeat(shift as usize))
+    } else {
+        let kept = digits.len().saturating_sub(shift.unsigned_abs() as usize);
+        if !approximate && !digits[kept..].bytes().all(|digit| digit == b'0') {
+            return Err(Bad);
+        }
+        if kept == 0 { "0".to_owned() } else { digits[..kept].to_owned() }
+    };
+    uint256(&Cell::Text(digits.into()), None)
 }
 
 fn whole_256(cell: &Cell<'_>) -> Read<U256> {
@@ -149,36 +214,53 @@ mod tests {
             (Cell::Float(f64::NAN), Ok(None)),
             (Cell::Int(i128::from(u64::MAX)), Err(Bad)),
         ] {
-            assert_eq!(integer(&cell, None), expected, "{cell:?}");
+            assert_eq!(integer(&cell, None, None), expected, "{cell:?}");
         }
-        assert_eq!(integer(&text("0.3"), Some(10.0)), Ok(Some(3)));
-        assert_eq!(integer(&text("0.35"), Some(10.0)), Err(Bad));
+        assert_eq!(integer(&text("0.3"), Some(10.0), None), Ok(Some(3)));
+        assert_eq!(integer(&text("0.35"), Some(10.0), None), Err(Bad));
     }
 
     #[test]
     fn numbers_scale_and_what_is_not_finite_is_no_value() {
-        assert_eq!(float(&text("3000"), Some(1e-6)), Ok(Some(0.003)));
-        assert_eq!(float(&text("2.5"), Some(100.0)), Ok(Some(250.0)));
-        assert_eq!(float(&text("Infinity"), None), Ok(None));
-        assert_eq!(float(&Cell::Float(f64::NEG_INFINITY), None), Ok(None));
-        assert_eq!(float(&text("1e999"), None), Err(Bad));
-        assert_eq!(float(&text("$5"), None), Err(Bad));
-        assert_eq!(float(&Cell::Bool(true), None), Err(Bad));
+        assert_eq!(float(&text("3000"), Some(1e-6), None), Ok(Some(0.003)));
+        assert_eq!(float(&text("2.5"), Some(100.0), None), Ok(Some(250.0)));
+        assert_eq!(float(&text("Infinity"), None, None), Ok(None));
+        assert_eq!(float(&Cell::Float(f64::NEG_INFINITY), None, None), Ok(None));
+        assert_eq!(float(&text("1e999"), None, None), Err(Bad));
+        assert_eq!(float(&text("$5"), None, None), Err(Bad));
+        assert_eq!(float(&Cell::Bool(true), None, None), Err(Bad));
     }
 
     #[test]
     fn amounts_of_256_bits_keep_every_digit() {
         let most = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
-        assert_eq!(uint256(&text(most)), Ok(Some(most.to_owned())));
-        assert_eq!(uint256(&text("115792089237316195423570985008687907853269984665640564039457584007913129639936")), Err(Bad));
-        assert_eq!(uint256(&text("0007")), Ok(Some("7".to_owned())));
-        assert_eq!(uint256(&text("0x1f")), Ok(Some("31".to_owned())));
-        assert_eq!(uint256(&text("0x")), Err(Bad));
-        assert_eq!(uint256(&text("-1")), Err(Bad));
-        assert_eq!(uint256(&text("1.5")), Err(Bad));
-        assert_eq!(uint256(&Cell::Float(1e20)), Err(Bad));
+        assert_eq!(uint256(&text(most), None), Ok(Some(most.to_owned())));
+        assert_eq!(uint256(&text("115792089237316195423570985008687907853269984665640564039457584007913129639936"), None), Err(Bad));
+        assert_eq!(uint256(&text("0007"), None), Ok(Some("7".to_owned())));
+        assert_eq!(uint256(&text("0x1f"), None), Ok(Some("31".to_owned())));
+        assert_eq!(uint256(&text("0x"), None), Err(Bad));
+        assert_eq!(uint256(&text("-1"), None), Err(Bad));
+        assert_eq!(uint256(&text("1.5"), None), Err(Bad));
+        assert_eq!(uint256(&Cell::Float(1e20), None), Err(Bad));
         assert_eq!(raw_amount(&text("1500000"), 6), Ok(Some(1.5)));
         assert_eq!(raw_amount(&text("100000000000000000000"), 18), Ok(Some(100.0)));
         assert_eq!(raw_amount(&text("1"), 300), Err(Bad));
+        assert_eq!(uint256(&text("1,000"), Some(Decimal::Point)), Ok(Some("1000".to_owned())));
+        assert_eq!(smallest_units(&text("0.00000015"), 6, None, true), Ok(Some("0".to_owned())));
+        assert_eq!(uint256_said(&Cell::Float(1e20), None, true), Ok(Some("100000000000000000000".to_owned())));
+        assert_eq!(uint256_said(&text("2.5e21"), None, true), Ok(Some("2500000000000000000000".to_owned())));
+        assert_eq!(uint256_said(&text("-1"), None, true), Err(Bad));
+        for (whole, decimals, expected) in [
+            ("1.5", 6, Ok(Some("1500000".to_owned()))),
+            ("0.0000001", 6, Err(Bad)),
+            ("11121.0", 0, Ok(Some("11121".to_owned()))),
+            ("2.5e3", 2, Ok(Some("250000".to_owned()))),
+            ("0.000", 18, Ok(Some("0".to_owned()))),
+            ("-1", 18, Err(Bad)),
+            ("-", 18, Ok(None)),
+            ("1e999999999", 18, Err(Bad)),
+        ] {
+            assert_eq!(smallest_units(&text(whole), decimals, None, false), expected, "{whole} {decimals}");
+        }
     }
 }

@@ -6,16 +6,20 @@ use super::{
     super::time::{DAY_MS, MINUTE_MS, Time},
     Bad, Read,
     cell::Cell,
+    manner::excel_day,
 };
 
 /// Times that are not quite ISO 8601: digits left out, strokes for dashes. UTC.
 const PLAIN: &[&str] = &["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y/%m/%d %H:%M:%S%.f", "%Y/%m/%d %H:%M"];
 const DAYS: &[&str] = &["%Y-%m-%d", "%Y/%m/%d"];
 
-/// Milliseconds since 1970 UTC.
-pub(super) fn time(cell: &Cell<'_>, format: Option<&str>) -> Read<i64> {
+/// Milliseconds since 1970 UTC. With `days`, numbers are Excel's.
+pub(super) fn time(cell: &Cell<'_>, format: Option<&str>, days: bool) -> Read<i64> {
     let time = match cell {
         _ if cell.is_null() => return Ok(None),
+        Cell::Int(number) if days => excel_day(*number as f64).ok_or(Bad)?,
+        Cell::Float(number) if days => excel_day(*number).ok_or(Bad)?,
+        Cell::Text(text) if days => text.trim().parse().ok().and_then(excel_day).ok_or(Bad)?,
         Cell::Time(time) => *time,
         Cell::Day(day) => i64::from(*day) * DAY_MS,
         Cell::Int(number) => epoch(*number).ok_or(Bad)?,
@@ -37,8 +41,8 @@ pub(super) fn in_bounds(time: i64) -> bool {
 }
 
 /// Days since 1970. A time of day other than midnight would be lost, and so is bad.
-pub(super) fn date(cell: &Cell<'_>, format: Option<&str>) -> Read<i32> {
-    match time(cell, format)? {
+pub(super) fn date(cell: &Cell<'_>, format: Option<&str>, days: bool) -> Read<i32> {
+    match time(cell, format, days)? {
         None => Ok(None),
         Some(time) if time % DAY_MS == 0 => Ok(Some(Time(time).day().0)),
         Some(_) => Err(Bad),
@@ -166,21 +170,21 @@ mod tests {
             "1609556645000000",
             "1609556645000000000",
         ] {
-            assert_eq!(time(&Cell::Text(text.into()), None), Ok(Some(moment)), "{text}");
+            assert_eq!(time(&Cell::Text(text.into()), None, false), Ok(Some(moment)), "{text}");
         }
-        assert_eq!(time(&Cell::Text("1/2/2021 3:04".into()), Some("%m/%d/%Y %H:%M")), Ok(Some(moment - 5_000)));
+        assert_eq!(time(&Cell::Text("1/2/2021 3:04".into()), Some("%m/%d/%Y %H:%M"), false), Ok(Some(moment - 5_000)));
     }
 
     #[test]
     fn a_date_is_midnight_utc_and_a_time_is_no_date() {
         let midnight = 1_609_545_600_000;
         for text in ["2021-01-02", "20210102", "2021/01/02", "2021-01-02T00:00:00Z"] {
-            assert_eq!(time(&Cell::Text(text.into()), None), Ok(Some(midnight)), "{text}");
-            assert_eq!(date(&Cell::Text(text.into()), None), Ok(Some(18_629)), "{text}");
+            assert_eq!(time(&Cell::Text(text.into()), None, false), Ok(Some(midnight)), "{text}");
+            assert_eq!(date(&Cell::Text(text.into()), None, false), Ok(Some(18_629)), "{text}");
         }
-        assert_eq!(date(&Cell::Text("01/02/2021".into()), Some("%m/%d/%Y")), Ok(Some(18_629)));
-        assert_eq!(date(&Cell::Text("2021-01-02T00:00:01Z".into()), None), Err(Bad));
-        assert_eq!(date(&Cell::Day(18_629), None), Ok(Some(18_629)));
+        assert_eq!(date(&Cell::Text("01/02/2021".into()), Some("%m/%d/%Y"), false), Ok(Some(18_629)));
+        assert_eq!(date(&Cell::Text("2021-01-02T00:00:01Z".into()), None, false), Err(Bad));
+        assert_eq!(date(&Cell::Day(18_629), None, false), Ok(Some(18_629)));
     }
 
     #[test]
@@ -197,10 +201,10 @@ mod tests {
             ".",
             "--1",
         ] {
-            assert_eq!(time(&Cell::Text(text.into()), None), Err(Bad), "{text}");
+            assert_eq!(time(&Cell::Text(text.into()), None, false), Err(Bad), "{text}");
         }
-        assert_eq!(time(&Cell::Text("x".into()), Some("%Q%%%")), Err(Bad));
-        assert_eq!(time(&Cell::Float(f64::INFINITY), None), Ok(None));
-        assert_eq!(time(&Cell::Time(i64::MAX), None), Err(Bad));
+        assert_eq!(time(&Cell::Text("x".into()), Some("%Q%%%"), false), Err(Bad));
+        assert_eq!(time(&Cell::Float(f64::INFINITY), None, false), Ok(None));
+        assert_eq!(time(&Cell::Time(i64::MAX), None, false), Err(Bad));
     }
 }

@@ -126,7 +126,7 @@ impl Standing {
 /// An imported file is read as `dataset.toml` says of its table. Other names for columns do not touch it; what changes values does.
 fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), String> {
     let changes = |column: &&crate::dataset::manifest::ColumnManifest| {
-        column.scale.is_some() || column.raw || column.item.is_some() || column.explode
+        column.scale.is_some() || column.unit.is_some() || column.item.is_some() || column.explode
     };
     let what = if !said.keep.is_empty() {
         Some("where")

@@ -7,7 +7,12 @@ use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
 use crate::dataset::{
     findings::{Finding, Findings, Severity},
-    load::{Context, bind::bind, file::FileRows, fill},
+    load::{
+        Context,
+        bind::bind,
+        file::{FileRows, FileState},
+        fill,
+    },
     manifest::TableManifest,
     progress::Cancelled,
     schema::TableSchema,
@@ -41,6 +46,8 @@ pub(super) struct Amount {
     pub bad: u64,
     /// Rows that were not wanted.
     pub left_out: u64,
+    /// Rows that break a rule of `invariants`.
+    pub broken: u64,
 }
 
 /// A source to be read into a table.
@@ -70,6 +77,8 @@ impl Reading<'_> {
             rows_bad: 0,
             rows: 0,
             left_out: 0,
+            broken: 0,
+            state: FileState::default(),
             numbers: Vec::new(),
             frames: Vec::new(),
         };
@@ -87,7 +96,8 @@ impl Reading<'_> {
             }
             self.context.progress.step(self.name, source.bytes_read().min(self.bytes), self.bytes)?;
         }
-        Ok(Amount { rows: rows.rows, bad: rows.rows_bad, left_out: rows.left_out })
+        rows.end();
+        Ok(Amount { rows: rows.rows, bad: rows.rows_bad, left_out: rows.left_out, broken: rows.broken })
     }
 
     /// Notes the columns of the source that nothing was read from.

@@ -2,9 +2,14 @@
 
 use std::collections::HashSet;
 
+use super::{others, path};
 use crate::dataset::{
-    manifest::{ColumnManifest, TableManifest, columns::is_amount, nearest},
-    schema::{Column, Need, TableSchema},
+    manifest::{
+        ColumnManifest, TableManifest, Unit,
+        columns::{is_amount, power_of_ten},
+        nearest,
+    },
+    schema::{Column, Kind, Need, TableSchema},
     source::Wanted,
 };
 
@@ -14,10 +19,14 @@ pub(in crate::dataset) struct Bound<'a> {
     pub column: &'static Column,
     /// The column of theirs.
     pub raw: Option<String>,
-    /// The column of theirs that holds the same amount in smallest units.
+    /// The column of theirs that holds the same figure in another unit.
     pub units: Option<String>,
+    /// What that unit is.
+    pub unit: Option<Unit>,
     pub constant: Option<&'a str>,
     pub rule: &'a ColumnManifest,
+    /// The element of a list to take; the first is 1.
+    pub item: Option<usize>,
 }
 
 /// The rule of a column that `dataset.toml` does not speak of.
@@ -32,18 +41,31 @@ fn same(a: &str, b: &str) -> bool {
     a.trim().eq_ignore_ascii_case(b.trim())
 }
 
+/// The names under which a column's figures come in another unit, lower case.
+fn other_names(schema: &TableSchema, column: &Column) -> impl Iterator<Item = (String, Unit)> + use<> {
+    let raw = is_amount(schema.name, column.name).then(|| (units_name(column.name), Unit::Raw));
+    let usd = (schema.name, column.name) == ("candles", "volume");
+    let usd = IN_USD.iter().filter(move |_| usd).map(|name| ((*name).to_owned(), Unit::Usd));
+    raw.into_iter().chain(usd)
+}
+
+/// Names of volumes that say they are in USD.
+const IN_USD: &[&str] = &["volume_usd", "volumeusd", "usd_volume", "volume usd"];
+
 /// The names worth reading from a file of this table.
 pub(in crate::dataset) fn wanted(schema: &TableSchema, manifest: &TableManifest) -> Wanted {
     let mut names: HashSet<String> = HashSet::new();
     for column in schema.columns {
         names.extend(column.aliases.iter().chain([&column.name]).map(|name| name.to_lowercase()));
-        if is_amount(schema.name, column.name) {
-            names.insert(units_name(column.name));
-        }
+        names.extend(other_names(schema, column).map(|(name, _)| name));
     }
-    names.extend(manifest.columns.values().filter_map(|column| column.from.as_ref()).map(|name| name.trim().to_lowercase()));
-    names.extend(manifest.keep.iter().map(|(name, _)| name.trim().to_lowercase()));
-    std::sync::Arc::new(move |name: &str| names.contains(&name.trim().to_lowercase()))
+    let said = manifest.columns.values().filter_map(|column| column.from.as_ref()).chain(manifest.keep.iter().map(|(name, _)| name));
+    for name in said {
+        // A member of an object is read from the object.
+        names.extend(path::heads(name).map(str::to_lowercase));
+    }
+    let all = others::are_kept(schema);
+    std::sync::Arc::new(move |name: &str| all || names.contains(&name.trim().to_lowercase()))
 }
 
 /// Binds every column of the schema to the `names` of a file; an error leaves the table out.
@@ -52,30 +74,71 @@ pub(in crate::dataset) fn bind<'a>(
     manifest: &'a TableManifest,
     names: &[String],
 ) -> Result<Vec<Bound<'a>>, String> {
-    let taken: Vec<&str> = manifest.columns.values().filter_map(|column| column.from.as_deref()).collect();
-    schema
+    // A list of which others take one element each still serves as a whole.
+    let taken: Vec<&str> =
+        manifest.columns.values().filter(|column| column.item.is_none()).filter_map(|column| column.from.as_deref()).collect();
+    let bound: Result<Vec<Bound<'a>>, String> = schema
         .columns
         .iter()
         .map(|column| {
             let rule = manifest.columns.get(column.name).unwrap_or(&PLAIN);
-            let mut bound = Bound { column, raw: None, units: None, constant: manifest.set.get(column.name).map(String::as_str), rule };
+            let constant = manifest.set.get(column.name).map(String::as_str);
+            let mut bound = Bound { column, raw: None, units: None, unit: None, constant, rule, item: rule.item };
             if bound.constant.is_some() {
                 return Ok(bound);
             }
             let free = |name: &&String| !taken.iter().any(|taken| same(taken, name));
             let named = rule.from.as_deref().map(|from| claim(column, names.iter().filter(|name| same(name, from)))).transpose()?.flatten();
+            // Else a member of what is inside a column.
+            let named = named.or_else(|| {
+                let inside = |from: &&str| path::heads(from).skip(1).any(|head| names.iter().any(|name| same(name, head)));
+                rule.from.as_deref().filter(inside).map(str::to_owned)
+            });
             let own = || claim(column, names.iter().filter(free).filter(|name| answers(column, name)));
             bound.raw = if named.is_some() { named } else { own()? };
-            if is_amount(schema.name, column.name) {
-                let units = units_name(column.name);
-                bound.units = claim(column, names.iter().filter(free).filter(|name| same(name, &units)))?;
-                if rule.raw && bound.raw.is_some() {
-                    bound.units = bound.raw.take();
+            for (name, unit) in other_names(schema, column) {
+                if bound.units.is_none() && (bound.raw.is_none() || unit == Unit::Raw) {
+                    bound.units = claim(column, names.iter().filter(free).filter(|other| same(other, &name)))?;
+                    bound.unit = bound.units.as_ref().map(|_| unit);
                 }
+            }
+            if let Some(unit) = other_unit(rule, column).filter(|_| bound.raw.is_some()) {
+                bound.units = bound.raw.take();
+                bound.unit = Some(unit);
             }
             Ok(bound)
         })
-        .collect()
+        .collect();
+    bound.map(|bound| with_elements(schema, bound))
+}
+
+/// Columns that are elements of a list where a file has the list alone: table, column, list, element.
+const ELEMENTS: &[(&str, &str, &str, usize)] = &[("pools", "token0", "tokens", 1), ("pools", "token1", "tokens", 2)];
+
+fn with_elements<'a>(schema: &TableSchema, mut bound: Vec<Bound<'a>>) -> Vec<Bound<'a>> {
+    for (_, name, list, item) in ELEMENTS.iter().filter(|(table, ..)| *table == schema.name) {
+        let whole = bound.iter().find(|bound| bound.column.name == *list && bound.item.is_none() && !bound.rule.explode);
+        let Some((Some(raw), rule)) = whole.map(|whole| (whole.raw.clone(), whole.rule)) else { continue };
+        let lacking = bound.iter_mut().find(|bound| bound.column.name == *name && bound.is_absent() && bound.rule.from.is_none());
+        if let Some(lacking) = lacking {
+            (lacking.raw, lacking.rule, lacking.item) = (Some(raw), rule, Some(*item));
+        }
+    }
+    bound
+}
+
+/// The unit to convert from, where `dataset.toml` names one that is not ours.
+fn other_unit(rule: &ColumnManifest, column: &Column) -> Option<Unit> {
+    let smallest = column.kind == Kind::Uint256;
+    match rule.unit {
+        // So many smallest units each: as whole tokens with these decimals.
+        None if smallest && rule.scale.and_then(power_of_ten).is_some() => Some(Unit::Whole),
+        Some(Unit::Whole) if smallest => Some(Unit::Whole),
+        Some(Unit::Raw) if !smallest => Some(Unit::Raw),
+        Some(Unit::Usd) if column.name == "volume" => Some(Unit::Usd),
+        Some(Unit::Token) if column.name == "market_cap" => Some(Unit::Token),
+        _ => None,
+    }
 }
 
 /// Whether a column of theirs has one of our column's names.
@@ -115,17 +178,30 @@ pub(in crate::dataset) fn missing(schema: &TableSchema, bound: &[Bound<'_>], nam
         let near = nearest(from, names.iter().map(String::as_str)).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         return Some(format!("has no column `{from}`, which dataset.toml names for `{name}`; it has {}{near}", listed(names)));
     }
+    let table = schema.name;
     let free = names.iter().filter(|name| !bound.iter().any(|bound| bound.raw.as_ref() == Some(name)));
     let (likely, near) = match likely(lacking.column, free) {
         Some(near) => (near, format!("; the nearest is `{near}`")),
         None => ("NAME", String::new()),
     };
     Some(format!(
-        "lacks the column `{name}` ({}); it has {}{near}; if it goes by another name, say so in dataset.toml: [tables.{}.columns] {name} = \"{likely}\"",
+        "lacks the column `{name}` ({}); it has {}{near}; if it goes by another name, say so in dataset.toml: [tables.{table}.columns] {name} = \"{likely}\"; if it is the same in every row: [tables.{table}.set] {name} = \"{}\"",
         lacking.column.meaning,
         listed(names),
-        schema.name
+        example(lacking.column.kind),
     ))
+}
+
+/// What a constant looks like.
+fn example(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Address | Kind::Addresses => "0x…",
+        Kind::Chain | Kind::Chains => "eth",
+        Kind::Time | Kind::Date => "2024-12-31",
+        Kind::Integer | Kind::Float | Kind::Uint256 => "0",
+        Kind::Boolean => "true",
+        Kind::Text | Kind::Hex => "…",
+    }
 }
 
 /// The column of theirs that surely is meant. A wrong one would be taken over unread, so there is none rather than a guess: its name

@@ -3,24 +3,28 @@
 
 use std::collections::HashSet;
 
-use polars::prelude::{BooleanChunked, Column, DataFrame, NewChunkedArray, PlSmallStr, StringChunked};
+use serde::{Deserialize, Serialize};
+
+use polars::prelude::{BooleanChunked, Column, DataFrame, NewChunkedArray, PlSmallStr};
 
 use super::{
     Context,
     bind::{Bound, bind},
+    column::{every_row, gather, gather_named},
     fill,
+    manners::{Manners, is_number},
+    units,
 };
 use crate::dataset::{
-    chain::Chain,
-    coerce::{
-        self, Coerced,
-        cell::{Cell, cells},
-        list,
-    },
+    coerce::{Coerced, cell::Cell, list},
     findings::{Finding, Findings, Severity},
-    manifest::TableManifest,
-    schema::{Kind, Need, TableSchema},
-    source::{Batch, guarded},
+    invariants::{
+        self,
+        series::{Observed, Series},
+    },
+    manifest::{TableManifest, Unit},
+    schema::{Need, TableSchema},
+    source::Batch,
 };
 
 /// What is read of one file so far.
@@ -35,9 +39,26 @@ pub(in crate::dataset) struct FileRows<'a> {
     pub rows: u64,
     /// Rows that `where` does not keep.
     pub left_out: u64,
+    /// Rows that break a rule of `invariants`, kept or not.
+    pub broken: u64,
+    /// What is learnt of the file as it is read.
+    pub state: FileState,
     /// The number in the file of each row of `frames`.
     pub numbers: Vec<u32>,
     pub frames: Vec<DataFrame>,
+}
+
+/// What is learnt of a file as it is read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FileState {
+    /// What is noted of the rows kept, in their order.
+    pub series: Series,
+    /// How its columns are written.
+    pub manners: Manners,
+    /// Transfers that got their time from `blocks`.
+    pub timed: u64,
+    /// Columns that are not ours are kept.
+    pub others: bool,
 }
 
 /// What happens to a cell that cannot be read.
@@ -49,7 +70,7 @@ fn consequence(need: Need) -> (Severity, &'static str) {
 }
 
 impl FileRows<'_> {
-    fn finding(&mut self, severity: Severity, row: u64, column: Option<&str>, value: Option<String>, reason: String) {
+    pub(super) fn finding(&mut self, severity: Severity, row: u64, column: Option<&str>, value: Option<String>, reason: String) {
         let finding = Finding { severity, file: self.file.to_owned(), row: Some(row), column: column.map(str::to_owned), value, reason };
         self.findings.add(finding);
     }
@@ -69,33 +90,25 @@ impl FileRows<'_> {
             self.finding(Severity::Error, first_row + row as u64, None, None, reason.to_owned());
             batch.malformed.push((row, reason));
         }
+        if self.rows == batch.height as u64 {
+            self.note_units(&bound);
+        }
         let mut rows = self.kept_rows(&batch, &bound)?;
         let exploded = self.explode(&batch, &bound, &mut rows)?;
         let every = every_row(&rows, batch.height);
         let mut bad = vec![false; rows.len()];
         let mut columns: Vec<Column> = Vec::with_capacity(bound.len());
         let mut units: Vec<(usize, Vec<Cell<'_>>)> = Vec::new();
-        for (i, bound) in bound.iter().enumerate() {
-            let coerced = if let Some(column) = whole(&batch, bound, rows.len(), every) {
-                Coerced { column, issues: Vec::new() }
-            } else if let Some(texts) = whole_texts(&batch, bound, every) {
-                coerce::coerce_texts(bound.column, texts, bound.rule)
-            } else {
-                let mut cells = match exploded.iter().find(|(column, _)| *column == i) {
-                    Some((_, cells)) => cells.clone(),
-                    None => gather(&batch, bound, &rows)?,
-                };
-                coerce::replace(&mut cells, bound.rule);
-                take_item(&mut cells, bound);
-                coerce::coerce(bound.column, &cells, bound.rule)
-            };
-            columns.push(self.judge(bound, coerced, &rows, first_row, &mut bad));
-            if let Some(name) = &bound.units {
+        for (i, one) in bound.iter().enumerate() {
+            let given = exploded.iter().find(|(column, _)| *column == i).map(|(_, cells)| cells.clone());
+            let coerced = self.column(&batch, one, &bound, &rows, every, given)?;
+            columns.push(self.judge(one, coerced, &rows, first_row, &mut bad));
+            if let Some(name) = &one.units {
                 units.push((i, gather_named(&batch, name, &rows)?));
             }
         }
         for (i, cells) in units {
-            let (filled, issues) = fill::amounts(self.context, self.schema, &columns, i, &cells);
+            let (filled, issues) = units::converted(self.context, self.schema, &columns, i, &bound[i], &cells);
             columns[i] = filled;
             for (row, value, reason) in issues {
                 self.finding(Severity::Warning, first_row + rows[row] as u64, Some(bound[i].column.name), Some(value), reason.to_owned());
@@ -108,8 +121,59 @@ impl FileRows<'_> {
                 self.finding(Severity::Warning, first_row + rows[row] as u64, at, Some(value), reason.to_owned());
             }
         }
+        if self.schema.name == "transfers" {
+            self.state.timed += self.context.blocks.fill(&mut columns) as u64;
+        }
+        self.hold_to_rules(&mut columns, &rows, first_row, &bad);
+        if self.state.others {
+            let others = self.other_columns(&batch, &bound, names, &rows)?;
+            columns.extend(others);
+        }
         self.rows_bad += bad.iter().filter(|bad| **bad).count() as u64;
         self.keep(columns, &rows, &bad, first_row)
+    }
+
+    /// Tells what the columns' names alone say of their unit.
+    fn note_units(&mut self, bound: &[Bound<'_>]) {
+        for bound in bound.iter().filter(|bound| bound.unit == Some(Unit::Usd) && bound.rule.unit.is_none()) {
+            let name = bound.units.as_deref().unwrap_or_default();
+            let reason = format!("`{name}` is in USD, as its name says, and is divided by each candle's price");
+            let column = Some(bound.column.name.to_owned());
+            self.findings.add(Finding { severity: Severity::Note, file: self.file.to_owned(), row: None, column, value: None, reason });
+        }
+    }
+
+    /// Tells what no figure can be, and empties the cells that cannot stay.
+    fn hold_to_rules(&mut self, columns: &mut [Column], rows: &[usize], first_row: u64, bad: &[bool]) {
+        let mut broken = HashSet::new();
+        for breach in invariants::judge(self.schema.name, columns) {
+            let reason = breach.rule.reason();
+            let mut told = 0;
+            // A row that is set aside has been told of.
+            for (nth, row) in breach.rows.iter().enumerate().filter(|(_, row)| !bad[**row]) {
+                broken.insert(*row);
+                if let Some(value) = breach.values.get(nth) {
+                    self.finding(
+                        Severity::Warning,
+                        first_row + rows[*row] as u64,
+                        Some(breach.column),
+                        Some(value.clone()),
+                        reason.clone(),
+                    );
+                } else {
+                    told += 1;
+                }
+            }
+            self.findings.count_more(self.file, Some(breach.column), &reason, told);
+        }
+        self.broken += broken.len() as u64;
+    }
+
+    /// The file is read to its end: tells what is odd in the order of its rows. Gives back what is to be judged beside other tables.
+    pub(in crate::dataset) fn end(&mut self) -> Vec<Observed> {
+        let (broken, observed) = told(std::mem::take(&mut self.state), self.file, self.findings);
+        self.broken += broken;
+        observed
     }
 
     /// Stores the rows that are not bad.
@@ -119,29 +183,11 @@ impl FileRows<'_> {
             let mask = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, bad.iter().map(|bad| !bad));
             frame = frame.filter(&mask).map_err(|error| error.to_string())?;
         }
+        let start = self.numbers.len();
         self.numbers.extend(rows.iter().zip(bad).filter(|(_, bad)| !**bad).map(|(row, _)| (first_row + *row as u64) as u32));
+        self.state.series.add(self.schema.name, &frame, &self.numbers[start..]);
         self.frames.push(frame);
         Ok(())
-    }
-
-    /// Positions of the rows that can be read and that `where` keeps.
-    fn kept_rows(&mut self, batch: &Batch, bound: &[Bound<'_>]) -> Result<Vec<usize>, String> {
-        let malformed: HashSet<usize> = batch.malformed.iter().map(|(row, _)| *row).collect();
-        let mut rows: Vec<usize> = (0..batch.height).filter(|row| !malformed.contains(row)).collect();
-        for (name, values) in &self.manifest.keep {
-            let ours = bound.iter().find(|bound| bound.column.name == name && !bound.is_absent());
-            let cells = match ours {
-                Some(bound) => gather(batch, bound, &rows)?,
-                None => gather_named(batch, name, &rows)?,
-            };
-            let kind = ours.map_or(Kind::Text, |bound| bound.column.kind);
-            let values: HashSet<String> = values.iter().flat_map(|value| comparable(&Cell::Text(value.as_str().into()), kind)).collect();
-            let kept = cells.iter().map(|cell| comparable(cell, kind).iter().any(|text| values.contains(text)));
-            let before = rows.len();
-            rows = rows.iter().zip(kept).filter(|(_, kept)| *kept).map(|(row, _)| *row).collect();
-            self.left_out += (before - rows.len()) as u64;
-        }
-        Ok(rows)
     }
 
     /// Makes a row of every element where `dataset.toml` says so; gives back the cells of those columns.
@@ -209,6 +255,12 @@ impl FileRows<'_> {
             }
             let expected = match &bound.rule.format {
                 Some(format) => format!("a time written as {format}"),
+                None if is_number(column.kind) && issue.value.contains(',') => {
+                    format!(
+                        "{}, and a comma may stand before decimals or between thousands: say decimal = \",\" or \".\" in dataset.toml",
+                        column.kind.expectation()
+                    )
+                }
                 None => column.kind.expectation().to_owned(),
             };
             self.finding(severity, number, Some(column.name), Some(issue.value), format!("expected {expected}; {outcome}"));
@@ -226,70 +278,32 @@ impl FileRows<'_> {
     }
 }
 
-fn find<'b>(batch: &'b Batch, name: &str) -> Option<&'b Column> {
-    let named = |column: &&Column| column.name().trim() == name.trim();
-    let alike = |column: &&Column| column.name().trim().eq_ignore_ascii_case(name.trim());
-    batch.columns.iter().find(named).or_else(|| batch.columns.iter().find(alike))
-}
-
-/// The whole column, where it is empty, or every row is kept and no cell needs a look.
-fn whole(batch: &Batch, bound: &Bound<'_>, height: usize, every: bool) -> Option<Column> {
-    match (bound.constant, &bound.raw) {
-        (None, None) => Some(coerce::empty(bound.column, height)),
-        (None, Some(name)) if every && !bound.rule.explode => {
-            find(batch, name).filter(|column| column.len() == batch.height).and_then(|raw| coerce::as_it_is(bound.column, raw, bound.rule))
-        }
-        _ => None,
+/// Tells how a file is written and what is odd in the order of its rows; how many rows that is, and what is to be judged beside other tables.
+pub(super) fn told(state: FileState, file: &str, findings: &mut Findings) -> (u64, Vec<Observed>) {
+    for (column, reason) in state.manners.told() {
+        let finding = Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: Some(column), value: None, reason };
+        findings.add(finding);
     }
-}
-
-/// The whole column of texts, where every row is kept and no text is to be replaced or taken apart.
-fn whole_texts<'b>(batch: &'b Batch, bound: &Bound<'_>, every: bool) -> Option<&'b StringChunked> {
-    let name = bound.raw.as_ref().filter(|_| bound.constant.is_none() && bound.rule.values.is_empty() && bound.rule.item.is_none())?;
-    let texts = find(batch, name).filter(|column| column.len() == batch.height).and_then(|column| column.str().ok());
-    texts.filter(|_| every && !bound.rule.explode)
-}
-
-/// Whether `rows`, positions that rise unless a list was exploded, are all of `height`.
-fn every_row(rows: &[usize], height: usize) -> bool {
-    rows.len() == height && rows.iter().enumerate().all(|(i, row)| i == *row)
-}
-
-/// The cells of the rows that serve a column of ours; all empty where the batch lacks it.
-fn gather<'b>(batch: &'b Batch, bound: &Bound<'_>, rows: &[usize]) -> Result<Vec<Cell<'b>>, String> {
-    match (bound.constant, &bound.raw) {
-        (Some(constant), _) => Ok(vec![Cell::Text(constant.to_owned().into()); rows.len()]),
-        (None, Some(name)) => gather_named(batch, name, rows),
-        (None, None) => Ok(vec![Cell::Null; rows.len()]),
+    if state.timed > 0 {
+        let reason = format!("{} rows without a time have that of their block, from `blocks`", state.timed);
+        let column = Some("timestamp".to_owned());
+        findings.add(Finding { severity: Severity::Note, file: file.to_owned(), row: None, column, value: None, reason });
     }
-}
-
-fn gather_named<'b>(batch: &'b Batch, name: &str, rows: &[usize]) -> Result<Vec<Cell<'b>>, String> {
-    let Some(column) = find(batch, name) else { return Ok(vec![Cell::Null; rows.len()]) };
-    let cells = guarded("column", || Ok(cells(column)))?;
-    if rows.len() == cells.len() && rows.last().is_none_or(|last| last + 1 == cells.len()) {
-        return Ok(cells);
+    let (odd, observed) = state.series.end(file);
+    let mut broken = 0;
+    for odd in odd {
+        let (column, reason) = (odd.rule().column(), odd.rule().reason());
+        let finding = Finding {
+            severity: Severity::Warning,
+            file: file.to_owned(),
+            row: odd.row,
+            column: Some(column.to_owned()),
+            value: Some(odd.value),
+            reason: reason.clone(),
+        };
+        findings.add(finding);
+        findings.count_more(file, Some(column), &reason, odd.count - 1);
+        broken += odd.count;
     }
-    Ok(rows.iter().map(|&row| cells.get(row).cloned().unwrap_or(Cell::Null)).collect())
-}
-
-/// Takes the element of each list that `dataset.toml` asks for; a list too short, or no list, leaves the cell empty.
-fn take_item(cells: &mut [Cell<'_>], bound: &Bound<'_>) {
-    let Some(item) = bound.rule.item else { return };
-    for cell in cells {
-        let elements = list::elements(cell, bound.rule.split.as_deref(), true).unwrap_or_default();
-        *cell = elements.into_iter().nth(item.saturating_sub(1)).unwrap_or(Cell::Null);
-    }
-}
-
-/// The texts by which a cell and a value of `where` are compared.
-fn comparable(cell: &Cell<'_>, kind: Kind) -> Vec<String> {
-    let chain = |cell: &Cell<'_>| cell.to_text().and_then(|text| Chain::parse(&text)).map(|chain| chain.to_string());
-    match kind {
-        _ if cell.is_null() => vec![String::new()],
-        Kind::Chain => chain(cell).into_iter().collect(),
-        Kind::Chains => list::elements(cell, None, false).unwrap_or_default().iter().filter_map(chain).collect(),
-        Kind::Address | Kind::Hex => cell.to_text().map(|text| text.to_ascii_lowercase()).into_iter().collect(),
-        _ => cell.to_text().map(std::borrow::Cow::into_owned).into_iter().collect(),
-    }
+    (broken, observed)
 }

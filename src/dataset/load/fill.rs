@@ -1,65 +1,10 @@
-//! What is worked out where a table leaves it out: amounts from smallest units, candle intervals, ids of yield pools, names of fee
-//! tiers. Figures that need other tables are not the loader's.
+//! What is worked out where a table leaves it out: candle intervals, ids of yield pools, names of fee tiers. Figures that need other tables are not the loader's.
 
 use std::collections::{HashMap, HashSet};
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
 
-use super::Context;
-use crate::dataset::{
-    address::Address,
-    alike::rewritten,
-    candles::Interval,
-    coerce::{cell::Cell, raw_amount},
-    schema::TableSchema,
-};
-
-const NO_DECIMALS: &str = "the token's decimals are unknown, so its smallest units cannot be converted; the cell is left empty";
-const NOT_RAW: &str = "expected a whole number of smallest units; the cell is left empty";
-
-fn texts<'c>(columns: &'c [Column], name: &str) -> Option<&'c Column> {
-    columns.iter().find(|column| column.name() == name)
-}
-
-/// An amount that could not be worked out: position, value, reason.
-pub(super) type AmountIssue = (usize, String, &'static str);
-
-/// Fills the empty cells of the amount column `at` from `cells`, which are in smallest units.
-pub(super) fn amounts(
-    context: &Context<'_>,
-    schema: &TableSchema,
-    columns: &[Column],
-    at: usize,
-    cells: &[Cell<'_>],
-) -> (Column, Vec<AmountIssue>) {
-    let column = &columns[at];
-    let mut issues = Vec::new();
-    let given: Vec<Option<f64>> = column.f64().map_or_else(|_| vec![None; cells.len()], |numbers| numbers.iter().collect());
-    let own = texts(columns, "decimals").filter(|_| schema.name == "tokens").and_then(|column| column.i64().ok());
-    let tokens = texts(columns, "token_address").and_then(|column| column.str().ok());
-    let decimals = |row: usize| match own {
-        Some(own) => own.get(row),
-        None => tokens
-            .and_then(|tokens| tokens.get(row))
-            .and_then(Address::parse)
-            .and_then(|token| context.decimals.get(&token).copied().flatten()),
-    };
-    let mut value = |(row, cell): (usize, &Cell<'_>)| {
-        if given[row].is_some() || cell.is_null() {
-            return given[row];
-        }
-        let Some(decimals) = decimals(row) else {
-            issues.push((row, cell.shown(), NO_DECIMALS));
-            return None;
-        };
-        raw_amount(cell, decimals).unwrap_or_else(|_| {
-            issues.push((row, cell.shown(), NOT_RAW));
-            None
-        })
-    };
-    let values: Vec<Option<f64>> = cells.iter().enumerate().map(&mut value).collect();
-    (Series::new(column.name().clone(), values).into_column(), issues)
-}
+use crate::dataset::{alike::rewritten, candles::Interval, schema::TableSchema};
 
 /// Writes the given intervals in their one spelling; those that are none become empty and are named.
 pub(super) fn intervals_read(columns: &mut [Column]) -> (Option<&'static str>, Vec<(usize, String)>) {
@@ -111,9 +56,7 @@ pub(crate) fn step(mut times: Vec<i64>) -> Interval {
     for pair in times.windows(2) {
         *steps.entry(pair[1] - pair[0]).or_default() += 1;
     }
-    let best = steps.into_iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
-    // A step longer than any interval there is says nothing.
-    best.map(|(step, _)| Interval(step)).filter(|step| Interval::parse(&step.to_string()).is_some()).unwrap_or(Interval::DAY)
+    Interval::frequent(steps)
 }
 
 /// What a whole table is filled with, its rows in input order.

@@ -3,7 +3,7 @@
 
 use polars::prelude::DataFrame;
 
-use super::{Context, identity, table::Stop};
+use super::{Context, identity, others, table::Stop};
 use crate::dataset::{
     cache::{CacheOptions, Fault, Import, Key, KeyFile, LargeTable, Place, ReadState, Report},
     manifest::TableManifest,
@@ -86,11 +86,14 @@ impl Gathered {
     }
 
     /// A file is read to its end, and its rows stay in memory.
-    pub(super) fn hold(&mut self, at: u32, frame: DataFrame, numbers: Vec<u32>) -> Result<(), String> {
+    pub(super) fn hold(&mut self, at: u32, mut frame: DataFrame, numbers: Vec<u32>) -> Result<(), String> {
         self.origins.extend(numbers.into_iter().map(|row| (at, row)));
         match &mut self.held {
             None => self.held = Some(frame),
-            Some(held) => guarded("table", || held.vstack_mut(&frame).map(|_| ()))?,
+            Some(held) => {
+                others::align(held, &mut frame)?;
+                guarded("table", || held.vstack_mut(&frame).map(|_| ()))?;
+            }
         }
         Ok(())
     }
@@ -134,7 +137,7 @@ pub(super) fn place(
             ends: identity::ends(&file.path).ok()?,
         });
     }
-    let key = Key::of(schema, manifest, &context.decimals, &keys);
+    let key = Key::of(schema, manifest, &context.decimals, &context.blocks.files, &keys);
     match Place::new(cache, &key) {
         Ok(place) => Some((place, keys.into_iter().map(|file| file.ends).collect())),
         Err(error) => {

@@ -18,16 +18,22 @@ const END: u64 = 64 << 10;
 
 /// The hash of a file's head and tail.
 pub(crate) fn ends(path: &Path) -> io::Result<[u8; 32]> {
+    ends_within(path, u64::MAX)
+}
+
+/// As `ends`, of the file's first `size` bytes.
+pub(crate) fn ends_within(path: &Path, size: u64) -> io::Result<[u8; 32]> {
     let mut file = File::open(path)?;
-    let size = file.metadata()?.len();
+    let size = file.metadata()?.len().min(size);
     let mut hash = Sha256::new();
     let mut bytes = Vec::new();
-    file.by_ref().take(END).read_to_end(&mut bytes)?;
+    file.by_ref().take(END.min(size)).read_to_end(&mut bytes)?;
     hash.update(&bytes);
     if size > END {
         bytes.clear();
-        file.seek(SeekFrom::Start(size.saturating_sub(END).max(END)))?;
-        file.take(END).read_to_end(&mut bytes)?;
+        let start = size.saturating_sub(END).max(END);
+        file.seek(SeekFrom::Start(start))?;
+        file.take(size - start).read_to_end(&mut bytes)?;
         hash.update(&bytes);
     }
     Ok(hash.finalize().into())

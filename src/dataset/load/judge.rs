@@ -2,7 +2,12 @@
 
 use crate::dataset::{
     Dataset,
+    address::Address,
     findings::{Finding, Severity},
+    invariants::{
+        named,
+        together::{self, Found},
+    },
     rows::YieldRow,
 };
 
@@ -12,11 +17,14 @@ const LARGEST: usize = 50;
 /// Tokens whose largest holders hold more than there is outside burn addresses: their shares are answered as 1.
 pub(super) fn judge(dataset: &mut Dataset) {
     let mut found = Vec::new();
+    let mut broken: Vec<(Option<String>, Found)> = Vec::new();
     for token in dataset.tokens() {
+        broken.extend(together::figures(&token.row).map(|found| (None, found)));
         let Some(supply) = token.row.total_supply else { continue };
-        let (mut burned, mut held, mut counted) = (0.0, 0.0, 0);
+        let (mut burned, mut held, mut counted, mut sum) = (0.0, 0.0, 0, 0.0);
         for (holder, balance) in dataset.holders_of(&token.row.token_address).balances() {
             let balance = balance.filter(|balance| *balance > 0.0).unwrap_or_default();
+            sum += balance;
             if dataset.is_labelled(&holder, "burn") {
                 burned += balance;
             } else if counted < LARGEST {
@@ -24,10 +32,17 @@ pub(super) fn judge(dataset: &mut Dataset) {
                 counted += 1;
             }
         }
+        broken.extend(together::balances(&token.row, sum).map(|found| (None, found)));
         if held > supply - burned && supply > burned {
             found.push((token.row.token_address, held, supply - burned));
         }
     }
+    for observed in dataset.tables.iter().flat_map(|table| &table.observed) {
+        let token = Address::parse(&observed.token).and_then(|address| dataset.token(&address));
+        let found = token.and_then(|token| together::observed(&token.row, observed));
+        broken.extend(found.map(|found| (Some(observed.file.clone()), found)));
+    }
+    tell(dataset, broken);
     unusable_pools(dataset);
     let Some(table) = dataset.tables.iter_mut().find(|table| table.schema.name == "holders") else { return };
     let file = table.sources.first().map_or_else(|| "holders".to_owned(), |source| source.file.clone());
@@ -40,6 +55,17 @@ pub(super) fn judge(dataset: &mut Dataset) {
             value: Some(format!("{token}: {held} of {supply}")),
             reason: "the largest holders hold more than the supply outside burn addresses; their share is answered as 1".to_owned(),
         });
+    }
+}
+
+/// The rules that are broken, as findings of the tables that break them.
+fn tell(dataset: &mut Dataset, broken: Vec<(Option<String>, Found)>) {
+    for (file, (rule, row, value)) in broken {
+        let rule = named(rule);
+        let Some(table) = dataset.tables.iter_mut().find(|table| table.schema.name == rule.table()) else { continue };
+        let file = file.or_else(|| table.sources.first().map(|source| source.file.clone())).unwrap_or_else(|| rule.table().to_owned());
+        let column = Some(rule.column().to_owned());
+        table.findings.add(Finding { severity: Severity::Warning, file, row, column, value: Some(value), reason: rule.reason() });
     }
 }
 

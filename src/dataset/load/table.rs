@@ -13,13 +13,13 @@ use polars::prelude::DataFrame;
 use super::{
     Context,
     bind::{bind, missing, wanted},
-    file::FileRows,
+    file::{FileRows, told},
     fill,
     gather::{self, Gathered, Opened},
-    identity, order,
+    identity, order, others, path,
 };
 use crate::dataset::{
-    Source, Table, TableState,
+    Source, Spot, Table, TableState,
     cache::{Dropped, Fault, LargeTable, Place, ReadState, Report, SourceFile},
     coerce,
     findings::{Finding, KEPT_PER_REASON, Severity},
@@ -27,8 +27,9 @@ use crate::dataset::{
     progress::Cancelled,
     schema::TableSchema,
     source::{
-        self, MAX_ROWS, guarded,
+        self, Layout, MAX_ROWS, guarded,
         locate::{self, Found},
+        partition::{self, Partitioned},
     },
     time::Time,
 };
@@ -49,6 +50,8 @@ fn locate(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest)
 pub(super) enum Stop {
     Cancelled,
     Unusable(String),
+    /// A file was written to while it was read.
+    Moved,
     /// What was taken into the cache cannot be read back.
     Damaged,
     /// The cache has the table by now.
@@ -93,10 +96,13 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
         reading.forget();
         outcome = reading.read();
     }
+    if matches!(outcome, Ok(Some(_))) {
+        reading.note_approximate();
+    }
     let hashes = reading.hashes;
     match outcome {
         Ok(Some(Content::Memory(frame))) => {
-            table.frame = frame;
+            (table.frame, table.others) = others::split(frame);
             table.state = TableState::Loaded;
         }
         Ok(Some(Content::Large(large))) => {
@@ -107,6 +113,11 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
         Ok(None) => {}
         Err(Stop::Cancelled) => return Err(Cancelled),
         Err(Stop::Unusable(reason)) => table.state = TableState::Unusable(reason),
+        Err(Stop::Moved) => {
+            let file = table.sources.last().map(|source| source.file.clone()).unwrap_or_default();
+            table.state = TableState::Unusable(format!("`{file}` changed while it was read: load again once it is complete"));
+            table.moved = true;
+        }
         Err(Stop::Damaged | Stop::Ready(_)) => table.state = TableState::Unusable("the cache is damaged: load again".to_owned()),
     }
     table.load_ms = start.elapsed().as_millis() as u64;
@@ -123,6 +134,12 @@ struct Reading<'a> {
     done: u64,
     total: u64,
     start: Instant,
+}
+
+/// Whether the file is of lines, and not packed.
+fn is_text(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    ["csv", "tsv", "ndjson", "jsonl"].iter().any(|text| ending.eq_ignore_ascii_case(text))
 }
 
 /// A file's size and time, to see whether it changes while it is read.
@@ -146,7 +163,7 @@ impl Reading<'_> {
         let outcome = self.gather(&files, place.clone(), &ends.unwrap_or_default());
         match outcome {
             Err(Stop::Ready(opened)) => Ok(Some(self.take_up(*opened))),
-            Err(stop @ (Stop::Unusable(_) | Stop::Damaged)) => {
+            Err(stop @ (Stop::Unusable(_) | Stop::Damaged | Stop::Moved)) => {
                 place.iter().for_each(Place::forget);
                 Err(stop)
             }
@@ -174,6 +191,7 @@ impl Reading<'_> {
         self.hashes = report.sources.iter().map(|source| source.ends).collect();
         self.done = self.table.sources.iter().map(|source| source.bytes).sum();
         (self.table.findings, self.table.rows_bad, self.table.load_ms) = (report.findings, report.rows_bad, report.load_ms);
+        self.table.observed = report.observed;
     }
 
     /// What was found so far, in `files` files.
@@ -182,6 +200,7 @@ impl Reading<'_> {
         Report {
             sources: sources.map(|(source, ends)| SourceFile::new(source, *ends)).collect(),
             findings: self.table.findings.clone(),
+            observed: self.table.observed.clone(),
             rows_bad: self.table.rows_bad,
             load_ms: self.start.elapsed().as_millis() as u64,
         }
@@ -200,7 +219,10 @@ impl Reading<'_> {
         for (at, file) in files.iter().enumerate().skip(state.file as usize) {
             let from = std::mem::take(&mut state);
             self.read_file(at as u32, file, ends.get(at), &mut gathered, &from).map_err(|stop| match stop {
-                Stop::Unusable(reason) => Stop::Unusable(format!("`{}` {reason}", file.name)),
+                Stop::Unusable(reason) => {
+                    self.table.fault.get_or_insert_with(|| Spot { file: file.name.clone(), row: None });
+                    Stop::Unusable(format!("`{}` {reason}", file.name))
+                }
                 stop => stop,
             })?;
         }
@@ -219,12 +241,24 @@ impl Reading<'_> {
         // Of a large table the last third is its ordering.
         let step = |large: bool, done: u64| context.progress.step(name, done, if large { total + total / 2 } else { total });
         step(false, read).map_err(|Cancelled| Stop::Cancelled)?;
-        let mut source = source::open(&file.path, wanted(self.schema, self.manifest))?;
+        let end = context.growing.then_some(before.0);
+        let layout = Layout { skip: self.manifest.skip, names: self.manifest.headless.then(Vec::new), end, delimiter: None };
+        let source = source::open_as(&file.path, &layout, wanted(self.schema, self.manifest))?;
+        let mut source = Partitioned::over(source, partition::parts(&file.name));
         source.skip(from.batches)?;
         let mut batches = from.batches;
-        let (mut frames, mut numbers) = (Vec::new(), Vec::new());
+        let (mut frames, mut numbers, mut learnt) = (Vec::new(), Vec::new(), from.learnt.clone());
+        learnt.others = others::are_kept(self.schema);
         let (mut count, mut bad, mut left_out) = (from.rows, from.file_bad, from.left_out);
-        while let Some(batch) = source.next_batch()? {
+        loop {
+            let batch = match source.next_batch() {
+                Ok(Some(batch)) => batch,
+                Ok(None) => break,
+                Err(reason) => {
+                    self.table.fault = Some(Spot { file: file.name.clone(), row: source.stopped_at() });
+                    return Err(reason.into());
+                }
+            };
             let mut rows = FileRows {
                 context,
                 schema: self.schema,
@@ -234,12 +268,15 @@ impl Reading<'_> {
                 rows_bad: bad,
                 rows: count,
                 left_out,
+                broken: 0,
+                state: learnt,
                 numbers,
                 frames,
             };
             rows.add(batch, source.columns())?;
             batches += 1;
-            (frames, numbers, count, bad, left_out) = (rows.frames, rows.numbers, rows.rows, rows.rows_bad, rows.left_out);
+            (frames, numbers, learnt) = (rows.frames, rows.numbers, rows.state);
+            (count, bad, left_out) = (rows.rows, rows.rows_bad, rows.left_out);
             let done = read + source.bytes_read().min(before.0);
             gathered.take(self.schema, at, &mut frames, &mut numbers, &mut || step(false, done))?;
             if gathered.rows() + numbers.len() as u64 > MAX_ROWS {
@@ -247,16 +284,19 @@ impl Reading<'_> {
             }
             if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {
                 let report = self.report(at as usize);
-                import.note(ReadState { file: at, batches, rows: count, file_bad: bad, left_out, report })?;
+                import.note(ReadState { file: at, batches, rows: count, file_bad: bad, left_out, learnt: learnt.clone(), report })?;
             }
             step(gathered.import.is_some(), done).map_err(|Cancelled| Stop::Cancelled)?;
         }
+        let (_, observed) = told(learnt, &file.name, &mut self.table.findings);
+        self.table.observed.extend(observed);
         let bound = bind(self.schema, self.manifest, source.columns())?;
         if let Some(reason) = missing(self.schema, &bound, source.columns()) {
             return Err(Stop::Unusable(reason));
         }
         let known = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
-        let lacks = |name: &str| !known(name) && !source.columns().iter().any(|column| column.eq_ignore_ascii_case(name));
+        let theirs = |name: &str| source.columns().iter().any(|column| path::heads(name).any(|head| column.eq_ignore_ascii_case(head)));
+        let lacks = |name: &str| !known(name) && !theirs(name);
         if let Some((name, _)) = self.manifest.keep.iter().find(|(name, _)| lacks(name)) {
             let table = self.schema.name;
             return Err(Stop::Unusable(format!("has no column `{name}`, which dataset.toml names in [tables.{table}.where]")));
@@ -266,8 +306,11 @@ impl Reading<'_> {
             self.note(&file.name, format!("`where` leaves out {left_out} of {count} rows"));
         }
         let hash = ends.map_or_else(|| identity::ends(&file.path), |ends| Ok(*ends)).map_err(|error| format!("cannot be read: {error}"))?;
-        if stamp(&file.path)? != before {
-            return Err(Stop::Unusable("changed while it was read: load again once it is complete".to_owned()));
+        // What is appended meanwhile was not read. A large table would be brought into the cache time and again: it waits for rest.
+        let after = stamp(&file.path)?;
+        let appended = || end.is_some_and(|end| after.0 >= end) && is_text(&file.name) && gathered.import.is_none();
+        if after != before && !appended() {
+            return Err(Stop::Moved);
         }
         self.table.rows_bad += bad;
         if let (Some(source), Some(slot)) = (self.table.sources.last_mut(), self.hashes.last_mut()) {
@@ -333,8 +376,10 @@ impl Reading<'_> {
 
     /// Lists the columns that serve nothing.
     fn note_unknown(&mut self, file: &str, names: &[String], bound: &[super::bind::Bound<'_>]) {
-        let used: Vec<&str> = bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().map(String::as_str).collect();
-        let filters = |name: &str| self.manifest.keep.iter().any(|(kept, _)| kept.eq_ignore_ascii_case(name));
+        let used: Vec<&str> =
+            bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
+        let filters = |name: &str| self.manifest.keep.iter().any(|(kept, _)| path::heads(kept).any(|kept| kept.eq_ignore_ascii_case(name)));
+        let kept = if others::are_kept(self.schema) { others::names(bound, names) } else { Vec::new() };
         for name in names {
             if !used.contains(&name.as_str()) && !filters(name) {
                 let ours = self.schema.columns.iter().find(|column| super::bind::answers(column, name));
@@ -342,6 +387,7 @@ impl Reading<'_> {
                     file,
                     match ours {
                         Some(ours) => format!("column `{name}` is not read, as dataset.toml fills `{}` otherwise", ours.name),
+                        None if kept.contains(&name.trim()) => format!("column `{name}` is not one of ours, kept to be shown"),
                         None => format!("column `{name}` is not one of ours, ignored"),
                     },
                 );
@@ -352,6 +398,30 @@ impl Reading<'_> {
     fn note(&mut self, file: &str, reason: String) {
         let finding = Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: None, value: None, reason };
         self.table.findings.add(finding);
+    }
+
+    /// What the person said of amounts that are not exact.
+    fn note_approximate(&mut self) {
+        let said: Vec<&str> = self
+            .schema
+            .columns
+            .iter()
+            .map(|column| column.name)
+            .filter(|name| self.manifest.columns.get(name).is_some_and(|rule| rule.approximate))
+            .collect();
+        for name in &said {
+            let reason = format!("`{name}` is approximate, as dataset.toml says: its last digits were lost where it came from");
+            let file = self.table.sources.first().map(|source| source.file.clone()).unwrap_or_default();
+            self.table.findings.add(Finding {
+                severity: Severity::Note,
+                file,
+                row: None,
+                column: Some((*name).to_owned()),
+                value: None,
+                reason,
+            });
+        }
+        self.table.approximate = said.into_iter().map(str::to_owned).collect();
     }
 
     fn finish(&mut self, mut frame: DataFrame, origins: &[(u32, u32)], files: &[Found]) -> Result<DataFrame, Stop> {
@@ -374,7 +444,8 @@ fn stacked(frames: Vec<DataFrame>, schema: &TableSchema) -> Result<DataFrame, St
     let mut frames = frames.into_iter();
     let empty = || DataFrame::new(0, schema.columns.iter().map(|column| coerce::empty(column, 0)).collect());
     let Some(mut whole) = frames.next() else { return guarded("table", empty) };
-    for frame in frames {
+    for mut frame in frames {
+        others::align(&mut whole, &mut frame)?;
         guarded("table", || whole.vstack_mut(&frame).map(|_| ()))?;
     }
     Ok(whole)

@@ -5,24 +5,22 @@ use std::collections::HashMap;
 use super::{
     super::{
         address::Address,
+        coerce::manner::Decimal,
         schema::{Column, Kind, TableSchema},
     },
     ColumnManifest, Member, Value,
+    keys::{Place, names},
+    unit::{Unit, units},
     walk::Walk,
 };
 
 type Columns = HashMap<&'static str, ColumnManifest>;
 
-const COLUMN_KEYS: &[&str] = &["from", "scale", "format", "split", "item", "explode", "unit", "values"];
 const MAX_ITEM: i64 = 10_000;
 
-/// The columns that hold whole tokens, and so may come in smallest units.
-pub(crate) const TOKEN_AMOUNTS: &[(&str, &str)] =
-    &[("tokens", "total_supply"), ("holders", "balance"), ("holder_counts", "whale_balance"), ("locks", "amount")];
-
-/// Whether the column holds whole tokens.
+/// Whether the column holds whole tokens, and so may come in smallest units.
 pub(crate) fn is_amount(table: &str, column: &str) -> bool {
-    TOKEN_AMOUNTS.contains(&(table, column))
+    units(table, column).starts_with(&[Unit::Whole])
 }
 
 /// The column of ours that the member is named after.
@@ -44,6 +42,10 @@ pub(super) fn read_columns(walk: &Walk<'_>, schema: &TableSchema, member: &Membe
         let column = ours(walk, schema, &member)?;
         let read = match member.value {
             Value::String(from) => ColumnManifest { from: Some(from.to_string()), ..ColumnManifest::default() },
+            // A column of a file without a header goes by its number.
+            Value::Integer(_) => {
+                ColumnManifest { from: Some(walk.integer(&member, 1, MAX_ITEM)?.to_string()), ..ColumnManifest::default() }
+            }
             Value::Table(_) => read_column(walk, schema, column, &member)?,
             _ => return Err(walk.error(&member, "must be their column's name, or a table such as { from = \"NAME\", scale = 1e-6 }")),
         };
@@ -60,10 +62,28 @@ fn read_column(walk: &Walk<'_>, schema: &TableSchema, column: &Column, member: &
             if kinds.contains(&column.kind) { Ok(()) } else { Err(walk.error(&member, &message())) }
         };
         match member.key {
+            "from" if matches!(member.value, Value::Integer(_)) => read.from = Some(walk.integer(&member, 1, MAX_ITEM)?.to_string()),
             "from" => read.from = Some(walk.text(&member)?),
             "scale" => {
-                fits(&[Kind::Integer, Kind::Float], "a number")?;
-                read.scale = Some(walk.number(&member)?);
+                fits(&[Kind::Integer, Kind::Float, Kind::Uint256], "a number")?;
+                let scale = walk.number(&member)?;
+                if column.kind == Kind::Uint256 && power_of_ten(scale).is_none() {
+                    return Err(walk.error(&member, "of whole numbers that must stay exact must be a power of ten, such as 1e18"));
+                }
+                read.scale = Some(scale);
+            }
+            "decimal" => {
+                fits(&[Kind::Integer, Kind::Float, Kind::Uint256], "a number")?;
+                read.decimal = Some(decimal(walk, &member)?);
+            }
+            "null" => {
+                for word in walk.texts(&member)? {
+                    read.values.insert(word, String::new());
+                }
+            }
+            "approximate" => {
+                fits(&[Kind::Uint256], "a whole number that must be exact")?;
+                read.approximate = walk.boolean(&member)?;
             }
             "format" => {
                 fits(&[Kind::Time, Kind::Date], "a time")?;
@@ -73,23 +93,28 @@ fn read_column(walk: &Walk<'_>, schema: &TableSchema, column: &Column, member: &
             "item" => read.item = Some(walk.integer(&member, 1, MAX_ITEM)? as usize),
             "explode" => read.explode = walk.boolean(&member)?,
             "unit" => {
-                if !is_amount(schema.name, column.name) {
-                    return Err(walk.error(&member, &format!("fits an amount of whole tokens, and `{}` is none", column.name)));
+                let known = units(schema.name, column.name);
+                if known.is_empty() {
+                    fits(&[], "amounts, volumes and prices")?;
                 }
-                read.raw = is_raw(walk, &member)?;
+                let unit = unit(walk, &member)?;
+                if !known.contains(&unit) {
+                    return Err(walk.error(&member, &format!("of `{}` must be {}", column.name, quoted(known))));
+                }
+                read.unit = Some(unit);
             }
             "values" => {
                 for value in walk.table(&member)? {
                     read.values.insert(value.key.to_owned(), walk.scalar(&value)?);
                 }
             }
-            _ => return Err(walk.unknown("key", &member, COLUMN_KEYS)),
+            _ => return Err(walk.unknown("key", &member, &names(Place::Column))),
         }
     }
     if read.explode && read.item.is_some() {
         return Err(walk.error(member, "has both `explode` and `item`: keep one"));
     }
-    if read.raw && read.scale.is_some() {
+    if read.unit.is_some_and(|unit| Some(&unit) != units(schema.name, column.name).first()) && read.scale.is_some() {
         return Err(walk.error(member, "has both `unit` and `scale`: keep one"));
     }
     Ok(read)
@@ -100,21 +125,59 @@ fn separator(walk: &Walk<'_>, member: &Member<'_>) -> Result<String, String> {
     if text.is_empty() { Err(walk.error(member, "must not be empty")) } else { Ok(text) }
 }
 
-fn is_raw(walk: &Walk<'_>, member: &Member<'_>) -> Result<bool, String> {
-    match walk.text(member)?.as_str() {
-        "raw" => Ok(true),
-        "token" => Ok(false),
-        _ => Err(walk.error(member, "must be \"raw\" or \"token\"")),
+fn unit(walk: &Walk<'_>, member: &Member<'_>) -> Result<Unit, String> {
+    let all = [Unit::Raw, Unit::Whole, Unit::Usd, Unit::Token];
+    Unit::read(&walk.text(member)?).ok_or_else(|| walk.error(member, &format!("must be {}", quoted(&all))))
+}
+
+/// `"raw", "whole" or "token"`.
+fn quoted(units: &[Unit]) -> String {
+    let words: Vec<String> = units.iter().map(|unit| format!("\"{unit}\"")).collect();
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => words.concat(),
     }
 }
 
-/// Spreads a table's `format`, `split` or `unit` over the columns it fits, where the column does not say otherwise.
+fn decimal(walk: &Walk<'_>, member: &Member<'_>) -> Result<Decimal, String> {
+    match walk.text(member)?.as_str() {
+        "." => Ok(Decimal::Point),
+        "," => Ok(Decimal::Comma),
+        _ => Err(walk.error(member, "must be \",\" or \".\"")),
+    }
+}
+
+/// The exponent of a power of ten.
+pub(crate) fn power_of_ten(scale: f64) -> Option<i64> {
+    let exponent = scale.log10().round();
+    let exact = exponent.abs() <= 77.0 && format!("1e{exponent}").parse() == Ok(scale);
+    exact.then_some(exponent as i64)
+}
+
+/// Reads a table's `null`: texts that stand for no value in any column.
+pub(super) fn spread_null(walk: &Walk<'_>, schema: &TableSchema, member: &Member<'_>, columns: &mut Columns) -> Result<(), String> {
+    for word in walk.texts(member)? {
+        for column in schema.columns {
+            columns.entry(column.name).or_default().values.entry(word.clone()).or_default();
+        }
+    }
+    Ok(())
+}
+
+/// Spreads a table's `format`, `split`, `unit` or `decimal` over the columns it fits, where the column does not say otherwise.
 pub(super) fn spread(walk: &Walk<'_>, schema: &TableSchema, member: &Member<'_>, columns: &mut Columns) -> Result<(), String> {
     match member.key {
         "format" => {
             let format = walk.text(member)?;
             for column in schema.columns.iter().filter(|column| matches!(column.kind, Kind::Time | Kind::Date)) {
                 columns.entry(column.name).or_default().format.get_or_insert_with(|| format.clone());
+            }
+        }
+        "decimal" => {
+            let decimal = decimal(walk, member)?;
+            let numbers = |column: &&Column| matches!(column.kind, Kind::Integer | Kind::Float | Kind::Uint256);
+            for column in schema.columns.iter().filter(numbers) {
+                columns.entry(column.name).or_default().decimal.get_or_insert(decimal);
             }
         }
         "split" => {
@@ -127,9 +190,13 @@ pub(super) fn spread(walk: &Walk<'_>, schema: &TableSchema, member: &Member<'_>,
             }
         }
         _ => {
-            let raw = is_raw(walk, member)?;
-            for column in schema.columns.iter().filter(|column| is_amount(schema.name, column.name)) {
-                columns.entry(column.name).or_default().raw |= raw;
+            let unit = unit(walk, member)?;
+            let fitting: Vec<&Column> = schema.columns.iter().filter(|column| units(schema.name, column.name).contains(&unit)).collect();
+            if fitting.is_empty() {
+                return Err(walk.error(member, &format!("fits no column of `{}`", schema.name)));
+            }
+            for column in fitting {
+                columns.entry(column.name).or_default().unit.get_or_insert(unit);
             }
         }
     }

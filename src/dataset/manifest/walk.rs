@@ -122,6 +122,12 @@ impl<'t> Walk<'t> {
     }
 }
 
+/// The line that an error of the document names.
+pub(crate) fn line_of(error: &str) -> Option<u64> {
+    let rest = error.strip_prefix(FILE)?.strip_prefix(", line ")?;
+    rest.split(':').next()?.parse().ok()
+}
+
 fn scalar(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),

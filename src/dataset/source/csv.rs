@@ -70,12 +70,23 @@ impl CsvRows {
     }
 
     /// Rows of a file that has no header: its columns are called `names`.
-    pub(super) fn headless(input: Input, names: &[String], wanted: Wanted) -> Result<Self, String> {
-        let mut rows = Self::begin(input, None, wanted)?;
+    pub(super) fn headless(input: Input, names: &[String], delimiter: Option<u8>, wanted: Wanted) -> Result<Self, String> {
+        let mut rows = Self::begin(input, delimiter, wanted)?;
         for name in names {
             rows.records.add_column(name)?;
         }
         rows.width = names.len();
+        Ok(rows)
+    }
+
+    /// Rows of a file that has no header: its columns are called by their numbers, from 1.
+    pub(super) fn numbered(input: Input, delimiter: Option<u8>, wanted: Wanted) -> Result<Self, String> {
+        let mut rows = Self::begin(input, delimiter, wanted)?;
+        rows.scan()?;
+        for number in 1..=rows.fields.len() {
+            rows.records.add_column(&number.to_string())?;
+        }
+        rows.width = rows.fields.len();
         Ok(rows)
     }
 
@@ -230,6 +241,10 @@ impl RowSource for CsvRows {
 
     fn columns(&self) -> &[String] {
         self.records.names()
+    }
+
+    fn stopped_at(&self) -> Option<u64> {
+        Some(self.records.next_row())
     }
 
     fn bytes_read(&self) -> u64 {

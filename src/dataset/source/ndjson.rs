@@ -103,6 +103,11 @@ impl RowSource for NdjsonRows {
         self.records.names()
     }
 
+    fn stopped_at(&self) -> Option<u64> {
+        // A file without any row was read to its end.
+        Some(self.records.next_row()).filter(|row| !self.started || *row > 1)
+    }
+
     fn bytes_read(&self) -> u64 {
         self.input.bytes_read()
     }

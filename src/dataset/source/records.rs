@@ -37,6 +37,11 @@ impl Records {
         }
     }
 
+    /// The number of the row that comes next.
+    pub(super) fn next_row(&self) -> u64 {
+        self.first_row + self.rows as u64
+    }
+
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }

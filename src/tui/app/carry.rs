@@ -24,22 +24,27 @@ use crate::{
     },
 };
 
+/// What is copied, and so what is said of it.
+enum Copied<'a> {
+    /// Short: its name and itself.
+    Value(&'a str),
+    /// Named alone.
+    Whole(&'a str),
+}
+
 impl App {
     pub(in crate::tui) fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Nothing | Effect::Pass => return,
             Effect::Redraw => {}
-            Effect::Select(token) => {
-                self.token = Some(token);
-                self.look_again();
-            }
+            Effect::Select(token) => self.select(token),
             Effect::Open(token, view) => {
                 let from = self.current;
-                self.token = Some(token);
+                (self.unsettled, self.token) = (None, Some(token));
                 self.go(view);
                 self.opened_from = Some(from).filter(|from| *from != view);
             }
-            Effect::Copy(text, what) => self.copy(&text, what),
+            Effect::Copy(text, what) => self.copy(&text, Copied::Value(what)),
             Effect::OpenLink(link) => self.open_link(&link),
             Effect::Star(token) => {
                 let starred = self.watchlist.insert(token);
@@ -77,12 +82,11 @@ impl App {
     pub(super) fn run(&mut self, command: Command) {
         match command {
             Command::Act(action) => self.act(action),
-            Command::Select(token) => {
-                self.token = Some(token);
-                self.look_again();
-            }
+            Command::Select(token) => self.select(token),
             Command::Theme(name) => self.change_theme(&name),
             Command::OpenFolder(folder) => self.open_folder(&folder),
+            Command::Import(said) => self.look_at_import(&said),
+            Command::ImportNow(said) => self.import_now(&said),
             Command::ToggleApi => self.toggle_api(),
             Command::Export(file, _) => self.export_to(expand(&file)),
             Command::WriteDemo => self.write_demo(),
@@ -91,12 +95,15 @@ impl App {
     }
 
     /// Through the terminal (OSC 52), which works over ssh too.
-    fn copy(&mut self, text: &str, what: &str) {
+    fn copy(&mut self, text: &str, what: Copied<'_>) {
         let mut sequence = String::new();
         if CopyToClipboard::to_clipboard_from(text).write_ansi(&mut sequence).is_ok() {
             self.after_frame.extend_from_slice(sequence.as_bytes());
-            let shown: String = text.chars().take(40).collect();
-            self.say(if what.starts_with("the ") { format!("copied {what}") } else { format!("copied {what} {shown}") }, false);
+            let said = match what {
+                Copied::Value(what) => format!("copied {what} {}", text.chars().take(40).collect::<String>()),
+                Copied::Whole(what) => format!("copied {what}"),
+            };
+            self.say(said, false);
         }
     }
 
@@ -107,7 +114,7 @@ impl App {
             serde_json::to_string(&export.columns.into_iter().zip(export.selected?).collect::<serde_json::Map<_, _>>()).ok()
         });
         match row {
-            Some(json) => self.copy(&json, "the row as JSON"),
+            Some(json) => self.copy(&json, Copied::Whole("the row as JSON")),
             None => self.say("no row to copy in this view", false),
         }
     }
@@ -124,7 +131,7 @@ impl App {
             || "the curl line".to_owned(),
             |(page, pages)| format!("the curl line: page {} of {}", format::count(page), format::count(pages)),
         );
-        self.copy(&curl(&base, &request), &what);
+        self.copy(&curl(&base, &request), Copied::Whole(&what));
     }
 
     pub(super) fn reload(&mut self) {
@@ -197,13 +204,13 @@ impl App {
                 thread::Builder::new().name("link".into()).spawn(move || child.wait()).ok();
                 self.say(format!("opening {link}"), false);
             }
-            Err(_) => self.copy(link, "link (nothing here opens it):"),
+            Err(_) => self.copy(link, Copied::Value("link (nothing here opens it):")),
         }
     }
 }
 
 /// `~` is the home folder.
-fn expand(path: &str) -> PathBuf {
+pub(super) fn expand(path: &str) -> PathBuf {
     match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),
         _ => PathBuf::from(path),

@@ -102,6 +102,11 @@ impl Palette {
     }
 
     pub fn paste(&mut self, pasted: &str) {
+        // A path that is dropped on the terminal is a file to take in.
+        let dropped = pasted.trim().trim_start_matches(['\'', '"']);
+        if self.input.value().is_empty() && ["/", "~/", "./"].iter().any(|start| dropped.starts_with(start)) {
+            self.input = Input::new("import ".to_owned());
+        }
         let value: String = self.input.value().chars().chain(pasted.chars().filter(|c| !c.is_control())).take(500).collect();
         self.input = Input::new(value);
         self.rank();
@@ -109,6 +114,9 @@ impl Palette {
 
     /// `open DIR` is typed out, for a folder cannot be listed here; everything else is an entry.
     fn chosen(&self) -> Outcome {
+        if let Some(said) = self.import() {
+            return Outcome::Run(Command::Import(said.to_owned()));
+        }
         if let Some(folder) = self.folder() {
             return Outcome::Run(Command::OpenFolder(folder.to_owned()));
         }
@@ -117,6 +125,11 @@ impl Palette {
 
     fn folder(&self) -> Option<&str> {
         self.input.value().strip_prefix("open ").map(str::trim).filter(|folder| folder.contains(['/', '.', '~']))
+    }
+
+    /// `import PATH`, and what is said of it.
+    fn import(&self) -> Option<&str> {
+        self.input.value().strip_prefix("import ").map(str::trim).filter(|said| !said.is_empty())
     }
 
     fn move_by(&mut self, rows: isize) {
@@ -152,7 +165,14 @@ impl Palette {
         let end = line(buffer, inside, 0, used, &typed, theme.text().patch(base));
         line(buffer, inside, 0, used + end, "▏", theme.accent().patch(base));
         if self.input.value().is_empty() {
-            line(buffer, inside, 0, used + 2, "an action, a token, or `open DIR` for another dataset", theme.dim().patch(base));
+            line(
+                buffer,
+                inside,
+                0,
+                used + 2,
+                "an action, a token, `import FILE`, or `open DIR` for another dataset",
+                theme.dim().patch(base),
+            );
         }
         let rows = usize::from(inside.height.saturating_sub(2));
         let first = self.selected.saturating_sub(rows.saturating_sub(1));
@@ -164,7 +184,11 @@ impl Palette {
             draw_entry(buffer, place, &self.entries[i], theme, style);
         }
         if self.found.is_empty() {
-            let says = if self.folder().is_some() { "⏎ opens this folder" } else { "nothing is called that" };
+            let says = match (self.import(), self.folder()) {
+                (Some(_), _) => "⏎ shows what would be taken of this file",
+                (None, Some(_)) => "⏎ opens this folder",
+                (None, None) => "nothing is called that",
+            };
             line(buffer, inside, 2, 0, says, theme.dim().patch(base));
         }
     }

@@ -310,8 +310,8 @@ impl Data {
         };
         let panel = Panel { note: &note, focused: true, progress: share, ascii: context.ascii, ..Panel::new("tables") };
         let mut body = inset(panel.render(left, buffer, context.theme));
-        if let Some(reason) = load.failure.as_ref().filter(|_| !load.running) {
-            progress_line(buffer, &mut body, &format!("! the last load failed: {reason}"), context);
+        if let Some(failure) = load.failure.as_ref().filter(|_| !load.running) {
+            progress_line(buffer, &mut body, &format!("! the last load failed: {}", failure.reason), context);
         }
         self.list_area = body;
         tables::draw_list(buffer, body, &self.order, self.sorting, &mut self.list, context);
@@ -365,7 +365,7 @@ fn progress_line(buffer: &mut Buffer, body: &mut Rect, says: &str, context: &Con
     (body.y, body.height) = (body.y + used, body.height - used);
 }
 
-/// `Demo market · MIT · synthetic          generation 3 · /home/ada/market`
+/// `Demo market · MIT · synthetic          generation 3 · /data/market`
 fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
     let row = Rect { height: 1, ..area };

@@ -14,7 +14,10 @@ use super::{
 use crate::{
     analysis::dex::{DexDetail, DexSummary},
     dataset::address::Address,
-    question::dexes::{DexDetailQuestion, DexListQuestion},
+    question::{
+        Question,
+        dexes::{DexDetailQuestion, DexListQuestion},
+    },
     tui::{
         filter::{self, Filter},
         keymap::{Action, ViewId},
@@ -76,7 +79,7 @@ impl View for DexesView {
             *self = Self { token: context.token, sorting: self.sorting, filter_text, filter, ..Self::default() };
         }
         let Some(token) = self.token else { return };
-        if self.list.refresh(DexListQuestion { contract_address: token }, context) {
+        if self.list.refresh(DexListQuestion { contract_address: token, explain: false }, context) {
             self.arrange();
         }
         if let Some(question) = self.detail_question() {
@@ -152,11 +155,15 @@ impl View for DexesView {
         Ok(())
     }
 
+    fn needs(&self) -> Option<&'static [&'static str]> {
+        Some(DexListQuestion::NEEDS)
+    }
+
     fn request(&self, _: &Context<'_>) -> Option<Request> {
         if self.in_pools {
             return self.detail_question().map(|question| Request::of(&question));
         }
-        self.token.map(|token| Request::of(&DexListQuestion { contract_address: token }))
+        self.token.map(|token| Request::of(&DexListQuestion { contract_address: token, explain: false }))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {

@@ -255,6 +255,7 @@ pub(super) struct Stage {
     pub(super) token: Option<Address>,
     pub(super) watchlist: HashSet<Address>,
     pub(super) theme: Theme,
+    pub(super) ascii: bool,
     wake: Wake,
 }
 
@@ -269,6 +270,7 @@ impl Stage {
             token: Some(address(1)),
             watchlist: HashSet::from([address(1), address(8)]),
             theme: Theme::default(),
+            ascii: false,
             wake: Arc::new(|| {}),
         }
     }
@@ -283,7 +285,7 @@ impl Stage {
             token: self.token,
             watchlist: &self.watchlist,
             theme: &self.theme,
-            ascii: false,
+            ascii: self.ascii,
             now: Time(Day(TODAY).start().0 + 9 * 3_600_000),
             wake: &self.wake,
         }

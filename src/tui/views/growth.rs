@@ -13,7 +13,10 @@ use super::{
 use crate::{
     analysis::growth::WINDOW_DAYS_DEFAULT,
     dataset::address::Address,
-    question::growth::{GrowthEntry, GrowthQuestion, WINDOWS},
+    question::{
+        Question,
+        growth::{GrowthEntry, GrowthQuestion, WINDOWS},
+    },
     tui::{
         filter::{self, Filter},
         format,
@@ -157,6 +160,10 @@ impl View for GrowthView {
 
     fn selected_token(&self, _: &Context<'_>) -> Option<Address> {
         self.entry().map(|entry| entry.token_address)
+    }
+
+    fn needs(&self) -> Option<&'static [&'static str]> {
+        Some(GrowthQuestion::NEEDS)
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {

@@ -2,10 +2,10 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::many;
+use super::{many, waiting::how_far};
 use crate::{
     analysis::market::TokenSummary,
-    dataset::address::Address,
+    dataset::{TableState, address::Address},
     tui::{
         format, text,
         theme::Role,
@@ -47,9 +47,17 @@ impl ListLine<'_> {
     }
 }
 
-/// The sentence for a table that this dataset does not have.
+/// The sentence for a table that this dataset does not have, or not yet.
 pub(super) fn absent(context: &Context<'_>, table: &str, for_what: &str) -> Option<String> {
     let snapshot = context.snapshot?;
+    if let Some(TableState::Unusable(reason)) = snapshot.dataset.table(table).map(|table| &table.state) {
+        return Some(format!(
+            "the `{table}` table is there and could not be used: {reason}; put it right for {for_what}, then press r; see Data (9)"
+        ));
+    }
+    if snapshot.dataset.importing.contains(&table) {
+        return Some(format!("the `{table}` table is still being read: {}", how_far(context, table)));
+    }
     (!snapshot.dataset.has(table)).then(|| {
         let folder = snapshot.dataset.folder.display().to_string();
         let place = if folder.is_empty() { String::new() } else { format!(" to {folder}") };

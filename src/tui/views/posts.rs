@@ -22,7 +22,7 @@ use crate::{
         grid::{Grid, Ordered},
         rows::Post,
     },
-    question::search::Order,
+    question::{Question, posts::TokenPostsQuestion, search::Order},
     tui::{
         keymap::{Action, ViewId},
         view::{Context, Effect, Export, Request, View},
@@ -145,6 +145,10 @@ impl View for PostsView {
         self.rows.select(0);
         self.refresh(context);
         Ok(())
+    }
+
+    fn needs(&self) -> Option<&'static [&'static str]> {
+        Some(TokenPostsQuestion::NEEDS)
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {

@@ -22,7 +22,7 @@ use super::parts::{say, symbol_of};
 use crate::{
     analysis::security::{CheckState, SecurityInference},
     dataset::address::Address,
-    question::security::SecurityQuestion,
+    question::{Question, security::SecurityQuestion},
     tui::{
         format,
         keymap::{Action, ViewId},
@@ -156,6 +156,10 @@ impl View for SecurityView {
             self.left.set(all.concat());
             self.left.draw(buffer, body, true, context);
         }
+    }
+
+    fn needs(&self) -> Option<&'static [&'static str]> {
+        Some(SecurityQuestion::NEEDS)
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {

@@ -25,7 +25,7 @@ use crate::{
         filter::{Filter, Operator, Term, Wanted},
         keymap::{Action, ViewId},
         view::{Asked, Context, Effect, Export, Request, View},
-        widgets::{panel, progress, table::Table},
+        widgets::table::Table,
     },
 };
 
@@ -162,7 +162,6 @@ impl View for TokensView {
             return;
         }
         if context.snapshot.is_none() {
-            draw_waiting(buffer, area, context);
             return;
         }
         self.arrange(context);
@@ -204,6 +203,21 @@ impl View for TokensView {
         }
         self.refresh(context);
         Ok(())
+    }
+
+    fn needs(&self) -> Option<&'static [&'static str]> {
+        Some(&[])
+    }
+
+    fn reveal(&mut self, token: Address, context: &Context<'_>) {
+        let Some(snapshot) = context.snapshot else { return };
+        self.arrange(context);
+        if !self.point_to(Some(token), snapshot) {
+            (self.filter_text, self.filter) = Default::default();
+            self.choices.watched_only = false;
+            self.stale = true;
+            self.refresh(context);
+        }
     }
 
     fn selected_token(&self, context: &Context<'_>) -> Option<Address> {
@@ -461,16 +475,6 @@ impl TokensView {
         let known = self.detail.answer.as_ref().map(|known| &known.answer).filter(|detail| detail.token_address == summary.token_address);
         let shown = detail::Shown { summary, detail: known, problem: self.detail.problem.as_ref() };
         detail::draw(&shown, buffer, area, context);
-    }
-}
-
-/// Before there is data: why, or the shape of what is coming.
-fn draw_waiting(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-    match &context.load.failure {
-        Some(reason) if !context.load.running => {
-            panel::failure(area, buffer, context.theme, &format!("{reason}; r tries again, : opens another dataset"));
-        }
-        _ => progress::skeleton(Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }, buffer, context.theme, context.ascii),
     }
 }
 

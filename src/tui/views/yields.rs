@@ -203,7 +203,11 @@ impl View for YieldView {
     }
 
     fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        let Some(snapshot) = context.snapshot else { return Ok(()) };
+        let Some(snapshot) = context.snapshot else {
+            // Read once the tokens are known.
+            text.clone_into(&mut self.line);
+            return Ok(());
+        };
         self.read_line(text, snapshot)?;
         self.unread = None;
         self.taken = None;
@@ -213,6 +217,10 @@ impl View for YieldView {
 
     fn selected_token(&self, _: &Context<'_>) -> Option<Address> {
         self.strategy().map(|row| row.token.address)
+    }
+
+    fn needs(&self) -> Option<&'static [&'static str]> {
+        Some(YieldQuestion::NEEDS)
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {

@@ -11,6 +11,7 @@ use serde::Serialize;
 use tokendeck::{
     api::ApiOptions,
     dataset::Dataset,
+    deck::DeckEvent,
     error::Result,
     question::{
         Question,
@@ -329,4 +330,63 @@ fn more_connections_than_places_wait_their_turn() {
     let mut answer = Vec::new();
     third.read_to_end(&mut answer).expect("answered");
     assert_eq!(Answer::parse(&answer).status, 200);
+}
+
+/// Asks over a connection that is kept; false when the server has closed it.
+fn asks(stream: &mut std::io::BufReader<std::net::TcpStream>) -> bool {
+    let sent = stream.get_mut().write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").is_ok();
+    let answered = sent && read_answer(stream, false).is_some_and(|(status, _)| status == 200);
+    // Idle times are told apart by the millisecond.
+    std::thread::sleep(Duration::from_millis(10));
+    answered
+}
+
+#[test]
+fn the_longest_idle_connection_gives_its_place_to_the_next_client() {
+    let server = Running::with(ApiOptions { connections: 3, ..ApiOptions::default() });
+    let connect = || BufReader::new(server.connect());
+    let mut clients: Vec<_> = (0..3).map(|_| connect()).collect();
+    assert!(clients.iter_mut().all(asks));
+    assert!(asks(&mut clients[0]), "asked again, it is not the longest idle any more");
+    let mut next = connect();
+    assert!(asks(&mut next), "locked out");
+    assert_eq!(clients.iter_mut().map(asks).collect::<Vec<_>>(), [true, false, true]);
+    // Many come and stay, and each is answered.
+    let mut crowd: Vec<_> = (0..100).map(|_| connect()).collect();
+    assert!(crowd.iter_mut().all(asks));
+}
+
+#[test]
+fn a_connection_with_a_request_or_a_stream_keeps_its_place() {
+    let server = Running::with(ApiOptions { connections: 3, ..ApiOptions::default() });
+    let (release, _held) = hold(&server);
+    let mut listener = BufReader::new(server.connect());
+    let request = format!("GET /events HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n\r\n");
+    listener.get_mut().write_all(request.as_bytes()).expect("sent");
+    let mut busy = server.connect();
+    busy.write_all(&get("/tokens", "")).expect("sent");
+    until(|| server.api.metrics.in_flight() == 1);
+    let mut started = server.connect();
+    started.write_all(b"GET /healthz HTTP/1.1\r\n").expect("sent");
+    std::thread::sleep(Duration::from_millis(100));
+    // Nobody is idle: the next waits until somebody is.
+    let mut next = BufReader::new(server.connect());
+    next.get_mut().write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
+    next.get_mut().set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout");
+    assert!(next.fill_buf().is_err(), "answered although nobody was idle");
+    started.write_all(b"Host: localhost\r\n\r\n").expect("sent");
+    next.get_mut().set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    assert_eq!(read_answer(&mut next, false).map(|(status, _)| status), Some(200));
+    let mut answer = Vec::new();
+    started.read_to_end(&mut answer).expect("answered, then let go");
+    assert_eq!(Answer::parse(&answer).status, 200);
+    assert!((0..3).map(|_| BufReader::new(server.connect())).all(|mut stream| asks(&mut stream)));
+    // The request is answered and the stream goes on.
+    drop(release);
+    let mut answer = Vec::new();
+    busy.read_to_end(&mut answer).expect("answered");
+    assert_eq!(Answer::parse(&answer).status, 200);
+    server.api.deck.tell(DeckEvent::Reloaded(7));
+    let heard = listener.lines().map_while(std::result::Result::ok).any(|line| line.contains("{\"generation\":7}"));
+    assert!(heard, "the stream was closed");
 }

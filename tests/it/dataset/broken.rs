@@ -88,7 +88,13 @@ fn cases() -> Vec<Case> {
             0,
             &[],
         ),
-        case("epochs of every unit", rows("UNI,1704067200,1\nUNI,1704153600000,2\nUNI,1704240000000000,3\nUNI,20240104,4\n"), 4, 0, &[]),
+        case(
+            "epochs of every unit",
+            rows("UNI,1704067200,1\nUNI,1704153600000,2\nUNI,1704240000000000,3\nUNI,20240104,4\n"),
+            4,
+            0,
+            &["Note holder_counts.csv date: the times are in seconds and milliseconds and microseconds in turn; each is read by its size"],
+        ),
         case(
             "one key twice",
             rows("UNI,2024-01-01,5\nUNI,2024-01-02,6\nUNI,1704067200,7\n"),

@@ -64,6 +64,9 @@ fn the_real_figures_arrive_unchanged() {
     let cdai = Address::parse("0x5d3a536e4d6dbd6114cc1ead35777bab948e3643").expect("an address");
     let pairs: Vec<_> = dataset.pools_of(&cdai).filter_map(|pool| pool.pair.as_deref()).collect();
     assert_eq!(pairs, ["cDAI/cUSDC/USDT", "cDAI/cUSDC"], "the pools 0x52ea… and 0xa2b4…");
+    let usdt = Address::parse("0xdac17f958d2ee523a2206206994597c13d831ec7").expect("an address");
+    let third = dataset.pools_of(&usdt).filter(|pool| pool.pair.as_deref() == Some("cDAI/cUSDC/USDT"));
+    assert_eq!(third.map(|pool| pool.tokens.len()).collect::<Vec<_>>(), [3], "the third token of 0x52ea…");
     assert_eq!(dataset.posts_newest(|_, _| Ok::<_, std::io::Error>(())).unwrap().len(), 43);
 }
 

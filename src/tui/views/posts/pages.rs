@@ -39,7 +39,7 @@ impl Source {
     }
 
     fn token_question(token: Address, page: u64) -> TokenPostsQuestion {
-        TokenPostsQuestion { token_address: token, page, limit: TOKEN_PAGE }
+        TokenPostsQuestion { token_address: token, page, limit: TOKEN_PAGE, explain: false }
     }
 
     pub(super) fn question(&self, page: u64) -> PostsQuestion {

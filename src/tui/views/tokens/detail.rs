@@ -12,12 +12,16 @@ use crate::{
     },
     dataset::{chain::Chain, rows::Post},
     error::Problem,
+    question::{Question, token::TokenQuestion},
     tui::{
         format::{self, MISSING},
         text,
         theme::Role,
         view::Context,
-        views::parts::{absent, exact, float, low_bar, role_of},
+        views::{
+            parts::{absent, exact, float, low_bar, role_of},
+            waiting,
+        },
         widgets::{
             panel::{self, Panel},
             progress, put, put_right,
@@ -163,7 +167,10 @@ fn market_figures(shown: &Shown<'_>, context: &Context<'_>) -> Vec<Figure> {
         Some(value) => (format!("{}  {days}", format::change(Some(value), context.ascii)), context.theme.by_sign(value)),
         None => (String::new(), Role::Dim),
     };
-    let (day, day_role) = change(summary.price_change_24h, "24h");
+    let (day, day_role) = match list::stale(summary) {
+        Some(behind) => (format!("stale: {} behind", format::age(behind)), Role::Warning),
+        None => change(summary.price_change_24h, "24h"),
+    };
     let (week, week_role) = change(summary.holders_growth, "7d");
     let usd = |value: Option<f64>, text: String| if value.is_some() { format!("{text} USD") } else { text };
     let exact_price = format::exact(summary.price);
@@ -244,6 +251,7 @@ fn draw_sections(shown: &Shown<'_>, sections: &[Section], buffer: &mut Buffer, a
     let Some(detail) = shown.detail else {
         match shown.problem {
             Some(problem) => panel::failure(rest(area, 1), buffer, theme, &problem.detail),
+            None if waiting::draw(TokenQuestion::NEEDS, buffer, rest(area, 1), context) => {}
             None => progress::skeleton(rest(area, 1), buffer, theme, context.ascii),
         }
         return;

@@ -1,0 +1,79 @@
+//! Fits the weights of the trend word: the likeliest under the ordinal model, by Newton's method. Each chartist's word counts a half.
+
+use tokendeck::analysis::trendlines::{
+    Trend,
+    trend::{Measures, Weights},
+};
+
+use super::marks::Span;
+
+/// Keeps weights finite where the measures part the words without an error.
+const RIDGE: f64 = 0.01;
+
+type Vector = [f64; 4];
+
+pub(super) fn fit(spans: &[&Span]) -> Weights {
+    let mut at = [0.0, 0.0, 0.0, 1.5];
+    for _ in 0..60 {
+        let (here, slope) = (loss(at, spans), gradient(at, spans));
+        let step = solve(hessian(at, spans), slope);
+        // Halved until it leads down.
+        let down = (0..40).map(|halvings| 0.5_f64.powi(halvings)).map(|part| [0, 1, 2, 3].map(|k| at[k] - part * step[k]));
+        let Some(next) = { down }.find(|next| next[3] > 0.0 && loss(*next, spans) < here) else { break };
+        at = next;
+    }
+    weights(at)
+}
+
+fn weights(at: Vector) -> Weights {
+    Weights { net: at[0], fit: at[1], place: at[2], threshold: at[3] }
+}
+
+/// Minus the logarithm of how likely the chartists' words are.
+fn loss(at: Vector, spans: &[&Span]) -> f64 {
+    let each = |span: &&Span| -> f64 { span.words.iter().map(|word| -chance(at, &span.measures, *word).max(1e-12).ln() / 2.0).sum() };
+    spans.iter().map(each).sum::<f64>() + RIDGE * at[..3].iter().map(|weight| weight * weight).sum::<f64>()
+}
+
+fn chance(at: Vector, measures: &Measures, word: Trend) -> f64 {
+    let chances = weights(at).chances(measures);
+    match word {
+        Trend::Uptrend => chances.uptrend,
+        Trend::Sideways => chances.sideways,
+        Trend::Downtrend => chances.downtrend,
+    }
+}
+
+fn gradient(at: Vector, spans: &[&Span]) -> Vector {
+    [0, 1, 2, 3].map(|k| (loss(moved(at, k, 1e-4), spans) - loss(moved(at, k, -1e-4), spans)) / 2e-4)
+}
+
+fn hessian(at: Vector, spans: &[&Span]) -> [Vector; 4] {
+    [0, 1, 2, 3].map(|k| {
+        let (up, down) = (gradient(moved(at, k, 1e-2), spans), gradient(moved(at, k, -1e-2), spans));
+        [0, 1, 2, 3].map(|j| (up[j] - down[j]) / 2e-2)
+    })
+}
+
+fn moved(mut at: Vector, k: usize, by: f64) -> Vector {
+    at[k] += by;
+    at
+}
+
+/// Gaussian elimination; the matrix is positive definite, so no pivot is 0.
+fn solve(mut a: [Vector; 4], mut b: Vector) -> Vector {
+    for k in 0..4 {
+        for row in k + 1..4 {
+            let factor = a[row][k] / a[k][k];
+            for column in k..4 {
+                a[row][column] -= factor * a[k][column];
+            }
+            b[row] -= factor * b[k];
+        }
+    }
+    for k in (0..4).rev() {
+        let known: f64 = (k + 1..4).map(|j| a[k][j] * b[j]).sum();
+        b[k] = (b[k] - known) / a[k][k];
+    }
+    b
+}

@@ -1,0 +1,79 @@
+//! Closes without a trend: noise of several shapes about a level, and walks for comparison.
+
+/// `SplitMix64` (Steele, Lea & Flood 2014): the same figures from the same seed on every machine.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Above 0 and below 1.
+    fn unit(&mut self) -> f64 {
+        ((self.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    /// Box & Muller (1958).
+    fn normal(&mut self) -> f64 {
+        (-2.0 * self.unit().ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Shape {
+    Normal,
+    Uniform,
+    Laplace,
+    /// Student's t with three degrees of freedom.
+    Heavy,
+    /// Normal, one in twenty ten times as large.
+    Spikes,
+    /// Normal, its size following its own past: GARCH(1,1), Bollerslev 1986.
+    Clusters,
+    /// So much of each value lasts to the next.
+    Memory(f64),
+    /// The sum of normal steps.
+    Walk,
+}
+
+pub(super) const SHAPES: &[(&str, Shape)] = &[
+    ("level and white noise: normal", Shape::Normal),
+    ("  uniform", Shape::Uniform),
+    ("  Laplace", Shape::Laplace),
+    ("  t of 3 degrees of freedom", Shape::Heavy),
+    ("  with spikes of ten deviations", Shape::Spikes),
+    ("  in clusters (GARCH)", Shape::Clusters),
+    ("level and noise with memory: 0.3", Shape::Memory(0.3)),
+    ("  0.7", Shape::Memory(0.7)),
+    ("random walk", Shape::Walk),
+];
+
+/// Closes about 1 with noise of about 2 %.
+pub(super) fn closes(shape: Shape, n: usize, random: &mut Random) -> Vec<f64> {
+    let (mut before, mut variance) = (random.normal(), 1.0_f64);
+    let mut next = || match shape {
+        Shape::Normal => random.normal(),
+        Shape::Uniform => 2.0 * random.unit() - 1.0,
+        Shape::Laplace => (random.unit() / random.unit()).ln(),
+        Shape::Heavy => random.normal() / ((0..3).map(|_| random.normal().powi(2)).sum::<f64>() / 3.0).sqrt(),
+        Shape::Spikes => random.normal() * if random.unit() < 0.05 { 10.0 } else { 1.0 },
+        Shape::Clusters => {
+            let value = random.normal() * variance.sqrt();
+            variance = 0.05 + 0.15 * value * value + 0.8 * variance;
+            value
+        }
+        Shape::Memory(memory) => {
+            before = memory * before + (1.0 - memory * memory).sqrt() * random.normal();
+            before
+        }
+        Shape::Walk => {
+            before += random.normal();
+            before
+        }
+    };
+    (0..n).map(|_| (0.02 * next()).exp()).collect()
+}

@@ -1,0 +1,432 @@
+//! What must hold of the figures, whatever file they came from: one table of rules, each with its name, its sentence and the columns it
+//! needs. Pure: canonical columns in, what breaks a rule out. Which file and row that was is the loader's to say, and whether a file
+//! with many such rows is refused is `import`'s.
+//!
+//! Three kinds: of one row (`judge` here), of the rows of one file in their order (`series`), and of tables together (`together`).
+
+pub mod series;
+pub(crate) mod together;
+
+use polars::prelude::{BooleanChunked, ChunkSet, Column, DataType, IntoColumn, NewChunkedArray, PlSmallStr};
+
+use super::{
+    candles::sound,
+    findings::KEPT_PER_REASON,
+    time::{DAY_MS, Time},
+};
+
+/// Something that must hold.
+#[derive(Debug)]
+pub struct Rule {
+    pub name: &'static str,
+    /// What it judges, as `table.column`; the first names it in a finding.
+    pub columns: &'static [&'static str],
+    /// What else it needs to know.
+    pub needs: &'static [&'static str],
+    /// What is wrong where it is broken.
+    pub sentence: &'static str,
+    pub outcome: Outcome,
+    test: Test,
+}
+
+/// What becomes of a figure that breaks a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is left as it is.
+    Stays,
+    /// The candle is left as it is, and not valid for any analysis.
+    NotUsed,
+    /// It cannot be, so the cell is left empty.
+    Emptied,
+}
+
+impl Outcome {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Stays => "it is left as it is",
+            Self::NotUsed => "the candle stays, and no analysis uses it",
+            Self::Emptied => "the cell is left empty",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Test {
+    /// Not below the first, not above the second.
+    Between(f64, f64),
+    /// A price of a candle.
+    Price,
+    Low,
+    High,
+    /// A time at which there was something to record.
+    Era,
+    /// Not of one row alone.
+    Elsewhere,
+}
+
+/// The first block of Bitcoin, 2009-01-03, less a day for time zones.
+const FIRST: i64 = 14_246 * DAY_MS;
+/// 2100-01-01.
+const LAST: i64 = 47_482 * DAY_MS;
+
+const fn rule(
+    name: &'static str,
+    columns: &'static [&'static str],
+    needs: &'static [&'static str],
+    sentence: &'static str,
+    outcome: Outcome,
+    test: Test,
+) -> Rule {
+    Rule { name, columns, needs, sentence, outcome, test }
+}
+
+/// THE table of rules.
+pub const RULES: &[Rule] = &[
+    rule(
+        "price_above_zero",
+        &["candles.open", "candles.high", "candles.low", "candles.close"],
+        &[],
+        "a price must be above zero",
+        Outcome::NotUsed,
+        Test::Price,
+    ),
+    rule(
+        "low_is_lowest",
+        &["candles.low"],
+        &["candles.open", "candles.high", "candles.close"],
+        "the low must not be above the open, the close or the high",
+        Outcome::NotUsed,
+        Test::Low,
+    ),
+    rule(
+        "high_is_highest",
+        &["candles.high"],
+        &["candles.open", "candles.low", "candles.close"],
+        "the high must not be below the open, the close or the low",
+        Outcome::NotUsed,
+        Test::High,
+    ),
+    rule(
+        "not_negative",
+        &[
+            "candles.volume",
+            "tokens.price",
+            "tokens.market_cap",
+            "tokens.total_supply",
+            "tokens.holders",
+            "tokens.followers",
+            "tokens.smart_followers",
+            "tokens.impressions",
+            "tokens.smart_reach",
+            "tokens.post_engagement",
+            "tokens.smart_engagement",
+            "kols.followers",
+            "kols.engagement_rate",
+            "posts.impressions",
+            "posts.engagement",
+            "posts.smart_engagement",
+            "holders.balance",
+            "holder_counts.holders",
+            "holder_counts.whale_balance",
+            "locks.amount",
+            "dexes.total_value_locked",
+            "pools.liquidity",
+            "pools.volume24h",
+            "yields.tvl",
+            "yields.total_supply_usd",
+            "yields.total_borrow_usd",
+            "gas.usd_per_100k_gas",
+            "gas.gas_price_gwei",
+            "gas.native_price_usd",
+        ],
+        &[],
+        "it cannot be below zero",
+        Outcome::Emptied,
+        Test::Between(0.0, f64::INFINITY),
+    ),
+    rule(
+        "decimals",
+        &["tokens.decimals"],
+        &[],
+        "a token has 0 to 77 decimals, as 10^78 is over 2^256",
+        Outcome::Emptied,
+        Test::Between(0.0, 77.0),
+    ),
+    rule(
+        "fraction",
+        &["fee_tiers.fee"],
+        &[],
+        "a fee is a fraction of the amount, from 0 to 1; `scale = 0.01` reads percent, `scale = 1e-6` millionths",
+        Outcome::Emptied,
+        Test::Between(0.0, 1.0),
+    ),
+    rule(
+        "time_of_chains",
+        &[
+            "candles.timestamp",
+            "transfers.timestamp",
+            "posts.published_at",
+            "holder_counts.date",
+            "pool_events.timestamp",
+            "contracts.created_at",
+            "scams.reported_at",
+            "funding.timestamp",
+            "blocks.timestamp",
+        ],
+        &[],
+        "the time is before 2009 or after 2099, where nothing is to be recorded: is it read in the right unit?",
+        Outcome::Stays,
+        Test::Era,
+    ),
+    rule(
+        "step",
+        &["candles.timestamp"],
+        &["candles.interval"],
+        "the candle begins before the one beside it has ended",
+        Outcome::Stays,
+        Test::Elsewhere,
+    ),
+    rule(
+        "interval",
+        &["candles.interval"],
+        &["candles.timestamp"],
+        "the candles do not lie as far apart as their interval says",
+        Outcome::Stays,
+        Test::Elsewhere,
+    ),
+    rule(
+        "unit_of_volume",
+        &["candles.volume"],
+        &["candles.close"],
+        "from here on the volume is larger or smaller by about the price: it changes between tokens and USD",
+        Outcome::Stays,
+        Test::Elsewhere,
+    ),
+    rule(
+        "turnover",
+        &["candles.volume"],
+        &["candles.close", "tokens.market_cap"],
+        "the median of volume times price is far above the market cap: if the volume is in USD, say volume = { unit = \"usd\" }",
+        Outcome::Stays,
+        Test::Elsewhere,
+    ),
+    rule(
+        "transfer_within_supply",
+        &["transfers.value"],
+        &["tokens.decimals", "tokens.total_supply"],
+        "a transfer moves far more than there is: are the token's decimals and supply right?",
+        Outcome::Stays,
+        Test::Elsewhere,
+    ),
+    rule(
+        "transfer_in_smallest_units",
+        &["transfers.value"],
+        &["tokens.decimals"],
+        "no transfer moves a millionth of a token: if the values are whole tokens, say value = { unit = \"whole\" }",
+        Outcome::Stays,
+        Test::Elsewhere,
+    ),
+    rule(
+        "balances_within_supply",
+        &["holders.balance"],
+        &["tokens.total_supply"],
+        "the balances add up to more than the supply: if they are in smallest units, say balance = { unit = \"raw\" }",
+        Outcome::Stays,
+        Test::Elsewhere,
+    ),
+    rule(
+        "cap_of_supply",
+        &["tokens.total_supply"],
+        &["tokens.price", "tokens.market_cap"],
+        "price times supply is over a million times off the market cap: is the supply in smallest units?",
+        Outcome::Stays,
+        Test::Elsewhere,
+    ),
+];
+
+/// The rule of that name.
+pub(crate) fn named(name: &str) -> &'static Rule {
+    // A test holds every use to a name of the table.
+    RULES.iter().find(|rule| rule.name == name).unwrap_or(&RULES[0])
+}
+
+impl Rule {
+    /// The column of ours that a finding names.
+    pub fn column(&self) -> &'static str {
+        let first = self.columns.first().copied().unwrap_or_default();
+        first.split_once('.').map_or(first, |(_, column)| column)
+    }
+
+    /// The table whose rows break it.
+    pub fn table(&self) -> &'static str {
+        let first = self.columns.first().copied().unwrap_or_default();
+        first.split_once('.').map_or(first, |(table, _)| table)
+    }
+
+    /// What a finding says: what is wrong, and what was done.
+    pub fn reason(&self) -> String {
+        format!("{}; {}", self.sentence, self.outcome.words())
+    }
+}
+
+/// Rows that break a rule in one column.
+#[derive(Debug, Clone)]
+pub(crate) struct Breach {
+    pub rule: &'static Rule,
+    /// The column of ours.
+    pub column: &'static str,
+    /// Their places, rising.
+    pub rows: Vec<usize>,
+    /// What stood there, of the first of them.
+    pub values: Vec<String>,
+}
+
+impl Breach {
+    fn new(rule: &'static Rule, column: &'static str) -> Self {
+        Self { rule, column, rows: Vec::new(), values: Vec::new() }
+    }
+
+    fn add(&mut self, row: usize, value: impl FnOnce() -> String) {
+        self.rows.push(row);
+        if (self.values.len() as u64) < KEPT_PER_REASON {
+            self.values.push(value());
+        }
+    }
+}
+
+/// Judges the rows of a table, whose canonical columns these are, and empties the cells that cannot be.
+pub(crate) fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
+    let mut breaches = if table == "candles" { candles(columns) } else { Vec::new() };
+    for rule in RULES {
+        for column in rule.columns.iter().filter_map(|column| column.strip_prefix(table)?.strip_prefix('.')) {
+            let Some(place) = columns.iter().position(|ours| ours.name() == column) else { continue };
+            let found = match rule.test {
+                Test::Between(least, most) => between(rule, column, &columns[place], least, most),
+                Test::Era => era(rule, column, &columns[place]),
+                Test::Price | Test::Low | Test::High | Test::Elsewhere => continue,
+            };
+            if found.rows.is_empty() {
+                continue;
+            }
+            if rule.outcome == Outcome::Emptied {
+                columns[place] = emptied(&columns[place], &found.rows);
+            }
+            breaches.push(found);
+        }
+    }
+    breaches
+}
+
+/// The first rule that a candle breaks, if it breaks one. What this takes is what analyses take as valid.
+pub fn candle(open: f64, high: f64, low: f64, close: f64) -> Option<&'static Rule> {
+    if sound(open, high, low, close) {
+        return None;
+    }
+    let test = if [open, high, low, close].iter().any(|price| *price <= 0.0) {
+        Test::Price
+    } else if low > open || low > close || low > high {
+        Test::Low
+    } else {
+        Test::High
+    };
+    RULES.iter().find(|rule| rule.test == test)
+}
+
+fn candles(columns: &[Column]) -> Vec<Breach> {
+    let floats = |name: &str| columns.iter().find(|column| column.name() == name)?.f64().ok().map(polars::prelude::ChunkedArray::rechunk);
+    let (Some(open), Some(high), Some(low), Some(close)) = (floats("open"), floats("high"), floats("low"), floats("close")) else {
+        return Vec::new();
+    };
+    if let (Ok(open), Ok(high), Ok(low), Ok(close)) = (open.cont_slice(), high.cont_slice(), low.cont_slice(), close.cont_slice())
+        && open.iter().zip(high).zip(low).zip(close).fold(true, |all, (((o, h), l), c)| all & sound(*o, *h, *l, *c))
+    {
+        return Vec::new();
+    }
+    let mut breaches: Vec<Breach> = Vec::new();
+    for row in 0..open.len() {
+        // A row without a price is set aside, and is none of ours.
+        let (Some(o), Some(h), Some(l), Some(c)) = (open.get(row), high.get(row), low.get(row), close.get(row)) else { continue };
+        let Some(rule) = candle(o, h, l, c) else { continue };
+        let column = match rule.test {
+            Test::Low => "low",
+            Test::High => "high",
+            _ => ["open", "high", "low", "close"]
+                .into_iter()
+                .zip([o, h, l, c])
+                .find(|(_, price)| *price <= 0.0)
+                .map_or("low", |(name, _)| name),
+        };
+        let same = |breach: &Breach| std::ptr::eq(breach.rule, rule) && breach.column == column;
+        let place = breaches.iter().position(same).unwrap_or_else(|| {
+            breaches.push(Breach::new(rule, column));
+            breaches.len() - 1
+        });
+        breaches[place].add(row, || match rule.test {
+            Test::Price => [o, h, l, c].into_iter().find(|price| *price <= 0.0).unwrap_or_default().to_string(),
+            _ => format!("open {o}, high {h}, low {l}, close {c}"),
+        });
+    }
+    breaches
+}
+
+fn between(rule: &'static Rule, name: &'static str, column: &Column, least: f64, most: f64) -> Breach {
+    let mut breach = Breach::new(rule, name);
+    if let Ok(numbers) = column.f64() {
+        // Most columns break nothing: that is seen many cells at a time.
+        let holds = |number: f64| number >= least && number <= most;
+        if numbers.cont_slice().is_ok_and(|numbers| numbers.iter().fold(true, |all, number| all & holds(*number))) {
+            return breach;
+        }
+        for (row, number) in numbers.iter().enumerate() {
+            if let Some(number) = number.filter(|number| !holds(*number)) {
+                breach.add(row, || number.to_string());
+            }
+        }
+    } else if let Ok(numbers) = column.i64() {
+        for (row, number) in numbers.iter().enumerate() {
+            if let Some(number) = number.filter(|number| (*number as f64) < least || (*number as f64) > most) {
+                breach.add(row, || number.to_string());
+            }
+        }
+    }
+    breach
+}
+
+fn era(rule: &'static Rule, name: &'static str, column: &Column) -> Breach {
+    let mut breach = Breach::new(rule, name);
+    let days = column.dtype() == &DataType::Date;
+    let times = column.to_physical_repr();
+    let mut add = |row: usize, time: i64| {
+        if !(FIRST..LAST).contains(&time) {
+            breach.add(row, || Time(time).to_string());
+        }
+    };
+    if let Ok(days) = times.i32().map_err(drop).and_then(|numbers| if days { Ok(numbers) } else { Err(()) }) {
+        days.iter().enumerate().for_each(|(row, day)| day.into_iter().for_each(|day| add(row, i64::from(day) * DAY_MS)));
+    } else if let Ok(times) = times.i64() {
+        let inside = |time: &i64| *time >= FIRST && *time < LAST;
+        if times.cont_slice().is_ok_and(|times| times.iter().fold(true, |all, time| all & inside(time))) {
+            return breach;
+        }
+        times.iter().enumerate().for_each(|(row, time)| time.into_iter().for_each(|time| add(row, time)));
+    }
+    breach
+}
+
+/// The column with these cells empty.
+fn emptied(column: &Column, rows: &[usize]) -> Column {
+    let mut mask = vec![false; column.len()];
+    for row in rows {
+        mask[*row] = true;
+    }
+    let mask = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, mask.into_iter());
+    let set = match column.dtype() {
+        DataType::Float64 => column.f64().and_then(|numbers| numbers.set(&mask, None)).map(IntoColumn::into_column),
+        DataType::Int64 => column.i64().and_then(|numbers| numbers.set(&mask, None)).map(IntoColumn::into_column),
+        _ => Ok(column.clone()),
+    };
+    set.unwrap_or_else(|_| column.clone())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,304 @@
+//! What must hold of the rows of one file as they follow each other: the steps of candles, the unit of their volume; and what is noted of
+//! each token to be judged beside other tables (`together`). Little is kept of a token, however many rows it has.
+
+use std::collections::HashMap;
+
+use polars::prelude::{DataFrame, DataType};
+use serde::{Deserialize, Serialize};
+
+use super::{Rule, named};
+use crate::dataset::{
+    alike::{pairs, stretches},
+    candles::Interval,
+    time::Time,
+};
+
+/// Different steps that are counted of a token and interval.
+const STEPS_MAX: usize = 64;
+/// Tokens and intervals that are followed in one file.
+const SERIES_MAX: usize = 200_000;
+/// Turnovers kept of a token, spread over its rows.
+const SAMPLE: usize = 24;
+/// Steps that must be known to judge the interval.
+const STEPS_MIN: u64 = 8;
+/// Rows on either side of a change of unit.
+const WINDOW: usize = 8;
+/// How far apart the volumes on both sides must be at least.
+const JUMP: f64 = 30.0;
+
+/// Something found in the order of rows: where it was first, and how often.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Odd {
+    /// The rule's name.
+    pub rule: String,
+    /// The number of the row in the file; none where it is not of one row.
+    pub row: Option<u64>,
+    pub value: String,
+    pub count: u64,
+}
+
+impl Odd {
+    pub(crate) fn rule(&self) -> &'static Rule {
+        named(&self.rule)
+    }
+}
+
+/// What is noted of a token, to be judged once all tables are there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    pub token: String,
+    /// The file it was in.
+    pub file: String,
+    pub what: Noted,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Noted {
+    /// The median of volume times close.
+    Turnover(f64),
+    /// The largest value in smallest units, its row, and how many transfers there are.
+    Transfer { largest: String, row: u64, count: u64 },
+}
+
+/// The rows of one file, as they come.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Series {
+    index: HashMap<String, usize>,
+    all: Vec<One>,
+    transfers: HashMap<String, (String, u64, u64)>,
+    odd: Vec<Odd>,
+    #[serde(skip)]
+    key: String,
+}
+
+/// The candles of one token and interval.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct One {
+    token: String,
+    interval: Option<i64>,
+    last: Option<i64>,
+    rising: u64,
+    falling: u64,
+    steps: Vec<Step>,
+    turnovers: Vec<f64>,
+    stride: usize,
+    seen: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Step {
+    length: i64,
+    count: u64,
+    /// Row and time of the first.
+    first: (u64, i64),
+}
+
+impl Series {
+    /// Takes in rows of the table in canonical columns, whose numbers in the file are given.
+    pub(crate) fn add(&mut self, table: &str, frame: &DataFrame, numbers: &[u32]) {
+        // Columns that are not as they should be have been told of already.
+        match table {
+            "candles" => drop(self.candles(frame, numbers)),
+            "transfers" => drop(self.transfers(frame, numbers)),
+            _ => {}
+        }
+    }
+
+    fn candles(&mut self, frame: &DataFrame, numbers: &[u32]) -> Option<()> {
+        let texts = |name: &str| frame.column(name).ok().and_then(|column| column.str().ok());
+        let floats = |name: &str| frame.column(name).ok().and_then(|column| column.f64().ok().map(polars::prelude::ChunkedArray::rechunk));
+        let times = frame.column("timestamp").ok()?.to_physical_repr().cast(&DataType::Int64).ok()?.rechunk();
+        let times = times.i64().ok()?.cont_slice().ok()?;
+        let (close, volume) = (floats("close")?, floats("volume")?);
+        let (close, volume) = (close.cont_slice().ok()?, volume.cont_slice().ok());
+        let mut last: Option<(&str, Option<&str>, usize)> = None;
+        for (rows, token, interval) in pairs(texts("token_address")?, texts("interval")?) {
+            let Some(token) = token else { continue };
+            let place = match last.filter(|last| last.0 == token && last.1 == interval) {
+                Some((.., place)) => place,
+                None => match self.place(token, interval) {
+                    Some(place) => place,
+                    None => continue,
+                },
+            };
+            last = Some((token, interval, place));
+            let one = &mut self.all[place];
+            one.times(&times[rows.clone()], &numbers[rows.clone()]);
+            if let Some(volume) = volume {
+                one.turnover(&volume[rows.clone()], &close[rows.clone()]);
+                changes(&volume[rows.clone()], &close[rows.clone()], &numbers[rows.clone()], &mut self.odd);
+            }
+        }
+        Some(())
+    }
+
+    fn place(&mut self, token: &str, interval: Option<&str>) -> Option<usize> {
+        self.key.clear();
+        self.key.push_str(token);
+        self.key.push(' ');
+        self.key.push_str(interval.unwrap_or_default());
+        if let Some(place) = self.index.get(&self.key) {
+            return Some(*place);
+        }
+        if self.all.len() >= SERIES_MAX {
+            return None;
+        }
+        let length = interval.and_then(Interval::parse).map(|interval| interval.0);
+        self.all.push(One { token: token.to_owned(), interval: length, stride: 1, ..One::default() });
+        self.index.insert(self.key.clone(), self.all.len() - 1);
+        Some(self.all.len() - 1)
+    }
+
+    fn transfers(&mut self, frame: &DataFrame, numbers: &[u32]) -> Option<()> {
+        let values = frame.column("value").ok()?.str().ok()?;
+        for (rows, token) in stretches(frame.column("token_address").ok()?.str().ok()?) {
+            let Some(token) = token else { continue };
+            if !self.transfers.contains_key(token) {
+                if self.transfers.len() >= SERIES_MAX {
+                    continue;
+                }
+                self.transfers.insert(token.to_owned(), (String::new(), 0, 0));
+            }
+            let Some((largest, at, count)) = self.transfers.get_mut(token) else { continue };
+            for row in rows {
+                let Some(value) = values.get(row) else { continue };
+                *count += 1;
+                // Whole numbers without leading zeros: the longer is the larger.
+                if (value.len(), value) > (largest.len(), largest.as_str()) {
+                    value.clone_into(largest);
+                    *at = numbers[row].into();
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// What was odd in the rows taken in, and what is to be judged beside other tables.
+    pub(crate) fn end(self, file: &str) -> (Vec<Odd>, Vec<Observed>) {
+        let mut odd = self.odd;
+        let mut observed = Vec::new();
+        let mut turnovers: HashMap<String, f64> = HashMap::new();
+        for one in self.all {
+            one.judge(&mut odd);
+            if let Some(median) = median(one.turnovers) {
+                // Of several intervals the longest says most.
+                let most = turnovers.entry(one.token).or_default();
+                *most = most.max(median);
+            }
+        }
+        for (token, median) in turnovers {
+            observed.push(Observed { token, file: file.to_owned(), what: Noted::Turnover(median) });
+        }
+        for (token, (largest, row, count)) in self.transfers {
+            observed.push(Observed { token, file: file.to_owned(), what: Noted::Transfer { largest, row, count } });
+        }
+        odd.sort_by(|a, b| (&a.rule, a.row, &a.value).cmp(&(&b.rule, b.row, &b.value)));
+        observed.sort_by(|a, b| a.token.cmp(&b.token));
+        (odd, observed)
+    }
+}
+
+impl One {
+    fn times(&mut self, times: &[i64], numbers: &[u32]) {
+        let mut usual = 0;
+        for (time, number) in times.iter().zip(numbers) {
+            let Some(last) = self.last.replace(*time) else { continue };
+            let step = time - last;
+            if step > 0 {
+                self.rising += 1;
+            } else if step < 0 {
+                self.falling += 1;
+            } else {
+                // A key that comes twice is told of elsewhere.
+                continue;
+            }
+            let step = step.abs();
+            if let Some(known) = self.steps.get_mut(usual).filter(|known| known.length == step) {
+                known.count += 1;
+            } else if let Some(place) = self.steps.iter().position(|known| known.length == step) {
+                self.steps[place].count += 1;
+                usual = place;
+            } else if self.steps.len() < STEPS_MAX {
+                self.steps.push(Step { length: step, count: 1, first: ((*number).into(), *time) });
+            } else if let Some(longest) =
+                self.steps.iter_mut().max_by_key(|known| known.length).filter(|known| known.length > step && known.count == 1)
+            {
+                // Short steps are what is looked for.
+                *longest = Step { length: step, count: 1, first: ((*number).into(), *time) };
+            }
+        }
+    }
+
+    fn turnover(&mut self, volume: &[f64], close: &[f64]) {
+        let mut at = (self.stride - self.seen % self.stride) % self.stride;
+        self.seen += volume.len();
+        while at < volume.len() {
+            let turnover = volume[at] * close[at];
+            if turnover.is_finite() {
+                self.turnovers.push(turnover);
+            }
+            at += self.stride;
+            if self.turnovers.len() >= SAMPLE {
+                let mut nth = 0;
+                self.turnovers.retain(|_| {
+                    nth += 1;
+                    nth % 2 == 1
+                });
+                self.stride *= 2;
+            }
+        }
+    }
+
+    fn judge(&self, odd: &mut Vec<Odd>) {
+        let counts = self.steps.iter().map(|step| (step.length, step.count as usize));
+        let interval = self.interval.unwrap_or_else(|| Interval::frequent(counts).0);
+        let short: Vec<&Step> = self.steps.iter().filter(|step| step.length < interval).collect();
+        if let Some(first) = short.iter().min_by_key(|step| step.first.0) {
+            odd.push(Odd {
+                rule: "step".to_owned(),
+                row: Some(first.first.0),
+                value: format!("{}, {} from its neighbour, of {}", Time(first.first.1), length(first.length), length(interval)),
+                count: short.iter().map(|step| step.count).sum(),
+            });
+        }
+        let all = self.rising + self.falling;
+        let Some(most) = self.steps.iter().max_by_key(|step| step.count) else { return };
+        let in_order = self.rising.max(self.falling) * 20 >= all * 19;
+        if self.interval.is_some() && in_order && all >= STEPS_MIN && most.count * 10 >= all * 6 && most.length != interval {
+            let value = format!("{}: {}, and they lie {} apart", self.token, length(interval), length(most.length));
+            odd.push(Odd { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });
+        }
+    }
+}
+
+fn length(milliseconds: i64) -> String {
+    Interval(milliseconds).to_string()
+}
+
+/// Finds where the volume changes between tokens and USD: all volumes before are far from all after, by about the price.
+fn changes(volume: &[f64], close: &[f64], numbers: &[u32], odd: &mut Vec<Odd>) {
+    for at in WINDOW..volume.len().saturating_sub(WINDOW - 1) {
+        let ratio = volume[at] / volume[at - 1];
+        if !(ratio > JUMP || ratio < 1.0 / JUMP) || close[at] < JUMP {
+            continue;
+        }
+        let (before, after) = (&volume[at - WINDOW..at], &volume[at..at + WINDOW]);
+        let least = |side: &[f64]| side.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = |side: &[f64]| side.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let apart = least(after) > JUMP * most(before) && least(before) > 0.0 || least(before) > JUMP * most(after) && least(after) > 0.0;
+        let (Some(one), Some(other)) = (median(before.to_vec()), median(after.to_vec())) else { continue };
+        let factor = (other / one).max(one / other);
+        if apart && factor > close[at] / 4.0 && factor < close[at] * 4.0 {
+            let value = format!("{} after {}", volume[at], volume[at - 1]);
+            odd.push(Odd { rule: "unit_of_volume".to_owned(), row: Some(numbers[at].into()), value, count: 1 });
+        }
+    }
+}
+
+fn median(mut numbers: Vec<f64>) -> Option<f64> {
+    if numbers.is_empty() {
+        return None;
+    }
+    let middle = numbers.len() / 2;
+    Some(*numbers.select_nth_unstable_by(middle, f64::total_cmp).1)
+}

@@ -1,0 +1,178 @@
+//! One check per boundary of the rules.
+
+use polars::prelude::{Column, DataFrame, NamedFrom, Series as Numbers};
+
+use super::*;
+use crate::dataset::{
+    invariants::series::{Noted, Series},
+    rows::TokenRow,
+};
+
+fn floats(name: &str, numbers: &[f64]) -> Column {
+    Numbers::new(name.into(), numbers).into_column()
+}
+
+#[test]
+fn every_use_names_a_rule_of_the_table_and_every_rule_a_column_of_the_schema() {
+    for name in [
+        "step",
+        "interval",
+        "unit_of_volume",
+        "turnover",
+        "transfer_within_supply",
+        "transfer_in_smallest_units",
+        "balances_within_supply",
+        "cap_of_supply",
+    ] {
+        assert_eq!(named(name).name, name);
+    }
+    for rule in RULES {
+        for column in rule.columns.iter().chain(rule.needs) {
+            let (table, column) = column.split_once('.').expect("table.column");
+            assert!(
+                crate::dataset::schema::table(table).is_some_and(|table| table.column(column).is_some()),
+                "{}: {table}.{column}",
+                rule.name
+            );
+        }
+    }
+}
+
+#[test]
+fn a_candle_is_told_by_the_first_rule_it_breaks() {
+    for (open, high, low, close, expected) in [
+        (2.0, 3.0, 1.0, 2.0, None),
+        (1.0, 1.0, 1.0, 1.0, None),
+        (2.0, 3.0, 0.0, 2.0, Some("price_above_zero")),
+        (-1.0, 3.0, 1.0, 2.0, Some("price_above_zero")),
+        (1.0, 3.0, 2.0, 2.5, Some("low_is_lowest")),
+        (2.0, 1.0, 3.0, 2.0, Some("low_is_lowest")),
+        (4.0, 3.0, 1.0, 2.0, Some("high_is_highest")),
+        (2.0, 3.0, 1.0, 3.5, Some("high_is_highest")),
+    ] {
+        assert_eq!(candle(open, high, low, close).map(|rule| rule.name), expected, "{open} {high} {low} {close}");
+        assert_eq!(expected.is_none(), sound(open, high, low, close));
+    }
+}
+
+#[test]
+fn candles_stay_and_other_figures_that_cannot_be_are_emptied() {
+    let mut columns = vec![
+        floats("open", &[2.0, 2.0]),
+        floats("high", &[3.0, 1.0]),
+        floats("low", &[1.0, 3.0]),
+        floats("close", &[2.0, 2.0]),
+        floats("volume", &[5.0, -5.0]),
+    ];
+    let breaches = judge("candles", &mut columns);
+    let told: Vec<_> =
+        breaches.iter().map(|breach| (breach.rule.name, breach.column, breach.rows.clone(), breach.values.join(""))).collect();
+    assert_eq!(
+        told,
+        [
+            ("low_is_lowest", "low", vec![1], "open 2, high 1, low 3, close 2".to_owned()),
+            ("not_negative", "volume", vec![1], "-5".to_owned())
+        ]
+    );
+    assert_eq!(columns[2].f64().unwrap().get(1), Some(3.0));
+    assert_eq!((columns[4].f64().unwrap().get(0), columns[4].f64().unwrap().get(1)), (Some(5.0), None));
+}
+
+#[test]
+fn bounds_themselves_are_inside() {
+    for (table, column, number, holds) in [
+        ("tokens", "market_cap", 0.0, true),
+        ("tokens", "market_cap", -1.0, false),
+        ("tokens", "price", -5.0, false),
+        ("holders", "balance", -3.0, false),
+        ("fee_tiers", "fee", 1.0, true),
+        ("fee_tiers", "fee", 1.01, false),
+        ("yields", "apy", -3.0, true),
+    ] {
+        assert_eq!(judge(table, &mut [floats(column, &[number])]).is_empty(), holds, "{table}.{column} {number}");
+    }
+    for (decimals, holds) in [(0, true), (77, true), (78, false), (-1, false)] {
+        let mut columns = [Numbers::new("decimals".into(), [decimals as i64]).into_column()];
+        assert_eq!(judge("tokens", &mut columns).is_empty(), holds, "{decimals}");
+        assert_eq!(columns[0].i64().unwrap().get(0).is_some(), holds);
+    }
+    // An Excel day number read as seconds is a day in 1970.
+    for (time, holds) in [(45_000_000, false), (FIRST, true), (FIRST - 1, false), (LAST - 1, true), (LAST, false)] {
+        let times = Numbers::new("timestamp".into(), [time as i64]).into_column();
+        assert_eq!(judge("candles", &mut [times]).is_empty(), holds, "{time}");
+    }
+}
+
+/// Candles of a token, by time in hours and volume; every close is 10,000.
+fn candles_frame(interval: Option<&str>, rows: &[(i64, f64)]) -> DataFrame {
+    let times: Vec<i64> = rows.iter().map(|(hour, _)| hour * 3_600_000).collect();
+    let volumes: Vec<f64> = rows.iter().map(|row| row.1).collect();
+    DataFrame::new(
+        rows.len(),
+        vec![
+            Numbers::new("token_address".into(), vec!["0xaa"; rows.len()]).into_column(),
+            Numbers::new("interval".into(), vec![interval; rows.len()]).into_column(),
+            Numbers::new("timestamp".into(), times).into_column(),
+            floats("close", &vec![10_000.0; rows.len()]),
+            floats("volume", &volumes),
+        ],
+    )
+    .expect("columns of one height")
+}
+
+fn odd(interval: Option<&str>, rows: &[(i64, f64)]) -> Vec<(String, Option<u64>, u64)> {
+    let numbers: Vec<u32> = (1..=rows.len() as u32).collect();
+    let mut series = Series::default();
+    series.add("candles", &candles_frame(interval, rows), &numbers);
+    series.end("file").0.into_iter().map(|odd| (odd.rule, odd.row, odd.count)).collect()
+}
+
+#[test]
+fn steps_shorter_than_the_interval_are_told_and_gaps_are_not() {
+    let every = |step: i64, count: i64| -> Vec<(i64, f64)> { (0..count).map(|i| (i * step, 1.0)).collect() };
+    assert_eq!(odd(Some("1h"), &every(1, 20)), []);
+    assert_eq!(odd(None, &every(4, 20)), []);
+    // Newest first.
+    assert_eq!(odd(Some("1h"), &every(1, 20).into_iter().rev().collect::<Vec<_>>()), []);
+    let mut gap = every(1, 20);
+    gap.remove(7);
+    assert_eq!(odd(Some("1h"), &gap), []);
+    // Hourly rows that are called daily, and the other way round.
+    assert_eq!(odd(Some("1d"), &every(1, 20)), [("interval".to_owned(), Some(2), 1), ("step".to_owned(), Some(2), 19)]);
+    assert_eq!(odd(Some("1h"), &every(24, 20)), [("interval".to_owned(), Some(2), 1)]);
+    let mut close = every(4, 20);
+    close.insert(6, (21, 1.0));
+    assert_eq!(odd(None, &close), [("step".to_owned(), Some(7), 2)]);
+}
+
+#[test]
+fn a_volume_that_changes_between_tokens_and_usd_is_told_where_it_does() {
+    let rows =
+        |factor: f64| -> Vec<(i64, f64)> { (0..40).map(|i| (i, if i < 20 { factor } else { 1.0 } * (5.0 + (i % 3) as f64))).collect() };
+    assert_eq!(odd(Some("1h"), &rows(10_000.0)), [("unit_of_volume".to_owned(), Some(21), 1)]);
+    assert_eq!(odd(Some("1h"), &rows(1.0 / 10_000.0)), [("unit_of_volume".to_owned(), Some(21), 1)]);
+    // A jump that is not the price's.
+    assert_eq!(odd(Some("1h"), &rows(100.0)), []);
+}
+
+#[test]
+fn what_is_noted_of_a_token_is_judged_beside_its_figures() {
+    let noted = |what: Noted| series::Observed { token: "0xaa".into(), file: "file".into(), what };
+    let transfer = |largest: &str, count: u64| noted(Noted::Transfer { largest: largest.into(), row: 4, count });
+    let tokens = "token_address,symbol,name,chain,decimals,price,total_supply\n0x1,A,A,eth,18,2,1000";
+    let token = crate::dataset::sample::dataset(&[("tokens", tokens)]).tokens()[0].row.clone();
+    let told = |observed: &series::Observed| together::observed(&token, observed).map(|found| found.0);
+    assert_eq!(told(&noted(Noted::Turnover(30_000.0))), None);
+    assert_eq!(told(&noted(Noted::Turnover(50_000.0))), Some("turnover"));
+    assert_eq!(told(&transfer("5000000000000000000", 30)), None);
+    assert_eq!(told(&transfer("5000", 30)), Some("transfer_in_smallest_units"));
+    assert_eq!(told(&transfer("5000", 3)), None);
+    assert_eq!(told(&transfer("2000000000000000000000000", 3)), Some("transfer_within_supply"));
+    assert_eq!(together::balances(&token, 1_000.5), None);
+    assert_eq!(together::balances(&token, 1_002.0).map(|found| found.0), Some("balances_within_supply"));
+    assert_eq!(together::figures(&TokenRow { market_cap: Some(1_500.0), ..token.clone() }), None);
+    assert_eq!(
+        together::figures(&TokenRow { market_cap: Some(1_500.0), total_supply: Some(1e21), ..token }).map(|found| found.0),
+        Some("cap_of_supply")
+    );
+}

@@ -1,0 +1,55 @@
+//! What must hold between tables: amounts against the supply, turnover against the market cap. The figures of tokens come from `tokens`.
+
+use super::series::{Noted, Observed};
+use crate::dataset::rows::TokenRow;
+
+/// How far over the market cap the median turnover of a candle may be: rarely is as much traded in a day as there is.
+const TURNOVER_MAX: f64 = 20.0;
+/// How far over the supply a transfer may be: supplies shrink, and tokens are burnt.
+const TRANSFER_MAX: f64 = 1_000.0;
+/// Transfers from which their size tells the unit.
+const TRANSFERS_MIN: u64 = 20;
+/// What rounding and the time between two exports explain.
+const SLACK: f64 = 1e-3;
+
+/// The rule that is broken, the number of the row if one, and what to show.
+pub(crate) type Found = (&'static str, Option<u64>, String);
+
+/// What was noted of a token's rows in another table, beside what `tokens` says of it.
+pub(crate) fn observed(token: &TokenRow, observed: &Observed) -> Option<Found> {
+    let name = token.symbol.clone().unwrap_or_else(|| token.token_address.to_string());
+    match &observed.what {
+        Noted::Turnover(median) => {
+            let cap = token.market_cap.or_else(|| Some(token.price? * token.total_supply?)).filter(|cap| *cap > 0.0)?;
+            let over = *median > TURNOVER_MAX * cap;
+            over.then(|| ("turnover", None, format!("{name}: {median:.3e} USD a candle, market cap {cap:.3e}")))
+        }
+        Noted::Transfer { largest, row, count } => {
+            let decimals = token.decimals?;
+            let largest: f64 = format!("{largest}e-{decimals}").parse().ok()?;
+            if let Some(supply) = token.total_supply.filter(|supply| *supply > 0.0)
+                && largest > TRANSFER_MAX * supply
+            {
+                return Some(("transfer_within_supply", Some(*row), format!("{name}: {largest:.3e} of {supply:.3e}")));
+            }
+            let tiny = *count >= TRANSFERS_MIN && decimals >= 6 && largest > 0.0 && largest < 1e-6;
+            tiny.then(|| ("transfer_in_smallest_units", Some(*row), format!("{name}: at most {largest:.3e} in {count} transfers")))
+        }
+    }
+}
+
+/// A token's balances, all together.
+pub(crate) fn balances(token: &TokenRow, sum: f64) -> Option<Found> {
+    let supply = token.total_supply.filter(|supply| *supply > 0.0)?;
+    let name = token.symbol.clone().unwrap_or_else(|| token.token_address.to_string());
+    (sum > supply * (1.0 + SLACK)).then(|| ("balances_within_supply", None, format!("{name}: {sum} of {supply}")))
+}
+
+/// A token's own figures.
+pub(crate) fn figures(token: &TokenRow) -> Option<Found> {
+    let (price, cap, supply) = (token.price?, token.market_cap?, token.total_supply?);
+    let off = price * supply / cap;
+    let name = token.symbol.clone().unwrap_or_else(|| token.token_address.to_string());
+    (off.is_finite() && price > 0.0 && supply > 0.0 && !(1e-6..=1e6).contains(&off))
+        .then(|| ("cap_of_supply", None, format!("{name}: price {price}, supply {supply}, market cap {cap}")))
+}

@@ -1,0 +1,174 @@
+//! One column of a batch: which cells serve it, and how they are read. What could not be read is the caller's to tell.
+
+use polars::prelude::{Column, StringChunked};
+
+use super::{
+    bind::Bound,
+    file::FileRows,
+    manners::{is_number, times_of},
+    path,
+};
+use crate::dataset::{
+    coerce::{
+        self, Coerced,
+        cell::{Cell, cells},
+        list,
+        manner::{Evidence, Times},
+    },
+    schema::Kind,
+    source::{Batch, guarded},
+};
+
+impl FileRows<'_> {
+    /// Reads the column; `given` are its cells where they were made already.
+    pub(super) fn column(
+        &mut self,
+        batch: &Batch,
+        bound: &Bound<'_>,
+        others: &[Bound<'_>],
+        rows: &[usize],
+        every: bool,
+        given: Option<Vec<Cell<'_>>>,
+    ) -> Result<Coerced, String> {
+        if let Some(column) = whole(batch, bound, rows.len(), every) {
+            return Ok(Coerced { column, issues: Vec::new() });
+        }
+        let cells = match whole_texts(batch, bound, every) {
+            Some(texts) => Content::Texts(texts),
+            None => {
+                let mut cells = match given {
+                    Some(cells) => cells,
+                    None => gather(batch, bound, rows)?,
+                };
+                coerce::replace(&mut cells, bound.rule);
+                take_item(&mut cells, bound);
+                Content::Cells(cells)
+            }
+        };
+        let kind = bound.column.kind;
+        if matches!(kind, Kind::Time | Kind::Date) && bound.rule.format.is_none() && bound.constant.is_none() {
+            self.state.manners.note_times(bound.column, cells.times(), || cells.first());
+        }
+        let read = |manner| match &cells {
+            Content::Texts(texts) => coerce::coerce_texts(bound.column, texts, bound.rule, manner),
+            Content::Cells(cells) => coerce::coerce(bound.column, cells, bound.rule, manner),
+        };
+        let manner = self.state.manners.of(bound);
+        let coerced = read(manner);
+        let signs = |value: &str| value.contains(',') || value.matches('.').count() > 1;
+        let Some(issue) = coerced.issues.iter().find(|issue| issue.odd.is_none() && signs(&issue.value)) else { return Ok(coerced) };
+        if !is_number(kind) || manner.decimal.is_some() || bound.constant.is_some() {
+            return Ok(coerced);
+        }
+        let numbers = others.iter().filter(|other| is_number(other.column.kind) && !std::ptr::eq(other.column, bound.column));
+        let all = numbers.fold(Evidence::default(), |all, other| all.and(evidence(batch, other)));
+        let first = self.rows == batch.height as u64;
+        let learnt = self.state.manners.learn(bound.column, cells.evidence(), all, &issue.value, first)?;
+        Ok(if learnt { read(self.state.manners.of(bound)) } else { coerced })
+    }
+}
+
+/// The cells of a column as they are at hand.
+enum Content<'a> {
+    Texts(&'a StringChunked),
+    Cells(Vec<Cell<'a>>),
+}
+
+impl Content<'_> {
+    fn times(&self) -> Times {
+        match self {
+            Self::Texts(texts) => texts.iter().flatten().fold(Times::default(), |all, text| all.and(Times::of_text(text))),
+            Self::Cells(cells) => times_of(cells.iter()),
+        }
+    }
+
+    /// The first cell that has a value, as it is shown.
+    fn first(&self) -> String {
+        match self {
+            Self::Texts(texts) => texts.iter().flatten().map(str::trim).find(|text| !text.is_empty()).unwrap_or_default().to_owned(),
+            Self::Cells(cells) => cells.iter().find(|cell| !cell.is_null()).map(Cell::shown).unwrap_or_default(),
+        }
+    }
+
+    fn evidence(&self) -> Evidence {
+        match self {
+            Self::Texts(texts) => Evidence::of(texts.iter().flatten()),
+            Self::Cells(cells) => {
+                Evidence::of(cells.iter().filter_map(|cell| if let Cell::Text(text) = cell { Some(&**text) } else { None }))
+            }
+        }
+    }
+}
+
+/// What the texts of a column say of the decimal sign.
+fn evidence(batch: &Batch, bound: &Bound<'_>) -> Evidence {
+    let texts = bound.raw.as_ref().and_then(|name| find(batch, name)).and_then(|column| column.str().ok());
+    texts.map_or_else(Evidence::default, |texts| Evidence::of(texts.iter().flatten()))
+}
+
+fn find<'b>(batch: &'b Batch, name: &str) -> Option<&'b Column> {
+    let named = |column: &&Column| column.name().trim() == name.trim();
+    let alike = |column: &&Column| column.name().trim().eq_ignore_ascii_case(name.trim());
+    batch.columns.iter().find(named).or_else(|| batch.columns.iter().find(alike))
+}
+
+/// The column that holds what the name leads to, and the way in it.
+fn find_inside<'b, 'n>(batch: &'b Batch, name: &'n str) -> Option<(&'b Column, &'n str)> {
+    let name = name.trim();
+    path::heads(name).skip(1).find_map(|head| find(batch, head).map(|column| (column, &name[head.len() + 1..])))
+}
+
+/// The whole column, where it is empty, or every row is kept and no cell needs a look.
+fn whole(batch: &Batch, bound: &Bound<'_>, height: usize, every: bool) -> Option<Column> {
+    match (bound.constant, &bound.raw) {
+        (None, None) => Some(coerce::empty(bound.column, height)),
+        (None, Some(name)) if every && !bound.rule.explode => {
+            find(batch, name).filter(|column| column.len() == batch.height).and_then(|raw| coerce::as_it_is(bound.column, raw, bound.rule))
+        }
+        _ => None,
+    }
+}
+
+/// The whole column of texts, where every row is kept and no text is to be replaced or taken apart.
+fn whole_texts<'b>(batch: &'b Batch, bound: &Bound<'_>, every: bool) -> Option<&'b StringChunked> {
+    let name = bound.raw.as_ref().filter(|_| bound.constant.is_none() && bound.rule.values.is_empty() && bound.item.is_none())?;
+    let texts = find(batch, name).filter(|column| column.len() == batch.height).and_then(|column| column.str().ok());
+    texts.filter(|_| every && !bound.rule.explode)
+}
+
+/// Whether `rows`, positions that rise unless a list was exploded, are all of `height`.
+pub(super) fn every_row(rows: &[usize], height: usize) -> bool {
+    rows.len() == height && rows.iter().enumerate().all(|(i, row)| i == *row)
+}
+
+/// The cells of the rows that serve a column of ours; all empty where the batch lacks it.
+pub(super) fn gather<'b>(batch: &'b Batch, bound: &Bound<'_>, rows: &[usize]) -> Result<Vec<Cell<'b>>, String> {
+    match (bound.constant, &bound.raw) {
+        (Some(constant), _) => Ok(vec![Cell::Text(constant.to_owned().into()); rows.len()]),
+        (None, Some(name)) => gather_named(batch, name, rows),
+        (None, None) => Ok(vec![Cell::Null; rows.len()]),
+    }
+}
+
+pub(super) fn gather_named<'b>(batch: &'b Batch, name: &str, rows: &[usize]) -> Result<Vec<Cell<'b>>, String> {
+    let cells = match find(batch, name) {
+        Some(column) => guarded("column", || Ok(cells(column)))?,
+        None => {
+            let Some((column, way)) = find_inside(batch, name) else { return Ok(vec![Cell::Null; rows.len()]) };
+            guarded("column", || Ok(path::inside(column, way)))?
+        }
+    };
+    if rows.len() == cells.len() && rows.last().is_none_or(|last| last + 1 == cells.len()) {
+        return Ok(cells);
+    }
+    Ok(rows.iter().map(|&row| cells.get(row).cloned().unwrap_or(Cell::Null)).collect())
+}
+
+/// Takes the element of each list that `dataset.toml` asks for; a list too short, or no list, leaves the cell empty.
+fn take_item(cells: &mut [Cell<'_>], bound: &Bound<'_>) {
+    let Some(item) = bound.item else { return };
+    for cell in cells {
+        let elements = list::elements(cell, bound.rule.split.as_deref(), true).unwrap_or_default();
+        *cell = elements.into_iter().nth(item.saturating_sub(1)).unwrap_or(Cell::Null);
+    }
+}

@@ -1,0 +1,109 @@
+//! How the columns of one file are written, as its rows show while they are read: learnt once, held to the end, and told.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::bind::Bound;
+use crate::dataset::{
+    coerce::{
+        cell::Cell,
+        manner::{Decimal, Evidence, Manner, Times},
+    },
+    schema::{Column, Kind},
+};
+
+/// The manner of each column of a file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Manners {
+    columns: HashMap<String, Learnt>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Learnt {
+    /// Whether decimals stand behind a comma.
+    comma: Option<bool>,
+    /// Whether times are Excel's days.
+    days: Option<bool>,
+    /// The units of times met so far.
+    times: u8,
+    /// A cell that showed it.
+    shown: String,
+}
+
+/// Whether cells of the kind are numbers that people write with signs.
+pub(super) fn is_number(kind: Kind) -> bool {
+    matches!(kind, Kind::Integer | Kind::Float | Kind::Uint256)
+}
+
+impl Manners {
+    fn learnt(&mut self, column: &Column) -> &mut Learnt {
+        self.columns.entry(column.name.to_owned()).or_default()
+    }
+
+    /// How the column is read: as `dataset.toml` says, else as its rows have shown.
+    pub(super) fn of(&self, bound: &Bound<'_>) -> Manner {
+        let learnt = self.columns.get(bound.column.name);
+        let decimal = |comma: bool| if comma { Decimal::Comma } else { Decimal::Point };
+        Manner {
+            decimal: bound.rule.decimal.or_else(|| learnt?.comma.map(decimal)),
+            days: learnt.and_then(|learnt| learnt.days).unwrap_or_default(),
+        }
+    }
+
+    /// Takes in the times of some rows. What the first of them are written in decides whether they are Excel's days.
+    pub(super) fn note_times(&mut self, column: &Column, times: Times, shown: impl FnOnce() -> String) {
+        if times == Times::default() {
+            return;
+        }
+        let learnt = self.learnt(column);
+        if learnt.days.is_none() {
+            learnt.days = Some(times.are_days());
+            learnt.shown = shown();
+        }
+        learnt.times = Times::from_bits(learnt.times).and(times).bits();
+    }
+
+    /// Learns the decimal sign of a column with cells that a point alone does not explain: from its own texts, else from those of the
+    /// other columns of numbers. False: they do not tell.
+    pub(super) fn learn(&mut self, column: &Column, own: Evidence, others: Evidence, shown: &str, first: bool) -> Result<bool, String> {
+        let own_tells = own != Evidence::default();
+        let Some(decimal) = (if own_tells { own.decimal() } else { others.decimal() }) else { return Ok(false) };
+        if decimal == Decimal::Comma && !first {
+            let name = column.name;
+            return Err(format!(
+                "has {decimal} in `{name}` (`{shown}`), and not from its first rows on, which were read with decimal points: say decimal = \",\" for it in dataset.toml"
+            ));
+        }
+        let learnt = self.learnt(column);
+        learnt.comma = Some(decimal == Decimal::Comma);
+        shown.clone_into(&mut learnt.shown);
+        Ok(true)
+    }
+
+    /// What the person should know of it: one sentence a column.
+    pub(super) fn told(&self) -> Vec<(String, String)> {
+        let mut told = Vec::new();
+        for (name, learnt) in &self.columns {
+            let shown = &learnt.shown;
+            match learnt.comma {
+                Some(true) => told.push((name.clone(), format!("the numbers are read with decimal commas, as `{shown}` shows"))),
+                Some(false) => told.push((name.clone(), format!("the numbers are read with commas between thousands, as in `{shown}`"))),
+                None => {}
+            }
+            if learnt.days == Some(true) {
+                told.push((name.clone(), format!("the times are read as Excel's day numbers, as `{shown}` is one")));
+            }
+            if let Some(units) = Times::from_bits(learnt.times).mixed() {
+                told.push((name.clone(), format!("the times are in {units} in turn; each is read by its size")));
+            }
+        }
+        told.sort();
+        told
+    }
+}
+
+/// The units in which the cells of a column are times, and the first that tells.
+pub(super) fn times_of<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> Times {
+    cells.fold(Times::default(), |all, cell| all.and(Times::of_cell(cell)))
+}

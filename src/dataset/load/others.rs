@@ -1,0 +1,151 @@
+//! Columns of `tokens` that are not ours: kept, and given the type that all of their cells have, so that they can be shown, sorted and
+//! filtered. The schema knows nothing of them.
+
+use std::collections::HashMap;
+
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
+
+use super::{bind::Bound, column::gather_named, file::FileRows, path};
+use crate::dataset::{
+    coerce::{self, cell::is_null_word, manner::Manner},
+    manifest::ColumnManifest,
+    schema::{Column as SchemaColumn, Kind, Need, TableSchema},
+    source::{Batch, guarded},
+};
+
+/// What stands before their names while they travel with ours: no column of ours begins so.
+const MARK: &str = "\u{1}";
+/// How many are kept; the others are listed as ignored.
+pub(super) const MAX: usize = 64;
+
+/// Whether a table's other columns are kept.
+pub(super) fn are_kept(schema: &TableSchema) -> bool {
+    schema.name == "tokens"
+}
+
+/// The columns of theirs that serve none of ours.
+pub(super) fn names<'n>(bound: &[Bound<'_>], names: &'n [String]) -> Vec<&'n str> {
+    let used: Vec<&str> = bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
+    let mut free: Vec<&str> = Vec::new();
+    for name in names.iter().map(|name| name.trim()) {
+        if !name.is_empty() && !free.contains(&name) && !used.iter().any(|used| used.trim().eq_ignore_ascii_case(name)) {
+            free.push(name);
+        }
+    }
+    free.truncate(MAX);
+    free
+}
+
+impl FileRows<'_> {
+    /// The columns that are not ours, as texts, under marked names.
+    pub(super) fn other_columns(&self, batch: &Batch, bound: &[Bound<'_>], all: &[String], rows: &[usize]) -> Result<Vec<Column>, String> {
+        let column = |name: &str| {
+            let texts: Vec<Option<String>> = gather_named(batch, name, rows)?
+                .iter()
+                .map(|cell| cell.to_text().filter(|text| !is_null_word(text)).map(|text| text.trim().to_owned()))
+                .collect();
+            Ok(Series::new(format!("{MARK}{name}").into(), texts).into_column())
+        };
+        names(bound, all).into_iter().map(column).collect()
+    }
+}
+
+/// Gives both frames the columns of both, empty where one lacks them.
+pub(super) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), String> {
+    let named = |frame: &DataFrame| -> Vec<String> { frame.get_column_names().iter().map(ToString::to_string).collect() };
+    if named(a) == named(b) {
+        return Ok(());
+    }
+    for name in named(b) {
+        if a.get_column_index(&name).is_none() {
+            let empty = Column::full_null(name.as_str().into(), a.height(), &DataType::String);
+            guarded("table", || a.with_column(empty.clone()).map(drop))?;
+        }
+    }
+    for name in named(a) {
+        if b.get_column_index(&name).is_none() {
+            let empty = Column::full_null(name.as_str().into(), b.height(), &DataType::String);
+            guarded("table", || b.with_column(empty.clone()).map(drop))?;
+        }
+    }
+    let order = named(a);
+    *b = guarded("table", || b.select(order.iter().map(String::as_str)))?;
+    Ok(())
+}
+
+/// Takes the others out of the frame: ours, and they in types of their own.
+pub(super) fn split(frame: DataFrame) -> (DataFrame, DataFrame) {
+    let height = frame.height();
+    let (others, ours): (Vec<Column>, Vec<Column>) = frame.into_columns().into_iter().partition(|column| column.name().starts_with(MARK));
+    let others = others.iter().map(|column| {
+        let name = column.name().strip_prefix(MARK).unwrap_or_default().to_owned();
+        typed(column).with_name(name.as_str().into())
+    });
+    let others = others.collect();
+    (DataFrame::new(height, ours).unwrap_or_default(), DataFrame::new(height, others).unwrap_or_default())
+}
+
+/// The column in the narrowest type that takes every cell; text where none does.
+fn typed(column: &Column) -> Column {
+    let Ok(texts) = column.str() else { return column.clone() };
+    if texts.null_count() == texts.len() {
+        return column.clone();
+    }
+    // A number with a leading zero is a name: a code, an account.
+    let named =
+        texts.iter().flatten().any(|text| text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
+    let numbers: &[Kind] = if named { &[] } else { &[Kind::Integer, Kind::Float] };
+    // Numbers alone are no times here: what they count is not known.
+    let plain = texts.iter().flatten().all(|text| text.parse::<f64>().is_ok());
+    let times: &[Kind] = if plain { &[] } else { &[Kind::Boolean, Kind::Time] };
+    for kind in numbers.iter().chain(times) {
+        let ours = SchemaColumn { name: "", kind: *kind, need: Need::Optional, meaning: "", aliases: &[] };
+        let read = coerce::coerce_texts(&ours, texts, &ColumnManifest::default(), Manner::default());
+        if read.issues.is_empty() && read.column.null_count() == texts.null_count() {
+            return read.column;
+        }
+    }
+    column.clone()
+}
+
+/// One row for each token: the first value that a row of its address has.
+pub(in crate::dataset) fn by_token(frame: &DataFrame, others: &DataFrame, tokens: &[String]) -> DataFrame {
+    let Some(addresses) = frame.column("token_address").ok().and_then(|column| column.str().ok()) else { return DataFrame::default() };
+    let mut rows: HashMap<&str, Vec<u32>> = HashMap::new();
+    for (row, address) in addresses.iter().enumerate() {
+        rows.entry(address.unwrap_or_default()).or_default().push(row as u32);
+    }
+    let one = |column: &Column| {
+        let given = column.is_not_null();
+        let place = |token: &String| {
+            rows.get(token.as_str())
+                .and_then(|rows| rows.iter().find(|row| given.get(**row as usize) == Some(true)).or(rows.first()))
+                .copied()
+        };
+        let places: polars::prelude::IdxCa = tokens.iter().map(place).collect();
+        column.as_materialized_series().take(&places).map(IntoColumn::into_column).ok()
+    };
+    let columns: Option<Vec<Column>> = others.columns().iter().map(one).collect();
+    columns.and_then(|columns| DataFrame::new(tokens.len(), columns).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_has_the_type_that_all_of_its_cells_have() {
+        for (texts, expected) in [
+            (&[Some("1"), None, Some("20")][..], DataType::Int64),
+            (&[Some("1"), Some("2.5")], DataType::Float64),
+            (&[Some("true"), Some("no")], DataType::Boolean),
+            (&[Some("2024-01-01"), Some("2024-01-02 03:00")], coerce::canonical(Kind::Time)),
+            (&[Some("007"), Some("008")], DataType::String),
+            (&[Some("1"), Some("one")], DataType::String),
+            (&[None, None], DataType::String),
+        ] {
+            let column = Series::new("x".into(), texts.iter().map(|text| text.map(str::to_owned)).collect::<Vec<_>>()).into_column();
+            assert_eq!(typed(&column).dtype(), &expected, "{texts:?}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Columns that stand in the names of folders, as Hive and its kin write them: `symbol=ETH/interval=1d/part-0.parquet`.
+
+use polars::prelude::{ChunkFull, Column, IntoColumn, StringChunked};
+
+use super::{Batch, RowSource};
+
+/// Rows of a file, each with what the names of its folders say.
+pub(crate) struct Partitioned {
+    rows: Box<dyn RowSource>,
+    parts: Vec<(String, String)>,
+    columns: Vec<String>,
+}
+
+/// The columns that the names of a file's folders give; the innermost of two that are called the same.
+pub(crate) fn parts(path: &str) -> Vec<(String, String)> {
+    let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+    let mut parts: Vec<(String, String)> = Vec::new();
+    for folder in folders.split('/') {
+        let Some((name, value)) = folder.split_once('=').filter(|(name, _)| !name.is_empty()) else { continue };
+        // What Hive writes for a row without a value.
+        let value = if value == "__HIVE_DEFAULT_PARTITION__" { String::new() } else { unescaped(value) };
+        parts.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        parts.push((name.to_owned(), value));
+    }
+    parts
+}
+
+/// The text with `%3A` and the like read.
+fn unescaped(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut read = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let digits = (byte == b'%').then(|| bytes.get(at + 1..at + 3)).flatten().and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(escaped) => (read.push(escaped), at += 3).1,
+            None => (read.push(byte), at += 1).1,
+        }
+    }
+    String::from_utf8(read).unwrap_or_else(|_| text.to_owned())
+}
+
+impl Partitioned {
+    /// The rows with these columns beside their own; a column of the file itself stands over one of its folders.
+    pub(crate) fn over(rows: Box<dyn RowSource>, parts: Vec<(String, String)>) -> Box<dyn RowSource> {
+        if parts.is_empty() { rows } else { Box::new(Self { rows, parts, columns: Vec::new() }) }
+    }
+
+    fn given(&self) -> impl Iterator<Item = &(String, String)> {
+        self.parts.iter().filter(|(name, _)| !self.rows.columns().iter().any(|own| own.trim().eq_ignore_ascii_case(name)))
+    }
+}
+
+impl RowSource for Partitioned {
+    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+        let batch = self.rows.next_batch()?;
+        self.columns = self.rows.columns().iter().cloned().chain(self.given().map(|(name, _)| name.clone())).collect();
+        Ok(batch.map(|mut batch| {
+            let column = |(name, value): &(String, String)| StringChunked::full(name.as_str().into(), value, batch.height).into_column();
+            let given: Vec<Column> = self.given().map(column).collect();
+            batch.columns.extend(given);
+            batch
+        }))
+    }
+
+    fn skip(&mut self, batches: u64) -> Result<(), String> {
+        self.rows.skip(batches)
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn stopped_at(&self) -> Option<u64> {
+        self.rows.stopped_at()
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.rows.bytes_read()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_name_columns() {
+        for (path, expected) in [
+            ("klines/symbol=ETH/interval=1d/part-0.parquet", &[("symbol", "ETH"), ("interval", "1d")][..]),
+            ("a=1/a=2/x.csv", &[("a", "2")]),
+            ("day=2024-01-01%2000%3A00/x.csv", &[("day", "2024-01-01 00:00")]),
+            ("chain=__HIVE_DEFAULT_PARTITION__/x.csv", &[("chain", "")]),
+            ("a=b.csv", &[]),
+            ("=x/y.csv", &[]),
+        ] {
+            let expected: Vec<_> = expected.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            assert_eq!(parts(path), expected, "{path}");
+        }
+    }
+}

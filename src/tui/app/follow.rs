@@ -1,0 +1,97 @@
+//! Following what happens outside: the generation that stands, the load under way, answers that came. It keeps the program's token
+//! and the row that is selected in the Tokens view the same, whatever moves under the selection.
+
+use std::time::{Duration, Instant};
+
+use super::App;
+use crate::{dataset::address::Address, question::snapshot::Snapshot, tui::keymap::ViewId};
+
+/// How often one looks how far a load is.
+const LOAD_TICK: Duration = Duration::from_millis(200);
+
+impl App {
+    /// Takes what changed outside: the generation, the load, answers that came.
+    pub fn look_again(&mut self) {
+        self.snapshot = self.setup.deck.snapshot().ok();
+        (self.load, self.load_seen) = (self.setup.deck.load_state(), Instant::now());
+        if self.token.is_none_or(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_none())) {
+            self.token = self.snapshot.as_ref().and_then(|snapshot| largest(snapshot)).or(self.token);
+        }
+        self.with_view(self.current, |view, context| view.refresh(context));
+        self.take_up_row();
+        self.poll_export();
+        self.poll_import();
+        self.dirty = true;
+    }
+
+    /// Selects the token that the views are about.
+    pub fn select(&mut self, token: Address) {
+        self.unsettled = None;
+        self.token = Some(token);
+        if self.current == ViewId::Tokens {
+            self.with_view(ViewId::Tokens, |view, context| view.reveal(token, context));
+        }
+        self.look_again();
+    }
+
+    /// A key was pressed in a view. Before there is data, what it chose is found out later.
+    pub(super) fn press_early(&mut self) {
+        if self.snapshot.is_none() && matches!(self.current, ViewId::Tokens | ViewId::Growth) {
+            self.unsettled = Some(self.current);
+        }
+    }
+
+    /// Makes the token of the selected row the program's: in the Tokens view, and in the view where keys were pressed before there
+    /// was data, wherever one is by now. Not while a filter is typed, which Esc takes back.
+    fn take_up_row(&mut self) {
+        if self.snapshot.is_none() {
+            return;
+        }
+        let view = match self.unsettled {
+            Some(view) if view != self.current => {
+                self.with_view(view, |view, context| view.refresh(context));
+                view
+            }
+            Some(view) => view,
+            None if self.current == ViewId::Tokens => ViewId::Tokens,
+            None => return,
+        };
+        if self.filter.is_some() && view == self.current {
+            return;
+        }
+        let selected = self.with_view(view, |view, context| view.selected_token(context));
+        // The Growth view's rows come a moment later.
+        if selected.is_some() || view == ViewId::Tokens {
+            self.unsettled = None;
+        }
+        if selected.is_some() && selected != self.token {
+            self.token = selected;
+            self.with_view(self.current, |view, context| view.refresh(context));
+        }
+    }
+
+    /// When to look how far the load is; never while none runs.
+    pub(super) fn load_tick(&self) -> Option<Instant> {
+        let first = self.snapshot.is_none() && self.load.failure.is_none();
+        (self.load.running || first).then(|| self.load_seen + LOAD_TICK)
+    }
+
+    pub(super) fn load_ticked(&mut self, now: Instant) {
+        if self.load_tick().is_none_or(|tick| tick > now) {
+            return;
+        }
+        let load = self.setup.deck.load_state();
+        self.dirty |= (load.running, &load.tables) != (self.load.running, &self.load.tables);
+        (self.load, self.load_seen) = (load, now);
+    }
+}
+
+/// The token with the largest market cap stands at the start.
+fn largest(snapshot: &Snapshot) -> Option<Address> {
+    let tokens = &snapshot.market.tokens;
+    let cap = |i: usize| tokens[i].market_cap.unwrap_or(f64::NEG_INFINITY);
+    (0..tokens.len()).max_by(|&a, &b| cap(a).total_cmp(&cap(b)).then(b.cmp(&a))).map(|i| tokens[i].token_address)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! Taking a file in: looked at first, off the drawing thread, and shown as it would be; then, on Enter, done. One at a time.
+
+use std::path::{Path, PathBuf};
+
+use super::{App, carry::expand};
+use crate::{
+    dataset::{
+        import::{ImportError, ImportOptions, Report, VALUED, import},
+        progress::{Cancelled, Progress},
+    },
+    error::{Code, Problem},
+    question,
+    tui::{
+        overlay::{Overlay, import::ImportDialog},
+        task::Task,
+        views::many,
+    },
+};
+
+/// An import under way.
+pub(in crate::tui) struct Importing {
+    task: Task<Report>,
+    /// It is only being looked at.
+    looking: bool,
+}
+
+/// Hands on how far it is.
+struct Steps(question::progress::Progress);
+
+impl Progress for Steps {
+    fn step(&self, _: &str, done: u64, total: u64) -> Result<(), Cancelled> {
+        self.0.step(done, total).map_err(|_| Cancelled)
+    }
+}
+
+impl App {
+    /// Looks at what `import PATH …` would do and shows it.
+    pub(super) fn look_at_import(&mut self, said: &str) {
+        self.start_import(said, true);
+        if self.importing.is_some() {
+            self.overlay = Some(Overlay::Import(ImportDialog::new(said)));
+        }
+    }
+
+    /// Does what was shown.
+    pub(super) fn import_now(&mut self, said: &str) {
+        self.start_import(said, false);
+        if self.importing.is_some() {
+            self.say("taking the file in", false);
+        }
+    }
+
+    fn start_import(&mut self, said: &str, looking: bool) {
+        if self.importing.as_ref().is_some_and(|importing| !importing.looking) {
+            return self.say("an import is under way", true);
+        }
+        let (path, options) = match options(said, looking) {
+            Ok(told) => told,
+            Err(reason) => return self.say(reason, true),
+        };
+        let into = self.setup.deck.folder();
+        let task = Task::start(&self.wake, move |progress| {
+            import(&[path], &into, &options, &Steps(progress.clone())).map_err(|error| match error {
+                ImportError::Cancelled => Problem::new(Code::Cancelled, "The import was stopped."),
+                ImportError::Failed(reason) => Problem::new(Code::Defect, reason),
+            })
+        });
+        self.importing = Some(Importing { task, looking });
+    }
+
+    /// Takes the outcome once it is there.
+    pub(super) fn poll_import(&mut self) {
+        if self.importing.as_ref().is_some_and(|importing| importing.looking) && !matches!(self.overlay, Some(Overlay::Import(_))) {
+            // Left with Esc: dropped, which ends it.
+            self.importing = None;
+        }
+        let Some(outcome) = self.importing.as_mut().and_then(|importing| importing.task.poll()) else { return };
+        let looking = self.importing.take().is_some_and(|importing| importing.looking);
+        if let (true, Some(Overlay::Import(dialog))) = (looking, &mut self.overlay) {
+            return dialog.show(outcome.as_ref().map_err(|problem| problem.detail.as_str()));
+        }
+        match outcome {
+            Ok(report) => {
+                let refused = report.files.iter().find_map(|file| file.refused.as_ref().map(|reason| format!("`{}` {reason}", file.file)));
+                let rows: u64 = report.files.iter().flat_map(|file| &file.taken).map(|taken| taken.new + taken.changed).sum();
+                match refused {
+                    Some(reason) => self.say(format!("not taken: {reason}"), true),
+                    None => {
+                        self.say(format!("{} taken in; Data (9) shows what was found in them", many(rows, "row", "rows")), false);
+                        self.setup.deck.load_in_background();
+                    }
+                }
+            }
+            Err(problem) => self.say(format!("not taken: {}", problem.detail), true),
+        }
+    }
+}
+
+/// The file and what was said of it: `PATH --token 0x… --chain base`.
+fn options(said: &str, looking: bool) -> Result<(PathBuf, ImportOptions), String> {
+    let (path, rest) = match said.find(" --") {
+        Some(at) => (&said[..at], &said[at + 1..]),
+        None => (said, ""),
+    };
+    let path = expand(&unquoted(path.trim()));
+    if !path.is_file() {
+        return Err(format!("`{}` is not a file", path.display()));
+    }
+    let mut options = ImportOptions { dry_run: looking, ..ImportOptions::default() };
+    let mut words = rest.split_whitespace();
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--") {
+            Some("as-usd") => options.as_usd = true,
+            Some("broken-too") => options.broken_too = true,
+            Some(option) if VALUED.contains(&option) => {
+                let value = words.next().ok_or_else(|| format!("`{word}` lacks its value"))?;
+                options.say(option, value)?;
+            }
+            _ => return Err(format!("`{word}` is not known here: --as-usd, --broken-too, --{}", VALUED.join(", --"))),
+        }
+    }
+    Ok((path, options))
+}
+
+/// A path as terminals write one that is dropped: in quotes, or with a stroke before each space.
+fn unquoted(path: &str) -> String {
+    for quote in ['\'', '"'] {
+        if let Some(inside) = path.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
+            return inside.to_owned();
+        }
+    }
+    if Path::new(path).exists() { path.to_owned() } else { path.replace("\\ ", " ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, sync::Arc, sync::mpsc, time::Duration};
+
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use ratatui::{buffer::Buffer, layout::Rect};
+
+    use super::*;
+    use crate::{
+        dataset::address::Address,
+        deck::{Deck, DeckOptions},
+        tui::{
+            app::{Look, Setup, wall_clock},
+            event::Event,
+            keymap::{Action, Keymap, ViewId},
+            overlay::Command,
+            theme::{Options, Theme},
+            view::{Context, Effect, NoApi, View},
+        },
+    };
+
+    /// All that there is to see.
+    struct Blank;
+
+    impl View for Blank {
+        fn id(&self) -> ViewId {
+            ViewId::Tokens
+        }
+
+        fn refresh(&mut self, _: &Context<'_>) {}
+
+        fn act(&mut self, _: Action, _: &Context<'_>) -> Effect {
+            Effect::Pass
+        }
+
+        fn draw(&mut self, _: &mut Buffer, _: Rect, _: &Context<'_>) {}
+    }
+
+    struct Bench {
+        app: App,
+        woken: mpsc::Receiver<()>,
+        folder: tempfile::TempDir,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let setup = Setup {
+                deck: Deck::new(folder.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap(),
+                jobs: None,
+                api: Arc::new(NoApi),
+                start_api: false,
+                keymap: Keymap::default(),
+                look: Look { theme: Theme::default(), ascii: false, options: Options::default(), fixed: true },
+                clock: wall_clock,
+                demo_folder: None,
+                warnings: Vec::new(),
+            };
+            let (sender, woken) = mpsc::channel();
+            let wake = Arc::new(move || sender.send(()).unwrap_or_default());
+            Self { app: App::new(setup, vec![Box::new(Blank)], wake), woken, folder }
+        }
+
+        fn wake(&mut self) {
+            self.woken.recv_timeout(Duration::from_secs(20)).unwrap();
+            self.app.update(Event::Wake);
+        }
+
+        fn key(&mut self, code: KeyCode) {
+            self.app.update(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+        }
+
+        /// What the dialog shows.
+        fn shown(&mut self) -> String {
+            let area = Rect::new(0, 0, 130, 40);
+            let mut buffer = Buffer::empty(area);
+            let theme = Theme::default();
+            self.app.overlay.as_mut().expect("a dialog").draw(&mut buffer, area, &theme);
+            let line = |y: u16| (0..area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+            (0..area.height).map(line).collect::<Vec<_>>().join("\n")
+        }
+
+        fn files(&self) -> Vec<String> {
+            let mut names: Vec<String> =
+                fs::read_dir(self.folder.path()).unwrap().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    const HOLDERS: &str = "token_address,holder_address,balance\n\
+        0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2,5\n\
+        0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,7\n";
+
+    #[test]
+    fn a_file_is_shown_before_it_is_taken_and_esc_changes_nothing() {
+        let mut bench = Bench::new();
+        let outside = tempfile::tempdir().unwrap();
+        let file = outside.path().join("holders.csv");
+        fs::write(&file, HOLDERS).unwrap();
+        let said = file.display().to_string();
+        bench.app.run(Command::Import(said.clone()));
+        assert!(bench.shown().contains("looking at what is in it"));
+        bench.wake();
+        let shown = bench.shown();
+        assert!(shown.contains("holders: 2 rows") && shown.contains("⏎ takes it in"), "{shown}");
+        bench.key(KeyCode::Esc);
+        assert!(bench.app.overlay.is_none());
+        assert_eq!(bench.files(), [] as [&str; 0]);
+        bench.app.run(Command::Import(said));
+        bench.wake();
+        bench.key(KeyCode::Enter);
+        bench.wake();
+        assert!(bench.app.message.as_ref().unwrap().text.contains("2 rows taken in"), "{:?}", bench.app.message.as_ref().unwrap().text);
+        assert!(bench.files().contains(&"holders.parquet".to_owned()), "{:?}", bench.files());
+    }
+
+    #[test]
+    fn what_cannot_be_taken_says_why_and_offers_nothing() {
+        let mut bench = Bench::new();
+        let outside = tempfile::tempdir().unwrap();
+        let file = outside.path().join("notes.csv");
+        fs::write(&file, "a,b\n1,2\n").unwrap();
+        bench.app.run(Command::Import(file.display().to_string()));
+        bench.wake();
+        let shown = bench.shown();
+        assert!(shown.contains("notes.csv") && shown.contains("nothing would be taken"), "{shown}");
+        bench.key(KeyCode::Enter);
+        assert_eq!(bench.files(), [] as [&str; 0]);
+        bench.app.overlay = None;
+        bench.app.run(Command::Import("/nowhere/x.csv".to_owned()));
+        assert!(bench.app.overlay.is_none() && bench.app.message.as_ref().unwrap().text.contains("is not a file"));
+    }
+
+    #[test]
+    fn a_path_is_read_as_it_is_typed_or_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("my file.csv");
+        std::fs::write(&file, "x").unwrap();
+        let shown = file.display().to_string();
+        for said in [shown.clone(), format!("'{shown}'"), shown.replace(' ', "\\ "), format!("{shown} --coin btc --chain base --as-usd")] {
+            assert_eq!(options(&said, true).map(|told| told.0), Ok(file.clone()), "{said}");
+        }
+        let told = options(&format!("{shown} --coin btc"), false).unwrap().1;
+        assert_eq!((told.token, told.dry_run), (Some(Address::coin("BTC")), false));
+        for (said, says) in [
+            ("/nowhere/x.csv".to_owned(), "is not a file"),
+            (format!("{shown} --tokn x"), "is not known here"),
+            (format!("{shown} --token"), "lacks its value"),
+        ] {
+            assert!(options(&said, true).unwrap_err().contains(says), "{said}");
+        }
+    }
+}

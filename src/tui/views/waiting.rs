@@ -1,0 +1,86 @@
+//! What a pane shows while the tables it needs are on their way: which are being read, and how far; or why there will be none.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{inset, parts::say};
+use crate::tui::{
+    format, text,
+    theme::Role,
+    view::Context,
+    widgets::{panel, progress, put},
+};
+
+/// Cells of a table's name, and of the bar behind it.
+const NAME: u16 = 16;
+const BAR: u16 = 40;
+
+/// Draws in the place of a view that needs a dataset with the large tables `needs`; false when there is nothing to wait for.
+pub(in crate::tui) fn draw(needs: &[&str], buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> bool {
+    let area = inset(area.intersection(buffer.area));
+    let Some(snapshot) = context.snapshot else {
+        match &context.load.failure {
+            Some(failure) if !context.load.running => {
+                let says = format!("{}; r tries again, : opens another dataset", failure.reason);
+                panel::failure(area, buffer, context.theme, &says);
+            }
+            _ => {
+                let under_way = context.load.tables.iter().filter(|(_, done, total)| done < total || *total == 0);
+                let tables: Vec<&str> = under_way.map(|(name, ..)| name.as_str()).collect();
+                draw_tables(&format!("reading the dataset {}", context.deck.folder().display()), &tables, buffer, area, context);
+            }
+        }
+        return true;
+    };
+    let tables: Vec<&str> = snapshot.dataset.importing.iter().copied().filter(|table| needs.contains(table)).collect();
+    if tables.is_empty() {
+        return false;
+    }
+    let named: Vec<String> = tables.iter().map(|table| format!("`{table}`")).collect();
+    let (named, are) = (named.join(", "), if tables.len() == 1 { "is" } else { "are" });
+    if context.load.running {
+        let them = if tables.len() == 1 { "it" } else { "them" };
+        let says = format!("{named} {are} being read for the first time; what is missing here comes with {them}");
+        draw_tables(&says, &tables, buffer, area, context);
+    } else {
+        let why = context.load.failure.as_ref().map_or_else(String::new, |failure| format!(": {}", failure.reason));
+        panel::failure(area, buffer, context.theme, &format!("{named} {are} not read yet{why}; r reads the data again"));
+    }
+    true
+}
+
+/// A sentence, how far each table is, and below it the shape of what is coming.
+fn draw_tables(says: &str, tables: &[&str], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    say(buffer, Rect { height: 2.min(area.height), ..area }, context, says);
+    let mut y = 2;
+    for table in tables {
+        if y >= area.height {
+            return;
+        }
+        let row = Rect { x: area.x, y: area.y + y, width: area.width, height: 1 };
+        put(buffer, row, 1, 0, &text::truncate(table, usize::from(NAME)), context.theme.text());
+        let bar = Rect { x: row.x.saturating_add(NAME + 2), width: row.width.saturating_sub(NAME + 2).min(BAR), ..row };
+        match share(context, table) {
+            Some(share) if bar.width > 0 => progress::render(bar, buffer, context.theme, share, Role::Accent, context.ascii),
+            _ => drop(put(buffer, row, NAME + 2, 0, &how_far(context, table), context.theme.dim())),
+        }
+        y += 1;
+    }
+    let below = Rect { y: area.y + (y + 1).min(area.height), height: area.height.saturating_sub(y + 1), ..area };
+    progress::skeleton(below, buffer, context.theme, context.ascii);
+}
+
+/// How much of the table is read; `None` while that is not known.
+fn share(context: &Context<'_>, table: &str) -> Option<f64> {
+    let (_, done, total) = context.load.tables.iter().find(|(name, ..)| name == table)?;
+    (*total > 0).then(|| *done as f64 / *total as f64)
+}
+
+/// `42 %`, the bytes where the whole is not known, or that it has not begun.
+pub(super) fn how_far(context: &Context<'_>, table: &str) -> String {
+    let row = context.load.tables.iter().find(|(name, ..)| name == table);
+    match (share(context, table), row) {
+        (Some(share), _) => format!("{} %", (share.clamp(0.0, 1.0) * 100.0).floor()),
+        (None, Some((_, done, _))) if *done > 0 => format::bytes(*done),
+        _ => "not begun".to_owned(),
+    }
+}

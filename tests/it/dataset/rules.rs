@@ -1,0 +1,115 @@
+//! Figures that cannot be: each is a finding with file, row and value, whether the table is in memory or in the cache.
+
+use std::fmt::Write as _;
+
+use tokendeck::dataset::{Dataset, address::Address, cache::CacheOptions, load::load_with, progress::Silent};
+
+use super::{TOKENS, UNI, findings, folder, load_files, table};
+
+/// Sixty hourly candles; three of them broken, each in its own way.
+fn candles() -> String {
+    let mut text = "token_address,timestamp,open,high,low,close,volume,interval\n".to_owned();
+    for hour in 0..60_i64 {
+        let time = 1_700_000_400 / 3_600 * 3_600 + hour * 3_600;
+        let prices = match hour {
+            10 => "2,1,3,2",
+            20 => "0,3,0,2",
+            30 => "2,3,1,4",
+            _ => "2,3,1,2",
+        };
+        let volume = if hour == 40 { -5 } else { 5 };
+        writeln!(text, "{UNI},{time},{prices},{volume},1h").unwrap();
+    }
+    text
+}
+
+const EXPECTED: [&str; 4] = [
+    "Warning candles.csv:11 low `open 2, high 1, low 3, close 2`: the low must not be above the open, the close or the high; the candle \
+     stays, and no analysis uses it",
+    "Warning candles.csv:21 open `0`: a price must be above zero; the candle stays, and no analysis uses it",
+    "Warning candles.csv:31 high `open 2, high 3, low 1, close 4`: the high must not be below the open, the close or the low; the candle \
+     stays, and no analysis uses it",
+    "Warning candles.csv:41 volume `-5`: it cannot be below zero; the cell is left empty",
+];
+
+fn judged(dataset: &Dataset, what: &str) {
+    let candles = table(dataset, "candles");
+    let mut found = findings(candles);
+    found.sort();
+    assert_eq!(found, EXPECTED, "{what}");
+    assert_eq!((candles.height(), candles.rows_bad), (60, 0), "{what}");
+    let token = Address::parse(UNI).unwrap();
+    let series = dataset.candles().of(&token);
+    let valid: Vec<usize> = (0..60).filter(|i| !series[0].1.valid(*i)).collect();
+    assert_eq!(valid, [10, 20, 30], "{what}");
+    assert!(series[0].1.volume[40].is_nan(), "{what}");
+}
+
+#[test]
+fn candles_that_cannot_be_are_told_wherever_the_table_is() {
+    let files: [(&str, &[u8]); 2] = [("tokens.csv", TOKENS.as_bytes()), ("candles.csv", candles().leak().as_bytes())];
+    judged(&load_files(&files).expect("loads"), "in memory");
+    let (folder, cache) = (folder(&files), tempfile::tempdir().unwrap());
+    let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 20, ..CacheOptions::default() };
+    for what in ["brought into the cache", "from the cache"] {
+        let dataset = load_with(folder.path(), &options, &Silent).expect("loads");
+        assert!(table(&dataset, "candles").large.is_some());
+        judged(&dataset, what);
+    }
+}
+
+#[test]
+fn the_latest_price_is_of_a_candle_that_can_be() {
+    let text = format!("token_address,timestamp,open,high,low,close\n{UNI},2024-01-01,2,3,1,2\n{UNI},2024-01-02,2,3,1,9\n");
+    let dataset = load_files(&[("candles.csv", text.as_bytes())]).expect("loads");
+    assert_eq!(dataset.candles().latest_close(&Address::parse(UNI).unwrap()).map(|(_, close)| close), Some(2.0));
+}
+
+#[test]
+fn tokens_and_what_is_held_of_them_are_judged_together() {
+    let tokens = format!(
+        "token_address,symbol,name,chain,decimals,price,market_cap,total_supply\n{UNI},UNI,Uniswap,eth,18,-5,-1,1000\n\
+         0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2,WETH,Wrapped,eth,99,2,2000,1000\n"
+    );
+    let holders = format!(
+        "token_address,holder_address,balance\n{UNI},0x{},900\n{UNI},0x{},200\n{UNI},0x{},-3\n",
+        "11".repeat(20),
+        "22".repeat(20),
+        "33".repeat(20)
+    );
+    let dataset = load_files(&[("tokens.csv", tokens.as_bytes()), ("holders.csv", holders.as_bytes())]).expect("loads");
+    let mut found = findings(table(&dataset, "tokens"));
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            "Warning tokens.csv:1 market_cap `-1`: it cannot be below zero; the cell is left empty",
+            "Warning tokens.csv:1 price `-5`: it cannot be below zero; the cell is left empty",
+            "Warning tokens.csv:2 decimals `99`: a token has 0 to 77 decimals, as 10^78 is over 2^256; the cell is left empty",
+        ]
+    );
+    let found = findings(table(&dataset, "holders"));
+    assert_eq!(found[0], "Warning holders.csv:3 balance `-3`: it cannot be below zero; the cell is left empty");
+    assert!(
+        found[1].starts_with("Warning holders.csv balance `UNI: 1100 of 1000`: the balances add up to more than the supply"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_volume_in_usd_and_transfers_in_whole_tokens_are_told() {
+    let tokens = format!("token_address,symbol,name,chain,decimals,price,market_cap,total_supply\n{UNI},UNI,Uniswap,eth,18,2,2000,1000\n");
+    let mut candles = "token_address,timestamp,open,high,low,close,volume\n".to_owned();
+    let mut transfers = "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value,log_index\n".to_owned();
+    for day in 0..30 {
+        writeln!(candles, "{UNI},{},2,3,1,2,900000", 1_700_006_400 + day * 86_400).unwrap();
+        writeln!(transfers, "{UNI},{},{day},0x{:064x},{UNI},{UNI},{},0", 1_700_006_400 + day * 86_400, day, day + 1).unwrap();
+    }
+    let files: [(&str, &[u8]); 3] =
+        [("tokens.csv", tokens.as_bytes()), ("candles.csv", candles.as_bytes()), ("transfers.csv", transfers.as_bytes())];
+    let dataset = load_files(&files).expect("loads");
+    let found = findings(table(&dataset, "candles"));
+    assert!(found[0].contains("volume `UNI: 1.800e6 USD a candle, market cap 2.000e3`: the median of volume times price"), "{found:?}");
+    let found = findings(table(&dataset, "transfers"));
+    assert!(found[0].contains(":30 value `UNI: at most 3.000e-17 in 30 transfers`: no transfer moves a millionth"), "{found:?}");
+}
