@@ -113,7 +113,7 @@ fn answers(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new(name, "again"), |b| b.iter(|| ask(&warm)));
     };
     measure("token", &|deck| asked(deck, &TokenQuestion { token_address: token }));
-    measure("posts", &|deck| asked(deck, &TokenPostsQuestion { token_address: token, page: 1, limit: 10 }));
+    measure("posts", &|deck| asked(deck, &TokenPostsQuestion { token_address: token, page: 1, limit: 10, explain: false }));
     let search = SearchQuestion { query: Some("wr".to_owned()), chain: None, sort: None, page: 1, limit: 50, fields: Vec::new() };
     measure("search", &|deck| asked(deck, &search));
     measure("holders-growth", &|deck| asked(deck, &GrowthQuestion { limit: 10, window: 7, explain: false }));

@@ -158,10 +158,10 @@ fn what_stands_behind_a_proxy_is_found_in_the_dataset() {
         (Address([0x14; 20]), clone_of([0xC9; 20]), String::new()),
     ];
     let folder = tempfile::tempdir().unwrap();
-    let (mut tokens, mut codes) = ("token_address,symbol,chain,decimals\n".to_owned(), "token_address,bytecode,storage\n".to_owned());
+    let (mut tokens, mut codes) = ("token_address,symbol,name,chain,decimals\n".to_owned(), "token_address,bytecode,storage\n".to_owned());
     for (i, (address, code, storage)) in rows.iter().enumerate() {
         if i > 1 {
-            writeln!(tokens, "{address},P{i},eth,18").unwrap();
+            writeln!(tokens, "{address},P{i},Proxy {i},eth,18").unwrap();
         }
         writeln!(codes, "{address},0x{},{storage}", hex(code)).unwrap();
     }

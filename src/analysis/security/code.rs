@@ -42,6 +42,7 @@ pub struct Behind {
 }
 
 /// What is known of a contract.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CodeInput<'a> {
     pub runtime: &'a [u8],
