@@ -14,11 +14,13 @@ use crate::dataset::{
     address::Address,
     candles::{Candles, Interval},
     chain::Chain,
-    time::DAY_MS,
+    time::{DAY_MS, Time},
 };
 
 /// Closes shown beside each token.
 const HISTORY_DAYS: usize = 30;
+/// A token whose last candle is older than the newest in the dataset by more than so many of its candles is stale.
+const STALE_CANDLES: i64 = 3;
 /// Days in which as many closes are found, if no more than some are missing.
 const RECENT_MS: i64 = 40 * DAY_MS;
 
@@ -42,9 +44,21 @@ pub struct TokenSummary {
     pub holders_growth: Option<f64>,
     /// The last 30 daily closes, oldest first.
     pub price_history: Vec<f64>,
+    /// The last candle, in any interval.
+    #[serde(skip)]
+    pub last_candle: Option<LastCandle>,
     /// What `fields` added.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Box<Figures>>,
+}
+
+/// How far a token's candles reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastCandle {
+    pub start: Time,
+    pub interval: Interval,
+    /// Milliseconds that the dataset's newest candle starts later, where those are more than three candles of the token's.
+    pub behind: Option<i64>,
 }
 
 /// What `fields` adds to a token, each only when it is asked for.
@@ -80,11 +94,21 @@ pub struct Market {
 
 impl Market {
     pub fn new(dataset: &Dataset) -> Self {
-        Self { tokens: dataset.tokens().iter().map(|token| summary(dataset, token)).collect() }
+        let mut tokens: Vec<TokenSummary> = dataset.tokens().iter().map(|token| summary(dataset, token)).collect();
+        mark_stale(&mut tokens);
+        Self { tokens }
     }
 
     pub fn of<'a>(&'a self, dataset: &Dataset, token: &Address) -> Option<&'a TokenSummary> {
         dataset.token_position(token).and_then(|i| self.tokens.get(i))
+    }
+}
+
+fn mark_stale(tokens: &mut [TokenSummary]) {
+    let newest = tokens.iter().filter_map(|token| Some(token.last_candle?.start.0)).max().unwrap_or_default();
+    for last in tokens.iter_mut().filter_map(|token| token.last_candle.as_mut()) {
+        let behind = newest.saturating_sub(last.start.0);
+        last.behind = Some(behind).filter(|behind| *behind > last.interval.0.saturating_mul(STALE_CANDLES));
     }
 }
 
@@ -106,6 +130,8 @@ fn summary(dataset: &Dataset, token: &Token) -> TokenSummary {
         holders: holders(dataset, token),
         holders_growth: growth::growth(dataset.holder_counts_of(&address), WINDOW_DAYS_DEFAULT).map(|growth| growth.percent),
         price_history: daily_closes(&series, false),
+        last_candle: latest_series(&series)
+            .and_then(|(interval, candles)| Some(LastCandle { start: Time(*candles.timestamp.last()?), interval, behind: None })),
         figures: None,
     }
 }
@@ -126,7 +152,7 @@ fn holders(dataset: &Dataset, token: &Token) -> Option<i64> {
 
 /// Percent from the close nearest to 24 hours before the last close. Nothing when the nearest is a day or more off that mark.
 fn change_24h(series: &[(Interval, Candles<'_>)]) -> Option<f64> {
-    let candles = latest_series(series)?;
+    let (_, candles) = latest_series(series)?;
     let last = candles.len().checked_sub(1)?;
     let mark = candles.timestamp[last].saturating_sub(DAY_MS);
     let off = |i: usize| candles.timestamp[i].saturating_sub(mark).saturating_abs();
@@ -174,8 +200,8 @@ fn daily_closes(series: &[(Interval, Candles<'_>)], cut: bool) -> Vec<f64> {
 }
 
 /// The series whose last candle starts last; of two, the finer: the one whose close is the price.
-fn latest_series<'a>(series: &[(Interval, Candles<'a>)]) -> Option<Candles<'a>> {
-    series.iter().rev().max_by_key(|(_, candles)| candles.timestamp.last()).map(|(_, candles)| *candles)
+fn latest_series<'a>(series: &[(Interval, Candles<'a>)]) -> Option<(Interval, Candles<'a>)> {
+    series.iter().rev().max_by_key(|(_, candles)| candles.timestamp.last()).copied()
 }
 
 fn finite(number: f64) -> Option<f64> {
@@ -244,6 +270,25 @@ mod tests {
         assert_eq!(daily_closes(&both[..1], false), [1000.0 + 935.0, 1000.0 + 959.0, 1000.0 + 977.0]);
         // What is coarser than a day has no daily closes.
         assert_eq!(daily_closes(&[(Interval::WEEK, daily.as_candles())], false), [0.0; 0]);
+    }
+
+    #[test]
+    fn a_token_is_stale_when_its_last_candle_is_more_than_three_of_them_behind() {
+        let dataset = sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain\n0x01,A,A,eth\n0x02,B,B,eth\n0x03,C,C,eth\n0x04,D,D,eth\n0x05,E,E,eth"),
+            (
+                "candles",
+                "token_address,timestamp,open,high,low,close,interval
+                 0x01,2026-01-09T06:00:00Z,1,1,1,1,1h
+                 0x02,2026-01-09T03:00:00Z,1,1,1,1,1h
+                 0x03,2026-01-09T02:00:00Z,1,1,1,1,1h
+                 0x04,2026-01-07,1,1,1,1,1d
+                 0x04,2026-01-02T00:00:00Z,1,1,1,1,1h",
+            ),
+        ]);
+        let behind = |token: &TokenSummary| token.last_candle.map(|last| last.behind.map(|ms| ms / HOUR_MS));
+        let found: Vec<_> = Market::new(&dataset).tokens.iter().map(behind).collect();
+        assert_eq!(found, [Some(None), Some(None), Some(Some(4)), Some(None), None]);
     }
 
     #[test]

@@ -291,6 +291,7 @@ mod tests {
             holders: None,
             holders_growth: None,
             price_history: Vec::new(),
+            last_candle: None,
             figures: None,
         }
     }

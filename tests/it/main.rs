@@ -26,6 +26,7 @@ mod pty;
 mod screens;
 mod security;
 mod security_checklist;
+mod security_mutants;
 mod security_planted;
 mod security_snapshots;
 mod state;

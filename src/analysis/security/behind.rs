@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    code::{Slot, delegates},
+    code::{Behind, Slot, delegates},
     corpus::contract_code,
 };
 use crate::dataset::{Dataset, address::Address};
@@ -19,15 +19,15 @@ const PUSH1: u8 = 0x60;
 const PUSH20: u8 = 0x73;
 const PUSH32: u8 = 0x7F;
 
-/// Codes by address, in the order of addresses. Empty for a contract that runs nobody else's code, or whose others are not in the dataset.
+/// In the order of addresses. Empty for a contract that runs nobody else's code, or whose others are not in the dataset.
 pub fn behind(
     dataset: &Dataset,
     own: &Address,
     code: &[u8],
     storage: Option<&[Slot]>,
     storage_of: &dyn Fn(&Address) -> Option<Vec<Slot>>,
-) -> Vec<(Address, Vec<u8>)> {
-    let mut found: BTreeMap<Address, Vec<u8>> = BTreeMap::new();
+) -> Vec<Behind> {
+    let mut found: BTreeMap<Address, Behind> = BTreeMap::new();
     if !delegates(code) {
         return Vec::new();
     }
@@ -39,14 +39,15 @@ pub fn behind(
                 continue;
             }
             let Some(code) = contract_code(dataset, &address) else { continue };
+            let storage = storage_of(&address).unwrap_or_default();
             if step + 1 < STEPS {
-                next.extend(named(&code, &storage_of(&address).unwrap_or_default()));
+                next.extend(named(&code, &storage));
             }
-            found.insert(address, code);
+            found.insert(address, Behind { address, code, storage });
         }
         asked = next;
     }
-    found.into_iter().collect()
+    found.into_values().collect()
 }
 
 /// Addresses that stand in the code after a PUSH, and in the storage, as a word's low or high end.

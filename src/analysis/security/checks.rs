@@ -108,7 +108,7 @@ const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax]
 /// What executing the contract showed and what it could not, for the checks that found nothing.
 pub fn executed(report: &CodeReport, lacking: &mut Lacking) {
     let why = report.unfinished.first().map_or("the contract could not be executed", String::as_str);
-    let undone = format!("{why}: add `creation_bytecode` or `storage` of the token to `contracts`");
+    let undone = format!("contracts: {why}; add `creation_bytecode` or `storage` of the token");
     let functions = report.selectors.len();
     for code in AnomalyCode::of(Part::Code).filter(|code| !READ.contains(code)) {
         let ran = if TRADED.contains(&code) { report.traded } else { report.told };
@@ -121,7 +121,7 @@ pub fn executed(report: &CodeReport, lacking: &mut Lacking) {
     }
     let Some(taxes) = report.taxes.filter(|_| report.traded) else { return };
     if report.standing == Some(Standing::Code) && taxes.sell.is_none_or(|tax| tax == 0.0) {
-        let why = "with its storage at zero no tax is set yet: add `creation_bytecode` or `storage` of the token to `contracts`";
+        let why = "contracts: with its storage at zero no tax is set yet; add `creation_bytecode` or `storage` of the token";
         lacking.unsure(AnomalyCode::SellTax, why);
     }
     match taxes.sell {

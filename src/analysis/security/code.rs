@@ -32,6 +32,15 @@ use crate::dataset::{address::Address, source::caught};
 /// A place of the storage and what stands there.
 pub type Slot = ([u8; 32], [u8; 32]);
 
+/// A contract that another one runs or asks.
+#[derive(Debug, Clone)]
+pub struct Behind {
+    pub address: Address,
+    pub code: Vec<u8>,
+    /// Of its own, where the dataset has it.
+    pub storage: Vec<Slot>,
+}
+
 /// What is known of a contract.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CodeInput<'a> {
@@ -41,7 +50,7 @@ pub struct CodeInput<'a> {
     /// Of the constructor's arguments, as Solidity writes them. `None` is unknown.
     pub constructor_types: Option<&'a [String]>,
     /// Codes that it runs in its own place, where they are known: a proxy's implementation, a diamond's facets, a beacon between.
-    pub behind: &'a [(Address, Vec<u8>)],
+    pub behind: &'a [Behind],
     /// Slots and values of a snapshot.
     pub storage: Option<&'a [Slot]>,
     /// Holders whose balances a whole snapshot tells, and whether the dataset knows of a supply.
@@ -157,23 +166,26 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
 /// finding, and the end.
 fn proxy(shape: &mut Shape, input: &CodeInput<'_>, report: &mut CodeReport) -> bool {
     let hollow = !shape.token() && shape.delegates;
-    if !(shape.clone || shape.delegates && shape.proxy_slot || hollow && (shape.functions.len() <= 8 || shape.has(abi::IMPLEMENTATION))) {
+    let empty = hollow && (shape.functions.len() <= 8 || shape.has(abi::IMPLEMENTATION));
+    let exchanged = shape.delegates && shape.proxy_slot || empty;
+    let behind: Vec<Shape> = input.behind.iter().map(|behind| functions::shape(&behind.code)).collect();
+    let in_parts = behind.iter().any(Shape::token);
+    if !shape.clone && !exchanged && !in_parts {
         return false;
     }
-    let fixed = shape.clone;
-    let strength = if fixed || input.owner_is_contract { 0.4 } else { 1.0 };
-    let text = if fixed {
+    let strength = if shape.clone || !exchanged || input.owner_is_contract { 0.4 } else { 1.0 };
+    let text = if shape.clone {
         "it is a minimal proxy: another contract, fixed in its code, decides all it does"
-    } else {
+    } else if exchanged {
         "it is a proxy: the contract that decides all it does can be exchanged"
+    } else {
+        "other contracts, whose addresses stand in it, decide what it does"
     };
     report.anomalies.push(Anomaly::new(AnomalyCode::Proxy, strength, text).held_by(holder(input)));
-    if !shape.token() {
-        for (_, code) in input.behind {
-            shape.join(functions::shape(code));
-        }
+    for behind in behind {
+        shape.join(behind);
     }
-    if !shape.token() && input.behind.is_empty() {
+    if !shape.token() {
         report.unfinished.push("the code of the proxy's implementation is not in `contracts`, so nothing was executed".into());
         return true;
     }

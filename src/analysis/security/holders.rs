@@ -110,7 +110,7 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
     } else {
         lacking.unsure(
             AnomalyCode::GiniExtreme,
-            format!("{} free holders are too few for it: it takes {GINI_COUNT_MIN}", spread.shares.len()),
+            format!("holders: {} free holders are too few for it: it takes {GINI_COUNT_MIN}", spread.shares.len()),
         );
     }
     found

@@ -4,18 +4,23 @@
 use super::{AnomalyCode, Missing, Part};
 
 macro_rules! needs {
-    ($($need:ident $what:literal $supply:literal;)*) => {
+    ($($need:ident $place:literal $what:literal $supply:literal;)*) => {
         /// An input that a test may lack.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Need { $(#[doc = $what] $need),* }
 
         impl Need {
+            /// The table and column that it stands in: `contracts.bytecode`.
+            pub fn place(self) -> &'static str {
+                match self { $(Self::$need => $place),* }
+            }
+
             /// In a few words.
             pub fn what(self) -> &'static str {
                 match self { $(Self::$need => $what),* }
             }
 
-            /// What to add to the dataset: the table and the column.
+            /// What to add to the dataset.
             pub fn supply(self) -> &'static str {
                 match self { $(Self::$need => $supply),* }
             }
@@ -24,22 +29,22 @@ macro_rules! needs {
 }
 
 needs! {
-    Code "no contract code" "a row of the token in `contracts`, with `bytecode`";
-    Transfers "no transfer data" "rows of the token in `transfers`";
-    Holders "no holder data" "rows of the token in `holders`";
-    Scams "no scams to compare with" "the table `scams`, with `bytecode`";
-    Listed "no curated list" "the column `listed` in `tokens`";
-    Pools "no pool known" "rows of `pools` with the token, or the label `liquidity_pool`";
-    OwnPools "no pool of its own: others are traded for it" "rows of `pools` in which it is what is traded";
-    PoolEvents "no pool events" "rows of the token's pools in `pool_events`";
-    Status "no transfer status" "the column `status` in `transfers`, failed ones included";
-    Creator "no creator known" "`creator` in `contracts`";
-    Supply "no total supply" "`total_supply` and `decimals` in `tokens`";
-    History "transfers do not begin with the first mint" "`transfers` from the token's first on";
-    LpHolders "no liquidity holders" "rows of `holders` whose `token_address` is the pool";
-    Blocks "no block numbers" "`block_number` in `transfers`";
-    AllHolders "not all holders are given" "every holder of the token in `holders`";
-    Known "no list of scams and no labels" "the table `scams` or `labels`";
+    Code "contracts.bytecode" "no contract code" "a row of the token in `contracts`, with `bytecode`";
+    Transfers "transfers" "no transfer data" "rows of the token in `transfers`";
+    Holders "holders" "no holder data" "rows of the token in `holders`";
+    Scams "scams.bytecode" "no scams to compare with" "the table `scams`, with `bytecode`";
+    Listed "tokens.listed" "no curated list" "the column `listed` in `tokens`";
+    Pools "pools" "no pool known" "rows of `pools` with the token, or the label `liquidity_pool`";
+    OwnPools "pools" "no pool of its own: others are traded for it" "rows of `pools` in which it is what is traded";
+    PoolEvents "pool_events" "no pool events" "rows of the token's pools in `pool_events`";
+    Status "transfers.status" "no transfer status" "the column `status` in `transfers`, failed ones included";
+    Creator "contracts.creator" "no creator known" "`creator` in `contracts`";
+    Supply "tokens.total_supply" "no total supply" "`total_supply` and `decimals` in `tokens`";
+    History "transfers" "transfers do not begin with the first mint" "`transfers` from the token's first on";
+    LpHolders "holders" "no liquidity holders" "rows of `holders` whose `token_address` is the pool";
+    Blocks "transfers.block_number" "no block numbers" "`block_number` in `transfers`";
+    AllHolders "holders" "not all holders are given" "every holder of the token in `holders`";
+    Known "scams, labels" "no list of scams and no labels" "the table `scams` or `labels`";
 }
 
 /// What the tests of a part lack, and what those saw that ran and found nothing; gathered as they run.
@@ -68,7 +73,7 @@ impl Lacking {
         value
     }
 
-    /// The test ran, and there was too little to tell: neither found nor passed.
+    /// The test ran, and there was too little to tell: neither found nor passed. `why` begins with the table and column, too.
     pub fn unsure(&mut self, code: AnomalyCode, why: impl Into<String>) {
         self.unsure.push((code, why.into()));
     }
@@ -81,7 +86,7 @@ impl Lacking {
     /// Why the test told nothing, and what would allow it; none where it ran.
     pub fn gap(&self, code: AnomalyCode) -> Option<String> {
         let need = self.needs.iter().find(|(_, codes)| codes.contains(&code));
-        let missing = need.map(|(need, _)| format!("{}: add {}", need.what(), need.supply()));
+        let missing = need.map(|(need, _)| format!("{}: {}; add {}", need.place(), need.what(), need.supply()));
         missing.or_else(|| said(&self.unsure, code))
     }
 

@@ -141,6 +141,9 @@ fn missing_text(missing: &[Missing]) -> String {
         let codes: Vec<&str> = m.codes.iter().map(|code| code.word()).collect();
         says.push(if codes.is_empty() { m.what.clone() } else { format!("{} ({})", m.what, codes.join(", ")) });
     }
+    // Two parts may lack one thing.
+    let mut seen = std::collections::BTreeSet::new();
+    says.retain(|text| seen.insert(text.clone()));
     if says.is_empty() { String::new() } else { format!(". Not looked at: {}", says.join("; ")) }
 }
 

@@ -237,5 +237,6 @@ fn keep(rows: &mut Vec<usize>, row: usize) {
 
 /// `93.1 %`, as sentences say it.
 pub(super) fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    // An empty sum is a negative nothing.
+    format!("{:.1} %", share * 100.0 + 0.0)
 }

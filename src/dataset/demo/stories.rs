@@ -136,7 +136,10 @@ pub(super) fn block(time: i64) -> i64 {
 
 /// When a token with a story was deployed.
 pub(super) fn deployed(token: &Token, story: Story) -> i64 {
-    END_MS - story.age_days * DAY_MS + token.index as i64 * HOUR_MS
+    // The large ones are each other's quotes: every one of them is there before the first of their pools is.
+    let wait =
+        if story.plot == Plot::Widespread { token.index as i64 % (FUNDED_BLOCKS - 2) * BLOCK_MS } else { token.index as i64 * HOUR_MS };
+    END_MS - story.age_days * DAY_MS + wait
 }
 
 pub(super) struct Sent {
@@ -316,7 +319,7 @@ impl Past {
                 let amount = self.random.spread(most / 1e4, most) as u128;
                 self.send(time, pool, trader, amount);
             }
-            if self.pool == Some(pool) && i as usize % TOLD_EVERY == 0 {
+            if self.pool == Some(pool) && (i as usize).is_multiple_of(TOLD_EVERY) {
                 let token = self.held(pool) as f64;
                 self.pool_events.push(PoolEvent { time, kind: "sync", token, other: product / token.max(1.0) });
             }

@@ -1,10 +1,12 @@
 //! The Chart view: the selected token's candles and volume with its trendlines over them; zoom, pan, crosshair. It shows what the
 //! candles and trendline questions answer.
 
+mod card;
 mod finds;
 mod moves;
 mod over;
 mod sheet;
+mod title;
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -12,10 +14,12 @@ use serde_json::{Value, json};
 
 use self::{
     finds::Finds,
-    sheet::{Sheet, Zoom},
+    sheet::{Column, Sheet, Zoom},
+    title::Title,
 };
 use super::many;
 use crate::{
+    analysis::market::TokenSummary,
     dataset::{address::Address, time::Time},
     question::{
         Question,
@@ -137,6 +141,7 @@ impl View for Chart {
             Action::Last => self.home(),
             Action::Crosshair => self.toggle_crosshair(),
             Action::Back if self.crosshair.is_some() => self.crosshair = None,
+            Action::Back if self.finds.explained => self.finds.explained = false,
             Action::Back if self.finds.zoomed => self.leave_pattern(),
             Action::Timeframe => self.turn_timeframe(1),
             Action::TimeframeBack => self.turn_timeframe(TIMEFRAMES.len() - 1),
@@ -151,7 +156,7 @@ impl View for Chart {
             Action::Trendlines => self.choices.lines = !self.choices.lines,
             Action::Patterns => self.finds.shown = !self.finds.shown,
             Action::Open if self.finds.chosen().is_some() => {
-                self.finds.zoomed = true;
+                self.finds.explain();
                 self.seek(context);
                 return Effect::Redraw;
             }
@@ -197,7 +202,8 @@ impl View for Chart {
         let (area, list) = if self.candles.problem.is_some() { (area, Rect::default()) } else { self.finds.divide(area) };
         self.draw_chart(buffer, area, context);
         if !list.is_empty() && !self.sheet.is_empty() {
-            self.finds.draw(buffer, list, context);
+            let trendline = self.trendline.answer.as_ref().map(|known| &known.answer);
+            self.finds.draw(buffer, list, trendline, context);
         }
     }
 
@@ -248,7 +254,7 @@ impl Chart {
         self.sheet.stand(chart);
         self.fit_first();
         self.zoom_to_sought();
-        let title = self.title(context);
+        let title = self.title(context, usize::from(area.width.saturating_sub(4)));
         let asked = self.candles.progress().map(|(done, total)| if total > 0 { done as f64 / total as f64 } else { 0.0 });
         let rule = Panel { ascii: context.ascii, progress: asked.map(Some), ..Panel::new(&title) };
         let body = rule.render(area, buffer, theme);
@@ -266,11 +272,23 @@ impl Chart {
             }
             return;
         }
+        let chart = self.draw_stale(buffer, chart, context);
         let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
         let lines = self.choices.lines.then_some(()).and(self.trendline.answer.as_ref()).map(|known| &known.answer);
         let view = sheet::Window { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
         self.layout = Some(self.sheet.draw(buffer, chart, &view, lines, &self.finds, context));
         self.draw_legend(buffer, Rect { y: body.y + body.height.saturating_sub(1), height: 1.min(body.height), ..body }, context);
+    }
+
+    /// What is left of the chart's room where a line says that its candles end long before others do.
+    fn draw_stale(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
+        let Some((last, behind)) = summary(context).and_then(|token| token.last_candle).and_then(|last| Some((last, last.behind?))) else {
+            return area;
+        };
+        let (start, age) = (last.start.minute_text(), format::age(behind));
+        let says = format!("stale: the last candle is of {}, {age} before the newest in the dataset", start.trim_end_matches(" 00:00"));
+        put(buffer, area, 1, 0, &says, context.theme.style(Role::Warning));
+        Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area }
     }
 
     fn candles_question(&self, token: Address) -> CandlesQuestion {
@@ -293,39 +311,42 @@ impl Chart {
         self.home();
     }
 
+    /// The close that the title says.
     fn copy_value(&self) -> Effect {
-        let at = self.crosshair.or(self.sheet.len().checked_sub(1));
-        let candle = at.and_then(|at| self.candles.answer.as_ref()?.answer.candles.get(at).cloned());
-        match candle.and_then(|candle| candle.close) {
+        match self.pointed().map(|column| column.close).filter(|close| close.is_finite()) {
             Some(close) => Effect::Copy(close.to_string(), "close"),
             None => Effect::Pass,
         }
     }
 
-    /// `UNI · 1d · 400 candles · uptrend 0.93 ─ 2026-08-14  c 7.3100  o 7.0200  h 7.4100  l 6.9800  v 4.1M`: the end can be cut.
-    fn title(&self, context: &Context<'_>) -> String {
-        let mut title = format!("{} · {}", symbol(context), TIMEFRAMES[self.choices.timeframe]);
-        let Some(known) = &self.candles.answer else { return title };
-        title.push_str(&format!(" · {}", many(known.answer.candles.len() as u64, "candle", "candles")));
-        if let Some(known) = &self.trendline.answer {
-            let word = sheet::word(&known.answer.trend);
-            title.push_str(&format!(" · {word} {:.2}", known.answer.confidence));
+    /// The title's words; without candles it says so.
+    fn title(&self, context: &Context<'_>, cells: usize) -> String {
+        let symbol = symbol(context);
+        let frame = TIMEFRAMES[self.choices.timeframe];
+        let Some(known) = &self.candles.answer else { return format!("{symbol} · {frame}") };
+        let count = match known.answer.candles.len() as u64 {
+            0 => "no candles".to_owned(),
+            count => many(count, "candle", "candles"),
+        };
+        if self.sheet.is_empty() {
+            return format!("{symbol} · {frame} · {count}");
         }
-        let at = self.crosshair.or(self.sheet.len().checked_sub(1 + self.offset));
-        if let Some(candle) = at.and_then(|at| known.answer.candles.get(at)) {
-            let time = candle.timestamp.minute_text();
-            let day = self.choices.timeframe >= TIMEFRAME_DEFAULT;
-            let shown = if day { time.split(' ').next().unwrap_or_default() } else { &time };
-            title.push_str(&format!(
-                " ─ {shown}  c {}  o {}  h {}  l {}  v {}",
-                format::price(candle.close),
-                format::price(candle.open),
-                format::price(candle.high),
-                format::price(candle.low),
-                format::human(candle.volume)
-            ));
-        }
-        title
+        let title = Title {
+            symbol: &symbol,
+            frame,
+            column: self.zoom.column_text(frame),
+            log: self.choices.log,
+            count: &count,
+            at: self.pointed(),
+            dates: self.choices.timeframe >= TIMEFRAME_DEFAULT,
+        };
+        title.text(cells)
+    }
+
+    /// The column under the crosshair, else the last on screen.
+    fn pointed(&self) -> Option<Column> {
+        let at = self.crosshair.or(self.sheet.len().checked_sub(1 + self.offset))?;
+        self.sheet.column(at, self.zoom, self.offset)
     }
 
     /// `period 14`, or `period 58 of 5000` where there are only 58 candles to draw the lines through.
@@ -339,7 +360,8 @@ impl Chart {
         }
     }
 
-    /// What the lines are, under the chart: each with its strength, and its touches and slope where there is room.
+    /// What the lines are, under the chart: the trend they are drawn in, each with its strength, its touches and slope where there is
+    /// room, and what the marks mean.
     fn draw_legend(&self, buffer: &mut Buffer, row: Rect, context: &Context<'_>) {
         let theme = context.theme;
         let mut x = 1 + put(buffer, row, 1, 0, &self.period(), theme.dim());
@@ -347,28 +369,39 @@ impl Chart {
             put(buffer, row, x + 3, 0, &problem.detail, theme.style(Role::Warning));
             return;
         }
+        let marks: Vec<String> = self.sheet.marks(context.ascii).collect();
+        // Each after a gap, and a wider one before them all.
+        let marks_cells = marks.iter().map(|mark| 2 + text::width(mark)).sum::<usize>() + 1;
         if let Some(known) = &self.trendline.answer {
-            let (legends, gap) = sheet::legends(&known.answer, usize::from(row.width.saturating_sub(x)));
-            for legend in legends {
+            let (word, role) = sheet::trend(&known.answer);
+            x += 1 + put(buffer, row, x + 1, 0, &word, theme.style(role));
+            let room = usize::from(row.width.saturating_sub(x));
+            let (legends, gap) = sheet::legends(&known.answer, room.saturating_sub(marks_cells));
+            for legend in legends.iter().filter(|_| self.choices.lines) {
                 x += gap as u16;
                 x += put(buffer, row, x, 0, &legend.name, theme.style(legend.role));
                 x += 1 + put(buffer, row, x + 1, 0, &legend.says, theme.dim());
             }
         }
-        let mode = if self.choices.log { "log" } else { "linear" };
-        let right = format!("{mode} · {}", self.zoom);
-        if x + 3 + (text::width(&right) as u16) < row.width {
-            put(buffer, row, row.width - text::width(&right) as u16 - 1, 0, &right, theme.dim());
+        x += 1;
+        for mark in marks {
+            if usize::from(row.width) < usize::from(x) + 2 + text::width(&mark) {
+                break;
+            }
+            x += 2 + put(buffer, row, x + 2, 0, &mark, theme.dim());
         }
     }
 }
 
+fn summary<'a>(context: &Context<'a>) -> Option<&'a TokenSummary> {
+    let snapshot = context.snapshot?;
+    snapshot.market.of(&snapshot.dataset, &context.token?)
+}
+
 fn symbol(context: &Context<'_>) -> String {
-    let summary = context.token.and_then(|token| {
-        let snapshot = context.snapshot?;
-        snapshot.market.of(&snapshot.dataset, &token)
-    });
-    summary.and_then(|token| token.symbol.clone()).map_or_else(|| "token".to_owned(), |symbol| text::truncate(&symbol, 16).into_owned())
+    summary(context)
+        .and_then(|token| token.symbol.clone())
+        .map_or_else(|| "token".to_owned(), |symbol| text::truncate(&symbol, 16).into_owned())
 }
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ pub struct ChartData<'a> {
     pub levels: &'a [Level<'a>],
     pub marks: &'a [Mark],
     pub crosshair: Option<Crosshair>,
+    /// The price that keeps its tag on the axis: the last valid candle's unless another is named.
+    pub last: Option<Last>,
     pub log: bool,
     pub volume: bool,
     /// No characters beyond ASCII.
@@ -93,8 +95,24 @@ pub struct Level<'a> {
 pub struct Crosshair {
     /// Index of the candle.
     pub candle: usize,
-    /// Where its horizontal line stands; none leaves it out.
+    /// Where its horizontal line stands; at the candle's close if none.
     pub price: Option<f64>,
+}
+
+/// The newest price. Its candle need not be on screen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Last {
+    pub close: f64,
+    /// Below its open.
+    pub falling: bool,
+}
+
+impl Last {
+    /// Of the last valid candle.
+    pub fn of(candles: &Candles<'_>) -> Option<Self> {
+        let last = (0..candles.len()).rev().find(|&i| candles.valid(i))?;
+        Some(Self { close: candles.close[last], falling: candles.close[last] < candles.open[last] })
+    }
 }
 
 impl<'a> ChartData<'a> {
@@ -108,6 +126,7 @@ impl<'a> ChartData<'a> {
             levels: &[],
             marks: &[],
             crosshair: None,
+            last: Last::of(&candles),
             log: false,
             volume: true,
             ascii: false,

@@ -25,8 +25,19 @@ const FLAGS: [u8; 4] = [4, 6, 11, 12];
 const COPY: usize = 14;
 /// Selectors that have a meaning of their own: the standard's, and who owns it.
 const KNOWN: [u32; 13] = [
-    0x06fd_de03, 0x95d8_9b41, 0x313c_e567, 0x1816_0ddd, 0x70a0_8231, 0xdd62_ed3e, 0xa905_9cbb, 0x095e_a7b3, 0x23b8_72dd, 0x8da5_cb5b,
-    0x893d_20e8, 0x5c60_da1b, 0x715018a6,
+    0x06fd_de03,
+    0x95d8_9b41,
+    0x313c_e567,
+    0x1816_0ddd,
+    0x70a0_8231,
+    0xdd62_ed3e,
+    0xa905_9cbb,
+    0x095e_a7b3,
+    0x23b8_72dd,
+    0x8da5_cb5b,
+    0x893d_20e8,
+    0x5c60_da1b,
+    0x7150_18a6,
 ];
 
 /// A piece of code; jumps go to numbered places, wherever these come to lie.
@@ -43,6 +54,23 @@ struct Pieces {
     pieces: Vec<Piece>,
     tail: Vec<u8>,
     places: usize,
+}
+
+/// SplitMix64 (Steele, Lea and Flood, 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
 }
 
 /// How a contract is made over.
@@ -74,14 +102,13 @@ pub(crate) fn mutant(code: &Code, changes: &[Change], seed: u64) -> Option<Code>
     let constructor = code.creation.len().checked_sub(code.runtime.len() + COPY)?;
     let mut pieces = Pieces::read(&code.runtime);
     pieces.rows()?;
-    let mut random = super::security::Random(seed);
+    let mut random = Random(seed);
     for change in changes {
         match change {
             Change::Order => pieces.order(&mut random)?,
             Change::Rename => pieces.rename(&mut random)?,
-            Change::Subtract => pieces.tell_apart(|selector, body, _| {
-                vec![op(&[DUP1]), push4(selector), op(&[0x03, 0x15]), Piece::To(body), op(&[JUMPI])]
-            })?,
+            Change::Subtract => pieces
+                .tell_apart(|selector, body, _| vec![op(&[DUP1]), push4(selector), op(&[0x03, 0x15]), Piece::To(body), op(&[JUMPI])])?,
             Change::Vyper => pieces.tell_apart(|selector, body, next| {
                 let other = vec![op(&[DUP1]), push4(selector), op(&[0x18]), Piece::To(next), op(&[JUMPI])];
                 [other, vec![Piece::To(body), op(&[JUMP]), Piece::Place(next)]].concat()
@@ -215,7 +242,7 @@ impl Pieces {
         rows.iter().flat_map(row).collect()
     }
 
-    fn order(&mut self, random: &mut super::security::Random) -> Option<()> {
+    fn order(&mut self, random: &mut Random) -> Option<()> {
         let rows = self.run()?;
         let mut shuffled = rows.clone();
         for i in (1..shuffled.len()).rev() {
@@ -225,7 +252,7 @@ impl Pieces {
         Some(())
     }
 
-    fn rename(&mut self, random: &mut super::security::Random) -> Option<()> {
+    fn rename(&mut self, random: &mut Random) -> Option<()> {
         let rows = self.rows()?;
         let mut any = false;
         for row in rows.iter().filter(|row| !KNOWN.contains(&row.selector)) {
@@ -299,12 +326,11 @@ impl Pieces {
         any.then_some(())
     }
 
-    fn dead(&mut self, random: &mut super::security::Random) -> Option<()> {
+    fn dead(&mut self, random: &mut Random) -> Option<()> {
         // Before a place that nothing falls into: after what ends a run.
         let ends = |piece: &Piece| [0x00, JUMP, 0xf3, 0xfd].iter().any(|end| *piece == op(&[*end]));
-        let spots: Vec<usize> = (1..self.pieces.len())
-            .filter(|at| matches!(self.pieces[*at], Piece::Place(_)) && ends(&self.pieces[*at - 1]))
-            .collect();
+        let spots: Vec<usize> =
+            (1..self.pieces.len()).filter(|at| matches!(self.pieces[*at], Piece::Place(_)) && ends(&self.pieces[*at - 1])).collect();
         for at in spots.into_iter().rev() {
             let junk = (0..1 + random.below(12)).map(|_| [0x01, 0x33, 0x54, 0x55, 0xff, 0xf4, 0x42][random.below(7)]).collect();
             self.pieces.insert(at, Piece::Op(junk));
@@ -315,9 +341,7 @@ impl Pieces {
 
 /// EIP-1167: forwards all to one address.
 pub(crate) fn clone_of(address: [u8; 20]) -> Vec<u8> {
-    let (head, tail) = ([0x36, 0x3d, 0x3d, 0x37, 0x3d, 0x3d, 0x3d, 0x36, 0x3d, 0x73], "5af43d82803e903d91602b57fd5bf3");
-    let tail = (0..tail.len() / 2).map(|at| u8::from_str_radix(&tail[2 * at..2 * at + 2], 16).expect("hex"));
-    head.into_iter().chain(address).chain(tail).collect()
+    [bytes("363d3d373d3d3d363d73"), address.to_vec(), bytes("5af43d82803e903d91602b57fd5bf3")].concat()
 }
 
 /// EIP-1967's slot of the implementation: the hash of its name, less one.
@@ -329,44 +353,43 @@ pub(crate) fn bytes(hex: &str) -> Vec<u8> {
 
 /// Forwards all to whom the slot names.
 pub(crate) fn proxy_1967() -> Vec<u8> {
-    bytes(&format!("365f5f375f5f365f7f{IMPLEMENTATION_SLOT}545af43d5f5f3e603657fd5b3d5ff3").replace("603657fd5b3d5ff3", "60385760003dfd5b3d5ff3"))
+    forward(0, &[&[PUSH32][..], &bytes(IMPLEMENTATION_SLOT), &[SLOAD]].concat())
+}
+
+/// Runs the code of the address that `whom` leaves on the stack, and answers as it does. Stands at `at`.
+fn forward(at: usize, whom: &[u8]) -> Vec<u8> {
+    let mut code = [&bytes("36600060003760006000366000")[..], whom, &bytes("5af43d600060003e")].concat();
+    // PUSH2 over, JUMPI, the failure, and over it the answer.
+    let over = (at + code.len() + 4 + 4) as u16;
+    code.push(PUSH2);
+    code.extend(over.to_be_bytes());
+    code.extend(bytes("573d6000fd5b3d6000f3"));
+    code
 }
 
 /// A diamond (EIP-2535) whose facets stand in its code: these functions to the first, all others to the second.
 pub(crate) fn diamond(first: [u8; 20], second: [u8; 20], of_first: &[u32]) -> Vec<u8> {
-    let forward = |address: [u8; 20]| {
-        let copy = bytes("366000600037600060003660007");
-        let _ = copy;
-        [bytes("3660006000376000600036600073"), address.to_vec(), bytes("5af43d600060003e")].concat()
-    };
-    // CALLDATALOAD(0) >> 224, then rows to the first.
-    let rows = of_first.len() * 11;
-    let start = 6;
-    let other = forward(second).len() + END.len();
-    let target = start + rows + other;
+    let push = |address: [u8; 20]| [&[PUSH4 + 16][..], &address].concat();
     let mut code = bytes("60003560e01c");
+    let others = forward(code.len() + 11 * of_first.len(), &push(second));
+    let target = (code.len() + 11 * of_first.len() + others.len()) as u16;
     for selector in of_first {
-        code.push(DUP1);
-        code.push(PUSH4);
-        code.extend(selector.to_be_bytes());
-        code.push(EQ);
-        code.push(PUSH2);
-        code.extend((target as u16).to_be_bytes());
-        code.push(JUMPI);
+        code.extend([&[DUP1, PUSH4][..], &selector.to_be_bytes(), &[EQ, PUSH2], &target.to_be_bytes(), &[JUMPI]].concat());
     }
-    for (place, address) in [second, first].into_iter().enumerate() {
-        if place == 1 {
-            code.push(JUMPDEST);
-        }
-        code.extend(forward(address));
-        // Returns what came, or fails with it: jumps over the failure.
-        let over = (code.len() + 9) as u16;
-        code.push(PUSH2);
-        code.extend(over.to_be_bytes());
-        code.extend(bytes("573d6000fd5b3d6000f3"));
-    }
+    code.extend(others);
+    code.push(JUMPDEST);
+    code.extend(forward(code.len(), &push(first)));
     code
 }
 
-/// What ends each of the diamond's two ways, as long as it is.
-const END: [u8; 13] = [0; 13];
+/// Answers `implementation()`, and anything else, with its first slot.
+pub(crate) fn beacon() -> Vec<u8> {
+    bytes("60005460005260206000f3")
+}
+
+/// Forwards all to whom the beacon names.
+pub(crate) fn beacon_proxy(beacon: [u8; 20]) -> Vec<u8> {
+    // Asks beyond the memory that the call's data lie in.
+    let ask = [bytes("635c60da1b60e01b610400526020610400600461040073"), beacon.to_vec(), bytes("5afa5061040051")].concat();
+    forward(0, &ask)
+}

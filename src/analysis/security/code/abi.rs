@@ -264,8 +264,8 @@ pub(super) fn named(selector: Selector, arguments: &str) -> String {
 
 /// The same inside a sentence: with the selector beside the name.
 pub(super) fn named_beside(selector: Selector, arguments: &str) -> String {
-    let call = named(selector, arguments);
-    if signatures::name(selector).is_some() { format!("{call} [{}]", hex(selector)) } else { call }
+    let hex = hex(selector);
+    signatures::name(selector).map_or_else(|| format!("{hex}({arguments})"), |name| format!("{name}({arguments}) [{hex}]"))
 }
 
 /// A selector as it is answered.

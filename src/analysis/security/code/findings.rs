@@ -131,7 +131,9 @@ pub(super) fn taxes(traded: &Traded<'_>) -> Taxes {
         let tax = 1.0 - leg.share;
         (leg.ok && (leg.exact || traded.hand.honest)).then_some(if tax < TAX_MIN { 0.0 } else { tax })
     };
-    Taxes { buy: tax(traded.trial.buy), sell: tax(traded.trial.sell), transfer: tax(traded.trial.send) }
+    // What goes through only where we wrote into the storage goes through for nobody.
+    let trial = if traded.opening == Opening::Flip { traded.first } else { traded.trial };
+    Taxes { buy: tax(trial.buy), sell: tax(trial.sell), transfer: tax(trial.send) }
 }
 
 fn lied(traded: &Traded<'_>) -> Option<Anomaly> {

@@ -74,8 +74,12 @@ const CLAIMS_MAX: usize = 48;
 const MASTERS_MAX: usize = 3;
 
 pub(super) fn set(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &[Function]) -> Stage {
-    for (address, code) in input.behind {
-        machine.world().place(Address::new(address.0), code);
+    for behind in input.behind {
+        let address = Address::new(behind.address.0);
+        machine.world().place(address, &behind.code);
+        for (slot, value) in &behind.storage {
+            machine.world().set_slot(address, U256::from_be_bytes(*slot), U256::from_be_bytes(*value));
+        }
     }
     if let Some(storage) = input.storage.filter(|storage| !storage.is_empty()) {
         machine.world().place(PLACED, input.runtime);

@@ -83,7 +83,7 @@ fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
     }
     let (buys, sells, measure, source) = if let Some((i, pool)) = told {
         let Some(measure) = pool.two_way() else {
-            seen.lacking.unsure(code, "the pool's events name nothing that was paid in: add `reserve0` and `reserve1` to `pool_events`");
+            seen.lacking.unsure(code, "pool_events: the pool's events name nothing that was paid in; add `reserve0` and `reserve1`");
             return None;
         };
         (pool.buys, pool.sells, measure, format!("reserves of pool {}", seen.facts.pools[i].short()))
@@ -93,7 +93,8 @@ fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
     };
     let sentence = format!("{buys} purchases and {sells} sales ({source})");
     if buys < pool_story::ONE_WAY_BUYS_MIN {
-        seen.lacking.unsure(code, format!("{sentence} are too few to tell: it takes {} purchases", pool_story::ONE_WAY_BUYS_MIN));
+        seen.lacking
+            .unsure(code, format!("transfers: {sentence} are too few to tell: it takes {} purchases", pool_story::ONE_WAY_BUYS_MIN));
     } else {
         seen.lacking.saw(code, &*sentence);
     }
@@ -118,7 +119,7 @@ fn failures(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let (failed, tried) = (seen.trades.failed, seen.trades.tried);
     let least = wilson_lower(failed as f64, tried as f64);
     if tried < TRIED_MIN {
-        seen.lacking.unsure(code, format!("{tried} tried sales are too few to tell: it takes {TRIED_MIN}"));
+        seen.lacking.unsure(code, format!("transfers: {tried} tried sales are too few to tell: it takes {TRIED_MIN}"));
     } else {
         seen.lacking.saw(code, format!("{failed} of {tried} sales failed (transfers)"));
     }
@@ -177,7 +178,10 @@ fn privileged(seen: &mut Seen<'_>) -> Option<Anomaly> {
     }
     if buyers < BUYS_MIN || sellers.is_empty() {
         let n = sellers.len();
-        seen.lacking.unsure(code, format!("{buyers} buyers and {n} sellers are too few to tell: it takes {BUYS_MIN} buyers and a seller"));
+        seen.lacking.unsure(
+            code,
+            format!("transfers: {buyers} buyers and {n} sellers are too few to tell: it takes {BUYS_MIN} buyers and a seller"),
+        );
     }
     (buyers >= BUYS_MIN && !sellers.is_empty()).then(|| {
         let n = sellers.len();

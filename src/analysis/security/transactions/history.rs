@@ -77,7 +77,7 @@ fn wash(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::WashTrading;
     let found = seen.wash.finish();
     if seen.wash.unfinished {
-        seen.lacking.unsure(code, "windows with too many pairs of traders were not looked at");
+        seen.lacking.unsure(code, "transfers: windows with too many pairs of traders were not looked at");
     }
     seen.lacking.saw(code, "nothing went round among the same traders (transfers)");
     let found = found?;
@@ -120,7 +120,7 @@ fn strewn(seen: &mut Seen<'_>) -> Option<Anomaly> {
     }
     let code = AnomalyCode::AirdropSpam;
     if receivers < RECEIVERS_MIN {
-        seen.lacking.unsure(code, format!("{receivers} receivers are too few to tell: it takes {RECEIVERS_MIN}"));
+        seen.lacking.unsure(code, format!("transfers: {receivers} receivers are too few to tell: it takes {RECEIVERS_MIN}"));
     }
     let ((sender, value), count) = groups.into_iter().max_by_key(|(_, count)| *count)?;
     let share = count as f64 / receivers as f64;
@@ -141,7 +141,7 @@ fn strewn(seen: &mut Seen<'_>) -> Option<Anomaly> {
 fn digits(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::AmountDigits;
     let Some(deviation) = seen.digits.deviation() else {
-        seen.lacking.unsure(code, format!("too few amounts to tell: it takes {COUNT_MIN} (transfers)"));
+        seen.lacking.unsure(code, format!("transfers: too few amounts to tell: it takes {COUNT_MIN}"));
         return None;
     };
     let sentence = format!(

@@ -4,13 +4,21 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use super::{over, sheet::word};
+use super::{
+    card::{self, Card},
+    over,
+    sheet::word,
+};
 use crate::{
-    analysis::patterns::{Direction, Family, Pattern, PatternsAnswer},
+    analysis::{
+        patterns::{Family, Pattern, PatternsAnswer},
+        trendlines::TrendlineAnswer,
+    },
     question::patterns::PatternsQuestion,
     tui::{
         format,
         keymap::Action,
+        text,
         theme::Role,
         view::{Asked, Context},
         views::rows::{Click, Rows},
@@ -28,14 +36,16 @@ const BESIDE_WIDTH: u16 = 118;
 const BELOW_HEIGHT: u16 = 34;
 /// Rows of the list below the chart at most, with its title and its header.
 const BELOW_ROWS: u16 = 8;
-/// Rows of what the chosen pattern is in words, with their title.
-const SHEET_ROWS: u16 = 7;
+/// Rows of the list at least while reasons stand below it.
+const LIST_ROWS: u16 = 5;
+/// Rows left to the chart where the card takes the rest.
+const CHART_ROWS: u16 = 8;
 
 const COLUMNS: &[Column] = &[
     Column::text("name", "pattern", 14, 26, 255).grows(),
     Column::figure("confidence", "conf", 4, 240),
     Column::figure("completionPercent", "done", 4, 100).unit("%"),
-    Column::figure("projectedMovement", "move", 7, 220).unit("%").decimal(),
+    Column::figure("distanceToTarget", "target", 7, 220).unit("%").decimal(),
     Column::text("status", "status", 9, 9, 200),
 ];
 
@@ -58,10 +68,14 @@ pub(super) struct Finds {
     /// The place last chosen; while its family is hidden the next one that is listed stands in.
     place: usize,
     rows: Rows,
+    /// The list stands beside the chart.
+    beside: bool,
     /// The list was drawn, not only its line.
     on_screen: bool,
     /// The chosen one has been zoomed to.
     pub(super) zoomed: bool,
+    /// What made its confidence is said.
+    pub(super) explained: bool,
 }
 
 impl Default for Finds {
@@ -73,8 +87,10 @@ impl Default for Finds {
             listed: Vec::new(),
             place: 0,
             rows: Rows::default(),
+            beside: false,
             on_screen: false,
             zoomed: false,
+            explained: false,
         }
     }
 }
@@ -82,7 +98,7 @@ impl Default for Finds {
 impl Finds {
     pub(super) fn clear(&mut self) {
         self.asked.clear();
-        (self.zoomed, self.place) = (false, 0);
+        (self.zoomed, self.explained, self.place) = (false, false, 0);
     }
 
     pub(super) fn refresh(&mut self, question: PatternsQuestion, context: &Context<'_>) {
@@ -122,6 +138,12 @@ impl Finds {
         self.zoomed = count > 0;
     }
 
+    /// Zooms to the chosen one and says why it is so sure; the second time no more.
+    pub(super) fn explain(&mut self) {
+        self.explained = !(self.explained && self.zoomed);
+        self.zoomed = true;
+    }
+
     pub(super) fn toggle_family(&mut self, action: Action) {
         let Some((family, ..)) = FAMILIES.iter().find(|(_, known, _)| *known == action) else { return };
         if self.hidden.contains(family) {
@@ -148,7 +170,8 @@ impl Finds {
     }
 
     /// The room of the chart and that of the list, which is a line where there is no room for more.
-    pub(super) fn divide(&self, area: Rect) -> (Rect, Rect) {
+    pub(super) fn divide(&mut self, area: Rect) -> (Rect, Rect) {
+        self.beside = area.width >= BESIDE_WIDTH;
         if !self.shown {
             return (area, Rect::default());
         }
@@ -156,6 +179,11 @@ impl Finds {
         match area {
             Rect { width: BESIDE_WIDTH.., .. } => {
                 (Rect { width: area.width - beside - 2, ..area }, Rect { x: area.right() - beside, width: beside, ..area })
+            }
+            // The card with its reasons takes the list's place.
+            _ if self.explained && self.chosen().is_some() => {
+                let rows = (card::ROWS + 1).min(area.height.saturating_sub(CHART_ROWS));
+                (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
             }
             Rect { height: BELOW_HEIGHT.., .. } => {
                 let rows = (self.listed.len() as u16).saturating_add(2).clamp(4, BELOW_ROWS);
@@ -168,10 +196,15 @@ impl Finds {
         }
     }
 
-    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
         self.on_screen = area.height > 1;
         if !self.on_screen {
-            put(buffer, area, 1, 0, &self.line(context), context.theme.dim());
+            put(buffer, area, 1, 0, &self.line(usize::from(area.width.saturating_sub(2)), context), context.theme.dim());
+            return;
+        }
+        if self.explained && !self.beside && self.chosen().is_some() {
+            self.on_screen = false;
+            self.draw_card(buffer, area, trendline, context);
             return;
         }
         let title = self.title();
@@ -183,9 +216,10 @@ impl Finds {
             panel::failure(body, buffer, context.theme, &problem.detail);
             return;
         }
-        // Where there is room, what the chosen one is in words stands right below the list.
+        // Where there is room, the card of the chosen one stands right below the list.
         let more = body.height >= 20 && !self.listed.is_empty();
-        let list = if more { (self.listed.len() as u16).saturating_add(2).min(body.height - SHEET_ROWS) } else { body.height };
+        let most = if self.explained { LIST_ROWS } else { body.height.saturating_sub(card::ROWS + 1) };
+        let list = if more { (self.listed.len() as u16).saturating_add(2).min(most) } else { body.height };
         let list = Rect { height: list, width: body.width.saturating_sub(1), ..body };
         let answer = self.asked.answer.clone();
         let patterns = answer.as_ref().map_or(&[][..], |known| &known.answer.patterns);
@@ -199,8 +233,14 @@ impl Finds {
         let table = Table { empty, ascii: context.ascii, ..Table::new(COLUMNS, listed.len(), &row) };
         self.rows.draw(&table, buffer, list, context.theme);
         if more {
-            self.draw_sheet(buffer, Rect { y: list.bottom(), height: SHEET_ROWS, ..body }, context);
+            let height = body.height - list.height;
+            self.draw_card(buffer, Rect { y: list.bottom(), height, ..body }, trendline, context);
         }
+    }
+
+    fn draw_card(&self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
+        let Some((pattern, answer)) = self.chosen().zip(self.answer()) else { return };
+        Card { pattern, as_of: answer.as_of, trendline, explained: self.explained }.draw(buffer, area, context);
     }
 
     /// `patterns`, or `patterns · no flags, channels`.
@@ -209,8 +249,8 @@ impl Finds {
         if hidden.is_empty() { "patterns".to_owned() } else { format!("patterns · no {}", hidden.join(", ")) }
     }
 
-    /// All that fits in a line: `pattern 2 of 5 · double_bottom 0.81 confirmed ▲ 14.2 % · buy`.
-    fn line(&self, context: &Context<'_>) -> String {
+    /// All that fits in a line: `pattern 2 of 5 · double_bottom 0.81 confirmed · target ▲ 14.2 % · stop ▼ 8.1 %`.
+    fn line(&self, cells: usize, context: &Context<'_>) -> String {
         if let Some(problem) = &self.asked.problem {
             return format!("patterns: {}", problem.detail);
         }
@@ -219,31 +259,9 @@ impl Finds {
         let Some((chosen, at)) = self.chosen().zip(self.rows.selected()) else {
             return format!("no patterns · {advice}");
         };
-        let movement = format::change(Some(chosen.projected_movement), context.ascii);
-        let (count, name, confidence) = (self.listed.len(), chosen.name.word(), chosen.confidence);
-        format!("pattern {} of {count} · {name} {confidence:.2} {} {movement} · {advice}", at + 1, state(chosen))
-    }
-
-    /// The chosen pattern in words, below the list.
-    fn draw_sheet(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let (theme, Some(chosen)) = (context.theme, self.chosen()) else { return };
-        let body = Panel { ascii: context.ascii, ..Panel::new(chosen.name.word()) }.render(area, buffer, theme);
-        let Some(detail) = &chosen.detail else { return };
-        let day = |time: crate::dataset::time::Time| time.minute_text().trim_end_matches(" 00:00").to_owned();
-        let candles = chosen.end_index - chosen.start_index + 1;
-        let toward = if detail.direction == Direction::Up { "up" } else { "down" };
-        let says = [
-            ("status", format!("{}, {:.0} % complete", word(&detail.status), chosen.completion_percent), Role::Text),
-            ("from", day(detail.start_time), Role::Text),
-            ("to", format!("{}, {candles} candles", day(detail.end_time)), Role::Text),
-            ("turns", detail.anchors.iter().map(|anchor| format::price(Some(anchor.price))).collect::<Vec<_>>().join("  "), Role::Dim),
-            ("target", format!("{} {toward}", format::price(Some(detail.target_price))), over::role(detail.direction)),
-            ("projected", format::change(Some(chosen.projected_movement), context.ascii), over::role(detail.direction)),
-        ];
-        for (y, (label, text, role)) in says.iter().enumerate() {
-            put(buffer, body, 1, y as u16, label, theme.dim());
-            put(buffer, body, 12, y as u16, text, theme.style(*role));
-        }
+        let place = format!("pattern {} of {} · ", at + 1, self.listed.len());
+        let card = card::line(chosen, &state(chosen), cells.saturating_sub(text::width(&place)), context.ascii);
+        place + &card
     }
 
     pub(super) fn save(&self) -> Value {
@@ -268,12 +286,13 @@ fn state(pattern: &Pattern) -> String {
 
 fn cells(pattern: &Pattern, ascii: bool) -> Vec<Cell> {
     let direction = pattern.detail.as_ref().map(|detail| detail.direction);
-    let movement = format::change(Some(pattern.projected_movement), ascii).trim_end_matches(" %").to_owned();
+    let away = pattern.detail.as_ref().map(|detail| detail.distance_to_target);
+    let away = format::change(away, ascii).trim_end_matches(" %").to_owned();
     vec![
         Cell::text(pattern.name.word()),
         Cell::figure(format!("{:.2}", pattern.confidence)),
         Cell::figure(format!("{:.0}", pattern.completion_percent)),
-        Cell::new(movement, direction.map_or(Role::Text, over::role)),
+        Cell::new(away, direction.map_or(Role::Text, over::role)),
         Cell::text(pattern.detail.as_ref().map_or_else(String::new, |detail| word(&detail.status))),
     ]
 }

@@ -143,7 +143,19 @@ impl Over {
         };
         if let Some(from) = slot(pattern.end_index) {
             self.levels.push(Level { price: detail.target_price, from: Some(from), role: role(detail.direction), label });
+            // What is over has no stop.
+            if matches!(detail.status, Status::Forming | Status::Confirmed) {
+                self.levels.push(Level { price: detail.stop_price, from: Some(from), role: role_against(detail.direction), label: "stop" });
+            }
         }
+    }
+}
+
+/// The colour of the way against it.
+pub(super) fn role_against(direction: Direction) -> Role {
+    match direction {
+        Direction::Up => Role::Down,
+        Direction::Down => Role::Up,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The candles of the chart as columns on screen: which are shown at a zoom and an offset, and where the trendlines fall on them.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -12,7 +12,7 @@ use crate::{
     analysis::{
         condense::condense,
         frames::CandleVec,
-        trendlines::{LineType, Trendline, TrendlineAnswer},
+        trendlines::{LineType, Trend, Trendline, TrendlineAnswer},
     },
     dataset::{candles::Candles, time::Time},
     deck::known::Known,
@@ -21,7 +21,7 @@ use crate::{
         format, text,
         theme::Role,
         view::Context,
-        widgets::candles::{ChartData, ChartLayout, Crosshair, render},
+        widgets::candles::{ChartData, ChartLayout, Crosshair, Glyph, Last, render},
     },
 };
 
@@ -71,10 +71,25 @@ impl Zoom {
     }
 }
 
-impl fmt::Display for Zoom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.per_column > 1 { write!(f, "{} candles a column", self.per_column) } else { write!(f, "×{}", self.columns) }
+impl Zoom {
+    /// How much time a column is, where it is more than one candle: `8d/column`, `32h/column`.
+    pub(super) fn column_text(self, frame: &str) -> Option<String> {
+        let unit = frame.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let each: usize = frame.trim_end_matches(unit).parse().unwrap_or(1);
+        (self.per_column > 1).then(|| format!("{}{unit}/column", each * self.per_column))
     }
+}
+
+/// What a column of the screen shows: a candle, or several as one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Column {
+    /// Start of its first candle, which is also what the axis names.
+    pub time: Time,
+    pub open: f64,
+    pub high: f64,
+    pub low: f64,
+    pub close: f64,
+    pub volume: f64,
 }
 
 /// What of the sheet is on screen.
@@ -93,6 +108,10 @@ pub(super) struct Window {
 pub(super) struct Sheet {
     candles: CandleVec,
     source: Option<Arc<Known<TokenCandles>>>,
+    /// The newest price, also while older candles are looked at.
+    newest: Option<(Time, Last)>,
+    /// What is marked on screen.
+    marks: Vec<Glyph>,
     /// Where the chart was drawn last.
     area: Rect,
 }
@@ -119,6 +138,12 @@ impl Sheet {
             close: column(|candle| candle.close),
             volume: column(|candle| candle.volume),
         };
+        if self.source.as_ref().is_none_or(|source| source.answer.timeframe != known.answer.timeframe) {
+            self.newest = None;
+        }
+        // Where one has gone far back in time the candles answered end there, and the newest price is the one known before.
+        let here = self.time(self.len().saturating_sub(1)).zip(Last::of(&self.candles.as_candles()));
+        self.newest = here.filter(|(time, _)| self.newest.is_none_or(|(newest, _)| newest <= *time)).or(self.newest);
         self.source = Some(Arc::clone(known));
     }
 
@@ -196,6 +221,43 @@ impl Sheet {
         (index < last).then_some(index)
     }
 
+    /// The column that shows a candle.
+    pub(super) fn column(&self, index: usize, zoom: Zoom, offset: usize) -> Option<Column> {
+        let (first, last) = self.range(zoom, offset);
+        if !(first..last).contains(&index) {
+            return None;
+        }
+        let end = last - (last - 1 - index) / zoom.per_column * zoom.per_column;
+        let part = self.part(end.saturating_sub(zoom.per_column).max(first), end);
+        if let [time] = *part.timestamp {
+            // As it is, valid or not.
+            let [open, high, low, close, volume] = [part.open, part.high, part.low, part.close, part.volume].map(|figures| figures[0]);
+            return Some(Column { time: Time(time), open, high, low, close, volume });
+        }
+        let one = condense(&part, zoom.per_column);
+        let figure = |figures: &[f64]| figures.first().copied().unwrap_or(f64::NAN);
+        Some(Column {
+            time: one.timestamp.first().copied().map(Time)?,
+            open: figure(&one.open),
+            high: figure(&one.high),
+            low: figure(&one.low),
+            close: figure(&one.close),
+            volume: figure(&one.volume),
+        })
+    }
+
+    fn part(&self, first: usize, last: usize) -> Candles<'_> {
+        let all = self.candles.as_candles();
+        Candles {
+            timestamp: &all.timestamp[first..last],
+            open: &all.open[first..last],
+            high: &all.high[first..last],
+            low: &all.low[first..last],
+            close: &all.close[first..last],
+            volume: &all.volume[first..last],
+        }
+    }
+
     fn range(&self, zoom: Zoom, offset: usize) -> (usize, usize) {
         let last = self.len().saturating_sub(offset);
         (last.saturating_sub(self.room(zoom).max(1)), last)
@@ -214,14 +276,7 @@ impl Sheet {
         self.stand(area);
         let (first, last) = self.range(zoom, window.offset);
         let all = self.candles.as_candles();
-        let part = Candles {
-            timestamp: &all.timestamp[first..last],
-            open: &all.open[first..last],
-            high: &all.high[first..last],
-            low: &all.low[first..last],
-            close: &all.close[first..last],
-            volume: &all.volume[first..last],
-        };
+        let part = self.part(first, last);
         let condensed = (zoom.per_column > 1).then(|| condense(&part, zoom.per_column));
         let slots = Slots { candles: all, first, last, per: zoom.per_column };
         let mut over = Over::default();
@@ -238,12 +293,28 @@ impl Sheet {
             levels: &over.levels,
             marks: &over.marks,
             crosshair: window.crosshair.and_then(crosshair),
+            last: self.newest.map(|(_, last)| last),
             log: window.log,
             volume: window.volume,
             ascii: context.ascii,
             ..ChartData::new(condensed.as_ref().map_or(part, CandleVec::as_candles))
         };
-        render(&data, area, buffer, context.theme)
+        let layout = render(&data, area, buffer, context.theme);
+        let signs = [Glyph::Touch, Glyph::Anchor, Glyph::BreakUp, Glyph::BreakDown];
+        self.marks = signs.into_iter().filter(|glyph| over.marks.iter().any(|mark| mark.glyph == *glyph)).collect();
+        layout
+    }
+
+    /// What is marked in the frame drawn last, as its legend has it: `• touch  ◆ turn`.
+    pub(super) fn marks(&self, ascii: bool) -> impl Iterator<Item = String> {
+        self.marks.iter().map(move |glyph| {
+            let says = match glyph {
+                Glyph::Touch => "touch",
+                Glyph::Anchor => "turn",
+                Glyph::BreakUp | Glyph::BreakDown => "break",
+            };
+            format!("{} {says}", glyph.sign(ascii))
+        })
     }
 }
 
@@ -264,16 +335,18 @@ pub(super) fn style(kind: LineType) -> LineStyle {
 
 /// What stands under the chart for a line.
 pub(super) struct Legend {
-    pub name: String,
+    pub name: Cow<'static, str>,
     pub says: String,
     pub role: Role,
 }
 
-/// The lines' legends in at most `cells`, and the gap between them: slopes give way first, then touches, then the gaps.
+/// The lines' legends in at most `cells`, and the gap between them: slopes give way first, then touches, then the names, which get
+/// as short as on the chart, then the gaps.
 pub(super) fn legends(answer: &TrendlineAnswer, cells: usize) -> (Vec<Legend>, usize) {
-    let tiers = [(true, true, 3), (false, true, 3), (false, false, 3), (false, false, 2)];
-    let tier = |(slopes, touches, gap): (bool, bool, usize)| {
-        let legends: Vec<Legend> = answer.trendlines.iter().map(|line| legend(line, slopes, touches)).collect();
+    let tiers =
+        [(true, true, true, 3), (false, true, true, 3), (false, false, true, 3), (false, false, false, 3), (false, false, false, 2)];
+    let tier = |(slopes, touches, names, gap): (bool, bool, bool, usize)| {
+        let legends: Vec<Legend> = answer.trendlines.iter().map(|line| legend(line, slopes, touches, names)).collect();
         (legends, gap)
     };
     let fits = |(legends, gap): &(Vec<Legend>, usize)| {
@@ -284,7 +357,7 @@ pub(super) fn legends(answer: &TrendlineAnswer, cells: usize) -> (Vec<Legend>, u
     fullest.into_iter().map(tier).find(fits).unwrap_or_else(|| tier(shortest))
 }
 
-fn legend(line: &Trendline, slopes: bool, touches: bool) -> Legend {
+fn legend(line: &Trendline, slopes: bool, touches: bool, names: bool) -> Legend {
     let mut says = word(&line.strength);
     if let Some(touches) = line.touches.as_ref().filter(|known| touches && !known.is_empty()) {
         says.push_str(&format!(", {} touches", touches.len()));
@@ -292,7 +365,23 @@ fn legend(line: &Trendline, slopes: bool, touches: bool) -> Legend {
     if slopes {
         says.push_str(&format!(", slope {}", format::price(Some(line.slope))));
     }
-    Legend { name: word(&line.kind), says, role: style(line.kind).role }
+    let style = style(line.kind);
+    Legend { name: if names { word(&line.kind).into() } else { style.label.into() }, says, role: style.role }
+}
+
+/// The trend as a legend has it, `uptrend 0.93`, and its colour.
+pub(super) fn trend(answer: &TrendlineAnswer) -> (String, Role) {
+    let role = match answer.trend {
+        Trend::Uptrend => Role::Up,
+        Trend::Downtrend => Role::Down,
+        Trend::Sideways => Role::Text,
+    };
+    // Of fewer than three candles nothing is said.
+    if answer.confidence == 0.0 {
+        ("no trend yet".to_owned(), Role::Dim)
+    } else {
+        (format!("{} {:.2}", word(&answer.trend), answer.confidence), role)
+    }
 }
 
 /// The word as the API writes it.

@@ -45,7 +45,8 @@ fn candle(i: usize, [open, high, low, close]: [f64; 4]) -> Value {
 }
 
 fn stage(candles: &[Value]) -> Stage {
-    let tokens = [json!({ "token_address": address(1).to_string(), "symbol": "DBL", "chain": ["eth"] })];
+    let tokens =
+        [(1, "DBL"), (2, "NEW")].map(|(i, symbol)| json!({ "token_address": address(i).to_string(), "symbol": symbol, "chain": ["eth"] }));
     Stage::new(Some(Dataset::new(vec![table("tokens", &tokens), table("candles", candles)])))
 }
 
@@ -65,6 +66,8 @@ fn screens_look_as_they_did() {
     insta::assert_snapshot!("chart_patterns", stage.screens(&mut view));
     stage.act(&mut view, Action::NextPattern);
     insta::assert_snapshot!("chart_pattern_chosen", stage.screens(&mut view));
+    stage.act(&mut view, Action::Open);
+    insta::assert_snapshot!("chart_pattern_explained", stage.screens(&mut view));
 }
 
 #[test]
@@ -178,7 +181,7 @@ fn a_frame_finer_than_the_data_says_so() {
     let (mut stage, mut view) = (shapes(), Chart::default());
     stage.act(&mut view, Action::TimeframeBack);
     let text = stage.text(&mut view, 140, 38);
-    assert!(text.contains("the data are coarser"), "{text}");
+    assert!(text.contains("the data are coarser") && text.contains("no candles") && !text.contains("sideways"), "{text}");
 }
 
 #[test]
@@ -188,4 +191,85 @@ fn any_size_can_be_drawn() {
     stage.draw(&mut view, 140, 38);
     stage.act(&mut view, Action::NextPattern);
     stage.draw_in_odd_sizes(&mut view);
+}
+
+/// The shapes again, and a second token whose candles go on for so many days.
+fn beside_newer(days: usize) -> Stage {
+    let mut rows: Vec<Value> = (0..205)
+        .map(|i| {
+            let (open, close) = (level(i.max(1) - 1), level(i));
+            candle(i, [open, open.max(close) + 0.03, open.min(close) - 0.03, close])
+        })
+        .collect();
+    let mut newer = candle(204 + days, [1.0; 4]);
+    newer["token_address"] = json!(address(2).to_string());
+    rows.push(newer);
+    stage(&rows)
+}
+
+#[test]
+fn a_token_whose_candles_ended_long_ago_says_so() {
+    for (days, stale) in [(3, false), (4, true)] {
+        let (stage, mut view) = (beside_newer(days), Chart::default());
+        let text = stage.text(&mut view, 80, 20);
+        assert_eq!(text.contains("stale: the last candle is of 2025-04-26, 4d before the newest in the dataset"), stale, "{text}");
+        stage.draw_in_odd_sizes(&mut view);
+    }
+}
+
+#[test]
+fn title_axis_and_crosshair_name_one_candle() {
+    let (mut stage, mut view) = (shapes(), Chart::default());
+    stage.draw(&mut view, 100, 20);
+    let title = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    // The last column as it is, moved, and several candles as one.
+    for keys in [&[Action::Crosshair][..], &[Action::Left; 9], &[Action::ZoomOut; 2], &[Action::Left; 9], &[Action::Right]] {
+        for key in keys {
+            stage.act(&mut view, *key);
+            stage.draw(&mut view, 100, 20);
+        }
+        let text = stage.text(&mut view, 100, 20);
+        let column = view.pointed().expect("a column");
+        let day = column.time.minute_text().trim_end_matches(" 00:00").to_owned();
+        assert!(title(&text).contains(&day) && text.lines().rev().take(4).any(|line| line.contains(&day)), "{day}\n{text}");
+        let price = crate::tui::format::price(Some(column.close));
+        assert!(text.contains('┈') && text.lines().any(|line| line.trim_start().starts_with(&price)), "{price}\n{text}");
+        assert!(title(&text).contains(&format!("c {price}")), "{text}");
+    }
+    assert!(title(&stage.text(&mut view, 100, 20)).contains("3d/column"));
+}
+
+#[test]
+fn the_last_price_keeps_its_tag_when_panned() {
+    let (mut stage, mut view) = (shapes(), Chart::default());
+    stage.draw(&mut view, 80, 20);
+    let tag = |text: &str| {
+        let line = text.lines().find(|line| line.chars().nth(10).is_some_and(|sign| "◂▴▾".contains(sign)));
+        line.map(|line| line.split_whitespace().next().unwrap_or_default().to_owned())
+    };
+    let last = tag(&stage.text(&mut view, 80, 20));
+    assert_eq!(last.as_deref(), Some("2.7322"));
+    for _ in 0..3 {
+        stage.act(&mut view, Action::PageUp);
+        assert_eq!(tag(&stage.text(&mut view, 80, 20)), last);
+    }
+}
+
+#[test]
+fn enter_says_why_and_says_it_no_more() {
+    let (mut stage, mut view) = (shapes(), Chart::default());
+    for (width, height) in [(80, 20), (140, 38)] {
+        stage.draw(&mut view, width, height);
+        stage.act(&mut view, Action::Open);
+        let text = stage.text(&mut view, width, height);
+        for part in ["target", "stop", "reward:risk", "why ", "why uptrend", "net move"] {
+            assert!(text.contains(part), "{part}:\n{text}");
+        }
+        stage.act(&mut view, Action::Open);
+        assert!(!stage.text(&mut view, width, height).contains("net move"));
+        stage.act(&mut view, Action::Open);
+        stage.act(&mut view, Action::Back);
+        assert!(!view.finds.explained && view.finds.zoomed);
+        stage.act(&mut view, Action::Back);
+    }
 }

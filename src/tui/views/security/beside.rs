@@ -15,7 +15,7 @@ use crate::{
 };
 
 const LEFT: u16 = 1;
-const LABEL: u16 = 18;
+const LABEL: u16 = 24;
 /// Rows of the chart of shares.
 const CHART_ROWS: usize = 4;
 /// Holders named under the chart.
@@ -31,8 +31,8 @@ pub(super) fn holders(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> 
     for (label, share) in [
         ("top 10", metrics.top10),
         ("top 50", metrics.top50),
-        ("top 10 of free", Some(metrics.top10_free)),
-        ("top 50 of free", Some(metrics.top50_free)),
+        ("top 10 of free holders", Some(metrics.top10_free)),
+        ("top 50 of free holders", Some(metrics.top50_free)),
     ] {
         if let Some(share) = share {
             lines.push(bar_line(Line::default(), label, share, Role::Accent, look));

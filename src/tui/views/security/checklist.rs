@@ -25,6 +25,8 @@ const BAR_WIDTH: u16 = 96;
 const BAR: usize = 8;
 /// Cells of the figure at the right: `0.41 of 0.95`.
 const FIGURE: u16 = 13;
+/// Of a weight alone.
+const WEIGHT: u16 = 5;
 /// What is found may take so many lines, where there is room for the sentence beside the code at all.
 const SENTENCE_LINES: usize = 3;
 const SENTENCE_MIN: u16 = 24;
@@ -107,8 +109,11 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &Look<'_>, lines: &mut V
         None => weight,
     };
     let mut first = Line::of(entry).at(1, mark(check.state), sign).at(LEFT, check.code.word(), word).right(figure, word);
-    let with_bar = look.width >= BAR_WIDTH;
-    let right = FIGURE + if with_bar { BAR as u16 + 2 } else { 0 };
+    let with_bar = look.width >= BAR_WIDTH && found.is_some();
+    let right = match found {
+        Some(_) => FIGURE + if with_bar { BAR as u16 + 2 } else { 0 },
+        None => WEIGHT,
+    };
     if let Some(anomaly) = found.filter(|_| with_bar) {
         let [filled, track] = thin_bar(anomaly.weighed(), BAR, look.ascii);
         let bar = look.width - 1 - right;

@@ -101,7 +101,7 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
         let y = top + y as u16;
         let found = answer.anomaly_detection.part(part);
         put(buffer, body, 0, y, name(part), theme.dim());
-        let width = body.width.saturating_sub(NAME + 30).min(60);
+        let width = body.width.saturating_sub(NAME + 32).min(60);
         part_bar(found.score, buffer, Rect { x: body.x + NAME, y: body.y + y, width: width + 8, height: 1 }, context);
         let fatal = found.evidence.iter().flatten().filter(|anomaly| anomaly.fatal).count();
         let x = NAME + width + 10;

@@ -104,11 +104,6 @@ fn trap() -> SecurityInference {
         same_creator: i == 1,
         source: Some("an invented list".into()),
     };
-    let largest = (0..50).map(|i| HolderShare {
-        address: address(100 + i),
-        share: 0.19 * 0.82_f64.powi(i32::from(i)),
-        role: [Some("creator"), None, Some("exchange")].get(usize::from(i)).copied().flatten().map(str::to_owned),
-    });
     let answer = SecurityInference {
         checks: None,
         security_score: 3,
@@ -124,40 +119,49 @@ fn trap() -> SecurityInference {
         ],
         recommendation:
             "AVOID: sells fail after opening; the owner can raise the tax to 99 %; 97 % of the liquidity was pulled; no funding data".into(),
-        explanation: Some(Explanation {
-            uncapped_score: 0,
-            checked: 1.0,
-            caps: vec![Cap { score: 10, reason: "a fatal anomaly".into() }],
-            missing: vec![Missing {
-                part: Part::Holders,
-                what: "no funding data".into(),
-                codes: vec![AnomalyCode::SybilHolders, AnomalyCode::PrivilegedSellers],
-                supply: "add the table `funding` (from_address, to_address, timestamp): who paid for whose first transaction".into(),
-            }],
-            holders: Some(HolderMetrics {
-                count: 2_114,
-                top10: Some(0.72),
-                top50: Some(0.91),
-                top10_free: 0.61,
-                top50_free: 0.83,
-                hhi: 0.092,
-                nakamoto: Some(5),
-                gini: 0.91,
-                largest: largest.collect(),
-                left_out: vec![LeftOut { kind: "pool", count: 2, share: 0.31 }, LeftOut { kind: "burned", count: 1, share: 0.02 }],
-            }),
-            execution: Some(Execution {
-                calls: 214,
-                gas: 9_812_004,
-                selectors: vec!["0xa9059cbb".into()],
-                deployed_by: Some("constructor".into()),
-                trading: Some("blocked".into()),
-                taxes: Some(Taxes { buy: Some(0.05), sell: None, transfer: Some(0.0) }),
-                unfinished: vec!["two functions were not tried with every set of arguments".into()],
-            }),
-        }),
+        explanation: Some(trap_explained()),
     };
     listed(answer, [None; 3])
+}
+
+fn trap_explained() -> Explanation {
+    let largest = (0..50).map(|i| HolderShare {
+        address: address(100 + i),
+        share: 0.19 * 0.82_f64.powi(i32::from(i)),
+        role: [Some("creator"), None, Some("exchange")].get(usize::from(i)).copied().flatten().map(str::to_owned),
+    });
+    Explanation {
+        uncapped_score: 0,
+        checked: 1.0,
+        caps: vec![Cap { score: 10, reason: "a fatal anomaly".into() }],
+        missing: vec![Missing {
+            part: Part::Holders,
+            what: "no funding data".into(),
+            codes: vec![AnomalyCode::SybilHolders, AnomalyCode::PrivilegedSellers],
+            supply: "add the table `funding` (from_address, to_address, timestamp): who paid for whose first transaction".into(),
+        }],
+        holders: Some(HolderMetrics {
+            count: 2_114,
+            top10: Some(0.72),
+            top50: Some(0.91),
+            top10_free: 0.61,
+            top50_free: 0.83,
+            hhi: 0.092,
+            nakamoto: Some(5),
+            gini: 0.91,
+            largest: largest.collect(),
+            left_out: vec![LeftOut { kind: "pool", count: 2, share: 0.31 }, LeftOut { kind: "burned", count: 1, share: 0.02 }],
+        }),
+        execution: Some(Execution {
+            calls: 214,
+            gas: 9_812_004,
+            selectors: vec!["0xa9059cbb".into()],
+            deployed_by: Some("constructor".into()),
+            trading: Some("blocked".into()),
+            taxes: Some(Taxes { buy: Some(0.05), sell: None, transfer: Some(0.0) }),
+            unfinished: vec!["two functions were not tried with every set of arguments".into()],
+        }),
+    }
 }
 
 /// Next to nothing is known of it.
@@ -233,10 +237,9 @@ fn a_score_of_what_was_hardly_looked_at_is_grey_with_a_question_mark() {
         let text = crate::tui::picture::text(&buffer);
         assert!(text.contains("NOT ENOUGH DATA"), "{text}");
     }
-    stage.draw(&mut view, 80, 20);
-    let (mut stage, mut view) = shown(unknown());
-    stage.ascii = true;
-    assert!(crate::tui::picture::text(&draw(&stage, &mut view, 80, 20)).contains("60?"));
+    let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 20));
+    view.draw(&mut buffer, Rect::new(0, 0, 80, 20), &Context { ascii: true, ..stage.context() });
+    assert!(crate::tui::picture::text(&buffer).contains("60?"));
 }
 
 #[test]

@@ -167,7 +167,10 @@ fn market_figures(shown: &Shown<'_>, context: &Context<'_>) -> Vec<Figure> {
         Some(value) => (format!("{}  {days}", format::change(Some(value), context.ascii)), context.theme.by_sign(value)),
         None => (String::new(), Role::Dim),
     };
-    let (day, day_role) = change(summary.price_change_24h, "24h");
+    let (day, day_role) = match list::stale(summary) {
+        Some(behind) => (format!("stale: {} behind", format::age(behind)), Role::Warning),
+        None => change(summary.price_change_24h, "24h"),
+    };
     let (week, week_role) = change(summary.holders_growth, "7d");
     let usd = |value: Option<f64>, text: String| if value.is_some() { format!("{text} USD") } else { text };
     let exact_price = format::exact(summary.price);

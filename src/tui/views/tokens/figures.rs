@@ -186,9 +186,10 @@ fn waiting(ascii: bool) -> Cell {
 fn cell(figures: &Figures, key: &str, ascii: bool) -> Cell {
     if let (SCORE, Some(score)) = (key, rank(figures, key)) {
         let unknown = figures.recommendation.as_ref().and_then(|added| added.0).is_some_and(too_little_known);
-        return match unknown {
-            true => Cell::new(format!("{score}?"), Role::Dim),
-            false => Cell::new(format!("{score}"), if score < SCORE_LOW { Role::Warning } else { Role::Text }),
+        return if unknown {
+            Cell::new(format!("{score}?"), Role::Dim)
+        } else {
+            Cell::new(format!("{score}"), if score < SCORE_LOW { Role::Warning } else { Role::Text })
         };
     }
     let Some(word) = word(figures, key) else { return Cell::missing() };

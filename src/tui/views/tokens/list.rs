@@ -152,7 +152,7 @@ fn word(token: &TokenSummary, key: &str) -> Option<String> {
 fn number(token: &TokenSummary, key: &str) -> Option<f64> {
     match key {
         "price" => token.price,
-        "price_change_24h" => token.price_change_24h,
+        "price_change_24h" => token.price_change_24h.filter(|_| stale(token).is_none()),
         "market_cap" => token.market_cap,
         "holders" => float(token.holders),
         "holders_growth" => token.holders_growth,
@@ -186,12 +186,18 @@ pub(super) fn cells(token: &TokenSummary, spark: usize, ascii: bool) -> Vec<Cell
         text(&token.name, Role::Text),
         chains(&token.chains),
         Cell::figure(format::price(token.price)),
-        change(token.price_change_24h),
+        // What changed in a day long past is no news.
+        if stale(token).is_some() { Cell::new("stale", Role::Dim) } else { change(token.price_change_24h) },
         Cell::figure(format::human(token.market_cap)),
         Cell::figure(format::human(float(token.holders))),
         change(token.holders_growth),
         history(&token.price_history, spark, ascii),
     ]
+}
+
+/// How old the last candle is against the newest in the dataset, in milliseconds, where that is too old to be live.
+pub(super) fn stale(token: &TokenSummary) -> Option<i64> {
+    token.last_candle.and_then(|last| last.behind)
 }
 
 fn by_sign(value: f64) -> Role {
@@ -249,6 +255,7 @@ mod tests {
             holders: None,
             holders_growth: None,
             price_history: Vec::new(),
+            last_candle: None,
             figures: None,
         }
     }

@@ -33,14 +33,16 @@ pub(super) fn price(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
             label(layout, buf, y, &says, theme.dim());
         }
     }
-    // The last close keeps its place on the axis, in its colour.
-    let last = (layout.shown.0..layout.shown.1).rev().find(|&i| data.candles.valid(i));
-    if let Some(i) = last
-        && let Some(y) = layout.y_of(data.candles.close[i])
-    {
-        let style = super::body::style(data, theme, i);
-        label(layout, buf, y, &close_text(data.candles.close[i], &ticks), style);
-        put_axis(layout, buf, y, if data.ascii { "<" } else { "◂" }, style);
+    // The last close keeps its place on the axis, in its colour; at the edge where it lies beyond.
+    if let Some(last) = data.last {
+        let (y, glyph) = match layout.y_of(last.close) {
+            Some(y) => (y, if data.ascii { "<" } else { "◂" }),
+            None if last.close > layout.scale.high() => (plot.y, if data.ascii { "^" } else { "▴" }),
+            None => (plot.bottom() - 1, if data.ascii { "v" } else { "▾" }),
+        };
+        let style = super::body::drawing(theme.style(if last.falling { Role::Down } else { Role::Up }));
+        label(layout, buf, y, &close_text(last.close, &ticks), style);
+        put_axis(layout, buf, y, glyph, style);
     }
     volume_label(data, layout, buf, theme);
 }
@@ -179,7 +181,8 @@ impl Step {
     }
 }
 
-/// The candles that get a label: the first of each step, the step so long that labels do not crowd. A gap in the data is no place.
+/// The candles that get a label: the first of each step, the step so long that labels do not crowd, unless there would be but one:
+/// then a shorter step, of which what has no room is left out. A gap in the data is no place.
 fn time_labels(data: &ChartData<'_>, layout: &ChartLayout) -> Vec<(usize, String)> {
     let (first, last) = layout.shown;
     let times = &data.candles.timestamp[first..last];
@@ -190,7 +193,14 @@ fn time_labels(data: &ChartData<'_>, layout: &ChartLayout) -> Vec<(usize, String
         let cells_each = step.length() as f64 / span as f64 * cells as f64;
         cells_each >= 11.0
     };
-    let Some(step) = STEPS.iter().find(enough).or(STEPS.last()) else { return Vec::new() };
+    let fitting = STEPS.iter().position(|step| enough(&step)).unwrap_or(STEPS.len() - 1);
+    let mut tries = STEPS[..=fitting].iter().rev().map(|step| step_labels(times, first, *step));
+    tries.find(|labels| labels.len() > 1).unwrap_or_else(|| step_labels(times, first, STEPS[fitting]))
+}
+
+/// The first candle of each step but the one that the times begin in.
+fn step_labels(times: &[i64], first: usize, step: Step) -> Vec<(usize, String)> {
+    let Some(&start) = times.first() else { return Vec::new() };
     let mut labels = Vec::new();
     let mut before = step.number(start);
     let mut labelled = None;
@@ -200,7 +210,7 @@ fn time_labels(data: &ChartData<'_>, layout: &ChartLayout) -> Vec<(usize, String
             continue;
         }
         before = number;
-        labels.push((first + i, time_text(ms, labelled, *step)));
+        labels.push((first + i, time_text(ms, labelled, step)));
         labelled = Some(ms);
     }
     labels

@@ -18,6 +18,9 @@ const DOTS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 /// Cells of a label that may stand on its line instead of beside it.
 const END_LABEL: u16 = 3;
 
+/// Rows and columns that a line's label may stand off its end.
+const LABEL_OFF: u16 = 4;
+
 pub(super) fn spans(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     for span in data.spans {
         let (from, to) = (span.from.max(layout.shown.0), span.to.min(layout.shown.1.saturating_sub(1)));
@@ -68,6 +71,11 @@ pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffe
             axes::label(layout, buf, y, &format::price(Some(level.price)), style);
         }
         let width = text::width(level.label) as u16;
+        // Before the level where there is room, else over its end or under it.
+        let before = level.from.and_then(|_| from.checked_sub(width + 1)).filter(|left| *left >= layout.plot.x);
+        if before.is_some_and(|left| write_where_free(layout, buf, [y].into_iter(), left, level.label, style)) {
+            continue;
+        }
         let left = layout.plot.right().saturating_sub(width + 1).max(layout.plot.x);
         let rows = [y.saturating_sub(1), y + 1].into_iter().filter(|y| (layout.plot.y..layout.plot.bottom()).contains(y));
         write_where_free(layout, buf, rows, left, level.label, style);
@@ -117,21 +125,23 @@ pub(super) fn marks(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
         if let Some(y) = free {
             let style = body::drawing(theme.style(mark.role));
             // The cell keeps the shade it lies on.
-            buf[(x, y)].set_char(glyph(mark.glyph, data.ascii)).set_style(style);
+            buf[(x, y)].set_char(mark.glyph.sign(data.ascii)).set_style(style);
         }
     }
 }
 
-fn glyph(glyph: Glyph, ascii: bool) -> char {
-    match (glyph, ascii) {
-        (Glyph::Touch, false) => '•',
-        (Glyph::Touch, true) => '.',
-        (Glyph::Anchor, false) => '◆',
-        (Glyph::Anchor, true) => '*',
-        (Glyph::BreakUp, false) => '▲',
-        (Glyph::BreakUp, true) => '^',
-        (Glyph::BreakDown, false) => '▼',
-        (Glyph::BreakDown, true) => 'v',
+impl Glyph {
+    pub fn sign(self, ascii: bool) -> char {
+        match (self, ascii) {
+            (Self::Touch, false) => '•',
+            (Self::Touch, true) => '.',
+            (Self::Anchor, false) => '◆',
+            (Self::Anchor, true) => '*',
+            (Self::BreakUp, false) => '▲',
+            (Self::BreakUp, true) => '^',
+            (Self::BreakDown, false) => '▼',
+            (Self::BreakDown, true) => 'v',
+        }
     }
 }
 
@@ -143,10 +153,9 @@ pub(super) fn lines(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
         ends.extend(drawn.map(|end| (line, end, style)));
     }
     // Once all lines are drawn, so that none runs through another's label; the last line has the first choice, as it lies on top.
+    let mut taken = Vec::new();
     for (line, end, style) in ends.into_iter().rev() {
-        if !label_at_end(line, layout, buf, end, style) {
-            line_label(line, layout, buf, end, style);
-        }
+        line_label(line, layout, buf, end, style, &mut taken);
     }
 }
 
@@ -233,43 +242,43 @@ fn ascii_line(line: &Line<'_>, layout: &ChartLayout, buf: &mut Buffer, style: St
     last
 }
 
-/// A label of a few letters takes the place of the line's last cells, unless a candle or another label stands there.
-fn label_at_end(line: &Line<'_>, layout: &ChartLayout, buf: &mut Buffer, (x, y): (u16, u16), style: Style) -> bool {
-    let width = text::width(line.label) as u16;
-    let left = (x + 1).saturating_sub(width).max(layout.plot.x);
-    let drawn = |symbol: &str| matches!(symbol, " " | "-" | "/" | "\\") || symbol.starts_with(|c| ('\u{2800}'..='\u{28ff}').contains(&c));
-    // A cell beside it too, so that two labels do not read as one word.
-    let cells = left.saturating_sub(1).max(layout.plot.x)..(left + width + 1).min(layout.plot.right());
-    if !(1..=END_LABEL).contains(&width) || left + width > layout.plot.right() || !cells.into_iter().all(|x| drawn(buf[(x, y)].symbol())) {
-        return false;
-    }
-    widgets::put(buf, layout.plot, left - layout.plot.x, y - layout.plot.y, line.label, style);
-    true
-}
-
-/// The label over the end of its line, else under it.
-fn line_label(line: &Line<'_>, layout: &ChartLayout, buf: &mut Buffer, (x, y): (u16, u16), style: Style) {
-    if line.label.is_empty() {
+/// The label at the end of its line, or in a row near it that no other label has: two in a row would read as one.
+fn line_label(line: &Line<'_>, layout: &ChartLayout, buf: &mut Buffer, (x, y): (u16, u16), style: Style, taken: &mut Vec<u16>) {
+    let (plot, width) = (layout.plot, text::width(line.label) as u16);
+    if width == 0 || width > plot.width {
         return;
     }
-    let width = text::width(line.label) as u16;
-    let left = (x + 1).saturating_sub(width).min(layout.plot.right().saturating_sub(width + 1)).max(layout.plot.x);
-    let plot = layout.plot;
-    let rows = [y.checked_sub(1), y.checked_add(1), y.checked_sub(2), y.checked_add(2), y.checked_sub(3), y.checked_add(3)];
-    let rows = rows.into_iter().flatten().filter(|y| (plot.y..plot.bottom()).contains(y));
-    write_where_free(layout, buf, rows, left, line.label, style);
+    // A label of a few letters may stand on lines, a longer one not.
+    let short = width <= END_LABEL;
+    let free = |symbol: &str| {
+        symbol == " " || short && (matches!(symbol, "-" | "/" | "\\") || symbol.starts_with(|c| ('\u{2800}'..='\u{28ff}').contains(&c)))
+    };
+    let right = (x + 1).min(plot.right());
+    let near = (0..=LABEL_OFF).flat_map(|off| [y.checked_sub(off), y.checked_add(off)]).flatten();
+    let places = near.filter(|y| (plot.y..plot.bottom()).contains(y) && !taken.contains(y));
+    let place = places.flat_map(|y| (0..=LABEL_OFF).map(move |shift| (right.saturating_sub(width + shift), y))).find(|&(left, y)| {
+        // A cell of air on both sides, so that it does not run into a candle.
+        let cells = left.saturating_sub(1).max(plot.x)..(left + width + 1).min(plot.right());
+        left >= plot.x && cells.into_iter().all(|x| free(buf[(x, y)].symbol()))
+    });
+    if let Some((left, y)) = place {
+        widgets::put(buf, plot, left - plot.x, y - plot.y, line.label, style);
+        taken.push(y);
+    }
 }
 
 pub(super) fn crosshair(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     let Some(crosshair) = data.crosshair else { return };
     let tag = theme.text().patch(theme.style(Role::Selection));
     let plot = layout.plot;
-    if let Some(y) = crosshair.price.and_then(|price| layout.y_of(price)) {
+    let close = data.candles.close.get(crosshair.candle).copied();
+    let price = crosshair.price.or(close.filter(|_| layout.x_of(crosshair.candle).is_some()));
+    if let Some(y) = price.and_then(|price| layout.y_of(price)) {
         for x in plot.x..plot.right() {
             dot(buf, x, y, if data.ascii { '-' } else { '┈' }, theme.dim());
         }
         if plot.x > layout.area.x {
-            axes::label(layout, buf, y, &format::price(crosshair.price), tag);
+            axes::label(layout, buf, y, &format::price(price), tag);
         }
     }
     let Some(x) = layout.x_of(crosshair.candle) else { return };

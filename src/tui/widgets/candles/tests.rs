@@ -165,6 +165,19 @@ fn labels_of_time_are_at_round_times() {
     assert_eq!(lines(&buffer)[19].split_whitespace().collect::<Vec<_>>().join(" "), "Jan 1 12:00 Jan 2 12:00 Jan 3 12:00");
 }
 
+#[test]
+fn an_axis_has_more_than_one_label_where_there_are_more_candles() {
+    for count in [40, 63, 200] {
+        let owned = wave(count);
+        for log in [false, true] {
+            let (buffer, layout) = drawn(&ChartData { future: 6, log, ..ChartData::new(owned.candles()) }, 80, 18, &Theme::default());
+            let labels = lines(&buffer).last().map_or(0, |line| line.split("  ").filter(|label| !label.trim().is_empty()).count());
+            let ticks = (layout.plot.y..layout.plot.bottom()).filter(|&y| buffer[(layout.plot.x - 1, y)].symbol() == "┤").count();
+            assert!(labels > 1 && ticks > 1, "{count}: {}", lines(&buffer).join("\n"));
+        }
+    }
+}
+
 fn price() -> impl Strategy<Value = f64> {
     prop_oneof![0.5_f64..2.0, 1e-12_f64..1e12, any::<f64>()]
 }

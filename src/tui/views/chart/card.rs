@@ -1,0 +1,183 @@
+//! The chosen pattern as a trader reads it: where it breaks out, where it aims, what voids it, how far both are from the last close;
+//! and why it is as sure as it is. All figures are the answer's.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{
+    over,
+    sheet::{trend, word},
+};
+use crate::{
+    analysis::{
+        patterns::{Direction, Pattern, PatternDetail},
+        trendlines::{TrendlineAnswer, trend::TrendMeasure},
+    },
+    dataset::time::Time,
+    tui::{
+        format, text,
+        theme::Role,
+        view::Context,
+        widgets::{panel::Panel, put},
+    },
+};
+
+/// Rows of the card, without its title.
+pub(super) const ROWS: u16 = 11;
+/// Where the figures stand beside their labels, and what is said of them.
+const FIGURE: u16 = 13;
+const NOTE: u16 = 23;
+/// Cells from which it is said what distances count from.
+const ROOMY: u16 = 48;
+/// Cells from which the reasons stand beside the card.
+const BESIDE: u16 = 76;
+
+/// What is drawn.
+pub(super) struct Card<'a> {
+    pub pattern: &'a Pattern,
+    pub as_of: Option<Time>,
+    pub trendline: Option<&'a TrendlineAnswer>,
+    /// The reasons too.
+    pub explained: bool,
+}
+
+/// A row: its label, its figure, what is said of it and in what colour.
+type Row = (&'static str, String, String, Role);
+
+impl Card<'_> {
+    pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let beside = self.explained && area.width >= BESIDE;
+        let half = Rect { width: area.width / 2, ..area };
+        let card = if beside { Rect { width: half.width - 2, ..half } } else { Rect { height: area.height.min(ROWS + 1), ..area } };
+        self.draw_figures(buffer, card, context);
+        if !self.explained {
+            return;
+        }
+        let rest = if beside {
+            Rect { x: half.right(), width: area.width - half.width, ..area }
+        } else {
+            Rect { y: card.bottom(), height: area.height - card.height, ..area }
+        };
+        let rows = self.draw_reasons(buffer, rest, context);
+        self.draw_trend(buffer, Rect { y: rest.y + rows, height: rest.height - rows, ..rest }, context);
+    }
+
+    fn draw_figures(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let Some(detail) = &self.pattern.detail else { return };
+        let hint = if self.explained { "" } else { "Enter says why" };
+        let rule = Panel { ascii: context.ascii, note: hint, ..Panel::new(self.pattern.name.word()) };
+        let body = rule.render(area, buffer, context.theme);
+        for (y, (label, figure, note, role)) in self.rows(detail, body.width >= ROOMY, context.ascii).into_iter().enumerate() {
+            let y = y as u16;
+            put(buffer, body, 1, y, label, context.theme.dim());
+            let end = FIGURE + put(buffer, body, FIGURE, y, &figure, context.theme.text());
+            put(buffer, body, NOTE.max(end + 2), y, &note, context.theme.style(role));
+        }
+    }
+
+    fn rows(&self, detail: &PatternDetail, roomy: bool, ascii: bool) -> Vec<Row> {
+        let pattern = self.pattern;
+        let price = |price: f64| format::price(Some(price));
+        let note = |says: &str| if roomy { says.to_owned() } else { String::new() };
+        let from = note(" from last close");
+        let away = |percent: f64| format!("{}{from}", format::change(Some(percent), ascii));
+        let (aim, back) = (over::role(detail.direction), over::role_against(detail.direction));
+        let candles = pattern.end_index - pattern.start_index + 1;
+        let direction = if detail.direction == Direction::Up { "up" } else { "down" };
+        let state = format!("{:.0} % complete", pattern.completion_percent);
+        let plain = |label, figure: String, note: String| (label, figure, note, Role::Dim);
+        let turns = detail.anchors.iter().map(|anchor| price(anchor.price)).collect::<Vec<_>>().join("  ");
+        vec![
+            plain("confidence", format!("{:.2}", pattern.confidence), note("that a chartist marks it")),
+            plain("status", word(&detail.status), state),
+            plain("breakout", price(detail.breakout_price), direction.to_owned()),
+            ("target", price(detail.target_price), away(detail.distance_to_target), aim),
+            ("stop", price(detail.stop_price), away(detail.distance_to_stop), back),
+            plain(
+                "reward:risk",
+                detail.reward_risk.map_or_else(|| format::MISSING.to_owned(), |ratio| format!("{ratio:.2}")),
+                String::new(),
+            ),
+            plain("height", price(detail.height), String::new()),
+            plain("from", day(detail.start_time), String::new()),
+            plain("to", day(detail.end_time), format!("{candles} candles")),
+            plain("turns", turns, String::new()),
+            plain("as of", self.as_of.map_or_else(|| format::MISSING.to_owned(), day), note("the last candle")),
+        ]
+    }
+
+    /// What made the confidence, and the rows that took.
+    fn draw_reasons(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+        let reasons = self.pattern.detail.as_ref().map_or(&[][..], |detail| &detail.why);
+        let title = format!("why {:.2}", self.pattern.confidence);
+        let rows: Vec<(String, f64, f64)> = reasons.iter().map(|part| (part.measure.to_owned(), part.value, part.contribution)).collect();
+        draw_parts(buffer, area, context, &title, "log odds", &rows)
+    }
+
+    /// What made the trend word, where there is room left.
+    fn draw_trend(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let Some((answer, why)) = self.trendline.and_then(|answer| Some((answer, answer.why.as_ref()?))) else { return };
+        if area.height < why.parts.len() as u16 + 3 {
+            return;
+        }
+        let area = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        let rows: Vec<(String, f64, f64)> =
+            why.parts.iter().map(|part| (measured(part.measure).to_owned(), part.value, part.contribution)).collect();
+        let (title, _) = trend(answer);
+        let needs = format!("trend from ±{:.1}", why.threshold);
+        draw_parts(buffer, area, context, &format!("why {title}"), &needs, &rows);
+    }
+}
+
+/// A title and a row for each part: what it is, its value, what it contributes. Gives the rows drawn.
+fn draw_parts(buffer: &mut Buffer, area: Rect, context: &Context<'_>, title: &str, note: &str, parts: &[(String, f64, f64)]) -> u16 {
+    if area.height < 2 {
+        return 0;
+    }
+    let body = Panel { ascii: context.ascii, note, ..Panel::new(title) }.render(area, buffer, context.theme);
+    if parts.is_empty() {
+        put(buffer, body, 1, 0, "no reasons were given", context.theme.dim());
+    }
+    // The figures stand at the right, twenty cells of them.
+    let words = usize::from(body.width.saturating_sub(22));
+    for (y, (measure, value, contribution)) in parts.iter().take(usize::from(body.height)).enumerate() {
+        let y = y as u16;
+        put(buffer, body, 1, y, &text::truncate(measure, words), context.theme.text());
+        let value = text::fit(&format::human(Some(*value)), 8, text::Align::Right);
+        put(buffer, body, body.width.saturating_sub(20), y, &value, context.theme.dim());
+        let role = context.theme.by_sign(*contribution);
+        let says = text::fit(&format!("{contribution:+.2}"), 9, text::Align::Right);
+        put(buffer, body, body.width.saturating_sub(11), y, &says, context.theme.style(role));
+    }
+    area.height.min(parts.len().max(1) as u16 + 1)
+}
+
+fn measured(measure: TrendMeasure) -> &'static str {
+    match measure {
+        TrendMeasure::NetMove => "net move / walk's deviation",
+        TrendMeasure::StraightLine => "straight line, R²",
+        TrendMeasure::LastClose => "close in the range, ±1",
+    }
+}
+
+fn day(time: Time) -> String {
+    time.minute_text().trim_end_matches(" 00:00").to_owned()
+}
+
+/// All that fits in a line: `double_bottom 0.81 confirmed · target 3.15 ▲ 14.2 % · stop 2.31 ▼ 8.1 % · r:r 1.75`.
+pub(super) fn line(pattern: &Pattern, state: &str, cells: usize, ascii: bool) -> String {
+    let head = format!("{} {:.2}", pattern.name.word(), pattern.confidence);
+    let Some(detail) = &pattern.detail else { return head };
+    let away = |percent: f64| format::change(Some(percent), ascii);
+    let target = format!("target {} {}", format::price(Some(detail.target_price)), away(detail.distance_to_target));
+    let stop = format!("stop {} {}", format::price(Some(detail.stop_price)), away(detail.distance_to_stop));
+    let short = format!("target {} · stop {}", away(detail.distance_to_target), away(detail.distance_to_stop));
+    let ratio = detail.reward_risk.map_or_else(String::new, |ratio| format!(" · {ratio:.2}:1"));
+    let lines = [
+        format!("{head} {state} · {target} · {stop}{ratio}"),
+        format!("{head} {state} · {short}{ratio}"),
+        format!("{head} {state} · {short}"),
+        format!("{head} · {short}"),
+        head,
+    ];
+    lines.iter().find(|line| text::width(line) <= cells).or(lines.last()).cloned().unwrap_or_default()
+}

@@ -1,0 +1,133 @@
+//! The line over the chart: whose candles, how long each column is, and one candle in figures, open to volume. All five figures are
+//! always there: where room is short words go first, then digits, never a figure.
+
+use super::sheet::Column;
+use crate::tui::{format, text};
+
+/// What the title says.
+pub(super) struct Title<'a> {
+    pub symbol: &'a str,
+    /// `1d`, as the question has it.
+    pub frame: &'a str,
+    /// `8d/column` where a column is more than one candle.
+    pub column: Option<String>,
+    pub log: bool,
+    /// `400 candles`.
+    pub count: &'a str,
+    /// The column in figures.
+    pub at: Option<Column>,
+    /// Candles of a day or longer are told by their date alone.
+    pub dates: bool,
+}
+
+/// How much of the symbol there is; it stands over the views too.
+#[derive(Clone, Copy, PartialEq)]
+enum Name {
+    Whole,
+    Short,
+    None,
+}
+
+/// How a price is written: as everywhere, in few digits, in three.
+type Figures = fn(Option<f64>) -> String;
+
+impl Title<'_> {
+    /// The fullest title that fits in so many cells.
+    pub(super) fn text(&self, cells: usize) -> String {
+        let wordings: [(bool, Name, Figures, &str); 7] = [
+            (true, Name::Whole, format::price, "  "),
+            (false, Name::Whole, format::price, "  "),
+            (false, Name::Whole, format::price, " "),
+            (false, Name::Whole, short, " "),
+            (false, Name::Short, short, " "),
+            (false, Name::Short, three, " "),
+            (false, Name::None, three, " "),
+        ];
+        let all = wordings.map(|(count, name, figures, gap)| self.worded(count, name, figures, gap));
+        let fitting = all.iter().find(|title| text::width(title) <= cells);
+        fitting.or(all.last()).cloned().unwrap_or_default()
+    }
+
+    fn worded(&self, count: bool, name: Name, figures: Figures, gap: &str) -> String {
+        let short = text::truncate(self.symbol, 6);
+        let symbol = match name {
+            Name::Whole => Some(self.symbol),
+            Name::Short => Some(short.as_ref()),
+            Name::None => None,
+        };
+        let frame = Some(self.frame).filter(|_| name == Name::Whole || self.column.is_none());
+        let log = self.log.then_some("log");
+        let words = [symbol, frame, self.column.as_deref(), log, Some(self.count).filter(|_| count)];
+        let mut title = words.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+        if let Some(at) = &self.at {
+            let time = at.time.minute_text();
+            let shown = if self.dates { time.split(' ').next().unwrap_or_default() } else { &time };
+            title.push_str(&format!(" ─ {shown}"));
+            for (name, price) in [("o", at.open), ("h", at.high), ("l", at.low), ("c", at.close)] {
+                title.push_str(&format!("{gap}{name} {}", figures(Some(price))));
+            }
+            title.push_str(&format!("{gap}v {}", format::human(Some(at.volume))));
+        }
+        title
+    }
+}
+
+/// A price in at most seven characters that still tells neighbouring candles apart: `63,512`, `7.310`, `2.14e-6`.
+fn short(value: Option<f64>) -> String {
+    let Some(value) = value.filter(|value| value.is_finite()) else { return format::MISSING.to_owned() };
+    match value.abs() {
+        size if size >= 999_999.5 => format::human(Some(value)),
+        size if size >= 999.95 => format::fixed(value, 0),
+        size if size >= 99.995 => format::fixed(value, 1),
+        size if size >= 9.9995 => format::fixed(value, 2),
+        size if size >= 0.1 => format::fixed(value, 3),
+        size if size >= 0.001 => format::fixed(value, 5),
+        0.0 => "0".to_owned(),
+        _ => format!("{value:.2e}"),
+    }
+}
+
+/// Three digits: `63.5k`, `7.31`, `2.1e-6`.
+fn three(value: Option<f64>) -> String {
+    let Some(value) = value.filter(|value| value.is_finite()) else { return format::MISSING.to_owned() };
+    if value != 0.0 && value.abs() < 0.01 { format!("{value:.1e}") } else { format::human(Some(value)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::time::Time;
+
+    fn title(price: f64) -> Title<'static> {
+        let at = Column { time: Time(1_767_225_600_000), open: price, high: 1.1 * price, low: 0.9 * price, close: price, volume: 4.123e9 };
+        Title { symbol: "LONGSYMBOL", frame: "1d", column: None, log: false, count: "5,000 candles", at: Some(at), dates: true }
+    }
+
+    #[test]
+    fn every_figure_stands_whatever_the_price_and_the_room() {
+        for price in [63_512.45, 0.000_002_14, 7.31, 0.0, 1e-14, 4.2e12, f64::NAN, 999_999.4, 0.123_4] {
+            for column in [None, Some("8d/column".to_owned())] {
+                for (dates, cells) in [(true, 76), (false, 76), (false, 84), (true, 120), (true, 200)] {
+                    let title = Title { column: column.clone(), dates, ..title(price) };
+                    let text = title.text(cells);
+                    assert!(text::width(&text) <= cells, "{cells}: {text}");
+                    let at: Vec<usize> = [" o ", " h ", " l ", " c ", " v "].map(|name| text.find(name).unwrap_or(usize::MAX)).to_vec();
+                    assert!(at.is_sorted() && at[4] < text.len(), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_go_before_digits() {
+        for (price, column, cells, expected) in [
+            (7.31, None, 200, "LONGSYMBOL · 1d · 5,000 candles ─ 2026-01-01  o 7.3100  h 8.0410  l 6.5790  c 7.3100  v 4.12B"),
+            (7.31, None, 82, "LONGSYMBOL · 1d ─ 2026-01-01  o 7.3100  h 8.0410  l 6.5790  c 7.3100  v 4.12B"),
+            (63_512.45, None, 76, "LONGSYMBOL · 1d ─ 2026-01-01 o 63,512 h 69,864 l 57,161 c 63,512 v 4.12B"),
+            (63_512.45, Some("8d/column"), 76, "LONGS… · 8d/column ─ 2026-01-01 o 63,512 h 69,864 l 57,161 c 63,512 v 4.12B"),
+        ] {
+            let title = Title { column: column.map(str::to_owned), ..title(price) };
+            assert_eq!(title.text(cells), expected);
+        }
+    }
+}
