@@ -2,7 +2,8 @@
 
 use std::{
     fmt::Write as _,
-    path::PathBuf,
+    io::{IsTerminal, Write as _, stderr, stdin, stdout},
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -21,8 +22,9 @@ use super::{
 use crate::dataset::{
     address::Address,
     chain::Chain,
-    import::{FORMATS, FileReport, ImportError, ImportOptions, Report, Taken, import},
+    import::{AmountUnit, FORMATS, FileReport, ImportError, ImportOptions, Preview, Report, Taken, VolumeUnit, import},
     progress::{Cancelled, Progress},
+    schema::TABLES,
 };
 
 /// Findings of one reason that are printed; all are counted, and `--json` has more.
@@ -32,7 +34,7 @@ const PRINTED_PER_REASON: usize = 5;
 #[command(after_help = "Formats are told by what a file holds, packed as .gz, .zst or .zip too; --formats lists them.")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct Import {
-    /// The files to take
+    /// The files to take; `-` is what is piped in
     #[arg(required_unless_present = "formats", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The folder of the dataset, made if it is not there
@@ -41,12 +43,42 @@ pub(super) struct Import {
     /// The token of a file that does not say which it is of
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     token: Option<Address>,
+    /// The coin without a contract that a file is of, such as BTC
+    #[arg(long, value_name = "SYMBOL", conflicts_with = "token")]
+    coin: Option<String>,
     /// The chain of tokens and labels that do not say theirs
-    #[arg(long, value_name = "CHAIN", default_value = "eth", value_parser = chain)]
-    chain: Chain,
-    /// The label of a dump of labelled accounts, instead of the word its name ends with
+    #[arg(long, value_name = "CHAIN", value_parser = chain)]
+    chain: Option<Chain>,
+    /// The label of a dump of labelled accounts
     #[arg(long)]
     label: Option<String>,
+    /// Take only the rows with this value in a column of the file, such as symbol=ETH/USDT
+    #[arg(long, value_name = "COLUMN=VALUE", value_parser = assignment)]
+    pick: Vec<(String, String)>,
+    /// The column of the file that is one of ours, such as close=Price
+    #[arg(long, value_name = "OURS=THEIRS", value_parser = assignment)]
+    map: Vec<(String, String)>,
+    /// The one value of a column of ours, such as dex_id=uniswap-v3
+    #[arg(long, value_name = "OURS=VALUE", value_parser = assignment)]
+    set: Vec<(String, String)>,
+    /// The table that --map and --set speak of, whatever the file looks like
+    #[arg(long = "as", value_name = "TABLE", value_parser = table)]
+    table: Option<String>,
+    /// In what amounts of tokens are: smallest units or whole tokens
+    #[arg(long, value_name = "raw|whole", value_parser = amount_unit)]
+    unit: Option<AmountUnit>,
+    /// What volumes count, where the file does not tell
+    #[arg(long, value_name = "usd|token", value_parser = volume_unit)]
+    volume: Option<VolumeUnit>,
+    /// The decimals of a token that the dataset does not know
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=77))]
+    decimals: Option<u32>,
+    /// Take a file even if over 1 % of its rows are broken
+    #[arg(long)]
+    broken_too: bool,
+    /// Write without asking; without a terminal nothing is asked
+    #[arg(long, short)]
+    yes: bool,
     /// Take prices as USD whatever the file's name says
     #[arg(long)]
     as_usd: bool,
@@ -67,6 +99,33 @@ fn address(text: &str) -> Result<Address, String> {
 
 fn chain(text: &str) -> Result<Chain, String> {
     Chain::known(text).ok_or_else(|| format!("no such chain is known: did you mean {}?", Chain::nearest(text).join(", ")))
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| "expected NAME=VALUE".to_owned())?;
+    let (name, value) = (name.trim(), value.trim());
+    if name.is_empty() { Err("expected NAME=VALUE".to_owned()) } else { Ok((name.to_owned(), value.to_owned())) }
+}
+
+fn table(text: &str) -> Result<String, String> {
+    let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
+    if names.contains(&text) { Ok(text.to_owned()) } else { Err(format!("expected one of {}", names.join(", "))) }
+}
+
+fn amount_unit(text: &str) -> Result<AmountUnit, String> {
+    match text {
+        "raw" => Ok(AmountUnit::Raw),
+        "whole" => Ok(AmountUnit::Whole),
+        _ => Err("expected raw (smallest units) or whole (whole tokens)".to_owned()),
+    }
+}
+
+fn volume_unit(text: &str) -> Result<VolumeUnit, String> {
+    match text {
+        "usd" => Ok(VolumeUnit::Usd),
+        "token" => Ok(VolumeUnit::Token),
+        _ => Err("expected usd or token".to_owned()),
+    }
 }
 
 /// Shows how far it is, and ends when the person no longer wants it.
@@ -92,24 +151,27 @@ pub(super) fn run(args: &Import) -> Outcome {
         outcome.map_err(|error| Failure::Bad(format!("signals cannot be heard: {error}")))?;
     }
     let options = ImportOptions {
-        token: args.token,
+        token: args.token.or_else(|| args.coin.as_deref().map(Address::coin)),
+        coin: args.coin.clone(),
         chain: args.chain.clone(),
         label: args.label.clone(),
         as_usd: args.as_usd,
         dry_run: args.dry_run,
+        table: args.table.clone(),
+        map: args.map.clone(),
+        set: args.set.clone(),
+        pick: args.pick.clone(),
+        unit: args.unit,
+        volume: args.volume,
+        decimals: args.decimals,
+        broken_too: args.broken_too,
     };
-    let outcome = {
-        let watch = Watch { meter: Meter::new("importing"), stop };
-        import(&args.files, into, &options, &watch)
-    };
-    let report = match outcome {
-        Ok(report) => report,
-        Err(ImportError::Cancelled) => {
-            say("the import was cancelled: nothing was changed");
-            return Err(Failure::Signal(130));
-        }
-        Err(ImportError::Failed(reason)) => return Err(Failure::Bad(reason)),
-    };
+    let asks = !args.yes && !args.dry_run && !args.json && stdin().is_terminal() && stdout().is_terminal();
+    if asks && !agreed(args, into, &options, &stop)? {
+        say("nothing was changed");
+        return Err(Failure::Told);
+    }
+    let report = take(args, into, &options, &stop)?;
     let text = if args.json {
         format!("{:#}\n", serde_json::to_value(&report).unwrap_or_default())
     } else {
@@ -128,6 +190,38 @@ pub(super) fn run(args: &Import) -> Outcome {
         say(&format!("`{}` {reason}", file.file));
     }
     Err(Failure::Told)
+}
+
+/// Imports, or says why not.
+fn take(args: &Import, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<Report, Failure> {
+    let watch = Watch { meter: Meter::new("importing"), stop: Arc::clone(stop) };
+    let outcome = import(&args.files, into, options, &watch);
+    drop(watch);
+    match outcome {
+        Ok(report) => Ok(report),
+        Err(ImportError::Cancelled) => {
+            say("the import was cancelled: nothing was changed");
+            Err(Failure::Signal(130))
+        }
+        Err(ImportError::Failed(reason)) => Err(Failure::Bad(reason)),
+    }
+}
+
+/// Shows what would be written, and asks. True where there is nothing to ask about.
+fn agreed(args: &Import, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<bool, Failure> {
+    if args.files.iter().any(|file| file == Path::new("-")) {
+        // What is piped in cannot be read twice.
+        return Ok(true);
+    }
+    let report = take(args, into, &ImportOptions { dry_run: true, ..options.clone() }, stop)?;
+    if report.files.iter().all(|file| file.refused.is_some()) {
+        return Ok(true);
+    }
+    print(as_text(&report, true).as_bytes())?;
+    write!(stderr(), "write this to {}? [y/N] ", into.display()).ok();
+    let mut answer = String::new();
+    stdin().read_line(&mut answer).map_err(|error| Failure::Bad(format!("the answer cannot be read: {error}")))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 fn formats() -> String {
@@ -149,6 +243,9 @@ fn as_text(report: &Report, dry_run: bool) -> String {
         writeln!(text, "{}: {} → {}", printable(&file.file), file.title.unwrap_or_default(), tables.join(", ")).ok();
         for says in &file.says {
             writeln!(text, "  {}", printable(says)).ok();
+        }
+        for preview in &file.previews {
+            text.push_str(&preview_lines(preview));
         }
         for taken in &file.taken {
             writeln!(text, "  {}", taken_line(taken, file.taken.len() > 1)).ok();
@@ -176,6 +273,20 @@ fn as_text(report: &Report, dry_run: bool) -> String {
         text.push_str(&aligned(&["table", "file", "rows", "state"], &report.tables.iter().map(row).collect::<Vec<_>>()));
     }
     text
+}
+
+/// What each column is read from and why, with the first rows as they come out.
+fn preview_lines(preview: &Preview) -> String {
+    let rows: Vec<Vec<String>> = preview
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(i, guess)| {
+            let first = preview.rows.iter().take(2).map(|row| row.get(i).map_or("", String::as_str).to_owned());
+            [guess.column.to_owned(), guess.from.clone(), guess.why.to_owned()].into_iter().chain(first).collect()
+        })
+        .collect();
+    aligned(&[preview.table, "from", "why", "first row", "second row"], &rows).lines().map(|line| format!("  {line}\n")).collect()
 }
 
 /// `1,344 rows: 1,340 new, 4 repeated`; what there is none of is not said.

@@ -3,23 +3,33 @@
 //! by renaming once all of it is written.
 
 mod archive;
+mod candles;
 mod combine;
+mod database;
 mod describe;
+mod edits;
+mod evidence;
 mod format;
 mod look;
+mod names;
+mod options;
 mod outline;
 mod pair;
+mod place;
 mod report;
 mod rows;
+mod sheet;
+mod sound;
 mod spool;
 mod table;
 mod take;
 mod tokens;
+mod unpack;
+mod workbook;
 mod workplace;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -29,15 +39,18 @@ use self::{
     combine::FIRST_NEW,
     format::{Asked, Plan},
     look::Looked,
+    place::{Finished, place},
+    sound::{BROKEN_MAX, sound},
     spool::Spool,
     table::{Standing, Written},
     take::{Amount, Reading, Stop, note},
-    tokens::{Said, Tokens},
+    tokens::{By, Said, Tokens},
     workplace::Workplace,
 };
 pub use self::{
     format::{FORMATS, FormatRow, formats_table},
-    report::{FileReport, Report, TableReport, Taken},
+    options::{AmountUnit, ImportOptions, VolumeUnit},
+    report::{FileReport, Guess, Preview, Report, TableReport, Taken},
 };
 use super::{
     address::Address,
@@ -51,21 +64,6 @@ use super::{
     schema::{self, TABLES},
     source::guarded,
 };
-
-/// What the person says of the files.
-#[derive(Debug, Clone)]
-pub struct ImportOptions {
-    /// The token of files that are about one and do not say which.
-    pub token: Option<Address>,
-    /// The chain of tokens and labels that do not say theirs.
-    pub chain: Chain,
-    /// The label of labelled accounts.
-    pub label: Option<String>,
-    /// Prices are in USD whatever the file's name says.
-    pub as_usd: bool,
-    /// Nothing is written.
-    pub dry_run: bool,
-}
 
 /// Why nothing was imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +90,10 @@ impl From<String> for ImportError {
 
 /// Tables whose rows are about a token, which must then be among the tokens for them to be seen.
 const ABOUT_TOKENS: &[&str] = &["candles", "holders", "holder_counts", "transfers"];
+/// Rows of one key that say different things, from which a file holds several series.
+const CONFLICTS_MIN: u64 = 5;
+/// Rows of a file that are shown before it is written.
+const SHOWN: usize = 5;
 
 /// Imports the files into the dataset's folder `into`. What is refused is in the report, and the rest is imported.
 pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress: &dyn Progress) -> Result<Report, ImportError> {
@@ -134,14 +136,6 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
         place(into, &text, &finished)?;
     }
     Ok(report)
-}
-
-/// A table that changed: where its file is and where it belongs.
-struct Finished {
-    table: &'static str,
-    from: PathBuf,
-    to: PathBuf,
-    paths: Option<Vec<String>>,
 }
 
 /// One import under way.
@@ -198,6 +192,7 @@ impl Run<'_> {
             match looked {
                 Err((name, reason)) => self.refuse(FileReport::new(&name), reason),
                 Ok(looked) => match FormatRow::of(&looked) {
+                    _ if self.options.table.is_some() => known.push((looked, FormatRow::own())),
                     None => self.refuse(FileReport::new(&looked.name), format::unknown(&looked)),
                     Some(format) => known.push((looked, format)),
                 },
@@ -224,22 +219,32 @@ impl Run<'_> {
     }
 
     fn file(&mut self, looked: &Looked, format: &'static FormatRow, report: &mut FileReport) -> Result<(), Stop> {
-        let said = Said { token: self.options.token, chain: &self.options.chain, as_usd: self.options.as_usd };
-        let plan = format.plan(&Asked { looked, tokens: &self.tokens, said, label: self.options.label.as_deref() })?;
+        let chain = self.options.chain.clone().unwrap_or_else(default_chain);
+        let said = Said { token: self.options.token, chain: &chain, as_usd: self.options.as_usd };
+        let asked = Asked { looked, tokens: &self.tokens, said, options: self.options, decimals: &self.context.decimals };
+        let plan = match &self.options.table {
+            Some(table) => format::mapped::open(&asked, table)?,
+            None => format.plan(&asked)?.as_said(self.options),
+        };
         self.hold_to_one_token(looked, &plan)?;
         report.says.clone_from(&plan.says);
+        self.context.decimals.extend(plan.decimals.iter().map(|(token, decimals)| (*token, Some(*decimals))));
         let source = self.sources;
         // Refused until all of it is read.
         self.sources += 1;
         self.refused.insert(source);
-        let about =
-            (plan.token.as_ref().and_then(|token| token.symbol.clone()), plan.chain.clone().unwrap_or_else(|| self.options.chain.clone()));
+        let about = (plan.token.as_ref().and_then(|token| token.symbol.clone()), self.chain_of(&plan, chain));
+        if let (Some(decimals), Some(token)) = (self.options.decimals, &plan.token) {
+            self.context.decimals.insert(token.address, Some(decimals.into()));
+        }
         let (mut brought, mut needed, mut unused): (Vec<DataFrame>, HashSet<Address>, Option<Vec<String>>) =
             (Vec::new(), HashSet::new(), None);
         for mut take in plan.takes {
             self.open(take.table)?;
             let schema = &TABLES[at(take.table)];
             let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &looked.name, bytes: looked.bytes };
+            let bound = report::guesses(schema, &take.manifest, take.rows.columns());
+            let mut shown: Vec<Vec<String>> = Vec::new();
             let Some(spool) = self.spools.get_mut(&at(take.table)) else { continue };
             let amount = reading.run(&mut *take.rows, &mut report.findings, |frame, rows| {
                 if take.table == "tokens" {
@@ -248,18 +253,26 @@ impl Run<'_> {
                 if ABOUT_TOKENS.contains(&take.table) {
                     add_tokens(&frame, &mut needed);
                 }
+                if shown.len() < SHOWN {
+                    shown.extend(report::first_rows(&frame, &bound, SHOWN - shown.len()));
+                }
                 Ok(spool.add(frame, source, rows)?)
             })?;
-            let spare = reading.unused(take.rows.columns(), &["kept", "price"])?;
+            let spare = reading.unused(take.rows.columns(), &["kept", "price", candles::TOKENS_TRADED, candles::TRADED])?;
             unused = Some(match unused {
                 Some(unused) => unused.into_iter().filter(|name| spare.contains(name)).collect(),
                 None => spare,
             });
+            report.previews.push(report::Preview { table: take.table, columns: bound, rows: shown });
             report.taken.push(taken(take.table, amount, take.left_out));
+            if !self.options.broken_too {
+                sound(take.table, amount, &report.findings)?;
+            }
         }
         if report.taken.iter().all(|taken| taken.rows == taken.set_aside) {
             let first = report.findings.counts().first().map_or_else(|| "it has no rows".to_owned(), |count| count.reason.clone());
-            return Err(Stop::Refused(format!("has no row that can be taken: {first}")));
+            let table = report.taken.first().map_or("", |taken| taken.table);
+            return Err(Stop::Refused(format!("is nearest to {table}, but has no row that can be taken: {first}")));
         }
         if let Some(unused) = unused.filter(|unused| !unused.is_empty()) {
             note(&mut report.findings, &looked.name, format!("no table of ours takes {}", listed(&unused)));
@@ -275,11 +288,18 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// The chain of a token that nothing is known of yet: as the file says; of a coin without a contract, its own.
+    fn chain_of(&self, plan: &Plan, said: Chain) -> Chain {
+        let coin =
+            self.options.coin.as_ref().filter(|_| plan.token.as_ref().is_some_and(|token| Some(token.address) == self.options.token));
+        coin.and_then(|coin| Chain::parse(&coin.to_lowercase())).or_else(|| plan.chain.clone()).unwrap_or(said)
+    }
+
     /// `--token` is for files of one token: two that are named for different ones cannot both be of it.
     fn hold_to_one_token(&mut self, looked: &Looked, plan: &Plan) -> Result<(), String> {
         let words: Vec<String> = pair::pair(&looked.name, |_| false).map(|pair| pair.base).into_iter().collect();
         let (Some(token), Some(said), [symbol]) = (&plan.token, self.options.token, &words[..]) else { return Ok(()) };
-        if token.address != said || token.says != "as said with --token" {
+        if token.address != said || token.by != By::Said {
             return Ok(());
         }
         match &self.said_for {
@@ -351,6 +371,7 @@ impl Run<'_> {
             let (schema, Some(standing)) = (&TABLES[place], self.standing.remove(&place)) else { continue };
             let mut written = table::write(spool, self.folder, &self.context, &self.refused, self.options.dry_run)?;
             self.tell(schema.name, &written);
+            self.one_series(schema.name, &written)?;
             let file = written.file.take();
             self.report.tables.push(TableReport { table: schema.name, file: standing.shown, rows: written.rows, written: file.is_some() });
             finished.extend(file.map(|from| Finished { table: schema.name, from, to: standing.target, paths: standing.paths }));
@@ -366,6 +387,26 @@ impl Run<'_> {
             finished.push(Finished { table: TABLES[0].name, from, to: tokens.target, paths: tokens.paths });
         }
         Ok(finished)
+    }
+
+    /// Candles of one time that say different prices are of several series: which one stands would be chance.
+    fn one_series(&self, table: &str, written: &Written) -> Result<(), ImportError> {
+        if table != "candles" || self.options.broken_too {
+            return Ok(());
+        }
+        let read: Vec<u32> = (FIRST_NEW..self.sources).filter(|source| !self.refused.contains(source)).collect();
+        for (file, source) in self.report.files.iter().filter(|file| file.refused.is_none()).zip(read) {
+            let conflicts = written.repeats.iter().filter(|(of, _, same)| *of == source && !same).count() as u64;
+            let rows: u64 = file.taken.iter().filter(|taken| taken.table == table).map(|taken| taken.rows).sum();
+            if conflicts >= CONFLICTS_MIN && conflicts as f64 > BROKEN_MAX * rows as f64 {
+                return Err(ImportError::Failed(format!(
+                    "`{}` has {conflicts} of {rows} rows whose time is that of another row with other prices: it holds several series and does not say so in a \
+                     column; take them apart first, or say --broken-too to keep the last of each time",
+                    file.file
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Tells each file what became of its rows in the table.
@@ -399,6 +440,11 @@ impl Run<'_> {
     }
 }
 
+/// The chain of what nobody says the chain of.
+fn default_chain() -> Chain {
+    Chain::known("eth").unwrap_or_else(Chain::unknown)
+}
+
 fn taken(table: &'static str, amount: Amount, why: &'static str) -> Taken {
     Taken {
         table,
@@ -427,40 +473,6 @@ fn add_tokens(frame: &DataFrame, needed: &mut HashSet<Address>) {
 fn listed(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
     format!("{}{}", shown.join(", "), if names.len() > 12 { format!(" and {} more", names.len() - 12) } else { String::new() })
-}
-
-/// Gives the finished files their places: each is whole before, so whatever ends the program meanwhile leaves whole tables. Tokens come
-/// first, as the other tables' rows are of them.
-fn place(into: &Path, text: &str, finished: &[Finished]) -> Result<(), ImportError> {
-    let mut described = text.to_owned();
-    for finished in finished {
-        if let Some(paths) = &finished.paths {
-            described = describe::with_path(&described, finished.table, paths)?;
-        }
-    }
-    if described.is_empty() && !finished.is_empty() {
-        let name = into.canonicalize().ok().and_then(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()));
-        described = describe::fresh(&name.unwrap_or_else(|| "dataset".to_owned()));
-    }
-    let failed = |path: &Path, error: std::io::Error| ImportError::Failed(spool::failed(path, &error));
-    for finished in finished {
-        if let Some(folder) = finished.to.parent() {
-            fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
-        }
-    }
-    let mut order: Vec<&Finished> = finished.iter().collect();
-    order.sort_by_key(|finished| at(finished.table));
-    for finished in order {
-        fs::rename(&finished.from, &finished.to).map_err(|error| failed(&finished.to, error))?;
-    }
-    if described != text {
-        let (from, to) = (into.join(".import").join(FILE), into.join(FILE));
-        fs::write(&from, &described).and_then(|()| fs::File::open(&from)?.sync_all()).map_err(|error| failed(&to, error))?;
-        fs::rename(&from, &to).map_err(|error| failed(&to, error))?;
-    }
-    // The renames themselves last; where a folder cannot be synced, they do so in time.
-    fs::File::open(into).and_then(|folder| folder.sync_all()).ok();
-    Ok(())
 }
 
 impl From<LoadError> for ImportError {

@@ -183,6 +183,8 @@ pub(crate) struct Layout {
     pub names: Option<Vec<String>>,
     /// Bytes of text files that are read; what comes after is not there yet.
     pub end: Option<u64>,
+    /// What stands between its cells; else what its first line has.
+    pub delimiter: Option<u8>,
 }
 
 impl Layout {
@@ -202,13 +204,14 @@ pub(crate) fn separated(
 }
 
 fn fields(mut input: text::Input, layout: &Layout, delimiter: Option<u8>, wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
+    let delimiter = layout.delimiter.or(delimiter);
     for _ in 0..layout.skip {
         let length = input.line()?;
         input.consume(length);
     }
     Ok(Box::new(match &layout.names {
         Some(names) if names.is_empty() => csv::CsvRows::numbered(input, delimiter, wanted)?,
-        Some(names) => csv::CsvRows::headless(input, names, wanted)?,
+        Some(names) => csv::CsvRows::headless(input, names, delimiter, wanted)?,
         None => csv::CsvRows::open(input, delimiter, wanted)?,
     }))
 }

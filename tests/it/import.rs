@@ -4,7 +4,9 @@
 mod folder;
 mod formats;
 mod real;
+mod shapes;
 mod traps;
+mod wild;
 
 use std::{
     fs,

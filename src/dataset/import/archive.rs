@@ -28,6 +28,14 @@ pub(super) struct Member {
     deflated: bool,
 }
 
+/// Whether the archive is a workbook, which is one inside.
+pub(super) fn is_workbook(path: &Path) -> bool {
+    let names = File::open(path).ok().and_then(|file| ZipArchive::new(BufReader::new(file)).ok());
+    names.is_some_and(|archive| {
+        archive.file_names().any(|name| name == "xl/workbook.xml" || name == "xl/workbook.bin" || name == "content.xml")
+    })
+}
+
 /// The files in the archive that may be tables; folders and what systems add to archives are left out.
 pub(super) fn members(path: &Path) -> Result<Vec<Member>, String> {
     let damaged = |error: &dyn std::fmt::Display| format!("is a damaged zip archive: {error}");

@@ -1,28 +1,38 @@
 //! THE table of formats: word, what it is, how it is known, which tables it goes to. Recognition, help, errors and documents take
 //! them from here; one file for each source reads them.
 
-mod balances;
-mod binance;
 mod coingecko;
 mod coinmetrics;
-mod cryptodatadownload;
+mod contracts;
 mod defillama;
-mod ethereum_etl;
 mod etherscan;
 mod etherscan_api;
 mod geckoterminal;
-mod ohlcv;
+mod holders;
+mod labels;
+pub(super) mod mapped;
+mod marks;
 mod own;
-mod token_list;
+mod pools;
+mod tokens;
+mod transfers;
+mod unknown;
 
+use std::collections::HashMap;
+
+pub(super) use self::unknown::unknown;
 use super::{
+    ImportOptions, candles,
     look::Looked,
+    names::{DECIMALS, Names},
+    sheet::Sheet,
     tokens::{Found, Said, Tokens},
 };
 use crate::dataset::{
     address::Address,
     chain::Chain,
     manifest::{ColumnManifest, TableManifest},
+    schema,
     source::RowSource,
 };
 
@@ -45,8 +55,9 @@ pub(super) struct Asked<'a> {
     pub looked: &'a Looked,
     pub tokens: &'a Tokens,
     pub said: Said<'a>,
-    /// The label of labelled addresses, where the person says it.
-    pub label: Option<&'a str>,
+    pub options: &'a ImportOptions,
+    /// The decimals of the dataset's tokens.
+    pub decimals: &'a HashMap<Address, Option<i64>>,
 }
 
 /// How a file is taken.
@@ -56,9 +67,14 @@ pub(super) struct Plan {
     pub token: Option<Found>,
     /// The chain of that token, where the file says it.
     pub chain: Option<Chain>,
+    /// Decimals of tokens that the file says.
+    pub decimals: Vec<(Address, i64)>,
     /// What the person should know.
     pub says: Vec<String>,
 }
+
+/// In the place of a column of theirs: there is none.
+pub(super) const NOTHING: &str = " none";
 
 /// Rows for one table.
 pub(super) struct Take {
@@ -80,64 +96,91 @@ macro_rules! formats {
 
 formats! {
     "etherscan-holders" "Etherscan token-holder export" "CSV: HolderAddress, Balance, PendingBalanceUpdate" ["holders"]
-        etherscan::is_holders, etherscan::holders;
+        holders::is_etherscan, holders::open;
     "etherscan-tokens" "Etherscan label dump of tokens" "CSV: Contract Address, Token Name, Market Cap, Holders" ["tokens"]
         etherscan::is_tokens, etherscan::tokens;
     "etherscan-accounts" "Etherscan label dump of accounts" "CSV: Address, Name Tag" ["labels"]
-        etherscan::is_accounts, etherscan::accounts;
+        etherscan::is_accounts, labels::open;
     "etherscan-chart" "Etherscan chart of gas or ether prices" "CSV: Date(UTC), UnixTimeStamp, Value" ["gas"]
         etherscan::is_chart, etherscan::chart;
     "etherscan-txlist" "Etherscan API account/txlist" "JSON: result of objects with hash, input, isError" ["transfers"]
         etherscan_api::is_txlist, etherscan_api::txlist;
     "etherscan-tokentx" "Etherscan API account/tokentx" "JSON: result of objects with hash, contractAddress, tokenSymbol, tokenDecimal" ["tokens" "transfers"]
-        etherscan_api::is_tokentx, etherscan_api::tokentx;
+        transfers::is_tokentx, transfers::open;
     "etherscan-refusal" "Etherscan API refusal" "JSON: status, message and a text as result" ["transfers"]
         etherscan_api::is_refusal, etherscan_api::refusal;
     "coinmetrics" "CoinMetrics community CSV" "CSV: time and metrics such as AdrBalCnt, PriceUSD" ["holder_counts" "candles"]
         coinmetrics::is, coinmetrics::open;
-    "cryptodatadownload" "CryptoDataDownload OHLCV" "CSV: its address on line 1, then unix, date, symbol, open, …" ["candles"]
-        cryptodatadownload::is, cryptodatadownload::open;
-    "binance-klines" "Binance klines" "CSV without header (or open_time … close_time), 12 columns; JSON lists of 12" ["candles"]
-        binance::is_klines, binance::klines;
-    "python-binance" "python-binance dump" "CSV: date, open, high, low, close, volume, ticker" ["candles"]
-        binance::is_dump, binance::dump;
-    "bybit" "Bybit klines" "CSV: timestamp, open, high, low, close, volume, turnover" ["candles"]
-        ohlcv::is_bybit, ohlcv::open;
-    "coingecko-market-chart" "CoinGecko market_chart" "JSON: prices, lists of two" ["candles"]
+    "coingecko-market-chart" "CoinGecko market_chart" "JSON: prices, lists of two; CSV: snapped_at, price, market_cap, total_volume" ["candles"]
         coingecko::is_market_chart, coingecko::market_chart;
     "coingecko-ohlc" "CoinGecko ohlc" "JSON: lists of five" ["candles"]
         coingecko::is_ohlc, coingecko::ohlc;
     "geckoterminal" "GeckoTerminal OHLCV" "JSON: data.attributes.ohlcv_list" ["candles"]
         geckoterminal::is, geckoterminal::open;
+    "cryptodatadownload" "CryptoDataDownload OHLCV" "CSV: its address on line 1, then unix, date, symbol, open, …" ["candles"]
+        marks::is_cryptodatadownload, candles::open;
+    "binance-klines" "Binance klines" "CSV without header (or open_time … close_time), 12 columns; JSON lists of 12" ["candles"]
+        marks::is_klines, candles::open;
+    "python-binance" "python-binance dump" "CSV: date, open, high, low, close, volume, ticker" ["candles"]
+        marks::is_dump, candles::open;
+    "kraken" "Kraken OHLC and OHLCVT" "JSON: result of a pair's lists of eight; CSV without header, 7 columns" ["candles"]
+        marks::is_kraken, candles::open;
+    "bybit" "Bybit klines" "CSV: timestamp, open, high, low, close, volume, turnover; JSON: result.list" ["candles"]
+        marks::is_bybit, candles::open;
+    "okx" "OKX candles" "JSON: data, lists of nine" ["candles"]
+        marks::is_okx, candles::open;
+    "yahoo" "Yahoo Finance" "CSV: Date, Open, High, Low, Close, Adj Close, Volume (in USD)" ["candles"]
+        marks::is_yahoo, candles::open;
+    "coinmarketcap" "CoinMarketCap historical prices" "Date, Open, High, Low, Close, Volume, Market Cap (in USD)" ["candles"]
+        marks::is_coinmarketcap, candles::open;
+    "cryptocompare" "CryptoCompare OHLCV" "Parquet: UNIT, TIMESTAMP, INSTRUMENT, OPEN, HIGH, LOW, CLOSE; JSON: volumefrom, volumeto" ["candles"]
+        marks::is_cryptocompare, candles::open;
+    "freqtrade-json" "freqtrade or ccxt candles" "JSON: lists of six" ["candles"]
+        marks::is_lists, candles::open;
+    "freqtrade-feather" "freqtrade candles" "Feather: date, open, high, low, close, volume" ["candles"]
+        marks::is_feather, candles::open;
     "defillama-pools" "DefiLlama yield pools" "JSON: data of objects with pool, project, tvlUsd" ["yields"]
         defillama::is, defillama::open;
+    "contract-build" "build file of Truffle, Hardhat, Foundry or Brownie" "JSON: abi, bytecode, deployedBytecode" ["contracts"]
+        contracts::is_build, contracts::build;
     "ethereum-etl-transfers" "blockchain-etl token_transfers" "CSV: token_address, from_address, to_address, value, transaction_hash, log_index, block_number" ["transfers"]
-        ethereum_etl::is_transfers, ethereum_etl::transfers;
+        transfers::is_etl, transfers::open;
     "ethereum-etl-tokens" "blockchain-etl tokens" "CSV: address, symbol, name, decimals, total_supply" ["tokens"]
-        ethereum_etl::is_tokens, ethereum_etl::tokens;
+        tokens::is_etl, tokens::etl;
     "ethereum-etl-contracts" "blockchain-etl contracts" "CSV: address, bytecode, is_erc20" ["contracts" "tokens"]
-        ethereum_etl::is_contracts, ethereum_etl::contracts;
-    "cryptocompare" "CryptoCompare OHLCV" "Parquet: UNIT, TIMESTAMP, INSTRUMENT, OPEN, HIGH, LOW, CLOSE" ["candles"]
-        ohlcv::is_cryptocompare, ohlcv::cryptocompare;
-    "freqtrade-json" "freqtrade or ccxt candles" "JSON: lists of six" ["candles"]
-        ohlcv::is_lists, ohlcv::lists;
-    "freqtrade-feather" "freqtrade candles" "Feather: date, open, high, low, close, volume" ["candles"]
-        ohlcv::is_feather, ohlcv::open;
-    "token-list" "Uniswap token list" "JSON: tokens of objects with chainId, address, symbol, decimals" ["tokens"]
-        token_list::is, token_list::open;
+        contracts::is_etl, contracts::etl;
+    "token-list" "token list (tokenlists.org)" "JSON: tokens of objects with chainId, address, symbol, decimals" ["tokens"]
+        tokens::is_list, tokens::list;
     "own" "a table in our own columns" "any format: the columns of one of our tables (`tokendeck schema`)" ["tokens" "kols" "posts" "candles" "holders"
         "holder_counts" "transfers" "contracts" "scams" "labels" "dexes" "fee_tiers" "pools" "pool_events" "locks" "funding" "yields" "gas"]
         own::is, own::open;
-    "dune-balances" "Dune export of balances" "CSV: an address (a link too) and a balance" ["holders"]
-        balances::is, balances::open;
-    "ohlcv" "candles of any other source" "a time, open, high, low, close" ["candles"]
-        ohlcv::is, ohlcv::open;
+    "pools" "liquidity pools of any source" "a pool, its two tokens, its DEX and chain: DexScreener, GeckoTerminal, The Graph" ["pools"]
+        pools::is, pools::open;
+    "transfers" "token transfers of any source" "a transaction's hash, from, to and an amount" ["transfers"]
+        transfers::is, transfers::open;
+    "ohlcv" "candles of any other source" "a time and four prices, in any order that the rows fit" ["candles"]
+        candles::is_named, candles::open;
+    "holders" "holders of a token of any source" "an address (a link too) and a balance" ["holders"]
+        holders::is, holders::open;
+    "tokens" "tokens of any source" "an address, a symbol, a name or decimals, and a chain" ["tokens"]
+        tokens::is, tokens::open;
+    "contracts" "contract code of any source" "an address and bytecode" ["contracts"]
+        contracts::is, contracts::open;
+    "labels" "labels of any source" "an address and a label" ["labels"]
+        labels::is, labels::open;
+    "lists" "candles without names" "a time and four prices that fit one order in every row" ["candles"]
+        candles::is, candles::open;
 }
 
 impl FormatRow {
     /// The format of what was looked at.
     pub(super) fn of(looked: &Looked) -> Option<&'static Self> {
         FORMATS.iter().find(|format| (format.knows)(looked))
+    }
+
+    /// The format of a file whose columns a person names.
+    pub(super) fn own() -> &'static Self {
+        FORMATS.iter().find(|format| format.word == "own").unwrap_or(&FORMATS[0])
     }
 
     pub(super) fn plan(&self, asked: &Asked<'_>) -> Result<Plan, String> {
@@ -154,35 +197,54 @@ pub fn formats_table() -> String {
     format!("| format | known by | goes to |\n|---|---|---|\n{}", FORMATS.iter().map(row).collect::<String>())
 }
 
-/// Why a file of no known format is refused.
-pub(super) fn unknown(looked: &Looked) -> String {
-    let words: Vec<&str> = FORMATS.iter().map(|format| format.word).collect();
-    format!(
-        "is of no format known: it holds {}. Known are {} (`tokendeck import --formats` says how each looks); or give its columns the names \
-         of ours (`tokendeck schema`)",
-        looked.seen(),
-        words.join(", ")
-    )
-}
+impl<'a> Asked<'a> {
+    /// The file as a table.
+    fn sheet_of(&self) -> Result<&'a Sheet, String> {
+        self.looked.sheet.as_ref().ok_or_else(|| "holds no table".to_owned())
+    }
 
-impl Asked<'_> {
+    pub(super) fn sheet(&self) -> Result<&'a Sheet, String> {
+        self.sheet_of()
+    }
+
+    /// The chain of what does not say its own: as said, else Ethereum.
+    pub(super) fn chain(&self) -> Chain {
+        self.said.chain.clone()
+    }
+
+    /// The decimals of a token: as said, else as the dataset knows them.
+    pub(super) fn decimals_of(&self, token: &Address) -> Option<i64> {
+        self.options.decimals.map(i64::from).or_else(|| self.decimals.get(token).copied().flatten())
+    }
+
+    /// The column of theirs that `--map` names for ours.
+    fn mapped(&self, ours: &str) -> Option<usize> {
+        let (_, theirs) = self.options.map.iter().find(|(known, _)| known == ours)?;
+        self.looked.sheet.as_ref()?.names.iter().position(|name| name.eq_ignore_ascii_case(theirs))
+    }
+
+    /// The value that `--set` gives a column of ours.
+    fn set(&self, ours: &str) -> Option<&'a str> {
+        self.options.set.iter().find(|(known, _)| known == ours).map(|(_, value)| value.as_str())
+    }
+
     /// The token of a file that is about one.
-    fn token(&self, content: Option<&str>) -> Result<Found, String> {
+    pub(super) fn token(&self, content: Option<&str>) -> Result<Found, String> {
         self.tokens.find(&self.looked.name, content, self.said)
     }
 
     /// The token of a file of prices.
-    fn traded(&self, content: Option<&str>) -> Result<Found, String> {
+    pub(super) fn traded(&self, content: Option<&str>) -> Result<Found, String> {
         self.tokens.find_traded(&self.looked.name, content, self.said)
     }
 }
 
 impl Plan {
-    fn of(takes: Vec<Take>) -> Self {
-        Self { takes, token: None, chain: None, says: Vec::new() }
+    pub(super) fn of(takes: Vec<Take>) -> Self {
+        Self { takes, token: None, chain: None, decimals: Vec::new(), says: Vec::new() }
     }
 
-    fn about(mut self, token: Found) -> Self {
+    pub(super) fn about(mut self, token: Found) -> Self {
         self.says.insert(
             0,
             format!(
@@ -199,43 +261,84 @@ impl Plan {
         self
     }
 
-    fn saying(mut self, says: impl Into<String>) -> Self {
+    pub(super) fn saying(mut self, says: impl Into<String>) -> Self {
         self.says.push(says.into());
+        self
+    }
+
+    pub(super) fn saying_all(mut self, says: impl IntoIterator<Item = String>) -> Self {
+        self.says.extend(says);
+        self
+    }
+}
+
+impl Plan {
+    /// With what the person says of columns, which goes before what was found. Candles have seen to it, as theirs are held against the rows.
+    pub(super) fn as_said(mut self, options: &ImportOptions) -> Self {
+        for take in &mut self.takes {
+            let column = |ours: &str| schema::table(take.table).and_then(|schema| schema.column(ours)).map(|column| column.name);
+            let set: Vec<(&'static str, &String)> = options.set.iter().filter_map(|(ours, value)| Some((column(ours)?, value))).collect();
+            let map: Vec<(&'static str, &String)> = options.map.iter().filter_map(|(ours, theirs)| Some((column(ours)?, theirs))).collect();
+            for (ours, value) in set {
+                take.manifest.columns.remove(ours);
+                take.manifest.set.insert(ours, value.clone());
+            }
+            if take.table == "candles" {
+                continue;
+            }
+            for (ours, theirs) in map {
+                take.manifest.set.remove(ours);
+                take.rule(ours).from = Some(theirs.clone());
+            }
+            for (name, value) in &options.pick {
+                take.manifest.keep.push((name.clone(), std::iter::once(value.clone()).collect()));
+                take.left_out = "are not picked";
+            }
+        }
         self
     }
 }
 
 impl Take {
-    fn into(table: &'static str, rows: Box<dyn RowSource>) -> Self {
+    pub(super) fn into(table: &'static str, rows: Box<dyn RowSource>) -> Self {
         Self { table, manifest: TableManifest::default(), rows, left_out: "" }
     }
 
     /// Columns of ours and the columns of theirs that serve them.
-    fn columns(mut self, columns: &[(&'static str, &str)]) -> Self {
+    pub(super) fn columns(mut self, columns: &[(&'static str, &str)]) -> Self {
         for (ours, theirs) in columns {
-            self.rule(ours).from = Some((*theirs).to_owned());
+            if *theirs == NOTHING {
+                self = self.without(ours);
+            } else {
+                self.rule(ours).from = Some((*theirs).to_owned());
+            }
         }
         self
     }
 
-    fn set(mut self, column: &'static str, value: &(impl ToString + ?Sized)) -> Self {
+    /// Leaves a column of ours empty, whatever column of theirs has its name.
+    pub(super) fn without(self, column: &'static str) -> Self {
+        self.set(column, "")
+    }
+
+    pub(super) fn set(mut self, column: &'static str, value: &(impl ToString + ?Sized)) -> Self {
         self.manifest.set.insert(column, value.to_string());
         self
     }
 
-    fn rule(&mut self, column: &'static str) -> &mut ColumnManifest {
+    pub(super) fn rule(&mut self, column: &'static str) -> &mut ColumnManifest {
         self.manifest.columns.entry(column).or_default()
     }
 
     /// Keeps the rows whose column has one of the values; those left out are what `left_out` says.
-    fn keep(mut self, column: &str, values: &[&str], left_out: &'static str) -> Self {
+    pub(super) fn keep(mut self, column: &str, values: &[&str], left_out: &'static str) -> Self {
         self.manifest.keep.push((column.to_owned(), values.iter().map(|&value| value.to_owned()).collect()));
         self.left_out = left_out;
         self
     }
 
     /// The token of every row, and its prices of one.
-    fn of(mut self, token: &Found) -> Self {
+    pub(super) fn of(mut self, token: &Found) -> Self {
         if token.pack > 1.0 {
             for column in ["open", "high", "low", "close"] {
                 self.rule(column).scale = Some(1.0 / token.pack);
@@ -250,6 +353,20 @@ impl Take {
     }
 }
 
+/// The decimals of tokens as the rows say them: in a column beside that of tokens, or of the one token.
+fn decimals_in(sheet: &Sheet, token: Option<usize>, one: Option<Address>) -> Vec<(Address, i64)> {
+    let Some(at) = Names::of(&sheet.names).find(DECIMALS) else { return Vec::new() };
+    let number = |cell: &str| match cell.trim().strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16).ok(),
+        None => cell.trim().trim_end_matches(".0").parse().ok(),
+    };
+    let of = |row: &Vec<String>| {
+        let token = token.map_or(one, |token| Address::parse(row[token].trim()))?;
+        Some((token, number(&row[at]).filter(|decimals| (0..=77).contains(decimals))?))
+    };
+    sheet.first.iter().filter_map(of).collect()
+}
+
 /// Whether all those names are in the header.
 fn has(header: &[String], names: &[&str]) -> bool {
     names.iter().all(|name| header.iter().any(|known| known == name))
@@ -258,7 +375,6 @@ fn has(header: &[String], names: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::schema;
 
     #[test]
     fn every_format_goes_to_tables_there_are_and_has_a_word_of_its_own() {

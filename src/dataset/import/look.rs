@@ -7,13 +7,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{archive, outline::Outline};
-use crate::dataset::source::{self, Batch, Layout, RowSource, Wanted};
+use super::{
+    archive, database,
+    outline::Outline,
+    sheet::{self, Sheet, header::Line, json::Json},
+    unpack::{self, Copied},
+    workbook,
+};
+use crate::dataset::source::{self, Layout, RowSource, Wanted};
 
 /// How much of a text is looked at.
-const LOOKED: usize = 64 << 10;
-/// How many of its first rows are.
-const ROWS: usize = 2_000;
+const LOOKED: usize = 512 << 10;
+/// JSON lines up to here are read whole, so that objects in them are taken apart.
+const MAX_LINES: u64 = 256 << 20;
+/// What parts cells, the commonest first.
+const DELIMITERS: [u8; 4] = *b",;\t|";
+/// The name of a file that stands for what is piped in.
+const PIPED: &str = "-";
 /// JSON has to be read whole.
 const MAX_JSON: u64 = 256 << 20;
 /// What a text must not hold: then it is no text.
@@ -35,7 +45,11 @@ pub(super) struct Looked {
     pub name: String,
     pub bytes: u64,
     pub shape: Shape,
+    /// It as a table, where it holds one.
+    pub sheet: Option<Sheet>,
     head: Vec<u8>,
+    /// The copy that is read in its place.
+    _copied: Option<std::sync::Arc<Copied>>,
 }
 
 #[derive(Debug)]
@@ -48,10 +62,12 @@ pub(super) enum Shape {
     JsonLines(Vec<String>),
     /// Parquet or Arrow: its columns and a few of their first cells.
     Columns(Vec<String>),
+    /// A sheet of a workbook.
+    Cells,
 }
 
 impl Place {
-    fn open(&self) -> Result<Box<dyn Read + Send>, String> {
+    pub(super) fn open(&self) -> Result<Box<dyn Read + Send>, String> {
         match self {
             Self::File(path) => Ok(Box::new(File::open(path).map_err(|error| format!("cannot be read: {error}"))?)),
             Self::Member(path, member) => member.open(path),
@@ -59,35 +75,92 @@ impl Place {
     }
 }
 
-/// Looks at a file; a zip archive is looked into. An error says why nothing can be told.
+/// Looks at a file; a zip archive and a workbook are looked into. An error says why nothing can be told.
 pub(super) fn look(path: &Path) -> Vec<Result<Looked, (String, String)>> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    if path == Path::new(PIPED) {
+        return piped();
+    }
     let fail = |reason: String| vec![Err((name.clone(), reason))];
-    let meta = match std::fs::metadata(path) {
-        Ok(meta) if meta.is_file() => meta,
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_file() => {}
         Ok(meta) if meta.is_dir() => return fail("is a folder: name the files in it, as in DIR/*.csv".to_owned()),
-        Ok(_) => return fail("is not a regular file".to_owned()),
+        Ok(_) => return fail("is not a regular file: to import what a program writes, pipe it in and name `-`".to_owned()),
         Err(error) => return fail(format!("cannot be read: {error}")),
-    };
+    }
+    at(path, &name, None)
+}
+
+/// What is piped in, copied so that it can be read twice.
+fn piped() -> Vec<Result<Looked, (String, String)>> {
+    let name = "stdin";
+    match unpack::copied(std::io::stdin().lock()) {
+        Ok(copied) => at(&copied.0.clone(), name, Some(copied)),
+        Err(reason) => vec![Err((name.to_owned(), reason))],
+    }
+}
+
+/// A file there is, under the name people know it by.
+fn at(path: &Path, name: &str, copied: Option<Copied>) -> Vec<Result<Looked, (String, String)>> {
+    let copied = copied.map(std::sync::Arc::new);
+    let fail = |reason: String| vec![Err((name.to_owned(), reason))];
+    let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
     let head = match first(&Place::File(path.to_owned())) {
         Ok(head) => head,
         Err(reason) => return fail(reason),
     };
-    if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
+    if head.starts_with(b"SQLite f") {
+        return fail(database::refusal(path));
+    }
+    let zipped = head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06");
+    if zipped && archive::is_workbook(path) || head.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]) {
+        return match workbook::sheets(path) {
+            Ok(sheets) => {
+                let several = sheets.len() > 1;
+                let of = |(sheet, rows): (String, Vec<Vec<String>>)| Looked {
+                    place: Place::File(path.to_owned()),
+                    name: if several { format!("{name}/{sheet}") } else { name.to_owned() },
+                    bytes,
+                    shape: Shape::Cells,
+                    sheet: Sheet::cells(rows),
+                    head: head.clone(),
+                    _copied: copied.clone(),
+                };
+                sheets.into_iter().map(|sheet| Ok(of(sheet))).collect()
+            }
+            Err(reason) => fail(reason),
+        };
+    }
+    if zipped {
         return match archive::members(path) {
             Ok(members) => members
                 .into_iter()
                 .map(|member| {
                     let told = format!("{name}/{}", member.name);
-                    let place = Place::Member(path.to_owned(), member);
-                    let bytes = meta.len();
-                    first(&place).and_then(|head| shape(place, told.clone(), bytes, head)).map_err(|reason| (told, reason))
+                    let looked = inside(path, member, &told, bytes, copied.clone());
+                    looked.map_err(|reason| (told, reason))
                 })
                 .collect(),
             Err(reason) => fail(reason),
         };
     }
-    vec![shape(Place::File(path.to_owned()), name.clone(), meta.len(), head).map_err(|reason| (name, reason))]
+    vec![shape(Place::File(path.to_owned()), name.to_owned(), bytes, head, copied).map_err(|reason| (name.to_owned(), reason))]
+}
+
+/// A member of an archive; a binary table is copied out, as it is read from several places.
+fn inside(path: &Path, member: archive::Member, told: &str, bytes: u64, copied: Option<std::sync::Arc<Copied>>) -> Result<Looked, String> {
+    let place = Place::Member(path.to_owned(), member);
+    let head = first(&place)?;
+    if is_binary(&head) {
+        let out = unpack::copied(place.open()?)?;
+        let bytes = std::fs::metadata(&out.0).map_or(bytes, |meta| meta.len());
+        return shape(Place::File(out.0.clone()), told.to_owned(), bytes, head, Some(std::sync::Arc::new(out)));
+    }
+    shape(place, told.to_owned(), bytes, head, copied)
+}
+
+fn is_binary(head: &[u8]) -> bool {
+    head.starts_with(b"PAR1") || head.starts_with(b"ARROW1")
 }
 
 fn first(place: &Place) -> Result<Vec<u8>, String> {
@@ -96,34 +169,40 @@ fn first(place: &Place) -> Result<Vec<u8>, String> {
     Ok(head)
 }
 
-fn shape(place: Place, name: String, bytes: u64, head: Vec<u8>) -> Result<Looked, String> {
+fn shape(place: Place, name: String, bytes: u64, head: Vec<u8>, copied: Option<std::sync::Arc<Copied>>) -> Result<Looked, String> {
     if head.is_empty() {
         return Err("is empty: there is nothing to import".to_owned());
     }
-    let binary = head.starts_with(b"PAR1") || head.starts_with(b"ARROW1");
     let path = match &place {
         Place::File(path) => Some(path.clone()),
         Place::Member(..) => None,
     };
-    let shape = match path {
-        Some(path) if binary => Shape::Columns(source::open(&path, none())?.columns().to_vec()),
-        _ if binary => return Err("is a binary table in an archive: unpack it first".to_owned()),
+    let (shape, sheet) = match path {
+        Some(path) if is_binary(&head) => (Shape::Columns(source::open(&path, none())?.columns().to_vec()), None),
         _ if head.starts_with(b"PK\x03\x04") => return Err("is an archive in an archive: unpack it first".to_owned()),
         _ if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) => return Err("is UTF-16: save it as UTF-8".to_owned()),
         _ => text_shape(&place, &head)?,
     };
-    Ok(Looked { place, name, bytes, shape, head })
+    let mut looked = Looked { place, name, bytes, shape, sheet, head, _copied: copied };
+    looked.sheet = match (&looked.shape, looked.sheet.take()) {
+        (Shape::Columns(_), _) => Some(Sheet::streamed(&looked, false)?),
+        (Shape::JsonLines(_), _) if looked.bytes <= MAX_LINES => Some(Sheet::json(sheet::json_lines(&looked, MAX_LINES)?)),
+        (Shape::JsonLines(_), _) => Some(Sheet::streamed(&looked, true)?),
+        (_, sheet) => sheet,
+    };
+    Ok(looked)
 }
 
-fn text_shape(place: &Place, head: &[u8]) -> Result<Shape, String> {
+fn text_shape(place: &Place, head: &[u8]) -> Result<(Shape, Option<Sheet>), String> {
     let first = source::first_text(place.open()?, head, LOOKED)?;
     let start = first.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
     match start {
         None => return Err("holds nothing but white space: there is nothing to import".to_owned()),
-        _ if first.contains(&BINARY) => return Err("is not text, nor Parquet, Arrow or zip".to_owned()),
+        _ if first.contains(&BINARY) => return Err("is not text, nor Parquet, Arrow, a workbook or zip".to_owned()),
+        Some(b'<') if is_page(&first) => return Err("is a web page or XML, not a table: save the table in it as CSV".to_owned()),
         Some(b'{') => {
             if let Some(keys) = object_line(&first) {
-                return Ok(Shape::JsonLines(keys));
+                return Ok((Shape::JsonLines(keys), None));
             }
         }
         _ => {}
@@ -131,13 +210,21 @@ fn text_shape(place: &Place, head: &[u8]) -> Result<Shape, String> {
     if matches!(start, Some(b'{' | b'[')) {
         let text = source::whole_text(place.open()?, head, MAX_JSON)?;
         let outline = Outline::of(&text)?;
-        return Ok(Shape::Json { text, outline });
+        let sheet = Json::of(&text)?.map(Sheet::json);
+        return Ok((Shape::Json { text, outline }, sheet));
     }
-    let first_lines = first_rows(&first);
-    if first_lines.is_empty() {
+    let (rows, delimiter) = first_rows(&first);
+    if rows.is_empty() {
         return Err("cannot be read as rows of text".to_owned());
     }
-    Ok(Shape::Rows(first_lines))
+    let sheet = Sheet::separated(&rows, delimiter);
+    Ok((Shape::Rows(rows.into_iter().map(|(_, row)| row).collect()), sheet))
+}
+
+/// Whether the text is a web page or XML. MetaTrader writes names as `<DATE>`, which is neither.
+fn is_page(text: &[u8]) -> bool {
+    let start: String = String::from_utf8_lossy(&text.trim_ascii_start()[..text.trim_ascii_start().len().min(64)]).to_lowercase();
+    ["<!doctype", "<html", "<?xml", "<svg", "<head", "<table", "<rss"].iter().any(|tag| start.starts_with(tag))
 }
 
 /// The members of the object on the first line, if it holds one whole object and another line follows or nothing does.
@@ -147,17 +234,30 @@ fn object_line(text: &[u8]) -> Option<Vec<String>> {
     lines.next()?.trim_ascii().starts_with(b"{").then(|| object.keys().cloned().collect())
 }
 
-/// The first rows of separated text. The separator is the one that the first line with any has.
-fn first_rows(text: &[u8]) -> Vec<Vec<String>> {
+/// The first rows of separated text, and what parts their cells: that by which most rows have as many.
+fn first_rows(text: &[u8]) -> (Vec<Line>, u8) {
     let end = text.iter().rposition(|byte| *byte == b'\n').unwrap_or(text.len());
     let whole = if text.len() < LOOKED { text } else { &text[..end] };
-    let separator = |line: &[u8]| [b',', b';', b'\t', b'|'].into_iter().find(|byte| line.contains(byte));
-    let delimiter = whole.split(|byte| *byte == b'\n').take(3).find_map(separator).unwrap_or(b',');
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(whole);
+    let even = |delimiter: u8| {
+        let rows = rows_by(whole, delimiter, 200);
+        let mut widths: Vec<usize> = rows.iter().map(|(_, row)| row.len()).collect();
+        widths.sort_unstable();
+        let most = widths.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map_or((0, 0), |same| (same[0], same.len()));
+        if most.0 < 2 { 0 } else { most.1 * 1_000 / rows.len().max(1) * 100 + most.0.min(50) }
+    };
+    // Of equally even ones the commonest.
+    let delimiter =
+        DELIMITERS.into_iter().rev().max_by_key(|delimiter| even(*delimiter)).filter(|delimiter| even(*delimiter) > 0).unwrap_or(b',');
+    (rows_by(whole, delimiter, sheet::ROWS), delimiter)
+}
+
+fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<Line> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(text);
     let mut rows = Vec::new();
     let mut record = csv::ByteRecord::new();
-    while rows.len() < ROWS && reader.read_byte_record(&mut record).unwrap_or(false) {
-        rows.push(record.iter().map(|field| String::from_utf8_lossy(field).trim().to_owned()).collect());
+    while rows.len() < most && reader.read_byte_record(&mut record).unwrap_or(false) {
+        let line = record.position().map_or(0, |position| position.line().saturating_sub(1)) as usize;
+        rows.push((line, record.iter().map(|field| String::from_utf8_lossy(field).trim().to_owned()).collect()));
     }
     rows
 }
@@ -177,38 +277,24 @@ impl Looked {
             (Shape::Rows(_), place) => source::separated(place.open()?, &self.head, layout, all()),
             (Shape::JsonLines(_), place) => source::json_lines(place.open()?, &self.head, all()),
             (Shape::Columns(_), Place::File(path)) => source::open(path, all()),
-            (Shape::Columns(_) | Shape::Json { .. }, _) => Err("has no rows to be read in turn".to_owned()),
+            (Shape::Columns(_) | Shape::Json { .. } | Shape::Cells, _) => Err("has no rows to be read in turn".to_owned()),
         }
     }
 
-    /// The first cells of some text columns, which is where a file says what it is of.
-    pub(super) fn first_cells(&self, column: &str) -> Vec<String> {
-        if let Shape::Rows(rows) = &self.shape {
-            let found = rows
-                .iter()
-                .take(2)
-                .enumerate()
-                .find_map(|(i, row)| Some((i, row.iter().position(|name| name.eq_ignore_ascii_case(column))?)));
-            return found.map_or_else(Vec::new, |(i, at)| rows.iter().skip(i + 1).filter_map(|row| row.get(at).cloned()).collect());
-        }
-        let wanted: Wanted = {
-            let column = column.to_owned();
-            std::sync::Arc::new(move |name: &str| name.eq_ignore_ascii_case(&column))
-        };
-        let Place::File(path) = &self.place else { return Vec::new() };
-        let batch: Option<Batch> = source::open(path, wanted).ok().and_then(|mut rows| rows.next_batch().ok().flatten());
-        let cells = batch.and_then(|batch| batch.columns.into_iter().next());
-        cells
-            .and_then(|column| column.str().ok().map(|texts| texts.iter().flatten().take(ROWS).map(str::to_owned).collect()))
-            .unwrap_or_default()
+    pub(super) fn head(&self) -> &[u8] {
+        &self.head
     }
 
     /// The header in lower case; empty for JSON.
     pub(super) fn header(&self) -> Vec<String> {
         let names = match &self.shape {
-            Shape::Rows(rows) => rows.first().cloned().unwrap_or_default(),
+            Shape::Rows(rows) => match &self.sheet {
+                Some(sheet) if sheet.named => sheet.names.clone(),
+                _ => rows.first().cloned().unwrap_or_default(),
+            },
             Shape::Columns(names) | Shape::JsonLines(names) => names.clone(),
             Shape::Json { .. } => Vec::new(),
+            Shape::Cells => self.sheet.as_ref().map(|sheet| sheet.names.clone()).unwrap_or_default(),
         };
         names.iter().map(|name| name.to_lowercase()).collect()
     }
@@ -231,6 +317,7 @@ impl Looked {
             Shape::JsonLines(names) => format!("JSON lines with {}", listed(names)),
             Shape::Columns(names) => format!("a table with the columns {}", listed(names)),
             Shape::Json { outline, .. } => outline.to_string(),
+            Shape::Cells => format!("a sheet with the columns {}", listed(&self.header())),
         }
     }
 }

@@ -42,6 +42,11 @@ impl Outline {
         Ok(Self(nodes))
     }
 
+    /// All places there are.
+    pub(super) fn places(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(place, _)| place.as_str())
+    }
+
     pub(super) fn node(&self, place: &str) -> Option<&Node> {
         self.0.iter().find(|(known, _)| known == place).map(|(_, node)| node)
     }

@@ -4,7 +4,17 @@ use crate::dataset::address::Address;
 
 /// Currencies that are a dollar, and others that prices are quoted in; longer ones first.
 const DOLLARS: &[&str] = &["FDUSD", "USDT", "USDC", "BUSD", "TUSD", "USDP", "USD", "DAI"];
-const OTHERS: &[&str] = &["WETH", "BTC", "ETH", "BNB", "EUR", "GBP", "TRY", "JPY", "KRW", "BRL", "AUD"];
+const OTHERS: &[&str] = &[
+    "WETH", "WBTC", "BTC", "XBT", "ETH", "BNB", "SOL", "EURT", "EURC", "EURI", "EUR", "GBP", "TRY", "JPY", "KRW", "BRL", "AUD", "CAD",
+    "CHF", "INR", "RUB", "UAH", "CNY", "SGD", "MXN", "ZAR", "PLN", "NGN", "IDR", "THB", "VND", "HKD", "SEK", "NOK", "DKK", "CZK", "HUF",
+    "ARS", "PHP", "NZD", "KZT",
+];
+/// Currencies of states, which names of columns may carry.
+const STATES: &[&str] =
+    &["usd", "eur", "gbp", "try", "jpy", "krw", "brl", "aud", "cad", "chf", "inr", "rub", "cny", "btc", "eth", "bnb", "usdt", "usdc"];
+/// Tickers that a longer quote would eat: `XBTUSD` is XBT in USD, not XB in TUSD.
+const BASES: &[&str] =
+    &["BTC", "XBT", "ETH", "BNB", "SOL", "XRP", "LTC", "BCH", "ADA", "DOT", "WBT", "BAT", "NFT", "MINT", "KNC", "WETH", "WBTC", "STETH"];
 /// Exchanges trade some tokens by the thousand or more.
 const PACKS: &[(&str, f64)] = &[("1000000", 1e6), ("10000", 1e4), ("1000", 1e3), ("1M", 1e6)];
 
@@ -19,13 +29,55 @@ impl Pair {
     pub(super) fn in_dollars(&self) -> bool {
         DOLLARS.contains(&self.quote.as_str())
     }
+
+    /// Of names that exchanges have for a coin, the one that all know: XBT is BTC.
+    fn of(base: &str, quote: &str) -> Self {
+        Self { base: usual(base), quote: quote.to_owned() }
+    }
+}
+
+/// Kraken's XXBT and XETH, BitMEX's XBT.
+fn usual(base: &str) -> String {
+    match base {
+        "XBT" | "XXBT" => "BTC",
+        "XETH" => "ETH",
+        "XXRP" => "XRP",
+        "XLTC" => "LTC",
+        "XDG" | "XXDG" => "DOGE",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// Whether a word in lower case is a currency that prices are in.
+pub(super) fn is_currency(word: &str) -> bool {
+    STATES.contains(&word)
+}
+
+/// Whether a currency is a dollar.
+pub(super) fn is_dollar(word: &str) -> bool {
+    DOLLARS.contains(&word.to_uppercase().as_str())
+}
+
+/// The currency that the name of a price ends with: `closeeur`.
+pub(super) fn currency_of(name: &str) -> Option<String> {
+    let prices = ["open", "high", "low", "close", "price"];
+    let rest = prices.iter().find_map(|price| name.strip_prefix(price))?;
+    let rest = rest.strip_prefix("price").or_else(|| rest.strip_prefix("in")).unwrap_or(rest);
+    is_currency(rest).then(|| rest.to_owned())
 }
 
 /// The words of a name in upper case.
 pub(super) fn words(name: &str) -> Vec<String> {
     let stem = name.rsplit('/').next().unwrap_or(name);
     let stem = stem.split('.').next().unwrap_or(stem);
-    stem.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_uppercase).collect()
+    let words = stem.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    // Bitfinex puts a small t before a pair: tBTCUSD.
+    let plain = |word: &str| {
+        let rest = word.strip_prefix('t').filter(|rest| rest.len() >= 6 && rest.bytes().all(|byte| byte.is_ascii_uppercase()));
+        rest.unwrap_or(word).to_uppercase()
+    };
+    words.map(plain).collect()
 }
 
 /// The address in a name: `0x` and 40 hex digits, no more.
@@ -48,17 +100,28 @@ pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<Pair> {
     };
     let apart = words.windows(2).enumerate().find(|(i, two)| quote(&two[1]) && !behind(*i));
     if let Some((_, two)) = apart {
-        return Some(Pair { base: two[0].clone(), quote: two[1].clone() });
+        return Some(Pair::of(&two[0], &two[1]));
     }
     let joined = |word: &String| {
         if known(word) {
             return None;
         }
-        let ends = |quotes: &[&str], least: usize| {
-            quotes.iter().find(|quote| word.ends_with(**quote) && word.len() >= quote.len() + least).map(|quote| (*quote).to_owned())
+        let all = |quotes: &'static [&'static str], least: usize| {
+            quotes.iter().copied().filter(move |quote| word.ends_with(*quote) && word.len() >= quote.len() + least)
         };
-        let quote = ends(DOLLARS, 2).or_else(|| ends(OTHERS, 3))?;
-        Some(Pair { base: word[..word.len() - quote.len()].to_owned(), quote })
+        let base = |quote: &str| &word[..word.len() - quote.len()];
+        // Kraken marks coins by X and currencies by Z: XXBTZUSD.
+        if let Some(quote) = all(DOLLARS, 5).chain(all(OTHERS, 5)).find(|quote| base(quote).ends_with('Z') && base(quote).starts_with('X'))
+        {
+            return Some(Pair::of(base(quote).trim_end_matches('Z'), quote));
+        }
+        let known_base = |quote: &&str| BASES.contains(&base(quote)) || known(base(quote));
+        let quote = all(DOLLARS, 2)
+            .find(known_base)
+            .or_else(|| all(DOLLARS, 2).next())
+            .or_else(|| all(OTHERS, 3).find(known_base))
+            .or_else(|| all(OTHERS, 3).next())?;
+        Some(Pair::of(base(quote), quote))
     };
     words.iter().find_map(joined)
 }
@@ -90,6 +153,13 @@ mod tests {
             ("WBTC.csv", None),
             ("coinmetrics_uni.csv", None),
             ("a.zip/UNIUSDT-1m.csv", Some(("UNI", "USDT"))),
+            ("XBTUSD_1440.csv", Some(("BTC", "USD"))),
+            ("OHLC_XXBTZUSD_1440.json", Some(("BTC", "USD"))),
+            ("tBTCUSD.json", Some(("BTC", "USD"))),
+            ("BTCEUR.csv", Some(("BTC", "EUR"))),
+            ("X:BTCUSD", Some(("BTC", "USD"))),
+            ("BTC/USDT:USDT", Some(("BTC", "USDT"))),
+            ("BTCTUSD", Some(("BTC", "TUSD"))),
         ] {
             let found = pair(name, |word| word == "WBTC");
             assert_eq!(found.as_ref().map(|pair| (pair.base.as_str(), pair.quote.as_str())), expected, "{name}");

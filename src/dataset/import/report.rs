@@ -1,8 +1,15 @@
 //! What an import did, file by file and table by table, for people and for programs.
 
+use polars::prelude::DataFrame;
 use serde::Serialize;
 
-use crate::dataset::findings::{Finding, FindingCount, Findings};
+use super::sheet::flat;
+use crate::dataset::{
+    findings::{Finding, FindingCount, Findings},
+    load::bind::bind,
+    manifest::TableManifest,
+    schema::TableSchema,
+};
 
 /// What an import did.
 #[derive(Debug, Default, Serialize)]
@@ -23,12 +30,60 @@ pub struct FileReport {
     /// Why nothing was taken of it.
     pub refused: Option<String>,
     pub says: Vec<String>,
+    /// What is read from where, and the first rows as they come out.
+    pub previews: Vec<Preview>,
     pub taken: Vec<Taken>,
     #[serde(skip)]
     pub findings: Findings,
     #[serde(rename = "findings")]
     pub kept: Vec<Finding>,
     pub counts: Vec<FindingCount>,
+}
+
+/// How a file is read into a table.
+#[derive(Debug, Serialize)]
+pub struct Preview {
+    pub table: &'static str,
+    pub columns: Vec<Guess>,
+    /// The first rows, a text for each of the columns.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// What serves a column of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Guess {
+    pub column: &'static str,
+    /// Their column, or the one value of all rows.
+    pub from: String,
+    pub why: &'static str,
+}
+
+/// What serves each column of ours that something serves.
+pub(super) fn guesses(schema: &'static TableSchema, manifest: &TableManifest, names: &[String]) -> Vec<Guess> {
+    let bound = bind(schema, manifest, names).unwrap_or_default();
+    let guess = |bound: &crate::dataset::load::bind::Bound<'_>| {
+        let from = bound.raw.as_ref().or(bound.units.as_ref());
+        match (bound.constant, from) {
+            (Some(""), _) => None,
+            (Some(constant), _) => Some(Guess { column: bound.column.name, from: constant.to_owned(), why: "said, or beside the table" }),
+            (None, Some(from)) => {
+                let ours = from.eq_ignore_ascii_case(bound.column.name)
+                    || bound.column.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(from));
+                let why = if ours { "by its name" } else { "by its name elsewhere and its cells" };
+                Some(Guess { column: bound.column.name, from: format!("`{from}`"), why })
+            }
+            (None, None) => None,
+        }
+    };
+    bound.iter().filter_map(guess).collect()
+}
+
+/// The first rows of a frame of ours in the columns that something serves.
+pub(super) fn first_rows(frame: &DataFrame, columns: &[Guess], most: usize) -> Vec<Vec<String>> {
+    let head = frame.head(Some(most));
+    let texts: Vec<Vec<String>> =
+        columns.iter().map(|guess| head.column(guess.column).map_or_else(|_| vec![String::new(); head.height()], flat::texts)).collect();
+    (0..head.height()).map(|row| texts.iter().map(|column| column[row].clone()).collect()).collect()
 }
 
 /// What a table got of a file.
@@ -71,6 +126,7 @@ impl FileReport {
             title: None,
             refused: None,
             says: Vec::new(),
+            previews: Vec::new(),
             taken: Vec::new(),
             findings: Findings::default(),
             kept: Vec::new(),

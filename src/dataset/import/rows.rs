@@ -74,12 +74,6 @@ pub(super) fn put(batch: &mut Batch, name: &str, texts: Vec<Option<String>>) {
     }
 }
 
-/// Mends every text of a column.
-pub(super) fn mend(batch: &mut Batch, name: &str, mend: impl Fn(&str) -> Cow<'_, str>) {
-    let mended = texts(batch, name).into_iter().map(|text| text.map(|text| mend(text).into_owned())).collect();
-    put(batch, name, mended);
-}
-
 /// An amount as explorers and spreadsheets print it: `$1,234.50`, `9,205.97 ETH`. What is none stays as it is, to be found bad.
 pub(super) fn plain_number(text: &str) -> Cow<'_, str> {
     let shown = text.trim();
@@ -108,28 +102,6 @@ pub(super) fn link_text(text: &str) -> Cow<'_, str> {
     }
     let inner = trimmed.split_once('>').map_or("", |(_, rest)| rest.split('<').next().unwrap_or_default()).trim();
     if inner.is_empty() { Cow::Borrowed(text) } else { Cow::Borrowed(inner) }
-}
-
-/// How dates with strokes are written, `None` where they are not: month first, as in the US, unless a first number is above 12.
-pub(super) fn stroke_format(cells: &[String]) -> Option<&'static str> {
-    let number = |part: &str| part.parse::<u32>().ok();
-    let mut first_most = 0;
-    let mut time = false;
-    for cell in cells.iter().filter(|cell| !cell.is_empty()) {
-        let (day, rest) = cell.split_once(' ').map_or((cell.as_str(), None), |(day, rest)| (day, Some(rest)));
-        let parts: Vec<&str> = day.split('/').collect();
-        let [first, second, year] = parts[..] else { return None };
-        let (first, _) = (number(first)?, number(second).filter(|_| year.len() == 4)?);
-        first_most = first_most.max(first);
-        time |= rest.is_some();
-    }
-    match (first_most, time) {
-        (0, _) => None,
-        (..=12, false) => Some("%m/%d/%Y"),
-        (..=12, true) => Some("%m/%d/%Y %H:%M"),
-        (_, false) => Some("%d/%m/%Y"),
-        (_, true) => Some("%d/%m/%Y %H:%M"),
-    }
 }
 
 type Cells = Vec<Option<String>>;
@@ -216,21 +188,6 @@ mod tests {
         let link = "<a href=https://celoscan.io/address/0x8a16 target=_blank>0x8a16</a>";
         for (text, expected) in [(link, "0x8a16"), ("0x12", "0x12"), ("<b></b>", "<b></b>"), ("<", "<")] {
             assert_eq!(link_text(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn dates_with_strokes_are_american_unless_they_cannot_be() {
-        for (cells, expected) in [
-            (&["7/30/2015", "8/1/2015"][..], Some("%m/%d/%Y")),
-            (&["30/7/2015", "1/8/2015"], Some("%d/%m/%Y")),
-            (&["7/3/2015 04:05"], Some("%m/%d/%Y %H:%M")),
-            (&["2015/07/30"], None),
-            (&["2015-07-30"], None),
-            (&[], None),
-        ] {
-            let cells: Vec<String> = cells.iter().map(|&cell| cell.to_owned()).collect();
-            assert_eq!(stroke_format(&cells), expected, "{cells:?}");
         }
     }
 }

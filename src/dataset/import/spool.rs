@@ -15,8 +15,10 @@ use polars::{
 use super::combine;
 use crate::dataset::{schema::TableSchema, source::guarded};
 
-/// Bytes of rows kept in memory.
-const IN_MEMORY: usize = 96 << 20;
+/// Bytes of rows kept in memory, and of those gathered for the buckets before they are written: a row group each, not one a batch,
+/// whose descriptions would be larger than the rows.
+const IN_MEMORY: usize = 32 << 20;
+const GATHERED: usize = 48 << 20;
 const BUCKETS: usize = 64;
 
 type Writer = BatchedWriter<BufWriter<File>>;
@@ -28,12 +30,33 @@ pub(super) struct Spool {
     frames: Vec<DataFrame>,
     bytes: usize,
     limit: usize,
-    buckets: Vec<(PathBuf, Writer)>,
+    buckets: Vec<Bucket>,
+    gathered: usize,
+}
+
+/// The rows of some keys.
+struct Bucket {
+    path: PathBuf,
+    writer: Writer,
+    /// Those not written yet.
+    rows: Vec<DataFrame>,
+}
+
+impl Bucket {
+    fn flush(&mut self) -> Result<(), String> {
+        let mut parts = std::mem::take(&mut self.rows).into_iter();
+        let Some(mut whole) = parts.next() else { return Ok(()) };
+        for part in parts {
+            guarded("table", || whole.vstack_mut(&part).map(|_| ()))?;
+        }
+        whole.rechunk_mut();
+        guarded("table", || self.writer.write_batch(&whole))
+    }
 }
 
 impl Spool {
     pub(super) fn new(schema: &'static TableSchema, folder: &Path) -> Self {
-        Self { schema, folder: folder.to_owned(), frames: Vec::new(), bytes: 0, limit: IN_MEMORY, buckets: Vec::new() }
+        Self { schema, folder: folder.to_owned(), frames: Vec::new(), bytes: 0, limit: IN_MEMORY, buckets: Vec::new(), gathered: 0 }
     }
 
     #[cfg(test)]
@@ -57,7 +80,7 @@ impl Spool {
                 let writer = guarded("table", || {
                     ParquetWriter::new(BufWriter::new(file)).with_compression(ParquetCompression::Uncompressed).batched(&schema)
                 })?;
-                self.buckets.push((path, writer));
+                self.buckets.push(Bucket { path, writer, rows: Vec::new() });
             }
             for frame in std::mem::take(&mut self.frames) {
                 self.spread(&frame)?;
@@ -71,10 +94,13 @@ impl Spool {
         for (row, bucket) in guarded("table", || combine::buckets(self.schema, frame, BUCKETS as u128))?.into_iter().enumerate() {
             places[bucket].push(row as u32);
         }
-        for ((_, writer), places) in self.buckets.iter_mut().zip(places).filter(|(_, places)| !places.is_empty()) {
-            let mut part = guarded("table", || frame.take(&IdxCa::from_vec(PlSmallStr::EMPTY, places)))?;
-            part.rechunk_mut();
-            guarded("table", || writer.write_batch(&part))?;
+        self.gathered += frame.estimated_size();
+        for (bucket, places) in self.buckets.iter_mut().zip(places).filter(|(_, places)| !places.is_empty()) {
+            bucket.rows.push(guarded("table", || frame.take(&IdxCa::from_vec(PlSmallStr::EMPTY, places)))?);
+        }
+        if self.gathered > GATHERED {
+            self.gathered = 0;
+            self.buckets.iter_mut().try_for_each(Bucket::flush)?;
         }
         Ok(())
     }
@@ -94,7 +120,9 @@ impl Spool {
             }
             return take(0, whole);
         }
-        for (i, (path, writer)) in self.buckets.into_iter().enumerate() {
+        for (i, mut bucket) in self.buckets.into_iter().enumerate() {
+            bucket.flush()?;
+            let Bucket { path, writer, .. } = bucket;
             guarded("table", || writer.finish())?;
             drop(writer);
             let file = File::open(&path).map_err(|error| failed(&path, &error))?;

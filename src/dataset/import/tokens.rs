@@ -34,8 +34,18 @@ pub(super) struct Found {
     pub symbol: Option<String>,
     /// How many of the token a price is for, where it is not one.
     pub pack: f64,
+    pub by: By,
     /// How it was found, for the person.
     pub says: String,
+}
+
+/// By what a token was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// The person said it.
+    Said,
+    /// The file, in it or by its name.
+    File,
 }
 
 /// What the person said.
@@ -46,7 +56,7 @@ pub(super) struct Said<'a> {
     pub as_usd: bool,
 }
 
-const SAY: &str = "say which it is with --token ADDRESS";
+const SAY: &str = "say which it is with --token ADDRESS, or with --coin BTC where it has no contract";
 
 impl Tokens {
     pub(super) fn has(&self, address: &Address) -> bool {
@@ -91,13 +101,13 @@ impl Tokens {
 
     /// The token that `name`, the file's, and `content`, a symbol or pair that stands in it, are about.
     pub(super) fn find(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<Found, String> {
-        let found = |address: Address, symbol: Option<String>, says: String| Found { address, symbol, pack: 1.0, says };
+        let found = |address: Address, symbol: Option<String>, by: By, says: String| Found { address, symbol, pack: 1.0, by, says };
         if let Some(address) = pair::address(name) {
             return match said.token {
                 Some(token) if token != address => {
                     Err(format!("is of {address} by its name, and --token says {token}: import it without --token"))
                 }
-                _ => Ok(found(address, None, "from the file's name".to_owned())),
+                _ => Ok(found(address, None, By::File, "from the file's name".to_owned())),
             };
         }
         let (symbol, place) = match content {
@@ -105,11 +115,18 @@ impl Tokens {
             None => (self.only_symbol(name)?, "from the file's name"),
         };
         if let Some(address) = said.token {
-            return Ok(found(address, self.symbols.get(&address).cloned().flatten().or(symbol), "as said with --token".to_owned()));
+            let known = self.symbols.get(&address).cloned().flatten();
+            let says = match (&known, &symbol) {
+                (Some(known), Some(symbol)) if !alike(known, symbol) => {
+                    format!("as said with --token; warning: the dataset knows it as `{known}`, and the file is of `{symbol}`")
+                }
+                _ => "as said with --token".to_owned(),
+            };
+            return Ok(found(address, known.or(symbol), By::Said, says));
         }
         let Some(symbol) = symbol else { return Err(format!("does not say which token it is of: {SAY}")) };
         match self.by_symbol(&symbol, said.chain)? {
-            Some(address) => Ok(found(address, Some(symbol), place.to_owned())),
+            Some(address) => Ok(found(address, Some(symbol), By::File, place.to_owned())),
             None => Err(format!("is of `{symbol}`, which is no token of the dataset: {SAY}, or import a list that has it first")),
         }
     }
@@ -127,7 +144,9 @@ impl Tokens {
 
     /// As `find`, for prices: a pair is looked for first, and its prices must be in dollars.
     pub(super) fn find_traded(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<Found, String> {
-        let Some(Pair { base, quote }) = pair::pair(content.unwrap_or(name), |word| self.has_symbol(word)) else {
+        let in_name =
+            || pair::pair(name, |word| self.has_symbol(word)).filter(|pair| content.is_some_and(|content| alike(content, &pair.base)));
+        let Some(Pair { base, quote }) = pair::pair(content.unwrap_or(name), |word| self.has_symbol(word)).or_else(in_name) else {
             return self.find(name, content, said);
         };
         let pair = Pair { base, quote };
@@ -146,8 +165,17 @@ impl Tokens {
         if said.token.is_none() && pair::address(name).is_none() && content.is_none() {
             found.says = format!("`{}` in {} from the file's name", pair.base, pair.quote);
         }
+        if pair.quote != "USD" {
+            found.says.push_str(&format!("; its prices in {} are taken as USD", pair.quote));
+        }
         Ok(Found { pack, ..found })
     }
+}
+
+/// Whether two symbols are of one asset: the same, or one wrapped.
+fn alike(a: &str, b: &str) -> bool {
+    let (a, b) = (a.to_uppercase(), b.to_uppercase());
+    a == b || a.strip_prefix('W') == Some(&b) || b.strip_prefix('W') == Some(&a)
 }
 
 #[cfg(test)]
@@ -194,8 +222,8 @@ mod tests {
             ("export.csv", Some("UNI/USD"), None, Ok((uni.as_str(), 1.0))),
             ("coinmetrics_uni.csv", None, None, Ok((uni.as_str(), 1.0))),
             ("candles.csv", None, Some(other.as_str()), Ok((other.as_str(), 1.0))),
-            ("XRPUSDT.csv", None, None, Err("is of `XRP`, which is no token of the dataset: say which it is with --token ADDRESS")),
-            ("candles.csv", None, None, Err("does not say which token it is of: say which it is with --token ADDRESS")),
+            ("XRPUSDT.csv", None, None, Err("is of `XRP`, which is no token of the dataset: say which it is with --token ADDRESS, or")),
+            ("candles.csv", None, None, Err("does not say which token it is of: say which it is with --token ADDRESS, or")),
             ("UNI_BTC.csv", None, None, Err("has prices of UNI in BTC, and candles are in USD")),
             ("uni-pepe.csv", None, None, Err("could be of `UNI`, `PEPE` by its name")),
             ("XRPUSDT.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),

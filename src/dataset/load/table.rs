@@ -242,7 +242,7 @@ impl Reading<'_> {
         let step = |large: bool, done: u64| context.progress.step(name, done, if large { total + total / 2 } else { total });
         step(false, read).map_err(|Cancelled| Stop::Cancelled)?;
         let end = context.growing.then_some(before.0);
-        let layout = Layout { skip: self.manifest.skip, names: self.manifest.headless.then(Vec::new), end };
+        let layout = Layout { skip: self.manifest.skip, names: self.manifest.headless.then(Vec::new), end, delimiter: None };
         let source = source::open_as(&file.path, &layout, wanted(self.schema, self.manifest))?;
         let mut source = Partitioned::over(source, partition::parts(&file.name));
         source.skip(from.batches)?;

@@ -70,8 +70,8 @@ impl CsvRows {
     }
 
     /// Rows of a file that has no header: its columns are called `names`.
-    pub(super) fn headless(input: Input, names: &[String], wanted: Wanted) -> Result<Self, String> {
-        let mut rows = Self::begin(input, None, wanted)?;
+    pub(super) fn headless(input: Input, names: &[String], delimiter: Option<u8>, wanted: Wanted) -> Result<Self, String> {
+        let mut rows = Self::begin(input, delimiter, wanted)?;
         for name in names {
             rows.records.add_column(name)?;
         }

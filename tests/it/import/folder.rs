@@ -101,7 +101,7 @@ fn a_token_that_is_not_there_gets_a_row_and_a_dataset_without_tokens_loads() {
 
     let desk = Desk::empty();
     desk.write("bridge.csv", format!(",Address,Name Tag,Balance,Txn Count\n0,{UNI},A Bridge,0 ETH,4\n"));
-    let report = desk.imports(&["bridge.csv"]);
+    let report = desk.imports(&["bridge.csv", "--label", "bridge"]);
     assert!(report["notes"][0].as_str().unwrap().contains("has no tokens yet"), "{report:#}");
     assert_eq!((desk.clean().tokens().len(), desk.clean().labels_of(&address(UNI))[0].label.as_str()), (0, "bridge"));
 }

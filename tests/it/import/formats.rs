@@ -54,7 +54,7 @@ const FILES: &[Sample] = &[
     (
         "ohlcv",
         "uni.csv",
-        "Date,Open,High,Low,Close,Adj Close,Volume\n7/30/2023,$5.00,6,4,5.5,5.5,\"800\"\n7/31/2023,5.5,6.5,5,6,6,900\n8/1/2023,6,7,5,6.5,6.5,\"1,000\"\n",
+        "Date,Open,High,Low,Close,Volume\n7/30/2023,$5.00,6,4,5.5,\"800\"\n7/31/2023,5.5,6.5,5,6,900\n8/1/2023,6,7,5,6.5,\"1,000\"\n",
         &[],
         "candles",
         3,
@@ -210,9 +210,9 @@ fn tokens_in_one_file_are_told_apart_and_thousands_are_divided() {
         "date,open,high,low,close,volume,ticker\n2023-07-30,5,6,4,5,1,UNIUSDT\n2023-07-31,5,6,4,5,1,UNIUSDT\n2023-07-30,1,2,1,2,1,PEPEUSDT\n2023-07-30,1,2,1,2,1,XRPUSDT\n",
     );
     let report = desk.imports(&["both.csv"]);
-    assert_eq!(taken(&report, 0, "candles"), [3, 0, 0, 0, 1, 0], "{report:#}");
+    assert_eq!(taken(&report, 0, "candles"), [3, 0, 0, 0, 0, 1], "{report:#}");
     assert!(report["files"][0]["says"].to_string().contains("is of `XRP`"), "{report:#}");
-    assert!(desk.refuses(&["both.csv", "--token", UNI]).contains("is of 3 symbols"));
+    assert!(desk.refuses(&["both.csv", "--token", UNI]).contains("holds 3 series of candles"));
     let desk = Desk::new();
     desk.write("1000PEPEUSDT.csv", "timestamp,open,high,low,close,volume,turnover\n1690675200000,0.005,0.006,0.004,0.005,7,1\n");
     desk.imports(&["1000PEPEUSDT.csv"]);

@@ -49,7 +49,17 @@ fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
             );
             continue;
         }
-        let report = desk.imports(&[&path]);
+        // A list of tokens without their chain and a dump of accounts without their label are asked about.
+        let said: &[&str] = match *format {
+            "etherscan-tokens" | "ethereum-etl-tokens" => &["--chain", "eth"],
+            "etherscan-accounts" => &["--label", "bridge"],
+            _ => &[],
+        };
+        if let Some(option) = said.first() {
+            let reason = desk.refuses(&[&path]);
+            assert!(reason.contains(option) && reason.contains("In dataset.toml: "), "{file}: {reason}");
+        }
+        let report = desk.imports(&[&[path.as_str()], said].concat());
         let found = taken(&report, 0, table);
         assert_eq!(report["files"][0]["format"], *format, "{file}");
         // Tokens of two lists meet; each row is one of those.
@@ -77,7 +87,7 @@ fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
     for (file, _, token, table, ..) in FILES {
         let path = format!("{RAW}/{file}");
         let token: Vec<&str> = token.iter().flat_map(|token| ["--token", token]).collect();
-        let report = desk.imports(&[&[path.as_str()], &token[..]].concat());
+        let report = desk.imports(&[&[path.as_str()], &token[..], &["--chain", "eth", "--label", "bridge"]].concat());
         let [new, changed, ..] = taken(&report, 0, table);
         // Two lists say different things of some tokens, and the price of gas is made one with the coin's.
         if !["tokens", "gas"].contains(table) {

@@ -71,7 +71,7 @@ fn files_that_cannot_be_used_say_why_and_leave_no_row() {
         ("cut.json", br#"{"prices":[[1,2],[3"#.to_vec(), "is not whole JSON"),
         ("UNIUSDT.parquet", b"PAR1 and no more".to_vec(), "is damaged or not Parquet"),
         ("utf16.csv", b"\xff\xfeh\0i\0".to_vec(), "is UTF-16: save it as UTF-8"),
-        ("picture.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec(), "is not text, nor Parquet, Arrow or zip"),
+        ("picture.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec(), "is not text, nor Parquet, Arrow, a workbook or zip"),
         (
             "notes.txt",
             b"hello, you\nthere, too\n".to_vec(),
@@ -102,7 +102,11 @@ fn rows_that_cannot_be_read_are_set_aside_with_their_place() {
     let text = "\u{feff}timestamp,open,high,low,close,volume,turnover\r\n1690934400000,7,8,6,7,1,1\r\n1690848000000,6,7,5,x,1000,1\r\n\
                 1690675200000,5,6,4,5.4,800,1\r\n1690675200000,5,6,4,5.5,800,1\r\n1690588800000,5,6";
     desk.write("UNIUSDT.csv", text);
-    let report = desk.imports(&["UNIUSDT.csv"]);
+    let before = files(&desk.data());
+    let err = desk.refuses(&["UNIUSDT.csv"]);
+    assert!(err.contains("has 2 of 6 rows that cannot be as they are; the first is row") && err.contains("--broken-too"), "{err}");
+    assert_eq!(files(&desk.data()), before);
+    let report = desk.imports(&["UNIUSDT.csv", "--broken-too"]);
     assert_eq!(taken(&report, 0, "candles"), [2, 0, 0, 1, 2, 0], "{report:#}");
     let found: Vec<(Option<u64>, Option<&str>, Option<&str>)> = report["files"][0]["findings"]
         .as_array()
@@ -132,7 +136,7 @@ fn text_of_every_kind_arrives_as_it_was() {
          2,3,0x1F9840a85d5aF5bf1D1762F925BDADdC4201F98,Short (S),$0.00,1,\r\n"
     );
     desk.write("tokens.csv", rows);
-    let report = desk.imports(&["tokens.csv"]);
+    let report = desk.imports(&["tokens.csv", "--chain", "eth"]);
     assert_eq!(taken(&report, 0, "tokens"), [2, 0, 0, 0, 1, 0], "{report:#}");
     let dataset = desk.clean();
     let pepe = &dataset.token(&address(PEPE)).unwrap().row;
@@ -171,7 +175,7 @@ fn amounts_beyond_every_integer_and_empty_decimals_are_no_trouble() {
     let desk = Desk::empty();
     let most = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
     desk.write("tokens.csv", format!("address,symbol,name,decimals,total_supply,block_number\n{UNI},UNI,,18,{most},1\n{PEPE},,,,1000,\n"));
-    let report = desk.imports(&["tokens.csv"]);
+    let report = desk.imports(&["tokens.csv", "--chain", "eth"]);
     assert_eq!(taken(&report, 0, "tokens"), [2, 0, 0, 0, 0, 0]);
     assert!(reasons(&report, 0).iter().any(|(reason, _)| reason.contains("decimals are unknown")), "{report:#}");
     let dataset = desk.clean();

@@ -4,34 +4,48 @@ use serde_json::value::RawValue;
 
 use super::{
     super::{
+        candles,
         look::{Looked, Shape},
         outline::elements,
         rows::Made,
+        sheet::json::text,
     },
-    Asked, Plan, Take, ohlcv,
+    Asked, Plan, Take, has,
 };
+use crate::dataset::load::fill;
 
 pub(super) fn is_market_chart(looked: &Looked) -> bool {
     looked.outline().is_some_and(|outline| outline.lists_of("prices", 2))
+        || has(&looked.header(), &["snapped_at", "price", "market_cap", "total_volume"])
+}
+
+/// The elements of a JSON list as texts.
+fn cells(list: &RawValue) -> Result<Vec<Option<String>>, &'static str> {
+    let elements: Vec<&RawValue> = serde_json::from_str(list.get()).map_err(|_| "expected a list of numbers; the row is set aside")?;
+    Ok(elements.iter().map(|value| text(value)).collect())
 }
 
 pub(super) fn market_chart(asked: &Asked<'_>) -> Result<Plan, String> {
     let token = asked.traded(None)?;
-    let Shape::Json { text, .. } = &asked.looked.shape else { return Err("is not JSON".to_owned()) };
+    const COLUMNS: [(&str, &str); 4] = [("open", "price"), ("high", "price"), ("low", "price"), ("close", "price")];
+    const SAYS: &str = "it has one price a time, so open, high, low and close are the same; prices are taken as USD";
+    let Shape::Json { text, .. } = &asked.looked.shape else {
+        let sheet = asked.sheet()?;
+        let take = Take::into("candles", sheet.rows(asked.looked)?).columns(&[("timestamp", "snapped_at")]).columns(&COLUMNS).of(&token);
+        return Ok(Plan::of(vec![take]).about(token).saying(SAYS));
+    };
     let points: Vec<Box<RawValue>> = elements(text, "prices")?.into_iter().map(ToOwned::to_owned).collect();
     let mut points = points.into_iter();
-    let rows = Made::over(&["time", "price"], asked.looked.bytes, move || points.next().map(|point| ohlcv::cells(&point)));
-    let take = Take::into("candles", rows)
-        .columns(&[("timestamp", "time"), ("open", "price"), ("high", "price"), ("low", "price"), ("close", "price")])
-        .of(&token);
+    let rows = Made::over(&["time", "price"], asked.looked.bytes, move || points.next().map(|point| cells(&point)));
+    let take = Take::into("candles", rows).columns(&[("timestamp", "time")]).columns(&COLUMNS).of(&token);
     Ok(Plan::of(vec![take])
         .about(token)
-        .saying("it has one price a time, so open, high, low and close are the same; prices are taken as USD")
+        .saying(SAYS)
         .saying("total_volumes are of the 24 hours before and in USD, and market_caps of each time: no column of ours takes them"))
 }
 
 pub(super) fn is_ohlc(looked: &Looked) -> bool {
-    looked.outline().is_some_and(|outline| outline.lists_of("", 5))
+    looked.outline().is_some_and(|outline| outline.lists_of("", 5)) && candles::is(looked)
 }
 
 /// The time of each is its end (CoinGecko API reference, coins/{id}/ohlc); ours is the start.
@@ -39,12 +53,14 @@ pub(super) fn ohlc(asked: &Asked<'_>) -> Result<Plan, String> {
     let token = asked.traded(None)?;
     let Shape::Json { text, .. } = &asked.looked.shape else { return Err("is not JSON".to_owned()) };
     let candles: Vec<Box<RawValue>> = elements(text, "")?.into_iter().map(ToOwned::to_owned).collect();
-    let time = |candle: &RawValue| ohlcv::cells(candle).ok().and_then(|cells| cells.first()?.as_ref()?.parse::<i64>().ok());
-    let step = ohlcv::step(candles.iter().filter_map(|candle| time(candle)));
-    let step = step.ok_or("has too few candles to tell how long each is: fetch more days")?;
+    let time = |candle: &RawValue| cells(candle).ok().and_then(|cells| cells.first()?.as_ref()?.parse::<i64>().ok());
+    if candles.len() < 2 {
+        return Err("has too few candles to tell how long each is: fetch more days".to_owned());
+    }
+    let step = fill::step(candles.iter().filter_map(|candle| time(candle)).collect()).0;
     let mut candles = candles.into_iter();
     let rows = Made::over(&["timestamp", "open", "high", "low", "close"], asked.looked.bytes, move || {
-        let cells = ohlcv::cells(&candles.next()?);
+        let cells = cells(&candles.next()?);
         Some(cells.map(|mut cells| {
             let end = cells.first().and_then(|cell| cell.as_ref()?.parse::<i64>().ok());
             if let (Some(end), Some(first)) = (end, cells.first_mut()) {

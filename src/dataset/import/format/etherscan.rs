@@ -4,29 +4,18 @@ use super::{
     super::{
         look::{Looked, Shape},
         pair,
-        rows::{Edited, Made, mend, plain_number, put, texts},
+        rows::{Edited, Made, plain_number, put, texts},
     },
     Asked, Plan, Take, has,
 };
 use crate::dataset::{source::Layout, time::Time};
-
-pub(super) fn is_holders(looked: &Looked) -> bool {
-    has(&looked.header(), &["holderaddress", "balance"])
-}
-
-pub(super) fn holders(asked: &Asked<'_>) -> Result<Plan, String> {
-    let token = asked.token(None)?;
-    let rows = Edited::over(asked.looked.rows(&Layout::default())?, &[], |batch| mend(batch, "Balance", plain_number));
-    let take =
-        Take::into("holders", rows).columns(&[("holder_address", "HolderAddress"), ("balance", "Balance")]).of_address(token.address);
-    Ok(Plan::of(vec![take]).about(token))
-}
 
 pub(super) fn is_tokens(looked: &Looked) -> bool {
     has(&looked.header(), &["contract address", "token name"])
 }
 
 pub(super) fn tokens(asked: &Asked<'_>) -> Result<Plan, String> {
+    let Some(chain) = &asked.options.chain else { return Err(super::tokens::no_chain(asked.sheet()?, "Contract Address")) };
     let rows = Edited::over(asked.looked.rows(&Layout::default())?, &["name", "symbol"], |batch| {
         // `$0.00` stands where the page has no figure.
         let cap =
@@ -42,8 +31,8 @@ pub(super) fn tokens(asked: &Asked<'_>) -> Result<Plan, String> {
     });
     let take = Take::into("tokens", rows)
         .columns(&[("token_address", "Contract Address"), ("market_cap", "Market Cap"), ("holders", "Holders")])
-        .set("chain", asked.said.chain);
-    Ok(Plan::of(vec![take]).saying("a market cap of $0.00 stands for none").saying(format!("chain {}", asked.said.chain)))
+        .set("chain", chain);
+    Ok(Plan::of(vec![take]).saying("a market cap of $0.00 stands for none").saying(format!("chain {chain}, as said with --chain")))
 }
 
 /// `Pepe (PEPE)` is a name and a symbol; without brackets it is a name alone.
@@ -58,28 +47,6 @@ fn name_and_symbol(text: &str) -> (Option<String>, Option<String>) {
 
 pub(super) fn is_accounts(looked: &Looked) -> bool {
     has(&looked.header(), &["address", "name tag"])
-}
-
-pub(super) fn accounts(asked: &Asked<'_>) -> Result<Plan, String> {
-    let named = || {
-        let stem = asked.looked.name.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
-        stem.rsplit('_')
-            .next()
-            .map(|word| word.trim().to_lowercase())
-            .filter(|word| !word.is_empty() && !word.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    let (label, says) = match asked.label {
-        Some(label) => (label.to_owned(), "as said with --label"),
-        None => (
-            named().ok_or("does not say which label its addresses have: say it with --label LABEL")?,
-            "from the file's name; --label says another",
-        ),
-    };
-    let take = Take::into("labels", asked.looked.rows(&Layout::default())?)
-        .columns(&[("address", "Address"), ("name", "Name Tag")])
-        .set("label", &label)
-        .set("chain", asked.said.chain);
-    Ok(Plan::of(vec![take]).saying(format!("label `{label}`, {says}")).saying(format!("chain {}", asked.said.chain)))
 }
 
 pub(super) fn is_chart(looked: &Looked) -> bool {

@@ -13,7 +13,7 @@ use super::{
     },
     Asked, Plan, Take,
 };
-use crate::dataset::{address::Address, source};
+use crate::dataset::address::Address;
 
 /// The functions that move tokens, by the first four bytes of the call (ERC-20, and the two that issuers commonly add).
 const CALLS: &[(&str, Call)] =
@@ -29,12 +29,6 @@ enum Call {
 
 pub(super) fn is_txlist(looked: &Looked) -> bool {
     looked.outline().is_some_and(|outline| outline.objects("result", &["hash", "timeStamp", "input", "isError", "to"]))
-}
-
-pub(super) fn is_tokentx(looked: &Looked) -> bool {
-    looked
-        .outline()
-        .is_some_and(|outline| outline.objects("result", &["hash", "timeStamp", "contractAddress", "tokenSymbol", "tokenDecimal"]))
 }
 
 pub(super) fn is_refusal(looked: &Looked) -> bool {
@@ -107,32 +101,6 @@ fn transfer(of: &Transaction) -> Option<Vec<Option<String>>> {
     let status = if of.is_error == "0" && of.receipt != "0" { "1" } else { "0" };
     let cells = ["transfer", &of.to, &of.time_stamp, &of.block_number, &of.hash, &from, &to, &value, status];
     Some(cells.iter().map(|&cell| Some(cell.to_owned())).collect())
-}
-
-pub(super) fn tokentx(asked: &Asked<'_>) -> Result<Plan, String> {
-    let rows = || -> Result<_, String> {
-        boxed(asked.looked).map(|(list, bytes)| source::json_objects(list, bytes, std::sync::Arc::new(|_: &str| true)))
-    };
-    let tokens = Take::into("tokens", rows()?)
-        .columns(&[("token_address", "contractAddress"), ("symbol", "tokenSymbol"), ("name", "tokenName"), ("decimals", "tokenDecimal")])
-        .set("chain", asked.said.chain);
-    let transfers = Take::into("transfers", rows()?).columns(&[
-        ("token_address", "contractAddress"),
-        ("timestamp", "timeStamp"),
-        ("block_number", "blockNumber"),
-        ("transaction_hash", "hash"),
-        ("from_address", "from"),
-        ("to_address", "to"),
-        ("log_index", "logIndex"),
-    ]);
-    Ok(Plan::of(vec![tokens, transfers]).saying(format!("chain {}", asked.said.chain)))
-}
-
-type Boxed = (Vec<Box<serde_json::value::RawValue>>, u64);
-
-fn boxed(looked: &Looked) -> Result<Boxed, String> {
-    let Shape::Json { text, .. } = &looked.shape else { return Err("is not JSON".to_owned()) };
-    Ok((elements(text, "result")?.into_iter().map(ToOwned::to_owned).collect(), looked.bytes))
 }
 
 fn objects<T: for<'de> Deserialize<'de> + Default>(looked: &Looked) -> Result<Vec<T>, String> {

@@ -1,0 +1,147 @@
+//! Candles of whatever source: which columns are the time, the prices and the volume is told by names where there are some and by the
+//! rows in every case. A source needs no reader of its own for that; what it calls its columns stands here.
+
+mod columns;
+mod series;
+mod volumes;
+
+pub(super) use self::columns::spans;
+use self::{
+    columns::{Columns, columns},
+    columns::{PRICES, refusal},
+    volumes::Volume,
+};
+use super::{
+    edits::{Fix, fixed, numbers},
+    evidence::volume::Range,
+    format::{Asked, Plan, Take},
+    look::Looked,
+    rows::{Edited, put},
+    sheet::Sheet,
+    tokens::Found,
+};
+
+/// The column that is made where the file's volume is no number of tokens as it stands.
+pub(super) const TOKENS_TRADED: &str = "tokens traded";
+
+/// The column that is made where some rows have no prices.
+pub(super) const TRADED: &str = "traded";
+
+/// Whether the file holds a time and four prices.
+pub(super) fn is(looked: &Looked) -> bool {
+    looked.sheet.as_ref().is_some_and(|sheet| matches!(columns(sheet, &[]), Ok(Some(_)) | Err(_)))
+}
+
+/// Whether it names a time, open, high, low and close.
+pub(super) fn is_named(looked: &Looked) -> bool {
+    looked.sheet.as_ref().is_some_and(|sheet| sheet.named && columns::named(sheet).is_some())
+}
+
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+    let sheet = asked.sheet()?;
+    let found = columns(sheet, &asked.options.map)?.ok_or("has no time and four prices that fit together")?;
+    plan(asked, sheet, found)
+}
+
+/// How candles with these columns are taken.
+fn plan(asked: &Asked<'_>, sheet: &Sheet, found: Columns) -> Result<Plan, String> {
+    found.in_dollars(asked.options.as_usd)?;
+    let mut says = found.says.clone();
+    let repeated = found.repeated_times(sheet);
+    let volume = volumes::volume(asked, sheet, &found)?;
+    let mut take = Take::into("candles", rows(asked, sheet, &found, &volume)?);
+    take = take.columns(&[("timestamp", &found.time_name(sheet))]);
+    for (ours, theirs) in PRICES.iter().zip(found.prices) {
+        take = take.columns(&[(ours, &sheet.names[theirs])]);
+    }
+    if let Some(interval) = found.interval {
+        take = take.columns(&[("interval", &sheet.names[interval])]);
+    } else if sheet.names.iter().any(|name| name.eq_ignore_ascii_case("interval")) {
+        // A column of ours by name that holds no intervals serves nothing.
+        take = take.without("interval");
+    }
+    if found.has_empty_rows() {
+        take = take.keep(TRADED, &["yes"], "have no prices, as nothing was traded");
+    }
+    take = match &volume {
+        Volume::Column(at, _) => take.columns(&[("volume", &sheet.names[*at])]),
+        Volume::Made(..) => take.columns(&[("volume", TOKENS_TRADED)]),
+        Volume::None(_) => take.without("volume"),
+    };
+    says.extend(volume.says(sheet));
+    let (plan, several) = series::by_series(asked, sheet, &found, take)?;
+    if repeated > 0.01 && !several {
+        return Err(refusal(
+            sheet,
+            &format!(
+                "{:.0} % of its first rows have the time of another row and other prices, so it holds several series and does not name them by a column \
+                 we know",
+                repeated * 100.0
+            ),
+            "say which column tells them apart, and which to take: --pick COLUMN=VALUE",
+        ));
+    }
+    Ok(plan.saying_all(says))
+}
+
+/// The rows with cells as the loader reads them.
+fn rows(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, volume: &Volume) -> Result<Box<dyn crate::dataset::source::RowSource>, String> {
+    let mut fixes = vec![Fix::time(sheet, found.time, found.when)];
+    if let Some(clock) = found.clock {
+        fixes = vec![Fix::day_and_clock(sheet, found.time, clock, found.when)];
+    }
+    for at in found.prices {
+        fixes.extend(Fix::number(sheet, at, found.style));
+    }
+    if let Volume::Column(at, style) = volume {
+        fixes.extend(Fix::number(sheet, *at, *style));
+    }
+    let mut rows = fixed(sheet.rows(asked.looked)?, fixes);
+    if found.has_empty_rows() {
+        let (names, style) = (found.prices.map(|at| sheet.names[at].clone()), found.style);
+        rows = Edited::over(rows, &[TRADED], move |batch| {
+            let prices: Vec<Vec<f64>> = names.iter().map(|name| numbers(batch, name, style)).collect();
+            let traded = (0..batch.height).map(|row| prices.iter().any(|prices| !prices[row].is_nan() && prices[row] != 0.0));
+            let traded = traded.map(|traded| Some(if traded { "yes" } else { "no" }.to_owned())).collect();
+            put(batch, TRADED, traded);
+        });
+    }
+    let Volume::Made(made, _) = volume else { return Ok(rows) };
+    let (made, style) = (*made, found.style);
+    let names: Vec<String> = sheet.names.clone();
+    let [_, high, low, close] = found.prices;
+    Ok(Edited::over(rows, &[TOKENS_TRADED], move |batch| {
+        let column = |at: usize, style| numbers(batch, &names[at], style);
+        let (highs, lows, closes) = (column(high, style), column(low, style), column(close, style));
+        let (first, second) = (column(made.first, made.style), made.second.map(|at| column(at, made.style)));
+        let tokens = (0..batch.height).map(|row| {
+            made.tokens(Range { low: lows[row], high: highs[row] }, closes[row], first[row], second.as_ref().map(|second| second[row]))
+        });
+        let tokens: Vec<Option<f64>> = tokens.collect();
+        super::edits::put_numbers(batch, TOKENS_TRADED, tokens);
+    }))
+}
+
+/// Candles of one token that is known, from rows of time, open, high, low, close and volume in the order that is documented.
+pub(super) fn of_token(asked: &Asked<'_>, token: &Found) -> Result<Plan, String> {
+    let sheet = asked.sheet()?;
+    let order: Vec<(String, String)> = ["timestamp", "open", "high", "low", "close"]
+        .iter()
+        .zip(&sheet.names)
+        .map(|(ours, theirs)| ((*ours).to_owned(), theirs.clone()))
+        .collect();
+    let found = columns(sheet, &order)?.ok_or("has no time and four prices that fit together")?;
+    let volume = volumes::volume(asked, sheet, &found)?;
+    let mut take = Take::into("candles", rows(asked, sheet, &found, &volume)?).columns(&[("timestamp", &found.time_name(sheet))]);
+    for (ours, theirs) in PRICES.iter().zip(found.prices) {
+        take = take.columns(&[(ours, &sheet.names[theirs])]);
+    }
+    take = match &volume {
+        Volume::Column(at, _) => take.columns(&[("volume", &sheet.names[*at])]),
+        Volume::Made(..) => take.columns(&[("volume", TOKENS_TRADED)]),
+        Volume::None(_) => take,
+    };
+    let mut says = found.says.clone();
+    says.extend(volume.says(sheet));
+    Ok(Plan::of(vec![take.of(token)]).about(token.clone()).saying_all(says))
+}

@@ -1,0 +1,460 @@
+//! Which columns of a table are the time and the prices of candles. Names are held against the rows: an order of prices that the rows
+//! contradict is not taken.
+
+use super::super::{
+    evidence::{
+        Seen, kind,
+        number::Style,
+        ohlc::{self, Order, Told},
+        when::{Unsure, When},
+    },
+    names::{Names, plain},
+    pair,
+    sheet::{Sheet, json::KEY},
+};
+
+pub(in crate::dataset::import) const PRICES: [&str; 4] = ["open", "high", "low", "close"];
+/// What the time of a candle is called; the first that is there and holds times serves.
+const TIMES: &[&str] = &[
+    "timestamp",
+    "unix",
+    "unixtimestamp",
+    "unixtime",
+    "opentime",
+    "time",
+    "datetime",
+    "ts",
+    "timestampms",
+    "timestamputc",
+    "opentimeutc",
+    "starttime",
+    "start",
+    "timestart",
+    "timeperiodstart",
+    "periodstart",
+    "timeopen",
+    "opentimestamp",
+    "begin",
+    "begins",
+    "startat",
+    "candletime",
+    "candlebegintime",
+    "bartime",
+    "bucket",
+    "date",
+    "dateutc",
+    "datetimeutc",
+    "timeutc",
+    "utctime",
+    "t",
+    "d",
+    "day",
+    "hour",
+    "minute",
+    "snappedat",
+    "createdat",
+    "evttime",
+    "blocktime",
+    "timestampunix",
+    "datum",
+    "zeit",
+    "fecha",
+    "data",
+    "日期",
+    "时间",
+    "交易日期",
+    "交易时间",
+    "дата",
+    "время",
+    "日付",
+    "日時",
+    "날짜",
+    "timestampseconds",
+    "gmttime",
+    "localtime",
+    "index",
+    "id",
+    "key",
+];
+const OPEN: &[&str] = &[
+    "open",
+    "o",
+    "opening",
+    "first",
+    "eröffn",
+    "eröffnung",
+    "apertura",
+    "apert",
+    "ouv",
+    "ouverture",
+    "abertura",
+    "开盘",
+    "开盘价",
+    "откр",
+    "открытие",
+    "始値",
+    "시가",
+];
+const HIGH: &[&str] = &[
+    "high",
+    "h",
+    "max",
+    "hoch",
+    "máximo",
+    "maximo",
+    "máx",
+    "haut",
+    "plushaut",
+    "máxima",
+    "massimo",
+    "max",
+    "最高",
+    "最高价",
+    "макс",
+    "максимум",
+    "高値",
+    "고가",
+];
+const LOW: &[&str] =
+    &["low", "l", "min", "tief", "mínimo", "minimo", "mín", "bas", "plusbas", "mínima", "最低", "最低价", "мин", "минимум", "安値", "저가"];
+pub(in crate::dataset::import) const CLOSE: &[&str] = &[
+    "close",
+    "c",
+    "closing",
+    "last",
+    "price",
+    "zuletzt",
+    "schluss",
+    "schlusskurs",
+    "último",
+    "ultimo",
+    "dernier",
+    "clôture",
+    "cierre",
+    "收盘",
+    "收盘价",
+    "цена",
+    "закр",
+    "закрытие",
+    "終値",
+    "종가",
+    "closelast",
+    "adjclose",
+];
+/// Marks of what a price is in, and of what it is of, that a name may carry.
+const MARKS: &[&str] = &["usd", "usdt", "usdc", "price", "priceusd", "usdprice", "inusd"];
+const INTERVALS: &[&str] = &["interval", "timeframe", "granularity", "resolution", "period", "bar", "tf", "frequency"];
+
+/// The columns of candles, and what is to be known of them.
+#[derive(Debug, Clone)]
+pub(in crate::dataset::import) struct Columns {
+    pub time: usize,
+    pub when: When,
+    /// The time of day, where it stands apart.
+    pub clock: Option<usize>,
+    pub prices: Order,
+    pub style: Style,
+    pub interval: Option<usize>,
+    /// The currency that the names of the prices carry.
+    pub currency: Option<String>,
+    /// The times of the first rows, and those rows, oldest first.
+    pub times: Vec<Option<i64>>,
+    pub by_time: Vec<usize>,
+    pub says: Vec<String>,
+    /// The prices' numbers in the first rows.
+    pub figures: [Vec<f64>; 4],
+}
+
+/// Why the file is not taken, what would do, and the lines of `dataset.toml` that say it.
+pub(in crate::dataset::import) fn refusal(sheet: &Sheet, why: &str, what: &str) -> String {
+    let name = |words: &[&str], or: usize| {
+        Names::of(&sheet.names)
+            .find(words)
+            .or_else(|| (or < sheet.names.len()).then_some(or))
+            .map_or("NAME", |at| sheet.names[at].as_str())
+            .to_owned()
+    };
+    let (time, open, high, low, close) = (name(TIMES, 0), name(OPEN, 1), name(HIGH, 2), name(LOW, 3), name(CLOSE, 4));
+    format!(
+        "is nearest to candles, but {why}: {what}. In dataset.toml: [tables.candles] columns = {{ timestamp = \"{time}\", open = \"{open}\", high = \"{high}\", \
+         low = \"{low}\", close = \"{close}\" }}"
+    )
+}
+
+/// The places of time, open, high, low and close by their names.
+pub(in crate::dataset::import) fn named(sheet: &Sheet) -> Option<(usize, Order)> {
+    let names = Names::of(&sheet.names);
+    let prices = [price(&names, OPEN)?, price(&names, HIGH)?, price(&names, LOW)?, price(&names, CLOSE)?];
+    let apart = prices.iter().enumerate().all(|(i, at)| !prices[..i].contains(at));
+    let time = time(sheet, &names)?;
+    (apart && !prices.contains(&time)).then_some((time, prices))
+}
+
+fn price(names: &Names, words: &[&str]) -> Option<usize> {
+    let marked = |name: &str| {
+        words.iter().any(|word| {
+            name.strip_prefix(word).is_some_and(|rest| MARKS.contains(&rest) || pair::is_currency(rest)) && word.len() > 1
+                || name.strip_suffix(word).is_some_and(|rest| word.len() > 1 && MARKS.contains(&rest))
+        })
+    };
+    names.find(words).or_else(|| (0..names.len()).find(|&at| marked(names.whole(at)) || marked(names.last(at))))
+}
+
+/// The column of times: by name, else one that holds times and nothing else.
+fn time(sheet: &Sheet, names: &Names) -> Option<usize> {
+    let reads = |at: usize| {
+        let cells: Vec<&str> = sheet.column(at).take(200).collect();
+        !matches!(When::of(&cells), Ok(None))
+    };
+    let known: Vec<usize> = TIMES.iter().filter_map(|word| names.find(&[word])).filter(|&at| reads(at)).collect();
+    // Excel's day numbers look like prices, so that only a name or a first place makes them times.
+    let apart = || {
+        (0..names.len()).find(|&at| {
+            (sheet.names[at].starts_with("column ") || names.whole(at).starts_with("unnamed") || sheet.names[at] == KEY) && reads(at)
+        })
+    };
+    let written = || (0..names.len()).find(|&at| kind(sheet.column(at).take(50)) == Seen::Time);
+    known.first().copied().or_else(apart).or_else(written)
+}
+
+fn figures(sheet: &Sheet, at: usize, style: Style) -> Vec<f64> {
+    sheet.column(at).map(|cell| style.plain(cell).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)).collect()
+}
+
+/// The columns of candles. An error says what a person must say; `None` where these are no candles.
+pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)]) -> Result<Option<Columns>, String> {
+    let said =
+        |ours: &str| map.iter().find(|(known, _)| known == ours).and_then(|(_, theirs)| sheet.names.iter().position(|name| name == theirs));
+    let said_all = said("timestamp").zip(said("open")).zip(said("high")).zip(said("low")).zip(said("close"));
+    if let Some(((((time, open), high), low), close)) = said_all {
+        return made(sheet, time, [open, high, low, close], true).map(Some);
+    }
+    if sheet.named
+        && let Some((time, prices)) = named(sheet)
+    {
+        return made(sheet, time, prices, false).map(Some);
+    }
+    if sheet.named && !sheet.is_json() && sheet.names.iter().any(|name| !name.starts_with("column ")) {
+        return Ok(None);
+    }
+    if sheet.named { Ok(None) } else { unnamed(sheet) }
+}
+
+/// Columns without names: a time in front of prices that fit one order.
+fn unnamed(sheet: &Sheet) -> Result<Option<Columns>, String> {
+    let width = sheet.names.len();
+    if !(5..=16).contains(&width) || sheet.first.is_empty() {
+        return Ok(None);
+    }
+    let when = |at: usize| When::of(&sheet.column(at).take(200).collect::<Vec<_>>());
+    let Some(time) = (0..width.min(3)).find(|&at| matches!(when(at), Ok(Some(_)) | Err(Unsure))) else { return Ok(None) };
+    let spaced = kind(sheet.column(time).take(50)) == Seen::Time || rises(sheet, time) || spans(sheet);
+    let rest: Vec<usize> = (time + 1..width).filter(|&at| kind(sheet.column(at).take(50)) == Seen::Number).collect();
+    if rest.len() < 4 || !spaced {
+        return Ok(None);
+    }
+    let style = Style::of(rest.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
+        .ok_or("has numbers with decimal comma and with decimal point")?;
+    let numbers: Vec<Vec<f64>> = rest.iter().map(|&at| figures(sheet, at, style)).collect();
+    let times = times(sheet, time, clock(sheet, time), when(time).ok().flatten().unwrap_or(When::MonthFirst));
+    let told = ohlc::told(&numbers, &by_time(&times));
+    match told {
+        Told::Nothing => Ok(None),
+        // The sources that write so say in which order; the rows only must not contradict.
+        Told::Several(_) if documented(sheet) && ohlc::holds(&numbers, [0, 1, 2, 3]).0 >= 0.99 => {
+            made(sheet, time, [rest[0], rest[1], rest[2], rest[3]], false).map(Some)
+        }
+        Told::Order(order) => {
+            let mut found = made(sheet, time, order.map(|at| rest[at]), false)?;
+            let usual = order == [0, 1, 2, 3];
+            let shown: Vec<String> =
+                (0..4).map(|at| PRICES[order.iter().position(|place| *place == at).unwrap_or(at)].to_owned()).collect();
+            if !usual && order.iter().all(|at| *at < 4) {
+                found.says.push(format!("its columns have no names; the prices stand as {}: high and low hold in every row, and each opens where the last closed", shown.join(", ")));
+            } else {
+                found.says.push("its columns have no names; open, high, low, close by the rows: high and low hold in every row, and each opens where the last closed".to_owned());
+            }
+            Ok(Some(found))
+        }
+        Told::Several(orders) => {
+            let shown = |order: &Order| {
+                let named = PRICES.iter().zip(order).map(|(price, at)| format!("--map {price}={}", sheet.names[rest[*at]]));
+                std::iter::once(format!("--map timestamp={}", sheet.names[time])).chain(named).collect::<Vec<_>>().join(" ")
+            };
+            Err(refusal(
+                sheet,
+                "its columns have no names, and its rows fit more than one order of the prices",
+                &format!("say which is which, as in `{}` or `{}`", shown(&orders[0]), shown(orders.get(1).unwrap_or(&orders[0]))),
+            ))
+        }
+    }
+}
+
+/// Whether the seventh number is the time a millisecond before the next row, as in Binance's klines.
+pub(in crate::dataset::import) fn spans(sheet: &Sheet) -> bool {
+    let spans = |row: &Vec<String>| {
+        let number = |at: usize| row.get(at).and_then(|cell| cell.parse::<f64>().ok());
+        number(0).zip(number(6)).is_some_and(|(open, close)| open > 1e11 && close > open && close < open * 1.01)
+    };
+    !sheet.named && !sheet.first.is_empty() && sheet.first.iter().take(50).all(spans)
+}
+
+/// Whether the lists are of an answer whose order is documented as open, high, low, close.
+fn documented(sheet: &Sheet) -> bool {
+    let answer = sheet.beside(&["retcode", "retmsg"]).is_some() && sheet.speaks_of("result.list")
+        || sheet.beside(&["code"]).is_some() && sheet.names.len() == 9
+        || sheet.speaks_of("result.") && sheet.names.len() == 8;
+    spans(sheet) || answer
+}
+
+/// Whether the numbers of a column rise or fall row by row, as times do.
+fn rises(sheet: &Sheet, at: usize) -> bool {
+    let numbers: Vec<f64> = sheet.column(at).filter_map(|cell| cell.trim().parse().ok()).collect();
+    let up = numbers.windows(2).filter(|two| two[1] > two[0]).count();
+    let down = numbers.windows(2).filter(|two| two[1] < two[0]).count();
+    numbers.len() > 1 && (up.max(down)) * 100 >= (numbers.len() - 1) * 90
+}
+
+/// A column of times of day beside the days.
+fn clock(sheet: &Sheet, time: usize) -> Option<usize> {
+    let is_clock = |cell: &str| {
+        let parts: Vec<&str> = cell.trim().split(':').collect();
+        (2..=3).contains(&parts.len())
+            && parts.iter().all(|part| (1..=2).contains(&part.len()) && part.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    let days = sheet.column(time).take(50).all(|cell| !cell.contains(':'));
+    let all = |at: &usize| sheet.column(*at).take(50).all(is_clock) && sheet.column(*at).next().is_some();
+    if days { (0..sheet.names.len()).filter(|at| *at != time).find(all) } else { None }
+}
+
+fn times(sheet: &Sheet, time: usize, clock: Option<usize>, when: When) -> Vec<Option<i64>> {
+    let at = |row: &Vec<String>| match clock.and_then(|clock| row.get(clock)) {
+        Some(clock) => when.ms(&super::super::edits::with_clock(&row[time], clock)),
+        None => when.ms(&row[time]),
+    };
+    sheet.first.iter().map(at).collect()
+}
+
+fn by_time(times: &[Option<i64>]) -> Vec<usize> {
+    let mut rows: Vec<usize> = (0..times.len()).filter(|&row| times[row].is_some()).collect();
+    rows.sort_by_key(|&row| times[row]);
+    rows
+}
+
+/// The columns with what the rows say of them.
+fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns, String> {
+    let clock = clock(sheet, time);
+    let cells: Vec<String> = match clock {
+        Some(clock) => sheet.first.iter().map(|row| super::super::edits::with_clock(&row[time], &row[clock])).collect(),
+        None => sheet.column(time).map(str::to_owned).collect(),
+    };
+    let when = When::of(&cells.iter().map(String::as_str).collect::<Vec<_>>());
+    let when = when.map_err(|Unsure| {
+        refusal(
+            sheet,
+            &format!("`{}` in `{}` could be day/month or month/day", sheet.column(time).next().unwrap_or_default(), sheet.names[time]),
+            "say how its times are written, format = \"%d/%m/%Y\" or \"%m/%d/%Y\", in dataset.toml",
+        )
+    })?;
+    let bad = || {
+        let cell = cells.iter().find(|cell| !cell.is_empty()).map_or("", String::as_str);
+        refusal(
+            sheet,
+            &format!("`{cell}` in `{}` is no time that can be read", sheet.names[time]),
+            "give its times as ISO 8601 or as seconds since 1970",
+        )
+    };
+    let when = when.ok_or_else(bad)?;
+    let style = Style::of(prices.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons)
+        .ok_or_else(|| refusal(sheet, "some of its prices have a decimal comma and others a decimal point", "write them one way"))?;
+    let figures = |prices: Order| prices.map(|at| figures(sheet, at, style));
+    let times = times(sheet, time, clock, when);
+    let by_time = by_time(&times);
+    let (mut prices, mut says) = (prices, Vec::new());
+    let columns: Vec<Vec<f64>> = figures(prices).into();
+    let (share, first) = ohlc::holds(&columns, [0, 1, 2, 3]);
+    if share < 0.99 {
+        let shown =
+            |row: usize| PRICES.iter().zip(&columns).map(|(name, cells)| format!("{name} {}", cells[row])).collect::<Vec<_>>().join(", ");
+        let (row, why) = first.map_or((0, String::new()), |row| (row + 1, shown(row)));
+        let why = format!(
+            "row {row} has {why}, and that breaks low ≤ open, close ≤ high, all above zero ({:.0} % of the rows do)",
+            (1.0 - share) * 100.0
+        );
+        let order = match ohlc::instead(&columns, &by_time) {
+            Told::Order(order) if !said => order,
+            _ if first.is_none() => return Err(refusal(sheet, "its prices are empty or no numbers", "take a file that has some")),
+            _ => {
+                return Err(refusal(
+                    sheet,
+                    &why,
+                    "say which column is which with --map open=NAME and so on, or take a file whose prices fit",
+                ));
+            }
+        };
+        prices = order.map(|at| prices[at]);
+        let named: Vec<String> = PRICES.iter().zip(prices).map(|(ours, theirs)| format!("{ours} from `{}`", sheet.names[theirs])).collect();
+        says.push(format!("its names of prices do not fit its rows ({why}); one order fits every row and is taken: {}", named.join(", ")));
+    }
+    says.extend(when.says().map(str::to_owned));
+    if style.comma {
+        says.push("its numbers have a decimal comma".to_owned());
+    }
+    let names = Names::of(&sheet.names);
+    let intervals = |at: &usize| {
+        let different = sheet.different(*at);
+        !different.is_empty()
+            && different.iter().all(|text| crate::dataset::candles::Interval::parse(text).is_some() && text.parse::<i64>().is_err())
+    };
+    let currency = PRICES.iter().zip(prices).find_map(|(_, at)| pair::currency_of(&plain(&sheet.names[at])));
+    let figures = figures(prices);
+    Ok(Columns {
+        time,
+        when,
+        clock,
+        prices,
+        style,
+        interval: names.find(INTERVALS).filter(intervals),
+        currency,
+        times,
+        by_time,
+        says,
+        figures,
+    })
+}
+
+impl Columns {
+    /// The column of times as the loader finds it.
+    pub(in crate::dataset::import) fn time_name(&self, sheet: &Sheet) -> String {
+        sheet.names[self.time].clone()
+    }
+
+    /// Refuses prices whose names say that they are in another currency.
+    pub(in crate::dataset::import) fn in_dollars(&self, as_usd: bool) -> Result<(), String> {
+        match &self.currency {
+            Some(currency) if !as_usd && !pair::is_dollar(currency) => Err(format!(
+                "has prices in {} by the names of its columns, and candles are in USD: take a file in USD, or say --as-usd if they are",
+                currency.to_uppercase()
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether some of the first rows have no prices, as sources write times at which nothing was traded.
+    pub(in crate::dataset::import) fn has_empty_rows(&self) -> bool {
+        (0..self.figures[0].len()).any(|row| self.figures.iter().all(|figures| figures[row].is_nan() || figures[row] == 0.0))
+    }
+
+    /// The most frequent step between the times of the first rows, in milliseconds.
+    pub(in crate::dataset::import) fn step(&self) -> i64 {
+        crate::dataset::load::fill::step(self.times.iter().flatten().copied().collect()).0
+    }
+
+    /// The share of the first rows that have the time of another row, and other prices.
+    pub(in crate::dataset::import) fn repeated_times(&self, sheet: &Sheet) -> f64 {
+        let same = |a: usize, b: usize| self.times[a] == self.times[b];
+        let differs = |a: usize, b: usize| self.prices.iter().any(|&at| sheet.first[a][at] != sheet.first[b][at]);
+        let repeated = self.by_time.windows(2).filter(|two| same(two[0], two[1]) && differs(two[0], two[1])).count();
+        repeated as f64 / self.by_time.len().max(1) as f64
+    }
+}

@@ -1,0 +1,275 @@
+//! One series for each token: columns of symbols, pairs and exchanges part a file, or say which token it is of. What several rows of
+//! one time would mix is refused with what to say.
+
+use std::collections::BTreeMap;
+
+use super::{
+    super::{
+        edits,
+        format::{Asked, Plan, Take},
+        names::{Names, PLACES, QUOTES, SERIES, TOKEN},
+        pair,
+        sheet::Sheet,
+        tokens::Found,
+    },
+    columns::Columns,
+};
+
+/// The most series of one file.
+const MAX_SERIES: usize = 20_000;
+
+/// The columns that tell series apart, and their values in the whole file.
+struct Parts {
+    /// Columns of a symbol or pair, the best first; of exchanges; of quote currencies.
+    symbols: Vec<usize>,
+    places: Vec<usize>,
+    quotes: Vec<usize>,
+    /// Every combination of values of those columns that is picked, by column.
+    found: BTreeMap<Vec<String>, u64>,
+    columns: Vec<usize>,
+}
+
+/// The take with the token of each row; and whether rows of several series are told apart.
+pub(super) fn by_series(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, mut take: Take) -> Result<(Plan, bool), String> {
+    for (name, value) in &asked.options.pick {
+        if !sheet.names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            return Err(format!("has no column `{name}` to pick by: it has {}", listed(&sheet.names)));
+        }
+        take = take.keep(name, &[value], "are not picked");
+    }
+    let parts = parts(asked, sheet, found)?;
+    let names = Names::of(&sheet.names);
+    if let Some(token) = token_column(sheet, &names) {
+        one_place(sheet, &parts)?;
+        return Ok((Plan::of(vec![take.columns(&[("token_address", &sheet.names[token])])]).saying_all(quoted(asked, sheet)?), true));
+    }
+    let combinations = parts.found.len();
+    if combinations <= 1 {
+        let values = parts.found.keys().next();
+        let content = values.and_then(|values| content(&parts, values));
+        let token = asked.traded(content.as_deref().or_else(|| beside(sheet)))?;
+        return Ok((Plan::of(vec![take.of(&token)]).about(token), false));
+    }
+    one_place(sheet, &parts)?;
+    let Some(&symbol) = parts.symbols.iter().find(|&&at| count(&parts, &[at]) == combinations) else {
+        return Err(pick(sheet, &parts));
+    };
+    if asked.said.token.is_some() || pair::address(&asked.looked.name).is_some() {
+        return Err(format!("{}; then --token says which token it is", pick(sheet, &parts)));
+    }
+    split(asked, sheet, &parts, symbol, take).map(|plan| (plan, true))
+}
+
+/// A token for each symbol of a column.
+fn split(asked: &Asked<'_>, sheet: &Sheet, parts: &Parts, symbol: usize, mut take: Take) -> Result<Plan, String> {
+    let (mut says, mut unknown, mut known, mut taken) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::<_, String>::new());
+    for values in parts.found.keys() {
+        let value = &values[parts.columns.iter().position(|at| *at == symbol).unwrap_or_default()];
+        let asked_for = content(parts, values).unwrap_or_else(|| value.clone());
+        match asked.traded(Some(&asked_for)) {
+            Ok(Found { address, pack: 1.0, .. }) => {
+                if let Some(other) = taken.insert(address, value.clone()) {
+                    return Err(format!(
+                        "has `{other}` and `{value}` in `{0}`, which are one token, {address}: pick one with --pick {0}={value}",
+                        sheet.names[symbol]
+                    ));
+                }
+                says.push(format!("`{value}` is token {address}"));
+                take.rule("token_address").values.insert(value.clone(), address.to_string());
+                known.push(value.as_str());
+            }
+            Ok(_) => unknown.push(format!("`{value}` is priced by the thousand: import it by itself")),
+            Err(reason) => unknown.push(reason),
+        }
+    }
+    if says.is_empty() {
+        return Err(format!("{}. None of them is known yet: it {}", pick(sheet, parts), unknown.first().map_or("", String::as_str)));
+    }
+    take.rule("token_address").from = Some(sheet.names[symbol].clone());
+    if !unknown.is_empty() {
+        take = take.keep(&sheet.names[symbol], &known, "are of symbols that are no tokens of the dataset");
+        says.push(format!("rows of {} symbols are left out: the first {}", unknown.len(), unknown[0]));
+    }
+    let more = says.len().saturating_sub(20);
+    says.truncate(20);
+    if more > 0 {
+        says.push(format!("and {more} more"));
+    }
+    Ok(Plan::of(vec![take]).saying_all(says))
+}
+
+/// Which columns tell series apart, with their values in all rows that are picked.
+fn parts(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Parts, String> {
+    let names = Names::of(&sheet.names);
+    let texts = |at: &usize| {
+        let used = *at == found.time || found.prices.contains(at) || Some(*at) == found.interval || Some(*at) == found.clock;
+        !used && sheet.column(*at).take(200).all(|cell| cell.is_empty() || cell.parse::<f64>().is_err())
+    };
+    let of = |words: &[&str]| -> Vec<usize> { if sheet.named { names.all(words).into_iter().filter(texts).collect() } else { Vec::new() } };
+    let (mut symbols, places, quotes) = (of(SERIES), of(PLACES), of(QUOTES));
+    symbols.retain(|at| !places.contains(at) && !quotes.contains(at));
+    // Without names, a column of a few texts is one of symbols.
+    if !sheet.named {
+        symbols = (0..sheet.names.len())
+            .filter(|at| texts(at) && !sheet.column(*at).all(str::is_empty))
+            .filter(|at| sheet.different(*at).len() < 50)
+            .collect();
+    }
+    // A pair says more than a symbol, and a symbol more than a name.
+    symbols.sort_by_key(|&at| {
+        let pairs = sheet.different(at).first().is_some_and(|cell| pair::pair(cell, |_| false).is_some());
+        (!pairs, SERIES.iter().position(|word| *word == names.whole(at)).unwrap_or(SERIES.len()))
+    });
+    let mut columns: Vec<usize> = symbols.iter().chain(&places).chain(&quotes).copied().collect();
+    columns.dedup();
+    let mut parts = Parts { symbols, places, quotes, found: BTreeMap::new(), columns };
+    if parts.columns.is_empty() {
+        return Ok(parts);
+    }
+    let mut rows = sheet.rows(asked.looked)?;
+    let mut last: Option<Vec<String>> = None;
+    while let Some(batch) = rows.next_batch()? {
+        let cells: Vec<Vec<Option<String>>> = parts.columns.iter().map(|&at| edits::cells(&batch, &sheet.names[at])).collect();
+        let picks: Vec<(Vec<Option<String>>, &String)> = asked
+            .options
+            .pick
+            .iter()
+            .filter_map(|(name, value)| {
+                Some((edits::cells(&batch, sheet.names.iter().find(|known| known.eq_ignore_ascii_case(name))?), value))
+            })
+            .collect();
+        for row in 0..batch.height {
+            if picks.iter().any(|(cells, value)| cells[row].as_deref().unwrap_or_default().trim() != value.trim()) {
+                continue;
+            }
+            let same = last.as_ref().is_some_and(|last| {
+                last.iter().zip(&cells).all(|(known, cells)| cells[row].as_deref().unwrap_or_default().trim() == known)
+            });
+            if !same {
+                last = Some(cells.iter().map(|cells| cells[row].as_deref().unwrap_or_default().trim().to_owned()).collect());
+            }
+            if let Some(last) = last.as_ref().filter(|last| last.iter().any(|value| !value.is_empty())) {
+                match parts.found.get_mut(last) {
+                    Some(count) => *count += 1,
+                    None => drop(parts.found.insert(last.clone(), 1)),
+                }
+            }
+        }
+        if parts.found.len() > MAX_SERIES {
+            // Texts that differ row by row tell no series apart.
+            parts.columns.clear();
+            parts.found.clear();
+            parts.symbols.clear();
+            parts.places.clear();
+            return Ok(parts);
+        }
+    }
+    if parts.found.is_empty() && !asked.options.pick.is_empty() {
+        return Err(format!(
+            "has no row with {}",
+            asked.options.pick.iter().map(|(name, value)| format!("{name} = `{value}`")).collect::<Vec<_>>().join(", ")
+        ));
+    }
+    Ok(parts)
+}
+
+/// How many different values those columns have together.
+fn count(parts: &Parts, columns: &[usize]) -> usize {
+    let places: Vec<usize> = columns.iter().filter_map(|at| parts.columns.iter().position(|known| known == at)).collect();
+    let mut values: Vec<Vec<&String>> = parts.found.keys().map(|values| places.iter().map(|&place| &values[place]).collect()).collect();
+    values.sort_unstable();
+    values.dedup();
+    values.len()
+}
+
+fn value<'v>(parts: &Parts, values: &'v [String], at: usize) -> Option<&'v String> {
+    parts.columns.iter().position(|known| *known == at).and_then(|place| values.get(place)).filter(|value| !value.is_empty())
+}
+
+/// The symbol or pair that these values say.
+fn content(parts: &Parts, values: &[String]) -> Option<String> {
+    let symbol = parts.symbols.iter().find_map(|&at| value(parts, values, at))?;
+    let quote = parts.quotes.iter().find_map(|&at| value(parts, values, at));
+    Some(match quote {
+        Some(quote) if pair::pair(symbol, |_| false).is_none() => format!("{symbol}/{quote}"),
+        _ => symbol.clone(),
+    })
+}
+
+/// The symbol or pair that stands beside the table.
+fn beside(sheet: &Sheet) -> Option<&str> {
+    let said = sheet.beside(&["symbol", "pair", "instid", "ticker", "productid", "instrument", "digitalcurrencycode", "ch", "market"]);
+    let place = || sheet.beside(&["place"]).and_then(|place| place.rsplit('.').next()).filter(|last| pair::pair(last, |_| false).is_some());
+    let preamble = || {
+        sheet
+            .beside
+            .iter()
+            .filter(|(place, _)| place == "preamble")
+            .map(|(_, text)| text.as_str())
+            .find(|text| text.len() < 16 && text.contains('-'))
+    };
+    said.filter(|text| text.len() < 40).or_else(place).or_else(preamble)
+}
+
+/// Refuses prices that what stands beside the table says are in another currency.
+fn quoted(asked: &Asked<'_>, sheet: &Sheet) -> Result<Vec<String>, String> {
+    match sheet.beside(&["currency", "quotecurrency", "vscurrency", "quote"]) {
+        Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(&quote.to_lowercase()) && !asked.options.as_usd => {
+            Err(format!("has prices in {quote}, and candles are in USD: take them in USD, or say --as-usd if they are"))
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Rows of several exchanges of one token cannot stand in one series.
+fn one_place(sheet: &Sheet, parts: &Parts) -> Result<(), String> {
+    let several = parts.places.iter().chain(&parts.quotes).any(|&at| count(parts, &[at]) > 1);
+    if several { Err(pick(sheet, parts)) } else { Ok(()) }
+}
+
+/// What to pick from a file of several series.
+fn pick(sheet: &Sheet, parts: &Parts) -> String {
+    let parting: Vec<usize> = parts.columns.iter().copied().filter(|&at| count(parts, &[at]) > 1).collect();
+    let shown: Vec<String> = parting
+        .iter()
+        .map(|&at| {
+            let mut values: Vec<&String> = parts.found.keys().filter_map(|values| value(parts, values, at)).collect();
+            values.sort_unstable();
+            values.dedup();
+            let more = if values.len() > 6 { ", …" } else { "" };
+            format!(
+                "`{}` has {}{more}",
+                sheet.names[at],
+                values.iter().take(6).map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
+            )
+        })
+        .collect();
+    let most = parts.found.iter().max_by_key(|(_, count)| **count).map(|(values, _)| values);
+    let picks: Vec<String> = parting
+        .iter()
+        .filter_map(|&at| most.and_then(|values| value(parts, values, at)).map(|value| format!("--pick {}={value}", sheet.names[at])))
+        .collect();
+    let wheres: Vec<String> = parting
+        .iter()
+        .filter_map(|&at| most.and_then(|values| value(parts, values, at)).map(|value| format!("{} = \"{value}\"", sheet.names[at])))
+        .collect();
+    format!(
+        "holds {} series of candles, and one file gives one a token: {}. Say which to take, as in `{}`; in dataset.toml: [tables.candles] where = {{ {} }}",
+        parts.found.len(),
+        shown.join("; "),
+        picks.join(" "),
+        wheres.join(", ")
+    )
+}
+
+/// The column of the tokens' addresses.
+fn token_column(sheet: &Sheet, names: &Names) -> Option<usize> {
+    let holds = |at: &usize| super::super::evidence::addresses(sheet.column(*at)) > 0.9;
+    let mut all = names.all(TOKEN);
+    all.extend(names.all(&["address", "token", "contract", "id"]));
+    all.into_iter().find(holds)
+}
+
+fn listed(names: &[String]) -> String {
+    names.iter().take(12).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

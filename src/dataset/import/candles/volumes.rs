@@ -1,0 +1,262 @@
+//! Which column is the volume in tokens. A figure in money never stands there: it is divided by the price, or left out.
+
+use super::{
+    super::{
+        evidence::{
+            Seen, kind,
+            number::{Style, plain as plain_number},
+            volume::{Counts, Range, pair as pays, too_large},
+        },
+        format::Asked,
+        names::{Names, plain},
+        sheet::Sheet,
+    },
+    columns::Columns,
+};
+use crate::dataset::import::VolumeUnit;
+
+/// Names of volumes whose unit they do not say.
+const BARE: &[&str] =
+    &["volume", "vol", "v", "volumen", "volumes", "成交量", "объем", "объём", "出来高", "거래량", "volumetraded", "tradedvolume"];
+const TOKENS: &[&str] = &[
+    "volumefrom",
+    "basevolume",
+    "volbase",
+    "volumebase",
+    "basevol",
+    "assetvolume",
+    "baseassetvolume",
+    "quantity",
+    "volumebtc",
+    "volumeeth",
+    "volumecoin",
+    "amount",
+    "basevolumetraded",
+];
+const MONEY: &[&str] = &[
+    "volumeto",
+    "quotevolume",
+    "quoteassetvolume",
+    "turnover",
+    "volumeusd",
+    "volumeusdt",
+    "usdvolume",
+    "volumequote",
+    "quotevol",
+    "volquote",
+    "volumecurrency",
+    "volccyquote",
+    "volccy",
+    "dollarvolume",
+    "notional",
+    "amountusd",
+    "qav",
+    "成交额",
+    "value",
+    "volumequotecurrency",
+    "totalvolume",
+    "volumeusdc",
+    "volusd",
+];
+/// Columns beside a volume that tell that it is in USD: what Yahoo and CoinMarketCap give.
+const IN_USD: &[&str] =
+    &["adjclose", "adjustedclose", "dividends", "stocksplits", "marketcap", "mktcap", "marketcapitalization", "market_cap"];
+
+/// Where the volume in tokens comes from.
+pub(super) enum Volume {
+    /// A column that holds it.
+    Column(usize, Style),
+    /// It is worked out row by row.
+    Made(Made, String),
+    /// There is none, and why.
+    None(Option<String>),
+}
+
+/// How it is worked out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Made {
+    /// The column of tokens where `second` is the money for them; else money alone.
+    pub first: usize,
+    pub second: Option<usize>,
+    pub style: Style,
+}
+
+impl Made {
+    /// The tokens traded in a row. Of two figures that change places the one that is the tokens; money alone is divided by the close.
+    pub(super) fn tokens(self, range: Range, close: f64, first: f64, second: Option<f64>) -> Option<f64> {
+        match second {
+            Some(second) if range.pays(first, second) || first == 0.0 => Some(first),
+            Some(second) if range.pays(second, first) => Some(second),
+            Some(_) => None,
+            // Nothing traded in USD is nothing measured, as a rule of the sources that give it.
+            None => Some(first / close).filter(|tokens| first > 0.0 && close > 0.0 && tokens.is_finite()),
+        }
+    }
+}
+
+impl Volume {
+    pub(super) fn says(&self, sheet: &Sheet) -> Option<String> {
+        match self {
+            Self::Column(at, _) if BARE.contains(&plain(&sheet.names[*at]).as_str()) => None,
+            Self::Column(at, _) => Some(format!("volume in tokens from `{}`", sheet.names[*at])),
+            Self::Made(_, says) => Some(says.clone()),
+            Self::None(says) => says.clone(),
+        }
+    }
+}
+
+fn counts(name: &str) -> Option<Counts> {
+    if TOKENS.contains(&name) {
+        return Some(Counts::Tokens);
+    }
+    let money = MONEY.contains(&name) || name.contains("vol") && ["usd", "quote", "eur", "currency"].iter().any(|mark| name.contains(mark));
+    money.then_some(Counts::Money)
+}
+
+/// The volume of candles with these columns.
+pub(super) fn volume(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Volume, String> {
+    let names = Names::of(&sheet.names);
+    let candidates = candidates(sheet, found, &names);
+    let Some(style) = Style::of(candidates.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons || found.style.comma) else {
+        return Ok(Volume::None(Some("its volumes are written with decimal comma and decimal point, so they are left empty".to_owned())));
+    };
+    let style = if found.style.comma { Style { comma: true, ..style } } else { style };
+    let [_, high, low, _] = &found.figures;
+    let ranges: Vec<Range> = low.iter().zip(high).map(|(&low, &high)| Range { low, high }).collect();
+    let figures: Vec<Vec<f64>> = candidates
+        .iter()
+        .map(|&at| sheet.column(at).map(|cell| style.plain(cell).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)).collect())
+        .collect();
+    // One over the other is the price.
+    for (i, tokens) in figures.iter().enumerate() {
+        for (j, money) in figures.iter().enumerate().filter(|(j, _)| *j != i) {
+            let (Some(right), Some(wrong)) = (pays(&ranges, tokens, money), pays(&ranges, money, tokens)) else { continue };
+            let fine = found.figures[3].iter().any(|close| !(0.8..=1.25).contains(close));
+            if right >= 0.98 && (fine || counts(names.whole(candidates[i])) != Some(Counts::Money)) {
+                return Ok(Volume::Column(candidates[i], style));
+            }
+            if right > 0.02 && wrong > 0.02 && right + wrong >= 0.95 {
+                let says = format!(
+                    "its volumes `{}` and `{}` change places ({:.0} % of the rows have the tokens in the second): of each row the one is taken whose quotient is the \
+                     price",
+                    sheet.names[candidates[i]],
+                    sheet.names[candidates[j]],
+                    wrong * 100.0
+                );
+                return Ok(Volume::Made(Made { first: candidates[i], second: Some(candidates[j]), style }, says));
+            }
+        }
+    }
+    alone(asked, sheet, found, &Alone { names: &names, candidates: &candidates, figures: &figures, ranges: &ranges, style })
+}
+
+struct Alone<'a> {
+    names: &'a Names,
+    candidates: &'a [usize],
+    figures: &'a [Vec<f64>],
+    ranges: &'a [Range],
+    style: Style,
+}
+
+/// One column of volume that no other speaks for.
+fn alone(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, among: &Alone<'_>) -> Result<Volume, String> {
+    let of = |wanted: Option<Counts>| {
+        among.candidates.iter().position(|&at| {
+            let name = among.names.whole(at);
+            counts(name).or_else(|| counts(among.names.last(at))) == wanted
+        })
+    };
+    let bare = among.candidates.iter().position(|&at| BARE.contains(&among.names.whole(at)) || BARE.contains(&among.names.last(at)));
+    let Some(place) = of(Some(Counts::Tokens)).or(bare).or_else(|| of(None)).or_else(|| of(Some(Counts::Money))) else {
+        return Ok(Volume::None(None));
+    };
+    let at = among.candidates[place];
+    let name = &sheet.names[at];
+    if among.figures[place].iter().all(|figure| figure.is_nan() || *figure == 0.0) {
+        return Ok(Volume::None(Some(format!("`{name}` has no figure above zero: volume is left empty"))));
+    }
+    let too_large = too_large(among.ranges, &among.figures[place], found.step());
+    let money = match asked.options.volume {
+        Some(unit) => (unit == VolumeUnit::Usd).then(|| "as said with --volume usd".to_owned()),
+        None if too_large => Some("as tokens it would be worth more than is traded of any in a day".to_owned()),
+        None if counts(among.names.whole(at)) == Some(Counts::Money) => Some("by its name".to_owned()),
+        None => in_usd(sheet, among.names, found, &among.figures[place]),
+    };
+    Ok(match money {
+        None => Volume::Column(at, among.style),
+        Some(why) => Volume::Made(
+            Made { first: at, second: None, style: among.style },
+            format!(
+                "its volume `{name}` is in USD ({why}): warning, it is divided by each close, which is near the tokens traded but not exact; 0 is left empty"
+            ),
+        ),
+    })
+}
+
+/// Why a volume is in USD, where what stands beside it tells so.
+fn in_usd(sheet: &Sheet, names: &Names, found: &Columns, figures: &[f64]) -> Option<String> {
+    if let Some(at) = names.find(IN_USD) {
+        return Some(format!("as of sources that give `{}` beside it", sheet.names[at]));
+    }
+    if sheet.speaks_of("ohlcv_list") {
+        return Some("as GeckoTerminal gives it".to_owned());
+    }
+    if sheet.speaks_of("yfinance") || sheet.beside(&["datagranularity", "instrumenttype"]).is_some() {
+        return Some("as Yahoo gives it".to_owned());
+    }
+    let whole = figures.iter().all(|figure| figure.is_nan() || figure.fract() == 0.0) && figures.iter().any(|figure| *figure > 1e5);
+    let prices: Vec<&str> = found.prices.iter().flat_map(|&at| sheet.column(at).take(100)).filter(|cell| !cell.is_empty()).collect();
+    let as_yahoo = |cell: &&&str| {
+        let Ok(price) = cell.parse::<f64>() else { return false };
+        let decimals = cell.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        // Yahoo's prices were 32-bit numbers once, or are cut to six decimals.
+        decimals > 6 && f64::from(price as f32) == price || decimals == 6 && price >= 1.0
+    };
+    let share = prices.iter().filter(as_yahoo).count() as f64 / prices.len().max(1) as f64;
+    (whole && share > 0.6).then(|| "whole numbers beside prices as Yahoo writes them".to_owned())
+}
+
+/// The columns that may be volumes: by name where there are names, else all numbers that are neither time nor price nor a count.
+fn candidates(sheet: &Sheet, found: &Columns, names: &Names) -> Vec<usize> {
+    let taken = |at: &usize| *at == found.time || found.prices.contains(at);
+    let numbers = |at: &usize| {
+        kind(sheet.column(*at).filter(|cell| *cell != "0").take(100)) == Seen::Number || sheet.column(*at).all(|cell| cell == "0")
+    };
+    let free = (0..names.len()).filter(|at| !taken(at) && numbers(at));
+    if sheet.named {
+        let named = |at: &usize| {
+            [names.whole(*at), names.last(*at)].iter().any(|name| {
+                let other =
+                    ["tick", "taker", "change", "num", "count", "trades", "24h", "7d", "30d", "ma", "mean", "avg", "pct", "weighted"];
+                let known = BARE.contains(name) || counts(name).is_some();
+                known || name.contains("vol") && !other.iter().any(|mark| name.contains(mark)) && !name.contains("volatil")
+            })
+        };
+        return free.filter(named).collect();
+    }
+    let price_like = |at: &usize| {
+        // A weighted mean lies between low and high in every row.
+        let inside = sheet.column(*at).enumerate().filter_map(|(row, cell)| {
+            let number: f64 = plain_number(cell, found.style.comma)?.parse().ok()?;
+            Some(number >= found.figures[2][row] * 0.999 && number <= found.figures[1][row] * 1.001)
+        });
+        let inside: Vec<bool> = inside.collect();
+        inside.iter().filter(|inside| **inside).count() * 10 >= inside.len() * 9
+    };
+    let time_like = |at: &usize| {
+        sheet
+            .column(*at)
+            .take(50)
+            .all(|cell| cell.parse::<f64>().is_ok_and(|number| number > 1e12 || (1.2e9..2e9).contains(&number) && cell.len() == 10))
+    };
+    let mut free: Vec<usize> = free
+        .filter(|at| *at > found.prices.iter().copied().min().unwrap_or(0) || found.prices.iter().all(|price| price > at))
+        .filter(|at| !price_like(at) && !time_like(at))
+        .collect();
+    // Whole numbers beside one with fractions count trades.
+    let whole = |at: &usize| sheet.column(*at).take(200).all(|cell| cell.parse::<f64>().is_ok_and(|number| number.fract() == 0.0));
+    if free.iter().any(|at| !whole(at)) {
+        free.retain(|at| !whole(at));
+    }
+    free
+}

@@ -1,0 +1,75 @@
+//! What the cells of a column show, whatever the column is called: which kind they are of. How numbers and times are written, in which
+//! order prices stand and what a volume counts have modules of their own. No format is known here.
+
+pub(super) mod number;
+pub(super) mod ohlc;
+pub(super) mod volume;
+pub(super) mod when;
+
+use crate::dataset::{address::Address, coerce::cell::is_null_word};
+
+/// The kinds of cells that can be told apart without a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    Empty,
+    /// 20 bytes in hex.
+    Address,
+    /// 32 bytes in hex: a transaction, a block.
+    Hash,
+    /// Any other bytes in hex.
+    Hex,
+    Number,
+    /// A time that is no mere number.
+    Time,
+    Text,
+}
+
+pub(super) fn seen(cell: &str) -> Seen {
+    let cell = cell.trim();
+    if is_null_word(cell) {
+        return Seen::Empty;
+    }
+    if cell.starts_with("0x") || cell.starts_with("0X") {
+        let digits = &cell[2..];
+        return match digits.len() {
+            _ if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => Seen::Text,
+            40 => Seen::Address,
+            64 => Seen::Hash,
+            _ => Seen::Hex,
+        };
+    }
+    if number::plain(cell, false).is_some() || number::plain(cell, true).is_some() {
+        return Seen::Number;
+    }
+    if when::written(cell) { Seen::Time } else { Seen::Text }
+}
+
+/// The kind that nearly all cells of a column are of; empty ones do not count.
+pub(super) fn kind<'a>(cells: impl Iterator<Item = &'a str>) -> Seen {
+    const KINDS: [Seen; 6] = [Seen::Address, Seen::Hash, Seen::Hex, Seen::Number, Seen::Time, Seen::Text];
+    let mut counts = [0_usize; KINDS.len()];
+    let mut all = 0;
+    for cell in cells {
+        let found = seen(cell);
+        if let Some(at) = KINDS.iter().position(|kind| *kind == found) {
+            counts[at] += 1;
+            all += 1;
+        }
+    }
+    let most = counts.iter().enumerate().max_by_key(|(_, count)| **count);
+    match most {
+        Some((at, count)) if all > 0 && count * 10 >= all * 8 => KINDS[at],
+        _ if all > 0 => Seen::Text,
+        _ => Seen::Empty,
+    }
+}
+
+/// The share of the cells with something in them that are addresses.
+pub(super) fn addresses<'a>(cells: impl Iterator<Item = &'a str>) -> f64 {
+    let (mut all, mut addresses) = (0.0, 0.0);
+    for cell in cells.filter(|cell| !is_null_word(cell)) {
+        all += 1.0;
+        addresses += if Address::parse(cell.trim()).is_some() { 1.0 } else { 0.0 };
+    }
+    if all == 0.0 { 0.0 } else { addresses / all }
+}

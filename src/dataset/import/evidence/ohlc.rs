@@ -1,0 +1,166 @@
+//! In which order four prices stand. High and low are told by every row: nothing is above the one or below the other. Open and close
+//! are told by the rows before: a candle opens near where the last one closed. What the rows leave open is not guessed.
+
+/// The share of rows that an order must hold for.
+const HOLDS: f64 = 0.99;
+/// Prices of one row are near each other: in nearly all rows the high is less than so many times the low.
+const SPREAD_MAX: f64 = 8.0;
+/// How much nearer the better of two readings of open and close must lie to the closes before.
+const CLEARLY: f64 = 0.75;
+/// Rows from which the steps between candles tell open from close.
+const ROWS_MIN: usize = 4;
+
+/// The places of open, high, low and close.
+pub(in crate::dataset::import) type Order = [usize; 4];
+
+/// What the rows say of an order.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::dataset::import) enum Told {
+    /// One order holds, and no other.
+    Order(Order),
+    /// These hold alike.
+    Several(Vec<Order>),
+    Nothing,
+}
+
+/// Whether high and low enclose open and close, all above zero. A comparison with NaN is false.
+pub(in crate::dataset::import) fn encloses(open: f64, high: f64, low: f64, close: f64) -> bool {
+    low > 0.0 && high < f64::INFINITY && low <= open && low <= close && open <= high && close <= high
+}
+
+/// The share of rows with four prices in which the order holds, and the first row in which it does not.
+pub(in crate::dataset::import) fn holds(columns: &[Vec<f64>], order: Order) -> (f64, Option<usize>) {
+    let [open, high, low, close] = order.map(|at| &columns[at]);
+    let (mut all, mut good, mut first) = (0_usize, 0_usize, None);
+    for row in 0..open.len() {
+        let prices = [open[row], high[row], low[row], close[row]];
+        if prices.iter().any(|price| price.is_nan()) || prices == [0.0; 4] {
+            continue;
+        }
+        all += 1;
+        if encloses(prices[0], prices[1], prices[2], prices[3]) {
+            good += 1;
+        } else {
+            first = first.or(Some(row));
+        }
+    }
+    (if all == 0 { 0.0 } else { good as f64 / all as f64 }, first)
+}
+
+/// How far candles open from where the one before closed, in parts of the range of both: 0 where every open is the close before.
+fn jump(columns: &[Vec<f64>], order: Order, by_time: &[usize]) -> f64 {
+    let [open, high, low, close] = order.map(|at| &columns[at]);
+    let mut jumps: Vec<f64> = by_time
+        .windows(2)
+        .filter_map(|two| {
+            let range = high[two[0]].max(high[two[1]]) - low[two[0]].min(low[two[1]]);
+            let jump = (open[two[1]] - close[two[0]]).abs() / range;
+            jump.is_finite().then_some(jump)
+        })
+        .collect();
+    jumps.sort_by(f64::total_cmp);
+    if jumps.is_empty() { f64::NAN } else { jumps.iter().sum::<f64>() / jumps.len() as f64 }
+}
+
+/// The order of four prices among these columns, which stand side by side; `by_time` are the rows, oldest first.
+pub(in crate::dataset::import) fn told(columns: &[Vec<f64>], by_time: &[usize]) -> Told {
+    let mut found: Vec<(f64, Order)> = Vec::new();
+    for start in 0..columns.len().saturating_sub(3) {
+        let four = [start, start + 1, start + 2, start + 3];
+        if !near(columns, four) {
+            continue;
+        }
+        for (high, low) in four.iter().flat_map(|&high| four.iter().map(move |&low| (high, low))).filter(|(high, low)| high != low) {
+            let rest: Vec<usize> = four.iter().copied().filter(|at| *at != high && *at != low).collect();
+            let order = [rest[0], high, low, rest[1]];
+            if holds(columns, order).0 >= HOLDS {
+                for order in [order, [rest[1], high, low, rest[0]]] {
+                    found.push((jump(columns, order, by_time), order));
+                }
+            }
+        }
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    match &found[..] {
+        [] => Told::Nothing,
+        [(best, order), (next, _), ..] if by_time.len() >= ROWS_MIN && *best < next * CLEARLY => Told::Order(*order),
+        several => Told::Several(several.iter().map(|(_, order)| *order).collect()),
+    }
+}
+
+/// The order of four prices whose names are known, where that the names say does not hold.
+pub(in crate::dataset::import) fn instead(columns: &[Vec<f64>], by_time: &[usize]) -> Told {
+    if columns.len() == 4 { told(columns, by_time) } else { Told::Nothing }
+}
+
+/// Whether the four columns hold prices near each other.
+fn near(columns: &[Vec<f64>], four: [usize; 4]) -> bool {
+    let (mut all, mut good) = (0_usize, 0_usize);
+    for row in 0..columns[four[0]].len() {
+        let prices = four.map(|at| columns[at][row]);
+        if prices.iter().any(|price| price.is_nan()) || prices == [0.0; 4] {
+            continue;
+        }
+        all += 1;
+        let (low, high) = prices.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), price| (low.min(*price), high.max(*price)));
+        good += usize::from(low > 0.0 && high <= low * SPREAD_MAX);
+    }
+    all > 0 && good as f64 >= 0.95 * all as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Open, high, low, close of a wandering price: each opens where the last closed.
+    fn candles(rows: usize) -> Vec<[f64; 4]> {
+        let mut price = 100.0;
+        let mut seed = 7_u64;
+        let mut next = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 40) as f64 / (1_u64 << 24) as f64 - 0.5
+        };
+        (0..rows)
+            .map(|_| {
+                let open = price;
+                let close = open * (1.0 + 0.02 * next());
+                price = close;
+                [open, open.max(close) * (1.0 + 0.01 * next().abs()), open.min(close) * (1.0 - 0.01 * next().abs()), close]
+            })
+            .collect()
+    }
+
+    fn columns(rows: &[[f64; 4]], order: Order, more: &[f64]) -> Vec<Vec<f64>> {
+        let mut columns: Vec<Vec<f64>> = (0..4)
+            .map(|place| {
+                let of = order.iter().position(|at| *at == place).unwrap();
+                rows.iter().map(|row| row[of]).collect()
+            })
+            .collect();
+        columns.extend(more.iter().map(|value| vec![*value; rows.len()]));
+        columns
+    }
+
+    #[test]
+    fn every_order_of_columns_is_found_again() {
+        let rows = candles(60);
+        let by_time: Vec<usize> = (0..60).collect();
+        for order in [[0, 1, 2, 3], [2, 1, 0, 3], [0, 2, 3, 1], [3, 1, 2, 0], [1, 2, 3, 0]] {
+            assert_eq!(told(&columns(&rows, order, &[5000.0]), &by_time), Told::Order(order), "{order:?}");
+        }
+        let newest_first: Vec<[f64; 4]> = rows.iter().rev().copied().collect();
+        let by_time: Vec<usize> = (0..60).rev().collect();
+        assert_eq!(told(&columns(&newest_first, [2, 1, 0, 3], &[]), &by_time), Told::Order([2, 1, 0, 3]));
+    }
+
+    #[test]
+    fn what_the_rows_leave_open_is_not_guessed() {
+        // Candles that do not begin where the last ended tell high and low, not open and close.
+        let rows: Vec<[f64; 4]> = (0..40).map(|i| [100.0 + f64::from(i % 7), 120.0, 80.0, 100.0 + f64::from((i * 3) % 5)]).collect();
+        let by_time: Vec<usize> = (0..40).collect();
+        assert!(matches!(told(&columns(&rows, [0, 1, 2, 3], &[]), &by_time), Told::Several(_)));
+        assert_eq!(told(&[vec![1.0], vec![2.0], vec![3.0], vec![900.0]], &[0]), Told::Nothing);
+        let broken = columns(&candles(50), [0, 2, 1, 3], &[]);
+        assert!(holds(&broken, [0, 1, 2, 3]).0 < 0.5 && holds(&broken, [0, 1, 2, 3]).1 == Some(0));
+    }
+}

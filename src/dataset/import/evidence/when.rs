@@ -1,0 +1,336 @@
+//! How times are written: epochs of any unit, Excel's day numbers, ISO 8601, days and months in any order, names of months. Which of
+//! several readings holds is told by all cells together: by what cannot be a month, and by steps that are alike.
+
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+
+const DAY_MS: i64 = 86_400_000;
+/// No trade of a token is older, nor will a file come from later: 2008 to 2100.
+const FIRST_MS: i64 = 1_199_145_600_000;
+const LAST_MS: i64 = 4_102_444_800_000;
+/// Excel's day numbers of 2008 and 2100; day 0 is 1899-12-30.
+const EXCEL: std::ops::Range<f64> = 39_448.0..73_051.0;
+const EXCEL_1970: f64 = 25_569.0;
+/// The share of cells that must be readable one way.
+const READABLE: f64 = 0.98;
+const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// How the times of a column are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dataset::import) enum When {
+    /// Seconds, milliseconds, microseconds or nanoseconds since 1970, each by its size.
+    Epoch,
+    /// `20220817`, with hours and minutes behind or without.
+    Digits,
+    Excel,
+    /// The year first, as in ISO 8601.
+    YearFirst,
+    DayFirst,
+    MonthFirst,
+}
+
+/// Why it cannot be told how they are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::dataset::import) struct Unsure;
+
+impl When {
+    const ALL: [Self; 6] = [Self::Epoch, Self::Digits, Self::YearFirst, Self::MonthFirst, Self::DayFirst, Self::Excel];
+
+    /// Milliseconds since 1970 UTC.
+    pub(in crate::dataset::import) fn ms(self, text: &str) -> Option<i64> {
+        let text = text.trim();
+        match self {
+            Self::Epoch => epoch(text),
+            Self::Digits => digits(text),
+            Self::Excel => excel(text),
+            Self::YearFirst | Self::DayFirst | Self::MonthFirst => calendar(text, self),
+        }
+    }
+
+    /// What the person should know of it; nothing where no one would read it otherwise.
+    pub(in crate::dataset::import) fn says(self) -> Option<&'static str> {
+        match self {
+            Self::Epoch | Self::Digits | Self::YearFirst => None,
+            Self::Excel => Some("its dates are read as Excel's day numbers (days since 1899-12-30)"),
+            Self::DayFirst => Some("its dates are read as day/month/year"),
+            Self::MonthFirst => Some("its dates are read as month/day/year"),
+        }
+    }
+
+    /// How nearly all cells are read; nothing where they are no times. Unsure where day and month could change places.
+    pub(in crate::dataset::import) fn of(cells: &[&str]) -> Result<Option<Self>, Unsure> {
+        let filled: Vec<&str> = cells.iter().copied().filter(|cell| !cell.trim().is_empty()).collect();
+        let reads = |when: &Self| {
+            let good = filled.iter().filter(|cell| when.ms(cell).is_some()).count();
+            !filled.is_empty() && good as f64 >= READABLE * filled.len() as f64
+        };
+        let all: Vec<Self> = Self::ALL.into_iter().filter(reads).collect();
+        match all[..] {
+            [] => Ok(None),
+            [Self::MonthFirst, Self::DayFirst, ..] => either(&filled),
+            [first, ..] => Ok(Some(first)),
+        }
+    }
+}
+
+/// Month or day first, where both can be read: that by which the steps from one time to the next are alike.
+fn either(cells: &[&str]) -> Result<Option<When>, Unsure> {
+    let times = |when: When| -> Vec<i64> { cells.iter().filter_map(|cell| when.ms(cell)).collect() };
+    let (months, days) = (times(When::MonthFirst), times(When::DayFirst));
+    if months == days {
+        return Ok(Some(When::MonthFirst));
+    }
+    let (by_month, by_day) = (evenness(months), evenness(days));
+    match (by_month - by_day).abs() {
+        apart if apart < 0.2 => Err(Unsure),
+        _ if by_month > by_day => Ok(Some(When::MonthFirst)),
+        _ => Ok(Some(When::DayFirst)),
+    }
+}
+
+/// The share of steps between times in order that are the most frequent one or none at all; steps over a week speak against it.
+fn evenness(mut times: Vec<i64>) -> f64 {
+    times.sort_unstable();
+    times.dedup();
+    if times.len() < 3 {
+        return 0.0;
+    }
+    let mut steps: Vec<i64> = times.windows(2).map(|two| two[1] - two[0]).collect();
+    steps.sort_unstable();
+    let most = steps.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map_or((0, 0), |same| (same[0], same.len()));
+    let share = most.1 as f64 / steps.len() as f64;
+    if most.0 > 7 * DAY_MS { share / 10.0 } else { share }
+}
+
+/// Whether the text is a time that is more than a number.
+pub(in crate::dataset::import) fn written(text: &str) -> bool {
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    digits >= 3
+        && text.len() <= 48
+        && [When::YearFirst, When::DayFirst, When::MonthFirst].iter().any(|when| calendar(text.trim(), *when).is_some())
+}
+
+fn in_bounds(ms: i64) -> Option<i64> {
+    (FIRST_MS..LAST_MS).contains(&ms).then_some(ms)
+}
+
+fn epoch(text: &str) -> Option<i64> {
+    let number: f64 =
+        if text.bytes().all(|digit| digit.is_ascii_digit()) || text.contains(['.', 'e', 'E']) { text.parse().ok()? } else { return None };
+    // The unit in which it lies between 2008 and 2100; no two do.
+    let exact = text.parse::<i64>().ok();
+    [(1e3, 1), (1.0, 1), (1e-3, 1_000), (1e-6, 1_000_000)].into_iter().find_map(|(scale, divisor)| {
+        let ms = match exact {
+            Some(exact) if scale > 1.0 => exact.checked_mul(1_000)?,
+            Some(exact) => exact.div_euclid(divisor),
+            None => (number * scale).round() as i64,
+        };
+        in_bounds(ms)
+    })
+}
+
+fn digits(text: &str) -> Option<i64> {
+    let whole = text.strip_suffix(".0").unwrap_or(text);
+    if !matches!(whole.len(), 8 | 10 | 12 | 14) || !whole.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let part = |from: usize, to: usize| whole.get(from..to).and_then(|part| part.parse::<u32>().ok());
+    let day = NaiveDate::from_ymd_opt(part(0, 4)? as i32, part(4, 6)?, part(6, 8)?)?;
+    let time = NaiveTime::from_hms_opt(part(8, 10).unwrap_or(0), part(10, 12).unwrap_or(0), part(12, 14).unwrap_or(0))?;
+    in_bounds(NaiveDateTime::new(day, time).and_utc().timestamp_millis())
+}
+
+fn excel(text: &str) -> Option<i64> {
+    let days: f64 = text.replace(',', ".").parse().ok()?;
+    // To the second: a fraction of a day is never exact.
+    EXCEL.contains(&days).then(|| ((days - EXCEL_1970) * 86_400.0).round() as i64 * 1_000)
+}
+
+/// A day, and a time of it: in numbers, or with the month by name.
+fn calendar(text: &str, order: When) -> Option<i64> {
+    let (text, offset) = without_zone(text)?;
+    let (day, time) = parted(text);
+    let day = date(day, order)?;
+    let ms = day.and_time(NaiveTime::MIN).and_utc().timestamp_millis() + time_of_day(time)? - offset;
+    in_bounds(ms)
+}
+
+/// The text without its zone, and how far that is east of UTC in milliseconds. Zones by other names are none we know.
+fn without_zone(text: &str) -> Option<(&str, i64)> {
+    let text = text.trim();
+    for end in ["(UTC)", "+UTC", "UTC", "GMT", "Z"] {
+        if let Some(rest) = text.strip_suffix(end).filter(|rest| rest.ends_with(|c: char| c.is_ascii_digit() || c == ' ' || c == 'M')) {
+            return Some((rest.trim_end(), 0));
+        }
+    }
+    // +00:00, +0000, -05:30, only behind a time.
+    if let Some(at) = text.rfind(['+', '-'])
+        && text[..at].contains(':')
+    {
+        let digits: String = text[at + 1..].chars().filter(|c| *c != ':').collect();
+        if matches!(digits.len(), 2 | 4) && digits.bytes().all(|digit| digit.is_ascii_digit()) {
+            let hours: i64 = digits[..2].parse().ok()?;
+            let minutes: i64 = digits.get(2..).filter(|rest| !rest.is_empty()).map_or(Some(0), |rest| rest.parse().ok())?;
+            let sign = if text.as_bytes()[at] == b'-' { -1 } else { 1 };
+            return Some((text[..at].trim_end(), sign * (hours * 60 + minutes) * 60_000));
+        }
+    }
+    Some((text, 0))
+}
+
+/// The day and the time of day.
+fn parted(text: &str) -> (&str, &str) {
+    if let Some(at) = text.find('T').filter(|&at| at > 7 && text[..at].ends_with(|c: char| c.is_ascii_digit())) {
+        return (&text[..at], &text[at + 1..]);
+    }
+    // The time begins where the last part with a colon does, or as `12-AM`.
+    let colon = text.find(':').map(|at| text[..at].rfind([' ', ',']).map_or(0, |space| space + 1));
+    let half = || {
+        let end = text.rfind(' ')?;
+        let last = &text[end + 1..];
+        last.ends_with("-AM").then_some(end + 1).or_else(|| last.ends_with("-PM").then_some(end + 1))
+    };
+    match colon.or_else(half) {
+        Some(at) if at > 0 => (text[..at].trim_end_matches([' ', ',']), &text[at..]),
+        _ => (text, ""),
+    }
+}
+
+fn time_of_day(text: &str) -> Option<i64> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Some(0);
+    }
+    let upper = text.to_ascii_uppercase();
+    let (clock, half) = match (upper.strip_suffix("AM"), upper.strip_suffix("PM")) {
+        (Some(rest), _) => (rest, Some(0)),
+        (_, Some(rest)) => (rest, Some(12)),
+        _ => (upper.as_str(), None),
+    };
+    let mut parts = clock.trim_matches([' ', '-']).split(':');
+    let mut hour: i64 = parts.next()?.trim().parse().ok()?;
+    let minute: i64 = parts.next().map_or(Some(0), |part| part.parse().ok())?;
+    let seconds: f64 = parts.next().map_or(Some(0.0), |part| part.replace(',', ".").parse().ok())?;
+    if parts.next().is_some() || !(0..60).contains(&minute) || !(0.0..60.0).contains(&seconds) {
+        return None;
+    }
+    if let Some(half) = half {
+        if !(1..=12).contains(&hour) {
+            return None;
+        }
+        hour = hour % 12 + half;
+    }
+    (0..24).contains(&hour).then(|| hour * 3_600_000 + minute * 60_000 + (seconds * 1e3).round() as i64)
+}
+
+fn date(text: &str, order: When) -> Option<NaiveDate> {
+    let parts: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).flat_map(chinese).filter(|part| !part.is_empty()).collect();
+    let named = parts.iter().position(|part| month(part).is_some());
+    let number = |part: &str| part.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse::<u32>().ok();
+    let (year, month, day) = match (&parts[..], named) {
+        (_, Some(at)) => {
+            // A name of a weekday may stand before it.
+            let rest: Vec<&str> = parts.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, part)| *part).collect();
+            let rest: Vec<&str> = rest.into_iter().filter(|part| part.starts_with(|c: char| c.is_ascii_digit())).collect();
+            let [a, b] = rest[..] else { return None };
+            let (year, day) = if a.len() == 4 { (a, b) } else { (b, a) };
+            (year, month(parts[at])?, number(day)?)
+        }
+        ([year, month, day], None) if year.len() == 4 => (*year, number(month)?, number(day)?),
+        ([first, second, year], None) => {
+            let (first, second) = (number(first)?, number(second)?);
+            match order {
+                When::DayFirst => (*year, second, first),
+                When::MonthFirst => (*year, first, second),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    let full: i32 = match year.len() {
+        4 => year.parse().ok()?,
+        2 => 2_000 + year.parse::<i32>().ok()?,
+        _ => return None,
+    };
+    // Dates that can be read one way only are that whatever the order is.
+    NaiveDate::from_ymd_opt(full, month, day)
+}
+
+/// 2020年1月2日 in its three numbers.
+fn chinese(part: &str) -> impl Iterator<Item = &str> {
+    part.split(['年', '月', '日'])
+}
+
+fn month(text: &str) -> Option<u32> {
+    let lower = text.to_ascii_lowercase();
+    let at = MONTHS.iter().position(|month| lower.starts_with(month))?;
+    let whole =
+        ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"][at];
+    (lower.len() == 3 || whole == lower || lower == "sept").then_some(at as u32 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: i64 = 1_690_718_400_000;
+    const DAY: i64 = 1_690_675_200_000;
+
+    #[test]
+    fn a_time_is_read_however_it_is_written() {
+        for (text, when, ms) in [
+            ("1690718400", When::Epoch, NOON),
+            ("1690718400.0", When::Epoch, NOON),
+            ("1690718400000", When::Epoch, NOON),
+            ("1690718400000000", When::Epoch, NOON),
+            ("1690718400000000000", When::Epoch, NOON),
+            ("1.6907184e9", When::Epoch, NOON),
+            ("20230730", When::Digits, DAY),
+            ("202307301200", When::Digits, NOON),
+            ("45137", When::Excel, DAY),
+            ("45137.5", When::Excel, NOON),
+            ("2023-07-30", When::YearFirst, DAY),
+            ("2023/07/30 12:00", When::YearFirst, NOON),
+            ("2023-07-30T12:00:00.000Z", When::YearFirst, NOON),
+            ("2023-07-30 12:00:00.000 UTC", When::YearFirst, NOON),
+            ("2023-07-30 12:00:00+00:00", When::YearFirst, NOON),
+            ("2023-07-30 14:00:00+0200", When::YearFirst, NOON),
+            ("2023-07-30 12-PM", When::YearFirst, NOON),
+            ("2023-07-30 12-AM", When::YearFirst, DAY),
+            ("2023年7月30日", When::YearFirst, DAY),
+            ("Jul 30, 2023", When::YearFirst, DAY),
+            ("30 July 2023", When::YearFirst, DAY),
+            ("30-Jul-23", When::YearFirst, DAY),
+            ("Jul-30-2023 12:00:00 PM +UTC", When::YearFirst, NOON),
+            ("Sun, 30 Jul 2023 12:00:00 GMT", When::YearFirst, NOON),
+            ("07-30-2023", When::MonthFirst, DAY),
+            ("7/30/2023 12:00", When::MonthFirst, NOON),
+            ("7/30/2023 12:00:00 AM", When::MonthFirst, DAY),
+            ("30.07.2023", When::DayFirst, DAY),
+        ] {
+            assert_eq!((When::of(&[text]), when.ms(text)), (Ok(Some(when)), Some(ms)), "{text}");
+        }
+        for text in ["1234", "0.5", "hello", "13:00", "1.5", "2023", "2023-13-40", "EST 2023-01-01 10:00 EST"] {
+            assert_eq!(When::of(&[text]), Ok(None), "{text}");
+        }
+    }
+
+    #[test]
+    fn day_and_month_are_told_by_what_cannot_be_one_or_by_even_steps() {
+        for (cells, expected) in [
+            (&["01/02/2023", "13/02/2023"][..], Ok(Some(When::DayFirst))),
+            (&["01/02/2023", "01/13/2023"], Ok(Some(When::MonthFirst))),
+            (&["01/02/2023", "01/03/2023", "01/04/2023", "01/05/2023"], Ok(Some(When::MonthFirst))),
+            (&["01/02/2023", "02/02/2023", "03/02/2023", "04/02/2023"], Ok(Some(When::DayFirst))),
+            (&["01/02/2023", "05/03/2023"], Err(Unsure)),
+        ] {
+            assert_eq!(When::of(cells), expected, "{cells:?}");
+        }
+    }
+
+    #[test]
+    fn seconds_and_milliseconds_may_stand_in_one_column() {
+        let cells = ["1690675200", "1690675200000"];
+        assert_eq!(When::of(&cells), Ok(Some(When::Epoch)));
+        assert_eq!(cells.map(|cell| When::Epoch.ms(cell)), [Some(DAY); 2]);
+    }
+}

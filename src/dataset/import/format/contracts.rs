@@ -1,0 +1,137 @@
+//! Contract code: build files of Truffle, Hardhat, Foundry and Brownie, and tables of addresses and code. `bytecode` of a build file is
+//! the code that deploys; what runs is `deployedBytecode`.
+
+use super::{
+    super::{
+        evidence::{Seen, addresses, kind},
+        look::Looked,
+        names::{Names, TOKEN},
+        outline::Node,
+        rows::Made,
+        sheet::Sheet,
+    },
+    Asked, Plan, Take,
+};
+use crate::dataset::address::Address;
+
+/// Where build files keep the two codes.
+const RUNTIME: &[&str] =
+    &["deployedBytecode.object", "deployedBytecode", "evm.deployedBytecode.object", "runtimeBytecode", "data.deployedBytecode.object"];
+const CREATION: &[&str] = &["bytecode.object", "bytecode", "evm.bytecode.object", "data.bytecode.object"];
+
+fn text<'l>(looked: &'l Looked, places: &[&str]) -> Option<&'l str> {
+    let outline = looked.outline()?;
+    places.iter().find_map(|place| outline.text(place))
+}
+
+pub(super) fn is_build(looked: &Looked) -> bool {
+    let Some(outline) = looked.outline() else { return false };
+    let abi = matches!(outline.node("abi"), Some(Node::List(_) | Node::Text(_))) || outline.node("compilerOutput.abi").is_some();
+    abi && (text(looked, RUNTIME).is_some() || text(looked, CREATION).is_some())
+}
+
+pub(super) fn build(asked: &Asked<'_>) -> Result<Plan, String> {
+    let looked = asked.looked;
+    let (runtime, creation) = (text(looked, RUNTIME), text(looked, CREATION));
+    let hex = |code: &str| format!("0x{}", code.trim_start_matches("0x"));
+    let filled = |code: Option<&str>| code.map(hex).filter(|code| code.len() > 2);
+    let (runtime, creation) = (filled(runtime), filled(creation));
+    if runtime.is_none() && creation.is_none() {
+        return Err("is the build file of an interface or an abstract contract: it has no code".to_owned());
+    }
+    if let Some(code) = [&runtime, &creation].into_iter().flatten().find(|code| !code[2..].bytes().all(|digit| digit.is_ascii_hexdigit())) {
+        let at = code[2..].bytes().position(|digit| !digit.is_ascii_hexdigit()).unwrap_or_default() + 2;
+        let place: String = code.chars().skip(at).take(40).collect();
+        return Err(format!(
+            "is the build file of a contract that is not linked yet: its code has the place `{place}` for a library; link it first"
+        ));
+    }
+    let mut plan = Plan::of(Vec::new());
+    let deployed = deployed(looked);
+    let token = match (&deployed[..], asked.said.token) {
+        ([one], None) => {
+            plan = plan.saying(format!("token {one}, from the file"));
+            *one
+        }
+        (_, Some(said)) => {
+            plan = plan.saying(format!("token {said}, as said with --token"));
+            said
+        }
+        ([], None) => {
+            return Err("is a contract's build file and does not say where it is deployed: say which it is with --token ADDRESS".to_owned());
+        }
+        (several, None) => {
+            let shown: Vec<String> = several.iter().take(4).map(ToString::to_string).collect();
+            return Err(format!(
+                "is of a contract deployed {} times ({}): say which it is with --token ADDRESS",
+                several.len(),
+                shown.join(", ")
+            ));
+        }
+    };
+    if runtime.as_deref().is_some_and(|code| code.contains(&"0".repeat(64))) {
+        plan = plan.saying("immutables stand as zeros in a build file's runtime code, so that no code of a chain equals it");
+    }
+    let mut row = Some(vec![Some(token.to_string()), runtime, creation]);
+    let rows = Made::over(&["token_address", "bytecode", "creation_bytecode"], looked.bytes, move || row.take().map(Ok));
+    plan.takes.push(Take::into("contracts", rows));
+    Ok(plan)
+}
+
+/// Where the file says that the contract is.
+fn deployed(looked: &Looked) -> Vec<Address> {
+    let Some(outline) = looked.outline() else { return Vec::new() };
+    let mut found: Vec<Address> = outline
+        .places()
+        .filter(|place| {
+            *place == "address" || *place == "deployment.address" || place.starts_with("networks.") && place.ends_with(".address")
+        })
+        .filter_map(|place| outline.text(place).and_then(Address::parse))
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn columns(sheet: &Sheet) -> Option<(usize, usize)> {
+    if !sheet.named {
+        return None;
+    }
+    let names = Names::of(&sheet.names);
+    let mut all = names.all(TOKEN);
+    all.extend(names.all(&["address", "contract", "contractaddr", "addr"]));
+    let address = all.into_iter().find(|&at| addresses(sheet.column(at)) > 0.9)?;
+    let code =
+        names.find(&["bytecode", "runtimebytecode", "deployedbytecode", "runtimecode", "code", "contractbytecode", "contractcode"])?;
+    let hex = |cell: &str| cell.len() > 20 && cell.trim_start_matches("0x").bytes().all(|digit| digit.is_ascii_hexdigit());
+    let filled: Vec<&str> = sheet.column(code).filter(|cell| !cell.is_empty() && *cell != "0x").collect();
+    let mostly = !filled.is_empty() && filled.iter().filter(|cell| hex(cell)).count() * 10 >= filled.len() * 9;
+    (kind(sheet.column(code)) == Seen::Hex || mostly).then_some((address, code))
+}
+
+pub(super) fn is(looked: &Looked) -> bool {
+    looked.sheet.as_ref().and_then(columns).is_some()
+}
+
+pub(super) fn is_etl(looked: &Looked) -> bool {
+    super::has(&looked.header(), &["address", "bytecode", "is_erc20"])
+}
+
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+    let sheet = asked.sheet()?;
+    let (address, code) = columns(sheet).ok_or("has no contract code")?;
+    let take = Take::into("contracts", sheet.rows(asked.looked)?)
+        .columns(&[("token_address", &sheet.names[address]), ("bytecode", &sheet.names[code])]);
+    Ok(Plan::of(vec![take]))
+}
+
+/// blockchain-etl says which contracts are tokens.
+pub(super) fn etl(asked: &Asked<'_>) -> Result<Plan, String> {
+    let sheet = asked.sheet()?;
+    let contracts = Take::into("contracts", sheet.rows(asked.looked)?).columns(&[("token_address", "address")]);
+    let tokens = Take::into("tokens", sheet.rows(asked.looked)?)
+        .columns(&[("token_address", "address")])
+        .set("chain", &asked.chain())
+        .keep("is_erc20", &["True", "true", "TRUE", "1", "t"], "are no ERC-20 tokens");
+    Ok(Plan::of(vec![contracts, tokens]).saying(format!("chain {}, as the file has none; --chain says another", asked.chain())))
+}

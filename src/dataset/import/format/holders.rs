@@ -1,0 +1,213 @@
+//! Balances of holders. An amount that is no balance (paid, given out, an account's own coin) is not taken for one.
+
+use super::{
+    super::{
+        edits::{Fix, fixed},
+        evidence::{addresses, number::Style},
+        look::Looked,
+        names::{Names, TOKEN},
+        rows::link_text,
+        sheet::Sheet,
+    },
+    Asked, Plan, Take, etherscan,
+};
+use crate::dataset::{address::Address, chain::Chain, import::AmountUnit, manifest::Unit};
+
+const HOLDERS: &[&str] = &[
+    "holderaddress",
+    "tokenholderaddress",
+    "holder",
+    "wallet",
+    "walletaddress",
+    "owner",
+    "owneraddress",
+    "account",
+    "accountaddress",
+    "user",
+    "useraddress",
+    "address",
+    "addr",
+    "holders",
+    "key",
+    "地址",
+    "持有者",
+    "userid",
+    "accountid",
+];
+const BALANCES: &[&str] = &[
+    "balanceformatted",
+    "balance",
+    "balances",
+    "tokenbalance",
+    "tokenholderquantity",
+    "holding",
+    "holdings",
+    "tokensheld",
+    "amountheld",
+    "balancedecimal",
+    "balancewhole",
+    "余额",
+    "持有数量",
+];
+/// Balances only where a rank or a share stands beside them.
+const RANKED: &[&str] = &["qty", "quantity", "amount", "value", "tokens"];
+const SHARES: &[&str] =
+    &["rank", "percentage", "percent", "share", "pct", "percentageofsupply", "percentagerelativetototalsupply", "ratio"];
+/// What a list of accounts or transactions has, and one of holders has not.
+const OTHERS: &[&str] = &[
+    "nametag",
+    "txncount",
+    "txcount",
+    "nonce",
+    "transactionhash",
+    "txhash",
+    "hash",
+    "label",
+    "labels",
+    "family",
+    "bytecode",
+    "blocknumber",
+    "tokennumholders",
+];
+/// Whole balances of at least so many rows are in smallest units, or rounded: which of the two must be said.
+const ROWS_TELL: usize = 10;
+
+struct Columns {
+    holder: usize,
+    balance: usize,
+    token: Option<usize>,
+    /// Which token the name of the balance says.
+    symbol: Option<String>,
+}
+
+fn columns(sheet: &Sheet) -> Option<Columns> {
+    if !sheet.named {
+        return None;
+    }
+    let names = Names::of(&sheet.names);
+    if names.has(OTHERS) {
+        return None;
+    }
+    let holds = |at: &usize| addresses(sheet.column(*at).map(|cell| linked(cell).unwrap_or(cell))) > 0.9;
+    let token = names.all(TOKEN).into_iter().find(holds);
+    let holder = HOLDERS.iter().filter_map(|word| names.find(&[word])).find(|at| Some(*at) != token && holds(at))?;
+    let spelt = |at: &usize| {
+        let words: Vec<String> = sheet.names[*at].to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect();
+        words.iter().any(|word| word == "balance") && !words.iter().any(|word| word == "usd" || word == "eth" && words.len() > 1)
+    };
+    let ranked = || if names.has(SHARES) { names.find(RANKED) } else { None };
+    let balance = names.find(BALANCES).or_else(|| (0..names.len()).find(spelt)).or_else(ranked).filter(|at| *at != holder)?;
+    let rest: Vec<&str> = sheet.names[balance].split_whitespace().filter(|word| !word.eq_ignore_ascii_case("balance")).collect();
+    let symbol = Some(rest.join(" ")).filter(|symbol| {
+        !symbol.is_empty() && symbol.len() < 20 && !BALANCES.contains(&names.whole(balance)) && !RANKED.contains(&names.whole(balance))
+    });
+    Some(Columns { holder, balance, token, symbol })
+}
+
+fn linked(cell: &str) -> Option<&str> {
+    let trimmed = cell.trim();
+    if !trimmed.starts_with('<') {
+        return None;
+    }
+    Some(trimmed.split_once('>').map_or("", |(_, rest)| rest.split('<').next().unwrap_or_default()).trim())
+}
+
+pub(super) fn is(looked: &Looked) -> bool {
+    looked.sheet.as_ref().and_then(columns).is_some()
+}
+
+pub(super) fn is_etherscan(looked: &Looked) -> bool {
+    is(looked) && super::has(&looked.header(), &["holderaddress", "balance"])
+}
+
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+    let sheet = asked.sheet()?;
+    let found = columns(sheet).ok_or("has no balances of holders")?;
+    let cells: Vec<&str> = sheet.column(found.balance).filter(|cell| !cell.is_empty()).collect();
+    if let Some(coin) = cells.iter().find(|cell| {
+        cell.trim().ends_with(|c: char| c.is_ascii_alphabetic()) && Style { comma: false, dressed: true }.plain(cell).is_none()
+    }) {
+        let own = cells.iter().filter(|cell| cell.trim().contains(' ')).count() * 2 > cells.len();
+        if own && found.token.is_none() && asked.said.token.is_none() {
+            return Err(format!(
+                "is nearest to holders, but `{coin}` in `{}` is an amount of another coin, no balance of a token",
+                sheet.names[found.balance]
+            ));
+        }
+    }
+    let style = Style::of(cells.iter().copied(), sheet.semicolons)
+        .ok_or("has balances with decimal comma and others with decimal point: write them one way")?;
+    let mut fixes = vec![Fix::text(sheet, found.holder, |cell| Some(link_text(cell).into_owned()))];
+    fixes.extend(Fix::number(sheet, found.balance, Style { dressed: true, ..style }));
+    let mut take = Take::into("holders", fixed(sheet.rows(asked.looked)?, fixes))
+        .columns(&[("holder_address", &sheet.names[found.holder]), ("balance", &sheet.names[found.balance])]);
+    let link = sheet.column(found.holder).find_map(etherscan::chain_of_explorer);
+    let beside = sheet.beside(TOKEN).and_then(Address::parse);
+    let (mut plan, token) = match (found.token, beside) {
+        (Some(at), _) => {
+            take = take.columns(&[("token_address", &sheet.names[at])]);
+            (Plan::of(Vec::new()), sheet.column(at).find_map(|cell| Address::parse(cell.trim())))
+        }
+        (None, Some(address)) if asked.said.token.is_none_or(|said| said == address) => {
+            take = take.of_address(address);
+            (Plan::of(Vec::new()).saying(format!("token {address}, from the file")), Some(address))
+        }
+        _ => {
+            let token = asked.token(found.symbol.as_deref())?;
+            let address = token.address;
+            take = take.of_address(address);
+            (Plan::of(Vec::new()).about(token), Some(address))
+        }
+    };
+    plan.decimals = super::decimals_in(sheet, found.token, token);
+    let raw = unit(asked, sheet, &found, style, &plan.decimals, token)?;
+    if raw {
+        take.rule("balance").unit = Some(Unit::Raw);
+        plan = plan.saying("its balances are in smallest units: divided by the token's decimals");
+    }
+    plan.takes.push(take);
+    plan.chain = link.and_then(Chain::parse);
+    Ok(plan)
+}
+
+/// Whether the balances are in smallest units. Fractions are whole tokens; large whole numbers in every row must be said.
+fn unit(
+    asked: &Asked<'_>,
+    sheet: &Sheet,
+    found: &Columns,
+    style: Style,
+    told: &[(Address, i64)],
+    token: Option<Address>,
+) -> Result<bool, String> {
+    let name = &sheet.names[found.balance];
+    let known = |token: Option<Address>| {
+        let token = token?;
+        asked.decimals_of(&token).or_else(|| told.iter().find(|(known, _)| *known == token).map(|(_, decimals)| *decimals))
+    };
+    let with_decimals = |raw: bool| match (raw, known(token)) {
+        (true, None) => Err(format!(
+            "has balances in smallest units, and the decimals of its token are not known: say them with --decimals 18, or import a token list first. In \
+             dataset.toml: [tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = \"raw\" }} }}"
+        )),
+        (raw, _) => Ok(raw),
+    };
+    if let Some(unit) = asked.options.unit {
+        return with_decimals(unit == AmountUnit::Raw);
+    }
+    let figures: Vec<f64> = sheet.column(found.balance).filter_map(|cell| style.plain(cell)?.parse().ok()).collect();
+    let most = figures.iter().copied().fold(0.0, f64::max);
+    let fractions = figures.iter().any(|figure| figure.fract() != 0.0);
+    let exported = super::has(&asked.looked.header(), &["holderaddress", "balance"]);
+    if fractions || exported || most < 1e6 || figures.len() < ROWS_TELL && most < 1e15 {
+        return Ok(false);
+    }
+    if !told.is_empty() {
+        // Whoever counts a token's decimals beside its balances counts them in smallest units.
+        return Ok(true);
+    }
+    let shown = sheet.column(found.balance).next().unwrap_or_default();
+    Err(format!(
+        "is nearest to holders, but all its balances are whole numbers, as `{shown}` in `{name}`, so they may be in smallest units: say --unit raw or --unit \
+         whole. In dataset.toml: [tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = \"raw\" }} }}"
+    ))
+}

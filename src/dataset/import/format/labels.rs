@@ -1,0 +1,118 @@
+//! Labels of addresses. Which column is the label must be sure: a name is none, and of several kinds a person picks one.
+
+use super::{
+    super::{
+        evidence::{Seen, addresses, kind},
+        look::Looked,
+        names::{CHAIN, Names},
+        sheet::{Sheet, json::KEY},
+    },
+    Asked, NOTHING, Plan, Take,
+};
+
+const ADDRESSES: &[&str] =
+    &["address", "addr", "wallet", "walletaddress", "account", "contractaddress", "contract", "地址", "accountaddress"];
+/// A column of this name is the label.
+const LABELS: &[&str] = &["label", "labels", "labelname"];
+/// One of these may be.
+const KINDS: &[&str] = &[
+    "category",
+    "labeltype",
+    "labelsubtype",
+    "type",
+    "family",
+    "class",
+    "tag",
+    "tags",
+    "entitytype",
+    "subcategory",
+    "etherscantag",
+    "etherscanlabels",
+    "contracttag",
+];
+const NAMES: &[&str] = &["nametag", "name", "addressname", "entity", "publicnametag", "entityname", "projectname", "owner", "tag"];
+/// More columns than this are figures about addresses.
+const WIDTH_MAX: usize = 14;
+
+fn address(sheet: &Sheet, names: &Names) -> Option<usize> {
+    let all = names.all(ADDRESSES).into_iter().chain(sheet.names.iter().position(|name| name == KEY));
+    all.into_iter().find(|&at| addresses(sheet.column(at)) > 0.9)
+}
+
+/// The columns that may be the label, those that surely are first.
+fn candidates(sheet: &Sheet, names: &Names) -> (Vec<usize>, Vec<usize>) {
+    let texts = |at: &usize| kind(sheet.column(*at)) == Seen::Text;
+    (names.all(LABELS).into_iter().filter(texts).collect(), names.all(KINDS).into_iter().filter(texts).collect())
+}
+
+pub(super) fn is(looked: &Looked) -> bool {
+    let Some(sheet) = looked.sheet.as_ref().filter(|sheet| sheet.named && sheet.names.len() <= WIDTH_MAX) else { return false };
+    let names = Names::of(&sheet.names);
+    if names.has(&["transactionhash", "txhash", "hash", "bytecode", "open", "symbol", "decimals"]) {
+        return false;
+    }
+    let (sure, likely) = candidates(sheet, &names);
+    let tagged = names.has(&["nametag", "addressname", "entity", "publicnametag"]);
+    address(sheet, &names).is_some() && (!sure.is_empty() || !likely.is_empty() || tagged)
+}
+
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+    let sheet = asked.sheet()?;
+    let names = Names::of(&sheet.names);
+    let at = address(sheet, &names).ok_or("has no addresses")?;
+    let (sure, likely) = candidates(sheet, &names);
+    let said = asked.mapped("label");
+    let name = asked.mapped("name").or_else(|| names.find(NAMES).filter(|name| Some(*name) != said && !sure.contains(name)));
+    let mut take = Take::into("labels", sheet.rows(asked.looked)?).columns(&[("address", &sheet.names[at])]);
+    take = take.columns(&[("name", name.map_or(NOTHING, |name| sheet.names[name].as_str()))]);
+    let chain = names.find(CHAIN).filter(|chain| *chain != at);
+    let mut plan = Plan::of(Vec::new());
+    if chain.is_none() {
+        take = match &asked.options.chain {
+            Some(chain) => take.set("chain", chain),
+            None => take.columns(&[("chain", NOTHING)]),
+        };
+    } else if let Some(chain) = chain {
+        take = take.columns(&[("chain", &sheet.names[chain])]);
+    }
+    let column = said.or_else(|| sure.first().copied().filter(|_| sure.len() == 1));
+    match (asked.options.label.as_deref(), column) {
+        (Some(label), _) => {
+            plan = plan.saying(format!("label `{label}`, as said with --label"));
+            take = take.set("label", label);
+        }
+        (None, Some(column)) => {
+            plan = plan.saying(format!("label from `{}`", sheet.names[column]));
+            take = take.columns(&[("label", &sheet.names[column])]);
+            let lists = sheet.column(column).find(|cell| !cell.is_empty()).is_some_and(|cell| cell.starts_with('['));
+            take.rule("label").explode = lists;
+        }
+        (None, None) => return Err(which(asked, sheet, at, name, &likely)),
+    }
+    plan.takes.push(take);
+    Ok(plan)
+}
+
+/// What to say of a file whose label is not sure.
+fn which(asked: &Asked<'_>, sheet: &Sheet, at: usize, name: Option<usize>, likely: &[usize]) -> String {
+    let address = &sheet.names[at];
+    let names = name.map_or_else(String::new, |name| format!(", name = \"{}\"", sheet.names[name]));
+    if likely.is_empty() {
+        let stem = asked.looked.name.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
+        let word = stem.rsplit('_').next().unwrap_or(stem).trim().to_lowercase();
+        return format!(
+            "is nearest to labels: it names addresses and has no column of labels. Say which label they have, as in --label {word}. In dataset.toml: [tables.labels] \
+             columns = {{ address = \"{address}\"{names} }}, set = {{ label = \"{word}\" }}"
+        );
+    }
+    let shown: Vec<String> = likely
+        .iter()
+        .map(|&at| format!("`{}` (such as `{}`)", sheet.names[at], sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default()))
+        .collect();
+    let first = &sheet.names[likely[0]];
+    format!(
+        "is nearest to labels, but which column is the label must be said: {}. Say it as in --map label={first}. In dataset.toml: [tables.labels] columns = \
+         {{ address = \"{address}\", label = \"{first}\"{names} }}",
+        shown.join(" or ")
+    )
+}

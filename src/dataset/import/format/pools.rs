@@ -1,0 +1,156 @@
+//! Liquidity pools: DexScreener, GeckoTerminal, The Graph, exports of factories' events. Volumes over a pool's whole life are not those
+//! of a day.
+
+use super::{
+    super::{
+        edits::{Fix, fixed},
+        evidence::addresses,
+        look::Looked,
+        names::{CHAIN, Names},
+        sheet::Sheet,
+    },
+    Asked, NOTHING, Plan, Take,
+};
+use crate::dataset::{address::Address, chain::Chain};
+
+const POOLS: &[&str] =
+    &["pooladdress", "pairaddress", "pool", "pair", "attributesaddress", "lpaddress", "liquiditypool", "address", "id", "contractaddress"];
+const FIRST: &[&str] = &[
+    "token0",
+    "token0address",
+    "token0id",
+    "basetokenaddress",
+    "tokena",
+    "tokenaaddress",
+    "relationshipsbasetokendataid",
+    "token0contract",
+    "basetoken",
+    "tokenxaddress",
+];
+const SECOND: &[&str] = &[
+    "token1",
+    "token1address",
+    "token1id",
+    "quotetokenaddress",
+    "tokenb",
+    "tokenbaddress",
+    "relationshipsquotetokendataid",
+    "token1contract",
+    "quotetoken",
+    "tokenyaddress",
+];
+const DEXES: &[&str] =
+    &["dexid", "dex", "dexname", "exchange", "protocol", "project", "relationshipsdexdataid", "protocolname", "amm", "factoryname"];
+const LIQUIDITY: &[&str] =
+    &["liquidityusd", "reserveusd", "attributesreserveinusd", "reserveinusd", "tvlusd", "totalvaluelockedusd", "tvl", "totalliquidityusd"];
+const VOLUMES: &[&str] = &[
+    "volumeh24",
+    "volume24h",
+    "attributesvolumeusdh24",
+    "volumeusdh24",
+    "volume24husd",
+    "volumeusd24h",
+    "h24volumeusd",
+    "24hvolume",
+    "dailyvolumeusd",
+    "onedayvolumeusd",
+];
+
+struct Columns {
+    pool: usize,
+    first: usize,
+    second: usize,
+    dex: Option<usize>,
+    chain: Option<usize>,
+}
+
+/// The address behind a network's word: `eth_0x…`.
+fn bare(cell: &str) -> Option<String> {
+    let (_, rest) = cell.trim().rsplit_once('_')?;
+    Address::parse(rest).map(|_| rest.to_owned())
+}
+
+fn columns(sheet: &Sheet) -> Option<Columns> {
+    if !sheet.named {
+        return None;
+    }
+    let names = Names::of(&sheet.names);
+    let holds =
+        |at: &usize| addresses(sheet.column(*at)) > 0.8 || sheet.column(*at).take(50).filter(|cell| bare(cell).is_some()).count() > 0;
+    let of = |words: &[&str]| words.iter().flat_map(|word| names.all(&[word])).find(holds);
+    let (first, second) = (of(FIRST)?, of(SECOND)?);
+    let pool = POOLS
+        .iter()
+        .flat_map(|word| names.all(&[word]))
+        .find(|at| *at != first && *at != second && holds(at) && !sheet.names[*at].contains("oken"))?;
+    if names.has(&["transactionindex", "amount0", "amount1", "amount0in", "sqrtpricex96"]) && !names.has(LIQUIDITY) {
+        return None;
+    }
+    Some(Columns { pool, first, second, dex: names.find(DEXES).filter(|at| ![pool, first, second].contains(at)), chain: names.find(CHAIN) })
+}
+
+pub(super) fn is(looked: &Looked) -> bool {
+    looked.sheet.as_ref().and_then(columns).is_some()
+}
+
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+    let sheet = asked.sheet()?;
+    let found = columns(sheet).ok_or("has no pools")?;
+    let names = Names::of(&sheet.names);
+    let fixes = [found.pool, found.first, found.second]
+        .into_iter()
+        .filter(|&at| sheet.column(at).any(|cell| bare(cell).is_some()))
+        .map(|at| Fix::text(sheet, at, bare));
+    let mut take = Take::into("pools", fixed(sheet.rows(asked.looked)?, fixes.collect())).columns(&[
+        ("address", &sheet.names[found.pool]),
+        ("token0", &sheet.names[found.first]),
+        ("token1", &sheet.names[found.second]),
+    ]);
+    for (ours, words) in
+        [("liquidity", LIQUIDITY), ("volume24h", VOLUMES), ("pair", &["pair", "pairname", "poolname", "attributesname"][..])]
+    {
+        let at = words.iter().filter_map(|word| names.find(&[word])).find(|&at| ![found.pool, found.first, found.second].contains(&at));
+        take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
+    }
+    let mut plan = Plan::of(Vec::new());
+    // GeckoTerminal names the network in front of each id.
+    let network = sheet
+        .column(found.first)
+        .find(|cell| bare(cell).is_some())
+        .and_then(|cell| cell.rsplit_once('_'))
+        .and_then(|(network, _)| Chain::known(network));
+    let beside = sheet.beside(&["chainid", "chain", "network"]).and_then(Chain::known);
+    let mut missing = Vec::new();
+    take = match (found.chain, network.or(beside).or_else(|| asked.options.chain.clone())) {
+        (Some(at), _) => take.columns(&[("chain", &sheet.names[at])]),
+        (None, Some(chain)) => {
+            plan = plan.saying(format!("chain {chain}"));
+            take.set("chain", &chain)
+        }
+        (None, None) => {
+            missing.push("--set chain=eth");
+            take
+        }
+    };
+    take = match (found.dex, asked.set("dex_id")) {
+        (_, Some(dex)) => take.set("dex_id", dex),
+        (Some(at), None) => take.columns(&[("dex_id", &sheet.names[at])]),
+        (None, None) => {
+            missing.push("--set dex_id=uniswap-v3");
+            take
+        }
+    };
+    if !missing.is_empty() {
+        let what = if missing.len() == 2 { "neither the DEX nor the chain they are on" } else { "not all that a pool must have" };
+        return Err(format!(
+            "is nearest to pools, but says {what}: say {}. In dataset.toml: [tables.pools] columns = {{ address = \"{}\", token0 = \"{}\", token1 = \"{}\" }}, set = \
+             {{ dex_id = \"uniswap-v3\", chain = \"eth\" }}",
+            missing.join(" "),
+            sheet.names[found.pool],
+            sheet.names[found.first],
+            sheet.names[found.second]
+        ));
+    }
+    plan.takes.push(take);
+    Ok(plan)
+}

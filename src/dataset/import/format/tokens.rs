@@ -1,0 +1,244 @@
+//! Lists of tokens: token lists, CoinGecko's and CoinMarketCap's coins, exports of explorers and databases. A token's chain is never
+//! assumed; addresses of other kinds of chains and of test networks are left out and counted.
+
+use super::{
+    super::{
+        edits,
+        evidence::addresses,
+        look::Looked,
+        names::{CHAIN, DECIMALS, NAME, Names, SYMBOL, TOKEN, plain},
+        rows::{Edited, Made, put},
+        sheet::{Sheet, json::KEY},
+    },
+    Asked, NOTHING, Plan, Take, etherscan,
+};
+use crate::dataset::{address::Address, chain::Chain, manifest::Unit};
+
+const PRICES: &[&str] = &["price", "priceusd", "currentprice", "usdprice", "quoteusdprice", "tokenprice"];
+const CAPS: &[&str] = &["marketcap", "marketcapusd", "quoteusdmarketcap", "mcap"];
+/// Objects of chains and addresses.
+const PLATFORMS: &[&str] = &["platforms", "platform", "detailplatforms", "addresses", "contracts", "contractaddresses", "deployments"];
+/// Test networks by EIP-155 number; what is on them has no worth.
+const TEST_NETWORKS: &[u64] = &[
+    3,
+    4,
+    5,
+    42,
+    69,
+    97,
+    280,
+    300,
+    338,
+    420,
+    919,
+    1287,
+    1442,
+    2522,
+    4002,
+    10_200,
+    17_000,
+    31_337,
+    43_113,
+    44_787,
+    59_140,
+    59_141,
+    80_001,
+    80_002,
+    84_531,
+    84_532,
+    168_587_773,
+    421_611,
+    421_613,
+    421_614,
+    534_351,
+    11_155_111,
+    11_155_420,
+    560_048,
+    1_337,
+];
+const LEFT_OUT: &str = "have no 20-byte address or are on a test network";
+const KEPT: &str = "kept";
+
+fn address(sheet: &Sheet, names: &Names) -> Option<usize> {
+    let holds = |at: &usize| addresses(sheet.column(*at)) > 0.3;
+    let mut all = names.all(TOKEN);
+    all.extend(names.all(&["address", "contract", "token", "id", "mint", "hash"]));
+    all.extend(sheet.names.iter().position(|name| name == KEY));
+    all.into_iter().find(holds)
+}
+
+/// Columns that are a chain each, and hold addresses there.
+fn platforms(sheet: &Sheet) -> Vec<(usize, String)> {
+    let of = |(at, name): (usize, &String)| {
+        let mut parts = name.split('.');
+        let (first, chain, rest) = (parts.next()?, parts.next()?, parts.next());
+        let address = rest.is_none_or(|rest| plain(rest).contains("address"));
+        let known = PLATFORMS.contains(&plain(first).as_str())
+            && address
+            && !["tokenaddress", "name", "symbol", "slug", "id"].contains(&plain(chain).as_str());
+        known.then(|| (at, chain.to_owned()))
+    };
+    let all: Vec<(usize, String)> = sheet.names.iter().enumerate().filter_map(of).collect();
+    if all.iter().any(|(at, _)| sheet.column(*at).any(|cell| Address::parse(cell.trim()).is_some())) { all } else { Vec::new() }
+}
+
+pub(super) fn is(looked: &Looked) -> bool {
+    let Some(sheet) = looked.sheet.as_ref().filter(|sheet| sheet.named) else { return false };
+    let names = Names::of(&sheet.names);
+    let other = [
+        "transactionhash",
+        "txhash",
+        "hash",
+        "balance",
+        "token0",
+        "token0id",
+        "token0address",
+        "bytecode",
+        "tvlusd",
+        "nametag",
+        "open",
+        "qty",
+    ];
+    let named = names.find(SYMBOL).is_some() && (names.has(NAME) || names.has(DECIMALS));
+    named && !names.has(&other) && (address(sheet, &names).is_some() || !platforms(sheet).is_empty())
+}
+
+/// A list as tokenlists.org defines it.
+pub(super) fn is_list(looked: &Looked) -> bool {
+    let list =
+        |place: &str| looked.outline().is_some_and(|outline| outline.objects(place, &["chainId", "address", "symbol", "name", "decimals"]));
+    (list("tokens") || list("default.tokens")) && is(looked)
+}
+
+pub(super) fn is_etl(looked: &Looked) -> bool {
+    super::has(&looked.header(), &["address", "symbol", "name", "decimals", "total_supply"]) && is(looked)
+}
+
+pub(super) fn list(asked: &Asked<'_>) -> Result<Plan, String> {
+    let mut plan = open(asked)?;
+    plan.takes = plan.takes.into_iter().map(|take| take.set("listed", &true)).collect();
+    Ok(plan.saying("its tokens are marked as listed"))
+}
+
+/// blockchain-etl counts supplies in smallest units, and says no chain.
+pub(super) fn etl(asked: &Asked<'_>) -> Result<Plan, String> {
+    let mut plan = open(asked)?;
+    for take in &mut plan.takes {
+        take.manifest.set.remove("total_supply");
+        take.rule("total_supply").from = Some("total_supply".to_owned());
+        take.rule("total_supply").unit = Some(Unit::Raw);
+    }
+    Ok(plan)
+}
+
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+    let sheet = asked.sheet()?;
+    let names = Names::of(&sheet.names);
+    let several = platforms(sheet);
+    let found = address(sheet, &names);
+    let mut served: Vec<(&'static str, String)> = Vec::new();
+    for (ours, words) in [("symbol", SYMBOL), ("name", NAME), ("decimals", DECIMALS), ("price", PRICES), ("market_cap", CAPS)] {
+        let at = names.find(words);
+        served.push((ours, at.map_or_else(|| NOTHING.to_owned(), |at| sheet.names[at].clone())));
+    }
+    served.push(("total_supply", NOTHING.to_owned()));
+    let with = |take: Take| served.iter().fold(take, |take, (ours, theirs)| take.columns(&[(ours, theirs)]));
+    if !several.is_empty() {
+        let carried: Vec<String> = served.iter().map(|(_, theirs)| theirs.clone()).filter(|name| name != NOTHING).collect();
+        let take = with(Take::into("tokens", apart(asked, sheet, &several, carried)?))
+            .columns(&[("token_address", "token_address"), ("chain", "chain")]);
+        return Ok(Plan::of(vec![take.keep(KEPT, &["yes"], LEFT_OUT)]).saying("a row for each chain that a coin is on"));
+    }
+    let at = found.ok_or("has no addresses")?;
+    let chain = CHAIN
+        .iter()
+        .filter_map(|word| names.find(&[word]))
+        .chain(names.find(&["platformslug", "platformname", "platform"]))
+        .find(|&chain| chain != at && sheet.column(chain).any(|cell| !cell.is_empty()));
+    let beside =
+        sheet.beside(&["chainid", "chain", "network", "chainname", "blockchain"]).and_then(Chain::known).or_else(|| network(sheet));
+    let (name, chain_name) = (sheet.names[at].clone(), chain.map(|chain| sheet.names[chain].clone()));
+    let rows = Edited::over(sheet.rows(asked.looked)?, &[KEPT], move |batch| {
+        let chains = chain_name.as_ref().map(|chain| edits::cells(batch, chain));
+        let addresses = edits::cells(batch, &name);
+        let kept = addresses.iter().enumerate().map(|(row, cell)| {
+            let on_test = chains.as_ref().and_then(|chains| chains[row].as_deref()).is_some_and(is_test);
+            let good = cell.as_deref().is_some_and(|cell| Address::parse(cell.trim()).is_some()) && !on_test;
+            Some(if good { "yes" } else { "no" }.to_owned())
+        });
+        let kept = kept.collect();
+        put(batch, KEPT, kept);
+    });
+    let mut take = with(Take::into("tokens", rows)).columns(&[("token_address", &sheet.names[at])]).keep(KEPT, &["yes"], LEFT_OUT);
+    let mut plan = Plan::of(Vec::new());
+    match (chain, beside, &asked.options.chain) {
+        (Some(chain), ..) => take = take.columns(&[("chain", &sheet.names[chain])]),
+        (None, Some(chain), _) => {
+            plan = plan.saying(format!("chain {chain}, from the file"));
+            take = take.set("chain", &chain);
+        }
+        (None, None, Some(said)) => {
+            plan = plan.saying(format!("chain {said}, as said with --chain"));
+            take = take.set("chain", said);
+        }
+        (None, None, None) => return Err(no_chain(sheet, &sheet.names[at])),
+    }
+    plan.takes.push(take);
+    Ok(plan)
+}
+
+/// The one network that GeckoTerminal's ids begin with: `eth_0x…`.
+fn network(sheet: &Sheet) -> Option<Chain> {
+    let at = Names::of(&sheet.names).find(&["id"])?;
+    let of = |cell: &str| {
+        cell.rsplit_once('_').filter(|(_, address)| Address::parse(address).is_some()).and_then(|(network, _)| Chain::known(network))
+    };
+    let mut all: Vec<Chain> = sheet.column(at).filter(|cell| !cell.is_empty()).map(of).collect::<Option<_>>()?;
+    all.dedup();
+    all.pop().filter(|_| all.is_empty())
+}
+
+/// What a list of tokens without their chain is refused with.
+pub(super) fn no_chain(sheet: &Sheet, address: &str) -> String {
+    let explorer = (0..sheet.names.len()).find_map(|at| sheet.column(at).take(20).find_map(etherscan::chain_of_explorer));
+    let hint = explorer.map_or_else(|| "--chain eth".to_owned(), |chain| format!("--chain {chain}, as its links say"));
+    format!(
+        "is nearest to tokens, but does not say which chain they are on, and an address means another token on each: say {hint}, if all are on one. In dataset.toml: \
+         [tables.tokens] columns = {{ token_address = \"{address}\" }}, set = {{ chain = \"eth\" }}"
+    )
+}
+
+fn is_test(chain: &str) -> bool {
+    let word = chain.trim().to_lowercase();
+    word.parse::<f64>().is_ok_and(|id| TEST_NETWORKS.contains(&(id as u64)))
+        || ["testnet", "goerli", "sepolia", "ropsten", "rinkeby", "mumbai", "fuji", "kovan", "holesky", "amoy", "alfajores"]
+            .iter()
+            .any(|test| word.contains(test))
+}
+
+/// A row for each address of a coin.
+fn apart(
+    asked: &Asked<'_>,
+    sheet: &Sheet,
+    several: &[(usize, String)],
+    carried: Vec<String>,
+) -> Result<Box<dyn crate::dataset::source::RowSource>, String> {
+    let mut rows = sheet.rows(asked.looked)?;
+    let platforms: Vec<(String, String)> = several.iter().map(|(at, chain)| (sheet.names[*at].clone(), chain.clone())).collect();
+    let mut made: Vec<Vec<Option<String>>> = Vec::new();
+    while let Some(batch) = rows.next_batch()? {
+        let kept: Vec<Vec<Option<String>>> = carried.iter().map(|name| edits::cells(&batch, name)).collect();
+        let addresses: Vec<Vec<Option<String>>> = platforms.iter().map(|(name, _)| edits::cells(&batch, name)).collect();
+        for row in 0..batch.height {
+            for ((_, chain), cells) in platforms.iter().zip(&addresses) {
+                let Some(address) = cells[row].as_deref().map(str::trim).filter(|cell| !cell.is_empty()) else { continue };
+                let good = Address::parse(address).is_some() && !is_test(chain);
+                let first = [Some(address.to_owned()), Some(chain.clone()), Some(if good { "yes" } else { "no" }.to_owned())];
+                made.push(first.into_iter().chain(kept.iter().map(|cells| cells[row].clone())).collect());
+            }
+        }
+    }
+    let names: Vec<&str> = ["token_address", "chain", KEPT].into_iter().chain(carried.iter().map(String::as_str)).collect();
+    let mut made = made.into_iter();
+    Ok(Made::over(&names, asked.looked.bytes, move || made.next().map(Ok)))
+}

@@ -1,0 +1,311 @@
+//! Transfers of tokens: explorers' exports and APIs, blockchain-etl, the public lake, cryo, Dune. Transactions of a chain's own coin and of
+//! NFTs are not taken for them; amounts are smallest units, or whole tokens made into them digit for digit.
+
+use super::{
+    super::{
+        edits::{Fix, fixed},
+        evidence::{
+            Seen, addresses, kind,
+            number::Style,
+            when::{Unsure, When},
+        },
+        look::Looked,
+        names::{DECIMALS, NAME, Names, SYMBOL, TOKEN},
+        sheet::Sheet,
+    },
+    Asked, NOTHING, Plan, Take,
+};
+use crate::dataset::{address::Address, import::AmountUnit, manifest::Unit};
+
+const HASHES: &[&str] = &[
+    "transactionhash",
+    "txhash",
+    "hash",
+    "evttxhash",
+    "txid",
+    "txnhash",
+    "transactionid",
+    "transaction",
+    "tx",
+    "txnid",
+    "交易哈希",
+    "交易hash",
+];
+const FROM: &[&str] = &[
+    "fromaddress",
+    "from",
+    "sender",
+    "evtfrom",
+    "fromaddr",
+    "source",
+    "src",
+    "发送方",
+    "来源",
+    "fromid",
+    "senderaddress",
+    "sourceaddress",
+];
+const TO: &[&str] = &[
+    "toaddress",
+    "to",
+    "receiver",
+    "recipient",
+    "evtto",
+    "toaddr",
+    "destination",
+    "dst",
+    "接收方",
+    "toid",
+    "receiveraddress",
+    "recipientaddress",
+    "destinationaddress",
+];
+const VALUES: &[&str] = &[
+    "valuestring",
+    "valueraw",
+    "rawvalue",
+    "rawamount",
+    "amountraw",
+    "rawcontractvalue",
+    "value",
+    "wad",
+    "evtvalue",
+    "delta",
+    "quantity",
+    "tokenvalue",
+    "amount",
+    "tokenamount",
+    "数量",
+    "valuef64",
+];
+/// Names that mean whole tokens, as pages write them.
+const WHOLE: &[&str] = &["quantity", "tokenvalue", "tokenamount", "数量"];
+const TIMES: &[&str] = &[
+    "blocktimestamp",
+    "timestamp",
+    "unixtimestamp",
+    "blocktime",
+    "evtblocktime",
+    "metadatablocktimestamp",
+    "blocksignedat",
+    "datetimeutc",
+    "datetime",
+    "time",
+    "date",
+    "时间",
+    "dateutc",
+];
+const BLOCKS: &[&str] =
+    &["blocknumber", "blockno", "block", "blocknum", "evtblocknumber", "blockheight", "区块高度", "height", "blocknumberint"];
+const INDEXES: &[&str] = &["logindex", "evtindex", "eventindex", "logposition"];
+const NFTS: &[&str] = &["tokenid", "tokenids", "erc721tokenid", "nftid", "erc1155metadata"];
+/// What transactions of the chain's own coin have.
+const OWN_COIN: &[&str] =
+    &["gasprice", "nonce", "input", "valueineth", "valueouteth", "valueinbnb", "valueinmatic", "txnfeeeth", "isinvalid", "transactiontype"];
+
+struct Columns {
+    hash: usize,
+    from: usize,
+    to: usize,
+    value: usize,
+    token: Option<usize>,
+    time: Option<(usize, When)>,
+    block: Option<usize>,
+    index: Option<usize>,
+}
+
+fn columns(sheet: &Sheet) -> Option<Columns> {
+    if !sheet.named {
+        return None;
+    }
+    let names = Names::of(&sheet.names);
+    let of = |words: &[&str], seen: Seen| {
+        words.iter().filter_map(|word| names.find(&[word])).find(|&at| kind(sheet.column(at).take(300)) == seen)
+    };
+    let (hash, from, to) = (of(HASHES, Seen::Hash)?, of(FROM, Seen::Address)?, of(TO, Seen::Address)?);
+    let numbers = |at: &usize| matches!(kind(sheet.column(*at).take(300)), Seen::Number | Seen::Hex | Seen::Hash);
+    let value = VALUES.iter().filter_map(|word| names.find(&[word])).find(numbers)?;
+    let token = || {
+        let sure = names.all(TOKEN);
+        let likely = names.all(&["address", "contract", "token", "erc20"]);
+        sure.into_iter().chain(likely).find(|at| ![from, to, hash].contains(at) && addresses(sheet.column(*at)) > 0.5)
+    };
+    let when = |at: usize| match When::of(&sheet.column(at).collect::<Vec<_>>()) {
+        Ok(when) => when,
+        Err(Unsure) => None,
+    };
+    let time = TIMES.iter().filter_map(|word| names.find(&[word])).find_map(|at| Some((at, when(at)?)));
+    let block = BLOCKS
+        .iter()
+        .filter_map(|word| names.find(&[word]))
+        .find(|at| matches!(kind(sheet.column(*at).take(300)), Seen::Number | Seen::Hex));
+    Some(Columns { hash, from, to, value, token: token(), time, block, index: names.find(INDEXES) })
+}
+
+pub(super) fn is(looked: &Looked) -> bool {
+    looked.sheet.as_ref().and_then(columns).is_some()
+}
+
+/// blockchain-etl's table, known by all of its names.
+pub(super) fn is_etl(looked: &Looked) -> bool {
+    super::has(&looked.header(), &["token_address", "from_address", "to_address", "value", "transaction_hash", "log_index", "block_number"])
+        && !super::has(&looked.header(), &["timestamp"])
+        && is(looked)
+}
+
+pub(super) fn is_tokentx(looked: &Looked) -> bool {
+    looked
+        .outline()
+        .is_some_and(|outline| outline.objects("result", &["hash", "timeStamp", "contractAddress", "tokenSymbol", "tokenDecimal"]))
+        && is(looked)
+}
+
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+    let sheet = asked.sheet()?;
+    let found = columns(sheet).ok_or("has no transfers")?;
+    let names = Names::of(&sheet.names);
+    if found.token.is_none() && names.has(OWN_COIN) {
+        let mark = names.find(OWN_COIN).map_or("", |at| sheet.names[at].as_str());
+        return Err(format!(
+            "is nearest to transfers, but these are transactions of the chain's own coin (it has `{mark}` and no column of a token's contract), and no table of ours \
+             takes those; export the token transfers (ERC-20) instead"
+        ));
+    }
+    if let Some(at) = names
+        .all(NFTS)
+        .into_iter()
+        .find(|&at| kind(sheet.column(at).take(100)) == Seen::Number && sheet.column(at).any(|cell| !cell.is_empty()))
+    {
+        return Err(format!("is nearest to transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]));
+    }
+    let hex = |cell: &str| {
+        cell.trim().strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok()).map(|number| number.to_string())
+    };
+    let mut fixes = Vec::new();
+    if let Some((at, when)) = found.time {
+        fixes.push(Fix::time(sheet, at, when));
+    }
+    for at in [found.block, found.index].into_iter().flatten().filter(|&at| sheet.column(at).any(|cell| cell.starts_with("0x"))) {
+        fixes.push(Fix::text(sheet, at, hex));
+    }
+    let style = Style::of(sheet.column(found.value), sheet.semicolons)
+        .ok_or("has amounts with decimal comma and others with decimal point: write them one way")?;
+    fixes.extend(Fix::number(sheet, found.value, style).filter(|_| !sheet.column(found.value).any(|cell| cell.starts_with("0x"))));
+    let mut take = Take::into("transfers", fixed(sheet.rows(asked.looked)?, fixes)).columns(&[
+        ("transaction_hash", &sheet.names[found.hash]),
+        ("from_address", &sheet.names[found.from]),
+        ("to_address", &sheet.names[found.to]),
+        ("value", &sheet.names[found.value]),
+    ]);
+    for (ours, at) in [("timestamp", found.time.map(|(at, _)| at)), ("block_number", found.block), ("log_index", found.index)] {
+        // What serves another column of ours by its name must not serve this one.
+        take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
+    }
+    let mut plan = Plan::of(Vec::new());
+    let token = match found.token {
+        Some(at) => {
+            take = take.columns(&[("token_address", &sheet.names[at])]);
+            sheet.column(at).find_map(|cell| Address::parse(cell.trim()))
+        }
+        None => {
+            let beside =
+                sheet.beside(TOKEN).and_then(Address::parse).filter(|address| asked.said.token.is_none_or(|said| said == *address));
+            let address = match beside {
+                Some(address) => address,
+                None => {
+                    let token = asked.token(names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied()))?;
+                    let address = token.address;
+                    plan = plan.about(token);
+                    address
+                }
+            };
+            take = take.of_address(address);
+            Some(address)
+        }
+    };
+    if found.time.is_none() {
+        plan = plan.saying("it has no times, so timestamp is left empty; block_number tells the order");
+    }
+    plan.decimals = super::decimals_in(sheet, found.token, token);
+    match whole(asked, sheet, &names, &found, style, token, &plan.decimals)? {
+        Amounts::Whole => {
+            take.rule("value").unit = Some(Unit::Whole);
+            plan = plan.saying("its amounts are whole tokens: times ten to the token's decimals, digit for digit");
+        }
+        Amounts::Approximate => {
+            take.rule("value").approximate = true;
+            plan = plan.saying(
+                "warning: its amounts are floating-point numbers, so that all but their first 15 digits are lost: they are approximate",
+            );
+        }
+        Amounts::Raw => {}
+    }
+    plan.takes.extend(tokens(asked, sheet, &names, &found)?);
+    plan.takes.push(take);
+    Ok(plan)
+}
+
+/// The tokens that the file names and counts the decimals of.
+fn tokens(asked: &Asked<'_>, sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option<Take>, String> {
+    let (Some(token), Some(symbol), Some(decimals)) = (found.token, names.find(SYMBOL), names.find(DECIMALS)) else { return Ok(None) };
+    let take = Take::into("tokens", sheet.rows(asked.looked)?)
+        .columns(&[("token_address", &sheet.names[token]), ("symbol", &sheet.names[symbol]), ("decimals", &sheet.names[decimals])])
+        .columns(&[("name", names.find(NAME).map_or(NOTHING, |at| sheet.names[at].as_str()))])
+        .set("chain", &asked.chain());
+    Ok(Some(take))
+}
+
+enum Amounts {
+    Raw,
+    Whole,
+    Approximate,
+}
+
+fn whole(
+    asked: &Asked<'_>,
+    sheet: &Sheet,
+    names: &Names,
+    found: &Columns,
+    style: Style,
+    token: Option<Address>,
+    told: &[(Address, i64)],
+) -> Result<Amounts, String> {
+    let name = &sheet.names[found.value];
+    let cells: Vec<&str> = sheet.column(found.value).filter(|cell| !cell.is_empty()).collect();
+    let figures: Vec<f64> = cells.iter().filter_map(|cell| style.plain(cell)?.parse().ok()).collect();
+    let most = figures.iter().copied().fold(0.0, f64::max);
+    let fractions = figures.iter().any(|figure| figure.fract() != 0.0);
+    let known = names.whole(found.value);
+    let pages = WHOLE.contains(&known);
+    let floats = sheet.floats.get(found.value).copied().unwrap_or(false)
+        || cells.iter().any(|cell| cell.contains(['e', 'E']) && !cell.starts_with("0x"));
+    let is_whole = match asked.options.unit {
+        Some(unit) => unit == AmountUnit::Whole,
+        None if floats && !fractions && most > 1e12 => return Ok(Amounts::Approximate),
+        None if fractions || pages => true,
+        None if cells.iter().all(|cell| cell.starts_with("0x")) => false,
+        // Smallest units are whole numbers; so many of them say so.
+        None if most >= 1e12 || names.has(DECIMALS) || known != "amount" && found.token.is_some() => false,
+        None => {
+            return Err(format!(
+                "is nearest to transfers, but `{}` in `{name}` may be whole tokens or smallest units: say --unit raw or --unit whole. In dataset.toml: \
+                 [tables.transfers] columns = {{ value = {{ from = \"{name}\", unit = \"whole\" }} }}",
+                cells.first().copied().unwrap_or_default()
+            ));
+        }
+    };
+    if !is_whole {
+        return Ok(if floats { Amounts::Approximate } else { Amounts::Raw });
+    }
+    let all: Vec<Address> =
+        found.token.map_or_else(Vec::new, |at| sheet.different(at).into_iter().filter_map(|cell| Address::parse(cell.trim())).collect());
+    match all.iter().chain(token.iter()).find(|token| asked.decimals_of(token).is_none() && !told.iter().any(|(known, _)| known == *token))
+    {
+        None => Ok(Amounts::Whole),
+        Some(token) => Err(format!(
+            "has amounts in whole tokens, as `{}` in `{name}`, and transfers are in smallest units; the decimals of {token} are not known: say them with --decimals 18, \
+             or import a token list first. In dataset.toml: [tables.transfers] columns = {{ value = {{ from = \"{name}\", unit = \"whole\" }} }}",
+            cells.first().copied().unwrap_or_default()
+        )),
+    }
+}

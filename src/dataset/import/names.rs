@@ -1,0 +1,142 @@
+//! What columns are called elsewhere, and how their names are compared: letters and digits alone, in lower case, without the numbers
+//! some sources count them by (`1. open`).
+
+/// The name by which columns are compared.
+pub(super) fn plain(name: &str) -> String {
+    let name = name.trim_start_matches('\u{feff}').trim();
+    let rest = name.trim_start_matches(|c: char| c.is_ascii_digit());
+    let counted = rest.len() < name.len() && (rest.starts_with(". ") || rest.get(1..3) == Some(". "));
+    let name = if counted { rest.split_once(". ").map_or(rest, |(_, name)| name) } else { name };
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// The names of a table as they are compared.
+#[derive(Debug, Clone)]
+pub(super) struct Names {
+    /// Whole names: `tokenaddress` of `token.address`.
+    whole: Vec<String>,
+    /// The last part of each: `address`.
+    last: Vec<String>,
+}
+
+impl Names {
+    pub(super) fn of(names: &[String]) -> Self {
+        Self {
+            whole: names.iter().map(|name| plain(name)).collect(),
+            last: names.iter().map(|name| plain(name.rsplit('.').next().filter(|last| !last.trim().is_empty()).unwrap_or(name))).collect(),
+        }
+    }
+
+    /// The column that has the first of these names that any has; whole names count before last parts.
+    pub(super) fn find(&self, words: &[&str]) -> Option<usize> {
+        let among = |names: &[String]| words.iter().find_map(|word| names.iter().position(|name| name == word));
+        among(&self.whole).or_else(|| among(&self.last))
+    }
+
+    /// All columns that have one of these names.
+    pub(super) fn all(&self, words: &[&str]) -> Vec<usize> {
+        (0..self.whole.len()).filter(|&at| words.contains(&self.whole[at].as_str()) || words.contains(&self.last[at].as_str())).collect()
+    }
+
+    pub(super) fn has(&self, words: &[&str]) -> bool {
+        self.find(words).is_some()
+    }
+
+    pub(super) fn whole(&self, at: usize) -> &str {
+        &self.whole[at]
+    }
+
+    pub(super) fn last(&self, at: usize) -> &str {
+        &self.last[at]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.whole.len()
+    }
+}
+
+/// Names of columns that tell several series of one file apart.
+pub(super) const SERIES: &[&str] = &[
+    "symbol",
+    "symbols",
+    "pair",
+    "pairs",
+    "ticker",
+    "tickers",
+    "market",
+    "instrument",
+    "instrumentname",
+    "instid",
+    "productid",
+    "symbolid",
+    "tradingpair",
+    "coin",
+    "coinid",
+    "coinname",
+    "asset",
+    "crypto",
+    "cryptocurrency",
+    "currency",
+    "currencypair",
+    "name",
+    "slug",
+    "unit",
+    "tic",
+    "s",
+    "cryptoname",
+    "base",
+    "baseasset",
+    "basecurrency",
+    "token",
+    "tokensymbol",
+    "代币符号",
+    "交易对",
+    "币种",
+];
+pub(super) const PLACES: &[&str] = &["exchange", "exchangeid", "exchangename", "source", "venue", "provider", "exch", "交易所", "platform"];
+pub(super) const QUOTES: &[&str] = &["quote", "quoteasset", "quotecurrency", "vscurrency", "quotesymbol", "conversionsymbol"];
+pub(super) const SYMBOL: &[&str] = &["symbol", "tokensymbol", "ticker", "代币符号", "sym", "tickersymbol"];
+pub(super) const NAME: &[&str] = &["name", "tokenname", "代币名称", "fullname", "projectname"];
+pub(super) const CHAIN: &[&str] =
+    &["chain", "chainid", "chains", "chainname", "network", "networkid", "blockchain", "networkname", "assetplatformid", "chainindex"];
+pub(super) const DECIMALS: &[&str] =
+    &["decimals", "decimal", "tokendecimal", "tokendecimals", "contractdecimals", "decimalplace", "rawcontractdecimal", "divisor"];
+/// Columns that certainly hold the address of a token.
+pub(super) const TOKEN: &[&str] = &[
+    "tokenaddress",
+    "contractaddress",
+    "tokencontractaddress",
+    "tokencontract",
+    "rawcontractaddress",
+    "erc20",
+    "tokenid",
+    "代币合约",
+    "platformtokenaddress",
+    "assetaddress",
+    "tokenhash",
+    "coinaddress",
+    "contractid",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_without_marks_and_counts() {
+        for (name, expected) in [
+            ("Volume_(BTC)", "volumebtc"),
+            ("1. open", "open"),
+            ("4a. close (USD)", "closeusd"),
+            ("\u{feff}Date", "date"),
+            ("openTime", "opentime"),
+            ("Eröffn.", "eröffn"),
+            ("1inch", "1inch"),
+            ("24h volume", "24hvolume"),
+        ] {
+            assert_eq!(plain(name), expected, "{name}");
+        }
+        let names = Names::of(&["id".to_owned(), "token.address".to_owned(), "address".to_owned()]);
+        assert_eq!((names.find(&["tokenaddress"]), names.find(&["address"])), (Some(1), Some(2)));
+    }
+}

@@ -1,0 +1,182 @@
+//! A file as one table of cells: the names of its columns, its first rows as text, what stands beside it, and a way to all of its rows.
+//! Whatever holds a table (text, JSON, Parquet, a workbook) comes to this; what the cells mean is not known here.
+
+pub(super) mod flat;
+pub(super) mod header;
+pub(super) mod json;
+
+use std::sync::Arc;
+
+use self::{header::Line, json::Json};
+use super::{look::Looked, rows::Made};
+use crate::dataset::source::{self, Layout, RowSource};
+
+/// How many of the first rows are kept.
+pub(super) const ROWS: usize = 2_000;
+
+/// A file as a table.
+#[derive(Debug)]
+pub(super) struct Sheet {
+    pub names: Vec<String>,
+    /// The names are the file's; else its columns are numbered from 1.
+    pub named: bool,
+    /// The first rows, a text for every column; empty cells are "".
+    pub first: Vec<Vec<String>>,
+    /// Texts that stand beside the table: members of the JSON around it, lines before the header.
+    pub beside: Vec<(String, String)>,
+    /// Semicolons part its cells.
+    pub semicolons: bool,
+    /// Columns that hold floating-point numbers, in tables that have types.
+    pub floats: Vec<bool>,
+    how: How,
+}
+
+#[derive(Debug)]
+enum How {
+    Separated(Layout),
+    Json(Arc<Json>),
+    Lines,
+    Columns,
+    Cells(Arc<Vec<Vec<String>>>),
+}
+
+impl Sheet {
+    /// The table in separated text, whose first rows are these.
+    pub(super) fn separated(rows: &[Line], delimiter: u8) -> Option<Self> {
+        let laid = header::laid(rows)?;
+        let layout = Layout { skip: laid.skip, names: Some(laid.names.clone()), delimiter: Some(delimiter), ..Layout::default() };
+        let first = rows[laid.first.min(rows.len())..].iter().take(ROWS).map(|(_, row)| row.clone()).collect();
+        let beside = laid.preamble.into_iter().map(|text| ("preamble".to_owned(), text)).collect();
+        Some(Self::made(laid.names, laid.named, first, beside, delimiter == b';', How::Separated(layout)))
+    }
+
+    pub(super) fn json(json: Json) -> Self {
+        let first = (0..json.height().min(ROWS)).map(|at| json.row(at).into_iter().map(Option::unwrap_or_default).collect()).collect();
+        let mut beside = json.beside.clone();
+        beside.push(("place".to_owned(), json.place.clone()));
+        Self::made(json.names.clone(), json.named, first, beside, false, How::Json(Arc::new(json)))
+    }
+
+    /// A sheet of a workbook.
+    pub(super) fn cells(rows: Vec<Vec<String>>) -> Option<Self> {
+        let lines: Vec<Line> = rows.into_iter().enumerate().filter(|(_, row)| row.iter().any(|cell| !cell.is_empty())).collect();
+        let laid = header::laid(&lines)?;
+        let rows: Vec<Vec<String>> = lines.into_iter().skip(laid.first).map(|(_, row)| row).collect();
+        let first = rows.iter().take(ROWS).cloned().collect();
+        let beside = laid.preamble.into_iter().map(|text| ("preamble".to_owned(), text)).collect();
+        Some(Self::made(laid.names, laid.named, first, beside, false, How::Cells(Arc::new(rows))))
+    }
+
+    /// JSON objects one a line, too large to be read whole; or columns of a binary table.
+    pub(super) fn streamed(looked: &Looked, lines: bool) -> Result<Self, String> {
+        let mut sheet = Self::made(Vec::new(), true, Vec::new(), Vec::new(), false, if lines { How::Lines } else { How::Columns });
+        let mut rows = sheet.rows(looked)?;
+        let batch = rows.next_batch()?.unwrap_or_default();
+        sheet.names = rows.columns().to_vec();
+        let float = |name: &String| batch.columns.iter().any(|column| column.name() == name && column.dtype().is_float());
+        sheet.floats = sheet.names.iter().map(float).collect();
+        let texts: Vec<Vec<String>> = sheet
+            .names
+            .iter()
+            .map(|name| {
+                batch
+                    .columns
+                    .iter()
+                    .find(|column| column.name() == name)
+                    .map_or_else(Vec::new, |column| flat::texts(&column.slice(0, ROWS)))
+            })
+            .collect();
+        sheet.first = (0..batch.height.min(ROWS))
+            .map(|row| texts.iter().map(|column| column.get(row).cloned().unwrap_or_default()).collect())
+            .collect();
+        Ok(sheet)
+    }
+
+    fn made(
+        names: Vec<String>,
+        named: bool,
+        mut first: Vec<Vec<String>>,
+        beside: Vec<(String, String)>,
+        semicolons: bool,
+        how: How,
+    ) -> Self {
+        // A row cut short has empty cells.
+        for row in &mut first {
+            row.resize(names.len(), String::new());
+        }
+        let floats = vec![false; names.len()];
+        Self { names, named, first, beside, semicolons, floats, how }
+    }
+
+    /// All rows, each column under its name here.
+    pub(super) fn rows(&self, looked: &Looked) -> Result<Box<dyn RowSource>, String> {
+        match &self.how {
+            How::Separated(layout) => looked.rows(layout),
+            How::Lines => looked.rows(&Layout::default()),
+            How::Columns => Ok(flat::Flat::over(looked.rows(&Layout::default())?)),
+            How::Json(json) => {
+                let (json, mut at) = (Arc::clone(json), 0);
+                let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+                Ok(Made::over(&names, looked.bytes, move || {
+                    at += 1;
+                    (at <= json.height()).then(|| Ok(json.row(at - 1)))
+                }))
+            }
+            How::Cells(cells) => {
+                let (cells, mut at) = (Arc::clone(cells), 0);
+                let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+                Ok(Made::over(&names, looked.bytes, move || {
+                    at += 1;
+                    cells.get(at - 1).map(|row| Ok(row.iter().map(|cell| Some(cell.clone()).filter(|cell| !cell.is_empty())).collect()))
+                }))
+            }
+        }
+    }
+
+    /// The first cells of a column.
+    pub(super) fn column(&self, at: usize) -> impl Iterator<Item = &str> {
+        self.first.iter().filter_map(move |row| row.get(at)).map(String::as_str)
+    }
+
+    /// The different texts in the first cells of a column, at most a few.
+    pub(super) fn different(&self, at: usize) -> Vec<&str> {
+        let mut known: Vec<&str> = Vec::new();
+        for cell in self.column(at).filter(|cell| !cell.is_empty()) {
+            if known.len() < 50 && !known.contains(&cell) {
+                known.push(cell);
+            }
+        }
+        known
+    }
+
+    /// What stands beside the table under a name that ends so.
+    pub(super) fn beside(&self, ends: &[&str]) -> Option<&str> {
+        let last = |place: &str| super::names::plain(place.rsplit('.').next().unwrap_or_default());
+        ends.iter().find_map(|end| self.beside.iter().find(|(place, _)| last(place) == *end).map(|(_, text)| text.as_str()))
+    }
+
+    /// Whether any line before the header or text beside the table speaks of it.
+    pub(super) fn speaks_of(&self, word: &str) -> bool {
+        self.beside.iter().any(|(place, text)| (place == "preamble" || place == "place") && text.to_lowercase().contains(word))
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        matches!(self.how, How::Json(_))
+    }
+}
+
+/// The names and all rows of a source, drained: tests look at what it gives.
+#[cfg(test)]
+pub(super) fn drained(mut rows: Box<dyn RowSource>) -> Vec<Vec<String>> {
+    let mut all = Vec::new();
+    while let Some(batch) = rows.next_batch().unwrap() {
+        let texts: Vec<Vec<String>> = batch.columns.iter().map(flat::texts).collect();
+        all.extend((0..batch.height).map(|row| texts.iter().map(|column| column[row].clone()).collect()));
+    }
+    all
+}
+
+/// Reads the text of JSON lines whole.
+pub(super) fn json_lines(looked: &Looked, limit: u64) -> Result<Json, String> {
+    Ok(Json::lines(&source::whole_text(looked.place.open()?, looked.head(), limit)?))
+}

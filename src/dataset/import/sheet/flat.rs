@@ -1,0 +1,81 @@
+//! Columns of binary tables: structs taken apart (`price.open`), cells as text.
+
+use polars::prelude::Column;
+
+use crate::dataset::{
+    coerce::cell::{Cell, cells},
+    source::{Batch, RowSource, guarded},
+};
+
+/// How deep structs are taken apart.
+const DEPTH: usize = 4;
+
+/// Rows whose structs are columns.
+pub(in crate::dataset::import) struct Flat {
+    inner: Box<dyn RowSource>,
+    names: Vec<String>,
+}
+
+impl Flat {
+    pub(in crate::dataset::import) fn over(inner: Box<dyn RowSource>) -> Box<dyn RowSource> {
+        let names = inner.columns().to_vec();
+        Box::new(Self { inner, names })
+    }
+}
+
+fn apart(column: Column, name: &str, depth: usize, into: &mut Vec<Column>) -> Result<(), String> {
+    if depth < DEPTH && column.dtype().is_struct() {
+        let fields = guarded("table", || Ok(column.struct_()?.fields_as_series()))?;
+        for field in fields {
+            let inner = format!("{name}.{}", field.name());
+            apart(Column::from(field), &inner, depth + 1, into)?;
+        }
+    } else {
+        into.push(column.with_name(name.into()));
+    }
+    Ok(())
+}
+
+impl RowSource for Flat {
+    fn next_batch(&mut self) -> Result<Option<Batch>, String> {
+        let Some(mut batch) = self.inner.next_batch()? else { return Ok(None) };
+        let mut columns = Vec::with_capacity(batch.columns.len());
+        for column in std::mem::take(&mut batch.columns) {
+            let name = column.name().to_string();
+            apart(column, &name, 0, &mut columns)?;
+        }
+        self.names = columns.iter().map(|column| column.name().to_string()).collect();
+        batch.columns = columns;
+        Ok(Some(batch))
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.names
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.inner.bytes_read()
+    }
+}
+
+/// The cells of a column as texts; empty ones are "".
+pub(in crate::dataset::import) fn texts(column: &Column) -> Vec<String> {
+    optional(column).into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// The cells of a column as texts, bytes as hex, whole numbers in all their digits.
+pub(in crate::dataset::import) fn optional(column: &Column) -> Vec<Option<String>> {
+    let column = column.rechunk();
+    let read = guarded("column", || Ok(cells(&column).iter().map(text).collect::<Vec<_>>()));
+    read.unwrap_or_else(|_| vec![None; column.len()])
+}
+
+fn text(cell: &Cell<'_>) -> Option<String> {
+    match cell {
+        Cell::Null | Cell::Other => None,
+        Cell::Bytes(bytes) => Some(bytes.iter().fold(String::from("0x"), |text, byte| text + &format!("{byte:02x}"))),
+        Cell::Float(number) if number.is_nan() => None,
+        Cell::List(_) => Some(cell.shown()),
+        _ => cell.to_text().map(std::borrow::Cow::into_owned).filter(|text| !text.is_empty()),
+    }
+}

@@ -1,0 +1,35 @@
+//! Whether enough of a file's rows are as rows must be. Datasets set single rows aside; a file most of which is broken is another file
+//! than it was taken for.
+
+use super::take::{Amount, Stop};
+use crate::dataset::findings::{Findings, Severity};
+
+/// The share of broken rows from which a file is refused, and the rows that are no share yet.
+pub(super) const BROKEN_MAX: f64 = 0.01;
+const BROKEN_MIN: u64 = 2;
+/// The share of unreadable rows from which any file is.
+const UNREADABLE_MAX: f64 = 0.5;
+
+/// Refuses a file of which too many rows break what must hold, naming the first.
+pub(super) fn sound(table: &str, amount: Amount, findings: &Findings) -> Result<(), Stop> {
+    let rows = (amount.rows - amount.left_out).max(1) as f64;
+    let unreadable = if table == "candles" { amount.bad } else { 0 };
+    let broken = amount.broken + unreadable;
+    let many =
+        broken >= BROKEN_MIN && broken as f64 > BROKEN_MAX * rows || amount.bad as f64 > UNREADABLE_MAX * rows && amount.bad < amount.rows;
+    if !many {
+        return Ok(());
+    }
+    let first = findings.kept().iter().find(|finding| finding.severity != Severity::Note && finding.row.is_some());
+    let shown = first.map_or_else(String::new, |finding| {
+        let value = finding.value.as_ref().map_or_else(String::new, |value| format!(" `{value}`"));
+        let column = finding.column.as_ref().map_or_else(String::new, |column| format!(", {column}{value}"));
+        format!("; the first is row {}{column}: {}", finding.row.unwrap_or_default(), finding.reason)
+    });
+    Err(Stop::Refused(format!(
+        "has {} of {} rows that cannot be as they are{shown}. Take another file, name its columns (--as {table} --map OURS=THEIRS), or say --broken-too to take it \
+         all the same",
+        broken.max(amount.bad),
+        amount.rows
+    )))
+}
