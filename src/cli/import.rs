@@ -22,9 +22,10 @@ use super::{
 use crate::dataset::{
     address::Address,
     chain::Chain,
-    import::{AmountUnit, FORMATS, FileReport, ImportError, ImportOptions, Preview, Report, Taken, VolumeUnit, import},
+    import::{
+        AmountUnit, FORMATS, FileReport, ImportError, ImportOptions, Preview, Report, Taken, VolumeUnit, assignment, import, table_name,
+    },
     progress::{Cancelled, Progress},
-    schema::TABLES,
 };
 
 /// Findings of one reason that are printed; all are counted, and `--json` has more.
@@ -62,13 +63,13 @@ pub(super) struct Import {
     #[arg(long, value_name = "OURS=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
     /// The table that --map and --set speak of, whatever the file looks like
-    #[arg(long = "as", value_name = "TABLE", value_parser = table)]
+    #[arg(long = "as", value_name = "TABLE", value_parser = table_name)]
     table: Option<String>,
     /// In what amounts of tokens are: smallest units or whole tokens
-    #[arg(long, value_name = "raw|whole", value_parser = amount_unit)]
+    #[arg(long, value_name = "raw|whole", value_parser = str::parse::<AmountUnit>)]
     unit: Option<AmountUnit>,
     /// What volumes count, where the file does not tell
-    #[arg(long, value_name = "usd|token", value_parser = volume_unit)]
+    #[arg(long, value_name = "usd|token", value_parser = str::parse::<VolumeUnit>)]
     volume: Option<VolumeUnit>,
     /// The decimals of a token that the dataset does not know
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=77))]
@@ -99,33 +100,6 @@ fn address(text: &str) -> Result<Address, String> {
 
 fn chain(text: &str) -> Result<Chain, String> {
     Chain::known(text).ok_or_else(|| format!("no such chain is known: did you mean {}?", Chain::nearest(text).join(", ")))
-}
-
-fn assignment(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or_else(|| "expected NAME=VALUE".to_owned())?;
-    let (name, value) = (name.trim(), value.trim());
-    if name.is_empty() { Err("expected NAME=VALUE".to_owned()) } else { Ok((name.to_owned(), value.to_owned())) }
-}
-
-fn table(text: &str) -> Result<String, String> {
-    let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
-    if names.contains(&text) { Ok(text.to_owned()) } else { Err(format!("expected one of {}", names.join(", "))) }
-}
-
-fn amount_unit(text: &str) -> Result<AmountUnit, String> {
-    match text {
-        "raw" => Ok(AmountUnit::Raw),
-        "whole" => Ok(AmountUnit::Whole),
-        _ => Err("expected raw (smallest units) or whole (whole tokens)".to_owned()),
-    }
-}
-
-fn volume_unit(text: &str) -> Result<VolumeUnit, String> {
-    match text {
-        "usd" => Ok(VolumeUnit::Usd),
-        "token" => Ok(VolumeUnit::Token),
-        _ => Err("expected usd or token".to_owned()),
-    }
 }
 
 /// Shows how far it is, and ends when the person no longer wants it.

@@ -49,7 +49,7 @@ use self::{
 };
 pub use self::{
     format::{FORMATS, FormatRow, formats_table},
-    options::{AmountUnit, ImportOptions, VolumeUnit},
+    options::{AmountUnit, ImportOptions, VALUED, VolumeUnit, assignment, table_name},
     report::{FileReport, Guess, Preview, Report, TableReport, Taken},
 };
 use super::{

@@ -154,8 +154,8 @@ pub(crate) fn open_as(path: &Path, layout: &Layout, wanted: Wanted) -> Result<Bo
         None => u64::MAX,
     });
     match named {
-        Some(Format::Csv) => fields(text::Input::new(file, head)?, layout, None, wanted),
-        Some(Format::Tsv) => fields(text::Input::new(file, head)?, layout, Some(b'\t'), wanted),
+        Some(Format::Csv) => fields(text::Input::new(file, head)?, layout, layout.delimiter, wanted),
+        Some(Format::Tsv) => fields(text::Input::new(file, head)?, layout, layout.delimiter.or(Some(b'\t')), wanted),
         Some(Format::Ndjson) => Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(file, head)?, wanted))),
         Some(Format::Json) => Ok(Box::new(json::JsonRows::new(text::Input::new(file, head)?, wanted))),
         Some(Format::Parquet) => Err("is not Parquet: it does not begin with `PAR1`; give it the extension of what it holds".to_owned()),
@@ -200,7 +200,7 @@ pub(crate) fn separated(
     layout: &Layout,
     wanted: Wanted,
 ) -> Result<Box<dyn RowSource>, String> {
-    fields(text::Input::new(reader, head)?, layout, None, wanted)
+    fields(text::Input::new(reader, head)?, layout, layout.delimiter, wanted)
 }
 
 fn fields(mut input: text::Input, layout: &Layout, delimiter: Option<u8>, wanted: Wanted) -> Result<Box<dyn RowSource>, String> {

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{App, carry::expand};
 use crate::{
     dataset::{
-        address::Address,
-        chain::Chain,
-        import::{AmountUnit, ImportError, ImportOptions, Report, VolumeUnit, import},
+        import::{ImportError, ImportOptions, Report, VALUED, import},
         progress::{Cancelled, Progress},
     },
     error::{Code, Problem},
@@ -111,52 +109,17 @@ fn options(said: &str, looking: bool) -> Result<(PathBuf, ImportOptions), String
     let mut options = ImportOptions { dry_run: looking, ..ImportOptions::default() };
     let mut words = rest.split_whitespace();
     while let Some(word) = words.next() {
-        let mut value = || words.next().ok_or_else(|| format!("`{word}` lacks its value"));
-        match word {
-            "--token" => {
-                options.token = Some(value().and_then(|text| Address::or_coin(text).ok_or_else(|| format!("`{text}` is no address")))?);
+        match word.strip_prefix("--") {
+            Some("as-usd") => options.as_usd = true,
+            Some("broken-too") => options.broken_too = true,
+            Some(option) if VALUED.contains(&option) => {
+                let value = words.next().ok_or_else(|| format!("`{word}` lacks its value"))?;
+                options.say(option, value)?;
             }
-            "--coin" => {
-                let coin = value()?.to_uppercase();
-                (options.token, options.coin) = (Some(Address::coin(&coin)), Some(coin));
-            }
-            "--chain" => {
-                options.chain = Some(value().and_then(|text| Chain::known(text).ok_or_else(|| format!("no chain `{text}` is known")))?);
-            }
-            "--label" => options.label = Some(value()?.to_owned()),
-            "--pick" => options.pick.push(pair(value()?)?),
-            "--map" => options.map.push(pair(value()?)?),
-            "--set" => options.set.push(pair(value()?)?),
-            "--as" => options.table = Some(value()?.to_owned()),
-            "--decimals" => options.decimals = Some(value().and_then(|text| text.parse().map_err(|_| format!("`{text}` is no number")))?),
-            "--unit" => {
-                options.unit = Some(match value()? {
-                    "raw" => AmountUnit::Raw,
-                    "whole" => AmountUnit::Whole,
-                    other => return Err(format!("`--unit {other}`: say raw or whole")),
-                });
-            }
-            "--volume" => {
-                options.volume = Some(match value()? {
-                    "usd" => VolumeUnit::Usd,
-                    "token" => VolumeUnit::Token,
-                    other => return Err(format!("`--volume {other}`: say usd or token")),
-                });
-            }
-            "--as-usd" => options.as_usd = true,
-            "--broken-too" => options.broken_too = true,
-            _ => {
-                return Err(format!("`{word}` is not known here; `tokendeck import --help` lists what can be said"));
-            }
+            _ => return Err(format!("`{word}` is not known here: --as-usd, --broken-too, --{}", VALUED.join(", --"))),
         }
     }
     Ok((path, options))
-}
-
-/// `symbol=ETH/USDT`.
-fn pair(text: &str) -> Result<(String, String), String> {
-    let pair = text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
-    pair.ok_or_else(|| format!("`{text}`: write it as COLUMN=VALUE"))
 }
 
 /// A path as terminals write one that is dropped: in quotes, or with a stroke before each space.
@@ -178,6 +141,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        dataset::address::Address,
         deck::{Deck, DeckOptions},
         tui::{
             app::{Look, Setup, wall_clock},

@@ -31,6 +31,9 @@ const ROOMY: u16 = 48;
 /// Cells from which the reasons stand beside the card.
 const BESIDE: u16 = 76;
 
+/// How a line names the target.
+pub(super) const TARGET: &str = "target ";
+
 /// What is drawn.
 pub(super) struct Card<'a> {
     pub pattern: &'a Pattern,
@@ -168,9 +171,9 @@ pub(super) fn line(pattern: &Pattern, state: &str, cells: usize, ascii: bool) ->
     let head = format!("{} {:.2}", pattern.name.word(), pattern.confidence);
     let Some(detail) = &pattern.detail else { return head };
     let away = |percent: f64| format::change(Some(percent), ascii);
-    let target = format!("target {} {}", format::price(Some(detail.target_price)), away(detail.distance_to_target));
+    let target = format!("{TARGET}{} {}", format::price(Some(detail.target_price)), away(detail.distance_to_target));
     let stop = format!("stop {} {}", format::price(Some(detail.stop_price)), away(detail.distance_to_stop));
-    let short = format!("target {} · stop {}", away(detail.distance_to_target), away(detail.distance_to_stop));
+    let short = format!("{TARGET}{} · stop {}", away(detail.distance_to_target), away(detail.distance_to_stop));
     let ratio = detail.reward_risk.map_or_else(String::new, |ratio| format!(" · {ratio:.2}:1"));
     let lines = [
         format!("{head} {state} · {target} · {stop}{ratio}"),

@@ -249,7 +249,7 @@ impl Finds {
         if hidden.is_empty() { "patterns".to_owned() } else { format!("patterns · no {}", hidden.join(", ")) }
     }
 
-    /// All that fits in a line: `pattern 2 of 5 · double_bottom 0.81 confirmed · target ▲ 14.2 % · stop ▼ 8.1 %`.
+    /// All that fits in a line: `2 of 5 · double_bottom 0.81 confirmed · target ▲ 14.2 % · stop ▼ 8.1 % · buy`.
     fn line(&self, cells: usize, context: &Context<'_>) -> String {
         if let Some(problem) = &self.asked.problem {
             return format!("patterns: {}", problem.detail);
@@ -259,9 +259,12 @@ impl Finds {
         let Some((chosen, at)) = self.chosen().zip(self.rows.selected()) else {
             return format!("no patterns · {advice}");
         };
-        let place = format!("pattern {} of {} · ", at + 1, self.listed.len());
-        let card = card::line(chosen, &state(chosen), cells.saturating_sub(text::width(&place)), context.ascii);
-        place + &card
+        let place = format!("{} of {} · ", at + 1, self.listed.len());
+        let advice = format!(" · {advice}");
+        let card = |cells: usize| card::line(chosen, &state(chosen), cells.saturating_sub(text::width(&place)), context.ascii);
+        // The levels come before the advice.
+        let (alone, advised) = (card(cells), card(cells.saturating_sub(text::width(&advice))));
+        if advised.contains(card::TARGET) { place + &advised + &advice } else { place + &alone }
     }
 
     pub(super) fn save(&self) -> Value {

@@ -38,7 +38,7 @@ impl Title<'_> {
             (true, Name::Whole, format::price, "  "),
             (false, Name::Whole, format::price, "  "),
             (false, Name::Whole, format::price, " "),
-            (false, Name::Whole, short, " "),
+            (false, Name::Short, format::price, " "),
             (false, Name::Short, short, " "),
             (false, Name::Short, three, " "),
             (false, Name::None, three, " "),
@@ -72,7 +72,7 @@ impl Title<'_> {
     }
 }
 
-/// A price in at most seven characters that still tells neighbouring candles apart: `63,512`, `7.310`, `2.14e-6`.
+/// A price in at most seven characters that still tells neighbouring candles apart: `63,512`, `7.3100`, `2.14e-6`.
 fn short(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return format::MISSING.to_owned() };
     match value.abs() {
@@ -80,7 +80,7 @@ fn short(value: Option<f64>) -> String {
         size if size >= 999.95 => format::fixed(value, 0),
         size if size >= 99.995 => format::fixed(value, 1),
         size if size >= 9.9995 => format::fixed(value, 2),
-        size if size >= 0.1 => format::fixed(value, 3),
+        size if size >= 0.1 => format::fixed(value, 4),
         size if size >= 0.001 => format::fixed(value, 5),
         0.0 => "0".to_owned(),
         _ => format!("{value:.2e}"),
@@ -123,7 +123,7 @@ mod tests {
         for (price, column, cells, expected) in [
             (7.31, None, 200, "LONGSYMBOL · 1d · 5,000 candles ─ 2026-01-01  o 7.3100  h 8.0410  l 6.5790  c 7.3100  v 4.12B"),
             (7.31, None, 82, "LONGSYMBOL · 1d ─ 2026-01-01  o 7.3100  h 8.0410  l 6.5790  c 7.3100  v 4.12B"),
-            (63_512.45, None, 76, "LONGSYMBOL · 1d ─ 2026-01-01 o 63,512 h 69,864 l 57,161 c 63,512 v 4.12B"),
+            (63_512.45, None, 76, "LONGS… · 1d ─ 2026-01-01 o 63,512 h 69,864 l 57,161 c 63,512 v 4.12B"),
             (63_512.45, Some("8d/column"), 76, "LONGS… · 8d/column ─ 2026-01-01 o 63,512 h 69,864 l 57,161 c 63,512 v 4.12B"),
         ] {
             let title = Title { column: column.map(str::to_owned), ..title(price) };

@@ -26,7 +26,7 @@ const BAR: usize = 8;
 /// Cells of the figure at the right: `0.41 of 0.95`.
 const FIGURE: u16 = 13;
 /// Of a weight alone.
-const WEIGHT: u16 = 5;
+const WEIGHT: u16 = 7;
 /// What is found may take so many lines, where there is room for the sentence beside the code at all.
 const SENTENCE_LINES: usize = 3;
 const SENTENCE_MIN: u16 = 24;

@@ -1,6 +1,6 @@
 //! Prices to places and back, linear or logarithmic, and the round prices that an axis marks.
 
-/// Ticks asked for at most where fewer gave less than two.
+/// Ticks asked for at most where fewer gave less than three.
 const TICKS_MOST: usize = 12;
 
 /// A range of prices on a range of 0 (low) to 1 (high).
@@ -52,7 +52,7 @@ impl Scale {
         if self.log { self.low * (self.high / self.low).powf(place) } else { self.low + place * (self.high - self.low) }
     }
 
-    /// About `most` round prices inside the range, at least two, rising: 1, 2 or 5 times a power of ten apart, and on a logarithmic scale over more
+    /// About `most` round prices inside the range, at least three, rising: 1, 2 or 5 times a power of ten apart, and on a logarithmic scale over more
     /// than a decade, 1, 2 and 5 of each (or each power alone).
     pub fn ticks(&self, most: usize) -> Vec<f64> {
         let mut most = most;
@@ -60,8 +60,8 @@ impl Scale {
             let decades = if self.log { (self.high / self.low).log10() } else { 0.0 };
             let ticks = if decades > 1.0 { self.log_ticks(most, decades) } else { self.even_ticks(most) };
             let ticks: Vec<f64> = ticks.into_iter().filter(|tick| (self.low..=self.high).contains(tick)).collect();
-            // One tick tells no scale.
-            if ticks.len() > 1 || most > TICKS_MOST {
+            // One tick tells no scale, and one may lie under the tag of the last price.
+            if ticks.len() > 2 || most > TICKS_MOST {
                 return ticks;
             }
             most *= 2;
@@ -122,7 +122,7 @@ mod tests {
             prop_assert!((scale.place(price) - place).abs() < 1e-6);
             let ticks = scale.ticks(8);
             prop_assert!(ticks.len() <= 25 && ticks.windows(2).all(|pair| pair[0] < pair[1]));
-            prop_assert!(ticks.len() > 1 && scale.ticks(2).len() > 1, "{:?}", scale.ticks(2));
+            prop_assert!(ticks.len() > 2 && scale.ticks(2).len() > 2, "{:?}", scale.ticks(2));
         }
 
         #[test]
