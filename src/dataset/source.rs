@@ -204,6 +204,7 @@ pub(crate) fn separated(
 }
 
 fn fields(mut input: text::Input, layout: &Layout, delimiter: Option<u8>, wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
+    let delimiter = layout.delimiter.or(delimiter);
     for _ in 0..layout.skip {
         let length = input.line()?;
         input.consume(length);

@@ -84,18 +84,13 @@ impl Sight {
         if there.len() > ENDS_MAX {
             return Ends::default();
         }
-        Ends(
-            there
-                .into_iter()
-                .filter_map(|(path, stamp)| Some((path.clone(), load::identity::ends_within(path, stamp.bytes).ok()?)))
-                .collect(),
-        )
+        Ends(there.into_iter().filter_map(|(path, stamp)| Some((path.clone(), load::identity::tips(path, stamp.bytes).ok()?))).collect())
     }
 
     /// Whether nothing happened since `before`, whose ends these are, but that files were appended to.
     pub fn appends_to(&self, before: &Self, ends: &Ends) -> bool {
         let appended = |path: &PathBuf, now: Stamp, then: Stamp| {
-            let same = || load::identity::ends_within(path, then.bytes).ok();
+            let same = || load::identity::tips(path, then.bytes).ok();
             now.file == then.file && now.bytes > then.bytes && ends.0.get(path).is_some_and(|ends| same().as_ref() == Some(ends))
         };
         self.files.len() == before.files.len()

@@ -179,11 +179,13 @@ impl Times {
     /// By the number of digits: every row is looked at.
     pub(crate) fn of_text(text: &str) -> Self {
         let text = text.trim();
-        let whole = text.split('.').next().unwrap_or_default();
-        if !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        // Most times are written out, which their fifth sign tells.
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let rest = &text.as_bytes()[digits..];
+        if !(rest.is_empty() || rest[0] == b'.' && rest[1..].iter().all(u8::is_ascii_digit)) {
             return Self(0);
         }
-        match whole.len() {
+        match digits {
             5 => text.parse().map_or(Self(0), Self::of_number),
             9..=11 => Self(2),
             12..=14 => Self(4),

@@ -42,7 +42,12 @@ pub(crate) fn observed(token: &TokenRow, observed: &Observed) -> Option<Found> {
 pub(crate) fn balances(token: &TokenRow, sum: f64) -> Option<Found> {
     let supply = token.total_supply.filter(|supply| *supply > 0.0)?;
     let name = token.symbol.clone().unwrap_or_else(|| token.token_address.to_string());
-    (sum > supply * (1.0 + SLACK)).then(|| ("balances_within_supply", None, format!("{name}: {sum} of {supply}")))
+    (sum > supply * (1.0 + SLACK)).then(|| ("balances_within_supply", None, format!("{name}: {} of {}", figure(sum), figure(supply))))
+}
+
+/// A figure that can be read at a glance.
+fn figure(number: f64) -> String {
+    if number.abs() >= 1e15 { format!("{number:.3e}") } else { number.to_string() }
 }
 
 /// A token's own figures.

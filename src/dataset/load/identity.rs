@@ -16,22 +16,29 @@ use crate::dataset::{
 /// How much of each end of a file is hashed.
 const END: u64 = 64 << 10;
 
+/// How much of each end tells whether a file was appended to.
+const TIP: u64 = 4 << 10;
+
 /// The hash of a file's head and tail.
 pub(crate) fn ends(path: &Path) -> io::Result<[u8; 32]> {
-    ends_within(path, u64::MAX)
+    hashed(path, u64::MAX, END)
 }
 
-/// As `ends`, of the file's first `size` bytes.
-pub(crate) fn ends_within(path: &Path, size: u64) -> io::Result<[u8; 32]> {
+/// The hash of what the file's first `size` bytes begin and end with.
+pub(crate) fn tips(path: &Path, size: u64) -> io::Result<[u8; 32]> {
+    hashed(path, size, TIP)
+}
+
+fn hashed(path: &Path, size: u64, end: u64) -> io::Result<[u8; 32]> {
     let mut file = File::open(path)?;
     let size = file.metadata()?.len().min(size);
     let mut hash = Sha256::new();
     let mut bytes = Vec::new();
-    file.by_ref().take(END.min(size)).read_to_end(&mut bytes)?;
+    file.by_ref().take(end.min(size)).read_to_end(&mut bytes)?;
     hash.update(&bytes);
-    if size > END {
+    if size > end {
         bytes.clear();
-        let start = size.saturating_sub(END).max(END);
+        let start = size.saturating_sub(end).max(end);
         file.seek(SeekFrom::Start(start))?;
         file.take(size - start).read_to_end(&mut bytes)?;
         hash.update(&bytes);

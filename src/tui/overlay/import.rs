@@ -6,7 +6,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Command, Outcome, floating, line};
 use crate::{
-    dataset::import::{FileReport, Report, Taken},
+    dataset::import::{FileReport, Preview as Table, Report, Taken},
     tui::{
         format, text,
         theme::{Role, Theme},
@@ -106,6 +106,9 @@ impl ImportDialog {
 /// The lines, each on as many as it needs.
 fn wrapped(lines: &[Line], width: usize) -> Vec<Line> {
     let wrap = |Line(role, says): &Line| {
+        if text::width(says) <= width {
+            return vec![Line(*role, says.clone())];
+        }
         let indent = says.len() - says.trim_start().len();
         let parts = text::wrap(says.trim_start(), width.saturating_sub(indent).max(1), 12);
         parts.into_iter().map(|part| Line(*role, format!("{}{part}", " ".repeat(indent)))).collect::<Vec<_>>()
@@ -134,6 +137,7 @@ fn file_lines(file: &FileReport, lines: &mut Vec<Line>) {
     lines.push(Line(Role::Accent, format!("{}: {} → {}", clean(&file.file), file.title.unwrap_or_default(), tables.join(", "))));
     lines.extend(file.says.iter().map(|says| Line(Role::Text, format!("  {}", clean(says)))));
     lines.extend(file.taken.iter().map(|taken| Line(Role::Text, format!("  {}", taken_line(taken)))));
+    file.previews.iter().for_each(|table| table_lines(table, lines));
     for count in file.findings.counts() {
         let same = |finding: &&crate::dataset::findings::Finding| (&finding.column, &finding.reason) == (&count.column, &count.reason);
         let places: Vec<String> = file.findings.kept().iter().filter(same).take(SHOWN_PER_REASON).filter_map(place).collect();
@@ -142,6 +146,23 @@ fn file_lines(file: &FileReport, lines: &mut Vec<Line>) {
         let places = if places.is_empty() { String::new() } else { format!(" · {}", places.join(", ")) };
         lines.push(Line(Role::Dim, format!("  {column}{}{times}{}", clean(&count.reason), clean(&places))));
     }
+}
+
+/// What serves each column and why, and what comes out in the first rows.
+fn table_lines(table: &Table, lines: &mut Vec<Line>) {
+    let cell = |row: usize, column: usize| table.rows.get(row).and_then(|row| row.get(column)).map_or("", String::as_str);
+    let rows: Vec<[String; 5]> = (table.columns.iter().enumerate())
+        .map(|(i, guess)| [guess.column, &guess.from, guess.why, cell(0, i), cell(1, i)].map(|text| text::clean(text).into_owned()))
+        .collect();
+    let head = [table.table, "from", "why", "first row", "second row"].map(str::to_owned);
+    let widest = |i: usize| rows.iter().chain([&head]).map(|row| text::width(&row[i])).max().unwrap_or(0).min(30);
+    let widths = [widest(0), widest(1), widest(2), widest(3), widest(4)];
+    let put = |row: &[String; 5]| {
+        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| text::fit(cell, width, text::Align::Left)).collect();
+        format!("  {}", cells.join("  ").trim_end())
+    };
+    lines.push(Line(Role::Dim, put(&head)));
+    lines.extend(rows.iter().map(|row| Line(Role::Text, put(row))));
 }
 
 /// Where a finding is, and what stands there.
