@@ -205,7 +205,7 @@ mod tests {
             ("an owner who is there", "owner_mint", None, vec![owned], &[("OWNER_MINT", 1.0)]),
             ("an owner who has gone", "owner_mint", Some(OWNER), vec![], &[("OWNER_MINT", 0.0)]),
             ("an owner who has gone and nobody knows", "owner_mint", None, vec![(OWNER_AT, word(0))], &[("OWNER_MINT", 0.0)]),
-            ("a blacklist of nobody's", "blacklist", Some(OWNER), vec![], &[("BLACKLIST", 0.0), ("PAUSABLE", 0.0)]),
+            ("a blacklist of nobody's", "blacklist", Some(OWNER), vec![], &[("BLACKLIST", 0.0)]),
             (
                 "a power kept in secret",
                 "shadow_owner",
