@@ -54,8 +54,9 @@ impl Candles<'_> {
 }
 
 /// Whether a candle of these prices can be believed; see [`Candles::valid`].
+#[allow(clippy::needless_bitwise_bool, reason = "without a way out the processor looks at many candles at a time")]
 pub fn sound(open: f64, high: f64, low: f64, close: f64) -> bool {
-    // A comparison with NaN is false, so these six say all of it. Without a way out, which the processor does many at a time.
+    // A comparison with NaN is false, so these six say all of it.
     (low > 0.0) & (high < f64::INFINITY) & (low <= open) & (low <= close) & (open <= high) & (close <= high)
 }
 

@@ -24,9 +24,12 @@ impl LargeTable {
         let places = rows.iter().map(|&row| row as usize);
         if super::in_index(self.schema(), name) {
             let whose = name == super::owner(self.schema());
-            let told = |row| match whose {
-                true => self.token_at(row).map(|token| token.to_string()),
-                false => self.interval_at(row).map(|interval| interval.to_string()),
+            let told = |row| {
+                if whose {
+                    self.token_at(row).map(|token| token.to_string())
+                } else {
+                    self.interval_at(row).map(|interval| interval.to_string())
+                }
             };
             return Some(texts(label, rows.len(), places.map(told)));
         }

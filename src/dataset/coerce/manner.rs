@@ -76,10 +76,9 @@ fn cell(text: &str) -> Evidence {
     match (dots, commas) {
         // Of two signs the last is the decimal's.
         (1.., 1..) if body[last..].starts_with(',') => comma,
-        (1.., 1..) => point,
         // Thousands in three digits, or decimals that happen to be three.
         (1, 0) | (0, 1) if grouped(&body.replace(',', "."), b'.') => Evidence::default(),
-        (1, 0) => point,
+        (1.., 1..) | (1, 0) => point,
         (0, 1) => comma,
         (2.., 0) if grouped(body, b'.') => comma,
         (0, 2..) if grouped(body, b',') => point,
@@ -97,7 +96,7 @@ fn parts(text: &str) -> (&str, Option<u32>) {
         'T' => Some(12),
         _ => None,
     };
-    match text.chars().next_back().and_then(|end| suffix(end)) {
+    match text.chars().next_back().and_then(suffix) {
         Some(exponent) => (text[..text.len() - 1].trim_end(), Some(exponent)),
         None => (text, None),
     }

@@ -204,13 +204,11 @@ impl One {
         for (time, number) in times.iter().zip(numbers) {
             let Some(last) = self.last.replace(*time) else { continue };
             let step = time - last;
-            if step > 0 {
-                self.rising += 1;
-            } else if step < 0 {
-                self.falling += 1;
-            } else {
+            match step.signum() {
+                1 => self.rising += 1,
+                -1 => self.falling += 1,
                 // A key that comes twice is told of elsewhere.
-                continue;
+                _ => continue,
             }
             let step = step.abs();
             if let Some(known) = self.steps.get_mut(usual).filter(|known| known.length == step) {
@@ -279,7 +277,9 @@ fn length(milliseconds: i64) -> String {
 fn changes(volume: &[f64], close: &[f64], numbers: &[u32], odd: &mut Vec<Odd>) {
     for at in WINDOW..volume.len().saturating_sub(WINDOW - 1) {
         let ratio = volume[at] / volume[at - 1];
-        if !(ratio > JUMP || ratio < 1.0 / JUMP) || close[at] < JUMP {
+        // Neither up nor down by so much; what is no number is no jump.
+        let far = ratio.ln().abs() > JUMP.ln();
+        if !far || close[at] < JUMP {
             continue;
         }
         let (before, after) = (&volume[at - WINDOW..at], &volume[at..at + WINDOW]);

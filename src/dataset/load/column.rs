@@ -33,17 +33,16 @@ impl FileRows<'_> {
         if let Some(column) = whole(batch, bound, rows.len(), every) {
             return Ok(Coerced { column, issues: Vec::new() });
         }
-        let cells = match whole_texts(batch, bound, every) {
-            Some(texts) => Content::Texts(texts),
-            None => {
-                let mut cells = match given {
-                    Some(cells) => cells,
-                    None => gather(batch, bound, rows)?,
-                };
-                coerce::replace(&mut cells, bound.rule);
-                take_item(&mut cells, bound);
-                Content::Cells(cells)
-            }
+        let cells = if let Some(texts) = whole_texts(batch, bound, every) {
+            Content::Texts(texts)
+        } else {
+            let mut cells = match given {
+                Some(cells) => cells,
+                None => gather(batch, bound, rows)?,
+            };
+            coerce::replace(&mut cells, bound.rule);
+            take_item(&mut cells, bound);
+            Content::Cells(cells)
         };
         let kind = bound.column.kind;
         if matches!(kind, Kind::Time | Kind::Date) && bound.rule.format.is_none() && bound.constant.is_none() {
@@ -151,12 +150,11 @@ pub(super) fn gather<'b>(batch: &'b Batch, bound: &Bound<'_>, rows: &[usize]) ->
 }
 
 pub(super) fn gather_named<'b>(batch: &'b Batch, name: &str, rows: &[usize]) -> Result<Vec<Cell<'b>>, String> {
-    let cells = match find(batch, name) {
-        Some(column) => guarded("column", || Ok(cells(column)))?,
-        None => {
-            let Some((column, way)) = find_inside(batch, name) else { return Ok(vec![Cell::Null; rows.len()]) };
-            guarded("column", || Ok(path::inside(column, way)))?
-        }
+    let cells = if let Some(column) = find(batch, name) {
+        guarded("column", || Ok(cells(column)))?
+    } else {
+        let Some((column, way)) = find_inside(batch, name) else { return Ok(vec![Cell::Null; rows.len()]) };
+        guarded("column", || Ok(path::inside(column, way)))?
     };
     if rows.len() == cells.len() && rows.last().is_none_or(|last| last + 1 == cells.len()) {
         return Ok(cells);

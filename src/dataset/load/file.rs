@@ -13,7 +13,7 @@ use super::{
     column::{every_row, gather, gather_named},
     fill,
     manners::{Manners, is_number},
-    units,
+    others, units,
 };
 use crate::dataset::{
     coerce::{Coerced, cell::Cell, list},
@@ -126,7 +126,7 @@ impl FileRows<'_> {
         }
         self.hold_to_rules(&mut columns, &rows, first_row, &bad);
         if self.state.others {
-            let others = self.other_columns(&batch, &bound, names, &rows)?;
+            let others = others::columns(&batch, &bound, names, &rows)?;
             columns.extend(others);
         }
         self.rows_bad += bad.iter().filter(|bad| **bad).count() as u64;

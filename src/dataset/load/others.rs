@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
 
-use super::{bind::Bound, column::gather_named, file::FileRows, path};
+use super::{bind::Bound, column::gather_named, path};
 use crate::dataset::{
     coerce::{self, cell::is_null_word, manner::Manner},
     manifest::ColumnManifest,
@@ -36,18 +36,16 @@ pub(super) fn names<'n>(bound: &[Bound<'_>], names: &'n [String]) -> Vec<&'n str
     free
 }
 
-impl FileRows<'_> {
-    /// The columns that are not ours, as texts, under marked names.
-    pub(super) fn other_columns(&self, batch: &Batch, bound: &[Bound<'_>], all: &[String], rows: &[usize]) -> Result<Vec<Column>, String> {
-        let column = |name: &str| {
-            let texts: Vec<Option<String>> = gather_named(batch, name, rows)?
-                .iter()
-                .map(|cell| cell.to_text().filter(|text| !is_null_word(text)).map(|text| text.trim().to_owned()))
-                .collect();
-            Ok(Series::new(format!("{MARK}{name}").into(), texts).into_column())
-        };
-        names(bound, all).into_iter().map(column).collect()
-    }
+/// The columns that are not ours, as texts, under marked names.
+pub(super) fn columns(batch: &Batch, bound: &[Bound<'_>], all: &[String], rows: &[usize]) -> Result<Vec<Column>, String> {
+    let column = |name: &str| {
+        let texts: Vec<Option<String>> = gather_named(batch, name, rows)?
+            .iter()
+            .map(|cell| cell.to_text().filter(|text| !is_null_word(text)).map(|text| text.trim().to_owned()))
+            .collect();
+        Ok(Series::new(format!("{MARK}{name}").into(), texts).into_column())
+    };
+    names(bound, all).into_iter().map(column).collect()
 }
 
 /// Gives both frames the columns of both, empty where one lacks them.

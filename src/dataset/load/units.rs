@@ -89,13 +89,11 @@ impl<'a> Decimals<'a> {
     }
 
     fn get(&self, row: usize) -> Option<i64> {
-        match self.own {
-            Some(own) => own.i64().ok()?.get(row),
-            None => {
-                let token = self.tokens?.str().ok()?.get(row).and_then(Address::parse)?;
-                self.context.decimals.get(&token).copied().flatten()
-            }
+        if let Some(own) = self.own {
+            return own.i64().ok()?.get(row);
         }
+        let token = self.tokens?.str().ok()?.get(row).and_then(Address::parse)?;
+        self.context.decimals.get(&token).copied().flatten()
     }
 }
 

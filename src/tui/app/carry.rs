@@ -25,6 +25,7 @@ use crate::{
 };
 
 /// What is copied, and so what is said of it.
+#[derive(Clone, Copy)]
 enum Copied<'a> {
     /// Short: its name and itself.
     Value(&'a str),

@@ -83,13 +83,11 @@ impl App {
             Ok(report) => {
                 let refused = report.files.iter().find_map(|file| file.refused.as_ref().map(|reason| format!("`{}` {reason}", file.file)));
                 let rows: u64 = report.files.iter().flat_map(|file| &file.taken).map(|taken| taken.new + taken.changed).sum();
-                match refused {
-                    Some(reason) => self.say(format!("not taken: {reason}"), true),
-                    None => {
-                        self.say(format!("{} taken in; Data (9) shows what was found in them", many(rows, "row", "rows")), false);
-                        self.setup.deck.load_in_background();
-                    }
+                if let Some(reason) = refused {
+                    return self.say(format!("not taken: {reason}"), true);
                 }
+                self.say(format!("{} taken in; Data (9) shows what was found in them", many(rows, "row", "rows")), false);
+                self.setup.deck.load_in_background();
             }
             Err(problem) => self.say(format!("not taken: {}", problem.detail), true),
         }
