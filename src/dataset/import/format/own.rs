@@ -2,8 +2,9 @@
 
 use super::{
     super::{candles, look::Looked, pair, sheet::Sheet},
-    Asked, Plan, Take,
+    Asked, Plan, Take, holders,
     tokens::no_chain,
+    transfers,
 };
 use crate::dataset::{
     load::bind::{bind, missing},
@@ -45,9 +46,12 @@ pub(super) fn is(looked: &Looked) -> bool {
 pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
     let (schema, mut manifest) = table(asked.looked).ok_or("has not the columns of a table of ours")?;
     let sheet = asked.sheet()?;
-    if schema.name == "candles" {
-        // Their prices are held against the rows, and columns of exchanges against each other.
-        return candles::open(asked);
+    // Names alone do not make prices fit their rows, nor say in what unit amounts are.
+    match schema.name {
+        "candles" => return candles::open(asked),
+        "transfers" if transfers::is(asked.looked) => return transfers::open(asked),
+        "holders" if holders::is(asked.looked) => return holders::open(asked),
+        _ => {}
     }
     let mut says = Vec::new();
     if let Some(place) = manifest.set.get_mut("chain") {
