@@ -28,7 +28,11 @@ const ARROWS: &[(&str, &[&str])] = &[
 const RESERVED: &[(&[&str], &[&str], &str)] = &[
     (&["hyper", "hyper_util", "http_body_util", "matchit"], &["src/api"], "HTTP stays in the API"),
     (&["ratatui", "crossterm", "tui_input"], &["src/tui", "src/cli/shot.rs"], "the terminal's crates stay in the terminal"),
-    (&["rusqlite"], &["src/jobs"], "jobs are the one thing kept in a database"),
+    (
+        &["rusqlite"],
+        &["src/jobs", "src/dataset/import/database.rs"],
+        "jobs are the one thing kept in a database; import tells what tables somebody else's holds",
+    ),
     (
         &["fs", "File", "OpenOptions"],
         &[

@@ -9,6 +9,7 @@ use tokendeck::{
     dataset::time::DAY_MS,
 };
 
+#[allow(dead_code, reason = "the bench folds by token and span, which no test here does")]
 #[path = "../../benches/accuracy/trends/marks.rs"]
 mod marks;
 

@@ -165,17 +165,6 @@ impl Sheet {
     }
 }
 
-/// The names and all rows of a source, drained: tests look at what it gives.
-#[cfg(test)]
-pub(super) fn drained(mut rows: Box<dyn RowSource>) -> Vec<Vec<String>> {
-    let mut all = Vec::new();
-    while let Some(batch) = rows.next_batch().unwrap() {
-        let texts: Vec<Vec<String>> = batch.columns.iter().map(flat::texts).collect();
-        all.extend((0..batch.height).map(|row| texts.iter().map(|column| column[row].clone()).collect()));
-    }
-    all
-}
-
 /// Reads the text of JSON lines whole.
 pub(super) fn json_lines(looked: &Looked, limit: u64) -> Result<Json, String> {
     Ok(Json::lines(&source::whole_text(looked.place.open()?, looked.head(), limit)?))
