@@ -27,7 +27,7 @@ use crate::dataset::{candles::Candles, time::Time};
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatternsAnswer {
-    /// Those that end latest first; of these the more confident first. They hardly overlap.
+    /// Those that end latest first; of these the more confident first. Two cover at most half of what both cover together.
     pub patterns: Vec<Pattern>,
     /// What the patterns together advise; hold without any.
     pub recommended_action: Action,

@@ -260,7 +260,11 @@ fn preview_lines(preview: &Preview) -> String {
             [guess.column.to_owned(), guess.from.clone(), guess.why.to_owned()].into_iter().chain(first).collect()
         })
         .collect();
-    aligned(&[preview.table, "from", "why", "first row", "second row"], &rows).lines().map(|line| format!("  {line}\n")).collect()
+    let mut text = String::new();
+    for line in aligned(&[preview.table, "from", "why", "first row", "second row"], &rows).lines() {
+        text.push_str(&format!("  {line}\n"));
+    }
+    text
 }
 
 /// `1,344 rows: 1,340 new, 4 repeated`; what there is none of is not said.

@@ -224,7 +224,7 @@ impl Run<'_> {
         let asked = Asked { looked, tokens: &self.tokens, said, options: self.options, decimals: &self.context.decimals };
         let plan = match &self.options.table {
             Some(table) => format::mapped::open(&asked, table)?,
-            None => format.plan(&asked)?.as_said(self.options),
+            None => format.plan(&asked)?.with_said(self.options),
         };
         self.hold_to_one_token(looked, &plan)?;
         report.says.clone_from(&plan.says);

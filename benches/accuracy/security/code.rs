@@ -73,7 +73,9 @@ pub(crate) fn print(contracts: &[Labelled], section: Section) {
     powers(&runs);
     rules(&runs);
     scams(&runs, &likeness::strengths(contracts, section));
-    let all: &[(&str, fn(&Run<'_>) -> bool)] = &[
+    // Its name and whether it fits a run.
+    type Rule = (&'static str, fn(&Run<'_>) -> bool);
+    let all: &[Rule] = &[
         ("listed tokens, not known as such", |run| run.contract.listed()),
         ("ordinary tokens of the chain", |run| run.contract.sure() && run.contract.label == "unlabelled"),
         ("scams", |run| run.counted() && run.scam()),

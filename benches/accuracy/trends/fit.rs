@@ -65,6 +65,7 @@ fn solve(mut a: [Vector; 4], mut b: Vector) -> Vector {
     for k in 0..4 {
         for row in k + 1..4 {
             let factor = a[row][k] / a[k][k];
+            #[allow(clippy::needless_range_loop, reason = "two rows of the matrix are used at once")]
             for column in k..4 {
                 a[row][column] -= factor * a[k][column];
             }

@@ -62,7 +62,9 @@ pub fn proposals(candles: &Candles<'_>) -> Vec<Proposal> {
 
 /// Of those that say the same of the same stretch the likeliest by its quick measures; what is far off is left out.
 pub fn sieve<'a>(model: &Model, proposals: impl Iterator<Item = (Kind, bool, u32, u32, &'a [f64; MEASURES])>) -> Vec<usize> {
-    let mut kept: Vec<((u32, u32, Kind, bool), f64, usize)> = Vec::new();
+    // What it says of which stretch, its logit and its place.
+    type Kept = ((u32, u32, Kind, bool), f64, usize);
+    let mut kept: Vec<Kept> = Vec::new();
     for (place, (kind, flipped, start, end, measures)) in proposals.enumerate() {
         let logit = model.sieve[kind as usize].logit(measures);
         if logit >= model::SIEVE_LEAST {

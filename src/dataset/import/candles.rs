@@ -9,7 +9,7 @@ pub(super) use self::columns::spans;
 use self::{
     columns::{Columns, columns},
     columns::{PRICES, refusal},
-    volumes::Volume,
+    volumes::{Made, Volume},
 };
 use super::{
     edits::{Fix, fixed, numbers},
@@ -40,16 +40,16 @@ pub(super) fn is_named(looked: &Looked) -> bool {
 pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
     let sheet = asked.sheet()?;
     let found = columns(sheet, &asked.options.map)?.ok_or("has no time and four prices that fit together")?;
-    plan(asked, sheet, found)
+    plan(asked, sheet, &found)
 }
 
 /// How candles with these columns are taken.
-fn plan(asked: &Asked<'_>, sheet: &Sheet, found: Columns) -> Result<Plan, String> {
+fn plan(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Plan, String> {
     found.in_dollars(asked.options.as_usd)?;
     let mut says = found.says.clone();
-    let repeated = found.repeated_times(sheet);
-    let volume = volumes::volume(asked, sheet, &found)?;
-    let mut take = Take::into("candles", rows(asked, sheet, &found, &volume)?);
+    let repeated = found.repeated_times(sheet, &asked.options.pick);
+    let volume = volumes::volume(asked, sheet, found);
+    let mut take = Take::into("candles", rows(asked, sheet, found, &volume)?);
     take = take.columns(&[("timestamp", &found.time_name(sheet))]);
     for (ours, theirs) in PRICES.iter().zip(found.prices) {
         take = take.columns(&[(ours, &sheet.names[theirs])]);
@@ -69,7 +69,7 @@ fn plan(asked: &Asked<'_>, sheet: &Sheet, found: Columns) -> Result<Plan, String
         Volume::None(_) => take.without("volume"),
     };
     says.extend(volume.says(sheet));
-    let (plan, several) = series::by_series(asked, sheet, &found, take)?;
+    let (plan, several) = series::by_series(asked, sheet, found, take)?;
     if repeated > 0.01 && !several {
         return Err(refusal(
             sheet,
@@ -115,7 +115,7 @@ fn rows(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, volume: &Volume) -> R
         let (highs, lows, closes) = (column(high, style), column(low, style), column(close, style));
         let (first, second) = (column(made.first, made.style), made.second.map(|at| column(at, made.style)));
         let tokens = (0..batch.height).map(|row| {
-            made.tokens(Range { low: lows[row], high: highs[row] }, closes[row], first[row], second.as_ref().map(|second| second[row]))
+            Made::tokens(Range { low: lows[row], high: highs[row] }, closes[row], first[row], second.as_ref().map(|second| second[row]))
         });
         let tokens: Vec<Option<f64>> = tokens.collect();
         super::edits::put_numbers(batch, TOKENS_TRADED, tokens);
@@ -131,7 +131,7 @@ pub(super) fn of_token(asked: &Asked<'_>, token: &Found) -> Result<Plan, String>
         .map(|(ours, theirs)| ((*ours).to_owned(), theirs.clone()))
         .collect();
     let found = columns(sheet, &order)?.ok_or("has no time and four prices that fit together")?;
-    let volume = volumes::volume(asked, sheet, &found)?;
+    let volume = volumes::volume(asked, sheet, &found);
     let mut take = Take::into("candles", rows(asked, sheet, &found, &volume)?).columns(&[("timestamp", &found.time_name(sheet))]);
     for (ours, theirs) in PRICES.iter().zip(found.prices) {
         take = take.columns(&[(ours, &sheet.names[theirs])]);

@@ -274,7 +274,7 @@ impl Plan {
 
 impl Plan {
     /// With what the person says of columns, which goes before what was found. Candles have seen to it, as theirs are held against the rows.
-    pub(super) fn as_said(mut self, options: &ImportOptions) -> Self {
+    pub(super) fn with_said(mut self, options: &ImportOptions) -> Self {
         for take in &mut self.takes {
             let column = |ours: &str| schema::table(take.table).and_then(|schema| schema.column(ours)).map(|column| column.name);
             let set: Vec<(&'static str, &String)> = options.set.iter().filter_map(|(ours, value)| Some((column(ours)?, value))).collect();

@@ -99,8 +99,8 @@ pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<Pair> {
         next && OTHERS.contains(&words[i + 1].as_str()) && !known(&words[i])
     };
     let apart = words.windows(2).enumerate().find(|(i, two)| quote(&two[1]) && !behind(*i));
-    if let Some((_, two)) = apart {
-        return Some(Pair::of(&two[0], &two[1]));
+    if let Some((_, [base, quote])) = apart {
+        return Some(Pair::of(base, quote));
     }
     let joined = |word: &String| {
         if known(word) {

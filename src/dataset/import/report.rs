@@ -64,7 +64,7 @@ pub(super) fn guesses(schema: &'static TableSchema, manifest: &TableManifest, na
     let guess = |bound: &crate::dataset::load::bind::Bound<'_>| {
         let from = bound.raw.as_ref().or(bound.units.as_ref());
         match (bound.constant, from) {
-            (Some(""), _) => None,
+            (Some(""), _) | (None, None) => None,
             (Some(constant), _) => Some(Guess { column: bound.column.name, from: constant.to_owned(), why: "said, or beside the table" }),
             (None, Some(from)) => {
                 let ours = from.eq_ignore_ascii_case(bound.column.name)
@@ -72,7 +72,6 @@ pub(super) fn guesses(schema: &'static TableSchema, manifest: &TableManifest, na
                 let why = if ours { "by its name" } else { "by its name elsewhere and its cells" };
                 Some(Guess { column: bound.column.name, from: format!("`{from}`"), why })
             }
-            (None, None) => None,
         }
     };
     bound.iter().filter_map(guess).collect()

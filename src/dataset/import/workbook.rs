@@ -11,13 +11,16 @@ const MAX_CELLS: usize = 40_000_000;
 /// Day 0 of Excel's day numbers is 1899-12-30; so many days later is 1970.
 const EXCEL_1970: f64 = 25_569.0;
 
-/// The sheets that hold something, with their names.
-pub(super) fn sheets(path: &Path) -> Result<Vec<(String, Vec<Vec<String>>)>, String> {
+/// A sheet's name and its rows of cells.
+pub(super) type NamedSheet = (String, Vec<Vec<String>>);
+
+/// The sheets that hold something.
+pub(super) fn sheets(path: &Path) -> Result<Vec<NamedSheet>, String> {
     let read = caught(|| read(path));
     read.unwrap_or_else(|| Err("is a damaged workbook".to_owned()))
 }
 
-fn read(path: &Path) -> Result<Vec<(String, Vec<Vec<String>>)>, String> {
+fn read(path: &Path) -> Result<Vec<NamedSheet>, String> {
     let mut book = open_workbook_auto(path).map_err(|error| format!("is a workbook that cannot be read: {error}; save it as CSV"))?;
     let mut sheets = Vec::new();
     for name in book.sheet_names() {

@@ -92,13 +92,13 @@ fn bounds_themselves_are_inside() {
         assert_eq!(judge(table, &mut [floats(column, &[number])]).is_empty(), holds, "{table}.{column} {number}");
     }
     for (decimals, holds) in [(0, true), (77, true), (78, false), (-1, false)] {
-        let mut columns = [Numbers::new("decimals".into(), [decimals as i64]).into_column()];
+        let mut columns = [Numbers::new("decimals".into(), [i64::from(decimals)]).into_column()];
         assert_eq!(judge("tokens", &mut columns).is_empty(), holds, "{decimals}");
         assert_eq!(columns[0].i64().unwrap().get(0).is_some(), holds);
     }
     // An Excel day number read as seconds is a day in 1970.
     for (time, holds) in [(45_000_000, false), (FIRST, true), (FIRST - 1, false), (LAST - 1, true), (LAST, false)] {
-        let times = Numbers::new("timestamp".into(), [time as i64]).into_column();
+        let times = Numbers::new("timestamp".into(), [time]).into_column();
         assert_eq!(judge("candles", &mut [times]).is_empty(), holds, "{time}");
     }
 }

@@ -57,7 +57,11 @@ fn files_that_cannot_be_used_say_why_and_leave_no_row() {
     damaged[middle] ^= 0x55;
     let bomb = vec![b'1'; 1 << 20];
     let mut bombed = GzEncoder::new(Vec::new(), Compression::best());
-    bombed.write_all(b"token_address,timestamp,open,high,low,close\n").unwrap();
+    bombed
+        .write_all(
+            format!("token_address,timestamp,open,high,low,close\n{UNI},1690675200,5,6,4,5.5\n{UNI},1690761600,5.5,6.5,5,6\n").as_bytes(),
+        )
+        .unwrap();
     for _ in 0..300 {
         bombed.write_all(&bomb).unwrap();
         bombed.write_all(b"\n").unwrap();

@@ -106,6 +106,7 @@ fn cell(frame: &DataFrame, row: usize, column: &str) -> Option<String> {
     match frame.column(column).ok()?.get(row).ok()? {
         AnyValue::Null => None,
         AnyValue::String(text) => Some(text.to_lowercase()),
+        AnyValue::StringOwned(text) => Some(text.to_lowercase()),
         AnyValue::List(list) => list.str().ok()?.get(0).map(str::to_lowercase),
         AnyValue::Datetime(ms, ..) | AnyValue::DatetimeOwned(ms, ..) => Some(ms.to_string()),
         other => Some(other.to_string()),

@@ -451,10 +451,16 @@ impl Columns {
     }
 
     /// The share of the first rows that have the time of another row, and other prices.
-    pub(in crate::dataset::import) fn repeated_times(&self, sheet: &Sheet) -> f64 {
+    pub(in crate::dataset::import) fn repeated_times(&self, sheet: &Sheet, picked: &[(String, String)]) -> f64 {
+        let places: Vec<(usize, &str)> = (picked.iter())
+            .filter_map(|(name, value)| Some((sheet.names.iter().position(|known| known.eq_ignore_ascii_case(name))?, value.as_str())))
+            .collect();
+        let is_picked = |row: usize| places.iter().all(|(at, value)| sheet.first[row][*at].trim() == *value);
+        let rows: Vec<usize> = self.by_time.iter().copied().filter(|row| is_picked(*row)).collect();
         let same = |a: usize, b: usize| self.times[a] == self.times[b];
         let differs = |a: usize, b: usize| self.prices.iter().any(|&at| sheet.first[a][at] != sheet.first[b][at]);
-        let repeated = self.by_time.windows(2).filter(|two| same(two[0], two[1]) && differs(two[0], two[1])).count();
-        repeated as f64 / self.by_time.len().max(1) as f64
+        let repeated = rows.windows(2).filter(|two| same(two[0], two[1]) && differs(two[0], two[1])).count();
+        // One row that comes twice is a mistake in a row, not a second series.
+        if repeated < 2 { 0.0 } else { repeated as f64 / rows.len() as f64 }
     }
 }

@@ -83,7 +83,7 @@ pub(super) struct Made {
 
 impl Made {
     /// The tokens traded in a row. Of two figures that change places the one that is the tokens; money alone is divided by the close.
-    pub(super) fn tokens(self, range: Range, close: f64, first: f64, second: Option<f64>) -> Option<f64> {
+    pub(super) fn tokens(range: Range, close: f64, first: f64, second: Option<f64>) -> Option<f64> {
         match second {
             Some(second) if range.pays(first, second) || first == 0.0 => Some(first),
             Some(second) if range.pays(second, first) => Some(second),
@@ -114,11 +114,11 @@ fn counts(name: &str) -> Option<Counts> {
 }
 
 /// The volume of candles with these columns.
-pub(super) fn volume(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Volume, String> {
+pub(super) fn volume(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Volume {
     let names = Names::of(&sheet.names);
     let candidates = candidates(sheet, found, &names);
     let Some(style) = Style::of(candidates.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons || found.style.comma) else {
-        return Ok(Volume::None(Some("its volumes are written with decimal comma and decimal point, so they are left empty".to_owned())));
+        return Volume::None(Some("its volumes are written with decimal comma and decimal point, so they are left empty".to_owned()));
     };
     let style = if found.style.comma { Style { comma: true, ..style } } else { style };
     let [_, high, low, _] = &found.figures;
@@ -133,7 +133,7 @@ pub(super) fn volume(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Resul
             let (Some(right), Some(wrong)) = (pays(&ranges, tokens, money), pays(&ranges, money, tokens)) else { continue };
             let fine = found.figures[3].iter().any(|close| !(0.8..=1.25).contains(close));
             if right >= 0.98 && (fine || counts(names.whole(candidates[i])) != Some(Counts::Money)) {
-                return Ok(Volume::Column(candidates[i], style));
+                return Volume::Column(candidates[i], style);
             }
             if right > 0.02 && wrong > 0.02 && right + wrong >= 0.95 {
                 let says = format!(
@@ -143,7 +143,7 @@ pub(super) fn volume(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Resul
                     sheet.names[candidates[j]],
                     wrong * 100.0
                 );
-                return Ok(Volume::Made(Made { first: candidates[i], second: Some(candidates[j]), style }, says));
+                return Volume::Made(Made { first: candidates[i], second: Some(candidates[j]), style }, says);
             }
         }
     }
@@ -159,7 +159,7 @@ struct Alone<'a> {
 }
 
 /// One column of volume that no other speaks for.
-fn alone(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, among: &Alone<'_>) -> Result<Volume, String> {
+fn alone(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, among: &Alone<'_>) -> Volume {
     let of = |wanted: Option<Counts>| {
         among.candidates.iter().position(|&at| {
             let name = among.names.whole(at);
@@ -168,12 +168,12 @@ fn alone(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, among: &Alone<'_>) -
     };
     let bare = among.candidates.iter().position(|&at| BARE.contains(&among.names.whole(at)) || BARE.contains(&among.names.last(at)));
     let Some(place) = of(Some(Counts::Tokens)).or(bare).or_else(|| of(None)).or_else(|| of(Some(Counts::Money))) else {
-        return Ok(Volume::None(None));
+        return Volume::None(None);
     };
     let at = among.candidates[place];
     let name = &sheet.names[at];
     if among.figures[place].iter().all(|figure| figure.is_nan() || *figure == 0.0) {
-        return Ok(Volume::None(Some(format!("`{name}` has no figure above zero: volume is left empty"))));
+        return Volume::None(Some(format!("`{name}` has no figure above zero: volume is left empty")));
     }
     let too_large = too_large(among.ranges, &among.figures[place], found.step());
     let money = match asked.options.volume {
@@ -182,7 +182,7 @@ fn alone(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, among: &Alone<'_>) -
         None if counts(among.names.whole(at)) == Some(Counts::Money) => Some("by its name".to_owned()),
         None => in_usd(sheet, among.names, found, &among.figures[place]),
     };
-    Ok(match money {
+    match money {
         None => Volume::Column(at, among.style),
         Some(why) => Volume::Made(
             Made { first: at, second: None, style: among.style },
@@ -190,7 +190,7 @@ fn alone(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, among: &Alone<'_>) -
                 "its volume `{name}` is in USD ({why}): warning, it is divided by each close, which is near the tokens traded but not exact; 0 is left empty"
             ),
         ),
-    })
+    }
 }
 
 /// Why a volume is in USD, where what stands beside it tells so.

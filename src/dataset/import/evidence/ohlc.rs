@@ -96,8 +96,8 @@ pub(in crate::dataset::import) fn instead(columns: &[Vec<f64>], by_time: &[usize
 /// Whether the four columns hold prices near each other.
 fn near(columns: &[Vec<f64>], four: [usize; 4]) -> bool {
     let (mut all, mut good) = (0_usize, 0_usize);
-    for row in 0..columns[four[0]].len() {
-        let prices = four.map(|at| columns[at][row]);
+    let rows = columns[four[0]].len();
+    for prices in (0..rows).map(|row| four.map(|at| columns[at][row])) {
         if prices.iter().any(|price| price.is_nan()) || prices == [0.0; 4] {
             continue;
         }

@@ -26,9 +26,9 @@ fn cells(list: &RawValue) -> Result<Vec<Option<String>>, &'static str> {
 }
 
 pub(super) fn market_chart(asked: &Asked<'_>) -> Result<Plan, String> {
-    let token = asked.traded(None)?;
     const COLUMNS: [(&str, &str); 4] = [("open", "price"), ("high", "price"), ("low", "price"), ("close", "price")];
     const SAYS: &str = "it has one price a time, so open, high, low and close are the same; prices are taken as USD";
+    let token = asked.traded(None)?;
     let Shape::Json { text, .. } = &asked.looked.shape else {
         let sheet = asked.sheet()?;
         let take = Take::into("candles", sheet.rows(asked.looked)?).columns(&[("timestamp", "snapped_at")]).columns(&COLUMNS).of(&token);

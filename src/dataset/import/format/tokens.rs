@@ -145,7 +145,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
     let with = |take: Take| served.iter().fold(take, |take, (ours, theirs)| take.columns(&[(ours, theirs)]));
     if !several.is_empty() {
         let carried: Vec<String> = served.iter().map(|(_, theirs)| theirs.clone()).filter(|name| name != NOTHING).collect();
-        let take = with(Take::into("tokens", apart(asked, sheet, &several, carried)?))
+        let take = with(Take::into("tokens", apart(asked, sheet, &several, &carried)?))
             .columns(&[("token_address", "token_address"), ("chain", "chain")]);
         return Ok(Plan::of(vec![take.keep(KEPT, &["yes"], LEFT_OUT)]).saying("a row for each chain that a coin is on"));
     }
@@ -221,7 +221,7 @@ fn apart(
     asked: &Asked<'_>,
     sheet: &Sheet,
     several: &[(usize, String)],
-    carried: Vec<String>,
+    carried: &[String],
 ) -> Result<Box<dyn crate::dataset::source::RowSource>, String> {
     let mut rows = sheet.rows(asked.looked)?;
     let platforms: Vec<(String, String)> = several.iter().map(|(at, chain)| (sheet.names[*at].clone(), chain.clone())).collect();

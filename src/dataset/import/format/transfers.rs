@@ -4,11 +4,7 @@
 use super::{
     super::{
         edits::{Fix, fixed},
-        evidence::{
-            Seen, addresses, kind,
-            number::Style,
-            when::{Unsure, When},
-        },
+        evidence::{Seen, addresses, kind, number::Style, when::When},
         look::Looked,
         names::{DECIMALS, NAME, Names, SYMBOL, TOKEN},
         sheet::Sheet,
@@ -130,10 +126,7 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         let likely = names.all(&["address", "contract", "token", "erc20"]);
         sure.into_iter().chain(likely).find(|at| ![from, to, hash].contains(at) && addresses(sheet.column(*at)) > 0.5)
     };
-    let when = |at: usize| match When::of(&sheet.column(at).collect::<Vec<_>>()) {
-        Ok(when) => when,
-        Err(Unsure) => None,
-    };
+    let when = |at: usize| When::of(&sheet.column(at).collect::<Vec<_>>()).unwrap_or_default();
     let time = TIMES.iter().filter_map(|word| names.find(&[word])).find_map(|at| Some((at, when(at)?)));
     let block = BLOCKS
         .iter()
@@ -202,26 +195,21 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
         take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
     }
     let mut plan = Plan::of(Vec::new());
-    let token = match found.token {
-        Some(at) => {
-            take = take.columns(&[("token_address", &sheet.names[at])]);
-            sheet.column(at).find_map(|cell| Address::parse(cell.trim()))
-        }
-        None => {
-            let beside =
-                sheet.beside(TOKEN).and_then(Address::parse).filter(|address| asked.said.token.is_none_or(|said| said == *address));
-            let address = match beside {
-                Some(address) => address,
-                None => {
-                    let token = asked.token(names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied()))?;
-                    let address = token.address;
-                    plan = plan.about(token);
-                    address
-                }
-            };
-            take = take.of_address(address);
-            Some(address)
-        }
+    let token = if let Some(at) = found.token {
+        take = take.columns(&[("token_address", &sheet.names[at])]);
+        sheet.column(at).find_map(|cell| Address::parse(cell.trim()))
+    } else {
+        let beside = sheet.beside(TOKEN).and_then(Address::parse);
+        let address = if let Some(address) = beside.filter(|address| asked.said.token.is_none_or(|said| said == *address)) {
+            address
+        } else {
+            let token = asked.token(names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied()))?;
+            let address = token.address;
+            plan = plan.about(token);
+            address
+        };
+        take = take.of_address(address);
+        Some(address)
     };
     if found.time.is_none() {
         plan = plan.saying("it has no times, so timestamp is left empty; block_number tells the order");

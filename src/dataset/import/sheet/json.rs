@@ -102,6 +102,9 @@ fn are_data(names: &[&str]) -> bool {
     !names.is_empty() && data * 10 >= names.len() * 9
 }
 
+/// The members of an object: key and value.
+type Pairs<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
+
 /// The shapes a table can have.
 enum Shape<'a> {
     /// Objects or lists, under keys where they have some.
@@ -109,7 +112,7 @@ enum Shape<'a> {
     /// Columns side by side.
     Columns(Vec<(String, Vec<&'a RawValue>)>),
     /// Objects side by side, each a column by the same keys.
-    Maps(Vec<(String, Vec<(Cow<'a, str>, &'a RawValue)>)>),
+    Maps(Vec<(String, Pairs<'a>)>),
 }
 
 struct Search<'a> {
