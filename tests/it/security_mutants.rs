@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use mutants::{CHANGES, Change, IMPLEMENTATION_SLOT, beacon, beacon_proxy, bytes, clone_of, diamond, mutant, proxy_1967};
 use tokendeck::{
-    analysis::security::code::{Behind, Budget, CodeInput, inspect},
+    analysis::security::code::{Behind, Budget, CodeInput, Opening, inspect},
     dataset::{
         address::Address,
         demo::contracts::{Code, Contract, Identity, contract, contracts},
@@ -90,7 +90,7 @@ fn a_mutant_behaves_as_what_it_was_made_of() {
             CodeInput { runtime: &made.runtime, creation: Some(&made.creation), constructor_types: Some(&types), ..CodeInput::default() };
         let report = inspect(&input, &Budget::default(), &|| false);
         assert!(report.told && report.deploys == Some(true), "{change:?}");
-        assert_eq!(report.opening.map(|opening| opening.word()), Some("open"), "{change:?}");
+        assert_eq!(report.opening.map(Opening::word), Some("open"), "{change:?}");
     }
 }
 

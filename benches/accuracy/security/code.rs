@@ -65,6 +65,9 @@ impl Run<'_> {
     }
 }
 
+/// What runs are called that fit.
+type Kept = (&'static str, fn(&Run<'_>) -> bool);
+
 pub(crate) fn print(contracts: &[Labelled], section: Section) {
     let runs: Vec<Run<'_>> = contracts.iter().filter(|contract| contract.section() == section).map(run).collect();
     let clusters: BTreeSet<&str> = runs.iter().map(|run| run.contract.cluster.as_str()).collect();
@@ -73,9 +76,7 @@ pub(crate) fn print(contracts: &[Labelled], section: Section) {
     powers(&runs);
     rules(&runs);
     scams(&runs, &likeness::strengths(contracts, section));
-    // Its name and whether it fits a run.
-    type Rule = (&'static str, fn(&Run<'_>) -> bool);
-    let all: &[Rule] = &[
+    let all: &[Kept] = &[
         ("listed tokens, not known as such", |run| run.contract.listed()),
         ("ordinary tokens of the chain", |run| run.contract.sure() && run.contract.label == "unlabelled"),
         ("scams", |run| run.counted() && run.scam()),

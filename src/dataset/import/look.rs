@@ -254,9 +254,14 @@ fn first_rows(text: &[u8]) -> (Vec<Line>, u8) {
 fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<Line> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(text);
     let mut rows = Vec::new();
+    let (mut line, mut counted) = (0, 0);
     let mut record = csv::ByteRecord::new();
     while rows.len() < most && reader.read_byte_record(&mut record).unwrap_or(false) {
-        let line = record.position().map_or(0, |position| position.line().saturating_sub(1)) as usize;
+        // The reader counts the end of a line written as CR LF only when the next record is read, so the lines are counted here.
+        let start = record.position().map_or(0, |position| position.byte() as usize).min(text.len());
+        let start = start + text[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        line += text[counted..start].iter().filter(|byte| **byte == b'\n').count();
+        counted = start;
         rows.push((line, record.iter().map(|field| String::from_utf8_lossy(field).trim().to_owned()).collect()));
     }
     rows

@@ -51,6 +51,7 @@ enum Piece {
 /// A contract's code in pieces, and what follows it that is no code.
 #[derive(Debug, Clone)]
 struct Pieces {
+    #[allow(clippy::struct_field_names, reason = "they are the pieces")]
     pieces: Vec<Piece>,
     tail: Vec<u8>,
     places: usize,
@@ -326,13 +327,14 @@ impl Pieces {
         any.then_some(())
     }
 
+    #[allow(clippy::unnecessary_wraps, reason = "one of a list of changes, some of which find nothing to change")]
     fn dead(&mut self, random: &mut Random) -> Option<()> {
         // Before a place that nothing falls into: after what ends a run.
         let ends = |piece: &Piece| [0x00, JUMP, 0xf3, 0xfd].iter().any(|end| *piece == op(&[*end]));
         let spots: Vec<usize> =
             (1..self.pieces.len()).filter(|at| matches!(self.pieces[*at], Piece::Place(_)) && ends(&self.pieces[*at - 1])).collect();
         for at in spots.into_iter().rev() {
-            let junk = (0..1 + random.below(12)).map(|_| [0x01, 0x33, 0x54, 0x55, 0xff, 0xf4, 0x42][random.below(7)]).collect();
+            let junk = (0..=random.below(12)).map(|_| [0x01, 0x33, 0x54, 0x55, 0xff, 0xf4, 0x42][random.below(7)]).collect();
             self.pieces.insert(at, Piece::Op(junk));
         }
         Some(())

@@ -27,7 +27,7 @@ fn decimal_signs_are_the_columns_own() {
     assert_eq!(read, [20_957.0, 1_234.0]);
     assert_eq!(found.len(), 1, "{found:?}");
     let (read, found) = volumes(&["2.02M", "3K", "122211.5587"], "");
-    assert_eq!(read, [2_020_000.0, 3_000.0, 122_211.5587]);
+    assert_eq!(read, [2_020_000.0, 3_000.0, 122_211.558_7]);
     assert_eq!(found, [] as [&str; 0]);
 }
 

@@ -19,7 +19,7 @@ const FILES: &[Sample] = &[
     ("bybit_AAVEUSDT_1d.csv", "bybit", None, "candles", 1646, 1, 0),
     ("coinmetrics_uni.csv", "coinmetrics", None, "holder_counts", 497, 0, 1),
     ("cryptocompare_BTC-USD_days.parquet", "cryptocompare", Some(WBTC), "candles", 5294, 3, 0),
-    ("dune_stcelo-holders_2024-02-15.csv", "dune-balances", Some(STCELO), "holders", 373, 0, 0),
+    ("dune_stcelo-holders_2024-02-15.csv", "holders", Some(STCELO), "holders", 373, 0, 0),
     ("ethereum-etl_token_transfers.csv", "ethereum-etl-transfers", None, "transfers", 2, 0, 0),
     ("etherscan-api_txlist_TVS.json", "etherscan-txlist", None, "transfers", 298, 0, 2),
     ("etherscan-labels_accounts_bridge.csv", "etherscan-accounts", None, "labels", 166, 0, 0),

@@ -123,7 +123,7 @@ fn candles_of_every_order_and_nesting_are_the_same() {
 fn tables_of_other_sources_arrive_and_what_is_not_said_is_asked() {
     let at = |i: u64| format!("0x{:040x}", u128::pow(10, 30) + u128::from(i) * 7_919);
     let hash = |i: u64| format!("0x{:064x}", u128::pow(10, 30) + u128::from(i) * 7_919);
-    let rows = |row: &dyn Fn(u64) -> String| (0..30).map(|i| format!("{}\n", row(i))).collect::<String>();
+    let rows = |row: &dyn Fn(u64) -> String| (0..30).map(|i| row(i) + "\n").collect::<String>();
     let pairs: Vec<_> = (0..30)
         .map(|i| {
             json!({"chainId": "ethereum", "dexId": "uniswap", "pairAddress": at(i), "baseToken": {"address": at(i + 40), "symbol": "a"},
@@ -216,7 +216,7 @@ fn rows_of_several_series_are_never_mixed() {
         "hidden.csv",
         both("note")
             .lines()
-            .map(|line| format!("{}\n", line.replacen(",UNI,", ",", 1).replacen(",PEPE,", ",", 1).replacen("note,", "", 1)))
+            .map(|line| line.replacen(",UNI,", ",", 1).replacen(",PEPE,", ",", 1).replacen("note,", "", 1) + "\n")
             .collect::<String>(),
     );
     assert!(desk.refuses(&["hidden.csv", "--token", UNI]).contains("it holds several series"));
