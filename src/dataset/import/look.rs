@@ -260,7 +260,7 @@ fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<Line> {
         // The reader counts the end of a line written as CR LF only when the next record is read, so the lines are counted here.
         let start = record.position().map_or(0, |position| position.byte() as usize).min(text.len());
         let start = start + text[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-        line += text[counted..start].iter().filter(|byte| **byte == b'\n').count();
+        line += text[counted..start].split(|byte| *byte == b'\n').count() - 1;
         counted = start;
         rows.push((line, record.iter().map(|field| String::from_utf8_lossy(field).trim().to_owned()).collect()));
     }
