@@ -160,22 +160,22 @@ fn every_format_is_known_by_what_it_holds() {
     }
 }
 
-/// The three days that all files of candles have.
+/// The three days that all files of candles begin with.
 fn candles_are_as_they_were(dataset: &Dataset, format: &str) {
     let candles = dataset.candles().of(&address(UNI));
     assert_eq!((candles.len(), candles[0].0), (1, Interval::DAY), "{format}");
     let candles = candles[0].1;
-    assert_eq!(candles.timestamp, [1_690_675_200_000, 1_690_761_600_000, 1_690_848_000_000], "{format}");
-    assert_eq!(candles.close, [5.5, 6.0, 6.5], "{format}");
+    assert_eq!(candles.timestamp[..3], [1_690_675_200_000, 1_690_761_600_000, 1_690_848_000_000], "{format}");
+    assert_eq!(candles.close[..3], [5.5, 6.0, 6.5], "{format}");
     if format != "coingecko-market-chart" {
         assert_eq!(
-            (candles.open, candles.high, candles.low),
+            (&candles.open[..3], &candles.high[..3], &candles.low[..3]),
             (&[5.0, 5.5, 6.0][..], &[6.0, 6.5, 7.0][..], &[4.0, 5.0, 5.0][..]),
             "{format}"
         );
     }
     if !format.starts_with("coingecko") {
-        assert_eq!(candles.volume, [800.0, 900.0, 1000.0], "{format}");
+        assert_eq!(candles.volume[..3], [800.0, 900.0, 1000.0], "{format}");
     }
 }
 

@@ -50,11 +50,7 @@ fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
             continue;
         }
         // A list of tokens without their chain and a dump of accounts without their label are asked about.
-        let said: &[&str] = match *format {
-            "etherscan-tokens" | "ethereum-etl-tokens" => &["--chain", "eth"],
-            "etherscan-accounts" => &["--label", "bridge"],
-            _ => &[],
-        };
+        let said = said(format);
         if let Some(option) = said.first() {
             let reason = desk.refuses(&[&path]);
             assert!(reason.contains(option) && reason.contains("In dataset.toml: "), "{file}: {reason}");
@@ -84,10 +80,10 @@ fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
     assert!((cost - 15.878_840_129 * 1e-4 * 448.84).abs() < 1e-9, "{cost}");
     // All of it again is nothing new.
     let before = super::files(&desk.data());
-    for (file, _, token, table, ..) in FILES {
+    for (file, format, token, table, ..) in FILES {
         let path = format!("{RAW}/{file}");
         let token: Vec<&str> = token.iter().flat_map(|token| ["--token", token]).collect();
-        let report = desk.imports(&[&[path.as_str()], &token[..], &["--chain", "eth", "--label", "bridge"]].concat());
+        let report = desk.imports(&[&[path.as_str()], &token[..], said(format)].concat());
         let [new, changed, ..] = taken(&report, 0, table);
         // Two lists say different things of some tokens, and the price of gas is made one with the coin's.
         if !["tokens", "gas"].contains(table) {
@@ -97,4 +93,13 @@ fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
     let differs: Vec<_> =
         super::files(&desk.data()).into_iter().zip(before).filter(|(after, before)| after != before).map(|(after, _)| after.0).collect();
     assert!(differs.iter().all(|path| path.ends_with("tokens.parquet")), "{differs:?}");
+}
+
+/// What must be said of files of this format.
+fn said(format: &str) -> &'static [&'static str] {
+    match format {
+        "etherscan-tokens" | "ethereum-etl-tokens" => &["--chain", "eth"],
+        "etherscan-accounts" => &["--label", "bridge"],
+        _ => &[],
+    }
 }
