@@ -102,7 +102,7 @@ const FILES: &[Sample] = &[
         2,
     ),
     (
-        "dune-balances",
+        "holders",
         "dune.csv",
         "Holder,UNI Balance,in USD\n\"<a href=\"\"https://etherscan.io/address/0x8a1639098644a229d08f441ea45a63ae050ee018\"\" target=_blank>0x8A1639098644a229d08f441ea45a63ae050ee018</a>\",\"1,234.5\",9\n\
          <a href=https://etherscan.io/address/0x56dc05030ade425ee58e310776ea46e785eb2203>0x56dc05030ade425ee58e310776ea46e785eb2203</a>,1.44E7,9\n",
