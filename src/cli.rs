@@ -82,6 +82,9 @@ struct Place {
     /// The folder of the dataset, instead of the configured one
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Ask for files that the dataset names elsewhere
+    #[arg(long)]
+    remote: bool,
 }
 
 /// The arguments of this process; prints help, or refuses wrong ones with exit code 2.

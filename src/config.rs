@@ -4,6 +4,7 @@
 mod document;
 mod field;
 mod read;
+mod sources;
 
 use std::{
     net::IpAddr,
@@ -14,8 +15,14 @@ pub(crate) use self::field::is_listen_address;
 pub use self::{
     document::{config_toml, readme_table},
     field::{Expect, ThemeChoice},
+    sources::{SOURCE_SETTINGS, SourceRow},
 };
-use crate::{dataset::cache::CacheOptions, deck::DeckOptions, question::snapshot::AnswerSettings};
+use crate::{
+    dataset::cache::CacheOptions,
+    deck::DeckOptions,
+    question::snapshot::AnswerSettings,
+    wire::{self, Consent, Source},
+};
 
 /// The file's name in the working folder and in the person's configuration folder.
 pub const FILE: &str = "config.toml";
@@ -53,6 +60,8 @@ macro_rules! settings {
             /// The file it was read from; none when all is as by default.
             pub file: Option<PathBuf>,
             $(pub $section: $type,)*
+            /// The person's own sources of files elsewhere.
+            pub sources: Vec<Source>,
             /// The person's own keys: action = key or keys. The key table judges them.
             pub keys: toml::Table,
         }
@@ -63,6 +72,7 @@ macro_rules! settings {
 
         /// The sections in their order.
         pub const SECTIONS: &[SectionRow] = &[$(SectionRow { name: $name, meaning: $says },)*
+            SectionRow { name: sources::SECTION, meaning: "Sources of files elsewhere: one a section, [sources.NAME]. Their keys stand in the environment or in ~/.aws." },
             SectionRow { name: KEYS_SECTION, meaning: "Keys of your own: an action and its key or keys, as in `copy_value = [\"y\", \"F5\"]`." }];
 
         /// The settings in their order.
@@ -75,6 +85,7 @@ macro_rules! settings {
                 Self {
                     file: given.file.map(Path::to_owned),
                     $($section: $type { $($key: given.value($name, stringify!($key)),)* },)*
+                    sources: given.sources.clone(),
                     keys: given.keys.clone(),
                 }
             }
@@ -129,6 +140,10 @@ settings! {
         queue: u32 = "1024", Expect::Whole(1, 1_000_000), "Questions that may wait or run at once.";
         memo_mb: u32 = "128", Expect::Whole(0, 65_536), "MB of answers kept for being asked again.";
     }
+    "remote" remote Remote "Files that a dataset names elsewhere: at object stores and web servers." {
+        enabled: Consent = "\"ask\"", Expect::Consent, "Whether they are asked for: \"ask\" once for each dataset and place, true, false; `--remote` says true.";
+        budget_gb_per_day: u32 = "200", Expect::Whole(0, 1_000_000), "GB that may be fetched in a day.";
+    }
 }
 
 impl Config {
@@ -173,6 +188,17 @@ impl Config {
             queue: self.deck.queue as usize,
             memo_bytes: u64::from(self.deck.memo_mb) << 20,
             cache: self.cache_options(None),
+            wire: None,
+        }
+    }
+
+    /// How files elsewhere are asked for.
+    pub fn wire_options(&self) -> wire::Options {
+        wire::Options {
+            consent: self.remote.enabled,
+            budget: u64::from(self.remote.budget_gb_per_day) * 1_000_000_000,
+            sources: self.sources.clone(),
+            ..wire::Options::default()
         }
     }
 

@@ -111,6 +111,8 @@ pub struct Table {
     pub findings: Findings,
     /// What was noted of its rows, to be judged beside other tables.
     pub observed: Vec<Observed>,
+    /// Where its files lie, if not here.
+    pub elsewhere: Option<load::Elsewhere>,
     /// One of its files was written to while it was read, which is why it could not be used.
     pub moved: bool,
     /// Rows that were set aside.
@@ -169,6 +171,7 @@ impl Table {
             sources: Vec::new(),
             findings: Findings::default(),
             observed: Vec::new(),
+            elsewhere: None,
             moved: false,
             rows_bad: 0,
             load_ms: 0,

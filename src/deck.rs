@@ -27,13 +27,14 @@ use self::{
     pending::Pending,
 };
 use crate::{
-    dataset::cache::CacheOptions,
+    dataset::{Table, cache::CacheOptions},
     error::{Code, Problem, Result},
     question::{
         Question,
         progress::Progress,
         snapshot::{AnswerSettings, Snapshot},
     },
+    wire::Wire,
 };
 
 /// How the deck is sized.
@@ -48,12 +49,21 @@ pub struct DeckOptions {
     pub memo_bytes: u64,
     /// Where large tables are kept ready.
     pub cache: CacheOptions,
+    /// Who asks for files elsewhere; without it only files here are read.
+    pub wire: Option<Arc<Wire>>,
 }
 
 impl Default for DeckOptions {
     fn default() -> Self {
         let workers = std::thread::available_parallelism().map_or(2, usize::from).min(8);
-        Self { settings: AnswerSettings::default(), workers, queue: 1_024, memo_bytes: 128 << 20, cache: CacheOptions::default() }
+        Self {
+            settings: AnswerSettings::default(),
+            workers,
+            queue: 1_024,
+            memo_bytes: 128 << 20,
+            cache: CacheOptions::default(),
+            wire: None,
+        }
     }
 }
 
@@ -161,6 +171,15 @@ impl Deck {
     /// The current generation, if it has all the tables of this kind of question: large ones may still be on their way.
     pub fn ready<Q: Question>(&self) -> Result<Arc<Snapshot>> {
         let snapshot = self.snapshot()?;
+        let unreached = |table: &&Table| table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.unreached);
+        let unreached = snapshot.dataset.tables.iter().filter(unreached).find(|table| Q::NEEDS.contains(&table.schema.name));
+        if let Some(table) = unreached {
+            let sources = table.elsewhere.iter().flat_map(|elsewhere| &elsewhere.sources).map(|name| format!("`{name}`"));
+            let sources = sources.collect::<Vec<_>>().join(", ");
+            let detail =
+                format!("The table `{}` cannot be had from {sources}: see /datasets for why, and ask again later.", table.schema.name);
+            return Err(Problem::new(Code::SourceUnavailable, detail));
+        }
         match snapshot.dataset.importing.iter().find(|table| Q::NEEDS.contains(table)) {
             None => Ok(snapshot),
             Some(table) => {

@@ -112,6 +112,7 @@ codes! {
     Defect "internal_error" 500 "Internal Server Error";
     Loading "loading" 503 "Service Unavailable";
     Busy "busy" 503 "Service Unavailable";
+    SourceUnavailable "source_unavailable" 503 "Service Unavailable";
     ShuttingDown "shutting_down" 503 "Service Unavailable";
     Cancelled "cancelled" 503 "Service Unavailable";
 }

@@ -7,6 +7,7 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | [`wire`] | the one place that opens a connection outwards: object stores and web servers |
 //! | [`dataset`] | one immutable generation of tables: the schema, reading files, findings, typed access by token; the demo market |
 //! | [`analysis`] | pure functions from slices and structs to answers |
 //! | [`question`] | everything that can be asked, one type each, with its parameters and its answer |
@@ -20,8 +21,9 @@
 //!
 //! # Invariants
 //!
-//! - Imports go one way: `dataset → analysis → question → deck → jobs → api | tui → cli`. `api` and `tui` do not know each other.
+//! - Imports go one way: `wire → dataset → analysis → question → deck → jobs → api | tui → cli`. `api` and `tui` do not know each other.
 //! - Analyses are pure: no file, clock, randomness or global; the same data give the same bytes.
+//! - Connections outwards are opened in `wire` only, and the first one after a dataset that names files elsewhere was agreed to.
 //! - hyper stays in `api`; ratatui and crossterm stay in `tui` and in `cli/shot`.
 //! - Files are touched in `dataset`, `state`, `jobs`, `config` and `cli` only.
 //! - The faces hold no arithmetic of the market, and no face asks anything but the deck.
@@ -41,3 +43,4 @@ pub mod jobs;
 pub mod question;
 pub mod state;
 pub mod tui;
+pub mod wire;

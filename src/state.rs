@@ -2,6 +2,7 @@
 //! new, never half. What is kept stands in the modules below.
 
 pub mod keys;
+pub mod remote;
 pub mod session;
 pub mod watchlist;
 

@@ -51,6 +51,10 @@ struct DatasetTable {
     rows_bad: u64,
     /// Milliseconds it took to load.
     load_ms: u64,
+    /// The sources its files lie at, where that is not here.
+    remote_sources: Vec<String>,
+    /// When those files were looked at, where they could not be reached since: the rows are what was there then.
+    as_of: Option<Time>,
     sources: Vec<DatasetSource>,
     /// What was found wrong, counted.
     findings: Vec<FindingCount>,
@@ -112,6 +116,8 @@ fn describe_table(dataset: &Dataset, table: &Table) -> DatasetTable {
         rows: table.height() as u64,
         rows_bad: table.rows_bad,
         load_ms: table.load_ms,
+        remote_sources: table.elsewhere.as_ref().map(|elsewhere| elsewhere.sources.clone()).unwrap_or_default(),
+        as_of: table.elsewhere.as_ref().and_then(|elsewhere| elsewhere.as_of),
         sources: table.sources.iter().map(source).collect(),
         findings: findings.collect(),
     }

@@ -120,7 +120,7 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
         codes.extend([Code::Unauthorized, Code::TooManyRequests, Code::Busy]);
     }
     if endpoint.asks() {
-        codes.extend([Code::Loading, Code::Cancelled]);
+        codes.extend([Code::Loading, Code::SourceUnavailable, Code::Cancelled]);
     }
     for parameter in endpoint.parameters {
         codes.extend(match parameter.kind {

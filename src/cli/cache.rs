@@ -14,6 +14,7 @@ use super::{
 };
 use crate::dataset::{
     cache::{Entry, list},
+    source::kept,
     time::Time,
 };
 
@@ -53,13 +54,15 @@ fn listed(folder: &Path, entries: &[Entry]) -> String {
     let rows: Vec<_> = entries.iter().map(row).collect();
     let table = if rows.is_empty() { String::new() } else { aligned_to_the_end(&["table", "rows", "MB", "used", "name"], &rows) + "\n" };
     let bytes = entries.iter().map(|entry| entry.bytes).sum();
-    format!("{table}{} in `{}`: {} MB\n", count(entries.len()), folder.display(), megabytes(bytes))
+    let kept = kept::bytes(folder);
+    let kept = if kept == 0 { String::new() } else { format!("; of files elsewhere {} MB more", megabytes(kept)) };
+    format!("{table}{} in `{}`: {} MB{kept}\n", count(entries.len()), folder.display(), megabytes(bytes))
 }
 
 fn clear(folder: &Path) -> Outcome {
     let entries = list(folder);
     let (removed, kept): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| entry.remove());
-    let bytes = removed.iter().map(|entry| entry.bytes).sum();
+    let bytes = removed.iter().map(|entry| entry.bytes).sum::<u64>() + kept::clear(folder);
     let rest = if kept.is_empty() { String::new() } else { format!("; {} being made right now", count(kept.len())) };
     print(format!("removed {}, {} MB{rest}\n", count(removed.len()), megabytes(bytes)).as_bytes())
 }

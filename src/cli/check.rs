@@ -8,13 +8,16 @@ use serde_json::json;
 use super::{
     meter::Meter,
     outcome::{Failure, Outcome, print},
-    program::{cache, configuration, no_dataset},
+    program::{cache, configuration, no_dataset, require_consent, wire},
     table::aligned_to_the_end,
 };
-use crate::dataset::{
-    Dataset, Table, TableState,
-    findings::{Finding, Severity},
-    load::load_with,
+use crate::{
+    dataset::{
+        Dataset, Table, TableState,
+        findings::{Finding, Severity},
+        load::load_as,
+    },
+    wire::Consent,
 };
 
 #[derive(Debug, Args)]
@@ -27,17 +30,25 @@ pub(super) struct Check {
     /// The configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Ask for files that the dataset names elsewhere
+    #[arg(long)]
+    remote: bool,
 }
 
 pub(super) fn run(args: &Check) -> Outcome {
-    let config = configuration(args.config.as_deref())?;
+    let mut config = configuration(args.config.as_deref())?;
+    if args.remote {
+        config.remote.enabled = Consent::Always;
+    }
     let folder = args.dir.as_ref().unwrap_or(&config.datasets.dir);
     if !folder.is_dir() {
         return Err(no_dataset(folder, "it is not a folder"));
     }
+    let wire = wire(&config);
+    require_consent(folder, &wire)?;
     let loaded = {
         let meter = Meter::new("reading");
-        load_with(folder, &cache(&config), &meter)
+        load_as(folder, &cache(&config), Some(&wire), &meter, None, false)
     };
     let dataset = loaded.map_err(|error| Failure::Bad(format!("`{}` is no dataset: {error}", folder.display())))?;
     let text = if args.json { as_json(&dataset) } else { as_table(&dataset) };

@@ -13,10 +13,10 @@ use serde_json::Value;
 use super::{
     Place, flatten,
     meter::Meter,
-    outcome::{Failure, Outcome, print},
+    outcome::{Failure, Outcome, print, say},
     program::{Program, no_dataset},
 };
-use crate::{api, config::plain_reason, state::keys::Keys};
+use crate::{api, config::plain_reason, deck::DeckEvent, state::keys::Keys};
 
 /// As much as the API takes.
 const BODY_MAX: u64 = 1 << 20;
@@ -70,6 +70,7 @@ pub(super) fn run(args: &Get) -> Outcome {
     let method = args.method.unwrap_or(if body.is_some() { Method::Post } else { Method::Get });
     let program = Program::open(&args.place)?;
     program.require_dataset()?;
+    program.require_consent()?;
     load(&program)?;
     // Nobody is asked for a key here, so none is read or made.
     let keys = Keys::in_memory().map_err(Failure::Bad)?;
@@ -101,14 +102,24 @@ pub(super) fn run(args: &Get) -> Outcome {
 pub(super) fn load(program: &Program) -> Outcome {
     let meter = Meter::new("loading");
     let done = std::sync::atomic::AtomicBool::new(false);
+    let mut events = program.deck.listen();
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            let mut news = || {
+                while let Ok(event) = events.try_recv() {
+                    if let DeckEvent::Said(text) = event {
+                        say(&text);
+                    }
+                }
+            };
             while !done.load(std::sync::atomic::Ordering::Acquire) {
                 for (table, read, total) in program.deck.load_state().tables.iter().filter(|(_, read, total)| read < total) {
                     meter.show(table, *read, *total);
                 }
+                news();
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
+            news();
         });
         let outcome = program.deck.load();
         done.store(true, std::sync::atomic::Ordering::Release);

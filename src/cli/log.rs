@@ -113,11 +113,15 @@ struct Lines(Arc<Shared>);
 struct Line<'a> {
     shared: &'a Shared,
     urgent: bool,
+    /// Said by this program. What the crates below it say may repeat what servers said, and those what they were sent.
+    ours: bool,
 }
 
 impl Write for Line<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.shared.add(bytes, self.urgent);
+        if self.ours {
+            self.shared.add(bytes, self.urgent);
+        }
         Ok(bytes.len())
     }
 
@@ -130,11 +134,11 @@ impl<'a> MakeWriter<'a> for Lines {
     type Writer = Line<'a>;
 
     fn make_writer(&'a self) -> Line<'a> {
-        Line { shared: &self.0, urgent: true }
+        Line { shared: &self.0, urgent: true, ours: true }
     }
 
     fn make_writer_for(&'a self, about: &Metadata<'_>) -> Line<'a> {
-        Line { shared: &self.0, urgent: *about.level() <= Level::WARN }
+        Line { shared: &self.0, urgent: *about.level() <= Level::WARN, ours: about.target().starts_with("tokendeck") }
     }
 }
 

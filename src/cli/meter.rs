@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::outcome::say;
 use crate::dataset::progress::{Cancelled, Progress};
 
 const EVERY: Duration = Duration::from_millis(100);
@@ -39,6 +40,10 @@ impl Meter {
 }
 
 impl Progress for Meter {
+    fn fetching(&self, says: &str) {
+        say(says);
+    }
+
     fn step(&self, table: &str, done: u64, total: u64) -> Result<(), Cancelled> {
         self.show(table, done, total);
         Ok(())

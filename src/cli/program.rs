@@ -14,10 +14,11 @@ use super::{
 use crate::{
     api::{Api, ApiOptions},
     config::{self, Config},
-    dataset::cache::CacheOptions,
+    dataset::{cache::CacheOptions, load::asks},
     deck::{Deck, DeckOptions},
     jobs::{JobOptions, Jobs},
-    state::{Dirs, keys::Keys},
+    state::{Dirs, keys::Keys, remote::Remote},
+    wire::{Consent, Forgetful, Ledger, Wire},
 };
 
 pub(super) struct Program {
@@ -40,7 +41,10 @@ impl Program {
         if let Some(data) = &place.data {
             config.datasets.dir.clone_from(data);
         }
-        let options = DeckOptions { cache: cache(&config), ..config.deck_options() };
+        if place.remote {
+            config.remote.enabled = Consent::Always;
+        }
+        let options = DeckOptions { cache: cache(&config), wire: Some(wire(&config)), ..config.deck_options() };
         let deck = Deck::new(&config.datasets.dir, options).map_err(Failure::Bad)?;
         Ok(Self { config, deck })
     }
@@ -54,6 +58,11 @@ impl Program {
     pub(super) fn require_dataset(&self) -> Result<(), Failure> {
         let folder = &self.config.datasets.dir;
         if folder.is_dir() { Ok(()) } else { Err(no_dataset(folder, "it is not a folder")) }
+    }
+
+    /// Refuses to go on where the dataset asks for files elsewhere and nobody can be asked whether it may.
+    pub(super) fn require_consent(&self) -> Result<(), Failure> {
+        self.deck.options().wire.as_ref().map_or(Ok(()), |wire| require_consent(&self.config.datasets.dir, wire))
     }
 
     pub(super) fn keys(&self) -> Result<Keys, String> {
@@ -88,6 +97,29 @@ impl Program {
 /// Where large tables are kept; nowhere without a home.
 pub(super) fn cache(config: &Config) -> CacheOptions {
     config.cache_options(Dirs::find().ok().map(|dirs| dirs.cache).as_deref())
+}
+
+/// Who asks for files elsewhere; what the person agreed to is kept in their state, if they have one.
+pub(super) fn wire(config: &Config) -> Arc<Wire> {
+    let ledger: Arc<dyn Ledger> = match Dirs::find() {
+        Ok(dirs) => Arc::new(Remote::new(&dirs.state)),
+        Err(_) => Arc::new(Forgetful::default()),
+    };
+    Wire::new(config.wire_options(), ledger)
+}
+
+/// Refuses to go on where the dataset asks for files elsewhere and nobody can be asked whether it may.
+pub(super) fn require_consent(folder: &Path, wire: &Wire) -> Result<(), Failure> {
+    let asks = asks(folder, wire);
+    if asks.is_empty() {
+        return Ok(());
+    }
+    let origins = asks.iter().map(|origin| format!("`{origin}`")).collect::<Vec<_>>().join(", ");
+    Err(Failure::Bad(format!(
+        "the dataset `{}` asks for files at {origins}: agree with --remote, or once for good in the dashboard, or with remote.enabled = true \
+         in config.toml",
+        folder.display()
+    )))
 }
 
 pub(super) fn open_keys(config: &Config) -> Result<Keys, String> {

@@ -38,6 +38,7 @@ pub(super) fn run(args: &Serve) -> Outcome {
     let log = log_to_stderr();
     let program = Program::open(&args.place)?;
     program.require_dataset()?;
+    program.require_consent()?;
     let keys = program.keys().map_err(Failure::Bad)?;
     let jobs = program.jobs().map_err(Failure::Bad)?;
     let listen = args.listen.as_ref().unwrap_or(&program.config.api.listen);

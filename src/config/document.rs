@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{KEYS_SECTION, SECTIONS, SETTINGS};
+use super::{KEYS_SECTION, SECTIONS, SETTINGS, SOURCE_SETTINGS, sources};
 
 /// The lines of a comment stay below this width.
 const WIDTH: usize = 110;
@@ -23,6 +23,12 @@ pub fn config_toml() -> String {
             }
             writeln!(text, "{} = {}", row.key, row.default).ok();
         }
+        if section.name == sources::SECTION {
+            writeln!(text, "# [{}.NAME]", section.name).ok();
+            for row in SOURCE_SETTINGS {
+                writeln!(text, "# {} = {}  # {}", row.key, row.example, row.meaning).ok();
+            }
+        }
     }
     text
 }
@@ -32,6 +38,9 @@ pub fn readme_table() -> String {
     let mut text = String::from("| setting | default | meaning |\n|---|---|---|\n");
     for row in SETTINGS {
         writeln!(text, "| `{}.{}` | `{}` | {} |", row.section, row.key, row.default, row.meaning).ok();
+    }
+    for row in SOURCE_SETTINGS {
+        writeln!(text, "| `{}.NAME.{}` | | {} Expected: {}. |", sources::SECTION, row.key, row.meaning, row.expected).ok();
     }
     for section in SECTIONS.iter().filter(|section| section.name == KEYS_SECTION) {
         writeln!(text, "| `{}.<action>` | | {} |", section.name, section.meaning).ok();

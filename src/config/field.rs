@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
+use crate::wire::Consent;
+
 /// What a setting accepts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Expect {
@@ -15,6 +17,8 @@ pub enum Expect {
     Hosts,
     Origins,
     Theme,
+    /// Of asking for files elsewhere.
+    Consent,
     /// From, to.
     Whole(u32, u32),
     /// From, to.
@@ -32,6 +36,7 @@ impl Expect {
             Self::Hosts => "a list of host names without port, as in [\"deck.example.org\"]".into(),
             Self::Origins => "a list of origins, as in [\"https://deck.example.org\"]".into(),
             Self::Theme => "auto, dark, light, high-contrast, or the path of a theme file that ends in .toml".into(),
+            Self::Consent => "\"ask\", true or false".into(),
             Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
             Self::Number(least, most) => format!("a number from {least} to {most}"),
         }
@@ -105,6 +110,17 @@ impl Field for Vec<String> {
     fn field(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
         let good = if expect == Expect::Origins { is_origin } else { is_host };
         value.as_array()?.iter().map(|item| item.get_ref().as_str().filter(|text| good(text)).map(str::to_owned)).collect()
+    }
+}
+
+impl Field for Consent {
+    fn field(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
+        match (value.as_bool(), value.as_str()) {
+            (Some(true), _) => Some(Self::Always),
+            (Some(false), _) => Some(Self::Never),
+            (None, Some("ask")) => Some(Self::Ask),
+            _ => None,
+        }
     }
 }
 

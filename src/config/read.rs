@@ -8,7 +8,8 @@ use std::{
 
 use toml::de::{DeTable, DeValue};
 
-use super::{Config, KEYS_SECTION, SECTIONS, SETTINGS, SettingRow, field::Field};
+use super::{Config, KEYS_SECTION, SECTIONS, SETTINGS, SettingRow, field::Field, sources};
+use crate::wire::{Consent, Source};
 
 /// Names under which people put a key into `[api]`.
 const SECRETS: [&str; 8] = ["key", "keys", "api_key", "api_keys", "apikey", "x_api_key", "x-api-key", "secret"];
@@ -18,6 +19,7 @@ const SECRETS: [&str; 8] = ["key", "keys", "api_key", "api_keys", "apikey", "x_a
 pub(super) struct Given<'a> {
     pub(super) file: Option<&'a Path>,
     pub(super) keys: toml::Table,
+    pub(super) sources: Vec<Source>,
     folder: PathBuf,
     values: HashMap<(&'static str, &'static str), DeValue<'a>>,
 }
@@ -51,7 +53,7 @@ pub(super) fn read(file: Option<&Path>, text: &str, build: impl Fn(&Given<'_>) -
         tell((offset, format!("is not TOML: {}", error.message().replace('\n', ", "))))
     })?;
     let folder = file.and_then(Path::parent).map_or_else(PathBuf::new, Path::to_owned);
-    let mut given = Given { file, folder, values: HashMap::new(), keys: toml::Table::new() };
+    let mut given = Given { file, folder, values: HashMap::new(), keys: toml::Table::new(), sources: Vec::new() };
     let mut faults = Vec::new();
     walk("", document.get_ref(), &mut given, &mut faults);
     faults.sort();
@@ -72,6 +74,11 @@ fn walk<'a>(prefix: &str, table: &DeTable<'a>, given: &mut Given<'a>, faults: &m
                 Some(keys) => drop(given.keys.insert(key.to_owned(), keys)),
                 None => faults
                     .push((offset, format!("`{full}` is {}: expected a key or a list of keys, as in [\"y\", \"F5\"]", shown(content)))),
+            }
+        } else if prefix == sources::SECTION {
+            match content.as_table() {
+                Some(table) => given.sources.push(sources::read(key, table, offset, faults)),
+                None => faults.push((offset, format!("`{full}` is {}: expected a section, [{full}]", shown(content)))),
             }
         } else if let Some(row) = SETTINGS.iter().find(|row| row.section == prefix && row.key == key) {
             if accepts(row, content) {
@@ -108,6 +115,7 @@ fn accepts(row: &SettingRow, value: &DeValue<'_>) -> bool {
         Expect::OptionalPath => Option::<PathBuf>::field(value, expect, folder).is_some(),
         Expect::Listen => String::field(value, expect, folder).is_some(),
         Expect::Hosts | Expect::Origins => Vec::<String>::field(value, expect, folder).is_some(),
+        Expect::Consent => Consent::field(value, expect, folder).is_some(),
         Expect::Theme => ThemeChoice::field(value, expect, folder).is_some(),
         Expect::Whole(..) => u32::field(value, expect, folder).is_some(),
         Expect::Number(..) => f64::field(value, expect, folder).is_some(),

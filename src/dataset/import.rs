@@ -105,6 +105,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     let workplace = if options.dry_run { Workplace::elsewhere()? } else { Workplace::in_dataset(into)? };
     let cache = CacheOptions::default();
     let context = Context {
+        wire: None,
         folder: into,
         manifest: &manifest,
         progress,

@@ -5,6 +5,7 @@ pub(in crate::dataset) mod bind;
 pub(in crate::dataset) mod blocks;
 mod column;
 mod compare;
+mod elsewhere;
 pub(crate) mod file;
 pub(crate) mod fill;
 mod gather;
@@ -22,12 +23,14 @@ use std::{
     collections::{HashMap, HashSet},
     fmt, fs, io,
     path::Path,
+    sync::Arc,
 };
 
 use polars::prelude::DataFrame;
 use rayon::prelude::*;
 
 pub(crate) use self::blocks::Blocks;
+pub use self::elsewhere::{Elsewhere, asks};
 use super::{
     Dataset, Spot, Table, TableState,
     address::Address,
@@ -36,6 +39,7 @@ use super::{
     progress::{Cancelled, Progress},
     schema::TABLES,
 };
+use crate::wire::Wire;
 
 /// Why there is no dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +95,8 @@ pub(crate) struct Context<'a> {
     pub manifest: &'a Manifest,
     pub progress: &'a dyn Progress,
     pub cache: &'a CacheOptions,
+    /// Who asks for files elsewhere; without it only files here are read.
+    pub wire: Option<&'a Arc<Wire>>,
     /// Text files that are appended to meanwhile are read up to the last line they had.
     pub growing: bool,
     /// Decimals of each token; `None` where its rows disagree. Empty while the tokens themselves are read.
@@ -119,13 +125,15 @@ pub fn load_in_stages(
     progress: &dyn Progress,
     early: Option<&dyn Fn(Dataset)>,
 ) -> Result<Dataset, LoadError> {
-    load_as(folder, cache, progress, early, false)
+    load_as(folder, cache, None, progress, early, false)
 }
 
-/// As `load_in_stages`; with `growing`, text files that are appended to meanwhile are read up to the last whole line they had.
+/// As `load_in_stages`, of files elsewhere too, which `wire` asks for; with `growing`, text files that are appended to meanwhile are
+/// read up to the last whole line they had.
 pub fn load_as(
     folder: &Path,
     cache: &CacheOptions,
+    wire: Option<&Arc<Wire>>,
     progress: &dyn Progress,
     early: Option<&dyn Fn(Dataset)>,
     growing: bool,
@@ -149,6 +157,7 @@ pub fn load_as(
         manifest: &manifest,
         progress,
         cache,
+        wire,
         growing,
         blocks: Blocks::default(),
         decimals: HashMap::new(),
@@ -186,6 +195,9 @@ pub fn load_as(
             let importing = later.iter().map(|schema| schema.name).collect();
             early(Dataset { importing, ..dataset(folder, &text, &manifest, loaded.clone()) });
         }
+    }
+    if let Some(wire) = wire {
+        wire.settle();
     }
     loaded.sort_by_key(|(table, _)| TABLES.iter().position(|schema| schema.name == table.schema.name));
     Ok(dataset(folder, &text, &manifest, loaded))

@@ -4,6 +4,8 @@
 pub trait Progress: Sync {
     /// `done` of `total` bytes of the table are read. An error ends the load.
     fn step(&self, table: &str, done: u64, total: u64) -> Result<(), Cancelled>;
+    /// What is about to be fetched from elsewhere, for the person.
+    fn fetching(&self, _says: &str) {}
 }
 
 /// The load is no longer wanted.

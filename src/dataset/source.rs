@@ -5,26 +5,25 @@ mod csv;
 mod guard;
 mod ipc;
 mod json;
+pub(crate) mod kept;
 pub(crate) mod locate;
 mod ndjson;
+pub(crate) mod object;
 mod parquet;
 pub(crate) mod partition;
+pub(crate) mod read_at;
 mod records;
 mod sane;
 mod text;
 
-use std::{
-    fs::File,
-    io::{Read, Seek, SeekFrom},
-    path::Path,
-    sync::Arc,
-};
+use std::{fs::File, io::Read, path::Path, sync::Arc};
 
 use polars::prelude::{Column, IdxSize};
 
 pub(crate) use guard::caught;
 pub use guard::decoding;
 pub(crate) use guard::guarded;
+use read_at::{InOrder, ReadAt};
 
 /// How many rows a batch holds at most, as a rule.
 pub(crate) const BATCH_ROWS: usize = 8_192;
@@ -118,23 +117,23 @@ pub(crate) fn open_as(path: &Path, layout: &Layout, wanted: Wanted) -> Result<Bo
         // A pipe or a device could keep the program waiting forever.
         return Err("is not a regular file".to_owned());
     }
-    if meta.len() == 0 {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let file = File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
+    open_bytes(Arc::new(file), &name, layout, wanted)
+}
+
+/// As `open_as`, of bytes wherever they lie, under the name of their file.
+pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
+    let unread = |error: std::io::Error| format!("cannot be read: {error}");
+    let bytes = file.bytes().map_err(unread)?;
+    if bytes == 0 {
         return Err("is empty: expected at least a header or a record".to_owned());
     }
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut file = File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
     let mut head = [0u8; 8];
-    let mut filled = 0;
-    while filled < head.len() {
-        match file.read(&mut head[filled..]) {
-            Ok(0) => break,
-            Ok(n) => filled += n,
-            Err(error) => return Err(format!("cannot be read: {error}")),
-        }
-    }
-    file.seek(SeekFrom::Start(0)).map_err(|error| format!("cannot be read: {error}"))?;
-    let head = &head[..filled];
-    let named = format_of(&name).map(|(_, format)| format);
+    let head = &mut head[..bytes.min(8) as usize];
+    file.read_exact_at(head, 0).map_err(unread)?;
+    let head = &*head;
+    let named = format_of(name).map(|(_, format)| format);
     if head.starts_with(b"PAR1") {
         return Ok(Box::new(parquet::ParquetRows::open(file, &wanted)?));
     }
@@ -149,10 +148,8 @@ pub(crate) fn open_as(path: &Path, layout: &Layout, wanted: Wanted) -> Result<Bo
     }
     let packed = head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
     let end = layout.end.filter(|_| !packed && matches!(named, Some(Format::Csv | Format::Tsv | Format::Ndjson)));
-    let file = file.take(match end {
-        Some(end) => whole_lines(path, end).map_err(|error| format!("cannot be read: {error}"))?,
-        None => u64::MAX,
-    });
+    let end = end.map_or(Ok(u64::MAX), |end| whole_lines(&*file, end)).map_err(unread)?;
+    let file = InOrder::new(file).map_err(unread)?.take(end);
     match named {
         Some(Format::Csv) => fields(text::Input::new(file, head)?, layout, layout.delimiter, wanted),
         Some(Format::Tsv) => fields(text::Input::new(file, head)?, layout, layout.delimiter.or(Some(b'\t')), wanted),
@@ -165,12 +162,10 @@ pub(crate) fn open_as(path: &Path, layout: &Layout, wanted: Wanted) -> Result<Bo
 }
 
 /// How many of the file's first `end` bytes are whole lines.
-fn whole_lines(path: &Path, end: u64) -> std::io::Result<u64> {
-    let mut file = File::open(path)?;
+fn whole_lines(file: &dyn ReadAt, end: u64) -> std::io::Result<u64> {
     let start = end.saturating_sub(text::MAX_RECORD as u64);
-    file.seek(SeekFrom::Start(start))?;
-    let mut tail = Vec::new();
-    file.take(end - start).read_to_end(&mut tail)?;
+    let mut tail = vec![0; (end.min(file.bytes()?).saturating_sub(start)) as usize];
+    file.read_exact_at(&mut tail, start)?;
     Ok(tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| start + at as u64 + 1))
 }
 

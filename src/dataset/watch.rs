@@ -20,6 +20,7 @@ use super::{
     schema::TABLES,
     source::locate,
 };
+use crate::wire::Place;
 
 /// Links on the way to the folder that are followed up.
 const MAX_LINKS: usize = 32;
@@ -54,6 +55,12 @@ impl Sight {
         let manifest = Manifest::parse(&text).unwrap_or_default();
         for schema in TABLES {
             let paths = manifest.tables.get(schema.name).map_or(&[][..], |table| &table.path);
+            // What lies elsewhere cannot be watched.
+            let here: Vec<String> = paths.iter().filter(|path| !Place::is_url(path)).cloned().collect();
+            if here.len() < paths.len() && here.is_empty() {
+                continue;
+            }
+            let paths = &here[..];
             let found = if paths.is_empty() { locate::by_name(folder, schema.name) } else { locate::by_path(folder, paths) };
             match found {
                 Ok(found) => files.extend(found.into_iter().map(|found| found.path)),

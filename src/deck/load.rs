@@ -12,7 +12,7 @@ use super::{Deck, DeckEvent, watch::Watching};
 use crate::{
     dataset::{
         Dataset, Spot, TableState,
-        load::{LoadError, load_as},
+        load::{LoadError, asks, load_as},
         progress::{Cancelled, Progress},
         time::Time,
         watch::{Ends, Sight},
@@ -31,6 +31,10 @@ pub struct LoadState {
     /// When the last load ended.
     pub ended: Option<Time>,
     pub watching: Watching,
+    /// The sources elsewhere that are asked right now.
+    pub asking: Vec<String>,
+    /// Origins that the dataset asks and that the person has not agreed to.
+    pub asks: Vec<String>,
     generation: u64,
     cancelled: bool,
     /// The files as the last load found them, and what they began and ended with.
@@ -125,8 +129,10 @@ impl Deck {
             Err(LoadError::Unusable(unusable)) => unusable.spot.clone(),
             _ => None,
         };
+        let asks = self.options.wire.as_ref().map_or_else(Vec::new, |wire| asks(&folder, wire));
         let mut state = self.load_lock();
         state.running = false;
+        state.asks = asks;
         state.took = start.elapsed();
         let moved = again && matches!(&outcome, Err(LoadError::Moved));
         if moved {
@@ -155,7 +161,8 @@ impl Deck {
         // What is there already is shown while large tables are brought in, unless an earlier generation stands, which is whole.
         let early = |dataset: Dataset| drop(self.stand_on(dataset));
         let first = self.snapshot().is_err();
-        let load = || load_as(folder, &self.options.cache, &Reporter(self), first.then_some(&early), growing);
+        let wire = self.options.wire.as_ref();
+        let load = || load_as(folder, &self.options.cache, wire, &Reporter(self), first.then_some(&early), growing);
         let dataset = load()?;
         if dataset.is_damaged() { load() } else { Ok(dataset) }
     }
@@ -199,7 +206,18 @@ impl Deck {
     }
 
     pub fn load_state(&self) -> LoadState {
-        self.load_lock().clone()
+        let asking = self.options.wire.as_ref().map_or_else(Vec::new, |wire| wire.asking());
+        LoadState { asking, ..self.load_lock().clone() }
+    }
+
+    /// The person agrees that the dataset asks these origins; it is loaded anew.
+    pub fn agree(self: &Arc<Self>, origins: &[String]) -> Result<(), String> {
+        let Some(wire) = &self.options.wire else { return Ok(()) };
+        let folder = self.folder();
+        let real = folder.canonicalize().unwrap_or(folder);
+        origins.iter().try_for_each(|origin| wire.agree(&real, origin))?;
+        self.load_in_background();
+        Ok(())
     }
 
     /// Ends the load that runs, if one does; what stands stays.
@@ -244,6 +262,10 @@ fn now() -> Time {
 struct Reporter<'a>(&'a Deck);
 
 impl Progress for Reporter<'_> {
+    fn fetching(&self, says: &str) {
+        self.0.tell(DeckEvent::Said(says.to_owned()));
+    }
+
     fn step(&self, table: &str, done: u64, total: u64) -> Result<(), Cancelled> {
         let mut state = self.0.load_lock();
         match state.tables.iter_mut().find(|(name, ..)| name == table) {

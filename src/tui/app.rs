@@ -102,6 +102,8 @@ pub struct App {
     wake: Wake,
     /// What the terminal is to be told after the next frame (clipboard sequences).
     after_frame: Vec<u8>,
+    /// The places elsewhere that the person was asked about last.
+    asked_about: Vec<String>,
     dirty: bool,
     /// The next frame is drawn whole: what stands on the terminal is not known any more.
     whole: bool,
@@ -135,6 +137,7 @@ impl App {
             opened_from: None,
             wake,
             after_frame: Vec::new(),
+            asked_about: Vec::new(),
             dirty: true,
             whole: false,
             exit: None,
@@ -245,6 +248,7 @@ impl App {
                 if generation > 1 {
                     self.say("data loaded again", false);
                 }
+                self.ask_consent();
             }
             DeckEvent::LoadFailed(reason) => self.load_failed(&reason),
             DeckEvent::Said(text) => self.say(text, false),
@@ -256,8 +260,28 @@ impl App {
         }
     }
 
+    /// Asks, once, whether the dataset may ask for files elsewhere; false where there is nothing to be asked.
+    fn ask_consent(&mut self) -> bool {
+        let asks = self.setup.deck.load_state().asks;
+        if asks.is_empty() || asks == self.asked_about {
+            return false;
+        }
+        let places = asks.join(", ");
+        let says = format!(
+            "This dataset asks for files at {places}. They are fetched from there and kept here; nothing is sent but the requests for them. \
+             How much it is stands below before the first byte comes."
+        );
+        self.asked_about.clone_from(&asks);
+        let question = YesNo::new("files elsewhere", says, "ask there", super::overlay::Command::Agree(asks));
+        self.overlay = Some(Overlay::Question(question));
+        true
+    }
+
     /// With nothing to show, the way out is demo data.
     fn load_failed(&mut self, reason: &str) {
+        if self.ask_consent() {
+            return;
+        }
         if let (Some(folder), true) = (&self.setup.demo_folder, self.setup.deck.snapshot().is_err()) {
             let says = format!("{reason}. Write synthetic demo data to {} and open it?", folder.display());
             let question = YesNo::new("no dataset", says, "write demo data", super::overlay::Command::WriteDemo);

@@ -54,6 +54,8 @@ pub enum Command {
     ToggleApi,
     Export(String, export::Format),
     WriteDemo,
+    /// The person agrees that the dataset asks these places.
+    Agree(Vec<String>),
 }
 
 impl Overlay {

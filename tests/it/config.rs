@@ -20,7 +20,7 @@ fn misspelt_settings_are_told_with_line_and_nearest_name() {
         ("[analysis]\nWhale_USD = 1", "c.toml:2: unknown setting `analysis.Whale_USD`: did you mean `analysis.whale_usd`?"),
         (
             "[zzz]",
-            "c.toml:1: unknown setting `zzz`: there are the sections datasets, cache, api, terminal, analysis, jobs, deck, terminal.keys",
+            "c.toml:1: unknown setting `zzz`: there are the sections datasets, cache, api, terminal, analysis, jobs, deck, remote, sources, terminal.keys",
         ),
     ];
     for (text, expected) in cases {

@@ -23,6 +23,7 @@ mod pattern_properties;
 mod patterns;
 mod patterns_accuracy;
 mod pty;
+mod remote;
 mod screens;
 mod security;
 mod security_checklist;

@@ -107,7 +107,7 @@ const ROW_BYTES: u64 = 100;
 
 /// Whether the table is large by the look of its files, and not yet in the cache.
 pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[Found]) -> bool {
-    let bytes: u64 = files.iter().filter_map(|file| std::fs::metadata(&file.path).ok()).map(|meta| meta.len()).sum();
+    let bytes: u64 = files.iter().filter_map(|file| super::table::stamp(file).ok()).map(|(bytes, _)| bytes).sum();
     let large = |place: &Place| place.is_begun() || bytes >= context.cache.rows_min.saturating_mul(ROW_BYTES);
     place(context, schema, manifest, files).is_some_and(|(place, _)| !place.is_there() && large(&place))
 }
@@ -121,21 +121,11 @@ pub(super) fn place(
 ) -> Option<(Place, Vec<[u8; 32]>)> {
     let cache = context.cache.folder.as_deref()?;
     crate::dataset::cache::kept(schema)?;
-    let metas: Option<Vec<_>> = files.iter().map(|file| std::fs::metadata(&file.path).ok().filter(std::fs::Metadata::is_file)).collect();
-    let metas = metas?;
+    let keys: Option<Vec<KeyFile>> = files.iter().map(key_of).collect();
+    let keys = keys?;
     // A row takes a byte at least, but for columns that say the same over and over, which memory holds as well.
-    if metas.iter().map(std::fs::Metadata::len).sum::<u64>() < context.cache.rows_min {
+    if keys.iter().map(|file| file.bytes).sum::<u64>() < context.cache.rows_min {
         return None;
-    }
-    let mut keys = Vec::new();
-    for (file, meta) in files.iter().zip(&metas) {
-        let modified = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-        keys.push(KeyFile {
-            path: file.path.canonicalize().ok()?,
-            bytes: meta.len(),
-            modified: modified.map_or(0, |time| time.as_nanos()),
-            ends: identity::ends(&file.path).ok()?,
-        });
     }
     let key = Key::of(schema, manifest, &context.decimals, &context.blocks.files, &keys);
     match Place::new(cache, &key) {
@@ -145,4 +135,19 @@ pub(super) fn place(
             None
         }
     }
+}
+
+/// The file as the key of the cache names it; none where it cannot be read, or is no file.
+fn key_of(file: &Found) -> Option<KeyFile> {
+    if let Some(object) = &file.object {
+        return Some(KeyFile { path: file.path.clone(), bytes: object.bytes, modified: 0, ends: identity::mark(object) });
+    }
+    let meta = std::fs::metadata(&file.path).ok().filter(std::fs::Metadata::is_file)?;
+    let modified = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    Some(KeyFile {
+        path: file.path.canonicalize().ok()?,
+        bytes: meta.len(),
+        modified: modified.map_or(0, |time| time.as_nanos()),
+        ends: identity::ends(&file.path).ok()?,
+    })
 }

@@ -8,9 +8,12 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::dataset::{
-    Source,
-    schema::{TABLES, TableSchema},
+use crate::{
+    dataset::{
+        Source,
+        schema::{TABLES, TableSchema},
+    },
+    wire::Object,
 };
 
 /// How much of each end of a file is hashed.
@@ -18,6 +21,11 @@ const END: u64 = 64 << 10;
 
 /// How much of each end tells whether a file was appended to.
 const TIP: u64 = 4 << 10;
+
+/// As `ends`, of a file elsewhere: the hash of that by which its source knows what is in it.
+pub(crate) fn mark(object: &Object) -> [u8; 32] {
+    Sha256::digest(object.mark.as_deref().unwrap_or_default().as_bytes()).into()
+}
 
 /// The hash of a file's head and tail.
 pub(crate) fn ends(path: &Path) -> io::Result<[u8; 32]> {

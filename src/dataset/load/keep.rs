@@ -58,6 +58,30 @@ impl FileRows<'_> {
     }
 }
 
+/// Whether a file may hold rows that the rule keeps, all of whose rows have this value in its column.
+pub(super) fn may_hold(rule: &Keep, value: &str, kind: Option<Kind>) -> bool {
+    let kind = kind.unwrap_or(Kind::Text);
+    let cell = if value.is_empty() { Cell::Null } else { Cell::Text(value.into()) };
+    match rule {
+        Keep::OneOf(values) => {
+            let texts = comparable(&cell, kind);
+            values.iter().flat_map(|value| comparable(&Cell::Text(value.as_str().into()), kind)).any(|kept| texts.contains(&kept))
+        }
+        Keep::Between { min, max } => {
+            let bound = |text: &String| measure(&Cell::Text(text.as_str().into()), kind);
+            // A bound that cannot be read is told where rows are judged.
+            let (min, max) = (min.as_ref().map(bound), max.as_ref().map(bound));
+            if [min, max].contains(&Some(None)) {
+                return true;
+            }
+            let (min, max) = (min.flatten(), max.flatten());
+            measure(&cell, kind).is_some_and(|value| min.is_none_or(|min| value >= min) && max.is_none_or(|max| value <= max))
+        }
+        // Which tokens there are is known only as rows are read.
+        Keep::Tokens => true,
+    }
+}
+
 /// The texts by which a cell and a value of `where` are compared.
 fn comparable(cell: &Cell<'_>, kind: Kind) -> Vec<String> {
     let chain = |cell: &Cell<'_>| cell.to_text().and_then(|text| Chain::parse(&text)).map(|chain| chain.to_string());

@@ -1,10 +1,11 @@
 //! One table: its files one after the other, then repeated keys, order and the canonical frame; or, of one that is large, the cache's
 //! table.
 
+mod notes;
+
 use std::{
     fs,
-    path::Path,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::{Instant, UNIX_EPOCH},
 };
 
@@ -13,6 +14,7 @@ use polars::prelude::DataFrame;
 use super::{
     Context,
     bind::{bind, missing, wanted},
+    elsewhere::{self, Located, Pulse},
     file::{FileRows, told},
     fill,
     gather::{self, Gathered, Opened},
@@ -20,15 +22,16 @@ use super::{
 };
 use crate::dataset::{
     Source, Spot, Table, TableState,
-    cache::{Dropped, Fault, LargeTable, Place, ReadState, Report, SourceFile},
+    cache::{Fault, LargeTable, Place, ReadState, Report, SourceFile},
     coerce,
-    findings::{Finding, KEPT_PER_REASON, Severity},
     manifest::TableManifest,
     progress::Cancelled,
     schema::TableSchema,
     source::{
         self, Layout, MAX_ROWS, guarded,
+        kept::Kept,
         locate::{self, Found},
+        object::RemoteFile,
         partition::{self, Partitioned},
     },
     time::Time,
@@ -38,12 +41,24 @@ use crate::dataset::{
 pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema) -> bool {
     let plain = TableManifest::default();
     let manifest = context.manifest.tables.get(schema.name).unwrap_or(&plain);
+    // A start does not wait for others.
+    if elsewhere::urls(manifest).next().is_some() {
+        return true;
+    }
     context.cache.folder.is_some()
-        && locate(context, schema, manifest).is_ok_and(|files| gather::takes_a_while(context, schema, manifest, &files))
+        && here(context, schema, manifest).is_ok_and(|files| gather::takes_a_while(context, schema, manifest, &files))
 }
 
-fn locate(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> Result<Vec<Found>, String> {
+fn here(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> Result<Vec<Found>, String> {
     if manifest.path.is_empty() { locate::by_name(context.folder, schema.name) } else { locate::by_path(context.folder, &manifest.path) }
+}
+
+/// The files of the table, wherever they lie.
+fn locate(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, Stop> {
+    if elsewhere::urls(manifest).next().is_some() {
+        return elsewhere::locate(context, schema, manifest);
+    }
+    Ok(Located { files: here(context, schema, manifest)?, left_out: 0, as_of: None, offline: None })
 }
 
 /// Why a table is not read.
@@ -56,6 +71,8 @@ pub(super) enum Stop {
     Damaged,
     /// The cache has the table by now.
     Ready(Box<Opened>),
+    /// A file that lies elsewhere cannot be had: its URL, and why.
+    Elsewhere(String, crate::wire::Fault),
 }
 
 impl From<Fault> for Stop {
@@ -89,13 +106,22 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
     let plain = TableManifest::default();
     let manifest = context.manifest.tables.get(schema.name).unwrap_or(&plain);
     let mut table = Table::absent(schema);
-    let mut reading = Reading { context, schema, manifest, table: &mut table, hashes: Vec::new(), done: 0, total: 0, start };
-    let mut outcome = reading.read();
-    if let Err(Stop::Damaged) = outcome {
-        // Begun anew, once: what is written then is read right after.
-        reading.forget();
-        outcome = reading.read();
-    }
+    let pulse = Pulse::default();
+    let mut reading = Reading {
+        context,
+        schema,
+        manifest,
+        table: &mut table,
+        hashes: Vec::new(),
+        done: 0,
+        total: 0,
+        start,
+        pulse: &pulse,
+        offline: None,
+    };
+    let attend = elsewhere::urls(manifest).next().is_some();
+    let outcome =
+        if attend { elsewhere::attended(context.progress, schema.name, &pulse, || reading.read_whole()) } else { reading.read_whole() };
     if matches!(outcome, Ok(Some(_))) {
         reading.note_approximate();
     }
@@ -113,6 +139,10 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
         Ok(None) => {}
         Err(Stop::Cancelled) => return Err(Cancelled),
         Err(Stop::Unusable(reason)) => table.state = TableState::Unusable(reason),
+        Err(Stop::Elsewhere(url, fault)) => {
+            table.state = TableState::Unusable(format!("`{url}` {fault}"));
+            table.elsewhere = Some(elsewhere::unreached(context, &url));
+        }
         Err(Stop::Moved) => {
             let file = table.sources.last().map(|source| source.file.clone()).unwrap_or_default();
             table.state = TableState::Unusable(format!("`{file}` changed while it was read: load again once it is complete"));
@@ -134,6 +164,10 @@ struct Reading<'a> {
     done: u64,
     total: u64,
     start: Instant,
+    /// Where it stands, for the thread that attends to it while bytes are waited for.
+    pulse: &'a Pulse,
+    /// Why nobody is asked for files elsewhere.
+    offline: Option<crate::wire::Fault>,
 }
 
 /// Whether the file is of lines, and not packed.
@@ -143,26 +177,53 @@ fn is_text(name: &str) -> bool {
 }
 
 /// A file's size and time, to see whether it changes while it is read.
-fn stamp(path: &Path) -> Result<(u64, Option<Time>), String> {
-    let meta = fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
+pub(super) fn stamp(file: &Found) -> Result<(u64, Option<Time>), String> {
+    if let Some(object) = &file.object {
+        return Ok((object.bytes, object.modified.map(Time)));
+    }
+    let meta = fs::metadata(&file.path).map_err(|error| format!("cannot be read: {error}"))?;
     let since = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     Ok((meta.len(), since.map(|since| Time(since.as_millis() as i64))))
 }
 
 impl Reading<'_> {
-    fn read(&mut self) -> Result<Option<Content>, Stop> {
-        let files = locate(self.context, self.schema, self.manifest)?;
+    /// The table as it is where it lies; where nobody answers there, as it was last time.
+    fn read_whole(&mut self) -> Result<Option<Content>, Stop> {
+        let first = locate(self.context, self.schema, self.manifest).and_then(|located| self.read(&located));
+        let Err(Stop::Elsewhere(url, why)) = first else { return first };
+        let Some(located) = elsewhere::recall(self.context, self.manifest, why.clone()) else { return Err(Stop::Elsewhere(url, why)) };
+        tracing::warn!("`{url}` {why}: what was there last time is taken");
+        self.forget();
+        self.read(&located).map_err(|stop| if let Stop::Elsewhere(..) = stop { Stop::Elsewhere(url, why) } else { stop })
+    }
+
+    fn read(&mut self, located: &Located) -> Result<Option<Content>, Stop> {
+        self.offline.clone_from(&located.offline);
+        let mut outcome = self.read_files(&located.files);
+        if let Err(Stop::Damaged) = outcome {
+            // Begun anew, once: what is written then is read right after.
+            self.forget();
+            outcome = self.read_files(&located.files);
+        }
+        if outcome.is_ok() {
+            self.note_elsewhere(located);
+        }
+        outcome
+    }
+
+    fn read_files(&mut self, files: &[Found]) -> Result<Option<Content>, Stop> {
         if files.is_empty() {
             return Ok(None);
         }
-        self.total = files.iter().filter_map(|file| stamp(&file.path).ok()).map(|(bytes, _)| bytes).sum();
-        let (place, ends) = gather::place(self.context, self.schema, self.manifest, &files).unzip();
+        self.total = files.iter().filter_map(|file| stamp(file).ok()).map(|(bytes, _)| bytes).sum();
+        let (place, ends) = gather::place(self.context, self.schema, self.manifest, files).unzip();
         if let Some(opened) = place.as_ref().and_then(|place: &Place| place.open(self.schema)) {
             return Ok(Some(self.take_up(opened)));
         }
-        let outcome = self.gather(&files, place.clone(), &ends.unwrap_or_default());
+        let outcome = self.gather(files, place.clone(), &ends.unwrap_or_default());
         match outcome {
             Err(Stop::Ready(opened)) => Ok(Some(self.take_up(*opened))),
+            // What has come of files elsewhere stays, for when they can be had again.
             Err(stop @ (Stop::Unusable(_) | Stop::Damaged | Stop::Moved)) => {
                 place.iter().for_each(Place::forget);
                 Err(stop)
@@ -225,6 +286,7 @@ impl Reading<'_> {
                 }
                 stop => stop,
             })?;
+            self.settle(at, files, &mut gathered)?;
         }
         if gathered.import.is_some() {
             return self.finish_large(gathered, files).map(|large| Some(Content::Large(Arc::new(large))));
@@ -234,16 +296,42 @@ impl Reading<'_> {
     }
 
     fn read_file(&mut self, at: u32, file: &Found, ends: Option<&[u8; 32]>, gathered: &mut Gathered, from: &ReadState) -> Result<(), Stop> {
-        let before = stamp(&file.path)?;
+        let Some(object) = &file.object else { return self.read_rows(at, file, None, ends, gathered, from) };
+        let remote = elsewhere::open(self.context, object, self.pulse, self.offline.as_ref())?;
+        let mark = identity::mark(object);
+        let outcome = self.read_rows(at, file, Some(&remote), Some(&mark), gathered, from);
+        outcome.map_err(|stop| elsewhere::blame(&file.name, &remote).filter(|_| matches!(stop, Stop::Unusable(_))).unwrap_or(stop))
+    }
+
+    fn read_rows(
+        &mut self,
+        at: u32,
+        file: &Found,
+        remote: Option<&Arc<RemoteFile>>,
+        ends: Option<&[u8; 32]>,
+        gathered: &mut Gathered,
+        from: &ReadState,
+    ) -> Result<(), Stop> {
+        let before = stamp(file)?;
         self.table.sources.push(Source { file: file.name.clone(), bytes: before.0, modified: before.1, rows: 0 });
         self.hashes.push([0; 32]);
         let (context, name, total, read) = (self.context, self.schema.name, self.total, self.done);
         // Of a large table the last third is its ordering.
-        let step = |large: bool, done: u64| context.progress.step(name, done, if large { total + total / 2 } else { total });
+        let pulse = self.pulse;
+        let step = |large: bool, done: u64| {
+            let total = if large { total + total / 2 } else { total };
+            pulse.done.store(done, Ordering::Relaxed);
+            pulse.total.store(total, Ordering::Relaxed);
+            context.progress.step(name, done, total)
+        };
         step(false, read).map_err(|Cancelled| Stop::Cancelled)?;
         let end = context.growing.then_some(before.0);
         let layout = Layout { skip: self.manifest.skip, names: self.manifest.headless.then(Vec::new), end, delimiter: None };
-        let source = source::open_as(&file.path, &layout, wanted(self.schema, self.manifest))?;
+        let wanted = wanted(self.schema, self.manifest);
+        let source = match remote {
+            Some(remote) => source::open_bytes(Arc::clone(remote) as _, &file.name, &layout, wanted)?,
+            None => source::open_as(&file.path, &layout, wanted)?,
+        };
         let mut source = Partitioned::over(source, partition::parts(&file.name));
         source.skip(from.batches)?;
         let mut batches = from.batches;
@@ -307,7 +395,7 @@ impl Reading<'_> {
         }
         let hash = ends.map_or_else(|| identity::ends(&file.path), |ends| Ok(*ends)).map_err(|error| format!("cannot be read: {error}"))?;
         // What is appended meanwhile was not read. A large table would be brought into the cache time and again: it waits for rest.
-        let after = stamp(&file.path)?;
+        let after = stamp(file)?;
         let appended = || end.is_some_and(|end| after.0 >= end) && is_text(&file.name) && gathered.import.is_none();
         if after != before && !appended() {
             return Err(Stop::Moved);
@@ -324,6 +412,15 @@ impl Reading<'_> {
             }
             gathered.hold(at, frame, numbers)?;
         }
+        Ok(())
+    }
+
+    /// Of a large table: the files up to this one are taken in for good, and what was kept of those elsewhere is needed no more.
+    fn settle(&mut self, at: usize, files: &[Found], gathered: &mut Gathered) -> Result<(), Stop> {
+        let Some(import) = gathered.import.as_mut().filter(|_| files[at].object.is_some()) else { return Ok(()) };
+        import.note(ReadState { file: at as u32 + 1, report: self.report(at + 1), ..ReadState::default() })?;
+        let cache = self.context.cache.folder.as_deref();
+        elsewhere::objects(&files[..=at]).for_each(|object| cache.iter().for_each(|cache| Kept::forget(cache, object)));
         Ok(())
     }
 
@@ -344,84 +441,6 @@ impl Reading<'_> {
         self.table.load_ms = self.start.elapsed().as_millis() as u64;
         place.evict(context.cache.size_max);
         Ok(large)
-    }
-
-    /// As `finish` has it of rows in memory: the first of a file are kept, all are counted.
-    fn note_repeats(&mut self, dropped: &Dropped, files: &[Found]) {
-        for (file, row) in dropped.first() {
-            let finding = self.repeat(files, file, row);
-            self.table.findings.add(finding);
-        }
-        for (file, count) in dropped.counts() {
-            let finding = self.repeat(files, file, 0);
-            self.table.findings.count_more(&finding.file, None, &finding.reason, count.saturating_sub(KEPT_PER_REASON));
-        }
-    }
-
-    fn repeat(&self, files: &[Found], file: u32, row: u32) -> Finding {
-        let key = self.schema.key.join(", ");
-        Finding {
-            severity: Severity::Warning,
-            file: files.get(file as usize).map(|file| file.name.clone()).unwrap_or_default(),
-            row: Some(row.into()),
-            column: None,
-            value: None,
-            reason: if self.schema.name == order::FIRST_USABLE {
-                format!("another row has the same {key}; the first that can be used is kept and this one left out")
-            } else {
-                format!("a later row has the same {key}; that one is kept and this one left out")
-            },
-        }
-    }
-
-    /// Lists the columns that serve nothing.
-    fn note_unknown(&mut self, file: &str, names: &[String], bound: &[super::bind::Bound<'_>]) {
-        let used: Vec<&str> =
-            bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
-        let filters = |name: &str| self.manifest.keep.iter().any(|(kept, _)| path::heads(kept).any(|kept| kept.eq_ignore_ascii_case(name)));
-        let kept = if others::are_kept(self.schema) { others::names(bound, names) } else { Vec::new() };
-        for name in names {
-            if !used.contains(&name.as_str()) && !filters(name) {
-                let ours = self.schema.columns.iter().find(|column| super::bind::answers(column, name));
-                self.note(
-                    file,
-                    match ours {
-                        Some(ours) => format!("column `{name}` is not read, as dataset.toml fills `{}` otherwise", ours.name),
-                        None if kept.contains(&name.trim()) => format!("column `{name}` is not one of ours, kept to be shown"),
-                        None => format!("column `{name}` is not one of ours, ignored"),
-                    },
-                );
-            }
-        }
-    }
-
-    fn note(&mut self, file: &str, reason: String) {
-        let finding = Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: None, value: None, reason };
-        self.table.findings.add(finding);
-    }
-
-    /// What the person said of amounts that are not exact.
-    fn note_approximate(&mut self) {
-        let said: Vec<&str> = self
-            .schema
-            .columns
-            .iter()
-            .map(|column| column.name)
-            .filter(|name| self.manifest.columns.get(name).is_some_and(|rule| rule.approximate))
-            .collect();
-        for name in &said {
-            let reason = format!("`{name}` is approximate, as dataset.toml says: its last digits were lost where it came from");
-            let file = self.table.sources.first().map(|source| source.file.clone()).unwrap_or_default();
-            self.table.findings.add(Finding {
-                severity: Severity::Note,
-                file,
-                row: None,
-                column: Some((*name).to_owned()),
-                value: None,
-                reason,
-            });
-        }
-        self.table.approximate = said.into_iter().map(str::to_owned).collect();
     }
 
     fn finish(&mut self, mut frame: DataFrame, origins: &[(u32, u32)], files: &[Found]) -> Result<DataFrame, Stop> {

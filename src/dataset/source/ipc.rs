@@ -2,9 +2,8 @@
 //! of any size takes the memory of a few of its batches. A message is read whole, its figures are checked, and only then it is decoded.
 
 use std::{
-    fs::File,
     io::{self, Cursor},
-    os::unix::fs::FileExt,
+    sync::Arc,
 };
 
 use planus::ReadAsRoot;
@@ -19,8 +18,10 @@ use polars_arrow::io::ipc::{
 };
 use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef};
 
-use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, guarded, sane};
+use super::{BATCH_ROWS, Batch, MAX_ROWS, RowSource, Wanted, guarded, read_at::ReadAt, sane};
 
+/// How much is told to come.
+const AHEAD: u64 = 16 << 20;
 const MAGIC: &[u8; 6] = b"ARROW1";
 
 pub(super) struct IpcRows {
@@ -40,7 +41,7 @@ pub(super) struct IpcRows {
 
 /// Where the messages lie, and the one that comes next.
 struct Messages {
-    file: File,
+    file: Arc<dyn ReadAt>,
     bytes: u64,
     next: Next,
     /// The end of the last one read, and how many bytes and rows it has.
@@ -97,6 +98,9 @@ impl Messages {
             // A stream may end without saying so.
             Next::At(at) => Some(*at).filter(|at| *at < self.bytes),
         };
+        // What comes after it is read soon, most likely.
+        let soon = at.map(|at| at..at.saturating_add(AHEAD).min(self.bytes));
+        self.file.ahead(soon.as_slice());
         let message = at.map_or(Ok(None), |at| self.message(at))?;
         let end = message.as_ref().map_or(self.bytes, |message| message.body.end);
         self.last = (end.saturating_sub(at.unwrap_or(self.bytes)), 0);
@@ -109,8 +113,8 @@ impl Messages {
 }
 
 impl IpcRows {
-    pub(super) fn open(file: File, wanted: &Wanted) -> Result<Self, String> {
-        let bytes = file.metadata().map_err(|error| format!("cannot be read: {error}"))?.len();
+    pub(super) fn open(file: Arc<dyn ReadAt>, wanted: &Wanted) -> Result<Self, String> {
+        let bytes = file.bytes().map_err(|error| format!("cannot be read: {error}"))?;
         let mut messages = Messages { file, bytes, next: Next::At(0), at: 0, last: (0, 0) };
         guarded("Arrow IPC", || {
             let listed = messages.read(0..bytes.min(6))? == MAGIC;
@@ -284,7 +288,7 @@ impl RowSource for IpcRows {
 
 #[cfg(test)]
 mod tests {
-    use std::{io::Write as _, sync::Arc};
+    use std::{fs::File, io::Write as _};
 
     use polars::prelude::{IpcCompression, IpcStreamWriter, IpcWriter, NamedFrom, SerWriter};
 
@@ -330,7 +334,7 @@ mod tests {
 
     fn open(file: File, columns: &'static [&'static str]) -> Result<IpcRows, String> {
         let wanted: Wanted = Arc::new(move |name: &str| columns.contains(&name));
-        IpcRows::open(file, &wanted)
+        IpcRows::open(Arc::new(file), &wanted)
     }
 
     const BATCHES: &[usize] = &[1_000, 0, 1, 20_000, 8_192, 7_191, 30_000, 5];

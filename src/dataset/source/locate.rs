@@ -10,10 +10,11 @@ use std::{
 use glob::{MatchOptions, Pattern};
 
 use super::format_of;
+use crate::wire::{Object, Place};
 
 const MAX_DEPTH: usize = 32;
-const MAX_ENTRIES: usize = 200_000;
-const MAX_FILES: usize = 10_000;
+pub(crate) const MAX_ENTRIES: usize = 200_000;
+pub(crate) const MAX_FILES: usize = 10_000;
 
 /// A file of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,18 @@ pub(crate) struct Found {
     pub path: PathBuf,
     /// As people are told: relative to the folder where it lies in it, else as `dataset.toml` spells it.
     pub name: String,
+    /// It lies elsewhere; `path` is its URL then.
+    pub object: Option<Object>,
+}
+
+impl Found {
+    fn here(path: PathBuf, name: String) -> Self {
+        Self { path, name, object: None }
+    }
+
+    pub(crate) fn elsewhere(object: Object) -> Self {
+        Self { path: PathBuf::from(&object.url), name: object.url.clone(), object: Some(object) }
+    }
 }
 
 /// The files named after the table, or why it cannot be told which they are. Empty: the table is absent.
@@ -41,7 +54,7 @@ pub(crate) fn by_name(folder: &Path, table: &str) -> Result<Vec<Found>, String> 
     claims.sort();
     match &claims[..] {
         [] => Ok(Vec::new()),
-        [(name, false)] => Ok(vec![Found { path: folder.join(name), name: name.clone() }]),
+        [(name, false)] => Ok(vec![Found::here(folder.join(name), name.clone())]),
         [(name, true)] => {
             let files = in_folder(&folder.join(name), name)?;
             if files.is_empty() { Err(format!("the folder `{name}` holds no file of a known format")) } else { Ok(files) }
@@ -76,13 +89,16 @@ pub(crate) fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<Found>, Str
 }
 
 fn one_path(folder: &Path, spelled: &str) -> Result<Vec<Found>, String> {
+    if Place::is_url(spelled) {
+        return Err(format!("`{spelled}` lies elsewhere, and only files here are taken"));
+    }
     let path = folder.join(spelled);
     if path.is_dir() {
         let files = in_folder(&path, spelled.trim_end_matches('/'))?;
         return if files.is_empty() { Err(format!("`{spelled}` holds no file of a known format")) } else { Ok(files) };
     }
     if path.exists() {
-        return Ok(vec![Found { path, name: spelled.to_owned() }]);
+        return Ok(vec![Found::here(path, spelled.to_owned())]);
     }
     if !spelled.contains(['*', '?', '[']) {
         return Err(format!("`{spelled}` is not there; paths in dataset.toml are relative to it"));
@@ -128,7 +144,7 @@ fn walk(root: &Path, spelled: &str) -> Result<Vec<Found>, String> {
             if path.is_dir() {
                 folders.push((path, format!("{name}/"), depth + 1));
             } else {
-                files.push(Found { path, name });
+                files.push(Found::here(path, name));
             }
         }
     }

@@ -1,21 +1,25 @@
 //! Rows of a Parquet file, a row group at a time. Only the wanted columns are read and decoded, so that a file of any size takes the
 //! memory of one row group.
 
-use std::{fs::File, io::Cursor, os::unix::fs::FileExt};
+use std::{io::Cursor, ops::Range, sync::Arc};
 
 use polars::prelude::{ArrowField, Column, DataFrame, DataType, IntoColumn, PolarsResult, Series, polars_ensure};
 use polars_parquet::read::{
-    BasicDecompressor, FileMetadata, PageReader, RowGroupMetadata, column_iter_to_arrays, infer_schema, read_metadata,
+    BasicDecompressor, ColumnChunkMetadata, FileMetadata, PageReader, RowGroupMetadata, column_iter_to_arrays, infer_schema, read_metadata,
 };
 
-use super::{Batch, MAX_ROWS, RowSource, Wanted, guarded, sane};
+use super::{
+    Batch, MAX_ROWS, RowSource, Wanted, guarded,
+    read_at::{InOrder, ReadAt},
+    sane,
+};
 
 /// How many rows a batch holds at most: as many as most row groups, whose columns then need not be put together again. They are decoded
 /// by then, so that a batch takes little more.
 const GROUP_ROWS: usize = 1 << 18;
 
 pub(super) struct ParquetRows {
-    file: File,
+    file: Arc<dyn ReadAt>,
     bytes: u64,
     metadata: FileMetadata,
     names: Vec<String>,
@@ -30,10 +34,10 @@ pub(super) struct ParquetRows {
 }
 
 impl ParquetRows {
-    pub(super) fn open(mut file: File, wanted: &Wanted) -> Result<Self, String> {
-        let bytes = file.metadata().map_err(|error| format!("cannot be read: {error}"))?.len();
+    pub(super) fn open(file: Arc<dyn ReadAt>, wanted: &Wanted) -> Result<Self, String> {
+        let bytes = file.bytes().map_err(|error| format!("cannot be read: {error}"))?;
         let (metadata, schema) = guarded("Parquet", || {
-            let metadata = read_metadata(&mut file)?;
+            let metadata = read_metadata(&mut InOrder::at_places(Arc::clone(&file))?)?;
             sane::parquet(bytes, &metadata)?;
             let schema = infer_schema(&metadata)?;
             Ok((metadata, schema))
@@ -51,7 +55,10 @@ impl ParquetRows {
         while self.decoded.height() == 0
             && let Some(group) = self.metadata.row_groups.get(self.group)
         {
-            let (file, wanted) = (&self.file, &self.wanted);
+            let (file, wanted) = (&*self.file, &self.wanted);
+            // This group, and the next while this one is decoded.
+            let soon = self.metadata.row_groups.iter().skip(self.group).take(2).flat_map(|group| places(group, wanted));
+            file.ahead(&soon.collect::<Vec<_>>());
             self.decoded = guarded("Parquet", || {
                 let columns: PolarsResult<Vec<Column>> = wanted.iter().map(|field| decode_column(file, group, field)).collect();
                 let columns = columns?;
@@ -64,7 +71,16 @@ impl ParquetRows {
     }
 }
 
-fn decode_column(file: &File, group: &RowGroupMetadata, field: &ArrowField) -> PolarsResult<Column> {
+/// Where the wanted columns of a row group lie.
+fn places(group: &RowGroupMetadata, wanted: &[ArrowField]) -> Vec<Range<u64>> {
+    wanted
+        .iter()
+        .flat_map(|field| group.columns_under_root_iter(&field.name).into_iter().flatten())
+        .map(ColumnChunkMetadata::byte_range)
+        .collect()
+}
+
+fn decode_column(file: &dyn ReadAt, group: &RowGroupMetadata, field: &ArrowField) -> PolarsResult<Column> {
     let (mut parts, mut types) = (Vec::new(), Vec::new());
     for column in group.columns_under_root_iter(&field.name).into_iter().flatten() {
         let range = column.byte_range();
@@ -107,18 +123,26 @@ impl RowSource for ParquetRows {
 
     fn skip(&mut self, batches: u64) -> Result<(), String> {
         // Whole row groups are passed over unread; batches do not go over the end of one.
-        for _ in 0..batches {
+        let mut left = batches;
+        while left > 0 {
             self.started = true;
             if self.wanted.is_empty() {
                 self.done += (self.rows - self.done).min(GROUP_ROWS);
+                left -= 1;
                 continue;
             }
-            if self.decoded.height() == 0 {
+            if let (0, Some(group)) = (self.decoded.height(), self.metadata.row_groups.get(self.group)) {
+                let whole = group.num_rows().div_ceil(GROUP_ROWS) as u64;
+                if whole <= left {
+                    (self.done, self.group, left) = (self.done + group.num_rows(), self.group + 1, left - whole);
+                    continue;
+                }
                 self.decode()?;
             }
             let taken = self.decoded.height().min(GROUP_ROWS);
             self.decoded = self.decoded.slice(taken as i64, usize::MAX);
             self.done += taken;
+            left -= 1;
         }
         Ok(())
     }

@@ -91,6 +91,7 @@ impl App {
             Command::ToggleApi => self.toggle_api(),
             Command::Export(file, _) => self.export_to(expand(&file)),
             Command::WriteDemo => self.write_demo(),
+            Command::Agree(origins) => self.agree(&origins),
         }
         self.dirty = true;
     }
@@ -171,6 +172,12 @@ impl App {
             self.reload();
         } else {
             self.say(format!("`{folder}` is not a folder"), true);
+        }
+    }
+
+    fn agree(&mut self, origins: &[String]) {
+        if let Err(reason) = self.setup.deck.agree(origins) {
+            self.say(reason, true);
         }
     }
 

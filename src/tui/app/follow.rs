@@ -81,7 +81,7 @@ impl App {
             return;
         }
         let load = self.setup.deck.load_state();
-        self.dirty |= (load.running, &load.tables) != (self.load.running, &self.load.tables);
+        self.dirty |= (load.running, &load.tables, &load.asking) != (self.load.running, &self.load.tables, &self.load.asking);
         (self.load, self.load_seen) = (load, now);
     }
 }

@@ -1,0 +1,130 @@
+//! `[sources.NAME]`: sources of files elsewhere, of which a person may name any number. The table of what is said of one, and its reader.
+
+use toml::de::{DeTable, DeValue};
+
+use crate::wire::{Source, SourceKind};
+
+/// The section that holds them.
+pub(crate) const SECTION: &str = "sources";
+
+/// Names under which people put keys into a source.
+const SECRETS: [&str; 8] =
+    ["key", "secret", "password", "token", "access_key_id", "secret_access_key", "aws_access_key_id", "aws_secret_access_key"];
+
+/// What may be said of a source, as a person is told of it.
+#[derive(Debug, Clone, Copy)]
+pub struct SourceRow {
+    pub key: &'static str,
+    /// An example, as it would stand in the file.
+    pub example: &'static str,
+    pub expected: &'static str,
+    pub meaning: &'static str,
+    put: Put,
+}
+
+/// Takes the value in, if it is what is expected.
+type Put = fn(&mut Source, &DeValue<'_>) -> Option<()>;
+
+macro_rules! row {
+    ($key:literal, $example:literal, $expected:literal, $meaning:literal, $put:expr) => {
+        SourceRow { key: $key, example: $example, expected: $expected, meaning: $meaning, put: $put }
+    };
+}
+
+fn text(value: &DeValue<'_>) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+/// What may be said of a source.
+pub const SOURCE_SETTINGS: &[SourceRow] = &[
+    row!("kind", "\"s3\"", "\"s3\", \"gcs\", \"azure\" or \"https\"", "What it speaks.", |source, value| {
+        let word = value.as_str()?;
+        source.kind = SourceKind::WORDS.iter().find(|(known, _)| *known == word)?.1;
+        Some(())
+    }),
+    row!(
+        "buckets",
+        "[\"my-bucket\"]",
+        "a list of names",
+        "Of s3, gcs and azure: the buckets or containers its keys may be sent to.",
+        |source, value| {
+            let names: Option<Vec<String>> =
+                value.as_array()?.iter().map(|item| text(item.get_ref()).filter(|name| !name.is_empty())).collect();
+            source.buckets = names?;
+            Some(())
+        }
+    ),
+    row!("region", "\"eu-west-1\"", "text", "Of s3, where the environment does not say it.", |source, value| {
+        source.region = text(value)?;
+        Some(())
+    }),
+    row!(
+        "endpoint",
+        "\"http://127.0.0.1:9000\"",
+        "a URL",
+        "A store that is not the cloud's own, as MinIO or Ceph; http:// on this machine only.",
+        |source, value| {
+            source.endpoint = text(value)?;
+            Some(())
+        }
+    ),
+    row!("profile", "\"work\"", "text", "Of s3: whose keys of `~/.aws` are used, before those of the environment.", |source, value| {
+        source.profile = text(value)?;
+        Some(())
+    }),
+    row!("account", "\"myaccount\"", "text", "Of azure: the storage account.", |source, value| {
+        source.account = text(value)?;
+        Some(())
+    }),
+    row!("url", "\"https://files.example.org/data\"", "a URL", "Of https: what its URLs begin with.", |source, value| {
+        source.url = text(value)?;
+        Some(())
+    }),
+    row!(
+        "token_env",
+        "\"FILES_TOKEN\"",
+        "the name of an environment variable",
+        "Of https: the variable with the token that is sent.",
+        |source, value| {
+            source.token_env = text(value)?;
+            Some(())
+        }
+    ),
+    row!("anonymous", "true", "true or false", "Whether it is asked without keys.", |source, value| {
+        source.anonymous = value.as_bool()?;
+        Some(())
+    }),
+    row!("insecure", "true", "true or false", "Whether http:// is used to other machines too.", |source, value| {
+        source.insecure = value.as_bool()?;
+        Some(())
+    }),
+];
+
+/// Reads one source; what is wrong goes to `faults`, with where it stands.
+pub(super) fn read(name: &str, table: &DeTable<'_>, start: usize, faults: &mut Vec<(usize, String)>) -> Source {
+    let mut source = Source { name: name.to_owned(), ..Source::default() };
+    let before = faults.len();
+    for (key, value) in table {
+        let (offset, key) = (key.span().start, key.get_ref().as_ref());
+        let full = format!("{SECTION}.{name}.{key}");
+        let Some(row) = SOURCE_SETTINGS.iter().find(|row| row.key == key) else {
+            let keys: Vec<&str> = SOURCE_SETTINGS.iter().map(|row| row.key).collect();
+            faults.push((
+                offset,
+                if SECRETS.contains(&key.to_ascii_lowercase().as_str()) {
+                    format!("`{full}`: keys do not belong in this file: they stand in the environment (AWS_ACCESS_KEY_ID, …) or in ~/.aws")
+                } else {
+                    format!("unknown setting `{full}`: expected one of {}", keys.join(", "))
+                },
+            ));
+            continue;
+        };
+        if (row.put)(&mut source, value.get_ref()).is_none() {
+            faults.push((offset, format!("`{full}`: expected {}, as in {}", row.expected, row.example)));
+        }
+    }
+    if let (true, Some(reason)) = (faults.len() == before, source.fault()) {
+        faults.push((start, format!("`{SECTION}.{name}` {reason}")));
+    }
+    source
+}

@@ -1,0 +1,113 @@
+//! What is told of a table beside its rows: repeats, columns that serve nothing, figures that are not exact, files elsewhere.
+
+use super::Reading;
+use crate::dataset::{
+    cache::Dropped,
+    findings::{Finding, KEPT_PER_REASON, Severity},
+    load::{
+        bind::{Bound, answers},
+        elsewhere::{self, Elsewhere, Located},
+        order, others, path,
+    },
+    source::locate::Found,
+};
+
+impl Reading<'_> {
+    /// As `finish` has it of rows in memory: the first of a file are kept, all are counted.
+    pub(super) fn note_repeats(&mut self, dropped: &Dropped, files: &[Found]) {
+        for (file, row) in dropped.first() {
+            let finding = self.repeat(files, file, row);
+            self.table.findings.add(finding);
+        }
+        for (file, count) in dropped.counts() {
+            let finding = self.repeat(files, file, 0);
+            self.table.findings.count_more(&finding.file, None, &finding.reason, count.saturating_sub(KEPT_PER_REASON));
+        }
+    }
+
+    pub(super) fn repeat(&self, files: &[Found], file: u32, row: u32) -> Finding {
+        let key = self.schema.key.join(", ");
+        Finding {
+            severity: Severity::Warning,
+            file: files.get(file as usize).map(|file| file.name.clone()).unwrap_or_default(),
+            row: Some(row.into()),
+            column: None,
+            value: None,
+            reason: if self.schema.name == order::FIRST_USABLE {
+                format!("another row has the same {key}; the first that can be used is kept and this one left out")
+            } else {
+                format!("a later row has the same {key}; that one is kept and this one left out")
+            },
+        }
+    }
+
+    /// Lists the columns that serve nothing.
+    pub(super) fn note_unknown(&mut self, file: &str, names: &[String], bound: &[Bound<'_>]) {
+        let used: Vec<&str> =
+            bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
+        let filters = |name: &str| self.manifest.keep.iter().any(|(kept, _)| path::heads(kept).any(|kept| kept.eq_ignore_ascii_case(name)));
+        let kept = if others::are_kept(self.schema) { others::names(bound, names) } else { Vec::new() };
+        for name in names {
+            if !used.contains(&name.as_str()) && !filters(name) {
+                let ours = self.schema.columns.iter().find(|column| answers(column, name));
+                self.note(
+                    file,
+                    match ours {
+                        Some(ours) => format!("column `{name}` is not read, as dataset.toml fills `{}` otherwise", ours.name),
+                        None if kept.contains(&name.trim()) => format!("column `{name}` is not one of ours, kept to be shown"),
+                        None => format!("column `{name}` is not one of ours, ignored"),
+                    },
+                );
+            }
+        }
+    }
+
+    pub(super) fn note(&mut self, file: &str, reason: String) {
+        let finding = Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: None, value: None, reason };
+        self.table.findings.add(finding);
+    }
+
+    /// What there is to tell of files elsewhere.
+    pub(super) fn note_elsewhere(&mut self, located: &Located) {
+        let mut sources: Vec<String> = elsewhere::objects(&located.files).map(|object| object.source.clone()).collect();
+        sources.sort();
+        sources.dedup();
+        let Some(file) = elsewhere::objects(&located.files).next().map(|object| object.url.clone()) else { return };
+        if located.left_out > 0 {
+            self.note(&file, format!("`where` leaves out {} files by the names of their folders", located.left_out));
+        }
+        if let (Some(then), Some(why)) = (located.as_of, &located.offline) {
+            self.note(&file, format!("is what it was at {then}: it {why}"));
+        }
+        let unmarked = elsewhere::objects(&located.files).find(|object| object.mark.is_none()).map(|object| object.url.clone());
+        if let Some(url) = unmarked {
+            self.note(&url, "comes without ETag and time of change: one of the same length is taken to be the same".to_owned());
+        }
+        self.table.elsewhere = Some(Elsewhere { sources, as_of: located.as_of, unreached: false });
+        elsewhere::remember(self.context, self.manifest, located);
+    }
+
+    /// What the person said of amounts that are not exact.
+    pub(super) fn note_approximate(&mut self) {
+        let said: Vec<&str> = self
+            .schema
+            .columns
+            .iter()
+            .map(|column| column.name)
+            .filter(|name| self.manifest.columns.get(name).is_some_and(|rule| rule.approximate))
+            .collect();
+        for name in &said {
+            let reason = format!("`{name}` is approximate, as dataset.toml says: its last digits were lost where it came from");
+            let file = self.table.sources.first().map(|source| source.file.clone()).unwrap_or_default();
+            self.table.findings.add(Finding {
+                severity: Severity::Note,
+                file,
+                row: None,
+                column: Some((*name).to_owned()),
+                value: None,
+                reason,
+            });
+        }
+        self.table.approximate = said.into_iter().map(str::to_owned).collect();
+    }
+}

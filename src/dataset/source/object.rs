@@ -1,0 +1,235 @@
+//! An object that lies elsewhere, read as a file is: what is asked for and not here is fetched and kept; what is told to be read soon is
+//! fetched meanwhile. One who waits for bytes waits no longer than until the load is cancelled.
+
+use std::{
+    io,
+    ops::Range,
+    path::Path,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use super::{kept::Kept, read_at::ReadAt};
+use crate::wire::{Errand, Fault, Object, Sink, Wire};
+
+/// What is fetched by one request at most.
+pub(crate) const PART: u64 = 8 << 20;
+/// What lies between two parts that are asked for, and is fetched with them, as a request costs more.
+const GAP: u64 = 256 << 10;
+/// Objects up to this are fetched whole.
+const SMALL: u64 = 1 << 20;
+/// The end of a file of columns, which is read first.
+const TAIL: u64 = 64 << 10;
+/// How often one who waits looks whether the load is still wanted.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Whether the load is still wanted, and how far its fetching has come; set and read beside the thread that reads.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    pub(crate) stopped: AtomicBool,
+    pub(crate) fetched: AtomicU64,
+}
+
+/// An object as a file.
+pub(crate) struct RemoteFile {
+    wire: Arc<Wire>,
+    object: Object,
+    shared: Arc<Shared>,
+    watch: Arc<Watch>,
+    /// Why nobody is asked.
+    offline: Option<Fault>,
+    errands: Mutex<Vec<Errand>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    news: Condvar,
+    watch: Arc<Watch>,
+}
+
+struct State {
+    kept: Kept,
+    coming: Vec<Range<u64>>,
+    fault: Option<Fault>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sink for Shared {
+    fn take(&self, at: u64, bytes: &[u8]) -> Result<(), String> {
+        self.watch.fetched.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.lock()
+            .kept
+            .take(at, bytes)
+            .map_err(|error| format!("cannot be kept: {error}; make room, or name another folder in `[cache] dir`"))
+    }
+
+    fn end(&self, range: Range<u64>, outcome: Result<(), Fault>) {
+        let mut state = self.lock();
+        state.kept.end(&range);
+        state.coming.retain(|coming| *coming != range);
+        if let Err(fault) = outcome {
+            state.fault.get_or_insert(fault);
+        }
+        drop(state);
+        self.news.notify_all();
+    }
+}
+
+impl RemoteFile {
+    /// The object, with what is here of it; nothing is asked yet.
+    pub(crate) fn open(
+        wire: &Arc<Wire>,
+        cache: Option<&Path>,
+        object: &Object,
+        watch: Arc<Watch>,
+        offline: Option<Fault>,
+    ) -> io::Result<Arc<Self>> {
+        let state = State { kept: Kept::open(cache, object)?, coming: Vec::new(), fault: None };
+        let shared = Arc::new(Shared { state: Mutex::new(state), news: Condvar::new(), watch: Arc::clone(&watch) });
+        Ok(Arc::new(Self { wire: Arc::clone(wire), object: object.clone(), shared, watch, offline, errands: Mutex::default() }))
+    }
+
+    /// Begins to fetch what a reader looks at first.
+    pub(crate) fn greet(&self) {
+        let end = self.object.bytes;
+        if end <= SMALL { self.ahead(std::slice::from_ref(&(0..end))) } else { self.ahead(&[0..8, end - TAIL..end]) }
+    }
+
+    /// Why bytes could not be had.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        if self.watch.stopped.load(Ordering::Acquire) {
+            return Some(Fault::Stopped);
+        }
+        self.shared.lock().fault.clone()
+    }
+
+    /// Asks for what is neither here nor on its way.
+    fn want(&self, ranges: &[Range<u64>]) -> Result<(), Fault> {
+        for range in joined(ranges, self.object.bytes) {
+            let mut begun = Vec::new();
+            {
+                let mut state = self.shared.lock();
+                for gap in state.kept.missing(&range) {
+                    if let Some(fault) = &self.offline {
+                        return Err(fault.clone());
+                    }
+                    for gap in without(gap, &state.coming) {
+                        let mut at = gap.start;
+                        while at < gap.end {
+                            let part = at..gap.end.min(at + PART);
+                            at = part.end;
+                            state.coming.push(part.clone());
+                            state.kept.begin(part.clone());
+                            begun.push(part);
+                        }
+                    }
+                }
+            }
+            for part in begun {
+                let sink: Arc<dyn Sink> = Arc::clone(&self.shared) as _;
+                let errand = self.wire.fetch(&self.object, part, sink)?;
+                self.errands.lock().unwrap_or_else(PoisonError::into_inner).push(errand);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ranges in their order, those joined that lie close by.
+fn joined(ranges: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
+    let mut sorted: Vec<_> = ranges.iter().filter(|range| range.start < range.end && range.end <= bytes).cloned().collect();
+    sorted.sort_by_key(|range| range.start);
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for range in sorted {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end.saturating_add(GAP) => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+/// What of the range none of the others covers.
+fn without(range: Range<u64>, others: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut left = vec![range];
+    for other in others {
+        left = left
+            .into_iter()
+            .flat_map(|range| [range.start..range.end.min(other.start), range.start.max(other.end)..range.end])
+            .filter(|range| range.start < range.end)
+            .collect();
+    }
+    left
+}
+
+impl Drop for RemoteFile {
+    fn drop(&mut self) {
+        self.errands.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        // What has come of those that were under way is kept.
+        let mut state = self.shared.lock();
+        for range in std::mem::take(&mut state.coming) {
+            state.kept.end(&range);
+        }
+    }
+}
+
+impl ReadAt for RemoteFile {
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.object.bytes)
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()> {
+        let range = at..at.checked_add(buffer.len() as u64).filter(|end| *end <= self.object.bytes).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let fail = |fault: &Fault| io::Error::other(fault.to_string());
+        loop {
+            if self.watch.stopped.load(Ordering::Acquire) {
+                return Err(fail(&Fault::Stopped));
+            }
+            self.want(std::slice::from_ref(&range)).map_err(|fault| {
+                self.shared.lock().fault.get_or_insert_with(|| fault.clone());
+                fail(&fault)
+            })?;
+            let state = self.shared.lock();
+            if state.kept.missing(&range).is_empty() {
+                return state.kept.read(buffer, at);
+            }
+            if let Some(fault) = &state.fault {
+                return Err(fail(fault));
+            }
+            drop(self.shared.news.wait_timeout(state, LOOK));
+        }
+    }
+
+    fn ahead(&self, ranges: &[Range<u64>]) {
+        if self.offline.is_some() {
+            return;
+        }
+        // What fails here fails again when it is read, and is told then.
+        self.want(ranges).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_lie_close_by_are_one_request() {
+        assert_eq!(joined(&[10..20, 0..5, 30..30, 90..101], 100), [0..20]);
+        assert_eq!(joined(&[0..1, 2 * GAP..2 * GAP + 1], 1 << 30), [0..1, 2 * GAP..2 * GAP + 1]);
+    }
+
+    #[test]
+    fn what_is_on_its_way_is_not_asked_for_again() {
+        assert_eq!(without(0..10, &[2..4, 3..6, 20..30]), [0..2, 6..10]);
+        assert!(without(3..5, &[0..9]).is_empty());
+    }
+}

@@ -1,0 +1,90 @@
+//! Bytes by their place, of a file here or of an object elsewhere: what the readers of columns need. Readers of text get them one after
+//! the other.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    ops::Range,
+    os::unix::fs::FileExt,
+    sync::Arc,
+};
+
+/// Something whose bytes can be read at any place. All of a reader's threads may read it.
+pub(crate) trait ReadAt: Send + Sync {
+    fn bytes(&self) -> io::Result<u64>;
+    /// Fills `buffer` with what stands at `at`.
+    fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()>;
+    /// As `read_exact_at`, of as many bytes as there are.
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        self.read_exact_at(buffer, at).map(|()| buffer.len())
+    }
+    /// These are read soon, in this order: where they are on their way for long, that may begin.
+    fn ahead(&self, _: &[Range<u64>]) {}
+}
+
+impl ReadAt for File {
+    fn bytes(&self) -> io::Result<u64> {
+        self.metadata().map(|meta| meta.len())
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()> {
+        FileExt::read_exact_at(self, buffer, at)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        FileExt::read_at(self, buffer, at)
+    }
+}
+
+/// How much is told to come, before it is read, where bytes are read one after the other.
+const AHEAD: u64 = 24 << 20;
+/// How much is read at a time.
+const STEP: u64 = 1 << 20;
+
+/// Bytes one after the other.
+pub(super) struct InOrder {
+    file: Arc<dyn ReadAt>,
+    at: u64,
+    end: u64,
+    told: u64,
+}
+
+impl InOrder {
+    pub(super) fn new(file: Arc<dyn ReadAt>) -> io::Result<Self> {
+        let end = file.bytes()?;
+        Ok(Self { file, at: 0, end, told: 0 })
+    }
+
+    /// For one who goes from place to place: nothing is told to come.
+    pub(super) fn at_places(file: Arc<dyn ReadAt>) -> io::Result<Self> {
+        let end = file.bytes()?;
+        Ok(Self { file, at: 0, end, told: end })
+    }
+}
+
+impl Read for InOrder {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let take = (self.end.saturating_sub(self.at)).min(buffer.len() as u64).min(STEP) as usize;
+        let buffer = &mut buffer[..take];
+        if self.told < self.end && self.at + AHEAD / 2 >= self.told {
+            let to = (self.at + AHEAD).min(self.end);
+            self.file.ahead(std::slice::from_ref(&(self.told..to)));
+            self.told = to;
+        }
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for InOrder {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.end.checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        Ok(self.at)
+    }
+}

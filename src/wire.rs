@@ -1,0 +1,340 @@
+//! The one place that opens a connection outwards: objects of S3, Google Cloud Storage and Azure, files of web servers and of the
+//! Hugging Face hub. Lists them, and fetches parts of them. What is done with the bytes, and where they are kept, is the dataset's.
+//!
+//! Nothing here runs before the first question to a source: no thread, no certificate, no connection.
+
+mod client;
+mod fault;
+mod fetch;
+mod hub;
+mod keys;
+mod ledger;
+mod place;
+mod source;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    future::Future,
+    path::Path,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{RecvTimeoutError, sync_channel},
+    },
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use tokio::{runtime::Runtime, sync::Semaphore};
+
+pub use self::{
+    client::Patience,
+    fault::Fault,
+    fetch::{Errand, Sink},
+    ledger::{Forgetful, Ledger},
+    place::{Place, Scheme},
+    source::{Source, SourceKind},
+};
+
+/// Requests under way at once.
+const REQUESTS_MAX: usize = 6;
+/// How often one who waits looks whether the answer is still wanted.
+const LOOK: Duration = Duration::from_millis(20);
+/// Bytes after which the ledger is told.
+const SPEND_EVERY: u64 = 256 << 20;
+
+/// Whether sources are asked at all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Consent {
+    /// Once the person agreed, for each dataset and origin.
+    #[default]
+    Ask,
+    Always,
+    Never,
+}
+
+/// How sources are asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    pub consent: Consent,
+    /// Bytes that may be fetched in a day.
+    pub budget: u64,
+    pub sources: Vec<Source>,
+    pub patience: Patience,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { consent: Consent::Ask, budget: 200_000_000_000, sources: Vec::new(), patience: Patience::default() }
+    }
+}
+
+/// A file elsewhere, as it was when it was looked at: equal objects, equal bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Object {
+    pub url: String,
+    /// What the source is called that has it.
+    pub source: String,
+    pub bytes: u64,
+    /// What the source says by which its content is known: an ETag, else the time it was changed. None says nothing.
+    pub mark: Option<String>,
+    /// Milliseconds since 1970.
+    pub modified: Option<i64>,
+    /// Its URL names one state of it for good, so no request needs a condition.
+    pinned: bool,
+}
+
+/// How much was asked and fetched since the program began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Figures {
+    pub requests: u64,
+    pub bytes: u64,
+}
+
+/// Asks sources. Cheap until the first question.
+pub struct Wire {
+    options: Options,
+    ledger: Arc<dyn Ledger>,
+    runtime: OnceLock<Runtime>,
+    stores: Mutex<HashMap<String, Arc<source::Store>>>,
+    places: Arc<Semaphore>,
+    requests: AtomicU64,
+    bytes: AtomicU64,
+    /// Bytes that the ledger was told of.
+    told: AtomicU64,
+    asking: Mutex<Vec<String>>,
+}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wire").field("figures", &self.figures()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.settle();
+        if let Some(runtime) = self.runtime.take() {
+            // Whoever drops it does not wait for requests that nobody waits for.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Wire {
+    pub fn new(options: Options, ledger: Arc<dyn Ledger>) -> Arc<Self> {
+        Arc::new(Self {
+            options,
+            ledger,
+            runtime: OnceLock::new(),
+            stores: Mutex::default(),
+            places: Arc::new(Semaphore::new(REQUESTS_MAX)),
+            requests: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            told: AtomicU64::new(0),
+            asking: Mutex::default(),
+        })
+    }
+
+    pub fn figures(&self) -> Figures {
+        Figures { requests: self.requests.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
+    }
+
+    /// The sources that are asked right now, each once.
+    pub fn asking(&self) -> Vec<String> {
+        let mut names = self.asking.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// What the source of the place is called: as the person named it, else as the place is.
+    pub fn name_of(&self, place: &Place) -> String {
+        self.options.sources.iter().find(|source| source.has(place)).map_or_else(|| place.root.clone(), |source| source.name.clone())
+    }
+
+    /// Whether the dataset may ask the origin. The error continues "`URL` …".
+    pub fn may_ask(&self, dataset: &Path, origin: &str) -> Result<(), Fault> {
+        match self.options.consent {
+            Consent::Always => Ok(()),
+            Consent::Never => Err(Fault::Refused("is not asked: remote.enabled is false in config.toml".to_owned())),
+            Consent::Ask if self.ledger.agreed(dataset, origin) => Ok(()),
+            Consent::Ask => Err(Fault::Refused(format!("is not asked before you agree that this dataset asks `{origin}`"))),
+        }
+    }
+
+    /// The person agrees that the dataset asks the origin.
+    pub fn agree(&self, dataset: &Path, origin: &str) -> Result<(), String> {
+        self.ledger.agree(dataset, origin)
+    }
+
+    /// Whether one may ask for agreement, rather than being told no for good.
+    pub fn asks_first(&self) -> bool {
+        self.options.consent == Consent::Ask
+    }
+
+    /// Whether so many bytes may be fetched today. The error continues "`URL` …".
+    pub fn afford(&self, bytes: u64) -> Result<(), Fault> {
+        let (spent, budget) = (self.spent(), self.options.budget);
+        if spent.saturating_add(bytes) <= budget {
+            return Ok(());
+        }
+        Err(Fault::Refused(format!(
+            "is not fetched: {} of it are missing here, and {} of the {} of a day are used; raise remote.budget_gb_per_day in config.toml, \
+             or name fewer files with `path` or `where` in dataset.toml",
+            amount(bytes),
+            amount(spent),
+            amount(budget)
+        )))
+    }
+
+    fn spent(&self) -> u64 {
+        let untold = self.bytes.load(Ordering::Relaxed).saturating_sub(self.told.load(Ordering::Relaxed));
+        self.ledger.spent().saturating_add(untold)
+    }
+
+    /// Tells the ledger what was fetched.
+    pub fn settle(&self) {
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        let before = self.told.swap(bytes, Ordering::Relaxed);
+        if bytes > before {
+            self.ledger.spend(bytes - before);
+        }
+    }
+
+    /// The files at a place: one, or those a pattern or a folder may name, up to `most`, hidden ones among them. In no order.
+    pub fn find(self: &Arc<Self>, place: &Place, most: usize, stopped: &dyn Fn() -> bool) -> Result<Vec<Object>, Fault> {
+        let (wire, place) = (Arc::clone(self), place.clone());
+        self.wait(stopped, async move {
+            if place.scheme == Scheme::Hf { wire.in_hub(&place, most).await } else { wire.in_store(&place, most).await }
+        })
+    }
+
+    /// Runs until there is an answer, or nobody wants it any more.
+    fn wait<T: Send + 'static>(
+        &self,
+        stopped: &dyn Fn() -> bool,
+        work: impl Future<Output = Result<T, Fault>> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let (sender, answer) = sync_channel(1);
+        let task = self.runtime()?.spawn(async move { sender.send(work.await).unwrap_or_default() });
+        loop {
+            match answer.recv_timeout(LOOK) {
+                Ok(answer) => return answer,
+                Err(RecvTimeoutError::Timeout) if stopped() => {
+                    task.abort();
+                    return Err(Fault::Stopped);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(Fault::Failed("met a defect of the program".to_owned())),
+            }
+        }
+    }
+
+    fn runtime(&self) -> Result<&Runtime, Fault> {
+        if let Some(runtime) = self.runtime.get() {
+            return Ok(runtime);
+        }
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let made = builder.worker_threads(1).max_blocking_threads(4).thread_name("wire").enable_all().build();
+        let made = made.map_err(|error| Fault::Failed(format!("cannot be asked, as no thread can be started: {error}")))?;
+        if let Err(second) = self.runtime.set(made) {
+            second.shutdown_background();
+        }
+        self.runtime.get().ok_or_else(|| Fault::Failed("cannot be asked".to_owned()))
+    }
+
+    async fn store(&self, place: &Place) -> Result<Arc<source::Store>, Fault> {
+        // A source may have a part of an origin, as a folder of a web server: that store is another one.
+        let named = self.options.sources.iter().find(|source| source.has(place)).map_or("", |source| &source.name);
+        let key = format!("{} {named}", place.origin());
+        if let Some(store) = self.stores.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(Arc::clone(store));
+        }
+        let store = Arc::new(source::open(place, &self.options.sources, &self.options.patience).await?);
+        self.stores.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&store));
+        Ok(store)
+    }
+
+    /// Notes that a source is asked, for as long as what comes back lives.
+    fn ask(&self, name: &str) -> Asking<'_> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.asking.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
+        Asking { wire: self, name: name.to_owned() }
+    }
+
+    fn count(&self, bytes: u64) {
+        let all = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if all.saturating_sub(self.told.load(Ordering::Relaxed)) >= SPEND_EVERY {
+            self.settle();
+        }
+    }
+}
+
+struct Asking<'a> {
+    wire: &'a Wire,
+    name: String,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let mut asking = self.wire.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = asking.iter().position(|name| *name == self.name) {
+            asking.swap_remove(at);
+        }
+    }
+}
+
+/// Bytes as people read them: `3.2 GB`.
+pub fn amount(bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < units.len() {
+        value /= 1_000.0;
+        unit += 1;
+    }
+    if unit == 0 || value >= 99.5 { format!("{value:.0} {}", units[unit]) } else { format!("{value:.1} {}", units[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_runs_before_the_first_question() {
+        let wire = Wire::new(Options::default(), Arc::new(Forgetful::default()));
+        assert!(wire.runtime.get().is_none() && wire.figures() == Figures::default());
+    }
+
+    #[test]
+    fn a_dataset_asks_once_the_person_agreed() {
+        let wire = |consent| Wire::new(Options { consent, ..Options::default() }, Arc::new(Forgetful::default()));
+        let (here, origin) = (Path::new("here"), "s3://bucket");
+        let asks = wire(Consent::Ask);
+        assert!(matches!(asks.may_ask(here, origin), Err(Fault::Refused(_))));
+        asks.agree(here, origin).expect("kept");
+        assert_eq!(asks.may_ask(here, origin), Ok(()));
+        assert!(asks.may_ask(here, "s3://other").is_err() && asks.may_ask(Path::new("there"), origin).is_err());
+        assert!(wire(Consent::Always).may_ask(here, origin).is_ok() && wire(Consent::Never).may_ask(here, origin).is_err());
+    }
+
+    #[test]
+    fn a_day_has_a_budget() {
+        let ledger = Arc::new(Forgetful::default());
+        let wire = Wire::new(Options { budget: 1_000, ..Options::default() }, ledger.clone());
+        assert!(wire.afford(1_000).is_ok() && wire.afford(1_001).is_err());
+        wire.count(600);
+        assert!(wire.afford(401).is_err());
+        wire.settle();
+        wire.settle();
+        assert_eq!((ledger.spent(), wire.afford(400).is_ok()), (600, true));
+    }
+
+    #[test]
+    fn amounts_are_short() {
+        let all = [0, 999, 1_000, 99_949, 999_499, 999_600, 2_100_000_000].map(amount);
+        assert_eq!(all, ["0 B", "999 B", "1.0 kB", "99.9 kB", "999 kB", "1.0 MB", "2.1 GB"]);
+    }
+}

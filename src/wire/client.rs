@@ -1,0 +1,157 @@
+//! The HTTP client under every store: one for what a dataset names, which reaches public addresses alone, and one for the sources that
+//! the person named. Certificates are those of the system, read at the first use.
+
+use std::{fmt, io, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use object_store::{
+    ClientOptions, RetryConfig,
+    client::{HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService},
+};
+use reqwest::{
+    StatusCode,
+    dns::{Addrs, Name, Resolve, Resolving},
+    header::{CONTENT_RANGE, HeaderMap, RANGE},
+    redirect,
+};
+
+use super::{
+    fault::NO_PARTS,
+    place::{is_near, is_public},
+};
+
+/// How an address that a dataset may not name is told.
+pub(super) const NEAR: &str = "an address of this machine or its network";
+const REDIRECTS_MAX: usize = 5;
+
+/// How long one waits for others, and how often one asks again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patience {
+    pub connect: Duration,
+    /// Between two parts of an answer.
+    pub silence: Duration,
+    pub retries: usize,
+    /// Before the first time one asks again; then ever longer.
+    pub pause: Duration,
+    pub pause_max: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            silence: Duration::from_secs(15),
+            retries: 4,
+            pause: Duration::from_millis(200),
+            pause_max: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Patience {
+    pub(super) fn retry(&self) -> RetryConfig {
+        let mut config = RetryConfig { max_retries: self.retries, retry_timeout: Duration::from_secs(90), ..RetryConfig::default() };
+        (config.backoff.init_backoff, config.backoff.max_backoff) = (self.pause, self.pause_max);
+        config
+    }
+}
+
+/// Makes clients; the way stores get theirs.
+#[derive(Clone)]
+pub(super) struct Connector {
+    pub(super) patience: Patience,
+    /// The person named the source: it may lie in their own network.
+    pub(super) named: bool,
+    /// Not encrypted: this machine alone, unless the person says otherwise.
+    pub(super) plain: bool,
+    /// Sent with every request.
+    pub(super) headers: HeaderMap,
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connector").field("named", &self.named).finish_non_exhaustive()
+    }
+}
+
+impl HttpConnector for Connector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        let client = self.client().map_err(|error| object_store::Error::Generic { store: "HTTP", source: Box::new(error) })?;
+        Ok(HttpClient::new(Checked(client)))
+    }
+}
+
+/// A client whose answers are those that were asked for. The store looks at the range of a first answer alone; when it goes on with a body
+/// that was cut off, it takes what comes.
+#[derive(Debug)]
+struct Checked(reqwest::Client);
+
+#[async_trait]
+impl HttpService for Checked {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let asked = request.headers().get(RANGE).and_then(|range| range.to_str().ok()).and_then(bounds);
+        let answer = self.0.call(request).await?;
+        let Some((start, end)) = asked.filter(|_| answer.status().is_success()) else { return Ok(answer) };
+        let given = answer.headers().get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
+        let given = given.and_then(|range| bounds(range.split_once('/')?.0));
+        match (answer.status(), given) {
+            (StatusCode::PARTIAL_CONTENT, Some(given)) if given == (start, end) => Ok(answer),
+            (StatusCode::PARTIAL_CONTENT, _) => {
+                Err(HttpError::new(HttpErrorKind::Interrupted, io::Error::other("other bytes come than were asked for")))
+            }
+            _ => Err(HttpError::new(HttpErrorKind::Unknown, io::Error::other(NO_PARTS))),
+        }
+    }
+}
+
+/// First and last byte of `bytes=0-7` and `bytes 0-7`.
+fn bounds(range: &str) -> Option<(u64, u64)> {
+    let (start, end) = range.strip_prefix("bytes")?.trim_start_matches(['=', ' ']).split_once('-')?;
+    Some((start.trim().parse().ok()?, end.trim().parse().ok()?))
+}
+
+impl Connector {
+    pub(super) fn client(&self) -> reqwest::Result<reqwest::Client> {
+        let (named, plain) = (self.named, self.plain);
+        let policy = redirect::Policy::custom(move |attempt| {
+            if attempt.previous().len() > REDIRECTS_MAX {
+                return attempt.error(io::Error::other("it leads on and on"));
+            }
+            // A way that began encrypted stays so; and a stranger leads nobody into a network that is not theirs.
+            let encrypted = plain || attempt.url().scheme() == "https";
+            let near = !named && attempt.url().host_str().is_none_or(is_near);
+            match (encrypted, near) {
+                (true, false) => attempt.follow(),
+                (_, true) => attempt.error(io::Error::other(NEAR)),
+                (false, _) => attempt.error(io::Error::other("it leads to a place that is not encrypted")),
+            }
+        });
+        let mut builder = reqwest::Client::builder()
+            .user_agent(concat!("tokendeck/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(self.patience.connect)
+            .read_timeout(self.patience.silence)
+            .default_headers(self.headers.clone())
+            .http1_only()
+            .redirect(policy);
+        if !named {
+            builder = builder.dns_resolver(Arc::new(PublicOnly));
+        }
+        builder.build()
+    }
+}
+
+/// Resolves names, and forgets the addresses that are not public.
+struct PublicOnly;
+
+impl Resolve for PublicOnly {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            if !found.is_empty() && found.iter().all(|address| !is_public(address.ip())) {
+                return Err(io::Error::other(NEAR).into());
+            }
+            let public: Addrs = Box::new(found.into_iter().filter(|address| is_public(address.ip())));
+            Ok(public)
+        })
+    }
+}

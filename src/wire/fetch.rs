@@ -1,0 +1,155 @@
+//! Listing a store and fetching parts of an object. Every part is asked for on the condition that the object is still the one that was
+//! listed, and is compared with what was asked for: bytes of another state, or other bytes than those, never come through.
+
+use std::{ops::Range, sync::Arc, time::Duration};
+
+use futures_util::StreamExt;
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, path::Path};
+
+use super::{Fault, Object, Place, Scheme, Wire, fault::NO_PARTS};
+
+/// Takes in bytes as they come, on a thread of the wire's.
+pub trait Sink: Send + Sync {
+    /// The bytes at `at`. An error ends the errand.
+    fn take(&self, at: u64, bytes: &[u8]) -> Result<(), String>;
+    /// The range has come whole, or will not.
+    fn end(&self, range: Range<u64>, outcome: Result<(), Fault>);
+}
+
+/// A part on its way. Dropped, it is no longer fetched, and its sink hears no more.
+#[derive(Debug)]
+pub struct Errand(tokio::task::AbortHandle);
+
+impl Drop for Errand {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A time as a mark, where there is no ETag.
+fn mark(meta: &ObjectMeta) -> Option<String> {
+    let dated = meta.last_modified.timestamp() > 0;
+    meta.e_tag.clone().or_else(|| dated.then(|| format!("changed {}", meta.last_modified.timestamp_millis())))
+}
+
+/// A mark that a server compares byte by byte; those that are weak it may not compare so.
+fn condition(object: &Object) -> Option<String> {
+    object.mark.clone().filter(|mark| mark.starts_with('"') && !object.pinned)
+}
+
+impl Place {
+    fn key(&self) -> Result<Path, Fault> {
+        let path = match self.scheme {
+            Scheme::Https | Scheme::Http => Path::from_url_path(&self.path),
+            _ => Path::parse(self.path.trim_end_matches('/')),
+        };
+        path.map_err(|_| Fault::Refused("is no path that can be asked for".to_owned()))
+    }
+}
+
+impl Wire {
+    pub(super) async fn in_store(&self, place: &Place, most: usize) -> Result<Vec<Object>, Fault> {
+        let held = self.store(place).await?;
+        let _asking = self.ask(&held.name);
+        let _place = self.places.acquire().await;
+        let object = |meta: &ObjectMeta, url: String| Object {
+            url,
+            source: held.name.clone(),
+            bytes: meta.size,
+            mark: mark(meta),
+            modified: (meta.last_modified.timestamp() > 0).then(|| meta.last_modified.timestamp_millis()),
+            pinned: false,
+        };
+        if !place.is_pattern() && !place.path.ends_with('/') {
+            let meta = held.store.head(&place.key()?).await?;
+            return Ok(vec![object(&meta, place.url(&place.path))]);
+        }
+        let prefix =
+            Path::parse(place.fixed().trim_end_matches('/')).map_err(|_| Fault::Refused("is no path that can be listed".to_owned()))?;
+        let mut listing = held.store.list(Some(&prefix));
+        let mut found = Vec::new();
+        while let Some(meta) = listing.next().await {
+            let meta = meta?;
+            if found.len() == most {
+                return Err(Fault::Refused(format!("has more than {most} objects below `{}`: name a longer way", place.fixed())));
+            }
+            found.push(object(&meta, place.url(meta.location.as_ref())));
+        }
+        Ok(found)
+    }
+
+    /// Begins to fetch a range of the object.
+    pub fn fetch(self: &Arc<Self>, object: &Object, range: Range<u64>, sink: Arc<dyn Sink>) -> Result<Errand, Fault> {
+        let (wire, object) = (Arc::clone(self), object.clone());
+        let work = async move {
+            let outcome = wire.part(&object, range.clone(), &*sink).await;
+            sink.end(range, outcome);
+        };
+        Ok(Errand(self.runtime()?.spawn(work).abort_handle()))
+    }
+
+    async fn part(&self, object: &Object, range: Range<u64>, sink: &dyn Sink) -> Result<(), Fault> {
+        let place = Place::parse(&object.url).map_err(Fault::Refused)?;
+        let place = if place.scheme == Scheme::Hf { super::hub::place(&place, object)? } else { place };
+        let key = place.key()?;
+        let held = self.store(&place).await?;
+        let mut at = range.start;
+        let mut tries = 0;
+        loop {
+            let _place = self.places.acquire().await;
+            let _asking = self.ask(&object.source);
+            let before = at;
+            let outcome = self.stream(&*held.store, &key, object, Some(&mut at), range.end, sink).await;
+            let fault = match outcome {
+                Ok(()) => return Ok(()),
+                Err(Fault::Unavailable(reason)) if reason == NO_PARTS => {
+                    return self.stream(&*held.store, &key, object, None, range.end, sink).await;
+                }
+                Err(Fault::Unavailable(reason)) => Fault::Unavailable(reason),
+                Err(fault) => return Err(fault),
+            };
+            // What came is kept; as long as something comes, one goes on.
+            tries = if at > before { 0 } else { tries + 1 };
+            if tries > 1 {
+                return Err(fault);
+            }
+            tokio::time::sleep(self.options.patience.pause.min(Duration::from_secs(1))).await;
+        }
+    }
+
+    /// Fetches from `at` to `end`; without a place to begin at the whole object, as some servers give no parts.
+    async fn stream(
+        &self,
+        store: &dyn ObjectStore,
+        key: &Path,
+        object: &Object,
+        at: Option<&mut u64>,
+        end: u64,
+        sink: &dyn Sink,
+    ) -> Result<(), Fault> {
+        let (mut whole, end, parts) = (0, if at.is_some() { end } else { object.bytes }, at.is_some());
+        let at = at.unwrap_or(&mut whole);
+        self.afford(end - *at)?;
+        let range = parts.then_some(GetRange::Bounded(*at..end));
+        let asked = store.get_opts(key, GetOptions { range, if_match: condition(object), ..GetOptions::default() }).await;
+        let result = asked.map_err(|error| match error {
+            // It was listed.
+            object_store::Error::NotFound { .. } => Fault::Changed,
+            error => error.into(),
+        })?;
+        if result.meta.size != object.bytes || (!object.pinned && mark(&result.meta) != object.mark) {
+            return Err(Fault::Changed);
+        }
+        let mut stream = result.into_stream();
+        while let Some(bytes) = stream.next().await {
+            let bytes = bytes?;
+            self.count(bytes.len() as u64);
+            if bytes.len() as u64 > end - *at {
+                return Err(Fault::Unavailable("comes with more bytes than were asked for".to_owned()));
+            }
+            sink.take(*at, &bytes).map_err(Fault::Failed)?;
+            *at += bytes.len() as u64;
+        }
+        if *at < end { Err(Fault::Unavailable("was cut off, time and again".to_owned())) } else { Ok(()) }
+    }
+}

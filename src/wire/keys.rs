@@ -1,0 +1,171 @@
+//! Keys of S3: from the environment, from `~/.aws`, from the container's or the machine's own service, else none. They are handed to the
+//! store and held nowhere else.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use object_store::{
+    ClientOptions,
+    aws::{AmazonS3Builder, resolve_bucket_region},
+};
+
+use super::{client::Connector, fault::Fault, place::Place, source::Source};
+
+/// The largest file of `~/.aws` that is read.
+const FILE_MAX: u64 = 1 << 20;
+
+/// The store's builder, with the keys its source has.
+pub(super) async fn s3(place: &Place, source: Option<&Source>, connector: Connector) -> Result<AmazonS3Builder, Fault> {
+    let Some(source) = source else {
+        let region = resolve_bucket_region(&place.root, &ClientOptions::new().with_connect_timeout(connector.patience.connect)).await?;
+        let builder = AmazonS3Builder::new().with_skip_signature(true).with_region(region);
+        return Ok(builder.with_bucket_name(&place.root).with_http_connector(connector));
+    };
+    let plain = connector.plain;
+    let found = if source.anonymous { Found::None } else { find(&source.profile)? };
+    let mut region = source.region.clone();
+    let mut builder = match found {
+        Found::Environment => AmazonS3Builder::from_env().with_skip_signature(false),
+        Found::Static(keys) => {
+            let mut builder = AmazonS3Builder::new().with_access_key_id(keys.id).with_secret_access_key(keys.secret);
+            if let Some(token) = keys.token {
+                builder = builder.with_token(token);
+            }
+            if region.is_empty() {
+                region = keys.region.unwrap_or_default();
+            }
+            builder
+        }
+        Found::Machine => AmazonS3Builder::new(),
+        Found::None => AmazonS3Builder::new().with_skip_signature(true),
+    };
+    if !source.endpoint.is_empty() {
+        builder = builder.with_endpoint(source.endpoint.trim_end_matches('/')).with_allow_http(plain);
+    }
+    if !region.is_empty() {
+        builder = builder.with_region(region);
+    }
+    Ok(builder.with_bucket_name(&place.root).with_http_connector(connector))
+}
+
+/// Where keys were found.
+enum Found {
+    /// In variables that the store reads itself: static keys, a web identity or a container's service.
+    Environment,
+    Static(Keys),
+    /// The machine is one of Amazon's and may have a role.
+    Machine,
+    None,
+}
+
+/// Keys as a profile has them. Not for printing: there is no `Debug`.
+struct Keys {
+    id: String,
+    secret: String,
+    token: Option<String>,
+    region: Option<String>,
+}
+
+fn find(profile: &str) -> Result<Found, Fault> {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let in_environment = set("AWS_ACCESS_KEY_ID") && set("AWS_SECRET_ACCESS_KEY")
+        || set("AWS_WEB_IDENTITY_TOKEN_FILE") && set("AWS_ROLE_ARN")
+        || set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
+        || set("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    // A profile that the person named for this source comes before what the environment has for everything.
+    if profile.is_empty() && in_environment {
+        return Ok(Found::Environment);
+    }
+    let named = if profile.is_empty() { std::env::var("AWS_PROFILE").unwrap_or_default() } else { profile.to_owned() };
+    let name = if named.is_empty() { "default" } else { &named };
+    if let Some(keys) = of_profile(name)? {
+        return Ok(Found::Static(keys));
+    }
+    if !named.is_empty() {
+        return Err(Fault::Refused(format!("needs the profile `{named}`, which is not in ~/.aws or has no keys there")));
+    }
+    Ok(if is_amazons() { Found::Machine } else { Found::None })
+}
+
+/// The keys of a profile: static ones, or those that its `credential_process` prints.
+fn of_profile(name: &str) -> Result<Option<Keys>, Fault> {
+    let file = |variable: &str, usual: &str| {
+        let named = std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
+        named.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".aws").join(usual)))
+    };
+    let mut entries = HashMap::new();
+    for (path, title) in [
+        (file("AWS_CONFIG_FILE", "config"), if name == "default" { name.to_owned() } else { format!("profile {name}") }),
+        (file("AWS_SHARED_CREDENTIALS_FILE", "credentials"), name.to_owned()),
+    ] {
+        let small = |path: &PathBuf| fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= FILE_MAX);
+        let text = path.filter(small).and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+        entries.extend(section(&text, &title));
+    }
+    let mut take = |key: &str| entries.remove(key).filter(|value| !value.is_empty());
+    let region = take("region");
+    if let (Some(id), Some(secret)) = (take("aws_access_key_id"), take("aws_secret_access_key")) {
+        return Ok(Some(Keys { id, secret, token: take("aws_session_token"), region }));
+    }
+    let Some(process) = take("credential_process") else { return Ok(None) };
+    printed(&process, region).map(Some).ok_or_else(|| {
+        Fault::Refused(format!(
+            "needs keys from `credential_process` of the profile `{name}`, which gives none: run it yourself to see why"
+        ))
+    })
+}
+
+/// The entries of a section.
+fn section(text: &str, title: &str) -> HashMap<String, String> {
+    let mut inside = false;
+    let mut entries = HashMap::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            inside = name.0.split_whitespace().eq(title.split_whitespace());
+        } else if let Some((key, value)) = line.split_once('=').filter(|_| inside) {
+            entries.insert(key.trim().to_ascii_lowercase(), value.trim().to_owned());
+        }
+    }
+    entries
+}
+
+/// What a command of the person's own prints: `{"Version": 1, "AccessKeyId": …}`.
+fn printed(command: &str, region: Option<String>) -> Option<Keys> {
+    let output = Command::new("sh").arg("-c").arg(command).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    let text: serde_json::Value = serde_json::from_slice(&output.stdout).ok().filter(|_| output.status.success())?;
+    let member = |name: &str| text.get(name).and_then(serde_json::Value::as_str).map(str::to_owned);
+    Some(Keys { id: member("AccessKeyId")?, secret: member("SecretAccessKey")?, token: member("SessionToken"), region })
+}
+
+/// Whether this is a machine of Amazon's, whose service for keys is then asked; elsewhere the address would only cost time.
+fn is_amazons() -> bool {
+    let says = |file: &str| fs::read_to_string(file).is_ok_and(|text| text.to_ascii_lowercase().contains("amazon"));
+    says("/sys/class/dmi/id/sys_vendor") || says("/sys/class/dmi/id/board_vendor")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_is_read() {
+        let text = "# mine\n[default]\naws_access_key_id = A\n[profile  work]\n; old\nRegion=eu-west-1\ncredential_process = echo a=b\n[other]\nregion = x";
+        let work = section(text, "profile work");
+        assert_eq!((work["region"].as_str(), work["credential_process"].as_str(), work.len()), ("eu-west-1", "echo a=b", 2));
+        assert_eq!(section(text, "default").len(), 1);
+        assert!(section(text, "none").is_empty());
+    }
+
+    #[test]
+    fn a_command_of_the_persons_own_gives_keys() {
+        let keys = printed(r#"echo '{"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "B"}'"#, None);
+        assert!(keys.is_some_and(|keys| (keys.id.as_str(), keys.secret.as_str(), keys.token) == ("A", "B", None)));
+        for command in ["echo '{}'", "exit 1", "echo nothing"] {
+            assert!(printed(command, None).is_none(), "{command}");
+        }
+    }
+}

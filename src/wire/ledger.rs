@@ -1,0 +1,43 @@
+//! What a person agreed to, and how much was fetched today: kept by whoever keeps a person's state, asked here.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+/// Remembers for the wire.
+pub trait Ledger: Send + Sync {
+    /// Whether the person agreed that this dataset asks this origin.
+    fn agreed(&self, dataset: &Path, origin: &str) -> bool;
+    fn agree(&self, dataset: &Path, origin: &str) -> Result<(), String>;
+    /// Bytes fetched today, by all programs of this person.
+    fn spent(&self) -> u64;
+    fn spend(&self, bytes: u64);
+}
+
+/// A ledger that lasts as long as the program.
+#[derive(Debug, Default)]
+pub struct Forgetful {
+    agreed: Mutex<HashSet<(PathBuf, String)>>,
+    spent: Mutex<u64>,
+}
+
+impl Ledger for Forgetful {
+    fn agreed(&self, dataset: &Path, origin: &str) -> bool {
+        self.agreed.lock().unwrap_or_else(PoisonError::into_inner).contains(&(dataset.to_owned(), origin.to_owned()))
+    }
+
+    fn agree(&self, dataset: &Path, origin: &str) -> Result<(), String> {
+        self.agreed.lock().unwrap_or_else(PoisonError::into_inner).insert((dataset.to_owned(), origin.to_owned()));
+        Ok(())
+    }
+
+    fn spent(&self) -> u64 {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spend(&self, bytes: u64) {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
+    }
+}

@@ -1,0 +1,231 @@
+//! Where data lie that are elsewhere: a URL as `dataset.toml` spells it, taken apart. Nothing here asks anybody anything.
+
+use std::net::IpAddr;
+
+/// How a place is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scheme {
+    S3,
+    Gs,
+    Az,
+    Https,
+    Http,
+    /// A data set of the Hugging Face hub.
+    Hf,
+}
+
+const SCHEMES: &[(&str, Scheme)] =
+    &[("s3", Scheme::S3), ("gs", Scheme::Gs), ("az", Scheme::Az), ("https", Scheme::Https), ("http", Scheme::Http), ("hf", Scheme::Hf)];
+
+const WILDCARDS: [char; 3] = ['*', '?', '['];
+
+/// A URL, perhaps with wildcards in its path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub scheme: Scheme,
+    /// The bucket or container; of HTTPS the host with its port; of the hub `datasets/OWNER/NAME`.
+    pub root: String,
+    /// What comes behind the root, without the first slash.
+    pub path: String,
+}
+
+impl Place {
+    /// Whether the text is a URL rather than a path.
+    pub fn is_url(text: &str) -> bool {
+        text.split_once("://").is_some_and(|(scheme, _)| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    }
+
+    /// Takes the URL apart. The error continues "`URL` …".
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let known = || SCHEMES.iter().map(|(name, _)| format!("{name}://")).collect::<Vec<_>>().join(", ");
+        let (scheme, rest) = text.split_once("://").ok_or("is no URL")?;
+        let scheme = SCHEMES.iter().find(|(name, _)| scheme.eq_ignore_ascii_case(name)).map(|(_, scheme)| *scheme);
+        let scheme = scheme.ok_or_else(|| format!("begins with none of {}", known()))?;
+        let parts = if scheme == Scheme::Hf { 3 } else { 1 };
+        let at = rest.match_indices('/').nth(parts - 1).map(|(at, _)| at);
+        let (root, path) = at.map_or((rest, ""), |at| (&rest[..at], &rest[at + 1..]));
+        if root.contains('@') {
+            return Err("names a user: keys stand in the environment or in ~/.aws, and never in dataset.toml".to_owned());
+        }
+        let web = matches!(scheme, Scheme::Https | Scheme::Http);
+        if web && path.contains(['?', '#']) {
+            return Err("has a query, which may hold a key: name the file without it".to_owned());
+        }
+        let good = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c) || (web && ":[]".contains(c)) || (parts == 3 && c == '/');
+        if root.is_empty() || !root.chars().all(good) {
+            let expected = match scheme {
+                Scheme::Https | Scheme::Http => "a host, as in https://example.org/candles.parquet",
+                Scheme::Hf => "a data set, as in hf://datasets/OWNER/NAME/candles.parquet",
+                _ => "a bucket, as in s3://bucket/candles/*.parquet",
+            };
+            return Err(format!("names no place: expected {expected}"));
+        }
+        if scheme == Scheme::Hf && (!root.starts_with("datasets/") || root.split('/').count() != 3) {
+            return Err("names no data set: expected hf://datasets/OWNER/NAME/candles.parquet".to_owned());
+        }
+        if path.is_empty() || path.split('/').any(|part| part == ".." || part == ".") {
+            return Err("names no file: expected a path behind it, as in s3://bucket/candles/*.parquet".to_owned());
+        }
+        let place = Self { scheme, root: if web { root.to_lowercase() } else { root.to_owned() }, path: path.to_owned() };
+        if web && (place.is_pattern() || path.ends_with('/')) {
+            return Err("is a pattern or a folder, and a web server lists no files: name each file".to_owned());
+        }
+        Ok(place)
+    }
+
+    /// What a person agrees to: everything below the same root.
+    pub fn origin(&self) -> String {
+        format!("{}://{}", self.scheme_name(), self.root)
+    }
+
+    /// The URL of a file at the same root.
+    pub fn url(&self, path: &str) -> String {
+        format!("{}/{path}", self.origin())
+    }
+
+    fn scheme_name(&self) -> &'static str {
+        SCHEMES.iter().find(|(_, scheme)| *scheme == self.scheme).map_or("", |(name, _)| name)
+    }
+
+    pub fn is_pattern(&self) -> bool {
+        self.path.contains(WILDCARDS)
+    }
+
+    /// The folders before the first wildcard, or the whole of a folder's path; ends with a slash unless it is empty.
+    pub fn fixed(&self) -> &str {
+        let end = self.path.find(WILDCARDS).unwrap_or(self.path.len());
+        self.path[..end].rfind('/').map_or("", |at| &self.path[..=at])
+    }
+
+    /// The host without its port; of buckets none.
+    pub fn host(&self) -> Option<&str> {
+        if !matches!(self.scheme, Scheme::Https | Scheme::Http) {
+            return None;
+        }
+        match self.root.strip_prefix('[') {
+            Some(rest) => rest.split_once(']').map(|(host, _)| host),
+            None => Some(self.root.split_once(':').map_or(self.root.as_str(), |(host, _)| host)),
+        }
+    }
+}
+
+/// Whether the host is this machine or one of a network that is not public, as far as its name tells.
+pub(super) fn is_near(host: &str) -> bool {
+    let host = host.trim_end_matches('.').trim_start_matches('[').trim_end_matches(']');
+    let named = |name: &str| host.eq_ignore_ascii_case(name) || host.to_ascii_lowercase().ends_with(&format!(".{name}"));
+    // Numbers in any of the forms that systems read as an address: 127.1, 0x7f000001, 2130706433.
+    let numeric = || {
+        let last = host.rsplit('.').next().unwrap_or_default();
+        !last.is_empty() && (last.bytes().all(|byte| byte.is_ascii_digit()) || last.to_ascii_lowercase().starts_with("0x"))
+    };
+    match host.parse::<IpAddr>() {
+        Ok(address) => !is_public(address),
+        Err(_) => numeric() || ["localhost", "local", "internal", "home.arpa"].into_iter().any(named) || !host.contains('.'),
+    }
+}
+
+/// Whether the address is one of the public internet.
+pub(super) fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => {
+            let [a, b, c, _] = v4.octets();
+            let shared = a == 100 && (64..128).contains(&b);
+            let special = a == 0 || a >= 240 || (a == 192 && b == 0 && c == 0) || (a == 198 && (b == 18 || b == 19));
+            !(v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_multicast() || v4.is_documentation() || shared || special)
+        }
+        IpAddr::V6(v6) => {
+            // Forms of an IPv4 address: mapped, NAT64, 6to4.
+            let segments = v6.segments();
+            let inside = match segments {
+                [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+                    let [a, b] = high.to_be_bytes();
+                    let [c, d] = low.to_be_bytes();
+                    Some([a, b, c, d].into())
+                }
+                _ => v6.to_ipv4(),
+            };
+            inside.map_or((segments[0] & 0xe000) == 0x2000, |v4| is_public(IpAddr::V4(v4)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_taken_apart() {
+        for (text, origin, path, fixed) in [
+            ("s3://bucket/a/b.parquet", "s3://bucket", "a/b.parquet", "a/"),
+            ("s3://bucket/a/date=*/x-?.csv", "s3://bucket", "a/date=*/x-?.csv", "a/"),
+            ("S3://bucket/**/*.csv", "s3://bucket", "**/*.csv", ""),
+            ("gs://b.c/x/", "gs://b.c", "x/", "x/"),
+            ("az://box/x.csv", "az://box", "x.csv", ""),
+            ("https://Example.org:8443/d/x%20y.csv", "https://example.org:8443", "d/x%20y.csv", "d/"),
+            ("hf://datasets/me/set/d/*.parquet", "hf://datasets/me/set", "d/*.parquet", "d/"),
+        ] {
+            let place = Place::parse(text).expect(text);
+            assert_eq!((place.origin().as_str(), place.path.as_str(), place.fixed()), (origin, path, fixed), "{text}");
+        }
+        for (text, says) in [
+            ("ftp://x/y", "begins with none of"),
+            ("s3://key:secret@bucket/x", "names a user"),
+            ("https://h/x?X-Amz-Signature=1", "has a query"),
+            ("https://h/*.csv", "lists no files"),
+            ("https://h/", "names no file"),
+            ("s3:///x", "names no place"),
+            ("s3://b/../x", "names no file"),
+            ("s3://a b/x", "names no place"),
+            ("hf://models/me/set/x", "names no data set"),
+            ("hf://datasets/me/x.csv", "names no"),
+        ] {
+            let error = Place::parse(text).expect_err(text);
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_no_url() {
+        for path in ["candles.csv", "/a/b.parquet", "a/b://c", "C:/x", "://x"] {
+            assert!(!Place::is_url(path), "{path}");
+        }
+        assert!(Place::is_url("s3://b/x") && Place::is_url("ftp://b/x"));
+    }
+
+    #[test]
+    fn near_hosts_are_told_from_public_ones() {
+        for near in [
+            "localhost",
+            "LOCALHOST.",
+            "a.localhost",
+            "nas",
+            "nas.local",
+            "metadata.google.internal",
+            "127.0.0.1",
+            "127.1",
+            "10.0.0.1",
+            "192.168.1.1",
+            "172.16.0.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "0.0.0.0",
+            "::1",
+            "[::1]",
+            "fe80::1",
+            "fc00::1",
+            "2130706433",
+            "0x7f000001",
+            "::ffff:10.0.0.1",
+            "64:ff9b::a00:1",
+            "2002:7f00:1::",
+            "255.255.255.255",
+            "198.18.0.1",
+            "224.0.0.1",
+        ] {
+            assert!(is_near(near), "{near}");
+        }
+        for far in ["example.org", "1.1.1.1", "2606:4700::1111", "localhost.example.org", "8.8.8.8", "a.b.c"] {
+            assert!(!is_near(far), "{far}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The sources a person names in their configuration, and the stores made of them. A place that no source is for is asked without keys.
+
+use std::sync::Arc;
+
+use object_store::{ClientOptions, ObjectStore, azure, gcp, http::HttpBuilder};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+
+use super::{
+    client::{Connector, Patience},
+    fault::Fault,
+    keys,
+    place::{Place, Scheme, is_near},
+};
+
+/// A source as `[sources.NAME]` of `config.toml` describes it. It holds no key, only where keys are found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Source {
+    pub name: String,
+    pub kind: SourceKind,
+    /// The buckets or containers its keys may be sent to.
+    pub buckets: Vec<String>,
+    pub region: String,
+    /// Of stores that are not the cloud's own.
+    pub endpoint: String,
+    /// Of `~/.aws`; empty for the default one.
+    pub profile: String,
+    /// Of Azure.
+    pub account: String,
+    /// Of HTTPS: what URLs begin with.
+    pub url: String,
+    /// The environment variable that holds a bearer token.
+    pub token_env: String,
+    /// Keys are not looked for.
+    pub anonymous: bool,
+    /// HTTP without encryption to other machines too.
+    pub insecure: bool,
+}
+
+/// What a source speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SourceKind {
+    #[default]
+    S3,
+    Gcs,
+    Azure,
+    Https,
+}
+
+impl SourceKind {
+    pub const WORDS: [(&'static str, Self); 4] = [("s3", Self::S3), ("gcs", Self::Gcs), ("azure", Self::Azure), ("https", Self::Https)];
+}
+
+impl Source {
+    /// Whether the place is one of the source's.
+    pub(super) fn has(&self, place: &Place) -> bool {
+        let bucket = || self.buckets.contains(&place.root);
+        match (self.kind, place.scheme) {
+            (SourceKind::S3, Scheme::S3) | (SourceKind::Gcs, Scheme::Gs) | (SourceKind::Azure, Scheme::Az) => bucket(),
+            (SourceKind::Https, Scheme::Https | Scheme::Http) => {
+                let own = Place::parse(&format!("{}/x", self.url.trim_end_matches('/')));
+                let folder = |own: &Place| own.path.strip_suffix('x').is_some_and(|folder| place.path.starts_with(folder));
+                own.is_ok_and(|own| own.scheme == place.scheme && own.root == place.root && folder(&own))
+            }
+            _ => false,
+        }
+    }
+
+    /// Why the source cannot be used as it is written. Continues "`sources.NAME` …".
+    pub fn fault(&self) -> Option<String> {
+        let lacks = match self.kind {
+            SourceKind::Https if self.url.is_empty() => "has no `url`: what its URLs begin with",
+            SourceKind::S3 | SourceKind::Gcs | SourceKind::Azure if self.buckets.is_empty() => {
+                "has no `buckets`: those its keys may be sent to"
+            }
+            SourceKind::Azure if self.account.is_empty() => "has no `account`: that of the storage",
+            _ => "",
+        };
+        if !lacks.is_empty() {
+            return Some(lacks.to_owned());
+        }
+        let address = if self.kind == SourceKind::Https { &self.url } else { &self.endpoint };
+        if address.is_empty() {
+            return None;
+        }
+        match Place::parse(&format!("{}/x", address.trim_end_matches('/'))) {
+            Ok(place) if place.scheme == Scheme::Https || self.insecure => None,
+            Ok(place) if place.scheme == Scheme::Http && place.host().is_some_and(is_loopback) => None,
+            Ok(place) if place.scheme == Scheme::Http => {
+                Some(format!("sends keys and data to `{address}` unencrypted: use https://, or say insecure = true"))
+            }
+            Ok(_) => Some(format!("has `{address}`: expected a URL that begins with https://")),
+            Err(reason) => Some(format!("has `{address}`, which {reason}")),
+        }
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost") || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// A store that can be asked, and how it is called.
+pub(super) struct Store {
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) name: String,
+}
+
+/// The store of a place; that of the hub is asked by `hub`.
+pub(super) async fn open(place: &Place, sources: &[Source], patience: &Patience) -> Result<Store, Fault> {
+    let source = sources.iter().find(|source| source.has(place));
+    if source.is_none() {
+        if place.scheme == Scheme::Http {
+            return Err(Fault::Refused("is not encrypted: name it in `[sources]` of config.toml, or use https://".to_owned()));
+        }
+        if place.host().is_some_and(is_near) {
+            return Err(Fault::Refused(format!("lies at {}: name it in `[sources]` of config.toml", super::client::NEAR)));
+        }
+    }
+    if let Some(reason) = source.and_then(Source::fault) {
+        return Err(Fault::Refused(format!("belongs to a source that {reason}")));
+    }
+    let mut headers = HeaderMap::new();
+    let token = source.map(|source| source.token_env.as_str()).filter(|name| !name.is_empty());
+    if let Some(name) = token {
+        let value = std::env::var(name).ok().filter(|token| !token.is_empty());
+        let header = value.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
+        let mut header = header.ok_or_else(|| Fault::Refused(format!("needs the token in the variable `{name}`, which is not set")))?;
+        header.set_sensitive(true);
+        headers.insert(AUTHORIZATION, header);
+    }
+    let address = source.map_or("", |source| if source.kind == SourceKind::Https { &source.url } else { &source.endpoint });
+    let plain = address.to_ascii_lowercase().starts_with("http://");
+    let connector = Connector { patience: patience.clone(), named: source.is_some(), plain, headers };
+    let options = ClientOptions::new().with_allow_http(plain);
+    let name = source.map_or_else(|| place.root.clone(), |source| source.name.clone());
+    let store: Arc<dyn ObjectStore> = match place.scheme {
+        Scheme::S3 => {
+            let builder = keys::s3(place, source, connector).await?;
+            Arc::new(builder.with_client_options(options).with_retry(patience.retry()).build()?)
+        }
+        Scheme::Gs => {
+            Arc::new(gcs(place, source).with_http_connector(connector).with_client_options(options).with_retry(patience.retry()).build()?)
+        }
+        Scheme::Az => {
+            let builder = azure(place, source)?;
+            Arc::new(builder.with_http_connector(connector).with_client_options(options).with_retry(patience.retry()).build()?)
+        }
+        Scheme::Https | Scheme::Http => Arc::new(
+            HttpBuilder::new()
+                .with_url(place.origin())
+                .with_http_connector(connector)
+                .with_client_options(options)
+                .with_retry(patience.retry())
+                .build()?,
+        ),
+        Scheme::Hf => return Err(Fault::Refused("is no store".to_owned())),
+    };
+    Ok(Store { store, name })
+}
+
+fn gcs(place: &Place, source: Option<&Source>) -> gcp::GoogleCloudStorageBuilder {
+    let keys = source.is_some_and(|source| !source.anonymous);
+    let builder =
+        if keys { gcp::GoogleCloudStorageBuilder::from_env() } else { gcp::GoogleCloudStorageBuilder::new().with_skip_signature(true) };
+    let builder = match source.map(|source| source.endpoint.as_str()).filter(|endpoint| !endpoint.is_empty()) {
+        Some(endpoint) => builder.with_base_url(endpoint),
+        None => builder,
+    };
+    builder.with_bucket_name(&place.root)
+}
+
+fn azure(place: &Place, source: Option<&Source>) -> Result<azure::MicrosoftAzureBuilder, Fault> {
+    let source = source.ok_or_else(|| {
+        Fault::Refused("belongs to no storage account that is known: name account and buckets in `[sources]` of config.toml".to_owned())
+    })?;
+    let builder = if source.anonymous {
+        azure::MicrosoftAzureBuilder::new().with_skip_signature(true)
+    } else {
+        azure::MicrosoftAzureBuilder::from_env()
+    };
+    let builder = if source.endpoint.is_empty() { builder } else { builder.with_endpoint(source.endpoint.clone()) };
+    Ok(builder.with_account(&source.account).with_container_name(&place.root))
+}

@@ -1,0 +1,258 @@
+//! Files elsewhere: a dataset over an object server is the dataset of the same files from disk; whatever the server does, right bytes or
+//! a named reason come of it; no key leaves; nobody is asked who was not agreed to.
+
+mod faults;
+mod manners;
+mod real;
+mod server;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use tempfile::TempDir;
+use tokendeck::{
+    api::{self, Api, ApiOptions},
+    dataset::{
+        Dataset, Table,
+        cache::CacheOptions,
+        load::{LoadError, load, load_as},
+        progress::{Progress, Silent},
+    },
+    deck::{Deck, DeckOptions},
+    state::keys::Keys,
+    wire::{Consent, Forgetful, Options, Patience, Source, SourceKind, Wire},
+};
+
+use self::server::Server;
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
+
+/// Waits as short as a test can.
+fn short() -> Patience {
+    Patience {
+        connect: Duration::from_millis(500),
+        silence: Duration::from_millis(60),
+        retries: 2,
+        pause: Duration::from_millis(1),
+        pause_max: Duration::from_millis(4),
+    }
+}
+
+/// The server as a bucket, and as a web server.
+fn sources(server: &Server) -> Vec<Source> {
+    let bucket = Source {
+        name: "lake".into(),
+        kind: SourceKind::S3,
+        buckets: vec!["bucket".into()],
+        endpoint: server.url(),
+        region: "us-east-1".into(),
+        anonymous: true,
+        ..Source::default()
+    };
+    vec![bucket, Source { name: "web".into(), kind: SourceKind::Https, url: server.url(), ..Source::default() }]
+}
+
+fn wire(server: &Server) -> Arc<Wire> {
+    Wire::new(
+        Options { consent: Consent::Always, sources: sources(server), patience: short(), ..Options::default() },
+        Arc::new(Forgetful::default()),
+    )
+}
+
+/// A dataset whose tables lie on a server.
+struct Bench {
+    server: Server,
+    folder: TempDir,
+    cache: TempDir,
+}
+
+/// The files of the demo data, by table.
+fn files(data: &Path) -> Vec<(String, PathBuf)> {
+    let known: BTreeSet<&str> = tokendeck::dataset::schema::TABLES.iter().map(|schema| schema.name).collect();
+    let mut files: Vec<_> = fs::read_dir(data)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), path)))
+        .filter(|(table, _)| known.contains(table.as_str()))
+        .collect();
+    files.sort();
+    files
+}
+
+impl Bench {
+    /// The data of a folder, each table by a URL of its own.
+    fn of(data: &Path) -> Self {
+        let server = Server::start();
+        let mut manifest = fs::read_to_string(data.join("dataset.toml")).unwrap_or_default();
+        for (nth, (table, path)) in files(data).into_iter().enumerate() {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            server.put(&format!("d/{name}"), fs::read(&path).unwrap());
+            let web = format!("{}/bucket/d/{name}", server.url());
+            let url = if nth % 2 == 0 { format!("s3://bucket/d/{name}") } else { web };
+            manifest.push_str(&format!("\n[tables.{table}]\npath = \"{url}\"\n"));
+        }
+        let bench = Self { server, folder: tempfile::tempdir().unwrap(), cache: tempfile::tempdir().unwrap() };
+        fs::write(bench.folder.path().join("dataset.toml"), manifest).unwrap();
+        bench
+    }
+
+    /// A dataset as this `dataset.toml` has it.
+    fn with(manifest: &str) -> Self {
+        let bench = Self { server: Server::start(), folder: tempfile::tempdir().unwrap(), cache: tempfile::tempdir().unwrap() };
+        let manifest = manifest.replace("WEB", &bench.server.url());
+        fs::write(bench.folder.path().join("dataset.toml"), manifest).unwrap();
+        bench
+    }
+
+    fn options(&self, rows_min: u64) -> CacheOptions {
+        CacheOptions { folder: Some(self.cache.path().to_owned()), rows_min, journal_every: 32 << 10, ..CacheOptions::default() }
+    }
+
+    fn load(&self, wire: &Arc<Wire>) -> Result<Dataset, LoadError> {
+        self.load_with(wire, 200_000, &Silent)
+    }
+
+    fn load_with(&self, wire: &Arc<Wire>, rows_min: u64, progress: &dyn Progress) -> Result<Dataset, LoadError> {
+        load_as(self.folder.path(), &self.options(rows_min), Some(wire), progress, None, false)
+    }
+
+    /// The answer to a request, as the API would send it.
+    fn ask(&self, dataset: Dataset, path: &str) -> (u16, String) {
+        ask(self.folder.path(), dataset, path)
+    }
+}
+
+fn ask(folder: &Path, dataset: Dataset, path: &str) -> (u16, String) {
+    let deck = Deck::new(folder, DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+    deck.stand_on(dataset);
+    let api = Api::new(deck, None, Arc::new(Keys::in_memory().unwrap()), ApiOptions::default());
+    let reply = api::answer_offline(&api, "GET", path, b"");
+    (reply.status, String::from_utf8(reply.body.to_vec()).unwrap())
+}
+
+/// Everything a table says, with files called by their last name.
+fn told(table: &Table) -> String {
+    let last = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
+    let findings: Vec<_> = table
+        .findings
+        .kept()
+        .iter()
+        .map(|f| (f.severity, last(&f.file), f.row, f.column.clone(), f.value.clone(), f.reason.clone()))
+        .collect();
+    let counts: Vec<_> =
+        table.findings.counts().iter().map(|c| (c.severity, last(&c.file), c.column.clone(), c.reason.clone(), c.count)).collect();
+    let sources: Vec<_> = table.sources.iter().map(|source| (last(&source.file), source.bytes, source.rows)).collect();
+    format!("{:?} {} {} {findings:?} {counts:?} {sources:?}", table.state, table.height(), table.rows_bad)
+}
+
+fn assert_same(here: &Dataset, there: &Dataset) {
+    for (a, b) in here.tables.iter().zip(&there.tables) {
+        let name = a.schema.name;
+        assert_eq!(told(a), told(b), "{name}");
+        assert!(a.frame.equals_missing(&b.frame) && a.others.equals_missing(&b.others), "{name}");
+        if let (Some(a), Some(b)) = (&a.large, &b.large) {
+            let all = |table: &tokendeck::dataset::cache::LargeTable| table.stretch(0..table.height(), None);
+            assert!(all(a).equals_missing(&all(b)), "{name}");
+        }
+        assert_eq!(b.elsewhere.is_some(), b.loaded() && name != "none", "{name}");
+    }
+}
+
+const QUESTIONS: &[&str] = &[
+    "/tokens?limit=50",
+    "/tokens/0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2",
+    "/tokens/0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2/candles?timeframe=4h",
+    "/0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2/security/inference?explain=true",
+    "/tokens/0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2/holders",
+    "/posts?limit=20",
+    "/dexes",
+    "/analytics/tokens/holders-growth",
+];
+
+#[test]
+fn a_dataset_elsewhere_is_the_dataset_of_the_same_files_here() {
+    for rows_min in [200_000, 1_000] {
+        let bench = Bench::of(Path::new(DEMO));
+        let wire = wire(&bench.server);
+        let cache = tempfile::tempdir().unwrap();
+        let options = CacheOptions { folder: Some(cache.path().to_owned()), ..bench.options(rows_min) };
+        let here = load_as(Path::new(DEMO), &options, None, &Silent, None, false).unwrap();
+        let there = bench.load_with(&wire, rows_min, &Silent).unwrap();
+        assert_same(&here, &there);
+        let fetched = wire.figures().bytes;
+        // Once more: what is here is not fetched again.
+        let again = bench.load_with(&wire, rows_min, &Silent).unwrap();
+        assert_same(&here, &again);
+        assert_eq!(wire.figures().bytes, fetched);
+        assert_eq!(there.identity, again.identity);
+        let (deck, other) = (Path::new(DEMO), bench.folder.path());
+        let deck = Deck::new(deck, DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+        deck.stand_on(here);
+        let there_deck = Deck::new(other, DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+        there_deck.stand_on(there);
+        let [here, there] =
+            [deck, there_deck].map(|deck| Api::new(deck, None, Arc::new(Keys::in_memory().unwrap()), ApiOptions::default()));
+        for question in QUESTIONS {
+            let [a, b] = [&here, &there].map(|api| api::answer_offline(api, "GET", question, b""));
+            assert_eq!((a.status, a.body == b.body), (200, true), "{question}");
+        }
+    }
+}
+
+/// A text with rows of every kind of trouble, as many as asked for.
+fn candles(first: u64, rows: u64) -> String {
+    let token = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+    let row = |i: u64| format!("{token},{},1.5,2,1,{},7,1h\n", 1_700_006_400 + i * 3_600, if i.is_multiple_of(50) { "x" } else { "1.7" });
+    let rows: String = (first..first + rows).map(row).collect();
+    format!("token_address,timestamp,open,high,low,close,volume,interval\n{rows}")
+}
+
+const TOKENS: &str = "token_address,symbol,name,chain,price\n0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,Uniswap,eth,5\n";
+
+#[test]
+fn patterns_and_folders_are_listed_page_by_page() {
+    let bench = Bench::with(
+        "[tables.tokens]\npath = 's3://bucket/tokens.csv'\n[tables.candles]\npath = ['s3://bucket/c/**/*.csv', 's3://bucket/more']\n",
+    );
+    bench.server.shared.page.store(2, std::sync::atomic::Ordering::Relaxed);
+    bench.server.put("tokens.csv", TOKENS);
+    let disk = tempfile::tempdir().unwrap();
+    fs::write(disk.path().join("tokens.csv"), TOKENS).unwrap();
+    let named =
+        [("c/interval=1h/a.csv", 0), ("c/interval=1h/b%20c.csv", 100), ("c/x/y/z.csv", 200), ("more/a.csv", 300), ("more/deep/b.csv", 400)];
+    for (key, first) in named {
+        bench.server.put(key, candles(first, 100));
+        let path = disk.path().join("candles").join(key);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, candles(first, 100)).unwrap();
+    }
+    for left in ["c/notes.txt", "c/.hidden/a.csv", "more/_tmp/a.csv", "c/empty.csv"] {
+        bench.server.put(left, if left == "c/empty.csv" { "" } else { "x" });
+    }
+    let there = bench.load(&wire(&bench.server)).unwrap();
+    let here = load(disk.path(), &Silent).unwrap();
+    assert_same(&here, &there);
+    assert_eq!(there.table("candles").unwrap().sources.len(), 5);
+}
+
+#[test]
+fn folders_that_where_leaves_out_are_not_fetched() {
+    let manifest = "[tables.tokens]\npath = 's3://bucket/t.csv'\n[tables.candles]\npath = 's3://bucket/c/*/*.csv'\n\
+                    where = { day = { min = \"2024-01-02\", max = \"2024-01-03\" } }\n";
+    let bench = Bench::with(manifest);
+    bench.server.put("t.csv", TOKENS);
+    for day in 1..=4 {
+        bench.server.put(&format!("c/day=2024-01-0{day}/x.csv"), candles(day * 100, 100));
+    }
+    let dataset = bench.load(&wire(&bench.server)).unwrap();
+    let table = dataset.table("candles").unwrap();
+    assert_eq!((table.height(), table.sources.len()), (196, 2), "{:?}", table.findings.kept());
+    assert!(table.findings.kept().iter().any(|finding| finding.reason == "`where` leaves out 2 files by the names of their folders"));
+    let asked = bench.server.shared.requests.lock().unwrap().join("");
+    assert!(asked.contains("2024-01-02") && !asked.contains("2024-01-01/x") && !asked.contains("2024-01-04/x"));
+}

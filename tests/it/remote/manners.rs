@@ -1,0 +1,215 @@
+//! What a person may expect: nobody is asked before they agree, no key leaves, a day has a budget, and without a network what was there
+//! last time stands.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use tokendeck::{
+    dataset::{load::asks, progress::Silent},
+    error::Code,
+    wire::{Consent, Fault, Figures, Forgetful, Options, Place, Source, SourceKind, Wire},
+};
+
+use super::{Bench, TOKENS, candles, server::Trouble, short, sources, wire};
+
+const TABLES: &str = "[tables.tokens]\npath = 's3://bucket/t.csv'\n[tables.candles]\npath = 'WEB/bucket/c.csv'\n";
+const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+
+fn bench() -> Bench {
+    let bench = Bench::with(TABLES);
+    bench.server.put("t.csv", TOKENS);
+    bench.server.put("c.csv", candles(0, 100));
+    bench
+}
+
+#[test]
+fn nobody_is_asked_before_the_person_agrees() {
+    let bench = bench();
+    for consent in [Consent::Never, Consent::Ask] {
+        let wire = Wire::new(
+            Options { consent, sources: sources(&bench.server), patience: short(), ..Options::default() },
+            Arc::new(Forgetful::default()),
+        );
+        let error = bench.load(&wire).unwrap_err().to_string();
+        assert!(error.contains("`s3://bucket/t.csv` is not asked"), "{error}");
+        assert_eq!((bench.server.requests(), wire.figures()), (0, Figures::default()));
+        let open = asks(bench.folder.path(), &wire);
+        assert_eq!(open.len(), if consent == Consent::Ask { 2 } else { 0 }, "{open:?}");
+        let real = bench.folder.path().canonicalize().unwrap();
+        open.iter().for_each(|origin| wire.agree(&real, origin).unwrap());
+        if consent == Consent::Ask {
+            assert_eq!(bench.load(&wire).unwrap().table("candles").unwrap().height(), 98);
+        }
+    }
+}
+
+#[test]
+fn without_a_network_what_was_there_stands_and_says_so() {
+    for rows_min in [1, 200_000] {
+        let bench = bench();
+        let wire = wire(&bench.server);
+        let first = bench.load_with(&wire, rows_min, &Silent).unwrap();
+        bench.server.shared.down.store(true, Ordering::Release);
+        let later = bench.load_with(&wire, rows_min, &Silent).unwrap();
+        assert_eq!(first.identity, later.identity);
+        for name in ["tokens", "candles"] {
+            let (a, b) = (first.table(name).unwrap(), later.table(name).unwrap());
+            assert_eq!(a.height(), b.height());
+            assert!(a.elsewhere.as_ref().unwrap().as_of.is_none() && b.elsewhere.as_ref().unwrap().as_of.is_some());
+            assert!(b.findings.kept().iter().any(|finding| finding.reason.starts_with("is what it was at 2")), "{:?}", b.findings.kept());
+        }
+        // A part that was never here is missing, and says so.
+        bench.server.shared.down.store(false, Ordering::Release);
+        bench.server.put("c.csv", candles(0, 200));
+        bench.server.trouble([Trouble::None, Trouble::None].into_iter().chain(std::iter::repeat_n(Trouble::Reset, 40)));
+        let kept = bench.load_with(&wire, rows_min, &Silent).unwrap();
+        assert_eq!(kept.table("candles").unwrap().height(), 98, "what was whole last time");
+        bench.server.trouble([]);
+        assert_eq!(bench.load_with(&wire, rows_min, &Silent).unwrap().table("candles").unwrap().height(), 196);
+    }
+}
+
+#[test]
+fn questions_that_need_what_cannot_be_had_say_so() {
+    let bench = bench();
+    fs::write(bench.folder.path().join("tokens.csv"), TOKENS).unwrap();
+    let manifest = fs::read_to_string(bench.folder.path().join("dataset.toml")).unwrap();
+    fs::write(bench.folder.path().join("dataset.toml"), manifest.replace("s3://bucket/t.csv", "tokens.csv")).unwrap();
+    bench.server.shared.down.store(true, Ordering::Release);
+    let dataset = bench.load(&wire(&bench.server)).unwrap();
+    let (status, body) = bench.ask(dataset, &format!("/tokens/{UNI}/candles"));
+    assert_eq!((status, body.contains(Code::SourceUnavailable.word())), (503, true), "{body}");
+    assert!(!body.contains("127.0.0.1"), "{body}");
+    let dataset = bench.load(&wire(&bench.server)).unwrap();
+    assert_eq!(bench.ask(dataset, "/dexes").0, 200);
+}
+
+#[test]
+fn a_day_has_a_budget() {
+    let bench = bench();
+    let options =
+        Options { consent: Consent::Always, sources: sources(&bench.server), patience: short(), budget: TOKENS.len() as u64 + 100 };
+    let wire = Wire::new(options, Arc::new(Forgetful::default()));
+    let dataset = bench.load(&wire).unwrap();
+    let table = dataset.table("candles").unwrap();
+    assert!(format!("{:?}", table.state).contains("remote.budget_gb_per_day"), "{:?}", table.state);
+    assert_eq!(wire.figures().bytes, TOKENS.len() as u64);
+}
+
+#[test]
+fn a_dataset_cannot_lead_into_the_persons_own_network() {
+    let strangers =
+        Wire::new(Options { consent: Consent::Always, patience: short(), ..Options::default() }, Arc::new(Forgetful::default()));
+    let bench = bench();
+    for url in [
+        format!("{}/bucket/t.csv", bench.server.url()),
+        bench.server.url().replace("http:", "https:") + "/bucket/t.csv",
+        "https://localhost/x.csv".to_owned(),
+        "https://[::1]/x.csv".to_owned(),
+        "https://169.254.169.254/latest/meta-data.csv".to_owned(),
+        "https://2130706433/x.csv".to_owned(),
+        "https://router.local/x.csv".to_owned(),
+        "az://box/x.csv".to_owned(),
+    ] {
+        let place = Place::parse(&url).unwrap();
+        let fault = strangers.find(&place, 10, &|| false).unwrap_err();
+        assert!(matches!(fault, Fault::Refused(_)), "{url}: {fault:?}");
+    }
+    assert_eq!(bench.server.requests(), 0);
+}
+
+const ID: &str = "AKIDTOBEFOUND";
+const SECRET: &str = "SECRETtobefoundSECRETtobefound";
+
+/// The program itself, with keys in its environment.
+fn command(bench: &Bench, arguments: &[&str]) -> Command {
+    let home = bench.cache.path();
+    let config = home.join("config.toml");
+    let source = format!(
+        "[remote]\nenabled = true\n[sources.lake]\nkind = 's3'\nbuckets = ['bucket']\nendpoint = '{}'\nregion = 'us-east-1'\n\
+         [sources.web]\nkind = 'https'\nurl = '{}'\ntoken_env = 'WEB_TOKEN'\n",
+        bench.server.url(),
+        bench.server.url()
+    );
+    fs::write(&config, source).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
+    command.args(arguments).arg("--config").arg(&config).env_clear().env("HOME", home);
+    command.env("AWS_ACCESS_KEY_ID", ID).env("AWS_SECRET_ACCESS_KEY", SECRET).env("WEB_TOKEN", SECRET).env("RUST_LOG", "trace");
+    command.stdin(Stdio::null());
+    command
+}
+
+fn texts_below(folder: &Path, found: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            texts_below(&path, found);
+        } else {
+            found.push((path.display().to_string(), String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned()));
+        }
+    }
+}
+
+#[test]
+fn no_key_is_told_to_anybody_but_the_source() {
+    let bench = bench();
+    let data = bench.folder.path().display().to_string();
+    let mut told = Vec::new();
+    let runs: [(&[&str], bool); 5] = [
+        (&["check", &data], false),
+        (&["get", "/datasets", "--data", &data], false),
+        (&["get", "/metrics", "--data", &data], false),
+        (&["get", &format!("/tokens/{UNI}/candles"), "--data", &data], true),
+        (&["get", "/datasets", "--data", &data], true),
+    ];
+    for (arguments, trouble) in runs {
+        if trouble {
+            // Errors that repeat what was sent.
+            bench.server.put("c.csv", candles(0, 120));
+            bench.server.trouble(std::iter::repeat_n(Trouble::Status(403), 30));
+        }
+        let output = command(&bench, arguments).output().unwrap();
+        told.push((arguments.join(" "), String::from_utf8_lossy(&output.stdout).into_owned()));
+        told.push((arguments.join(" "), String::from_utf8_lossy(&output.stderr).into_owned()));
+        bench.server.trouble([]);
+    }
+    // A server logs for as long as it runs.
+    bench.server.put("c.csv", candles(0, 140));
+    bench.server.trouble(std::iter::repeat_n(Trouble::None, 2).chain(std::iter::repeat_n(Trouble::Status(503), 30)));
+    let mut server = command(&bench, &["serve", "--listen", "127.0.0.1:0", "--data", &data]).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    server.kill().unwrap();
+    let log = server.wait_with_output().unwrap();
+    assert!(!log.stderr.is_empty(), "it logs nothing");
+    told.push(("the log".to_owned(), String::from_utf8_lossy(&log.stderr).into_owned()));
+    bench.server.trouble([]);
+    texts_below(bench.cache.path(), &mut told);
+    texts_below(bench.folder.path(), &mut told);
+    for (place, text) in &told {
+        assert!(!text.contains(ID) && !text.contains(SECRET), "{place} tells a key:\n{text}");
+    }
+    // They were sent, or nothing was searched for; and the key itself never.
+    let sent = bench.server.shared.requests.lock().unwrap().join("");
+    assert!(sent.contains(&format!("Credential={ID}")) && sent.contains(&format!("Bearer {SECRET}")), "{sent}");
+    assert!(!sent.replace(&format!("Bearer {SECRET}"), "").contains(SECRET));
+    let source = Source { name: "lake".into(), kind: SourceKind::S3, token_env: "WEB_TOKEN".into(), ..Source::default() };
+    assert!(!format!("{source:?} {:?}", wire(&bench.server)).contains(SECRET));
+}
+
+#[test]
+fn commands_name_the_flag_that_agrees() {
+    let bench = bench();
+    let data = bench.folder.path().display().to_string();
+    for arguments in [&["get", "/tokens", "--data", &data][..], &["check", &data], &["serve", "--listen", "127.0.0.1:0", "--data", &data]] {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_tokendeck")).args(arguments).env_clear().env("HOME", bench.cache.path()).output().unwrap();
+        let says = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && says.contains("--remote") && says.contains("`s3://bucket`"), "{says}");
+    }
+    assert_eq!(bench.server.requests(), 0);
+}
