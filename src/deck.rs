@@ -248,6 +248,11 @@ impl Deck {
         pending
     }
 
+    /// Nothing asked with `ask` is waiting or being worked out.
+    pub fn idle(&self) -> bool {
+        [&self.quick, &self.heavy].iter().all(|lane| lane.waiting.load(Ordering::Acquire) == 0)
+    }
+
     fn lane(&self, heavy: bool) -> &Lane {
         if heavy { &self.heavy } else { &self.quick }
     }
