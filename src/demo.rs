@@ -26,7 +26,7 @@ use self::{
     market::Market,
     output::{Encoding, Table, failed, write_text},
 };
-use super::candles::Interval;
+use crate::dataset::candles::Interval;
 
 /// The title that, with `synthetic = true`, tells a demo dataset, which may be written over, from any other.
 pub const TITLE: &str = "Demo market";
