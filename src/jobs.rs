@@ -16,7 +16,7 @@ use serde::Serialize;
 pub use self::{
     id::created,
     report::{Report, TokenReport},
-    request::parse_request,
+    request::{JobBody, parse_request},
 };
 use self::{
     store::{NewToken, Store},

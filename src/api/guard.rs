@@ -15,7 +15,7 @@ use hyper::{
 use super::{
     Api,
     reply::{Reply, reply},
-    routes::OPEN_PATHS,
+    routes,
 };
 use crate::{
     error::{Code, Problem, Result},
@@ -32,7 +32,7 @@ pub(super) const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 pub(super) fn admit(api: &Api, parts: &Parts) -> Result<()> {
     check_sizes(&parts.uri, &parts.headers)?;
     check_host(&api.options.hosts, parts)?;
-    if OPEN_PATHS.contains(&parts.uri.path()) || preflight(api, parts) {
+    if routes::is_open(parts.uri.path()) || preflight(api, parts) {
         return Ok(());
     }
     let key = check_key(api, &parts.headers)?;

@@ -9,17 +9,14 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{
-    handlers::{Call, Step},
+    call::{Answered, Call, Step},
     reply,
-    routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint},
-    service::Answered,
+    routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint, Shape},
 };
 use crate::{
     error::{CODES, Code, ProblemBody},
-    question::parameter::{Parameter, ParameterKind},
+    question::parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN, Parameter, ParameterKind},
 };
-
-const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 /// The document with its entity tag; it is the same for as long as the program runs.
 static DOCUMENT: LazyLock<(Bytes, String)> = LazyLock::new(|| {
@@ -36,20 +33,23 @@ pub(super) fn answer(call: &Call<'_>) -> Answered {
 }
 
 fn document() -> Value {
-    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
-    let mut schemas = settings.into_generator();
+    // What is sent need not have every member that an answer has.
+    let mut bodies = settings.clone().for_deserialize().into_generator();
+    let mut schemas = settings.for_serialize().into_generator();
     let mut paths: Map<String, Value> = Map::new();
     for endpoint in ENDPOINTS {
-        let operation = operation(endpoint, &mut schemas);
+        let operation = operation(endpoint, &mut schemas, &mut bodies);
         if let Value::Object(item) = paths.entry(endpoint.path).or_insert_with(|| json!({})) {
             item.insert(endpoint.verb.word().to_owned(), operation);
         }
     }
     schemas.subschema_for::<ProblemBody>();
     let mut components = schemas.take_definitions(true);
+    components.extend(bodies.take_definitions(true));
     if let Some(code) = components.get_mut("ProblemBody").and_then(|schema| schema.pointer_mut("/properties/code")) {
         code["enum"] = CODES.iter().map(|row| row.word).collect();
     }
@@ -76,7 +76,7 @@ fn document() -> Value {
     })
 }
 
-fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Value {
+fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut SchemaGenerator) -> Value {
     let mut success = json!({ "description": endpoint.summary });
     success["content"] = match endpoint.content {
         Content::Json(shape) => json!({ "application/json": { "schema": shape(schemas) } }),
@@ -95,11 +95,11 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Value {
         "parameters": endpoint.parameters.iter().map(described).collect::<Vec<_>>(),
         "responses": answers,
     });
-    if endpoint.open() {
+    if endpoint.open {
         operation["security"] = json!([]);
     }
-    if endpoint.reads_body() {
-        operation["requestBody"] = request_body(endpoint);
+    if let Some(shape) = endpoint.body {
+        operation["requestBody"] = request_body(shape, bodies);
     }
     operation
 }
@@ -116,7 +116,7 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
         Code::Defect,
         Code::ShuttingDown,
     ];
-    if !endpoint.open() {
+    if !endpoint.open {
         codes.extend([Code::Unauthorized, Code::TooManyRequests, Code::Busy]);
     }
     if endpoint.asks() {
@@ -129,7 +129,7 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
             _ => &[Code::InvalidParameter],
         });
     }
-    if endpoint.reads_body() {
+    if endpoint.body.is_some() {
         codes.extend([Code::InvalidJson, Code::InvalidValue, Code::BodyTooLarge, Code::UnsupportedMediaType]);
     }
     codes.extend(endpoint.codes);
@@ -181,7 +181,7 @@ fn described(parameter: &Parameter) -> Value {
         "required": path,
         "description": parameter.meaning,
         "schema": match parameter.kind {
-            ParameterKind::Address => json!({ "type": "string", "pattern": "^0[xX][0-9a-fA-F]{40}$" }),
+            ParameterKind::Address => json!({ "type": "string", "pattern": ADDRESS_PATTERN }),
             ParameterKind::Identifier => json!({ "type": "string" }),
             ParameterKind::Integer { min, max, default } => json!({ "type": "integer", "minimum": min, "maximum": max, "default": default }),
             ParameterKind::Word { words, default: Some(default) } => json!({ "type": "string", "enum": words, "default": default }),
@@ -198,31 +198,10 @@ fn described(parameter: &Parameter) -> Value {
     described
 }
 
-fn request_body(endpoint: &Endpoint) -> Value {
-    let address = json!({ "type": "string", "pattern": "^0[xX][0-9a-fA-F]{40}$" });
-    let (schema, example) = if endpoint.path.starts_with(DEEP_ANALYSIS[0]) {
-        let many = json!({ "type": "array", "items": address, "minItems": 1, "maxItems": 100 });
-        let one_of = json!([{ "required": ["token_address"] }, { "required": ["token_addresses"] }]);
-        (
-            json!({ "type": "object", "properties": { "token_address": address, "token_addresses": many },
-                    "additionalProperties": false, "oneOf": one_of }),
-            json!({ "token_address": EXAMPLE_TOKEN }),
-        )
-    } else {
-        let amount = json!({ "type": "string", "pattern": "^[0-9]+$", "description": "Smallest unit, at most 2^256-1." });
-        let risk = json!({ "type": "string", "default": "medium",
-                           "description": "low, medium or high; conservative, moderate, balanced and aggressive are synonyms." });
-        (
-            json!({ "type": "object", "required": ["tokens"], "additionalProperties": false, "properties": {
-                "tokens": { "type": "object", "minProperties": 1, "maxProperties": 1000, "propertyNames": address, "additionalProperties": amount },
-                "settings": { "type": "object", "additionalProperties": false, "properties": {
-                    "riskLevel": risk,
-                    "chains": { "type": "array", "items": { "type": "string" }, "description": "Short names or aliases; empty or omitted: all." },
-                    "minApy": { "type": "number", "default": 0, "description": "Percent." },
-                } },
-            } }),
-            json!({ "tokens": { EXAMPLE_TOKEN: "1000000000000000000" }, "settings": { "riskLevel": "medium", "chains": ["eth"], "minApy": 2 } }),
-        )
-    };
+/// The body's shape, with the example that stands in it.
+fn request_body(shape: Shape, bodies: &mut SchemaGenerator) -> Value {
+    let schema = shape(bodies);
+    let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+    let example = bodies.definitions().get(name).and_then(|body| body.pointer("/examples/0")).cloned();
     json!({ "required": true, "content": { "application/json": { "schema": schema, "example": example } } })
 }

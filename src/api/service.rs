@@ -22,16 +22,14 @@ use hyper::{
 
 use super::{
     Api, OfflineReply,
+    call::{Awaited, Call, Step},
     connection::{Phase, Pulse},
     guard,
-    handlers::{Awaited, Call, Step},
     log::Entry,
     reply::{self, Body, IfNoneMatch, Reply},
     routes::{self, ENDPOINTS, Handler},
 };
 use crate::error::{Code, Problem, Result};
-
-pub(super) type Answered = Result<Step>;
 
 /// The status noted for a client that left before it was answered.
 const HUNG_UP: u16 = 499;

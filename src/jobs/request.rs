@@ -1,6 +1,7 @@
 //! The body of POST /deep-analysis/jobs, read and checked to the letter. What the datasets hold is not known here.
 
-use serde_json::value::RawValue;
+use schemars::JsonSchema;
+use serde_json::{json, value::RawValue};
 
 use super::TOKENS_MAX;
 use crate::{
@@ -8,11 +9,26 @@ use crate::{
     error::Result,
     question::{
         json::{elements, invalid, members, pointer, text, well_formed},
-        parameter::clip,
+        parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN, clip},
     },
 };
 
 const EXPECTED: &str = "expected `token_address` with one address or `token_addresses` with a list of them";
+
+/// The body of POST /deep-analysis/jobs: one token or several.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged, deny_unknown_fields)]
+#[schemars(example = json!({ "token_address": EXAMPLE_TOKEN }))]
+pub enum JobBody {
+    One {
+        #[schemars(regex(pattern = ADDRESS_PATTERN))]
+        token_address: String,
+    },
+    Several {
+        #[schemars(length(min = 1, max = TOKENS_MAX), inner(regex(pattern = ADDRESS_PATTERN)))]
+        token_addresses: Vec<String>,
+    },
+}
 
 /// The tokens to analyze, each once, in the order given. Well formed first (400), then every value (422, naming its JSON pointer).
 pub fn parse_request(body: &[u8]) -> Result<Vec<Address>> {

@@ -84,6 +84,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::question::request::Request;
     use crate::{
         analysis::{
             patterns::{Action, PatternName},

@@ -51,6 +51,18 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
     Parameter { name, kind, meaning }
 }
 
+/// What an address looks like, for documents.
+pub const ADDRESS_PATTERN: &str = "^0[xX][0-9a-fA-F]{40}$";
+/// A token that stands in examples.
+pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+
+/// The token, as it stands in the documented paths: in snake case, and in camel case.
+pub const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, "The token's contract address.");
+pub const CONTRACT: Parameter = parameter("contractAddress", ParameterKind::Address, "The token's contract address.");
+
+pub const PAGE: Parameter =
+    parameter("page", ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 }, "Page number; past the end the page is empty.");
+
 /// `explain`, which every analysis knows.
 pub const EXPLAIN: Parameter = parameter("explain", ParameterKind::Flag, "Adds the evidence behind the answer, where any is defined.");
 

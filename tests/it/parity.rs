@@ -33,6 +33,7 @@ use tokendeck::{
         patterns::PatternsQuestion,
         posts::{PostsQuestion, TokenPostsQuestion},
         progress::Progress,
+        request::Request,
         search::SearchQuestion,
         security::SecurityQuestion,
         token::TokenQuestion,

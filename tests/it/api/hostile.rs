@@ -17,6 +17,7 @@ use tokendeck::{
         Question,
         parameter::{Arguments, Parameter},
         progress::Progress,
+        request::Request,
         snapshot::Snapshot,
     },
 };
@@ -253,10 +254,7 @@ struct Hold(std::sync::Arc<std::sync::Mutex<mpsc::Receiver<()>>>);
 #[derive(Serialize, JsonSchema)]
 struct Held;
 
-impl Question for Hold {
-    type Answer = Held;
-    const NAME: &'static str = "hold";
-    const SUMMARY: &'static str = "";
+impl Request for Hold {
     const PATH: &'static str = "/hold";
     const PARAMETERS: &'static [Parameter] = &[];
 
@@ -267,6 +265,12 @@ impl Question for Hold {
     fn target(&self) -> String {
         "/hold".into()
     }
+}
+
+impl Question for Hold {
+    type Answer = Held;
+    const NAME: &'static str = "hold";
+    const SUMMARY: &'static str = "";
 
     fn answer(&self, _: &Snapshot, _: &Progress) -> Result<Held> {
         self.0.lock().expect("held once").recv().ok();
