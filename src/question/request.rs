@@ -80,131 +80,45 @@ pub(super) fn target(path: &str, values: &[(Parameter, Option<Cow<'_, str>>)]) -
     target
 }
 
-impl Value for Address {
-    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
-        arguments.address(parameter.name)
-    }
+/// What each type of field is read with, and how it is written.
+macro_rules! values {
+    ($($(#[$meta:meta])* $type:ty: |$arguments:ident, $parameter:ident| $read:expr, |$value:ident| $written:expr;)*) => {$(
+        $(#[$meta])*
+        impl Value for $type {
+            fn read($arguments: &Arguments<'_>, $parameter: &Parameter) -> Result<Self> {
+                $read
+            }
 
-    fn written(&self) -> Option<Cow<'_, str>> {
-        Some(self.to_string().into())
-    }
-}
-
-/// An identifier in the path, in lower case.
-impl Value for String {
-    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
-        Ok(arguments.identifier(parameter.name).to_lowercase())
-    }
-
-    fn written(&self) -> Option<Cow<'_, str>> {
-        Some(self.into())
-    }
-}
-
-impl Value for u64 {
-    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
-        match parameter.kind {
-            // A few numbers are spelled as words; the table's words are digits.
-            ParameterKind::Word { .. } => Ok(arguments.word(parameter.name)?.and_then(|word| word.parse().ok()).unwrap_or_default()),
-            _ => arguments.integer(parameter.name),
+            fn written(&self) -> Option<Cow<'_, str>> {
+                let $value = self;
+                $written
+            }
         }
-    }
-
-    fn written(&self) -> Option<Cow<'_, str>> {
-        Some(self.to_string().into())
-    }
+    )*};
 }
 
-/// A flag that is not set is left out.
-impl Value for bool {
-    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
-        arguments.flag(parameter.name)
-    }
-
-    fn written(&self) -> Option<Cow<'_, str>> {
-        self.then_some("true".into())
-    }
-}
-
-/// A word that has a default.
-impl Value for &'static str {
-    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
-        Ok(arguments.word(parameter.name)?.unwrap_or_default())
-    }
-
-    fn written(&self) -> Option<Cow<'_, str>> {
-        Some((*self).into())
-    }
-}
-
-impl Value for Option<&'static str> {
-    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
-        arguments.word(parameter.name)
-    }
-
-    fn written(&self) -> Option<Cow<'_, str>> {
-        self.map(Cow::Borrowed)
-    }
-}
-
-impl Value for Option<String> {
-    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
-        arguments.text(parameter.name)
-    }
-
-    fn written(&self) -> Option<Cow<'_, str>> {
-        self.as_deref().map(Cow::Borrowed)
-    }
-}
-
-impl Value for Option<Chain> {
-    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
-        arguments.chain(parameter.name)
-    }
-
-    fn written(&self) -> Option<Cow<'_, str>> {
-        self.as_ref().map(|chain| chain.to_string().into())
-    }
-}
-
-impl Value for Option<Time> {
-    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
-        arguments.time(parameter.name)
-    }
-
-    fn written(&self) -> Option<Cow<'_, str>> {
-        self.map(|time| time.to_string().into())
-    }
-}
-
-impl Value for Option<Order> {
-    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
-        Ok(arguments.word(parameter.name)?.map(Order::parse))
-    }
-
-    fn written(&self) -> Option<Cow<'_, str>> {
-        self.map(|order| order.to_string().into())
-    }
-}
-
-/// An order that has a default.
-impl Value for Order {
-    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
-        Ok(Self::parse(arguments.word(parameter.name)?.unwrap_or_default()))
-    }
-
-    fn written(&self) -> Option<Cow<'_, str>> {
-        Some(self.to_string().into())
-    }
-}
-
-/// Words of `fields`; none is left out.
-impl Value for Vec<&'static str> {
-    fn read(arguments: &Arguments<'_>, _: &Parameter) -> Result<Self> {
-        fields::parse(arguments)
-    }
-
-    fn written(&self) -> Option<Cow<'_, str>> {
-        (!self.is_empty()).then(|| self.join(",").into())
-    }
+values! {
+    Address: |arguments, parameter| arguments.address(parameter.name), |value| Some(value.to_string().into());
+    /// An identifier in the path, in lower case.
+    String: |arguments, parameter| Ok(arguments.identifier(parameter.name).to_lowercase()), |value| Some(value.into());
+    u64: |arguments, parameter| match parameter.kind {
+        // A few numbers are spelled as words; the table's words are digits.
+        ParameterKind::Word { .. } => Ok(arguments.word(parameter.name)?.and_then(|word| word.parse().ok()).unwrap_or_default()),
+        _ => arguments.integer(parameter.name),
+    }, |value| Some(value.to_string().into());
+    /// A flag that is not set is left out.
+    bool: |arguments, parameter| arguments.flag(parameter.name), |value| value.then_some("true".into());
+    /// A word that has a default.
+    &'static str: |arguments, parameter| Ok(arguments.word(parameter.name)?.unwrap_or_default()), |value| Some((*value).into());
+    Option<&'static str>: |arguments, parameter| arguments.word(parameter.name), |value| value.map(Cow::Borrowed);
+    Option<String>: |arguments, parameter| arguments.text(parameter.name), |value| value.as_deref().map(Cow::Borrowed);
+    Option<Chain>: |arguments, parameter| arguments.chain(parameter.name), |value| value.as_ref().map(|chain| chain.to_string().into());
+    Option<Time>: |arguments, parameter| arguments.time(parameter.name), |value| value.map(|time| time.to_string().into());
+    Option<Order>: |arguments, parameter| Ok(arguments.word(parameter.name)?.map(Order::parse)),
+        |value| value.map(|order| order.to_string().into());
+    /// An order that has a default.
+    Order: |arguments, parameter| Ok(Self::parse(arguments.word(parameter.name)?.unwrap_or_default())),
+        |value| Some(value.to_string().into());
+    /// Words of `fields`; an empty list is left out.
+    Vec<&'static str>: |arguments, _parameter| fields::parse(arguments), |value| (!value.is_empty()).then(|| value.join(",").into());
 }
