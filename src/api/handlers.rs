@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     error::{Code, Problem, Result},
-    jobs::{self, Jobs},
+    jobs::{JobBody, Jobs},
     question::{Question, parameter::Arguments, yields::YieldQuestion},
 };
 
@@ -54,9 +54,9 @@ pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
 
 pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
     Arguments::new(call.parameters, call.path, call.query)?;
-    let tokens = jobs::parse_request(body)?;
+    let wish = JobBody::parse(body)?;
     with_jobs(call, move |jobs| {
-        let job = jobs.create(tokens)?;
+        let job = jobs.create(&wish)?;
         let mut reply = reply::rendered(202, &job)?;
         if let Ok(location) = HeaderValue::from_str(&format!("/deep-analysis/jobs/{}", job.job_id)) {
             reply.headers_mut().insert(LOCATION, location);

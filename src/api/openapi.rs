@@ -4,14 +4,14 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use bytes::Bytes;
-use schemars::{SchemaGenerator, generate::SchemaSettings};
+use schemars::{Schema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{
     call::{Answered, Call, Step},
     reply,
-    routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint, Shape},
+    routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint, Shape, TAGS},
 };
 use crate::{
     error::{CODES, Code, ProblemBody},
@@ -34,6 +34,7 @@ pub(super) fn answer(call: &Call<'_>) -> Answered {
 
 fn document() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.transforms.push(Box::new(RecursiveTransform(words_as_enum)));
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
@@ -66,6 +67,7 @@ fn document() -> Value {
             ),
         },
         "servers": [{ "url": "/" }],
+        "tags": TAGS.iter().map(|(name, meaning)| json!({ "name": name, "description": meaning })).collect::<Vec<_>>(),
         "security": [{ "apiKey": [] }],
         "paths": paths,
         "components": {
@@ -76,6 +78,29 @@ fn document() -> Value {
     })
 }
 
+/// Words with a meaning each come as `oneOf` of `const`, which generators of clients cannot read: made one `enum`, the meanings told
+/// in its description.
+fn words_as_enum(schema: &mut Schema) {
+    let Some(choices) = schema.get("oneOf").and_then(Value::as_array) else { return };
+    let mut words = Vec::new();
+    let mut meanings: Vec<String> = schema.get("description").and_then(Value::as_str).map(str::to_owned).into_iter().collect();
+    for choice in choices {
+        let given =
+            choice.get("const").map(std::slice::from_ref).or_else(|| choice.get("enum").and_then(Value::as_array).map(Vec::as_slice));
+        let Some(given) = given.filter(|given| given.iter().all(Value::is_string)) else { return };
+        if let (Some(word), Some(meaning)) = (given[0].as_str(), choice.get("description").and_then(Value::as_str)) {
+            meanings.push(format!("`{word}`: {meaning}"));
+        }
+        words.extend(given.iter().cloned());
+    }
+    schema.remove("oneOf");
+    schema.insert("type".into(), "string".into());
+    schema.insert("enum".into(), words.into());
+    if !meanings.is_empty() {
+        schema.insert("description".into(), meanings.join(" ").into());
+    }
+}
+
 fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut SchemaGenerator) -> Value {
     let mut success = json!({ "description": endpoint.summary });
     success["content"] = match endpoint.content {
@@ -83,7 +108,17 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
         Content::Document => json!({ "application/json": { "schema": { "type": "object" } } }),
         Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
     };
+    let mut headers = json!({ "x-request-id": text_header("The request's own id where it sent one, else a new one.") });
     let mut answers = Map::new();
+    if endpoint.tagged() {
+        headers["etag"] = text_header("Names this answer: equal as long as the data are.");
+        let unchanged = json!({ "description": "Not modified: `If-None-Match` names the answer.", "headers": headers.clone() });
+        answers.insert("304".into(), unchanged);
+    }
+    if endpoint.status == 202 {
+        headers["location"] = text_header("Where the job is.");
+    }
+    success["headers"] = headers;
     answers.insert(endpoint.status.to_string(), success);
     for (status, codes) in by_status(&codes_of(endpoint)) {
         let words: Vec<_> = codes.iter().map(|code| format!("`{}`", code.word())).collect();
@@ -92,6 +127,7 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
     let mut operation = json!({
         "operationId": endpoint.name,
         "summary": endpoint.summary,
+        "tags": [endpoint.tag],
         "parameters": endpoint.parameters.iter().map(described).collect::<Vec<_>>(),
         "responses": answers,
     });
@@ -102,6 +138,10 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
         operation["requestBody"] = request_body(shape, bodies);
     }
     operation
+}
+
+fn text_header(meaning: &str) -> Value {
+    json!({ "description": meaning, "schema": { "type": "string" } })
 }
 
 /// Every problem that the endpoint may answer with.
@@ -130,7 +170,14 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
         });
     }
     if endpoint.body.is_some() {
-        codes.extend([Code::InvalidJson, Code::InvalidValue, Code::BodyTooLarge, Code::UnsupportedMediaType]);
+        codes.extend([
+            Code::InvalidJson,
+            Code::InvalidValue,
+            Code::BodyTooLarge,
+            Code::UnsupportedMediaType,
+            Code::UnsupportedEncoding,
+            Code::RequestTimeout,
+        ]);
     }
     codes.extend(endpoint.codes);
     codes.sort_by_key(|code| *code as usize);
@@ -186,10 +233,18 @@ fn described(parameter: &Parameter) -> Value {
             ParameterKind::Integer { min, max, default } => json!({ "type": "integer", "minimum": min, "maximum": max, "default": default }),
             ParameterKind::Word { words, default: Some(default) } => json!({ "type": "string", "enum": words, "default": default }),
             ParameterKind::Word { words, default: None } => json!({ "type": "string", "enum": words }),
+            ParameterKind::Words(words) => {
+                let word = words.join("|");
+                json!({ "type": "string", "pattern": format!("^({word})(,({word}))*$"), "examples": [words[..words.len().min(2)].join(",")] })
+            }
             ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
             ParameterKind::Text => json!({ "type": "string", "maxLength": 200 }),
             ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
-            ParameterKind::Time => json!({ "type": "string", "examples": ["2026-08-14T00:00:00Z", "2026-08-14"] }),
+            ParameterKind::Time => json!({
+                "type": "string",
+                "pattern": r"^(\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2}))?|-?\d+)$",
+                "examples": ["2026-08-14T00:00:00Z", "2026-08-14"],
+            }),
         },
     });
     if matches!(parameter.kind, ParameterKind::Address) {

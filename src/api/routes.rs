@@ -41,6 +41,8 @@ pub struct Endpoint {
     /// The OpenAPI operation id, and what it is called in figures.
     pub name: &'static str,
     pub summary: &'static str,
+    /// Of `TAGS`.
+    pub tag: &'static str,
     pub parameters: &'static [Parameter],
     /// The problems it alone may meet; those that follow from its kind and its parameters are not repeated.
     pub codes: &'static [Code],
@@ -106,33 +108,46 @@ pub(super) enum Handler {
 /// The prefix of the jobs, and the other spelling that is accepted for it.
 pub const DEEP_ANALYSIS: [&str; 2] = ["/deep-analysis/", "/deep_analysis/"];
 
+/// What endpoints are grouped by, and what a group is about.
+pub const TAGS: &[(&str, &str)] = &[
+    ("tokens", "Tokens, their candles, holders and posts."),
+    ("technical", "Trendlines and chart patterns."),
+    ("security", "What the code, the transfers and the holders tell."),
+    ("dexes", "Where tokens trade."),
+    ("analytics", "Rankings over all tokens."),
+    ("yield", "Where to place a portfolio."),
+    ("deep analysis", "Jobs that ask everything about some tokens."),
+    ("service", "The server and its data."),
+];
+
 pub const ENDPOINTS: &[Endpoint] = &[
-    question::<TokenQuestion>(&[]),
-    question::<TokenPostsQuestion>(&[]),
-    question::<TrendlineQuestion>(&[Code::NoCandles]),
-    question::<SecurityQuestion>(&[Code::NoSecurityData]),
-    question::<PatternsQuestion>(&[Code::NoCandles]),
-    question::<DexListQuestion>(&[]),
-    question::<DexDetailQuestion>(&[Code::DexNotFound]),
-    question::<GrowthQuestion>(&[]),
-    Endpoint { path: "/api/analytics/tokens/holders-growth", name: "api_holders_growth", ..question::<GrowthQuestion>(&[]) },
+    question::<TokenQuestion>("tokens", &[]),
+    question::<TokenPostsQuestion>("tokens", &[]),
+    question::<TrendlineQuestion>("technical", &[Code::NoCandles]),
+    question::<SecurityQuestion>("security", &[Code::NoSecurityData]),
+    question::<PatternsQuestion>("technical", &[Code::NoCandles]),
+    question::<DexListQuestion>("dexes", &[]),
+    question::<DexDetailQuestion>("dexes", &[Code::DexNotFound]),
+    question::<GrowthQuestion>("analytics", &[]),
+    Endpoint { path: "/api/analytics/tokens/holders-growth", name: "api_holders_growth", ..question::<GrowthQuestion>("analytics", &[]) },
     Endpoint {
         verb: Verb::Post,
         body: Some(SchemaGenerator::subschema_for::<YieldBody>),
         handler: Handler::Body(handlers::optimize),
-        ..question::<YieldQuestion>(&[])
+        ..question::<YieldQuestion>("yield", &[])
     },
-    question::<SearchQuestion>(&[]),
-    question::<CandlesQuestion>(&[Code::NoCandles]),
-    question::<HoldersQuestion>(&[]),
-    question::<HolderCountsQuestion>(&[]),
-    question::<PostsQuestion>(&[]),
-    question::<AllDexesQuestion>(&[]),
+    question::<SearchQuestion>("tokens", &[]),
+    question::<CandlesQuestion>("tokens", &[Code::NoCandles]),
+    question::<HoldersQuestion>("tokens", &[]),
+    question::<HolderCountsQuestion>("tokens", &[]),
+    question::<PostsQuestion>("tokens", &[]),
+    question::<AllDexesQuestion>("dexes", &[]),
     Endpoint {
         verb: Verb::Post,
         path: "/deep-analysis/jobs",
         name: "create_job",
         summary: "Starts a deep analysis of one token or several: six tasks each.",
+        tag: "deep analysis",
         parameters: &[],
         codes: &[],
         status: 202,
@@ -181,12 +196,13 @@ pub const ENDPOINTS: &[Endpoint] = &[
     plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), handlers::metrics),
 ];
 
-const fn question<Q: Question>(codes: &'static [Code]) -> Endpoint {
+const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
     Endpoint {
         verb: Verb::Get,
         path: Q::PATH,
         name: Q::NAME,
         summary: Q::SUMMARY,
+        tag,
         parameters: Q::PARAMETERS,
         codes,
         status: 200,
@@ -207,7 +223,7 @@ const fn job<A: JsonSchema>(
     handler: fn(&Call<'_>) -> Answered,
 ) -> Endpoint {
     let codes = &[Code::JobNotFound];
-    Endpoint { verb, codes, parameters: JOB_ID, ..plain(path, name, summary, shape::<A>(), handler) }
+    Endpoint { verb, codes, tag: "deep analysis", parameters: JOB_ID, ..plain(path, name, summary, shape::<A>(), handler) }
 }
 
 const fn plain(
@@ -222,6 +238,7 @@ const fn plain(
         path,
         name,
         summary,
+        tag: "service",
         parameters: &[],
         codes: &[],
         status: 200,
@@ -237,6 +254,11 @@ const fn shape<A: JsonSchema>() -> Content {
 }
 
 impl Endpoint {
+    /// Whether its answers have entity tags.
+    pub fn tagged(&self) -> bool {
+        self.verb == Verb::Get && (self.asks() && self.path != "/datasets" || matches!(self.content, Content::Document))
+    }
+
     /// Whether it asks the deck, and so needs data.
     pub fn asks(&self) -> bool {
         matches!(self.content, Content::Json(_)) && !self.open && !self.path.starts_with(DEEP_ANALYSIS[0])

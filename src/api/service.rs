@@ -172,7 +172,7 @@ async fn read(mut body: Incoming, time: Duration) -> Result<Bytes> {
         }
         Ok(whole.freeze())
     };
-    let late = || Problem::new(Code::InvalidRequest, format!("The body did not arrive within {} s: send it faster.", time.as_secs()));
+    let late = || Problem::new(Code::RequestTimeout, format!("The body did not arrive within {} s: send it faster.", time.as_secs()));
     tokio::time::timeout(time, reading).await.unwrap_or_else(|_| Err(late()))
 }
 

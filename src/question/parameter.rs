@@ -31,6 +31,8 @@ pub enum ParameterKind {
     Integer { min: u64, max: u64, default: u64 },
     /// One of a few words in the query.
     Word { words: &'static [&'static str], default: Option<&'static str> },
+    /// Some of a few words in the query, separated by commas; none when omitted.
+    Words(&'static [&'static str]),
     /// `true` or `false` in the query; false when omitted.
     Flag,
     /// Free text in the query, up to 200 characters.
@@ -125,6 +127,18 @@ impl<'a> Arguments<'a> {
         words.iter().find(|word| **word == text).map(|word| Some(*word)).ok_or_else(|| {
             Problem::new(Code::InvalidParameter, format!("`{name}` is `{}`: expected one of {}.", clip(text), words.join(", ")))
         })
+    }
+
+    /// In the order of the table, each once, so that equal wishes are one question.
+    pub fn words(&self, name: &str) -> Result<Vec<&'static str>> {
+        let ParameterKind::Words(words) = self.kind(name) else { return Ok(Vec::new()) };
+        let text = self.text(name)?.unwrap_or_default();
+        let wanted: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+        if let Some(word) = wanted.iter().find(|word| !words.contains(word)) {
+            let detail = format!("`{name}` names `{}`: expected some of {}, separated by commas.", clip(word), words.join(", "));
+            return Err(Problem::new(Code::InvalidParameter, detail));
+        }
+        Ok(words.iter().copied().filter(|word| wanted.contains(word)).collect())
     }
 
     pub fn flag(&self, name: &str) -> Result<bool> {

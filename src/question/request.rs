@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use super::{
-    fields,
     parameter::{Arguments, Parameter, ParameterKind, encode},
     search::Order,
 };
@@ -119,6 +118,6 @@ values! {
     /// An order that has a default.
     Order: |arguments, parameter| Ok(Self::parse(arguments.word(parameter.name)?.unwrap_or_default())),
         |value| Some(value.to_string().into());
-    /// Words of `fields`; an empty list is left out.
-    Vec<&'static str>: |arguments, _parameter| fields::parse(arguments), |value| (!value.is_empty()).then(|| value.join(",").into());
+    /// An empty list is left out.
+    Vec<&'static str>: |arguments, parameter| arguments.words(parameter.name), |value| (!value.is_empty()).then(|| value.join(",").into());
 }

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question, fields,
+    Question,
+    fields::{self, FIELDS},
     parameter::{PAGE, ParameterKind, clip, parameter},
     posts::page_of,
     progress::Progress,
@@ -30,11 +31,7 @@ request! {
             "Column, `-` first for descending; without it by rank of the match, then -market_cap.",
         ),
         /// Of `fields::FIELDS`, in its order.
-        fields: Vec<&'static str> = parameter(
-            "fields",
-            ParameterKind::Text,
-            "Figures to add, separated by commas: trend, best_pattern, recommendedAction, securityScore, recommendation.",
-        ),
+        fields: Vec<&'static str> = parameter("fields", ParameterKind::Words(FIELDS), "Figures to add, separated by commas."),
         page: u64 = PAGE,
         limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Tokens a page."),
     }

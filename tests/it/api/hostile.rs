@@ -78,7 +78,7 @@ fn slow_and_idle_clients_are_let_go() {
     assert!((millis(450)..millis(3_000)).contains(&took), "an idle connection is kept, then closed: {took:?}");
     let body = format!("POST /yield/optimize HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n{JSON}Content-Length: 5\r\n\r\n{{");
     let (took, seen) = closed_after(body.as_bytes(), true);
-    Answer::parse(&seen).is_problem(400, "invalid_request", "a body that does not come");
+    Answer::parse(&seen).is_problem(408, "request_timeout", "a body that does not come");
     assert!(took < millis(3_000), "{took:?}");
 }
 
