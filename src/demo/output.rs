@@ -1,59 +1,26 @@
-//! Writes the rows of one table to one file, as CSV, NDJSON or Parquet, in bounded memory: to a temporary name first, renamed
-//! when it is whole. Knows columns by the schema and nothing of what is in them.
+//! Gathers the rows of one table by the schema's types and writes them through `dataset/export`: to a temporary name first, renamed
+//! when it is whole. Knows nothing of what is in them.
 
 use std::{
-    fmt::Write as _,
     fs::{self, File},
-    io::{BufWriter, Write as _},
     path::{Path, PathBuf},
 };
 
-use polars::{
-    io::parquet::write::BatchedWriter,
-    prelude::{
-        BooleanChunkedBuilder, ChunkedBuilder as _, Column, DataFrame, DataType, Float64Type, Int32Type, Int64Type, IntoColumn as _,
-        ParquetCompression, ParquetWriter, PrimitiveChunkedBuilder, StringChunkedBuilder, TimeUnit, TimeZone,
-    },
-};
-use serde_json::{Map, Value, json};
+use polars::prelude::{AnyValue, Column, DataFrame, DataType, NamedFrom, Series, TimeUnit, TimeZone};
 
 use super::{Progress, Written};
 use crate::dataset::{
+    export::form::{Form, STRETCH, Sink, Stretch},
     schema::{self, Kind},
-    time::{DAY_MS, Day, HOUR_MS, MINUTE_MS, Time},
+    time::{Day, Time},
 };
-
-/// Rows between two reports of progress.
-const REPORT_ROWS: u64 = 8_192;
-/// Rows of a Parquet row group: what is held in memory.
-const GROUP_ROWS: usize = 131_072;
-
-/// How a table is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Encoding {
-    Csv,
-    Ndjson,
-    Parquet,
-}
-
-impl Encoding {
-    pub(super) const ALL: [Self; 3] = [Self::Csv, Self::Ndjson, Self::Parquet];
-
-    pub(super) fn extension(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Ndjson => "ndjson",
-            Self::Parquet => "parquet",
-        }
-    }
-}
 
 /// One value of a row.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cell<'a> {
     Null,
     Text(&'a str),
-    /// Several texts: a JSON array, else joined by `;`.
+    /// Several texts: a list in NDJSON, else joined by `;`.
     Texts(&'a [&'a str]),
     Int(i64),
     Float(f64),
@@ -73,16 +40,18 @@ pub(super) struct Table<'a> {
     name: &'static str,
     target: PathBuf,
     temporary: PathBuf,
-    file: Option<Box<dyn RowFile>>,
+    sink: Option<Box<dyn Sink>>,
+    columns: Vec<Gathered>,
     rows: u64,
     total: u64,
     progress: &'a mut Progress<'a>,
 }
 
-/// A format that takes rows.
-trait RowFile {
-    fn row(&mut self, cells: &[Cell]) -> Result<(), String>;
-    fn finish(self: Box<Self>) -> Result<(), String>;
+/// Cells of one column that are not written yet.
+struct Gathered {
+    name: &'static str,
+    dtype: DataType,
+    cells: Vec<AnyValue<'static>>,
 }
 
 impl<'a> Table<'a> {
@@ -91,34 +60,48 @@ impl<'a> Table<'a> {
         folder: &Path,
         name: &'static str,
         columns: &'static [&'static str],
-        encoding: Encoding,
+        form: Form,
         total: u64,
         progress: &'a mut Progress<'a>,
     ) -> Result<Self, String> {
-        let file_name = format!("{name}.{}", encoding.extension());
+        let file_name = format!("{name}.{}", form.ending());
         let (target, temporary) = (folder.join(&file_name), folder.join(format!(".{file_name}.part")));
-        let opened = File::create(&temporary).map_err(|error| failed(&temporary, &error))?;
-        let buffered = BufWriter::with_capacity(1 << 18, opened);
-        let file: Box<dyn RowFile> = match encoding {
-            Encoding::Csv => Box::new(CsvFile::new(buffered, columns)?),
-            Encoding::Ndjson => Box::new(NdjsonFile { file: buffered, columns }),
-            Encoding::Parquet => Box::new(ParquetFile::new(buffered, name, columns)?),
+        let table = schema::table(name).ok_or_else(|| format!("no table `{name}` in the schema"))?;
+        let gathered = |name: &&'static str| {
+            let kind = table.column(name).map_or(Kind::Text, |column| column.kind);
+            Gathered { name, dtype: dtype(kind, form), cells: Vec::new() }
         };
-        Ok(Self { name, target, temporary, file: Some(file), rows: 0, total, progress })
+        let columns: Vec<Gathered> = columns.iter().map(gathered).collect();
+        let file = File::create(&temporary).map_err(|error| failed(&temporary, &error))?;
+        let names: Vec<String> = columns.iter().map(|column| column.name.to_owned()).collect();
+        let sink = form.over(file, &names).map_err(|error| failed(&temporary, &error))?;
+        Ok(Self { name, target, temporary, sink: Some(sink), columns, rows: 0, total, progress })
     }
 
     pub(super) fn row(&mut self, cells: &[Cell]) -> Result<(), String> {
-        if self.rows.is_multiple_of(REPORT_ROWS) {
-            self.report()?;
+        if self.rows.is_multiple_of(STRETCH as u64) {
+            self.write()?;
         }
         self.rows += 1;
-        match &mut self.file {
-            Some(file) => file.row(cells).map_err(|error| failed(&self.temporary, &error)),
-            None => Ok(()),
+        for (column, cell) in self.columns.iter_mut().zip(cells) {
+            let value = cell.value(&column.dtype);
+            column.cells.push(value);
         }
+        Ok(())
     }
 
-    fn report(&mut self) -> Result<(), String> {
+    /// Writes what was gathered, and tells of it.
+    fn write(&mut self) -> Result<(), String> {
+        let height = self.columns.first().map_or(0, |column| column.cells.len());
+        let columns = self.columns.iter_mut().map(|column| {
+            let cells = std::mem::take(&mut column.cells);
+            Series::from_any_values_and_dtype(column.name.into(), &cells, &column.dtype, true).map(Column::from)
+        });
+        let frame = columns.collect::<Result<Vec<_>, _>>().and_then(|columns| DataFrame::new(height, columns));
+        let frame = frame.map_err(|error| failed(&self.temporary, &error))?;
+        if let Some(sink) = &mut self.sink {
+            sink.rows(&Stretch::Frame(frame)).map_err(|error| failed(&self.temporary, &error))?;
+        }
         if (self.progress)(self.name, self.rows, self.total.max(self.rows)) {
             Ok(())
         } else {
@@ -129,9 +112,9 @@ impl<'a> Table<'a> {
     /// Gives the file its name.
     pub(super) fn finish(mut self) -> Result<Written, String> {
         self.total = self.rows;
-        self.report()?;
-        if let Some(file) = self.file.take() {
-            file.finish().map_err(|error| failed(&self.temporary, &error))?;
+        self.write()?;
+        if let Some(sink) = self.sink.take() {
+            sink.finish().map_err(|error| failed(&self.temporary, &error))?;
         }
         let bytes = fs::metadata(&self.temporary).map_err(|error| failed(&self.temporary, &error))?.len();
         fs::rename(&self.temporary, &self.target).map_err(|error| failed(&self.target, &error))?;
@@ -143,8 +126,36 @@ impl<'a> Table<'a> {
 impl Drop for Table<'_> {
     /// What was not finished leaves nothing behind; after a rename there is nothing to remove.
     fn drop(&mut self) {
-        self.file = None;
+        self.sink = None;
         let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+fn dtype(kind: Kind, form: Form) -> DataType {
+    match kind {
+        Kind::Integer => DataType::Int64,
+        Kind::Float => DataType::Float64,
+        Kind::Boolean => DataType::Boolean,
+        Kind::Time => DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)),
+        Kind::Date => DataType::Date,
+        Kind::Chains | Kind::Addresses if form == Form::Ndjson => DataType::List(Box::new(DataType::String)),
+        _ => DataType::String,
+    }
+}
+
+impl Cell<'_> {
+    fn value(&self, dtype: &DataType) -> AnyValue<'static> {
+        match *self {
+            Self::Null => AnyValue::Null,
+            Self::Text(text) => AnyValue::StringOwned(text.into()),
+            Self::Texts(texts) if dtype.is_list() => AnyValue::List(Series::new("".into(), texts)),
+            Self::Texts(texts) => AnyValue::StringOwned(texts.join(";").into()),
+            Self::Int(number) => AnyValue::Int64(number),
+            Self::Float(number) => AnyValue::Float64(number),
+            Self::Bool(truth) => AnyValue::Boolean(truth),
+            Self::Time(time) => AnyValue::DatetimeOwned(time.0, TimeUnit::Milliseconds, Some(std::sync::Arc::new(TimeZone::UTC))),
+            Self::Date(day) => AnyValue::Date(day.0),
+        }
     }
 }
 
@@ -158,184 +169,4 @@ pub(super) fn write_text(folder: &Path, name: &str, text: &str) -> Result<Writte
 
 pub(super) fn failed(path: &Path, error: &dyn std::fmt::Display) -> String {
     format!("could not write `{}`: {error}", path.display())
-}
-
-struct CsvFile {
-    file: csv::Writer<BufWriter<File>>,
-    text: String,
-    /// The day written last and its text: most rows have the day of the row before.
-    day: (Day, String),
-}
-
-impl CsvFile {
-    fn new(file: BufWriter<File>, columns: &[&str]) -> Result<Self, String> {
-        let mut file = csv::Writer::from_writer(file);
-        file.write_record(columns).map_err(|error| error.to_string())?;
-        Ok(Self { file, text: String::new(), day: (Day(0), Day(0).to_string()) })
-    }
-
-    fn time(&mut self, time: Time) {
-        if self.day.0 != time.day() {
-            self.day = (time.day(), time.day().to_string());
-        }
-        let inside = time.0.rem_euclid(DAY_MS);
-        let (hour, minute, second) = (inside / HOUR_MS, inside % HOUR_MS / MINUTE_MS, inside % MINUTE_MS / 1000);
-        let _ = write!(self.text, "{}T{hour:02}:{minute:02}:{second:02}Z", self.day.1);
-    }
-}
-
-impl RowFile for CsvFile {
-    fn row(&mut self, cells: &[Cell]) -> Result<(), String> {
-        for cell in cells {
-            self.text.clear();
-            // Writing into a String cannot fail.
-            let _ = match cell {
-                Cell::Null => Ok(()),
-                Cell::Text(text) => self.text.write_str(text),
-                Cell::Texts(texts) => self.text.write_str(&texts.join(";")),
-                Cell::Int(number) => write!(self.text, "{number}"),
-                Cell::Float(number) => write!(self.text, "{number}"),
-                Cell::Bool(truth) => write!(self.text, "{truth}"),
-                Cell::Date(day) => write!(self.text, "{day}"),
-                Cell::Time(time) => {
-                    self.time(*time);
-                    Ok(())
-                }
-            };
-            self.file.write_field(&self.text).map_err(|error| error.to_string())?;
-        }
-        self.file.write_record(None::<&[u8]>).map_err(|error| error.to_string())
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<(), String> {
-        self.file.flush().map_err(|error| error.to_string())
-    }
-}
-
-struct NdjsonFile {
-    file: BufWriter<File>,
-    columns: &'static [&'static str],
-}
-
-impl RowFile for NdjsonFile {
-    fn row(&mut self, cells: &[Cell]) -> Result<(), String> {
-        let value = |cell: &Cell| match cell {
-            Cell::Null => Value::Null,
-            Cell::Text(text) => json!(text),
-            Cell::Texts(texts) => json!(texts),
-            Cell::Int(number) => json!(number),
-            Cell::Float(number) => json!(number),
-            Cell::Bool(truth) => json!(truth),
-            Cell::Date(day) => json!(day.to_string()),
-            Cell::Time(time) => json!(time.to_string()),
-        };
-        let object: Map<String, Value> = self.columns.iter().zip(cells).map(|(name, cell)| ((*name).to_owned(), value(cell))).collect();
-        writeln!(self.file, "{}", Value::Object(object)).map_err(|error| error.to_string())
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<(), String> {
-        self.file.flush().map_err(|error| error.to_string())
-    }
-}
-
-enum Builder {
-    Text(StringChunkedBuilder),
-    Int(PrimitiveChunkedBuilder<Int64Type>),
-    Float(PrimitiveChunkedBuilder<Float64Type>),
-    Bool(BooleanChunkedBuilder),
-    Time(PrimitiveChunkedBuilder<Int64Type>),
-    Date(PrimitiveChunkedBuilder<Int32Type>),
-}
-
-impl Builder {
-    fn new(name: &str, kind: Kind, rows: usize) -> Self {
-        match kind {
-            Kind::Integer => Self::Int(PrimitiveChunkedBuilder::new(name.into(), rows)),
-            Kind::Float => Self::Float(PrimitiveChunkedBuilder::new(name.into(), rows)),
-            Kind::Boolean => Self::Bool(BooleanChunkedBuilder::new(name.into(), rows)),
-            Kind::Time => Self::Time(PrimitiveChunkedBuilder::new(name.into(), rows)),
-            Kind::Date => Self::Date(PrimitiveChunkedBuilder::new(name.into(), rows)),
-            _ => Self::Text(StringChunkedBuilder::new(name.into(), rows)),
-        }
-    }
-
-    fn push(&mut self, cell: &Cell) {
-        match (self, cell) {
-            (Self::Text(column), Cell::Text(text)) => column.append_value(text),
-            (Self::Text(column), Cell::Texts(texts)) => column.append_value(texts.join(";")),
-            (Self::Int(column), Cell::Int(number)) => column.append_value(*number),
-            (Self::Float(column), Cell::Float(number)) => column.append_value(*number),
-            (Self::Bool(column), Cell::Bool(truth)) => column.append_value(*truth),
-            (Self::Time(column), Cell::Time(time)) => column.append_value(time.0),
-            (Self::Date(column), Cell::Date(day)) => column.append_value(day.0),
-            (Self::Text(column), _) => column.append_null(),
-            (Self::Int(column) | Self::Time(column), _) => column.append_null(),
-            (Self::Float(column), _) => column.append_null(),
-            (Self::Bool(column), _) => column.append_null(),
-            (Self::Date(column), _) => column.append_null(),
-        }
-    }
-
-    fn finish(self) -> Result<Column, String> {
-        let cast = |column: Column, kind: &DataType| column.cast(kind).map_err(|error| error.to_string());
-        Ok(match self {
-            Self::Text(column) => column.finish().into_column(),
-            Self::Int(column) => column.finish().into_column(),
-            Self::Float(column) => column.finish().into_column(),
-            Self::Bool(column) => column.finish().into_column(),
-            Self::Time(column) => cast(column.finish().into_column(), &DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)))?,
-            Self::Date(column) => cast(column.finish().into_column(), &DataType::Date)?,
-        })
-    }
-}
-
-struct ParquetFile {
-    writer: BatchedWriter<BufWriter<File>>,
-    kinds: Vec<(&'static str, Kind)>,
-    builders: Vec<Builder>,
-    rows: usize,
-}
-
-impl ParquetFile {
-    fn new(file: BufWriter<File>, table: &str, columns: &'static [&'static str]) -> Result<Self, String> {
-        let table = schema::table(table).ok_or_else(|| format!("no table `{table}` in the schema"))?;
-        let kinds: Vec<_> = columns.iter().map(|name| (*name, table.column(name).map_or(Kind::Text, |column| column.kind))).collect();
-        let builders = |rows| kinds.iter().map(|(name, kind)| Builder::new(name, *kind, rows)).collect::<Vec<_>>();
-        let empty = frame(builders(0), 0)?;
-        let writer = ParquetWriter::new(file)
-            .with_compression(ParquetCompression::Zstd(None))
-            .batched(empty.schema())
-            .map_err(|error| error.to_string())?;
-        let builders = builders(0);
-        Ok(Self { writer, kinds, builders, rows: 0 })
-    }
-
-    fn write_group(&mut self) -> Result<(), String> {
-        let next = self.kinds.iter().map(|(name, kind)| Builder::new(name, *kind, self.rows)).collect();
-        let frame = frame(std::mem::replace(&mut self.builders, next), self.rows)?;
-        self.rows = 0;
-        self.writer.write_batch(&frame).map_err(|error| error.to_string())
-    }
-}
-
-fn frame(builders: Vec<Builder>, rows: usize) -> Result<DataFrame, String> {
-    let columns: Vec<Column> = builders.into_iter().map(Builder::finish).collect::<Result<_, _>>()?;
-    DataFrame::new(rows, columns).map_err(|error| error.to_string())
-}
-
-impl RowFile for ParquetFile {
-    fn row(&mut self, cells: &[Cell]) -> Result<(), String> {
-        for (builder, cell) in self.builders.iter_mut().zip(cells) {
-            builder.push(cell);
-        }
-        self.rows += 1;
-        if self.rows == GROUP_ROWS { self.write_group() } else { Ok(()) }
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<(), String> {
-        if self.rows > 0 {
-            self.write_group()?;
-        }
-        self.writer.finish().map(|_| ()).map_err(|error| error.to_string())
-    }
 }
