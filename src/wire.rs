@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn amounts_are_short() {
-        let all = [0, 999, 1_000, 99_949, 999_499, 999_600, 2_100_000_000].map(amount);
-        assert_eq!(all, ["0 B", "999 B", "1.0 kB", "99.9 kB", "999 kB", "1.0 MB", "2.1 GB"]);
+        let all = [0, 999, 1_000, 99_400, 999_400, 999_600, 2_100_000_000].map(amount);
+        assert_eq!(all, ["0 B", "999 B", "1.0 kB", "99.4 kB", "999 kB", "1.0 MB", "2.1 GB"]);
     }
 }

@@ -14,6 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("wire", &[]),
     ("dataset", &["wire"]),
+    ("demo", &["dataset"]),
     ("analysis", &["dataset", "error"]),
     ("question", &["analysis", "dataset", "error"]),
     ("deck", &["question", "dataset", "error", "wire"]),
@@ -21,8 +22,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("jobs", &["state", "deck", "question", "analysis", "dataset", "error"]),
     ("config", &["deck", "question", "dataset", "wire"]),
     ("api", &["jobs", "state", "deck", "question", "analysis", "dataset", "error"]),
-    ("tui", &["jobs", "deck", "question", "analysis", "dataset", "error"]),
-    ("cli", &["api", "tui", "config", "jobs", "state", "deck", "question", "analysis", "dataset", "error", "wire"]),
+    ("tui", &["demo", "jobs", "deck", "question", "analysis", "dataset", "error"]),
+    ("cli", &["demo", "api", "tui", "config", "jobs", "state", "deck", "question", "analysis", "dataset", "error", "wire"]),
 ];
 
 /// Words that stand in some places only: the words, where, and why.
@@ -43,6 +44,7 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
         &["fs", "File", "OpenOptions"],
         &[
             "src/dataset",
+            "src/demo",
             "src/state",
             "src/jobs",
             "src/config",
@@ -52,7 +54,7 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
             // The process's own memory, from /proc.
             "src/api/metrics.rs",
         ],
-        "files are touched in dataset, state, jobs, config and cli",
+        "files are touched in dataset, demo, state, jobs, config and cli",
     ),
     (&["println", "eprintln", "print", "eprint"], &[], "what is printed goes through cli/outcome, which lives with a closed pipe"),
     (&["todo", "dbg", "unimplemented"], &[], "nothing is left for later in the code"),
