@@ -24,7 +24,7 @@ const FOLDS: usize = 8;
 /// Codes that must have a pair for it to count.
 const CODES_MIN: u32 = 3;
 /// The most that a mix says: it shows nothing that the contract does, so that alone it never makes a token a high risk.
-const HINT: f64 = 0.8;
+const HINT: f64 = 0.75;
 /// What mistakes cost altogether, in multiples of the codes.
 const COST: f64 = 0.25;
 /// A group's few codes of one era do not outweigh the many of another.
