@@ -301,14 +301,14 @@ fn enter_opens_the_evidence_and_esc_closes_it() {
 #[test]
 fn a_check_that_passed_opens_to_its_calls_and_rows() {
     let (stage, mut view) = shown(trap());
-    draw(&stage, &mut view, 140, 56);
+    draw(&stage, &mut view, 140, 90);
     for (code, parts) in [
         (AnomalyCode::PublicDrain, &["burn(holder, 100 tokens)", "by stranger", "0x9dc29fac", "holder 2,000 tokens → refused"][..]),
-        (AnomalyCode::FewHolders, &["the largest holders", "2026-", "12.4K"]),
+        (AnomalyCode::FewHolders, &["the largest holders", "2026-", "12.4k"]),
     ] {
         view.pane().select(Entry::Check(code));
         view.act(Action::Open, &stage.context());
-        let text = crate::tui::picture::text(&draw(&stage, &mut view, 140, 56));
+        let text = crate::tui::picture::text(&draw(&stage, &mut view, 140, 90));
         for part in parts {
             assert!(text.contains(part), "{part} in\n{text}");
         }
