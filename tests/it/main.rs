@@ -25,6 +25,7 @@ mod patterns_accuracy;
 mod pty;
 mod screens;
 mod security;
+mod security_artifacts;
 mod security_checklist;
 mod security_mutants;
 mod security_planted;
