@@ -11,6 +11,7 @@ mod desk;
 mod flatten;
 mod get;
 mod import;
+mod jobs;
 mod key;
 mod log;
 mod look;
@@ -53,16 +54,18 @@ enum Command {
     Serve(serve::Serve),
     /// Print what the API would answer, straight from the dataset, without a server
     Get(get::Get),
-    /// Judge a dataset: every finding with file, row, column, value and what was expected
+    /// Check a dataset: every finding with file, row, column, value and what was expected
     Check(check::Check),
-    /// Take files as researchers get them into a dataset's own columns
+    /// Import third-party files into a dataset's own columns
     Import(import::Import),
     /// Write a synthetic dataset, the same for the same seed
     Demo(demo::Demo),
     /// Describe the tables and columns of a dataset
     Schema(schema::Schema),
-    /// List or clear the large tables that are kept ready on disk
+    /// List or clear the large tables that are cached on disk
     Cache(cache::Cache),
+    /// List or remove the deep analyses that are kept
+    Jobs(jobs::Jobs),
     /// Show, make and revoke API keys
     Key(key::Key),
     /// Draw a view into a file, without a terminal
@@ -102,6 +105,7 @@ pub fn run(arguments: Arguments) -> Outcome {
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Cache(args)) => cache::run(&args),
+        Some(Command::Jobs(args)) => jobs::run(&args),
         Some(Command::Key(args)) => key::run(&args),
         Some(Command::Shot(args)) => shot::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),

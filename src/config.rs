@@ -134,6 +134,8 @@ settings! {
     "jobs" jobs Jobs "Deep analyses." {
         workers: u32 = "2", Expect::Whole(1, 256), "Jobs that run at once.";
         queue: u32 = "1000", Expect::Whole(1, 100_000), "Jobs that may wait.";
+        keep_days: u32 = "90", Expect::Whole(0, 36_500), "Days after which a job that has ended is dropped; 0: never.";
+        keep_count: u32 = "10000", Expect::Whole(1, 1_000_000), "Jobs kept; beyond it the oldest that have ended are dropped.";
     }
     "deck" deck DeckSettings "How questions are answered." {
         workers: u32 = "0", Expect::Whole(0, 256), "Threads that answer; 0: as many as processors, up to 8.";

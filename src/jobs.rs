@@ -17,9 +17,10 @@ pub use self::{
     id::created,
     report::{Report, TokenReport},
     request::JobBody,
+    store::Purge,
 };
 use self::{
-    store::{NewToken, Store},
+    store::{Limits, NewToken, Store},
     worker::Workers,
 };
 use crate::{
@@ -38,11 +39,48 @@ pub struct JobOptions {
     pub workers: usize,
     /// Jobs that may wait; one more is refused as busy.
     pub queue: usize,
+    /// Ended jobs are dropped so many days after they were created; 0: never.
+    pub keep_days: u64,
+    /// Jobs kept; beyond it the oldest ended ones are dropped.
+    pub keep_count: u64,
 }
 
 impl Default for JobOptions {
     fn default() -> Self {
-        Self { workers: 1, queue: 1_000 }
+        Self { workers: 1, queue: 1_000, keep_days: 0, keep_count: 10_000 }
+    }
+}
+
+/// Bytes of findings kept, as they are stored.
+const FINDINGS_BYTES: u64 = 512 << 20;
+const STORE: &str = "jobs.sqlite";
+
+impl JobOptions {
+    fn limits(&self) -> Limits {
+        Limits { jobs: self.keep_count, bytes: FINDINGS_BYTES, days: self.keep_days }
+    }
+}
+
+/// The jobs that are kept, for who only lists and removes them: none is run.
+#[derive(Debug)]
+pub struct KeptJobs(Store);
+
+impl KeptJobs {
+    pub fn open(state_dir: &Path, options: &JobOptions) -> std::result::Result<Self, String> {
+        crate::state::create_dir(state_dir)?;
+        Ok(Self(Store::open(&state_dir.join(STORE), false, options.limits())?.0))
+    }
+
+    /// A page of the jobs, newest first, and how many there are; `page` from 1.
+    pub fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
+        self.0.list(page, limit)
+    }
+
+    /// Removes ended jobs with all they found, gives their room back to the disk and says how many they were.
+    pub fn purge(&self, which: &Purge) -> Result<u64> {
+        let removed = self.0.purge(which)?;
+        self.0.shrink()?;
+        Ok(removed)
     }
 }
 
@@ -149,7 +187,7 @@ impl Jobs {
     pub fn open(state_dir: &Path, deck: Arc<Deck>, options: JobOptions) -> std::result::Result<Arc<Self>, String> {
         crate::state::create_dir(state_dir)?;
         let owner = owner::Owner::new(state_dir)?;
-        let (store, notice) = Store::open(&state_dir.join("jobs.sqlite"), owner.is_owner())?;
+        let (store, notice) = Store::open(&state_dir.join(STORE), owner.is_owner(), options.limits())?;
         crate::state::sync_folder(state_dir);
         if let Some(notice) = &notice {
             tracing::warn!("{notice}");
@@ -209,6 +247,18 @@ impl Jobs {
         shared.cancel(id);
         shared.ring();
         Ok(job)
+    }
+
+    /// Removes a job with all it found; one that waits or runs is ended first.
+    pub fn purge(&self, id: &str) -> Result<()> {
+        let shared = self.workers.shared();
+        if !shared.store.job(id)?.status.ended() {
+            // It may have ended by itself meanwhile.
+            self.terminate(id).map(drop).or_else(|problem| if problem.code == Code::JobEnded { Ok(()) } else { Err(problem) })?;
+        }
+        shared.store.purge(&Purge::One(id.to_owned()))?;
+        shared.ring();
+        Ok(())
     }
 
     pub fn report(&self, id: &str) -> Result<Report> {

@@ -1,6 +1,8 @@
 //! How right the security inference is on the labelled contracts: reported on a third of the clusters that no tuning sees. One file a
 //! topic; each prints its rows of the table of goals.
 
+#[path = "security/chance.rs"]
+mod chance;
 #[path = "security/code.rs"]
 mod code;
 #[path = "security/corpus.rs"]
@@ -9,6 +11,8 @@ mod corpus;
 mod data;
 #[path = "security/likeness.rs"]
 mod likeness;
+#[path = "security/scams.rs"]
+mod scams;
 
 use corpus::Section;
 

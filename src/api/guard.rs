@@ -203,6 +203,12 @@ mod tests {
             for value in types {
                 headers.append(CONTENT_TYPE, HeaderValue::from_static(value));
             }
+            for (coding, refused) in [("identity", false), ("Identity", false), ("gzip", true), ("", true)] {
+                let mut headers = headers.clone();
+                headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
+                let refused = if refused && code != Some(Code::BodyTooLarge) { Some(Code::UnsupportedEncoding) } else { code };
+                assert_eq!(check_body(&headers, declared).err().map(|problem| problem.code), refused, "{types:?} {coding}");
+            }
             assert_eq!(check_body(&headers, declared).err().map(|problem| problem.code), code, "{types:?} {declared:?}");
         }
     }

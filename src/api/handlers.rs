@@ -15,7 +15,7 @@ use super::{
 use crate::{
     error::{Code, Problem, Result},
     jobs::{JobBody, Jobs},
-    question::{Question, parameter::Arguments, yields::YieldQuestion},
+    question::{Question, known_token, parameter::Arguments, yields::YieldQuestion},
 };
 
 /// A question: from memory where the deck remembers it, else on its pool.
@@ -23,6 +23,10 @@ pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
     let question = Q::parse(&Arguments::new(Q::PARAMETERS, call.path, call.query)?)?;
     let deck = &call.api.deck;
     let snapshot = deck.ready::<Q>()?;
+    // Told here and now: on the pool it would cost more than an answer from memory.
+    if let Some(token) = question.token() {
+        known_token(&snapshot, &token)?;
+    }
     if let Some(known) = deck.known(&question) {
         return Ok(Step::Now(reply::tagged(&known.json, &known.etag, call.if_none_match)));
     }
@@ -78,6 +82,9 @@ pub(super) fn job(call: &Call<'_>) -> Answered {
 
 pub(super) fn terminate_job(call: &Call<'_>) -> Answered {
     let id = job_id(call)?;
+    if Arguments::new(call.parameters, call.path, call.query)?.flag("purge")? {
+        return with_jobs(call, move |jobs| jobs.purge(&id).map(|()| reply::no_content()));
+    }
     with_jobs(call, move |jobs| reply::rendered(200, &jobs.terminate(&id)?))
 }
 

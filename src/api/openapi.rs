@@ -62,7 +62,7 @@ fn document() -> Value {
             "summary": "Token analytics and yield optimization over the analyst's own datasets.",
             "description": format!(
                 "Addresses are accepted in any letter case and answered in lower case. Money is USD, APY percent, fractions 0-1. \
-                 `{}` is accepted for `{}` too. Unknown query parameters are ignored; HEAD works wherever GET does.",
+                 `{}` is accepted for `{}` too. Unknown query parameters are ignored, and refused with `strict=true`; HEAD works wherever GET does.",
                 DEEP_ANALYSIS[1].trim_matches('/'), DEEP_ANALYSIS[0].trim_matches('/'),
             ),
         },
@@ -117,6 +117,9 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
     }
     if endpoint.status == 202 {
         headers["location"] = text_header("Where the job is.");
+    }
+    if let Some(meaning) = endpoint.no_content {
+        answers.insert("204".into(), json!({ "description": meaning, "headers": headers.clone() }));
     }
     success["headers"] = headers;
     answers.insert(endpoint.status.to_string(), success);

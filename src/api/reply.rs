@@ -127,8 +127,17 @@ pub(super) fn into_not_modified(reply: &Reply) -> Reply {
 }
 
 fn not_modified() -> Reply {
+    bare(StatusCode::NOT_MODIFIED)
+}
+
+/// Done, and nothing to say.
+pub(super) fn no_content() -> Reply {
+    bare(StatusCode::NO_CONTENT)
+}
+
+fn bare(status: StatusCode) -> Reply {
     let mut reply = Response::new(Body::Whole(Bytes::new()));
-    *reply.status_mut() = StatusCode::NOT_MODIFIED;
+    *reply.status_mut() = status;
     reply
 }
 

@@ -48,6 +48,8 @@ pub struct Endpoint {
     pub codes: &'static [Code],
     /// The status of success.
     pub status: u16,
+    /// What a 204 means, where it may come instead.
+    pub no_content: Option<&'static str>,
     pub content: Content,
     /// Answered without a key.
     pub open: bool,
@@ -151,6 +153,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         parameters: &[],
         codes: &[],
         status: 202,
+        no_content: None,
         content: shape::<Job>(),
         open: false,
         body: Some(SchemaGenerator::subschema_for::<JobBody>),
@@ -171,6 +174,8 @@ pub const ENDPOINTS: &[Endpoint] = &[
     job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Job details.", handlers::job),
     Endpoint {
         codes: &[Code::JobNotFound, Code::JobEnded],
+        parameters: &[JOB, parameter("purge", ParameterKind::Flag, "Removes the job with all it found, ended or not.")],
+        no_content: Some("With `purge`: the job is removed."),
         ..job::<Job>(Verb::Delete, "/deep-analysis/jobs/{job_id}", "terminate_job", "Terminates a job.", handlers::terminate_job)
     },
     job::<Report>(
@@ -206,6 +211,7 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
         parameters: Q::PARAMETERS,
         codes,
         status: 200,
+        no_content: None,
         content: shape::<Q::Answer>(),
         open: false,
         body: None,
@@ -213,7 +219,7 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
     }
 }
 
-const JOB_ID: &[Parameter] = &[parameter("job_id", ParameterKind::Identifier, "The job's id, as its creation answered it.")];
+const JOB: Parameter = parameter("job_id", ParameterKind::Identifier, "The job's id, as its creation answered it.");
 
 const fn job<A: JsonSchema>(
     verb: Verb,
@@ -223,7 +229,7 @@ const fn job<A: JsonSchema>(
     handler: fn(&Call<'_>) -> Answered,
 ) -> Endpoint {
     let codes = &[Code::JobNotFound];
-    Endpoint { verb, codes, tag: "deep analysis", parameters: JOB_ID, ..plain(path, name, summary, shape::<A>(), handler) }
+    Endpoint { verb, codes, tag: "deep analysis", parameters: &[JOB], ..plain(path, name, summary, shape::<A>(), handler) }
 }
 
 const fn plain(
@@ -242,6 +248,7 @@ const fn plain(
         parameters: &[],
         codes: &[],
         status: 200,
+        no_content: None,
         content,
         open: false,
         body: None,

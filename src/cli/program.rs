@@ -16,7 +16,7 @@ use crate::{
     config::{self, Config},
     dataset::{cache::CacheOptions, load::asks},
     deck::{Deck, DeckOptions},
-    jobs::{JobOptions, Jobs},
+    jobs::{JobOptions, Jobs, KeptJobs},
     state::{Dirs, keys::Keys, remote::Remote},
     wire::{Consent, Forgetful, Ledger, Wire},
 };
@@ -72,8 +72,7 @@ impl Program {
     /// The jobs as they were left; none, and why, where no state can be kept.
     pub(super) fn jobs(&self) -> Result<Arc<Jobs>, String> {
         let folder = Dirs::find()?.state;
-        let options = JobOptions { workers: self.config.jobs.workers as usize, queue: self.config.jobs.queue as usize };
-        Jobs::open(&folder, Arc::clone(&self.deck), options)
+        Jobs::open(&folder, Arc::clone(&self.deck), job_options(&self.config))
     }
 
     /// The API over the deck, for a server that listens on `address`.
@@ -120,6 +119,17 @@ pub(super) fn require_consent(folder: &Path, wire: &Wire) -> Result<(), Failure>
          in config.toml",
         folder.display()
     )))
+}
+
+pub(super) fn job_options(config: &Config) -> JobOptions {
+    let jobs = &config.jobs;
+    let (workers, queue) = (jobs.workers as usize, jobs.queue as usize);
+    JobOptions { workers, queue, keep_days: jobs.keep_days.into(), keep_count: jobs.keep_count.into() }
+}
+
+/// The kept jobs of this user; none is run.
+pub(super) fn kept_jobs(config: &Config) -> Result<KeptJobs, String> {
+    KeptJobs::open(&Dirs::find()?.state, &job_options(config))
 }
 
 pub(super) fn open_keys(config: &Config) -> Result<Keys, String> {

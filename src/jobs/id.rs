@@ -15,13 +15,21 @@ pub(super) fn new(last: Option<&str>) -> Result<String, getrandom::Error> {
     let mut random = [0u8; 16];
     getrandom::fill(&mut random[6..])?;
     let time = now.max(after_last) & ((1 << 48) - 1);
-    let mut bits = time << RANDOM_BITS | u128::from_be_bytes(random);
+    Ok(written(time << RANDOM_BITS | u128::from_be_bytes(random)))
+}
+
+/// The id before which every job was created before `time`.
+pub(super) fn first_at(time: Time) -> String {
+    written((time.0.max(0) as u128) << RANDOM_BITS)
+}
+
+fn written(mut bits: u128) -> String {
     let mut digits = [0u8; 26];
     for digit in digits.iter_mut().rev() {
         *digit = DIGITS[(bits & 31) as usize];
         bits >>= 5;
     }
-    Ok(digits.iter().fold(String::from("j_"), |id, digit| id + char::from(*digit).encode_utf8(&mut [0; 4])))
+    digits.iter().fold(String::from("j_"), |id, digit| id + char::from(*digit).encode_utf8(&mut [0; 4]))
 }
 
 /// When the job with this id was created; `None` when it is no job id.
@@ -48,7 +56,9 @@ mod tests {
         assert!(ids.is_sorted_by(|a, b| a < b && a.len() == 28 && a.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')));
         let age = created(&ids[100]).expect("an id").0 - created(&ids[0]).expect("an id").0;
         assert!((100..10_000).contains(&age), "{age}");
-        assert!(created(&ids[0]).expect("an id").to_string().starts_with("20"));
+        let time = created(&ids[0]).expect("an id");
+        assert!(time.to_string().starts_with("20"));
+        assert!(first_at(time) < ids[0] && ids[0] < first_at(Time(time.0 + 1)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The durable store of jobs: one SQLite file in WAL mode. A job's creation, end and termination are synced to disk before the
 //! call returns; progress in between is written without waiting, as a job that was running starts over anyway.
 
+mod history;
 mod open;
 mod read;
 mod write;
@@ -12,18 +13,14 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
-pub(super) use self::read::task_id;
+pub use self::history::Purge;
+pub(super) use self::{history::Limits, read::task_id};
 
 use super::{Analysis, JobStatus, TaskStatus};
 use crate::{
     dataset::address::Address,
     error::{Code, Problem, Result},
 };
-
-/// Jobs kept; beyond it the oldest ended ones are dropped.
-const HISTORY_JOBS: u64 = 10_000;
-/// Bytes of findings kept; likewise.
-const HISTORY_BYTES: u64 = 512 << 20;
 
 /// A token of a job to be.
 #[derive(Debug)]
@@ -63,8 +60,7 @@ pub(super) struct Ending {
 pub(super) struct Store {
     writer: Mutex<Connection>,
     reader: Mutex<Connection>,
-    history_jobs: u64,
-    history_bytes: u64,
+    limits: Limits,
 }
 
 /// When a write must have reached the disk.
@@ -76,8 +72,8 @@ enum Sync {
 
 impl Store {
     /// Opens or creates the store. The owner also judges it, and sets a damaged one aside; the text says so.
-    pub(super) fn open(path: &Path, owner: bool) -> std::result::Result<(Self, Option<String>), String> {
-        open::open(path, owner)
+    pub(super) fn open(path: &Path, owner: bool, limits: Limits) -> std::result::Result<(Self, Option<String>), String> {
+        open::open(path, owner, limits)
     }
 
     fn reader(&self) -> MutexGuard<'_, Connection> {
@@ -140,4 +136,11 @@ impl rusqlite::types::FromSql for Address {
     fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
         Address::parse(value.as_str()?).ok_or(rusqlite::types::FromSqlError::InvalidType)
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Limits;
+
+    pub(super) const LIMITS: Limits = Limits { jobs: 10_000, bytes: 1 << 30, days: 0 };
 }

@@ -68,6 +68,9 @@ pub const PAGE: Parameter =
 /// `explain`, which every analysis knows.
 pub const EXPLAIN: Parameter = parameter("explain", ParameterKind::Flag, "Adds the evidence behind the answer, where any is defined.");
 
+/// Every endpoint knows it: unknown parameters are refused instead of being passed over.
+pub const STRICT: &str = "strict";
+
 const TEXT_CHARS_MAX: usize = 200;
 
 /// The years 1 to 9999, which RFC 3339 can write, in seconds since 1970.
@@ -94,7 +97,21 @@ impl<'a> Arguments<'a> {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             arguments.query.push((decode_query(name)?, decode_query(value)?));
         }
+        if arguments.flag(STRICT)? {
+            arguments.refuse_unknown()?;
+        }
         Ok(arguments)
+    }
+
+    /// With `strict=true` a name that is not in the table is a mistake and not something to pass over.
+    fn refuse_unknown(&self) -> Result<()> {
+        let known = || self.parameters.iter().filter(|parameter| !parameter.kind.in_path()).map(|parameter| parameter.name);
+        let Some((name, _)) = self.query.iter().find(|(name, _)| name != STRICT && known().all(|known| known != name)) else {
+            return Ok(());
+        };
+        let names: Vec<&str> = known().collect();
+        let expected = if names.is_empty() { "there are none here".to_owned() } else { format!("expected some of {}", names.join(", ")) };
+        Err(Problem::new(Code::InvalidParameter, format!("`{}` is no parameter: {expected}.", clip(name))))
     }
 
     pub fn address(&self, name: &str) -> Result<Address> {
@@ -271,6 +288,19 @@ mod tests {
             assert_eq!(page(query).map_err(|p| p.code), Err(Code::InvalidParameter), "{query}");
         }
         assert_eq!(page("page=%zz").map_err(|p| p.code), Err(Code::InvalidRequest));
+    }
+
+    #[test]
+    fn unknown_names_are_passed_over_unless_strict() {
+        let new = |query| Arguments::new(TABLE, &[], query).map(drop).map_err(|problem| problem.code);
+        for query in ["pages=2", "strict=false&pages=2", "strict=true&page=2", "strict=true", ""] {
+            assert_eq!(new(query), Ok(()), "{query}");
+        }
+        for query in ["strict=true&pages=2", "pages=2&strict=true", "strict=yes", "strict=true&strict=true"] {
+            assert_eq!(new(query), Err(Code::InvalidParameter), "{query}");
+        }
+        let detail = Arguments::new(TABLE, &[], "strict=true&pages=2").map(drop).expect_err("unknown").detail;
+        assert!(detail.contains("`pages`") && detail.contains("page, timeframe"), "{detail}");
     }
 
     #[test]

@@ -23,6 +23,11 @@ pub trait Request: Clone + Send + Sync + Sized + 'static {
     /// The canonical request: path in lower case, then every documented parameter with its value. Equal for equal questions; asking
     /// it over HTTP asks this question.
     fn target(&self) -> String;
+
+    /// The token it is about, which must be in the data.
+    fn token(&self) -> Option<Address> {
+        None
+    }
 }
 
 /// A type that a parameter's value is read into and written from.
@@ -30,6 +35,10 @@ pub(super) trait Value: Sized {
     fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self>;
     /// As the canonical request writes it; `None` where it is left out.
     fn written(&self) -> Option<Cow<'_, str>>;
+
+    fn address(&self) -> Option<Address> {
+        None
+    }
 }
 
 /// A question's type from its route and its fields, each with its `Parameter`.
@@ -49,6 +58,10 @@ macro_rules! request {
 
             fn target(&self) -> String {
                 $crate::question::request::target(Self::PATH, &[$(($parameter, $crate::question::request::Value::written(&self.$field)),)*])
+            }
+
+            fn token(&self) -> Option<$crate::dataset::address::Address> {
+                None$(.or_else(|| $crate::question::request::Value::address(&self.$field)))*
             }
         }
     };
@@ -96,8 +109,21 @@ macro_rules! values {
     )*};
 }
 
+impl Value for Address {
+    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
+        arguments.address(parameter.name)
+    }
+
+    fn written(&self) -> Option<Cow<'_, str>> {
+        Some(self.to_string().into())
+    }
+
+    fn address(&self) -> Option<Address> {
+        Some(*self)
+    }
+}
+
 values! {
-    Address: |arguments, parameter| arguments.address(parameter.name), |value| Some(value.to_string().into());
     /// An identifier in the path, in lower case.
     String: |arguments, parameter| Ok(arguments.identifier(parameter.name).to_lowercase()), |value| Some(value.into());
     u64: |arguments, parameter| match parameter.kind {

@@ -327,6 +327,10 @@ fn a_job_can_be_started_listed_and_read() {
     server::until(|| server.ask(&get(&format!("/deep-analysis/jobs/{id}"), "")).json()["status"] == "completed");
     let gone = server.ask(&server::request("DELETE", &format!("/deep-analysis/jobs/{id}"), "", ""));
     gone.is_problem(409, "job_ended", "ended");
+    let purge = server::request("DELETE", &format!("/deep-analysis/jobs/{id}?purge=true"), "", "");
+    let purged = server.ask(&purge);
+    assert_eq!((purged.status, purged.body.len()), (204, 0));
+    server.ask(&purge).is_problem(404, "job_not_found", "purged");
 }
 
 #[test]

@@ -261,9 +261,9 @@ fn keys_are_made_shown_and_revoked() {
     let (code, out, err) = desk.run(&["key", "revoke", "k_nowhere"]);
     assert_eq!((code, out.as_str(), err.lines().count()), (1, "", 1), "{err}");
 
-    let by_variable = desk.command(&["key"]).env("TOKENDECK_API_KEY", "a-key-of-my-own-making").output().unwrap();
-    assert_eq!(told(&by_variable), (0, "a-key-of-my-own-making\n".to_owned(), String::new()));
-    let new = desk.command(&["key", "new"]).env("TOKENDECK_API_KEY", "a-key-of-my-own-making").output().unwrap();
+    let by_variable = desk.command(&["key"]).env("TOKENDECK_API_KEY", "a-key-of-my-own-making-0123456789").output().unwrap();
+    assert_eq!(told(&by_variable), (0, "a-key-of-my-own-making-0123456789\n".to_owned(), String::new()));
+    let new = desk.command(&["key", "new"]).env("TOKENDECK_API_KEY", "a-key-of-my-own-making-0123456789").output().unwrap();
     assert!(told(&new).0 == 1 && told(&new).2.contains("`TOKENDECK_API_KEY`"));
 
     desk.write("keys.txt", "a-key-from-a-file-of-mine\n");

@@ -190,7 +190,7 @@ fn the_list_is_paged_newest_first() {
 #[test]
 fn a_full_queue_refuses_and_has_room_again_later() {
     let bench = bench();
-    let options = JobOptions { workers: 0, queue: 2 };
+    let options = JobOptions { workers: 0, queue: 2, ..JobOptions::default() };
     let jobs = Jobs::open(bench.state.path(), Arc::clone(&bench.deck), options).expect("jobs");
     let first = jobs.create(&several(vec![token(0)])).expect("room").job_id;
     jobs.create(&several(vec![token(1)])).expect("room");
@@ -339,7 +339,7 @@ fn child_that_creates_jobs() {
     let Some(state) = std::env::var_os(CHILD_STATE) else { return };
     let data = Path::new(&state).join("data");
     std::fs::create_dir_all(&data).expect("a folder");
-    let jobs = Jobs::open(Path::new(&state), deck(&data), JobOptions { workers: 1, queue: 9_000 }).expect("jobs");
+    let jobs = Jobs::open(Path::new(&state), deck(&data), JobOptions { queue: 9_000, ..JobOptions::default() }).expect("jobs");
     let mut out = std::io::stdout().lock();
     for i in 0.. {
         let job = jobs.create(&several(everything(1 + i % 5))).expect("created");

@@ -26,6 +26,7 @@ mod pty;
 mod remote;
 mod screens;
 mod security;
+mod security_artifacts;
 mod security_checklist;
 mod security_mutants;
 mod security_planted;

@@ -156,7 +156,7 @@ impl Faces {
         let home = tempfile::tempdir().unwrap();
         let state = home.path().join("state/tokendeck");
         let (served, view) = (deck(), deck());
-        let jobs = Jobs::open(&state, Arc::clone(&served), JobOptions { workers: 1, queue: 8 }).unwrap();
+        let jobs = Jobs::open(&state, Arc::clone(&served), JobOptions { queue: 8, ..JobOptions::default() }).unwrap();
         let job = jobs.create(&JobBody::One { token_address: Address::parse(UNI).unwrap() }).unwrap().job_id.clone();
         let end = Instant::now() + Duration::from_mins(1);
         while jobs.open_count() > 0 {

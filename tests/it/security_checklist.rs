@@ -76,6 +76,47 @@ fn assert_whole(answer: &SecurityInference) {
 }
 
 #[test]
+fn a_check_that_passed_shows_the_calls_and_rows_behind_it() {
+    let demo = demo();
+    let (mut shown, mut washed) = (BTreeSet::new(), 0);
+    for token in demo.dataset.tokens() {
+        let question = SecurityQuestion { contract_address: token.row.token_address, explain: true };
+        let Ok(answer) = question.answer(&demo, &Progress::default()) else { continue };
+        for check in answer.checks.iter().flatten() {
+            assert!(check.proof.is_empty() || check.state == CheckState::Passed, "{check:?}");
+            for proof in &check.proof {
+                // A call has what stood before and after it; rows have an address.
+                let call = proof.before.is_some() && proof.after.is_some() && proof.caller.is_some();
+                let more = proof.what.starts_with("and ");
+                let rows = !proof.rows.is_empty() && proof.rows.iter().all(|row| row.address.or(row.to_address).is_some());
+                assert!(call || rows || more, "{check:?}");
+                shown.insert(check.code);
+            }
+        }
+        let wash = answer.anomaly_detection.transaction_patterns.evidence.iter().flatten();
+        for anomaly in wash.filter(|anomaly| anomaly.code == AnomalyCode::WashTrading) {
+            let rows = &anomaly.evidence[0].rows;
+            assert!(rows.len() >= 6 && rows.iter().all(|row| row.to_address.is_some() && row.amount.is_some()), "{anomaly:?}");
+            washed += 1;
+        }
+    }
+    // What hangs on comparisons and figures alone has no rows.
+    let least = [
+        AnomalyCode::SellBlocked,
+        AnomalyCode::OwnerDrain,
+        AnomalyCode::PublicMint,
+        AnomalyCode::Blacklist,
+        AnomalyCode::Top10Concentration,
+        AnomalyCode::SybilHolders,
+        AnomalyCode::LiquidityPulled,
+        AnomalyCode::OneWayFlow,
+        AnomalyCode::BalanceMismatch,
+    ];
+    let silent: Vec<_> = least.iter().filter(|code| !shown.contains(*code)).collect();
+    assert!(silent.is_empty() && washed > 0, "without proof: {silent:?}; {washed} washed");
+}
+
+#[test]
 fn every_token_of_the_demo_has_every_check_in_one_group_and_one_state() {
     let demo = demo();
     let mut states = BTreeSet::new();

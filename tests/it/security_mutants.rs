@@ -2,7 +2,7 @@
 //! found, no twin is accused.
 
 #[path = "../generator/security/mutants.rs"]
-mod mutants;
+pub(crate) mod mutants;
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
@@ -153,6 +153,8 @@ fn what_stands_behind_a_proxy_is_found_in_the_dataset() {
         (Address([0x11; 20]), clone_of(named.0), String::new()),
         (Address([0x12; 20]), proxy_1967(), slot(&format!("0x{IMPLEMENTATION_SLOT}"), named)),
         (Address([0x13; 20]), beacon_proxy(beacon_at.0), String::new()),
+        // A clone of the proxy before: the implementation is three steps away.
+        (Address([0x15; 20]), clone_of([0x13; 20]), String::new()),
         (Address([0x14; 20]), clone_of([0xC9; 20]), String::new()),
     ];
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
 //! The contracts that a proxy hands its calls to, as far as their code is in the dataset: those whose address stands in its code
-//! (EIP-1167, links), in its storage (EIP-1967, EIP-1822, diamonds), or one step further, behind a beacon. Nothing is executed here.
+//! (EIP-1167, links), in its storage (EIP-1967, EIP-1822, diamonds), or some steps further: behind a beacon, behind a proxy of a proxy. Nothing is executed here.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::dataset::{Dataset, address::Address};
 const BEHIND_MAX: usize = 32;
 /// Slots of a snapshot that are searched for addresses.
 const SLOTS_MAX: usize = 4_096;
-/// The proxy's own contracts, and those behind a beacon.
-const STEPS: usize = 2;
+/// How far is gone: a clone of a beacon's proxy has its implementation three steps away.
+const STEPS: usize = 4;
 const PUSH1: u8 = 0x60;
 const PUSH20: u8 = 0x73;
 const PUSH32: u8 = 0x7F;

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Anomaly, AnomalyCode, Part,
-    code::{CodeReport, Standing},
+    Anomaly, AnomalyCode, Evidence, Part,
+    code::{CodeReport, Opening, Standing},
     codes::Group,
     missing::Lacking,
     transactions::percent,
@@ -52,6 +52,9 @@ pub struct Check {
     pub evidence: Option<String>,
     /// Why it was not checked, and the table and column that would allow it; null for one that was.
     pub missing: Option<String>,
+    /// The calls as executed, or the rows, behind a check that passed. What was found has its own in `evidence` of its part.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub proof: Vec<Evidence>,
 }
 
 /// Every code once, by question; inside it what was found first, the heaviest first.
@@ -79,7 +82,11 @@ pub fn checks(found: [&[Anomaly]; 3], lacking: [&Lacking; 3]) -> Vec<Check> {
 }
 
 fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, lacking: &Lacking) -> Check {
-    let line = |state, evidence, missing| Check { code, group: code.group(), state, weight: code.weight(), evidence, missing };
+    let line = |state, evidence, missing| {
+        let (group, weight) = (code.group(), code.weight());
+        let proof = if state == CheckState::Passed { lacking.proof(code) } else { Vec::new() };
+        Check { code, group, state, weight, evidence, missing, proof }
+    };
     let told = |anomaly: &Anomaly| Some(anomaly.sentence.clone());
     match anomaly {
         Some(anomaly) if anomaly.weighed() > 0.0 => line(CheckState::Found, told(anomaly), None),
@@ -109,6 +116,11 @@ const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax]
 pub fn executed(report: &CodeReport, lacking: &mut Lacking) {
     let why = report.unfinished.first().map_or("the contract could not be executed", String::as_str);
     let undone = format!("contracts: {why}; add `creation_bytecode` or `storage` of the token");
+    for (code, proof) in &report.proofs {
+        for proof in proof {
+            lacking.prove(*code, proof.clone());
+        }
+    }
     let functions = report.selectors.len();
     for code in AnomalyCode::of(Part::Code).filter(|code| !READ.contains(code)) {
         let ran = if TRADED.contains(&code) { report.traded } else { report.told };
@@ -127,6 +139,12 @@ pub fn executed(report: &CodeReport, lacking: &mut Lacking) {
     match taxes.sell {
         Some(tax) => lacking.saw(AnomalyCode::SellTax, format!("{} of a sale does not arrive", percent(tax))),
         None => lacking.unsure(AnomalyCode::SellTax, &undone),
+    }
+    if matches!(report.opening, Some(Opening::Blocked | Opening::Flip)) {
+        // It counts as found only where that is no want of settings; that it passed nobody can say either.
+        let why = "contracts: no call made selling go through, which with its storage at zero proves nothing; \
+                   add `creation_bytecode` or `storage` of the token";
+        lacking.unsure(AnomalyCode::SellBlocked, why);
     }
     let trading = report.opening.map_or("", |opening| opening.word());
     lacking.saw(AnomalyCode::SellBlocked, format!("{} (trading: {trading})", AnomalyCode::SellBlocked.passed()));

@@ -9,6 +9,7 @@ mod findings;
 mod functions;
 mod machine;
 mod powers;
+mod proofs;
 mod signatures;
 mod snapshot;
 mod stage;
@@ -26,7 +27,7 @@ use self::{
     trial::Scene,
 };
 pub use self::{stage::Standing, trial::Opening};
-use super::{Anomaly, AnomalyCode, Execution, PowerHolder, Taxes};
+use super::{Anomaly, AnomalyCode, Evidence, Execution, PowerHolder, Taxes};
 use crate::dataset::{address::Address, source::caught};
 
 /// A place of the storage and what stands there.
@@ -82,9 +83,9 @@ pub struct Budget {
 }
 
 impl Default for Budget {
-    /// About two seconds at the worst on one core.
+    /// About a second at the worst on one core.
     fn default() -> Self {
-        Self { calls: 40_000, work: 60_000_000, work_per_call: 400_000, gas_per_call: 2_000_000 }
+        Self { calls: 40_000, work: 45_000_000, work_per_call: 400_000, gas_per_call: 2_000_000 }
     }
 }
 
@@ -107,6 +108,8 @@ pub struct CodeReport {
     /// Trading was seen and every function was tried, so that finding nothing means something.
     pub told: bool,
     pub taxes: Option<Taxes>,
+    /// The calls that show for a check what it found nothing in.
+    pub proofs: Vec<(AnomalyCode, Vec<Evidence>)>,
 }
 
 impl CodeReport {
@@ -261,7 +264,7 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     }
     let bare = stage.standing == Standing::Code;
     let before = before(machine, &scene, bare);
-    let effects = powers::powers(machine, &before, &shape.functions, &stage.masters);
+    let (effects, tried) = powers::powers(machine, &before, &shape.functions, &stage.masters);
     let thefts = powers::thefts(machine, &before);
     let bare = findings::Bare { settings: bare, unheld: bare && input.owner.is_none() };
     // A token that asks its owner about every transfer expects a contract there.
@@ -272,6 +275,7 @@ fn rehearse(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &Shape, rep
     report.anomalies.extend(findings::powers(&effects, thefts, holder, bare));
     report.anomalies.extend(findings::outside(&traded, &report.anomalies, holder));
     report.anomalies.extend(findings::withheld(&traded, &report.anomalies, holder));
+    report.proofs = proofs::passed(&traded, &before, &tried);
     if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
         report.anomalies.extend(findings::returns(&renounce, &left));
     }

@@ -20,6 +20,7 @@ const HHI_FROM: f64 = 0.10;
 const HHI_SPAN: f64 = 0.40;
 const INSIDE_MIN: f64 = 0.05;
 const INSIDE_FULL: f64 = 0.5;
+const INSIDE: &str = "balances of creator and owner";
 const FEW: f64 = 50.0;
 const GINI_COUNT_MIN: usize = 100;
 const GINI_MIN: f64 = 0.98;
@@ -29,6 +30,7 @@ const SYBIL_GROUP: usize = 5;
 const SYBIL_EQUAL: f64 = 0.001;
 const SYBIL_MIN: f64 = 0.1;
 const SYBIL_FULL: f64 = 0.5;
+const ALIKE: &str = "holders that look like one";
 
 /// What the holders show.
 #[derive(Debug, Default)]
@@ -65,6 +67,9 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
         rows: spread.shares.iter().take(n).map(|(address, share)| row(*address, *share)).collect(),
         ..Evidence::default()
     };
+    for code in [AnomalyCode::Top10Concentration, AnomalyCode::HhiHigh, AnomalyCode::NakamotoLow, AnomalyCode::GiniExtreme] {
+        lacking.prove(code, rows(10));
+    }
     let mut found = Vec::new();
     let strength = (metrics.top10_free - TOP10_FROM) / TOP10_SPAN;
     let sentence = format!("the ten largest free holders have {} of the supply (holders)", percent(metrics.top10_free));
@@ -130,9 +135,10 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option
     let share: f64 = own.iter().map(|(_, share)| share).sum();
     let sentence = format!("creator and owner hold {} of the supply (holders)", percent(share));
     lacking.saw(code, &*sentence);
+    let rows: Vec<EvidenceRow> = own.iter().map(|(address, share)| row(*address, *share)).collect();
+    lacking.prove_by(code, INSIDE, rows.clone());
     (share >= INSIDE_MIN).then(|| {
-        let rows = own.iter().map(|(address, share)| row(*address, *share)).collect();
-        let evidence = Evidence { what: "balances of creator and owner".to_owned(), rows, ..Evidence::default() };
+        let evidence = Evidence { what: INSIDE.to_owned(), rows, ..Evidence::default() };
         Anomaly::new(code, share / INSIDE_FULL, sentence).figure("share", share).evidence(evidence)
     })
 }
@@ -172,9 +178,14 @@ fn sybil(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option<An
         percent(share)
     );
     lacking.saw(AnomalyCode::SybilHolders, &*sentence);
+    let rows: Vec<EvidenceRow> = alike.iter().take(super::EVIDENCE_ROWS_MAX).map(|(address, share)| row(*address, *share)).collect();
+    if rows.is_empty() {
+        let largest = top.iter().take(super::EVIDENCE_ROWS_MAX).map(|(address, share)| row(*address, *share)).collect();
+        lacking.prove_by(AnomalyCode::SybilHolders, "the largest holders, none like another", largest);
+    }
+    lacking.prove_by(AnomalyCode::SybilHolders, ALIKE, rows.clone());
     (share >= SYBIL_MIN).then(|| {
-        let rows = alike.iter().take(super::EVIDENCE_ROWS_MAX).map(|(address, share)| row(*address, *share)).collect();
-        let evidence = Evidence { what: "holders that look like one".to_owned(), rows, ..Evidence::default() };
+        let evidence = Evidence { what: ALIKE.to_owned(), rows, ..Evidence::default() };
         Anomaly::new(AnomalyCode::SybilHolders, share / SYBIL_FULL, sentence)
             .figure("share", share)
             .figure("holders", alike.len() as f64)
@@ -186,5 +197,7 @@ fn few(spread: &Spread, lacking: &mut Lacking) -> Option<Anomaly> {
     let count = spread.known_count as f64;
     let sentence = format!("{} holder{} (holders)", spread.known_count, if spread.known_count == 1 { "" } else { "s" });
     lacking.saw(AnomalyCode::FewHolders, &*sentence);
+    let rows = spread.shares.iter().take(super::EVIDENCE_ROWS_MAX).map(|(address, share)| row(*address, *share)).collect();
+    lacking.prove_by(AnomalyCode::FewHolders, "the largest holders", rows);
     (count < FEW).then(|| Anomaly::new(AnomalyCode::FewHolders, 1.0 - count / FEW, sentence).figure("holders", count))
 }

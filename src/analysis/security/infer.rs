@@ -154,7 +154,7 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
 /// A known scam's traits, found with less effort than a token's own.
 pub fn traits(code: &[u8], cancelled: &dyn Fn() -> bool) -> Traits {
     let whole = Budget::default();
-    let budget = Budget { calls: whole.calls / 8, work: whole.work / 16, ..whole };
+    let budget = Budget { calls: whole.calls / 8, work: whole.work / 12, ..whole };
     traits_from(&code::inspect(&CodeInput { runtime: code, has_source: true, ..CodeInput::default() }, &budget, cancelled))
 }
 

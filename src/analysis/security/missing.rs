@@ -1,7 +1,7 @@
 //! What a test may lack, and how the person supplies it. A test whose input is missing does not fire and is named; so is one that ran
 //! on too little to tell. What the others saw is kept for the checklist.
 
-use super::{AnomalyCode, Missing, Part};
+use super::{AnomalyCode, Evidence, EvidenceRow, Missing, Part};
 
 macro_rules! needs {
     ($($need:ident $place:literal $what:literal $supply:literal;)*) => {
@@ -55,6 +55,8 @@ pub struct Lacking {
     unsure: Vec<(AnomalyCode, String)>,
     /// What tests measured, in a sentence: evidence that they passed.
     seen: Vec<(AnomalyCode, String)>,
+    /// The calls and rows behind what they measured.
+    proofs: Vec<(AnomalyCode, Evidence)>,
 }
 
 impl Lacking {
@@ -81,6 +83,22 @@ impl Lacking {
     /// What the test measured. Shown where it found nothing.
     pub fn saw(&mut self, code: AnomalyCode, what: impl Into<String>) {
         self.seen.push((code, what.into()));
+    }
+
+    /// What the test measured it on: a call, or rows. Shown where it found nothing.
+    pub fn prove(&mut self, code: AnomalyCode, proof: Evidence) {
+        self.proofs.push((code, proof));
+    }
+
+    /// The same of rows alone; nothing where there are none.
+    pub fn prove_by(&mut self, code: AnomalyCode, what: &str, rows: Vec<EvidenceRow>) {
+        if !rows.is_empty() {
+            self.prove(code, Evidence { what: what.to_owned(), rows, ..Evidence::default() });
+        }
+    }
+
+    pub fn proof(&self, code: AnomalyCode) -> Vec<Evidence> {
+        self.proofs.iter().filter(|(of, _)| *of == code).map(|(_, proof)| proof.clone()).collect()
     }
 
     /// Why the test told nothing, and what would allow it; none where it ran.

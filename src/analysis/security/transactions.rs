@@ -165,6 +165,12 @@ impl<'a> Seen<'a> {
         self.lacking.require(supply, Need::Supply, code)
     }
 
+    /// Shows these transfers for a test that finds nothing.
+    fn prove(&mut self, code: AnomalyCode, what: &str, places: &[usize]) {
+        let rows = self.rows(places);
+        self.lacking.prove_by(code, what, rows);
+    }
+
     /// Transfers in the given places, as evidence.
     fn rows(&self, places: &[usize]) -> Vec<EvidenceRow> {
         places.iter().map(|place| self.row(*place)).collect()

@@ -219,6 +219,7 @@ pub(crate) fn evict(cache: &Path, bytes_max: u64) {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "a list of ranges may have one")]
 mod tests {
     use super::*;
 

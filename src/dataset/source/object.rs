@@ -218,6 +218,7 @@ impl ReadAt for RemoteFile {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "a list of ranges may have one")]
 mod tests {
     use super::*;
 

@@ -109,7 +109,7 @@ impl World {
 
     /// What the pair receives when `who` sells 1,000 by the router.
     fn sells(&mut self, who: Address) -> Option<u64> {
-        assert!(self.works(who, "approve(address,uint256)", &[word(ROUTER), U256::from(1_000)]));
+        assert!(self.works(who, "approve(address,uint256)", &[word(ROUTER), U256::from(2_000)]));
         let before = self.balance(PAIR);
         let sold = self.works(ROUTER, "transferFrom(address,address,uint256)", &[word(who), word(PAIR), U256::from(1_000)]);
         sold.then(|| self.balance(PAIR) - before)

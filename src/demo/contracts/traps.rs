@@ -13,6 +13,9 @@ pub(super) const ROWS: &[Contract] = rows! {
     "tax_none": "a fee of nothing, for good" [] [] honest
         token { owned: true, functions: &["fee()"], cut: "CUT_FEE", bodies: "fee: 4 sload ANSWER" };
 
+    "fee_on_top": "a sale spends a twentieth more of what was allowed than it moves" [] [] honest
+        token { spend: "AMOUNT AMOUNT 20 swap1 div add caller FROM ALLOWANCE LOWER" };
+
     "sell_block_pair": "nobody but the owner sends to the pair" ["SELL_BLOCKED"] [] twin "launch_switch"
         token { owned: true, functions: &["pair()"], guard: "TO PAIR eq FROM OWNER eq iszero and @fail jumpi",
             bodies: "pair: PAIR ANSWER", constructor: "ISSUE MAKE_PAIR" };

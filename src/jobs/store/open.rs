@@ -8,14 +8,16 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
-use super::{HISTORY_BYTES, HISTORY_JOBS, Store, damaged};
+use super::{Limits, Store, damaged};
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Switching to WAL beside another opener fails at once instead of waiting, so it is tried again.
 const WAL_TRIES: u32 = 100;
 
 /// The schema, and the number it goes by in `user_version`.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
+/// The version before, whose findings are not compressed; they are still read.
+const PLAIN_FINDINGS: i64 = 1;
 const SCHEMA: &str = "
     CREATE TABLE job (
         job_id TEXT PRIMARY KEY,
@@ -64,8 +66,8 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-pub(super) fn open(path: &Path, owner: bool) -> Result<(Store, Option<String>), String> {
-    match connect(path, owner) {
+pub(super) fn open(path: &Path, owner: bool, limits: Limits) -> Result<(Store, Option<String>), String> {
+    match connect(path, owner, limits) {
         Ok(store) => Ok((store, None)),
         Err(Failure::Other(reason)) => Err(format!("cannot open the job store `{}`: {reason}", path.display())),
         Err(Failure::Damaged(reason)) if !owner => Err(format!(
@@ -76,7 +78,7 @@ pub(super) fn open(path: &Path, owner: bool) -> Result<(Store, Option<String>), 
             let aside = set_aside(path).map_err(|error| {
                 format!("the job store `{}` is damaged ({reason}) and cannot be renamed: {error}: move it away", path.display())
             })?;
-            let store = connect(path, owner).map_err(|failure| {
+            let store = connect(path, owner, limits).map_err(|failure| {
                 let (Failure::Damaged(reason) | Failure::Other(reason)) = failure;
                 format!("cannot create the job store `{}`: {reason}", path.display())
             })?;
@@ -89,7 +91,7 @@ pub(super) fn open(path: &Path, owner: bool) -> Result<(Store, Option<String>), 
     }
 }
 
-fn connect(path: &Path, judge: bool) -> Result<Store, Failure> {
+fn connect(path: &Path, judge: bool, limits: Limits) -> Result<Store, Failure> {
     // SQLite makes the file readable for others where the umask lets it; made here first, it is the user's alone.
     crate::state::open_private(path).map_err(|error| Failure::Other(error.to_string()))?;
     let mut writer = Connection::open(path)?;
@@ -108,6 +110,7 @@ fn connect(path: &Path, judge: bool) -> Result<Store, Failure> {
             transaction.execute_batch(SCHEMA).map_err(|error| Failure::Damaged(error.to_string()))?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
+        PLAIN_FINDINGS => transaction.pragma_update(None, "user_version", VERSION)?,
         VERSION => {}
         newer => {
             let reason = format!("it has version {newer} and this program knows version {VERSION}: use the newer program, or move it away");
@@ -119,7 +122,7 @@ fn connect(path: &Path, judge: bool) -> Result<Store, Failure> {
     let reader = Connection::open(path)?;
     reader.busy_timeout(BUSY_TIMEOUT)?;
     reader.execute_batch("PRAGMA query_only = ON")?;
-    Ok(Store { writer: Mutex::new(writer), reader: Mutex::new(reader), history_jobs: HISTORY_JOBS, history_bytes: HISTORY_BYTES })
+    Ok(Store { writer: Mutex::new(writer), reader: Mutex::new(reader), limits })
 }
 
 fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
@@ -156,15 +159,16 @@ fn set_aside(path: &Path) -> std::io::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::jobs::store::tests::LIMITS;
 
     #[test]
     fn a_store_of_a_newer_version_is_refused_and_left_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.sqlite");
-        drop(open(&path, true).expect("a store"));
+        drop(open(&path, true, LIMITS).expect("a store"));
         Connection::open(&path).and_then(|c| c.pragma_update(None, "user_version", VERSION + 1)).expect("a newer store");
-        let reason = open(&path, true).expect_err("it is refused");
-        assert!(reason.contains("version 2"), "{reason}");
+        let reason = open(&path, true, LIMITS).expect_err("it is refused");
+        assert!(reason.contains(&format!("version {}", VERSION + 1)), "{reason}");
         assert!(path.exists());
     }
 
@@ -173,8 +177,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.sqlite");
         Connection::open(&path).and_then(|c| c.execute_batch("CREATE TABLE job (x); PRAGMA user_version = 1")).expect("a database");
-        assert!(open(&path, false).is_err_and(|reason| reason.contains("another program")));
-        let (_, notice) = open(&path, true).expect("a fresh store");
+        assert!(open(&path, false, LIMITS).is_err_and(|reason| reason.contains("another program")));
+        let (_, notice) = open(&path, true, LIMITS).expect("a fresh store");
         assert!(notice.expect("a notice").contains("damaged"));
     }
 }

@@ -1,6 +1,6 @@
 //! What is read from the store. Each read sees one moment of it.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params, types::ValueRef};
 use serde_json::value::RawValue;
 
 use super::Store;
@@ -9,6 +9,9 @@ use crate::{
     error::Result,
     jobs::{Analysis, Job, JobStatus, Report, Task, TaskStatus, TokenReport, no_job},
 };
+
+/// More than any answer has.
+const FINDING_BYTES_MAX: usize = 256 << 20;
 
 impl Store {
     pub(in crate::jobs) fn job(&self, id: &str) -> Result<Job> {
@@ -106,10 +109,19 @@ fn report(moment: &Connection, id: &str) -> rusqlite::Result<Option<Report>> {
     while let Some(row) = rows.next()? {
         let token = usize::try_from(row.get::<_, i64>(0)?).ok().and_then(|position| tokens.get_mut(position));
         // JSON that went bad on the disk is left out rather than passed on.
-        let json = RawValue::from_string(row.get(2)?).ok();
+        let json = finding(row.get_ref(2)?).and_then(|json| RawValue::from_string(json).ok());
         if let (Some(token), Some(json)) = (token, json) {
             *token.part_mut(analysis(row, 1)?) = Some(json);
         }
     }
     Ok(Some(Report { job_id: id.to_owned(), status, tokens }))
+}
+
+/// What a task found: compressed, or plain as the version before kept it.
+fn finding(value: ValueRef<'_>) -> Option<String> {
+    match value {
+        ValueRef::Blob(bytes) => String::from_utf8(zstd::bulk::decompress(bytes, FINDING_BYTES_MAX).ok()?).ok(),
+        ValueRef::Text(bytes) => String::from_utf8(bytes.to_vec()).ok(),
+        _ => None,
+    }
 }

@@ -8,8 +8,6 @@ use crate::{
     jobs::{Analysis, Job, JobStatus, TaskStatus, id, no_job},
 };
 
-const ENDED: &str = "status IN ('completed', 'terminated')";
-
 impl Store {
     /// A new job at the end of the queue, unless `queue` jobs wait there already.
     pub(in crate::jobs) fn insert(&self, tokens: &[NewToken], queue: usize) -> Result<Job> {
@@ -37,13 +35,7 @@ impl Store {
             }
         }
         touch(tx, id)?;
-        let count: i64 = tx.query_row("SELECT count(*) FROM job", [], |row| row.get(0))?;
-        let surplus = count - self.history_jobs as i64;
-        if surplus > 0 {
-            let oldest = format!("DELETE FROM job WHERE job_id IN (SELECT job_id FROM job WHERE {ENDED} ORDER BY job_id LIMIT ?)");
-            tx.execute(&oldest, [surplus])?;
-        }
-        Ok(())
+        self.drop_old(tx, id)
     }
 
     /// Takes the job that has waited longest.
@@ -73,16 +65,19 @@ impl Store {
 
     /// Keeps what the task found; false when the job is not running any more.
     pub(in crate::jobs) fn end_task(&self, place: Place<'_>, ending: &Ending) -> Result<bool> {
+        // A level that takes a fraction of what the answer took, and leaves about a tenth of it.
+        let part = zstd::bulk::compress(ending.part.as_bytes(), 3)
+            .map_err(|_| Problem::new(Code::Busy, "There is no memory left to keep what a task found."))?;
         self.write(Sync::Sometime, |tx| {
             let bytes = "UPDATE job SET bytes = bytes + ? WHERE job_id = ? AND status = 'running'";
-            if tx.prepare_cached(bytes)?.execute(params![ending.part.len() as i64, place.job])? == 0 {
+            if tx.prepare_cached(bytes)?.execute(params![part.len() as i64, place.job])? == 0 {
                 return Ok(false);
             }
             tx.prepare_cached("INSERT OR REPLACE INTO part (job_id, position, analysis, json) VALUES (?, ?, ?, ?)")?.execute(params![
                 place.job,
                 place.position as i64,
                 place.analysis as i64,
-                ending.part
+                part
             ])?;
             set_task(tx, place, ending.status, ending.reason.as_deref())?;
             Ok(true)
@@ -96,20 +91,8 @@ impl Store {
             let status = if tx.query_row(any, [id], |row| row.get(0))? { JobStatus::Completed } else { JobStatus::Terminated };
             tx.execute("UPDATE job SET status = ? WHERE job_id = ? AND status = 'running'", params![status, id])?;
             touch(tx, id)?;
-            Ok(self.drop_old_findings(tx, id)?)
+            Ok(self.drop_old(tx, id)?)
         })
-    }
-
-    /// Drops the oldest ended jobs, but for `keep`, until their findings fit.
-    fn drop_old_findings(&self, tx: &Transaction<'_>, keep: &str) -> rusqlite::Result<()> {
-        let oldest =
-            format!("DELETE FROM job WHERE job_id = (SELECT job_id FROM job WHERE {ENDED} AND job_id <> ? ORDER BY job_id LIMIT 1)");
-        loop {
-            let bytes: i64 = tx.query_row("SELECT coalesce(sum(bytes), 0) FROM job", [], |row| row.get(0))?;
-            if bytes <= self.history_bytes as i64 || tx.execute(&oldest, [keep])? == 0 {
-                return Ok(());
-            }
-        }
     }
 
     /// Ends a job that has not ended; its open tasks are skipped.
@@ -166,10 +149,13 @@ fn touch(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::address::Address;
+    use crate::{
+        dataset::address::Address,
+        jobs::store::{Limits, Purge, tests::LIMITS},
+    };
 
     fn store(folder: &std::path::Path) -> Store {
-        Store::open(&folder.join("jobs.sqlite"), true).expect("a store").0
+        Store::open(&folder.join("jobs.sqlite"), true, LIMITS).expect("a store").0
     }
 
     fn insert(store: &Store) -> Job {
@@ -179,7 +165,7 @@ mod tests {
     #[test]
     fn the_oldest_ended_jobs_make_room_and_open_ones_never_do() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = Store { history_jobs: 3, ..store(folder.path()) };
+        let store = Store { limits: Limits { jobs: 3, ..LIMITS }, ..store(folder.path()) };
         let open = insert(&store).job_id;
         let ended: Vec<_> = (0..4).map(|_| insert(&store).job_id).collect();
         for id in &ended {
@@ -194,7 +180,7 @@ mod tests {
     #[test]
     fn old_findings_make_room_by_their_bytes() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = Store { history_bytes: 25, ..store(folder.path()) };
+        let store = Store { limits: Limits { bytes: 45, ..LIMITS }, ..store(folder.path()) };
         let run = || {
             let id = insert(&store).job_id;
             store.claim().expect("a claim").expect("a job");
@@ -207,6 +193,25 @@ mod tests {
         let ids: Vec<_> = (0..4).map(|_| run()).collect();
         let (_, jobs) = store.list(1, 10).expect("a list");
         assert_eq!(jobs.iter().map(|job| &job.job_id).collect::<Vec<_>>(), [&ids[3], &ids[2]]);
+    }
+
+    #[test]
+    fn ended_jobs_are_removed_when_they_are_old_or_when_someone_says_so() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = store(folder.path());
+        let ids: Vec<_> = (0..4).map(|_| insert(&store).job_id).collect();
+        for id in &ids[..3] {
+            store.terminate(id).expect("terminated");
+        }
+        let left = |store: &Store| store.list(1, 10).expect("a list").1.into_iter().map(|job| job.job_id).rev().collect::<Vec<_>>();
+        assert_eq!(store.purge(&Purge::One(ids[3].clone())), Ok(0), "it waits");
+        assert_eq!(store.purge(&Purge::One(ids[1].clone())), Ok(1));
+        assert_eq!(left(&store), [&ids[0], &ids[2], &ids[3]].map(Clone::clone));
+        assert_eq!(store.purge(&Purge::Before(id::created(&ids[2]).expect("a time"))), Ok(1));
+        assert_eq!(left(&store), ids[2..]);
+        assert_eq!(store.purge(&Purge::All), Ok(1));
+        store.shrink().expect("shrunk");
+        assert_eq!(left(&store), ids[3..]);
     }
 
     #[test]

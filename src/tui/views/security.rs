@@ -20,7 +20,7 @@ use self::{
 };
 use super::parts::{say, symbol_of};
 use crate::{
-    analysis::security::{CheckState, SecurityInference},
+    analysis::security::{AnomalyCode, CheckState, Evidence, SecurityInference},
     dataset::address::Address,
     question::{Question, security::SecurityQuestion},
     tui::{
@@ -213,7 +213,7 @@ impl SecurityView {
             return self.open.clear();
         }
         let Some(known) = self.asked.answer.clone() else { return };
-        // What passed or was not checked says in its line what there is to say.
+        // What passed is opened one by one.
         let found = known.answer.checks.iter().flatten().filter(|check| matches!(check.state, CheckState::Found | CheckState::Unheld));
         self.open.extend(found.map(|check| Entry::Check(check.code)));
         self.open.extend((0..known.answer.similar_scams.len()).map(Entry::Scam));
@@ -225,6 +225,13 @@ impl SecurityView {
         Effect::Say("cancelled; ⏎ asks again".to_owned())
     }
 
+    /// What stands behind the check of this code.
+    fn proofs(&self, code: AnomalyCode) -> Option<&[Evidence]> {
+        let answer = self.answer()?;
+        let check = answer.checks.as_ref()?.iter().find(|check| check.code == code)?;
+        Some(proof::proofs(check, anomaly(answer, code)))
+    }
+
     /// What `y` copies, and what it is.
     fn copied(&self) -> Option<(String, &'static str)> {
         match self.selected()? {
@@ -234,11 +241,11 @@ impl SecurityView {
                 Some((format!("{} {}: {told}", code.word(), check.state.word().replace('_', " ")), "check"))
             }
             Entry::Proof(code, j) => {
-                let evidence = anomaly(self.answer()?, code)?.evidence.get(j)?;
+                let evidence = self.proofs(code)?.get(j)?;
                 Some(evidence.selector.clone().map_or_else(|| (evidence.what.clone(), "evidence"), |selector| (selector, "selector")))
             }
             Entry::Row(code, j, k) => {
-                let row = anomaly(self.answer()?, code)?.evidence.get(j)?.rows.get(k)?;
+                let row = self.proofs(code)?.get(j)?.rows.get(k)?;
                 let hash = row.transaction_hash.clone().map(|hash| (hash, "transaction"));
                 hash.or_else(|| Some((row.address.or(row.to_address)?.to_string(), "address")))
             }

@@ -10,7 +10,7 @@ use super::{
     deal::{balance, hearsay as balance_is_hearsay},
     functions::Function,
     machine::{Machine, Outcome},
-    trial::{Scene, Trial, moves, ratio, trial},
+    trial::{Leg, Scene, Trial, moves, ratio, trial},
     world::{Answer, FRESH, HOLDER, OTHER, PAIR, STRANGER, small},
 };
 
@@ -234,8 +234,19 @@ pub(super) fn renounced(machine: &mut Machine<'_>, before: &Before<'_>, call: &C
     }
 }
 
-/// Returns whether balances changed.
-pub(super) fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) -> bool {
+/// What stood after a call, as far as it was looked at.
+#[derive(Debug, Clone, Default)]
+pub(super) struct After {
+    /// Balances or the supply changed.
+    pub(super) moved: bool,
+    pub(super) holder: U256,
+    pub(super) supply: Option<U256>,
+    /// How buying and selling went; none where the holder had nothing left to trade with.
+    pub(super) trades: Option<[Leg; 2]>,
+}
+
+/// Adds what the call did to `effects`.
+pub(super) fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, outcome: &Outcome, effects: &mut Vec<Effect>) -> After {
     let scene = before.scene;
     if call.caller == Caller::Owner && before.owner.is_some_and(|owner| !owner.is_zero()) {
         renounced(machine, before, call, effects);
@@ -254,8 +265,9 @@ pub(super) fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Cal
     }
     // Who has nothing left cannot sell; and a stranger's wishes are only looked at for what they take.
     let poorer = |who| books.get(who) < before.books.get(who).min(scene.hand.amount * U256::from(4));
+    let stands = After { moved, holder: books.get(HOLDER), supply: books.supply, trades: None };
     if poorer(HOLDER) || poorer(PAIR) {
-        return moved;
+        return stands;
     }
     let after = trial(machine, scene, false, None);
     for (thief, caller) in [(0, Caller::Owner), (1, Caller::Stranger)] {
@@ -266,7 +278,7 @@ pub(super) fn compare(machine: &mut Machine<'_>, before: &Before<'_>, call: &Cal
     if call.caller != Caller::Stranger && !call.standard() {
         stopped(machine, before, &after, call, effects);
     }
-    moved
+    After { trades: Some([after.buy, after.sell]), ..stands }
 }
 
 impl Call {

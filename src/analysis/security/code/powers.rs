@@ -7,9 +7,9 @@ use evmole::DynSolType;
 use revm::primitives::{Address, U256};
 
 use super::{
-    abi::{self, Filling},
+    abi::{self, Filling, Selector},
     deal::balance,
-    effects::{Before, Books, Call, Caller, Effect, GATE, Power, compare, lied, renounced, stopped},
+    effects::{After, Before, Books, Call, Caller, Effect, GATE, Power, compare, lied, renounced, stopped},
     functions::Function,
     machine::{Machine, Outcome},
     trial::Scene,
@@ -50,8 +50,22 @@ pub(super) fn fillings(scene: &Scene, books: &Books, caller: Address) -> [Fillin
     ]
 }
 
-/// Tries every function as everybody. Ends early when the machine has stopped.
-pub(super) fn powers(machine: &mut Machine<'_>, before: &Before<'_>, functions: &[Function], masters: &[Address]) -> Vec<Effect> {
+/// A function as one caller tried it: the call that told most, and what stood after it; none where it was refused.
+#[derive(Debug, Clone)]
+pub(super) struct Tried {
+    pub(super) caller: Caller,
+    pub(super) selector: Selector,
+    pub(super) arguments: String,
+    pub(super) after: Option<After>,
+}
+
+/// Tries every function as everybody: what that can do, and what was tried. Ends early when the machine has stopped.
+pub(super) fn powers(
+    machine: &mut Machine<'_>,
+    before: &Before<'_>,
+    functions: &[Function],
+    masters: &[Address],
+) -> (Vec<Effect>, Vec<Tried>) {
     let callers = [(before.scene.owner, Caller::Owner), (STRANGER, Caller::Stranger)];
     let callers: Vec<_> = callers.into_iter().chain(masters.iter().map(|of| (*of, Caller::Master))).collect();
     let mut found = Found::default();
@@ -71,7 +85,7 @@ pub(super) fn powers(machine: &mut Machine<'_>, before: &Before<'_>, functions: 
                 last = Some(&call.data);
                 worked |= one(machine, before, call, &mut found);
                 if machine.stopped.is_some() {
-                    return found.effects;
+                    return (found.effects, found.tried);
                 }
                 if function.arguments.is_empty() {
                     break;
@@ -92,7 +106,7 @@ pub(super) fn powers(machine: &mut Machine<'_>, before: &Before<'_>, functions: 
         }
     }
     together(machine, before, &mut found);
-    found.effects
+    (found.effects, found.tried)
 }
 
 /// Slots below are variables; mappings' and lists' members lie far above.
@@ -110,6 +124,26 @@ struct Found {
     seen: HashSet<(Caller, Written)>,
     /// The owner's calls that changed what trading reads, and nothing that shows yet.
     settings: Vec<Call>,
+    tried: Vec<Tried>,
+    /// Slots were written that no call wrote: what is called now shows no function as it stands.
+    flipped: bool,
+}
+
+impl Found {
+    /// Notes how far a call came: one that did something tells more than one that was let through, and that more than a refusal.
+    fn note(&mut self, call: &Call, after: Option<After>) {
+        if self.flipped || call.data.is_empty() || !call.pay.is_zero() || call.standard() {
+            return;
+        }
+        let worth = |after: &Option<After>| after.as_ref().map_or(0, |after| 1 + usize::from(after.trades.is_some()));
+        let known = self.tried.iter_mut().rev().find(|tried| tried.caller == call.caller && tried.selector == call.selector);
+        let tried = Tried { caller: call.caller, selector: call.selector, arguments: call.arguments.clone(), after };
+        match known {
+            Some(known) if worth(&tried.after) > worth(&known.after) => *known = tried,
+            Some(_) => {}
+            None => self.tried.push(tried),
+        }
+    }
 }
 
 /// Settings that are tried two by two.
@@ -162,7 +196,9 @@ fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &m
             machine.world().set_slot(token, slot, value);
         }
         let known = found.effects.len();
+        found.flipped = true;
         one(machine, before, call, found);
+        found.flipped = false;
         machine.rollback(mark);
         if trading {
             // The slot itself may have stopped it.
@@ -222,14 +258,20 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
         }
         if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
             if found.seen.insert((call.caller, written.clone())) {
-                let moved = compare(machine, before, call, &outcome, &mut found.effects);
-                let setting = call.caller != Caller::Stranger && !moved && !call.standard() && found.effects.len() == known;
+                let after = compare(machine, before, call, &outcome, &mut found.effects);
+                let setting = call.caller != Caller::Stranger && !after.moved && !call.standard() && found.effects.len() == known;
+                found.note(call, Some(after));
                 if setting && found.settings.len() < SETTINGS_MAX {
                     found.settings.push(call.clone());
                 }
             }
-        } else if !outcome.logs.is_empty() && !call.standard() {
-            lied(before, call, &outcome, &mut found.effects);
+        } else {
+            // Nothing was written that balances or trading are read from.
+            let trades = (!outcome.writes.is_empty()).then_some([before.trial.buy, before.trial.sell]);
+            found.note(call, Some(After { moved: false, holder: before.books.get(HOLDER), supply: before.books.supply, trades }));
+            if !outcome.logs.is_empty() && !call.standard() {
+                lied(before, call, &outcome, &mut found.effects);
+            }
         }
         if !outcome.writes.iter().any(|slot| before.slots.contains(slot))
             && before.owner.is_some_and(|owner| !owner.is_zero())
@@ -237,6 +279,8 @@ fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut 
         {
             renounced(machine, before, call, &mut found.effects);
         }
+    } else {
+        found.note(call, None);
     }
     machine.rollback(mark);
     hearsay(machine, before, call, &outcome, &mut found.effects, known);

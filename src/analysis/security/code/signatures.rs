@@ -2,6 +2,8 @@
 //! can be named. The four bytes are computed (Solidity's ABI specification: the first of the signature's Keccak-256). Names prove
 //! nothing, and no finding rests on them.
 
+use std::sync::LazyLock;
+
 use revm::primitives::keccak256;
 
 use super::abi::Selector;
@@ -164,10 +166,17 @@ fn selector(signature: &str) -> Selector {
     [hash[0], hash[1], hash[2], hash[3]]
 }
 
-/// What the function is called that has this selector, without its arguments; none where nobody published it. A tenth of a millisecond:
-/// for what is shown, not for what is tried.
+/// Selectors in order with their functions' names, hashed once, when the first call is named.
+static NAMES: LazyLock<Vec<(Selector, &'static str)>> = LazyLock::new(|| {
+    let name = |signature: &'static str| signature.split('(').next().unwrap_or_default();
+    let mut names: Vec<_> = signatures().map(|signature| (selector(signature), name(signature))).collect();
+    names.sort_unstable();
+    names
+});
+
+/// What the function is called that has this selector, without its arguments; none where nobody published it.
 pub(super) fn name(wanted: Selector) -> Option<&'static str> {
-    signatures().find(|signature| selector(signature) == wanted).and_then(|signature| signature.split('(').next())
+    NAMES.binary_search_by_key(&wanted, |(selector, _)| *selector).ok().map(|at| NAMES[at].1)
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ fn claimed(machine: &mut Machine<'_>, stage: &Stage, was: &Before<'_>, functions
     if stage::claim(machine, &mut heir, functions, claims) {
         let scene = Scene::new(&heir, was.scene.hand);
         let now = before(machine, &scene, false);
-        effects = powers::powers(machine, &now, functions, &[]);
+        effects = powers::powers(machine, &now, functions, &[]).0;
         effects.retain(|effect| effect.caller == Caller::Owner);
     }
     machine.rollback(mark);

@@ -70,6 +70,8 @@ impl Trial {
     }
 }
 
+/// What the router may take, in multiples of what is sold.
+const LEAVE: U256 = U256::from_limbs([2, 0, 0, 0]);
 /// How many slots another contract counts for: it is asked when the caller's own conditions are met.
 const ASKED: usize = 4;
 /// What `score` counts at least when any leg goes through.
@@ -163,7 +165,8 @@ fn leg(machine: &mut Machine<'_>, scene: &Scene, way: Way, (from, to): (Address,
     let outcome = if way == Way::Direct {
         machine.call(from, token, abi::call(abi::TRANSFER, &[word_to, amount]))
     } else {
-        note(&machine.call(from, token, abi::call(abi::APPROVE, &[abi::word_of(PAIR), amount])));
+        // Leave for more than is sold, as sellers give it: some tokens take their fee on top, out of what was allowed.
+        note(&machine.call(from, token, abi::call(abi::APPROVE, &[abi::word_of(PAIR), amount.saturating_mul(LEAVE)])));
         machine.call(PAIR, token, abi::call(abi::TRANSFER_FROM, &[word_from, word_to, amount]))
     };
     note(&outcome);

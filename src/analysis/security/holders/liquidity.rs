@@ -26,6 +26,8 @@ struct Held {
     free: f64,
     creator: f64,
     rows: Vec<EvidenceRow>,
+    /// Whoever holds it, each with what keeps them from taking it out.
+    largest: Vec<EvidenceRow>,
 }
 
 pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mut Lacking) -> Vec<Anomaly> {
@@ -54,6 +56,7 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
         pool.short()
     );
     lacking.saw(AnomalyCode::LpUnlocked, &*sentence);
+    lacking.prove_by(AnomalyCode::LpUnlocked, "who holds the liquidity", held.largest.clone());
     if free >= UNLOCKED_MIN {
         let mut anomaly =
             Anomaly::new(AnomalyCode::LpUnlocked, free, sentence).figure("share", free).figure("locked", held.locked / held.total);
@@ -68,6 +71,7 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
         lacking.note(Need::Creator, &[AnomalyCode::LpCreator]);
     } else if creator < CREATOR_MIN {
         lacking.saw(AnomalyCode::LpCreator, sentence);
+        lacking.prove_by(AnomalyCode::LpCreator, "who holds the liquidity", held.largest.clone());
     } else {
         let row = EvidenceRow {
             table: "holders",
@@ -106,6 +110,22 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
             Role::Trader => 0.0,
         };
         held.locked += kept;
+        if held.largest.len() < super::super::EVIDENCE_ROWS_MAX {
+            let note = match facts.role(address) {
+                Role::Burned => Some("burned"),
+                _ if kept >= balance => Some("locked"),
+                _ if kept > 0.0 => Some("locked in part"),
+                _ => None,
+            };
+            let note = note.map(str::to_owned);
+            held.largest.push(EvidenceRow {
+                table: "holders",
+                address: Some(*address),
+                amount: Some(balance),
+                note,
+                ..EvidenceRow::default()
+            });
+        }
         held.free += balance - kept;
         if balance > kept && held.rows.len() < super::super::EVIDENCE_ROWS_MAX {
             held.rows.push(EvidenceRow {

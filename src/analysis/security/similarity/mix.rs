@@ -23,6 +23,8 @@ const FAMILY_HASHES: usize = 90;
 const FOLDS: usize = 8;
 /// Codes that must have a pair for it to count.
 const CODES_MIN: u32 = 3;
+/// The most that a mix says: it shows nothing that the contract does, so that alone it never makes a token a high risk.
+const HINT: f64 = 0.75;
 /// What mistakes cost altogether, in multiples of the codes.
 const COST: f64 = 0.25;
 /// A group's few codes of one era do not outweigh the many of another.
@@ -167,7 +169,7 @@ impl Mix {
         parts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let shown = parts.iter().filter(|(part, _)| *part > 0.0).take(PAIRS_SHOWN);
         Some(Judgement {
-            strength: trust * (1.0 - as_bad / COMMON).max(0.0),
+            strength: HINT * trust * (1.0 - as_bad / COMMON).max(0.0),
             as_bad,
             pairs: shown.map(|(_, at)| self.terms.name(*at)).collect(),
         })
@@ -339,7 +341,7 @@ mod tests {
         assert_eq!((mix.learned_from(), mix.told_apart()), ((15, 40), 1.0));
         let judge = |seed, habit| mix.judge(&code(seed, habit)).expect("a code");
         let (scam, honest) = (judge(5_000, SCAMS), judge(6_000, LISTED));
-        assert_eq!((scam.strength, scam.as_bad), (1.0, 0.0));
+        assert_eq!((scam.strength, scam.as_bad), (HINT, 0.0));
         assert!(scam.pairs.contains(&"CALLER SLOAD".to_owned()) || scam.pairs.contains(&"SLOAD EQ".to_owned()), "{scam:?}");
         assert!(honest.as_bad > COMMON && honest.strength == 0.0, "{honest:?}");
         assert_eq!(mix.judge(&[]), None);

@@ -2,7 +2,7 @@
 
 use super::{SNIPE_BLOCKS, Seen, percent};
 use crate::{
-    analysis::security::{Anomaly, AnomalyCode, Evidence, EvidenceRow, facts::called_scam, missing::Need},
+    analysis::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, facts::called_scam, missing::Need},
     dataset::time::{DAY_MS, Time},
 };
 
@@ -45,6 +45,7 @@ fn minted(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let sentence =
         format!("{} of the supply was minted after the first liquidity, {} to one address (transfers)", percent(share), percent(largest));
     seen.lacking.saw(code, &*sentence);
+    seen.prove(code, "transfers from the zero address", &seen.trades.mints_late.clone());
     (share > MINTED_MIN).then(|| {
         let rows = seen.rows(&seen.trades.mints_late);
         Anomaly::new(code, (largest / MINTED_FULL).max(MINTED_LEAST), sentence)
@@ -65,6 +66,7 @@ fn dumped(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let share = seen.trades.creator_sold / supply;
     let sentence = format!("the creator sold {} of the supply within 7 days of launch (transfers)", percent(share));
     seen.lacking.saw(code, &*sentence);
+    seen.prove(code, "sales of the creator", &seen.trades.creator_sales.clone());
     (share >= DUMPED_MIN).then(|| {
         let rows = seen.rows(&seen.trades.creator_sales);
         let evidence = Evidence { what: "sales of the creator".to_owned(), rows, ..Evidence::default() };
@@ -89,6 +91,8 @@ fn serial(seen: &mut Seen<'_>) -> Option<Anomaly> {
         .filter(|(address, _)| *address != facts.address && called_scam(facts.dataset, address).is_some_and(|called| called.decisive))
         .collect();
     let row = |address, timestamp| EvidenceRow { table: "contracts", timestamp, address: Some(address), ..EvidenceRow::default() };
+    let rows = contracts.iter().take(EVIDENCE_ROWS_MAX).map(|(address, time)| row(*address, *time)).collect();
+    seen.lacking.prove_by(code, "contracts of the creator", rows);
     if let Some((scam, time)) = scams.first() {
         let sentence = format!(
             "its creator {} also deployed {} ({} known scam{})",
@@ -121,6 +125,7 @@ fn sniped(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let share = seen.trades.sniped / supply;
     let sentence = format!("{} of the supply was bought within {SNIPE_BLOCKS} blocks of the first liquidity (transfers)", percent(share));
     seen.lacking.saw(code, &*sentence);
+    seen.prove(code, "purchases at launch", &seen.trades.snipes.clone());
     (share >= SNIPED_MIN).then(|| {
         let launch = seen.ledger.launch.and_then(|launch| launch.block).map(|block| format!("liquidity in block {block}"));
         let evidence = Evidence {

@@ -1,7 +1,15 @@
 //! Tests of how liquidity and trades flow: pulled, one way only, failing, for some only.
 
 use super::{Seen, percent};
-use crate::analysis::security::{Anomaly, AnomalyCode, Evidence, EvidenceRow, facts::Role, missing::Need, pool_story};
+use crate::{
+    analysis::security::{
+        Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow,
+        facts::Role,
+        missing::Need,
+        pool_story::{self, Moment},
+    },
+    dataset::address::Address,
+};
 
 /// Of the largest liquidity, taken within a day.
 const PULLED_MIN: f64 = 0.9;
@@ -51,6 +59,8 @@ fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
     }
     if events {
         let most = worst.map_or(0.0, |(share, ..)| share);
+        let rows = pool_rows(seen);
+        seen.lacking.prove_by(code, "liquidity of its pools", rows);
         seen.lacking.saw(code, format!("at most {} of a pool's liquidity left it for good within a day (pool_events)", percent(most)));
         return None;
     }
@@ -65,6 +75,26 @@ fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
         let evidence = Evidence { what: "transfer out of the pool".to_owned(), rows: vec![row], ..Evidence::default() };
         Anomaly::new(code, share, sentence).figure("share", share).evidence(evidence)
     })
+}
+
+/// Of each pool that counts, when it first had liquidity and the most that was taken out of it within a day.
+fn pool_rows(seen: &Seen<'_>) -> Vec<EvidenceRow> {
+    let row = |pool: Address, at: Moment, share, note: &str| EvidenceRow {
+        table: "pool_events",
+        timestamp: Some(at.time),
+        block_number: at.block,
+        address: Some(pool),
+        share,
+        note: Some(note.to_owned()),
+        ..EvidenceRow::default()
+    };
+    let mut rows = Vec::new();
+    for (pool, story) in seen.facts.pools.iter().zip(&seen.pools).take(seen.facts.telling) {
+        rows.extend(story.first_liquidity.map(|at| row(*pool, at, None, "first liquidity")));
+        rows.extend(story.worst_pull.map(|pull| row(*pool, pull.at, Some(pull.share), "most taken out within a day")));
+    }
+    rows.truncate(EVIDENCE_ROWS_MAX);
+    rows
 }
 
 /// From the pools' reserves where they are told, by count and by money; else from the transfers, by count.
@@ -97,6 +127,8 @@ fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
             .unsure(code, format!("transfers: {sentence} are too few to tell: it takes {} purchases", pool_story::ONE_WAY_BUYS_MIN));
     } else {
         seen.lacking.saw(code, &*sentence);
+        let rows = seen.rows(&seen.trades.sales);
+        seen.lacking.prove_by(code, "sales", rows);
     }
     pool_story::one_way(buys, measure).map(|strength| {
         let mut anomaly = Anomaly::new(code, strength, sentence).figure("buys", buys as f64).figure("sells", sells as f64);
@@ -122,6 +154,8 @@ fn failures(seen: &mut Seen<'_>) -> Option<Anomaly> {
         seen.lacking.unsure(code, format!("transfers: {tried} tried sales are too few to tell: it takes {TRIED_MIN}"));
     } else {
         seen.lacking.saw(code, format!("{failed} of {tried} sales failed (transfers)"));
+        seen.prove(code, "sales that failed", &seen.trades.failures.clone());
+        seen.prove(code, "sales that went through", &seen.trades.sales.clone());
     }
     (tried >= TRIED_MIN && least >= FAILING_MIN).then(|| {
         let sentence = format!("{failed} of {tried} sales failed, at least {} with 95 % confidence (transfers)", percent(least));
@@ -170,6 +204,9 @@ fn privileged(seen: &mut Seen<'_>) -> Option<Anomaly> {
         buyers += u64::from(wallet.bought > 0.0 && !own);
         if wallet.sold > 0.0 {
             if !own {
+                let amount = facts.unit().map(|unit| wallet.sold / unit);
+                let row = EvidenceRow { table: "transfers", address: Some(wallet.address), amount, ..EvidenceRow::default() };
+                seen.lacking.prove_by(code, "sold by one who is not of the owner's circle", vec![row]);
                 seen.lacking.saw(code, format!("others than the owner's circle sell too, such as {} (transfers)", wallet.address.short()));
                 return None;
             }
@@ -188,7 +225,7 @@ fn privileged(seen: &mut Seen<'_>) -> Option<Anomaly> {
         let who = if n == 1 { "the only seller is".to_owned() } else { format!("all {n} sellers are") };
         let sentence = format!("{buyers} wallets bought, and {who} the owner, the creator or paid for by them (transfers)");
         let unit = facts.unit();
-        let rows = sellers.iter().take(crate::analysis::security::EVIDENCE_ROWS_MAX).map(|wallet| EvidenceRow {
+        let rows = sellers.iter().take(EVIDENCE_ROWS_MAX).map(|wallet| EvidenceRow {
             table: "transfers",
             address: Some(wallet.address),
             amount: unit.map(|unit| wallet.sold / unit),

@@ -1,6 +1,6 @@
 //! Tests of the transfers themselves: what goes round, what does not add up, what was strewn, how its digits look.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Seen,
@@ -8,11 +8,13 @@ use super::{
     percent,
 };
 use crate::analysis::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, facts::Role, missing::Need};
+use crate::dataset::address::Address;
 
 const MISMATCH_MIN: f64 = 0.001;
 const MISMATCH_FULL: f64 = 0.05;
 /// Strength at the least mismatch that counts, so that it is never next to nothing.
 const MISMATCH_LEAST: f64 = 0.2;
+const AMONG: &str = "transfers among these wallets";
 const WASH_MIN: f64 = 0.05;
 const WASH_FULL: f64 = 0.5;
 /// Transfers that must go round: two friends who lend and give back are no market.
@@ -42,7 +44,7 @@ fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
     }
     let unit = seen.lacking.require(seen.facts.unit(), Need::Supply, code)?;
     let supply = seen.supply(code)?;
-    let mut rows: Vec<EvidenceRow> = Vec::new();
+    let (mut rows, mut replays): (Vec<EvidenceRow>, Vec<EvidenceRow>) = (Vec::new(), Vec::new());
     let (mut sum, mut worst) = (0.0, 0.0);
     for holder in holders.iter() {
         let Some(balance) = holder.balance else { continue };
@@ -54,6 +56,11 @@ fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
         let share = (replayed - balance * unit).abs() / supply;
         sum += share;
         worst = f64::max(worst, share);
+        if replays.len() < EVIDENCE_ROWS_MAX {
+            let note = Some(format!("{:.2} by the transfers", replayed / unit));
+            let address = Some(holder.holder_address);
+            replays.push(EvidenceRow { table: "holders", address, amount: Some(balance), note, ..EvidenceRow::default() });
+        }
         if share > MISMATCH_MIN && rows.len() < EVIDENCE_ROWS_MAX {
             let address = Some(holder.holder_address);
             rows.push(EvidenceRow { table: "holders", address, amount: Some(balance), share: Some(share), ..EvidenceRow::default() });
@@ -65,6 +72,7 @@ fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
         percent(worst)
     );
     seen.lacking.saw(code, &*sentence);
+    seen.lacking.prove_by(code, "balances of the holder table", replays);
     (worst > MISMATCH_MIN).then(|| {
         Anomaly::new(code, (sum / MISMATCH_FULL).max(MISMATCH_LEAST), sentence)
             .figure("share", sum)
@@ -82,6 +90,8 @@ fn wash(seen: &mut Seen<'_>) -> Option<Anomaly> {
     seen.lacking.saw(code, "nothing went round among the same traders (transfers)");
     let found = found?;
     let share = (found.volume / seen.wash.volume).min(1.0);
+    let rows = among(seen, &found.members);
+    seen.lacking.prove_by(code, AMONG, rows.clone());
     (share >= WASH_MIN && found.count >= WASH_TRANSFERS_MIN).then(|| {
         let members = found.members.len();
         let sentence = format!(
@@ -90,21 +100,32 @@ fn wash(seen: &mut Seen<'_>) -> Option<Anomaly> {
             found.window,
             found.count
         );
-        let rows = found.members.iter().take(EVIDENCE_ROWS_MAX).map(|id| EvidenceRow {
-            table: "transfers",
-            address: Some(seen.ledger.wallet(*id).address),
-            ..EvidenceRow::default()
-        });
         Anomaly::new(AnomalyCode::WashTrading, share / WASH_FULL, sentence)
             .figure("share", share)
             .figure("wallets", members as f64)
             .figure("transfers", found.count as f64)
-            .evidence(Evidence {
-                what: format!("wallets that get back what they give within {}", found.window),
-                rows: rows.collect(),
-                ..Evidence::default()
-            })
+            .evidence(Evidence { what: format!("{AMONG}, which come back within {}", found.window), rows, ..Evidence::default() })
     })
+}
+
+/// The first transfers from one of these wallets to another.
+fn among(seen: &Seen<'_>, members: &BTreeSet<u32>) -> Vec<EvidenceRow> {
+    let member = |address: Option<Address>| address.and_then(|address| seen.ledger.id_of(&address)).is_some_and(|id| members.contains(&id));
+    let mut places = Vec::new();
+    let mut place = 0;
+    for chunk in seen.facts.dataset.transfers().chunks(&seen.facts.address) {
+        for transfer in &chunk {
+            let passed = transfer.status != Some(0) && transfer.from_address != transfer.to_address;
+            if passed && member(transfer.from_address) && member(transfer.to_address) {
+                places.push(place);
+                if places.len() == EVIDENCE_ROWS_MAX {
+                    return seen.rows(&places);
+                }
+            }
+            place += 1;
+        }
+    }
+    seen.rows(&places)
 }
 
 /// Receivers who got one equal amount from one sender and never acted.
@@ -124,12 +145,14 @@ fn strewn(seen: &mut Seen<'_>) -> Option<Anomaly> {
     }
     let ((sender, value), count) = groups.into_iter().max_by_key(|(_, count)| *count)?;
     let share = count as f64 / receivers as f64;
+    let amount = seen.facts.unit().map(|unit| f64::from_bits(value) / unit);
+    let address = Some(seen.ledger.wallet(sender).address);
+    let row = EvidenceRow { table: "transfers", address, amount, share: Some(share), ..EvidenceRow::default() };
+    seen.lacking.prove_by(code, "one amount to many", vec![row.clone()]);
     seen.lacking.saw(code, format!("{count} of {receivers} receivers got one amount from one sender and never acted (transfers)"));
     (receivers >= RECEIVERS_MIN && share >= STREWN_MIN).then(|| {
         let sender = seen.ledger.wallet(sender).address;
         let sentence = format!("{count} of {receivers} receivers got one amount from {} and never acted (transfers)", sender.short());
-        let amount = seen.facts.unit().map(|unit| f64::from_bits(value) / unit);
-        let row = EvidenceRow { table: "transfers", address: Some(sender), amount, share: Some(share), ..EvidenceRow::default() };
         let evidence = Evidence { what: "one amount to many".to_owned(), rows: vec![row], ..Evidence::default() };
         Anomaly::new(AnomalyCode::AirdropSpam, share, sentence)
             .figure("share", share)

@@ -133,6 +133,10 @@ impl Ledger {
         self.ids.get(address).map(|id| self.wallet(*id))
     }
 
+    pub(super) fn id_of(&self, address: &Address) -> Option<u32> {
+        self.ids.get(address).copied()
+    }
+
     /// Takes the next transfer; none when its ends or its amount are not known.
     pub(super) fn see(
         &mut self,

@@ -15,7 +15,7 @@ use crate::{
 };
 
 const LEFT: u16 = 1;
-const LABEL: u16 = 24;
+const LABEL: u16 = 25;
 /// Rows of the chart of shares.
 const CHART_ROWS: usize = 4;
 /// Holders named under the chart.
@@ -41,7 +41,7 @@ pub(super) fn holders(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> 
     let nakamoto = metrics.nakamoto.map_or_else(|| MISSING.to_owned(), |holders| holders.to_string());
     lines.push(
         Line::default()
-            .at(LEFT, "majority held by", Role::Dim)
+            .at(LEFT, "holders needed for 51 %", Role::Dim)
             .at(LABEL, nakamoto, Role::Text)
             .then(LABEL, 4, "HHI", Role::Dim)
             .then(LABEL, 1, format::human(Some(metrics.hhi)), Role::Text)

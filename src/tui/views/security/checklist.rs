@@ -23,8 +23,8 @@ pub(super) const PROOF: u16 = 5;
 /// From this width on: a bar of how much a finding weighs.
 const BAR_WIDTH: u16 = 96;
 const BAR: usize = 8;
-/// Cells of the figure at the right: `0.41 of 0.95`.
-const FIGURE: u16 = 13;
+/// Cells of the figure at the right and a gap: `0.41 of 0.95`.
+const FIGURE: u16 = 14;
 /// Of a weight alone.
 const WEIGHT: u16 = 7;
 /// What is found may take so many lines, where there is room for the sentence beside the code at all.

@@ -15,11 +15,8 @@ pub(super) fn execution(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line
     let functions = many(execution.selectors.len() as u64, "function", "functions");
     let calls = many(execution.calls, "call", "calls");
     let mut says = format!("{functions}, {calls}, {} gas", format::human(Some(execution.gas as f64)));
-    for (word, value) in [("stands by", &execution.deployed_by), ("trading", &execution.trading)] {
-        if let Some(value) = value {
-            says += &format!(" · {word} {value}");
-        }
-    }
+    says.extend(execution.deployed_by.iter().map(|word| format!(" · {}", standing(word))));
+    says.extend(execution.trading.iter().map(|word| format!(" · trading: {}", trading(word))));
     let room = usize::from(look.width.saturating_sub(LEFT + 1));
     let mut lines = vec![Line::rule("execution", String::new())];
     lines.extend(text::wrap(&says, room, 2).into_iter().map(|says| Line::default().at(LEFT, says, Role::Dim)));
@@ -31,6 +28,27 @@ pub(super) fn execution(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line
     lines
 }
 
+/// How the contract came to stand, in words.
+pub(super) fn standing(word: &str) -> &str {
+    match word {
+        "constructor" => "deployed by constructor",
+        "runtime code" => "run without its constructor",
+        "snapshot" => "run on the dataset's storage",
+        other => other,
+    }
+}
+
+/// What trading took, in words.
+pub(super) fn trading(opening: &str) -> &str {
+    match opening {
+        "wait" => "opens after some blocks",
+        "owner" => "owner must enable",
+        "outside" => "another contract must allow",
+        "flip" => "no call enables it",
+        other => other,
+    }
+}
+
 /// What could not be looked at, and how to supply it.
 pub(super) fn missing(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> {
     let missing = answer.explanation.as_ref().map_or(&[][..], |explanation| &explanation.missing);
@@ -38,7 +56,7 @@ pub(super) fn missing(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> 
         return Vec::new();
     }
     let room = usize::from(look.width.saturating_sub(LEFT + 1));
-    let mut lines = vec![Line::rule("not looked at", many(missing.len() as u64, "gap", "gaps"))];
+    let mut lines = vec![Line::rule("not checked: data missing", missing.len().to_string())];
     for (i, gap) in missing.iter().enumerate() {
         let entry = Entry::Missing(i);
         let codes: Vec<&str> = gap.codes.iter().map(|code| code.word()).collect();

@@ -20,6 +20,11 @@ const WHOLE_WIDTH: u16 = 190;
 /// Lines that a sentence may take.
 const SENTENCE_LINES: usize = 4;
 
+/// The calls and rows of a check: of what was found, else of what shows that it passed.
+pub(super) fn proofs<'a>(check: &'a Check, anomaly: Option<&'a Anomaly>) -> &'a [Evidence] {
+    anomaly.map(|anomaly| &anomaly.evidence[..]).filter(|evidence| !evidence.is_empty()).unwrap_or(&check.proof)
+}
+
 /// What stands under an opened check. `anomaly` is what was found.
 pub(super) fn push(check: &Check, anomaly: Option<&Anomaly>, look: &Look<'_>, lines: &mut Vec<Line>) {
     let entry = Entry::Check(check.code);
@@ -30,21 +35,19 @@ pub(super) fn push(check: &Check, anomaly: Option<&Anomaly>, look: &Look<'_>, li
     if let Some(told) = check.evidence.as_ref().or(check.missing.as_ref()) {
         say(told, Role::Text);
     }
-    let mut asks = format!("asks whether {} · weighs {}", check.code.meaning(), format::fixed(check.weight, 2));
+    let mut asks = format!("asks whether {} · weight {}", check.code.meaning(), format::fixed(check.weight, 2));
     if let Some(anomaly) = anomaly {
-        asks += &format!(" × strength {}", format::fixed(anomaly.strength, 2));
+        asks += &format!(" × strength {} = {} risk", format::fixed(anomaly.strength, 2), format::fixed(anomaly.weighed(), 2));
         for figure in &anomaly.figures {
             asks += &format!(" · {} {}", figure.name, format::human(Some(figure.value)));
         }
     }
     say(&asks, Role::Dim);
-    let Some(anomaly) = anomaly else {
-        if check.state == CheckState::Passed {
-            say("it ran and found nothing", Role::Dim);
-        }
-        return;
-    };
-    for (j, evidence) in anomaly.evidence.iter().enumerate() {
+    let proofs = proofs(check, anomaly);
+    if proofs.is_empty() && check.state == CheckState::Passed {
+        say("it ran and found nothing", Role::Dim);
+    }
+    for (j, evidence) in proofs.iter().enumerate() {
         push_proof(evidence, Entry::Proof(check.code, j), look, lines);
         let columns = Columns::of(&evidence.rows, look.width);
         for (k, row) in evidence.rows.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
 
+use super::gaps;
 use crate::{
     analysis::security::{Part, SecurityInference, Taxes, score::too_little_known},
     tui::{
@@ -143,7 +144,7 @@ fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     }
     let note = match execution.map(|execution| (execution.deployed_by.as_deref(), execution.trading.as_deref())) {
         None => "no code to execute".to_owned(),
-        Some((Some(stands), Some(trading))) => format!("stands by {stands}, trading {trading}"),
+        Some((Some(stands), Some(word))) => format!("trading: {}; {}", gaps::trading(word), gaps::standing(stands)),
         Some(_) => "nothing was traded".to_owned(),
     };
     put(buffer, area, x, 0, &note, theme.dim());

@@ -43,6 +43,16 @@ fn listed(mut answer: SecurityInference, lacks: [Option<Need>; 3]) -> SecurityIn
             lacking.note(need, &AnomalyCode::of(part).collect::<Vec<_>>());
         }
     }
+    let call = Evidence {
+        what: "burn(holder, 100 tokens)".into(),
+        selector: Some("0x9dc29fac".into()),
+        caller: Some("stranger".into()),
+        before: Some("holder 2,000 tokens".into()),
+        after: Some("refused".into()),
+        ..Evidence::default()
+    };
+    lacking[0].prove(AnomalyCode::PublicDrain, call);
+    lacking[2].prove_by(AnomalyCode::FewHolders, "the largest holders", (0..3).map(row).collect());
     answer.checks = Some(checks(found.each_ref().map(Vec::as_slice), lacking.each_ref()));
     answer
 }
@@ -286,6 +296,24 @@ fn enter_opens_the_evidence_and_esc_closes_it() {
     assert_eq!(view.act(Action::Back, &stage.context()), Effect::Redraw);
     assert_eq!(crate::tui::picture::text(&draw(&stage, &mut view, 140, 38)), closed);
     assert_eq!(view.act(Action::Back, &stage.context()), Effect::Pass);
+}
+
+#[test]
+fn a_check_that_passed_opens_to_its_calls_and_rows() {
+    let (stage, mut view) = shown(trap());
+    draw(&stage, &mut view, 140, 90);
+    for (code, parts) in [
+        (AnomalyCode::PublicDrain, &["burn(holder, 100 tokens)", "by stranger", "0x9dc29fac", "holder 2,000 tokens → refused"][..]),
+        (AnomalyCode::FewHolders, &["the largest holders", "2026-", "12.4k"]),
+    ] {
+        view.pane().select(Entry::Check(code));
+        view.act(Action::Open, &stage.context());
+        let text = crate::tui::picture::text(&draw(&stage, &mut view, 140, 90));
+        for part in parts {
+            assert!(text.contains(part), "{part} in\n{text}");
+        }
+        view.act(Action::Back, &stage.context());
+    }
 }
 
 #[test]

@@ -1,0 +1,143 @@
+//! What shows that a check found nothing: the trial's trades, and the functions as they were called, with what stood before and after.
+//! Nothing is executed here, and nothing judged.
+
+use revm::primitives::U256;
+
+use super::{
+    super::{AnomalyCode, Evidence},
+    abi,
+    effects::{After, Before, Caller},
+    findings::Traded,
+    powers::Tried,
+    trial::{Leg, Opening},
+    world::HOLDER,
+};
+
+/// Calls shown of one check; how many more were tried is said.
+const CALLS_MAX: usize = 5;
+const REFUSED: &str = "refused";
+
+/// What a check looks at before and after a call.
+#[derive(Clone, Copy)]
+enum Watched {
+    Holder,
+    Supply,
+    Sell,
+    Buy,
+    Trades,
+}
+
+/// Checks of what functions do, what each looks at, and whether it is about strangers' calls.
+const WATCHED: &[(AnomalyCode, Watched, bool)] = &[
+    (AnomalyCode::PublicDrain, Watched::Holder, true),
+    (AnomalyCode::OwnerDrain, Watched::Holder, false),
+    (AnomalyCode::PublicMint, Watched::Supply, true),
+    (AnomalyCode::OwnerMint, Watched::Supply, false),
+    (AnomalyCode::HiddenMint, Watched::Supply, false),
+    (AnomalyCode::Blacklist, Watched::Sell, false),
+    (AnomalyCode::Pausable, Watched::Sell, false),
+    (AnomalyCode::ExternalGate, Watched::Sell, false),
+    (AnomalyCode::BuyBlockable, Watched::Buy, false),
+    (AnomalyCode::TaxRaisable, Watched::Trades, false),
+];
+/// Checks of the trades themselves.
+const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax, AnomalyCode::EventLie];
+
+/// Of every check that executing can show, the calls behind it.
+pub(super) fn passed(traded: &Traded<'_>, before: &Before<'_>, tried: &[Tried]) -> Vec<(AnomalyCode, Vec<Evidence>)> {
+    let legs = legs(traded);
+    let of_trades = TRADED.iter().map(|code| (*code, legs.clone()));
+    let of_calls = WATCHED.iter().map(|(code, watched, strangers)| {
+        let own = tried.iter().filter(|tried| (tried.caller == Caller::Stranger) == *strangers);
+        (*code, calls(before, own, *watched))
+    });
+    of_trades.chain(of_calls).filter(|(_, proof)| !proof.is_empty()).collect()
+}
+
+/// Buying, selling and sending as the trial did it, after whatever it took to open trading.
+fn legs(traded: &Traded<'_>) -> Vec<Evidence> {
+    // What goes through only where storage was written by us goes through for nobody.
+    let trial = if traded.opening == Opening::Flip { traded.first } else { traded.trial };
+    let amount = abi::amount(traded.hand.amount, traded.hand.places);
+    let leg = |what: &str, caller: &str, leg: &Leg| Evidence {
+        what: format!("{what} of {amount}"),
+        caller: Some(caller.into()),
+        before: Some("sent 100 %".into()),
+        after: Some(if leg.ok { arrived(leg) } else { "fails".into() }),
+        ..Evidence::default()
+    };
+    vec![leg("buy", "pair", &trial.buy), leg("sell", "router", &trial.sell), leg("transfer", "holder", &trial.send)]
+}
+
+fn arrived(leg: &Leg) -> String {
+    format!("received {:.1} %", leg.share * 100.0)
+}
+
+/// The calls that did something, then those that were refused.
+fn calls<'a>(before: &Before<'_>, tried: impl Iterator<Item = &'a Tried>, watched: Watched) -> Vec<Evidence> {
+    let mut shown: Vec<(u8, Evidence)> = tried.filter_map(|tried| call(before, tried, watched)).collect();
+    // Stable: among equals in the order of the functions.
+    shown.sort_by_key(|(rank, _)| *rank);
+    let more = shown.len().saturating_sub(CALLS_MAX);
+    let mut proof: Vec<Evidence> = shown.into_iter().take(CALLS_MAX).map(|(_, evidence)| evidence).collect();
+    if more > 0 {
+        let s = if more == 1 { "" } else { "s" };
+        proof.push(Evidence { what: format!("and {more} more function{s}"), ..Evidence::default() });
+    }
+    proof
+}
+
+/// One call; none where what the check looks at was not looked at after it.
+fn call(before: &Before<'_>, tried: &Tried, watched: Watched) -> Option<(u8, Evidence)> {
+    let was = After {
+        moved: false,
+        holder: before.books.get(HOLDER),
+        supply: before.books.supply,
+        trades: Some([before.trial.buy, before.trial.sell]),
+    };
+    let places = before.scene.hand.places;
+    let [then, now] = match (&tried.after, watched) {
+        (None, _) => [state(&was, watched, places)?, REFUSED.into()],
+        (Some(after), Watched::Holder) => amounts("holder", was.holder, after.holder, places),
+        (Some(after), Watched::Supply) => amounts("supply", was.supply?, after.supply?, places),
+        (Some(after), _) => [state(&was, watched, places)?, state(after, watched, places)?],
+    };
+    let rank = match &tried.after {
+        Some(after) if after.moved => 0,
+        Some(after) if after.trades.is_some() => 1,
+        None => 2,
+        // What only reads tells least.
+        Some(_) => 3,
+    };
+    let evidence = Evidence {
+        what: abi::named(tried.selector, &tried.arguments),
+        selector: Some(abi::hex(tried.selector)),
+        caller: Some(tried.caller.word().into()),
+        before: Some(then),
+        after: Some(now),
+        ..Evidence::default()
+    };
+    Some((rank, evidence))
+}
+
+/// Two amounts with so many digits that they differ where they do.
+fn amounts(whose: &str, was: U256, now: U256, places: Option<u8>) -> [String; 2] {
+    let [then, now, _] = abi::change(was, now, places);
+    [format!("{whose} {then}"), format!("{whose} {now}")]
+}
+
+fn state(after: &After, watched: Watched, places: Option<u8>) -> Option<String> {
+    let goes = |what: &str, leg: &Leg| format!("{what} {}", if leg.ok { "goes through" } else { "fails" });
+    let trades = after.trades.as_ref();
+    Some(match watched {
+        Watched::Holder => format!("holder {}", abi::amount(after.holder, places)),
+        Watched::Supply => format!("supply {}", abi::amount(after.supply?, places)),
+        Watched::Buy => goes("buy", &trades?[0]),
+        Watched::Sell => goes("sell", &trades?[1]),
+        Watched::Trades => {
+            let [buy, sell] = trades?;
+            let share = |leg: &Leg| if leg.ok { arrived(leg) } else { "fails".into() };
+            format!("buy {}, sell {}", share(buy), share(sell))
+        }
+    })
+}

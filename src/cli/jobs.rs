@@ -1,0 +1,99 @@
+//! `tokendeck jobs`: the deep analyses that are kept. They are started from the terminal or over the API; here they are listed and
+//! removed.
+
+use std::{
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use clap::{Args, Subcommand};
+
+use super::{
+    outcome::{Failure, Outcome, print},
+    program::{configuration, kept_jobs},
+    table::aligned_to_the_end,
+};
+use crate::{
+    dataset::time::Time,
+    error::Problem,
+    jobs::{Job, Purge, created},
+};
+
+const DAY_MS: i64 = 86_400_000;
+/// Jobs that are listed unless told otherwise.
+const LISTED: u64 = 50;
+
+#[derive(Debug, Args)]
+pub(super) struct Jobs {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// The configuration file
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the jobs, newest first: when they were created, how they stand, what they are about
+    List {
+        /// Jobs to print
+        #[arg(long, default_value_t = LISTED)]
+        limit: u64,
+    },
+    /// Remove jobs that have ended, with all they found
+    Purge {
+        /// Only this job
+        #[arg(value_name = "ID", conflicts_with = "days")]
+        id: Option<String>,
+        /// Only those created more than so many days ago
+        #[arg(long, value_name = "N")]
+        days: Option<u32>,
+    },
+}
+
+pub(super) fn run(args: &Jobs) -> Outcome {
+    let config = configuration(args.config.as_deref())?;
+    let jobs = kept_jobs(&config).map_err(Failure::Bad)?;
+    let failed = |problem: Problem| Failure::Bad(problem.detail);
+    match &args.command {
+        None => print(listed(&jobs.list(1, LISTED).map_err(failed)?).as_bytes()),
+        Some(Command::List { limit }) => print(listed(&jobs.list(1, *limit).map_err(failed)?).as_bytes()),
+        Some(Command::Purge { id, days }) => {
+            let which = match (id, days) {
+                (Some(id), _) => Purge::One(id.clone()),
+                (None, Some(days)) => Purge::Before(Time(now() - i64::from(*days) * DAY_MS)),
+                (None, None) => Purge::All,
+            };
+            let removed = jobs.purge(&which).map_err(failed)?;
+            if let (Some(id), 0) = (id, removed) {
+                return Err(Failure::Bad(format!("no job `{id}` that has ended: `tokendeck jobs list` prints them all")));
+            }
+            print(format!("removed {}\n", count(removed)).as_bytes())
+        }
+    }
+}
+
+fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+}
+
+fn listed((total, jobs): &(u64, Vec<Job>)) -> String {
+    let row = |job: &Job| {
+        let created = created(&job.job_id).map_or_else(String::new, Time::minute_text);
+        let about = job.tasks.first().map_or("", |task| task.description.split(" of ").nth(1).unwrap_or_default());
+        let about = about.split(':').next().unwrap_or_default();
+        vec![created, job.status.word().to_owned(), job.tokens_used.to_string(), about.to_owned(), job.job_id.clone()]
+    };
+    let rows: Vec<_> = jobs.iter().map(row).collect();
+    let table = if rows.is_empty() {
+        String::new()
+    } else {
+        aligned_to_the_end(&["created", "status", "tokens", "first token", "job_id"], &rows) + "\n"
+    };
+    let shown = if (jobs.len() as u64) < *total { format!(", the newest {} shown", jobs.len()) } else { String::new() };
+    format!("{table}{}{shown}\n", count(*total))
+}
+
+fn count(jobs: u64) -> String {
+    if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") }
+}

@@ -1,0 +1,152 @@
+//! Token contracts as registry packages ship them, compiled by others: made over in ways that keep every jump where it is, the same is
+//! found in them as before; with a trap put before them, the trap is found, and without it nothing more than in the contract itself.
+
+use std::{collections::BTreeSet, fs::File};
+
+use polars::prelude::{ParquetReader, SerReader};
+use tokendeck::{
+    analysis::security::code::{Behind, Budget, CodeInput, inspect},
+    dataset::address::Address,
+};
+
+use crate::security_mutants::mutants::{bytes, clone_of, forward};
+
+const CONTRACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/security/contracts.parquet");
+const BEHIND: [u8; 20] = [0xC4; 20];
+/// Longest code that is looked at, and codes: at the lowest level of optimisation a test must end too.
+const LENGTH_MAX: usize = 9_000;
+const ARTIFACTS_MAX: usize = 20;
+const TRANSFER_FROM: [u8; 4] = [0x23, 0xb8, 0x72, 0xdd];
+
+type Codes = BTreeSet<&'static str>;
+
+/// Runtime codes of honest tokens from packages; none, with a word, where the data are not there.
+fn artifacts() -> Option<Vec<Vec<u8>>> {
+    let Ok(file) = File::open(CONTRACTS) else {
+        eprintln!("skipped: `{CONTRACTS}` is not there");
+        return None;
+    };
+    let frame = ParquetReader::new(file).finish().unwrap();
+    let text = |name: &str| frame.column(name).unwrap().str().unwrap().clone();
+    let (origin, label) = (text("runtime_origin"), text("label"));
+    let token = frame.column("is_erc20").unwrap().bool().unwrap().clone();
+    let runtime = frame.column("runtime").unwrap().binary().unwrap().clone();
+    let honest = (0..frame.height())
+        .filter(|at| origin.get(*at) == Some("artifact") && label.get(*at) == Some("benign") && token.get(*at) == Some(true));
+    let codes: BTreeSet<Vec<u8>> =
+        honest.filter_map(|at| runtime.get(at)).filter(|code| code.len() <= LENGTH_MAX).map(<[u8]>::to_vec).collect();
+    Some(codes.into_iter().collect())
+}
+
+/// The codes that executing it raises; none where it does not trade by itself.
+fn found(input: &CodeInput<'_>) -> Option<Codes> {
+    let report = inspect(&CodeInput { has_source: true, ..*input }, &Budget::default(), &|| false);
+    report.told.then(|| report.anomalies.iter().map(|anomaly| anomaly.code.word()).collect())
+}
+
+fn alone(code: &[u8]) -> Option<Codes> {
+    found(&CodeInput { runtime: code, ..CodeInput::default() })
+}
+
+fn before(front: &[u8], code: &[u8]) -> Codes {
+    let behind = [Behind { address: Address(BEHIND), code: code.to_vec(), storage: Vec::new() }];
+    found(&CodeInput { runtime: front, behind: &behind, ..CodeInput::default() }).unwrap_or_default()
+}
+
+/// Rows of the dispatcher that lie one after the other change places: `DUP1 PUSH4 EQ PUSH2 JUMPI`, eleven bytes each.
+fn reordered(code: &[u8]) -> Vec<u8> {
+    const ROW: usize = 11;
+    let row = |at: usize| {
+        let bytes = code.get(at..at + ROW)?;
+        (bytes[0] == 0x80 && bytes[1] == 0x63 && bytes[6] == 0x14 && bytes[7] == 0x61 && bytes[10] == 0x57).then_some(bytes)
+    };
+    let (mut made, mut at) = (code.to_vec(), 0);
+    while at + 2 * ROW <= code.len() {
+        if let (Some(first), Some(second)) = (row(at), row(at + ROW)) {
+            made[at..at + ROW].copy_from_slice(second);
+            made[at + ROW..at + 2 * ROW].copy_from_slice(first);
+            at += 2 * ROW;
+        } else {
+            at += 1;
+        }
+    }
+    made
+}
+
+/// Other bytes where the hash of the source stands, and behind the end.
+fn restamped(code: &[u8]) -> Vec<u8> {
+    let length = code[code.len() - 2..].iter().fold(0, |length, byte| length << 8 | usize::from(*byte));
+    let mut made = code.to_vec();
+    if let Some(start) = code.len().checked_sub(length + 2).filter(|_| (32..=64).contains(&length)) {
+        // Past the name of the hash, its bytes.
+        for byte in &mut made[start + 12..start + 32] {
+            *byte ^= 0x5a;
+        }
+    }
+    made.extend([0xfe, 0x55, 0xff, 0x00]);
+    made
+}
+
+/// Hands all calls on but those of `transferFrom`, which fail: who sells by a router cannot.
+fn trap() -> Vec<u8> {
+    let ask = [&bytes("60003560e01c63")[..], &TRANSFER_FROM].concat();
+    // EQ, PUSH2, JUMPI.
+    let after_ask = ask.len() + 5;
+    let push = [&[0x73][..], &BEHIND].concat();
+    let hand_on = forward(after_ask, &push);
+    let fail = ((after_ask + hand_on.len()) as u16).to_be_bytes();
+    [&ask[..], &[0x14, 0x61], &fail, &[0x57], &hand_on, &bytes("5b60006000fd")].concat()
+}
+
+#[test]
+fn artifacts_made_over_show_what_they_showed() {
+    let Some(artifacts) = artifacts() else { return };
+    let (mut pairs, mut wrong) = (0, Vec::new());
+    for code in artifacts {
+        let Some(plain) = alone(&code) else { continue };
+        if pairs >= 3 * ARTIFACTS_MAX {
+            break;
+        }
+        let mut proxied = plain.clone();
+        proxied.insert("PROXY");
+        for (what, made, expected) in [
+            ("in another order", alone(&reordered(&code)).unwrap_or_default(), &plain),
+            ("from another source", alone(&restamped(&code)).unwrap_or_default(), &plain),
+            ("behind a clone", before(&clone_of(BEHIND), &code), &proxied),
+        ] {
+            pairs += 1;
+            if made != *expected {
+                wrong.push(format!("{} bytes {what}: {made:?}, expected {expected:?}", code.len()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {pairs}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(pairs >= 3 * ARTIFACTS_MAX / 2, "{pairs} pairs");
+}
+
+#[test]
+fn a_trap_before_an_artifact_is_found() {
+    let Some(artifacts) = artifacts() else { return };
+    let trap = trap();
+    // Copies what follows it and leaves it on the chain.
+    let length = (trap.len() as u16).to_be_bytes();
+    let creation = [&[0x61][..], &length, &bytes("80600c6000396000f3"), &trap].concat();
+    let types: [String; 0] = [];
+    let (mut count, mut missed) = (0, Vec::new());
+    for code in artifacts.into_iter().filter(|code| alone(code).is_some()).take(ARTIFACTS_MAX) {
+        let behind = [Behind { address: Address(BEHIND), code: code.clone(), storage: Vec::new() }];
+        let input = CodeInput {
+            runtime: &trap,
+            creation: Some(&creation),
+            constructor_types: Some(&types),
+            behind: &behind,
+            ..CodeInput::default()
+        };
+        let found = found(&input).unwrap_or_default();
+        count += 1;
+        if !found.contains("SELL_BLOCKED") {
+            missed.push(format!("{} bytes: {found:?}", code.len()));
+        }
+    }
+    assert!(missed.is_empty() && count >= ARTIFACTS_MAX / 2, "{} of {count}:\n{}", missed.len(), missed.join("\n"));
+}
