@@ -150,12 +150,12 @@ def stalled(bench, table, silent, config):
         process = subprocess.Popen(command, env={**bench.env, "TOKENDECK_API_KEY": "k" * 32}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         port = int(process.stdout.readline().decode().rsplit(":", 1)[1])
         time.sleep(1)
-        taken = latencies(port, "k" * 32, [f"/tokens/{address(token)}" for token in range(20)], 5)
+        taken = latencies(port, "k" * 32, [f"/{address(token)}/dexes" for token in range(20)], 5)
         process.kill()
         process.wait()
         p99 = taken[len(taken) * 99 // 100]
         what = "while a source is silent" if waits else "without files elsewhere"
-        table.row(f"GET a token {what}: median {statistics.median(taken):.2f}, p99 {p99:.2f}, longest {taken[-1]:.1f} ms, {len(taken)} requests")
+        table.row(f"GET dexes of a token {what}: median {statistics.median(taken):.2f}, p99 {p99:.2f}, longest {taken[-1]:.1f} ms, {len(taken)} requests")
     silent.value = False
 
 

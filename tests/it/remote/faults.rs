@@ -78,8 +78,8 @@ fn fetch(wire: &Arc<Wire>, object: &Object, part: u64) -> Result<Vec<u8>, Fault>
     let starts = (0..object.bytes).step_by(part as usize);
     let errands: Result<Vec<Errand>, Fault> =
         starts.map(|at| wire.fetch(object, at..(at + part).min(object.bytes), Arc::clone(&sink) as _)).collect();
-    for _ in errands?.iter() {
-        ends.recv_timeout(Duration::from_secs(60)).expect("every part ends")?;
+    for _ in &errands? {
+        ends.recv_timeout(Duration::from_mins(1)).expect("every part ends")?;
     }
     let bytes = sink.bytes.lock().unwrap();
     Ok(bytes.iter().map(|byte| byte.expect("every byte of a fetched part came")).collect())
@@ -105,7 +105,7 @@ fn a_thousand_sequences_of_trouble_end_in_right_bytes_or_a_named_reason() {
                     let size = 1 + noise.next(4_000);
                     let bytes: Vec<u8> = (0..size).map(|_| noise.next(256) as u8).collect();
                     server.put("x.bin", bytes.clone());
-                    let url = if nth % 2 == 0 { "s3://bucket/x.bin".to_owned() } else { format!("{}/bucket/x.bin", server.url()) };
+                    let url = if nth.is_multiple_of(2) { "s3://bucket/x.bin".to_owned() } else { format!("{}/bucket/x.bin", server.url()) };
                     server.shared.whole.store(nth % 10 == 9, Ordering::Release);
                     let count = noise.next(9);
                     server.trouble((0..count).map(|_| noise.trouble(size)));
@@ -198,6 +198,15 @@ impl Progress for Patience {
     }
 }
 
+/// Leaves after a while.
+struct Leaves(Instant);
+
+impl Progress for Leaves {
+    fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
+        if self.0.elapsed() > Duration::from_millis(400) { Err(Cancelled) } else { Ok(()) }
+    }
+}
+
 #[test]
 fn one_who_waits_for_a_silent_source_can_leave_at_once() {
     let bench = Bench::with(TABLES);
@@ -215,12 +224,6 @@ fn one_who_waits_for_a_silent_source_can_leave_at_once() {
     // The listings come; the first file never does.
     for silent in [1, 2] {
         bench.server.trouble((0..silent).map(|_| Trouble::None).chain(std::iter::repeat_n(Trouble::Stall(0), 20)));
-        struct Leaves(Instant);
-        impl Progress for Leaves {
-            fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
-                if self.0.elapsed() > Duration::from_millis(400) { Err(Cancelled) } else { Ok(()) }
-            }
-        }
         let begun = Instant::now();
         let outcome = bench.load_with(&wire, 200_000, &Leaves(begun)).map(drop);
         let took = begun.elapsed();

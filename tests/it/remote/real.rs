@@ -20,7 +20,7 @@ fn remote() {
     let mut manifest = fs::read_to_string(Path::new(DEMO).join("dataset.toml")).unwrap_or_default();
     for (table, path) in files(Path::new(DEMO)) {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        manifest.push_str(&format!("\n[tables.{table}]\npath = \"s3://{bucket}/d/{}*\"\n", &name[..name.find('.').unwrap() + 1]));
+        manifest.push_str(&format!("\n[tables.{table}]\npath = \"s3://{bucket}/d/{}*\"\n", &name[..=name.find('.').unwrap()]));
     }
     fs::write(folder.path().join("dataset.toml"), manifest).unwrap();
     let source = Source {
