@@ -29,7 +29,7 @@ mod workbook;
 mod workplace;
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     path::{Path, PathBuf},
 };
 
@@ -43,7 +43,7 @@ use self::{
     sound::{BROKEN_MAX, sound},
     spool::Spool,
     table::{Standing, Written},
-    take::{Amount, Reading, Stop, note},
+    take::{Reading, Stop, note},
     tokens::{By, Said, Tokens},
     workplace::Workplace,
 };
@@ -124,6 +124,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
         needed: BTreeMap::new(),
         report: Report::default(),
         sources: FIRST_NEW,
+        approximate: BTreeSet::new(),
         said_for: None,
         context,
     };
@@ -154,6 +155,8 @@ struct Run<'a> {
     report: Report,
     /// The number of the next source.
     sources: u32,
+    /// Columns whose amounts are floating-point numbers.
+    approximate: BTreeSet<(&'static str, &'static str)>,
     /// The symbol of the file that `--token` was taken for.
     said_for: Option<String>,
 }
@@ -239,12 +242,15 @@ impl Run<'_> {
         }
         let (mut brought, mut needed, mut unused): (Vec<DataFrame>, HashSet<Address>, Option<Vec<String>>) =
             (Vec::new(), HashSet::new(), None);
+        let mut approximate = Vec::new();
         for mut take in plan.takes {
             self.open(take.table)?;
             let schema = &TABLES[at(take.table)];
             let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &looked.name, bytes: looked.bytes };
             let bound = report::guesses(schema, &take.manifest, take.rows.columns());
             let mut shown: Vec<Vec<String>> = Vec::new();
+            let said = take.manifest.columns.iter().filter(|(_, rule)| rule.approximate);
+            approximate.extend(said.map(|(column, _)| (take.table, *column)));
             let Some(spool) = self.spools.get_mut(&at(take.table)) else { continue };
             let amount = reading.run(&mut *take.rows, &mut report.findings, |frame, rows| {
                 if take.table == "tokens" {
@@ -264,20 +270,20 @@ impl Run<'_> {
                 None => spare,
             });
             report.previews.push(report::Preview { table: take.table, columns: bound, rows: shown });
-            report.taken.push(taken(take.table, amount, take.left_out));
+            report.taken.push(Taken::of(take.table, amount, take.left_out));
             if !self.options.broken_too {
                 sound(take.table, amount, &report.findings)?;
             }
         }
-        if report.taken.iter().all(|taken| taken.rows == taken.set_aside) {
-            let first = report.findings.counts().first().map_or_else(|| "it has no rows".to_owned(), |count| count.reason.clone());
-            let table = report.taken.first().map_or("", |taken| taken.table);
-            return Err(Stop::Refused(format!("is nearest to {table}, but has no row that can be taken: {first}")));
+        if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {
+            let (table, why) = report::nothing(report);
+            return Err(Stop::Refused(format!("is nearest to {table}, but has no row that can be taken: {why}")));
         }
         if let Some(unused) = unused.filter(|unused| !unused.is_empty()) {
             note(&mut report.findings, &looked.name, format!("no table of ours takes {}", listed(&unused)));
         }
         self.refused.remove(&source);
+        self.approximate.extend(approximate);
         for frame in &brought {
             self.tokens.add(frame);
             self.context.decimals.extend(load::decimals(frame));
@@ -292,7 +298,7 @@ impl Run<'_> {
     fn chain_of(&self, plan: &Plan, said: Chain) -> Chain {
         let coin =
             self.options.coin.as_ref().filter(|_| plan.token.as_ref().is_some_and(|token| Some(token.address) == self.options.token));
-        coin.and_then(|coin| Chain::parse(&coin.to_lowercase())).or_else(|| plan.chain.clone()).unwrap_or(said)
+        coin.map(|coin| Chain::of_coin(coin)).or_else(|| plan.chain.clone()).unwrap_or(said)
     }
 
     /// `--token` is for files of one token: two that are named for different ones cannot both be of it.
@@ -374,7 +380,14 @@ impl Run<'_> {
             self.one_series(schema.name, &written)?;
             let file = written.file.take();
             self.report.tables.push(TableReport { table: schema.name, file: standing.shown, rows: written.rows, written: file.is_some() });
-            finished.extend(file.map(|from| Finished { table: schema.name, from, to: standing.target, paths: standing.paths }));
+            let approximate = if file.is_some() { self.newly_approximate(schema.name) } else { Vec::new() };
+            finished.extend(file.map(|from| Finished {
+                table: schema.name,
+                from,
+                to: standing.target,
+                paths: standing.paths,
+                approximate,
+            }));
         }
         for file in &mut self.report.files {
             file.kept = file.findings.kept().to_vec();
@@ -384,9 +397,17 @@ impl Run<'_> {
         if !tokens.is_there() && !finished.is_empty() && !finished.iter().any(|finished| finished.table == TABLES[0].name) {
             let from = table::write_empty(self.folder, &TABLES[0])?;
             self.report.notes.push("the dataset has no tokens yet, so its `tokens` table is empty: import a token list".to_owned());
-            finished.push(Finished { table: TABLES[0].name, from, to: tokens.target, paths: tokens.paths });
+            finished.push(Finished { table: TABLES[0].name, from, to: tokens.target, paths: tokens.paths, approximate: Vec::new() });
         }
         Ok(finished)
+    }
+
+    /// The columns of a table that are approximate by this import, and of which the dataset does not say so yet.
+    fn newly_approximate(&self, table: &'static str) -> Vec<&'static str> {
+        let said = |column: &str| {
+            self.context.manifest.tables.get(table).and_then(|said| said.columns.get(column)).is_some_and(|rule| rule.approximate)
+        };
+        self.approximate.iter().filter(|(of, column)| *of == table && !said(column)).map(|(_, column)| *column).collect()
     }
 
     /// Candles of one time that say different prices are of several series: which one stands would be chance.
@@ -443,20 +464,6 @@ impl Run<'_> {
 /// The chain of what nobody says the chain of.
 fn default_chain() -> Chain {
     Chain::known("eth").unwrap_or_else(Chain::unknown)
-}
-
-fn taken(table: &'static str, amount: Amount, why: &'static str) -> Taken {
-    Taken {
-        table,
-        rows: amount.rows,
-        new: 0,
-        changed: 0,
-        same: 0,
-        repeated: 0,
-        set_aside: amount.bad,
-        left_out: amount.left_out,
-        left_out_why: why,
-    }
 }
 
 fn add_tokens(frame: &DataFrame, needed: &mut HashSet<Address>) {

@@ -14,6 +14,8 @@ use crate::{
     },
 };
 
+/// Lines that one text takes at most.
+const LINES_MAX: usize = 60;
 /// Findings of one reason that are shown.
 const SHOWN_PER_REASON: usize = 3;
 
@@ -25,8 +27,9 @@ pub struct ImportDialog {
     preview: Option<Preview>,
     /// The first line on screen.
     top: usize,
-    /// How many lines fit.
+    /// How many lines fit, and how many there are at this width.
     room: usize,
+    height: usize,
 }
 
 #[derive(Debug)]
@@ -42,7 +45,7 @@ struct Line(Role, String);
 
 impl ImportDialog {
     pub fn new(said: &str) -> Self {
-        Self { said: said.to_owned(), preview: None, top: 0, room: 1 }
+        Self { said: said.to_owned(), preview: None, top: 0, room: 1, height: 0 }
     }
 
     /// The files were looked at.
@@ -59,14 +62,15 @@ impl ImportDialog {
 
     pub fn key(&mut self, key: &KeyEvent) -> Outcome {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        let lines = self.preview.as_ref().map_or(0, |preview| preview.lines.len());
-        let last = lines.saturating_sub(self.room);
+        let last = self.height.saturating_sub(self.room);
         match key.code {
             KeyCode::Esc | KeyCode::Char('q') => return Outcome::Close,
             KeyCode::Char('c') if control => return Outcome::Close,
             KeyCode::Enter if self.preview.as_ref().is_some_and(|preview| preview.takes) => {
                 return Outcome::Run(Command::ImportNow(self.said.clone()));
             }
+            // What is asked for is written behind what was said.
+            KeyCode::Enter if self.preview.is_some() => return Outcome::Run(Command::ImportAgain(self.said.clone())),
             KeyCode::Down | KeyCode::Char('j') => self.top += 1,
             KeyCode::Up | KeyCode::Char('k') => self.top = self.top.saturating_sub(1),
             KeyCode::PageDown | KeyCode::Char(' ') => self.top += self.room,
@@ -91,14 +95,18 @@ impl ImportDialog {
             return;
         };
         self.room = usize::from(inside.height.saturating_sub(2)).max(1);
+        self.height = shown.len();
         self.top = self.top.min(shown.len().saturating_sub(self.room));
         for (row, Line(role, says)) in shown.iter().skip(self.top).take(self.room).enumerate() {
             line(buffer, inside, row as u16, 0, says, theme.style(*role).patch(base));
         }
         let takes = self.preview.as_ref().is_some_and(|preview| preview.takes);
         let more = if shown.len() > self.room { "   ↓↑ more" } else { "" };
-        let keys =
-            if takes { format!("⏎ takes it in{more}   Esc changes nothing") } else { format!("nothing would be taken{more}   Esc") };
+        let keys = if takes {
+            format!("⏎ takes it in{more}   Esc changes nothing")
+        } else {
+            format!("nothing would be taken   ⏎ say more of it{more}   Esc leaves it")
+        };
         line(buffer, inside, inside.height.saturating_sub(1), 0, &keys, theme.accent().patch(base));
     }
 }
@@ -110,7 +118,7 @@ fn wrapped(lines: &[Line], width: usize) -> Vec<Line> {
             return vec![Line(*role, says.clone())];
         }
         let indent = says.len() - says.trim_start().len();
-        let parts = text::wrap(says.trim_start(), width.saturating_sub(indent).max(1), 12);
+        let parts = text::wrap(says.trim_start(), width.saturating_sub(indent).max(1), LINES_MAX);
         parts.into_iter().map(|part| Line(*role, format!("{}{part}", " ".repeat(indent)))).collect::<Vec<_>>()
     };
     lines.iter().flat_map(wrap).collect()
