@@ -40,10 +40,10 @@ use self::{
     format::{Asked, Plan},
     look::Looked,
     place::{Finished, place},
-    sound::{BROKEN_MAX, sound},
+    sound::{several, sound},
     spool::Spool,
     table::{Standing, Written},
-    take::{Reading, Stop, note},
+    take::{Reading, Stop, add_tokens, note},
     tokens::{By, Said, Tokens},
     workplace::Workplace,
 };
@@ -90,8 +90,6 @@ impl From<String> for ImportError {
 
 /// Tables whose rows are about a token, which must then be among the tokens for them to be seen.
 const ABOUT_TOKENS: &[&str] = &["candles", "holders", "holder_counts", "transfers"];
-/// Rows of one key that say different things, from which a file holds several series.
-const CONFLICTS_MIN: u64 = 5;
 /// Rows of a file that are shown before it is written.
 const SHOWN: usize = 5;
 
@@ -104,35 +102,31 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     let manifest = Manifest::parse(&text)?;
     let workplace = if options.dry_run { Workplace::elsewhere()? } else { Workplace::in_dataset(into)? };
     let cache = CacheOptions::default();
-    let context = Context {
-        folder: into,
-        manifest: &manifest,
-        progress,
-        cache: &cache,
-        growing: false,
-        blocks: Blocks::default(),
-        decimals: HashMap::new(),
-        tokens: HashSet::new(),
+    let options = &options.settled();
+    let mut late = BTreeMap::new();
+    let (finished, report) = loop {
+        let context = Context {
+            folder: into,
+            manifest: &manifest,
+            progress,
+            cache: &cache,
+            growing: false,
+            blocks: Blocks::default(),
+            decimals: HashMap::new(),
+            tokens: HashSet::new(),
+        };
+        let mut run = Run::new(options, &workplace.folder, context, late);
+        run.tokens_that_stand()?;
+        run.files(files)?;
+        run.missing_tokens()?;
+        let known = run.late.len();
+        let finished = run.tables()?;
+        if run.late.len() == known {
+            break (finished, run.report);
+        }
+        // That a file holds several series shows when all of its rows are gathered; the others are then taken without it.
+        late = run.late;
     };
-    let mut run = Run {
-        options,
-        folder: &workplace.folder,
-        tokens: Tokens::default(),
-        spools: BTreeMap::new(),
-        standing: BTreeMap::new(),
-        refused: HashSet::new(),
-        needed: BTreeMap::new(),
-        report: Report::default(),
-        sources: FIRST_NEW,
-        approximate: BTreeSet::new(),
-        said_for: None,
-        context,
-    };
-    run.tokens_that_stand()?;
-    run.files(files)?;
-    run.missing_tokens()?;
-    let finished = run.tables()?;
-    let report = run.report;
     if !options.dry_run {
         place(into, &text, &finished)?;
     }
@@ -155,10 +149,32 @@ struct Run<'a> {
     report: Report,
     /// The number of the next source.
     sources: u32,
+    /// Files that were found to hold several series when all their rows were gathered, and why they are refused.
+    late: BTreeMap<String, String>,
     /// Columns whose amounts are floating-point numbers.
     approximate: BTreeSet<(&'static str, &'static str)>,
     /// The symbol of the file that `--token` was taken for.
     said_for: Option<String>,
+}
+
+impl<'a> Run<'a> {
+    fn new(options: &'a ImportOptions, folder: &'a Path, context: Context<'a>, late: BTreeMap<String, String>) -> Self {
+        Self {
+            options,
+            folder,
+            context,
+            late,
+            tokens: Tokens::default(),
+            spools: BTreeMap::new(),
+            standing: BTreeMap::new(),
+            refused: HashSet::new(),
+            needed: BTreeMap::new(),
+            report: Report::default(),
+            sources: FIRST_NEW,
+            approximate: BTreeSet::new(),
+            said_for: None,
+        }
+    }
 }
 
 fn at(table: &str) -> usize {
@@ -194,6 +210,10 @@ impl Run<'_> {
         for looked in files.iter().flat_map(|file| look::look(file)) {
             match looked {
                 Err((name, reason)) => self.refuse(FileReport::new(&name), reason),
+                Ok(looked) if self.late.contains_key(&looked.name) => {
+                    let reason = self.late[&looked.name].clone();
+                    self.refuse(FileReport::new(&looked.name), reason);
+                }
                 Ok(looked) => match FormatRow::of(&looked) {
                     _ if self.options.table.is_some() => known.push((looked, FormatRow::own())),
                     None => self.refuse(FileReport::new(&looked.name), format::unknown(&looked)),
@@ -377,7 +397,7 @@ impl Run<'_> {
             let (schema, Some(standing)) = (&TABLES[place], self.standing.remove(&place)) else { continue };
             let mut written = table::write(spool, self.folder, &self.context, &self.refused, self.options.dry_run)?;
             self.tell(schema.name, &written);
-            self.one_series(schema.name, &written)?;
+            self.several_series(schema.name, &written);
             let file = written.file.take();
             self.report.tables.push(TableReport { table: schema.name, file: standing.shown, rows: written.rows, written: file.is_some() });
             let approximate = if file.is_some() { self.newly_approximate(schema.name) } else { Vec::new() };
@@ -411,23 +431,17 @@ impl Run<'_> {
     }
 
     /// Candles of one time that say different prices are of several series: which one stands would be chance.
-    fn one_series(&self, table: &str, written: &Written) -> Result<(), ImportError> {
+    fn several_series(&mut self, table: &str, written: &Written) {
         if table != "candles" || self.options.broken_too {
-            return Ok(());
+            return;
         }
         let read: Vec<u32> = (FIRST_NEW..self.sources).filter(|source| !self.refused.contains(source)).collect();
         for (file, source) in self.report.files.iter().filter(|file| file.refused.is_none()).zip(read) {
-            let conflicts = written.repeats.iter().filter(|(of, _, same)| *of == source && !same).count() as u64;
+            let conflicts = written.repeats.iter().filter(|(of, _, same)| *of == source && !same).map(|(_, row, _)| *row).collect();
             let rows: u64 = file.taken.iter().filter(|taken| taken.table == table).map(|taken| taken.rows).sum();
-            if conflicts >= CONFLICTS_MIN && conflicts as f64 > BROKEN_MAX * rows as f64 {
-                return Err(ImportError::Failed(format!(
-                    "`{}` has {conflicts} of {rows} rows whose time is that of another row with other prices: it holds several series and does not say so in a \
-                     column; take them apart first, or say --broken-too to keep the last of each time",
-                    file.file
-                )));
-            }
+            let Some(reason) = several(conflicts, rows) else { continue };
+            self.late.insert(file.file.clone(), reason);
         }
-        Ok(())
     }
 
     /// Tells each file what became of its rows in the table.
@@ -464,17 +478,6 @@ impl Run<'_> {
 /// The chain of what nobody says the chain of.
 fn default_chain() -> Chain {
     Chain::known("eth").unwrap_or_else(Chain::unknown)
-}
-
-fn add_tokens(frame: &DataFrame, needed: &mut HashSet<Address>) {
-    let Some(texts) = frame.column("token_address").ok().and_then(|column| column.str().ok()) else { return };
-    let mut last = "";
-    for text in texts.iter().flatten().filter(|text| !text.is_empty()) {
-        if text != last {
-            needed.extend(Address::parse(text));
-            last = text;
-        }
-    }
 }
 
 fn listed(names: &[String]) -> String {

@@ -3,14 +3,16 @@
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 
-use crate::dataset::time::{DAY_MS, MINUTE_MS};
+use crate::dataset::{
+    coerce::manner::excel_day,
+    time::{DAY_MS, MINUTE_MS},
+};
 
 /// No trade of a token is older, nor will a file come from later: 2008 to 2100.
 const FIRST_MS: i64 = 1_199_145_600_000;
 const LAST_MS: i64 = 4_102_444_800_000;
 /// Excel's day numbers of 2008 and 2100; day 0 is 1899-12-30.
 const EXCEL: std::ops::Range<f64> = 39_448.0..73_051.0;
-const EXCEL_1970: f64 = 25_569.0;
 /// The share of cells that must be readable one way.
 const READABLE: f64 = 0.98;
 const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -184,8 +186,7 @@ fn digits(text: &str) -> Option<i64> {
 
 fn excel(text: &str) -> Option<i64> {
     let days: f64 = text.replace(',', ".").parse().ok()?;
-    // To the second: a fraction of a day is never exact.
-    EXCEL.contains(&days).then(|| ((days - EXCEL_1970) * 86_400.0).round() as i64 * 1_000)
+    EXCEL.contains(&days).then(|| excel_day(days))?
 }
 
 /// A day, and a time of it: in numbers, or with the month by name.
