@@ -27,9 +27,9 @@ pub(super) fn tokens(asked: &Asked<'_>) -> Result<Plan, String> {
     let Some(chain) = &asked.options.chain else { return Err(super::tokens::no_chain(asked.sheet()?, "Contract Address")) };
     let rows = Edited::over(asked.looked.rows(&Layout::default())?, &["name", "symbol"], |batch| {
         // `$0.00` stands where the page has no figure.
-        let cap = texts(batch, "Market Cap").into_iter().map(|cap| cap.map(|cap| amount(cap)).filter(|cap| cap != "0.00"));
+        let cap = texts(batch, "Market Cap").into_iter().map(|cap| cap.map(amount).filter(|cap| cap != "0.00"));
         let cap = cap.collect();
-        let holders = texts(batch, "Holders").into_iter().map(|holders| holders.map(|holders| amount(holders))).collect();
+        let holders = texts(batch, "Holders").into_iter().map(|holders| holders.map(amount)).collect();
         let (names, symbols) = texts(batch, "Token Name").into_iter().map(|text| text.map_or((None, None), name_and_symbol)).unzip();
         put(batch, "Market Cap", cap);
         put(batch, "Holders", holders);

@@ -127,9 +127,9 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
     let (topics, data): (Vec<_>, _) = (columns.topics.iter().map(first).collect(), first(&columns.data));
     let mut others: BTreeMap<String, u64> = BTreeMap::new();
     let mut found = 0;
-    for row in 0..sheet.first.len() {
+    for (row, data) in data.iter().enumerate() {
         let topics = topics_of(row, &topics);
-        match transfer(&topics, &words(data[row].as_deref().unwrap_or_default())) {
+        match transfer(&topics, &words(data.as_deref().unwrap_or_default())) {
             Some(_) => found += 1,
             None => *others.entry(other(&topics)).or_default() += 1,
         }
