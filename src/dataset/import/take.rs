@@ -1,11 +1,12 @@
 //! Rows of a source become rows of ours, through the loader's own reading: what cannot be read is a finding, what can is handed on
 //! batch by batch.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
 use crate::dataset::{
+    address::Address,
     findings::{Finding, Findings, Severity},
     load::{
         Context,
@@ -139,4 +140,16 @@ fn same_intervals(frame: &mut DataFrame, known: &mut HashMap<String, String>) {
 /// A finding of a whole file.
 pub(super) fn note(findings: &mut Findings, file: &str, reason: String) {
     findings.add(Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: None, value: None, reason });
+}
+
+/// Adds the tokens that the rows are of.
+pub(super) fn add_tokens(frame: &DataFrame, needed: &mut HashSet<Address>) {
+    let Some(texts) = frame.column("token_address").ok().and_then(|column| column.str().ok()) else { return };
+    let mut last = "";
+    for text in texts.iter().flatten().filter(|text| !text.is_empty()) {
+        if text != last {
+            needed.extend(Address::parse(text));
+            last = text;
+        }
+    }
 }
