@@ -8,6 +8,7 @@
 //! Rows that come in order go as stretches, which are copied and not sorted, unless they turn out to overlap.
 
 mod arrow;
+mod bounds;
 mod columns;
 mod entry;
 mod gather;
@@ -27,6 +28,7 @@ mod table;
 use std::path::PathBuf;
 
 pub use self::{
+    bounds::Extent,
     entry::{Entry, list},
     places::{Places, PlacesWriter},
     rank::{By, first, rank},
@@ -54,11 +56,13 @@ pub struct CacheOptions {
     pub group_max: u64,
     /// Bytes of rows taken in between two entries of the journal: what an import that is cut off has to read again.
     pub journal_every: u64,
+    /// Rows of a block whose smallest and largest values are kept.
+    pub block_rows: u64,
 }
 
 impl Default for CacheOptions {
     fn default() -> Self {
-        Self { folder: None, size_max: 20 << 30, rows_min: 200_000, group_max: 48 << 20, journal_every: 64 << 20 }
+        Self { folder: None, size_max: 20 << 30, rows_min: 200_000, group_max: 48 << 20, journal_every: 64 << 20, block_rows: 1 << 16 }
     }
 }
 

@@ -17,7 +17,7 @@ use tokendeck::{
     dataset::{
         Dataset,
         address::Address,
-        cache::{CacheOptions, Places, first, list, rank},
+        cache::{CacheOptions, Extent, Places, first, list, rank},
         load::{load, load_with},
         progress::Silent,
     },
@@ -31,7 +31,14 @@ const TABLES: [&str; 5] = ["candles", "posts", "holders", "transfers", "pool_eve
 
 /// Every table is large, and everything that happens to large ones happens to small ones.
 fn options(cache: &Path) -> CacheOptions {
-    CacheOptions { folder: Some(cache.to_owned()), rows_min: 1, group_max: 16 << 10, journal_every: 32 << 10, ..CacheOptions::default() }
+    CacheOptions {
+        folder: Some(cache.to_owned()),
+        rows_min: 1,
+        group_max: 16 << 10,
+        journal_every: 32 << 10,
+        block_rows: 60,
+        ..CacheOptions::default()
+    }
 }
 
 fn token(i: u64) -> String {
@@ -177,22 +184,70 @@ fn rows_and_findings_are_those_of_a_load_into_memory() {
 fn a_tables_order_by_any_column_is_the_sorted_one() {
     let bench = bench(1_500);
     let cached = bench.load();
-    let large = cached.table("transfers").unwrap().large.clone().unwrap();
-    let frame = large.stretch(0..large.height(), None);
-    for (column, falls) in
-        [("block_number", false), ("block_number", true), ("transaction_hash", true), ("value", false), ("timestamp", true)]
-    {
+    let sorts = [
+        ("transfers", "block_number", false),
+        ("transfers", "block_number", true),
+        ("transfers", "transaction_hash", true),
+        ("transfers", "value", false),
+        ("transfers", "timestamp", true),
+        ("candles", "volume", true),
+        ("candles", "volume", false),
+        ("candles", "open", true),
+        ("candles", "timestamp", false),
+        ("holders", "balance", true),
+        ("posts", "impressions", true),
+    ];
+    for (table, column, falls) in sorts {
+        let large = cached.table(table).unwrap().large.clone().unwrap();
+        let frame = large.stretch(0..large.height(), None);
         let all = Places::Run(0..large.height());
         let ranked = rank(&large, (column, falls), &all, |_, _| Ok::<_, std::io::Error>(())).unwrap();
         let options = polars::prelude::SortOptions { descending: falls, nulls_last: true, maintain_order: true, ..Default::default() };
-        let sorted = frame.column(column).unwrap().arg_sort(options);
-        let expected: Vec<u32> = sorted.iter().flatten().collect();
+        let sorted =
+            |frame: &polars::prelude::DataFrame| -> Vec<u32> { frame.column(column).unwrap().arg_sort(options).iter().flatten().collect() };
+        let expected = sorted(&frame);
         let found: Vec<u32> = ranked.iter().map(|place| place as u32).collect();
-        assert_eq!(found, expected, "{column} {falls}");
+        assert_eq!(found, expected, "{table}.{column} {falls}");
         for count in [0, 1, 10, 700] {
             let top = first(&large, (column, falls), &all, count, |_, _| Ok::<_, std::io::Error>(())).unwrap();
-            assert_eq!(top, expected[..count], "{column} {falls} {count}");
+            assert_eq!(top, expected[..count], "{table}.{column} {falls} {count}");
         }
+        // Of some rows in the middle, which begin and end inside of blocks.
+        let rows = 77..large.height() / 2;
+        let part = sorted(&frame.slice(77, rows.len()));
+        let among = Places::Run(rows);
+        let top = first(&large, (column, falls), &among, 30, |_, _| Ok::<_, std::io::Error>(())).unwrap();
+        assert_eq!(top, part[..30].iter().map(|row| row + 77).collect::<Vec<_>>(), "{table}.{column} {falls} in the middle");
+    }
+}
+
+#[test]
+fn the_bounds_of_rows_hold_all_of_their_values() {
+    let bench = bench(1_000);
+    let cached = bench.load();
+    for (table, column) in [("candles", "volume"), ("candles", "timestamp"), ("transfers", "log_index"), ("holders", "balance")] {
+        let large = cached.table(table).unwrap().large.clone().unwrap();
+        let mut tight = 0;
+        for rows in (0..large.height()).step_by(60).map(|start| start..(start + 60).min(large.height())) {
+            let frame = large.stretch(rows.clone(), Some(&[column]));
+            let cells = frame.column(column).unwrap().to_physical_repr().cast(&polars::prelude::DataType::Float64).unwrap();
+            let cells = cells.f64().unwrap();
+            let low = cells.iter().flatten().reduce(f64::min);
+            let high = cells.iter().flatten().reduce(f64::max);
+            let (from, to) = match large.extent(column, rows).unwrap() {
+                Extent::Empty => (None, None),
+                Extent::Float(low, high) => (Some(low), Some(high)),
+                Extent::Whole(low, high) => (Some(low as f64), Some(high as f64)),
+            };
+            assert!(
+                low.is_none_or(|low| from <= Some(low) && from.is_some()) && high <= to,
+                "{table}.{column}: {from:?}..{to:?}, {low:?}..{high:?}"
+            );
+            tight += usize::from((from, to) == (low, high));
+        }
+        assert!(tight > 0, "{table}.{column}");
+        assert_eq!(large.extent("token_address", 0..1), None);
+        assert_eq!(large.extent(column, 5..5), Some(Extent::Empty));
     }
 }
 

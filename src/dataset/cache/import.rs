@@ -6,17 +6,17 @@ use std::{
     fs::{self, File, OpenOptions},
     io,
     os::unix::fs::FileExt,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use polars::prelude::{DataFrame, PolarsResult};
 
 use super::{
-    CacheOptions,
+    CacheOptions, bounds,
     columns::Columns,
     entry::{Place, remove},
     group::{Ordering, Output},
-    index::{self, About, Marks, Report, SLAB},
+    index::{self, About, Marks, Report},
     journal::{Journal, ReadState},
     kept,
     record::{Head, Layout, Record, Rows, records},
@@ -276,10 +276,11 @@ impl Import {
         progress(total, total)?;
         let rows = columns.rows();
         let (regions, length) = columns.finish()?;
-        let slabs = slabs(&made.join(ROWS))?;
-        let about = About { table: self.schema.name.to_owned(), rows, regions, bytes: length, report: report(&dropped) };
+        let block = self.options.block_rows.max(1);
+        let survey = bounds::survey(&made.join(ROWS), &self.layout.columns, &regions, rows, block)?;
+        let about = About { table: self.schema.name.to_owned(), rows, regions, block, bytes: length, report: report(&dropped) };
         let address = |rank: u32| order.get(rank as usize).map_or_else(Address::default, |number| self.tokens.list[*number as usize]);
-        index::write(&made.join(INDEX), &about, &marks, &slabs, address).map_err(Fault::Failed)?;
+        index::write(&made.join(INDEX), &about, &marks, &survey, address).map_err(Fault::Failed)?;
         let folder = self.place.keep(&made)?;
         remove(&part);
         LargeTable::open(&folder, self.schema).map(|(table, _)| table).map_err(Fault::Failed)
@@ -367,22 +368,6 @@ fn ranks(order: &[u32]) -> Vec<u32> {
         ranks[number as usize] = rank as u32;
     }
     ranks
-}
-
-/// A checksum of each stretch of the file.
-fn slabs(path: &PathBuf) -> io::Result<Vec<u32>> {
-    let file = File::open(path)?;
-    let length = file.metadata()?.len();
-    let mut sums = Vec::with_capacity((length as usize).div_ceil(SLAB));
-    let mut bytes = vec![0; 256 * SLAB];
-    let mut at = 0;
-    while at < length {
-        let take = (length - at).min(bytes.len() as u64) as usize;
-        file.read_exact_at(&mut bytes[..take], at)?;
-        sums.extend(bytes[..take].chunks(SLAB).map(crc32fast::hash));
-        at += take as u64;
-    }
-    Ok(sums)
 }
 
 impl Tokens {
