@@ -4,7 +4,6 @@
 pub(in crate::dataset) mod bind;
 pub(in crate::dataset) mod blocks;
 mod column;
-mod compare;
 pub(crate) mod file;
 pub(crate) mod fill;
 mod gather;
@@ -12,7 +11,6 @@ pub(crate) mod identity;
 mod judge;
 mod keep;
 mod manners;
-pub(crate) mod order;
 pub(in crate::dataset) mod others;
 mod path;
 mod table;

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use polars::prelude::{IpcReader, SerReader};
 use tempfile::TempDir;
 use tokendeck::{
     api::{self, Api, ApiOptions},
@@ -248,6 +249,32 @@ fn the_bounds_of_rows_hold_all_of_their_values() {
         assert!(tight > 0, "{table}.{column}");
         assert_eq!(large.extent("token_address", 0..1), None);
         assert_eq!(large.extent(column, 5..5), Some(Extent::Empty));
+    }
+}
+
+#[test]
+fn the_file_of_rows_opens_in_polars() {
+    let bench = bench(500);
+    let cached = bench.load();
+    for table in TABLES {
+        let large = cached.table(table).unwrap().large.clone().unwrap();
+        let file = fs::File::open(bench.entry(table).join("rows.arrow")).unwrap();
+        let theirs = IpcReader::new(file).finish().unwrap();
+        let ours = large.stretch(0..large.height(), None);
+        assert_eq!(theirs.height(), ours.height(), "{table}");
+        assert!(theirs.width() >= 2, "{table}");
+        for column in theirs.columns() {
+            let known = ours.column(column.name()).unwrap();
+            assert_eq!(column.null_count(), known.null_count(), "{table}.{}", column.name());
+            // Addresses and hashes are bytes there, and text here.
+            let same = match column.binary() {
+                Ok(bytes) => bytes.iter().zip(known.str().unwrap().iter()).all(|(bytes, text)| {
+                    text == bytes.map(|bytes| bytes.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))).as_deref()
+                }),
+                Err(_) => column.equals_missing(known),
+            };
+            assert!(same, "{table}.{}: {column:?} {known:?}", column.name());
+        }
     }
 }
 

@@ -18,7 +18,6 @@ use super::{
 };
 use crate::dataset::{
     address::Address,
-    load::identity::schema_text,
     manifest::{ColumnManifest, TableManifest, Unit},
     progress::Cancelled,
     schema::TableSchema,
@@ -59,7 +58,7 @@ impl Key {
         add(&VERSION.to_le_bytes());
         // How cells are read may change with the program.
         add(env!("CARGO_PKG_VERSION").as_bytes());
-        add(schema_text(schema).as_bytes());
+        add(schema.text().as_bytes());
         add(manifest_text(schema, manifest).as_bytes());
         let whole = manifest.columns.get("value").is_some_and(|value| value.unit == Some(Unit::Whole));
         let mut decimals: Vec<_> = decimals.iter().filter(|_| schema.name == "holders" || whole).collect();

@@ -9,19 +9,23 @@ use std::{
     sync::atomic::{self, AtomicU64},
 };
 
+use polars::prelude::{DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
+
 use super::{
     Form,
     bounds::Extent,
-    group::rising,
     places::{LIST_MAX, Places, PlacesWriter},
-    spill::Spill,
     table::{CellsOf, LargeTable},
 };
+use crate::dataset::order::{Spool, rising, rising_bytes, rising_whole};
 
 /// Rows that are sorted in memory at a time, as a rule.
 const PART: usize = LIST_MAX / 4;
 /// Rows between two looks at whether the order is still wanted.
 const STRETCH: usize = 65_536;
+
+/// Bytes of keys that are gathered before they are put away.
+const GATHERED: usize = 6 << 20;
 
 /// What rows are ordered by.
 #[derive(Debug, Clone, Copy)]
@@ -61,11 +65,6 @@ enum Keys<'a> {
     Cells(CellsOf<'a>),
     /// Of candles, by their length.
     Intervals(&'a LargeTable),
-}
-
-/// A number's bits so that they compare as the numbers do.
-fn rising_whole(number: i64) -> u64 {
-    number as u64 ^ 1 << 63
 }
 
 impl<'a> Sorted<'a> {
@@ -111,11 +110,7 @@ impl<'a> Sorted<'a> {
         Some(match form {
             Form::Float => rising(f64::from_bits(number)),
             Form::Integer | Form::Time => rising_whole(number as i64),
-            Form::Address | Form::Hex | Form::Text => {
-                let mut first = [0; 8];
-                first.iter_mut().zip(bytes).for_each(|(slot, byte)| *slot = *byte);
-                u64::from_be_bytes(first)
-            }
+            Form::Address | Form::Hex | Form::Text => rising_bytes(bytes),
         })
     }
 
@@ -249,32 +244,24 @@ fn sort<E: From<io::Error>>(
     let mut keys: Vec<u64> = (0..sample).map(|nth| sorter.key((rows as u128 * nth as u128 / sample as u128) as usize)).collect();
     keys.sort_unstable();
     let bounds: Vec<u64> = (1..parts).map(|part| keys[part * 256]).collect();
-    let mut spill = Spill::create(spread, parts)?;
-    for row in 0..rows {
-        if row % STRETCH == 0 {
-            step(row as u64, 2 * rows as u64)?;
-        }
-        let key = sorter.key(row);
-        let part = bounds.partition_point(|bound| *bound <= key);
-        let out = spill.buffer(part);
-        out.extend_from_slice(&key.to_le_bytes());
-        out.extend_from_slice(&(row as u32).to_le_bytes());
-        spill.settle(part)?;
+    let mut spool = Spool::create(spread, parts)?.gathering(GATHERED);
+    for start in (0..rows).step_by(STRETCH) {
+        step(start as u64, 2 * rows as u64)?;
+        let here = start..(start + STRETCH).min(rows);
+        let keys: Vec<u64> = here.clone().map(|row| sorter.key(row)).collect();
+        let part: Vec<u32> = keys.iter().map(|key| bounds.partition_point(|bound| bound <= key) as u32).collect();
+        let columns = [Series::new(KEY.into(), keys), Series::new(ROW.into(), here.clone().map(|row| row as u32).collect::<Vec<_>>())];
+        let columns = columns.into_iter().map(IntoColumn::into_column).collect();
+        spool.add(DataFrame::new(here.len(), columns).map_err(io::Error::other)?, &part)?;
     }
-    spill.close()?;
+    spool.flush()?;
     let mut sorted = PlacesWriter::new(Some(folder));
-    let (mut bytes, mut order, mut done) = (Vec::new(), Vec::new(), 0);
+    let (mut order, mut done): (Vec<Keyed>, usize) = (Vec::new(), 0);
     for part in 0..parts {
-        bytes.clear();
-        let mut nth = 0;
-        while spill.chunk(part, nth, &mut bytes)? {
-            nth += 1;
-        }
         order.clear();
-        order.extend(bytes.as_chunks::<12>().0.iter().map(|record| {
-            let [a, b, c, d, e, f, g, h, i, j, k, l] = *record;
-            (u64::from_le_bytes([a, b, c, d, e, f, g, h]), u32::from_le_bytes([i, j, k, l]))
-        }));
+        for frame in spool.frames(part) {
+            keyed(&frame?, &mut order).map_err(io::Error::other)?;
+        }
         step((rows + done) as u64, 2 * rows as u64)?;
         order.sort_unstable_by(|a, b| sorter.compare(*a, *b));
         for row in &order {
@@ -283,4 +270,14 @@ fn sort<E: From<io::Error>>(
         done += order.len();
     }
     Ok(sorted.finish()?)
+}
+
+/// The columns of rows that are spread.
+const KEY: &str = "key";
+const ROW: &str = "row";
+
+fn keyed(frame: &DataFrame, order: &mut Vec<Keyed>) -> PolarsResult<()> {
+    let (keys, rows) = (frame.column(KEY)?.u64()?.cont_slice()?, frame.column(ROW)?.u32()?.cont_slice()?);
+    order.extend(keys.iter().copied().zip(rows.iter().copied()));
+    Ok(())
 }
