@@ -19,12 +19,12 @@ use tokendeck::{
         address::Address,
         cache::{CacheOptions, Places, first, rank},
         candles::Interval,
-        demo::{self, DemoOptions, Format, contracts::contracts},
         load::{load, load_with},
         progress::Silent,
         time::{DAY_MS, HOUR_MS},
     },
     deck::{Deck, DeckOptions},
+    demo::{self, DemoOptions, Format, contracts::contracts},
     question::{
         Question,
         growth::GrowthQuestion,

@@ -8,7 +8,6 @@ pub mod cache;
 pub mod candles;
 pub mod chain;
 mod coerce;
-pub mod demo;
 pub mod export;
 pub mod findings;
 pub mod grid;

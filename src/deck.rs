@@ -179,7 +179,7 @@ impl Deck {
     /// The remembered answer, if this very question was answered from the current generation.
     pub fn known<Q: Question>(&self, question: &Q) -> Option<Arc<Known<Q::Answer>>> {
         let snapshot = self.snapshot().ok()?;
-        self.remembered::<Q>(&(snapshot.generation, question.target().into_boxed_str()))
+        self.remembered::<Q>(&(snapshot.generation, question.key().into_boxed_str()))
     }
 
     /// Answers here and now, on the caller's thread, from memory where it can.
@@ -190,13 +190,7 @@ impl Deck {
 
     /// As `answer`, from a generation the caller holds, so that several questions see the same data.
     pub fn answer_from<Q: Question>(&self, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Result<Arc<Known<Q::Answer>>> {
-        let mut canonical = question.target();
-        let target_bytes = canonical.len();
-        if let Some(body) = question.body() {
-            canonical.push('\n');
-            canonical.push_str(&body);
-        }
-        let key = (snapshot.generation, canonical.into_boxed_str());
+        let key = (snapshot.generation, question.key().into_boxed_str());
         if let Some(known) = self.remembered::<Q>(&key) {
             return Ok(known);
         }
@@ -205,7 +199,7 @@ impl Deck {
         if let Some(known) = self.remembered::<Q>(&key) {
             return Ok(known);
         }
-        let etag = snapshot.etag(&key.1[..target_bytes]);
+        let etag = snapshot.etag(&question.target());
         // A defect in one analysis must not take the program with it.
         let answer = catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
             .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))));
@@ -248,6 +242,11 @@ impl Deck {
         pending
     }
 
+    /// Nothing asked with `ask` is waiting or being worked out.
+    pub fn idle(&self) -> bool {
+        [&self.quick, &self.heavy].iter().all(|lane| lane.waiting.load(Ordering::Acquire) == 0)
+    }
+
     fn lane(&self, heavy: bool) -> &Lane {
         if heavy { &self.heavy } else { &self.quick }
     }
@@ -281,7 +280,10 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::question::parameter::{Arguments, Parameter};
+    use crate::question::{
+        parameter::{Arguments, Parameter},
+        request::Request,
+    };
 
     /// A question that takes as long as the test wants.
     #[derive(Clone)]
@@ -291,10 +293,7 @@ mod tests {
         go: Arc<Mutex<mpsc::Receiver<()>>>,
     }
 
-    impl Question for Held {
-        type Answer = bool;
-        const NAME: &'static str = "held";
-        const SUMMARY: &'static str = "Waits.";
+    impl Request for Held {
         const PATH: &'static str = "/held";
         const PARAMETERS: &'static [Parameter] = &[];
 
@@ -305,6 +304,12 @@ mod tests {
         fn target(&self) -> String {
             format!("/held?heavy={}&name={}", self.heavy, self.name)
         }
+    }
+
+    impl Question for Held {
+        type Answer = bool;
+        const NAME: &'static str = "held";
+        const SUMMARY: &'static str = "Waits.";
 
         fn heavy(&self) -> bool {
             self.heavy

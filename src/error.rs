@@ -101,10 +101,12 @@ codes! {
     NoCandles "no_candles" 404 "Not Found";
     NoSecurityData "no_security_data" 404 "Not Found";
     MethodNotAllowed "method_not_allowed" 405 "Method Not Allowed";
+    RequestTimeout "request_timeout" 408 "Request Timeout";
     JobEnded "job_ended" 409 "Conflict";
     BodyTooLarge "body_too_large" 413 "Content Too Large";
     TargetTooLong "target_too_long" 414 "URI Too Long";
     UnsupportedMediaType "unsupported_media_type" 415 "Unsupported Media Type";
+    UnsupportedEncoding "unsupported_encoding" 415 "Unsupported Media Type";
     MisdirectedHost "misdirected_host" 421 "Misdirected Request";
     InvalidValue "invalid_value" 422 "Unprocessable Content";
     TooManyRequests "too_many_requests" 429 "Too Many Requests";

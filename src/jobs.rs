@@ -16,14 +16,13 @@ use serde::Serialize;
 pub use self::{
     id::created,
     report::{Report, TokenReport},
-    request::parse_request,
+    request::JobBody,
 };
 use self::{
     store::{NewToken, Store},
     worker::Workers,
 };
 use crate::{
-    dataset::address::Address,
     deck::Deck,
     error::{Code, Problem, Result},
     question::parameter::clip,
@@ -164,22 +163,18 @@ impl Jobs {
     }
 
     /// Puts a job on the queue; when this returns, it is on disk. Waits for the disk: not for a thread that draws or serves.
-    pub fn create(&self, tokens: Vec<Address>) -> Result<Job> {
+    pub fn create(&self, wish: &JobBody) -> Result<Job> {
         let shared = self.workers.shared();
         if shared.stopping() {
             return Err(Problem::new(Code::ShuttingDown, "The program is ending: start the job again when it is back."));
         }
-        let tokens = request::distinct(tokens);
-        let member = if tokens.len() == 1 { "/token_address" } else { "/token_addresses" };
-        if tokens.is_empty() || tokens.len() > TOKENS_MAX {
-            let detail = format!("`{member}`: {} tokens: expected 1 to {TOKENS_MAX}.", tokens.len());
-            return Err(Problem::new(Code::InvalidValue, detail));
-        }
+        let tokens = wish.tokens()?;
         let snapshot = shared.deck.whole_snapshot()?;
         let mut named = Vec::with_capacity(tokens.len());
-        for address in tokens {
+        for (address, pointer) in tokens {
             let Some(token) = snapshot.dataset.token(&address) else {
-                let detail = format!("`{member}`: no token `{address}` in the loaded datasets: GET /tokens?query=… finds those there are.");
+                let detail =
+                    format!("`{pointer}`: no token `{address}` in the loaded datasets: GET /tokens?query=… finds those there are.");
                 return Err(Problem::new(Code::InvalidValue, detail));
             };
             let label = token.row.symbol.as_deref().map_or_else(|| address.short(), clip);

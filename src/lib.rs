@@ -7,7 +7,8 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`dataset`] | one immutable generation of tables: the schema, reading files, findings, typed access by token; the demo market |
+//! | [`dataset`] | one immutable generation of tables: the schema, reading files, findings, typed access by token |
+//! | [`demo`] | the demo market: a synthetic dataset, and the contracts in it |
 //! | [`analysis`] | pure functions from slices and structs to answers |
 //! | [`question`] | everything that can be asked, one type each, with its parameters and its answer |
 //! | [`deck`] | the one door: the current generation, the memo of answers, the pool that works them out |
@@ -20,10 +21,11 @@
 //!
 //! # Invariants
 //!
-//! - Imports go one way: `dataset → analysis → question → deck → jobs → api | tui → cli`. `api` and `tui` do not know each other.
+//! - Imports go one way: `dataset → analysis → question → deck → jobs → api | tui → cli`. `api` and `tui` do not know each other;
+//!   `demo` knows `dataset` alone.
 //! - Analyses are pure: no file, clock, randomness or global; the same data give the same bytes.
 //! - hyper stays in `api`; ratatui and crossterm stay in `tui` and in `cli/shot`.
-//! - Files are touched in `dataset`, `state`, `jobs`, `config` and `cli` only.
+//! - Files are touched in `dataset`, `demo`, `state`, `jobs`, `config` and `cli` only.
 //! - The faces hold no arithmetic of the market, and no face asks anything but the deck.
 //! - A generation never changes; a reload makes another and swaps it in whole.
 //! - Nothing from outside panics: not a file, a request, a key, a terminal's size.
@@ -36,6 +38,7 @@ pub mod cli;
 pub mod config;
 pub mod dataset;
 pub mod deck;
+pub mod demo;
 pub mod error;
 pub mod jobs;
 pub mod question;

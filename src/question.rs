@@ -4,6 +4,7 @@
 pub(crate) mod json;
 pub mod parameter;
 pub mod progress;
+pub mod request;
 pub mod snapshot;
 
 pub mod candles;
@@ -22,34 +23,21 @@ pub mod yields;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::{
-    parameter::{Arguments, Parameter},
-    progress::Progress,
-    snapshot::Snapshot,
-};
+use self::{progress::Progress, request::Request, snapshot::Snapshot};
 use crate::{
     dataset::{Token, address::Address},
     error::{Code, Problem, Result},
 };
 
 /// Something that can be asked of a dataset.
-pub trait Question: Clone + Send + Sync + Sized + 'static {
+pub trait Question: Request {
     type Answer: Serialize + JsonSchema + Send + Sync + 'static;
     /// The OpenAPI operation id, and what it is called in logs and figures.
     const NAME: &'static str;
     /// One sentence for the person who wonders what it does.
     const SUMMARY: &'static str;
-    /// The route, with placeholders named as in `PARAMETERS`.
-    const PATH: &'static str;
-    const PARAMETERS: &'static [Parameter];
     /// The tables that may be large and that the answer looks at.
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders", "transfers"];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self>;
-
-    /// The canonical request: path in lower case, then every documented parameter with its value. Equal for equal questions; asking
-    /// it over HTTP asks this question.
-    fn target(&self) -> String;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer>;
 
@@ -62,6 +50,16 @@ pub trait Question: Clone + Send + Sync + Sized + 'static {
     fn body(&self) -> Option<String> {
         None
     }
+
+    /// What an answer is remembered under: the target, and the body below it.
+    fn key(&self) -> String {
+        let mut key = self.target();
+        if let Some(body) = self.body() {
+            key.push('\n');
+            key.push_str(&body);
+        }
+        key
+    }
 }
 
 /// The token, or the problem that it is not there.
@@ -72,23 +70,4 @@ pub fn known_token<'a>(snapshot: &'a Snapshot, address: &Address) -> Result<&'a 
             format!("No token `{address}` in the loaded datasets: GET /tokens?query=… finds the tokens that are there."),
         )
     })
-}
-
-/// The path with its canonical query: `pairs` in the order of the question's parameters, those without a value left out.
-pub(crate) fn target(path: &str, pairs: &[(&str, Option<String>)]) -> String {
-    let mut target = path.to_owned();
-    for (name, value) in pairs {
-        if let Some(value) = value {
-            target.push(if target.contains('?') { '&' } else { '?' });
-            target.push_str(name);
-            target.push('=');
-            target.push_str(&parameter::encode(value));
-        }
-    }
-    target
-}
-
-/// `Some("true")` for a flag that is set; one that is not is left out of the canonical request.
-pub(crate) fn flag_text(flag: bool) -> Option<String> {
-    flag.then(|| "true".to_owned())
 }

@@ -84,6 +84,7 @@ pub struct Figures {
 /// A figure that `fields` added: null where there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Added<T>(pub Option<T>);
 
 /// The shared figures of every token, in the order of `Dataset::tokens`.

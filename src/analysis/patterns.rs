@@ -95,6 +95,7 @@ pub struct PatternDetail {
 
 /// A part of a pattern's confidence.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "PatternReason")]
 pub struct Reason {
     /// What was measured, with its unit.
     pub measure: &'static str,

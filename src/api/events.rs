@@ -17,9 +17,9 @@ use tokio::sync::{
 
 use super::{
     Api,
+    call::stopped,
     datasets::Stale,
     reply::{Body, Reply},
-    server::stopped,
 };
 use crate::{
     deck::{Deck, DeckEvent},

@@ -7,7 +7,7 @@ use hyper::{
     HeaderMap, Method, Uri, Version,
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
-        ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, CONTENT_TYPE, HOST, HeaderName, HeaderValue, ORIGIN, VARY,
+        ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName, HeaderValue, ORIGIN, VARY,
     },
     http::request::Parts,
 };
@@ -15,7 +15,7 @@ use hyper::{
 use super::{
     Api,
     reply::{Reply, reply},
-    routes::OPEN_PATHS,
+    routes,
 };
 use crate::{
     error::{Code, Problem, Result},
@@ -32,7 +32,7 @@ pub(super) const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 pub(super) fn admit(api: &Api, parts: &Parts) -> Result<()> {
     check_sizes(&parts.uri, &parts.headers)?;
     check_host(&api.options.hosts, parts)?;
-    if OPEN_PATHS.contains(&parts.uri.path()) || preflight(api, parts) {
+    if routes::is_open(parts.uri.path()) || preflight(api, parts) {
         return Ok(());
     }
     let key = check_key(api, &parts.headers)?;
@@ -97,6 +97,11 @@ fn check_key<'a>(api: &Api, headers: &'a HeaderMap) -> Result<&'a [u8]> {
 pub(super) fn check_body(headers: &HeaderMap, declared: Option<u64>) -> Result<()> {
     if declared.is_some_and(|length| length > BODY_BYTES_MAX as u64) {
         return Err(too_large());
+    }
+    if let Some(coding) = headers.get_all(CONTENT_ENCODING).iter().find(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        let coding = clip(&String::from_utf8_lossy(coding.as_bytes()));
+        let detail = format!("`Content-Encoding: {coding}` is not read: send the body as it is, without the header.");
+        return Err(Problem::new(Code::UnsupportedEncoding, detail));
     }
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let essence =

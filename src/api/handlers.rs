@@ -1,54 +1,22 @@
 //! How each kind of endpoint is answered: questions from the deck, jobs from their store, the rest from the API's own state. No
 //! routing and no guarding.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::sync::Arc;
 
 use hyper::header::{HeaderValue, LOCATION};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Api, datasets, events as streams,
+    call::{Answered, Call, Step},
+    datasets, events as streams,
     reply::{self, IfNoneMatch, Reply},
-    service::Answered,
 };
 use crate::{
     error::{Code, Problem, Result},
-    jobs::{self, Jobs},
-    question::{
-        Question,
-        parameter::{Arguments, Parameter},
-        yields::YieldQuestion,
-    },
+    jobs::{JobBody, Jobs},
+    question::{Question, parameter::Arguments, yields::YieldQuestion},
 };
-
-/// A request as a handler sees it.
-#[derive(Debug)]
-pub(super) struct Call<'a> {
-    pub api: &'a Api,
-    pub parameters: &'static [Parameter],
-    /// The route's placeholders with their values, percent-encoded as they came.
-    pub path: &'a [(&'a str, &'a str)],
-    pub query: &'a str,
-    pub if_none_match: IfNoneMatch<'a>,
-    /// Only the headers are wanted.
-    pub head: bool,
-}
-
-/// A reply that is awaited.
-pub(super) type Awaited = Pin<Box<dyn Future<Output = Result<Reply>> + Send>>;
-
-/// A reply that is there, or one that is on its way.
-pub(super) enum Step {
-    Now(Reply),
-    Later(Awaited),
-}
-
-impl Step {
-    fn later(reply: impl Future<Output = Result<Reply>> + Send + 'static) -> Self {
-        Self::Later(Box::pin(reply))
-    }
-}
 
 /// A question: from memory where the deck remembers it, else on its pool.
 pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
@@ -77,15 +45,18 @@ pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
 pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
     let question = YieldQuestion::parse_request(&Arguments::new(call.parameters, call.path, call.query)?, body)?;
     call.api.deck.ready::<YieldQuestion>()?;
+    if let Some(known) = call.api.deck.known(&question) {
+        return Ok(Step::Now(reply::json(200, known.json.clone())));
+    }
     let pending = call.api.deck.ask(question, || {});
     Ok(Step::later(async move { Ok(reply::json(200, pending.await?.json.clone())) }))
 }
 
 pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
     Arguments::new(call.parameters, call.path, call.query)?;
-    let tokens = jobs::parse_request(body)?;
+    let wish = JobBody::parse(body)?;
     with_jobs(call, move |jobs| {
-        let job = jobs.create(tokens)?;
+        let job = jobs.create(&wish)?;
         let mut reply = reply::rendered(202, &job)?;
         if let Ok(location) = HeaderValue::from_str(&format!("/deep-analysis/jobs/{}", job.job_id)) {
             reply.headers_mut().insert(LOCATION, location);

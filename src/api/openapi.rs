@@ -4,22 +4,19 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use bytes::Bytes;
-use schemars::{SchemaGenerator, generate::SchemaSettings};
+use schemars::{Schema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{
-    handlers::{Call, Step},
+    call::{Answered, Call, Step},
     reply,
-    routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint},
-    service::Answered,
+    routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint, Shape, TAGS},
 };
 use crate::{
     error::{CODES, Code, ProblemBody},
-    question::parameter::{Parameter, ParameterKind},
+    question::parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN, Parameter, ParameterKind},
 };
-
-const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 /// The document with its entity tag; it is the same for as long as the program runs.
 static DOCUMENT: LazyLock<(Bytes, String)> = LazyLock::new(|| {
@@ -36,20 +33,24 @@ pub(super) fn answer(call: &Call<'_>) -> Answered {
 }
 
 fn document() -> Value {
-    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.transforms.push(Box::new(RecursiveTransform(words_as_enum)));
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
-    let mut schemas = settings.into_generator();
+    // What is sent need not have every member that an answer has.
+    let mut bodies = settings.clone().for_deserialize().into_generator();
+    let mut schemas = settings.for_serialize().into_generator();
     let mut paths: Map<String, Value> = Map::new();
     for endpoint in ENDPOINTS {
-        let operation = operation(endpoint, &mut schemas);
+        let operation = operation(endpoint, &mut schemas, &mut bodies);
         if let Value::Object(item) = paths.entry(endpoint.path).or_insert_with(|| json!({})) {
             item.insert(endpoint.verb.word().to_owned(), operation);
         }
     }
     schemas.subschema_for::<ProblemBody>();
     let mut components = schemas.take_definitions(true);
+    components.extend(bodies.take_definitions(true));
     if let Some(code) = components.get_mut("ProblemBody").and_then(|schema| schema.pointer_mut("/properties/code")) {
         code["enum"] = CODES.iter().map(|row| row.word).collect();
     }
@@ -66,6 +67,7 @@ fn document() -> Value {
             ),
         },
         "servers": [{ "url": "/" }],
+        "tags": TAGS.iter().map(|(name, meaning)| json!({ "name": name, "description": meaning })).collect::<Vec<_>>(),
         "security": [{ "apiKey": [] }],
         "paths": paths,
         "components": {
@@ -76,14 +78,47 @@ fn document() -> Value {
     })
 }
 
-fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Value {
+/// Words with a meaning each come as `oneOf` of `const`, which generators of clients cannot read: made one `enum`, the meanings told
+/// in its description.
+fn words_as_enum(schema: &mut Schema) {
+    let Some(choices) = schema.get("oneOf").and_then(Value::as_array) else { return };
+    let mut words = Vec::new();
+    let mut meanings: Vec<String> = schema.get("description").and_then(Value::as_str).map(str::to_owned).into_iter().collect();
+    for choice in choices {
+        let given =
+            choice.get("const").map(std::slice::from_ref).or_else(|| choice.get("enum").and_then(Value::as_array).map(Vec::as_slice));
+        let Some(given) = given.filter(|given| given.iter().all(Value::is_string)) else { return };
+        if let (Some(word), Some(meaning)) = (given[0].as_str(), choice.get("description").and_then(Value::as_str)) {
+            meanings.push(format!("`{word}`: {meaning}"));
+        }
+        words.extend(given.iter().cloned());
+    }
+    schema.remove("oneOf");
+    schema.insert("type".into(), "string".into());
+    schema.insert("enum".into(), words.into());
+    if !meanings.is_empty() {
+        schema.insert("description".into(), meanings.join(" ").into());
+    }
+}
+
+fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut SchemaGenerator) -> Value {
     let mut success = json!({ "description": endpoint.summary });
     success["content"] = match endpoint.content {
         Content::Json(shape) => json!({ "application/json": { "schema": shape(schemas) } }),
         Content::Document => json!({ "application/json": { "schema": { "type": "object" } } }),
         Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
     };
+    let mut headers = json!({ "x-request-id": text_header("The request's own id where it sent one, else a new one.") });
     let mut answers = Map::new();
+    if endpoint.tagged() {
+        headers["etag"] = text_header("Names this answer: equal as long as the data are.");
+        let unchanged = json!({ "description": "Not modified: `If-None-Match` names the answer.", "headers": headers.clone() });
+        answers.insert("304".into(), unchanged);
+    }
+    if endpoint.status == 202 {
+        headers["location"] = text_header("Where the job is.");
+    }
+    success["headers"] = headers;
     answers.insert(endpoint.status.to_string(), success);
     for (status, codes) in by_status(&codes_of(endpoint)) {
         let words: Vec<_> = codes.iter().map(|code| format!("`{}`", code.word())).collect();
@@ -92,16 +127,21 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Value {
     let mut operation = json!({
         "operationId": endpoint.name,
         "summary": endpoint.summary,
+        "tags": [endpoint.tag],
         "parameters": endpoint.parameters.iter().map(described).collect::<Vec<_>>(),
         "responses": answers,
     });
-    if endpoint.open() {
+    if endpoint.open {
         operation["security"] = json!([]);
     }
-    if endpoint.reads_body() {
-        operation["requestBody"] = request_body(endpoint);
+    if let Some(shape) = endpoint.body {
+        operation["requestBody"] = request_body(shape, bodies);
     }
     operation
+}
+
+fn text_header(meaning: &str) -> Value {
+    json!({ "description": meaning, "schema": { "type": "string" } })
 }
 
 /// Every problem that the endpoint may answer with.
@@ -116,7 +156,7 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
         Code::Defect,
         Code::ShuttingDown,
     ];
-    if !endpoint.open() {
+    if !endpoint.open {
         codes.extend([Code::Unauthorized, Code::TooManyRequests, Code::Busy]);
     }
     if endpoint.asks() {
@@ -129,8 +169,15 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
             _ => &[Code::InvalidParameter],
         });
     }
-    if endpoint.reads_body() {
-        codes.extend([Code::InvalidJson, Code::InvalidValue, Code::BodyTooLarge, Code::UnsupportedMediaType]);
+    if endpoint.body.is_some() {
+        codes.extend([
+            Code::InvalidJson,
+            Code::InvalidValue,
+            Code::BodyTooLarge,
+            Code::UnsupportedMediaType,
+            Code::UnsupportedEncoding,
+            Code::RequestTimeout,
+        ]);
     }
     codes.extend(endpoint.codes);
     codes.sort_by_key(|code| *code as usize);
@@ -181,15 +228,23 @@ fn described(parameter: &Parameter) -> Value {
         "required": path,
         "description": parameter.meaning,
         "schema": match parameter.kind {
-            ParameterKind::Address => json!({ "type": "string", "pattern": "^0[xX][0-9a-fA-F]{40}$" }),
+            ParameterKind::Address => json!({ "type": "string", "pattern": ADDRESS_PATTERN }),
             ParameterKind::Identifier => json!({ "type": "string" }),
             ParameterKind::Integer { min, max, default } => json!({ "type": "integer", "minimum": min, "maximum": max, "default": default }),
             ParameterKind::Word { words, default: Some(default) } => json!({ "type": "string", "enum": words, "default": default }),
             ParameterKind::Word { words, default: None } => json!({ "type": "string", "enum": words }),
+            ParameterKind::Words(words) => {
+                let word = words.join("|");
+                json!({ "type": "string", "pattern": format!("^({word})(,({word}))*$"), "examples": [words[..words.len().min(2)].join(",")] })
+            }
             ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
             ParameterKind::Text => json!({ "type": "string", "maxLength": 200 }),
             ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
-            ParameterKind::Time => json!({ "type": "string", "examples": ["2026-08-14T00:00:00Z", "2026-08-14"] }),
+            ParameterKind::Time => json!({
+                "type": "string",
+                "pattern": r"^(\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2}))?|-?\d+)$",
+                "examples": ["2026-08-14T00:00:00Z", "2026-08-14"],
+            }),
         },
     });
     if matches!(parameter.kind, ParameterKind::Address) {
@@ -198,31 +253,10 @@ fn described(parameter: &Parameter) -> Value {
     described
 }
 
-fn request_body(endpoint: &Endpoint) -> Value {
-    let address = json!({ "type": "string", "pattern": "^0[xX][0-9a-fA-F]{40}$" });
-    let (schema, example) = if endpoint.path.starts_with(DEEP_ANALYSIS[0]) {
-        let many = json!({ "type": "array", "items": address, "minItems": 1, "maxItems": 100 });
-        let one_of = json!([{ "required": ["token_address"] }, { "required": ["token_addresses"] }]);
-        (
-            json!({ "type": "object", "properties": { "token_address": address, "token_addresses": many },
-                    "additionalProperties": false, "oneOf": one_of }),
-            json!({ "token_address": EXAMPLE_TOKEN }),
-        )
-    } else {
-        let amount = json!({ "type": "string", "pattern": "^[0-9]+$", "description": "Smallest unit, at most 2^256-1." });
-        let risk = json!({ "type": "string", "default": "medium",
-                           "description": "low, medium or high; conservative, moderate, balanced and aggressive are synonyms." });
-        (
-            json!({ "type": "object", "required": ["tokens"], "additionalProperties": false, "properties": {
-                "tokens": { "type": "object", "minProperties": 1, "maxProperties": 1000, "propertyNames": address, "additionalProperties": amount },
-                "settings": { "type": "object", "additionalProperties": false, "properties": {
-                    "riskLevel": risk,
-                    "chains": { "type": "array", "items": { "type": "string" }, "description": "Short names or aliases; empty or omitted: all." },
-                    "minApy": { "type": "number", "default": 0, "description": "Percent." },
-                } },
-            } }),
-            json!({ "tokens": { EXAMPLE_TOKEN: "1000000000000000000" }, "settings": { "riskLevel": "medium", "chains": ["eth"], "minApy": 2 } }),
-        )
-    };
+/// The body's shape, with the example that stands in it.
+fn request_body(shape: Shape, bodies: &mut SchemaGenerator) -> Value {
+    let schema = shape(bodies);
+    let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+    let example = bodies.definitions().get(name).and_then(|body| body.pointer("/examples/0")).cloned();
     json!({ "required": true, "content": { "application/json": { "schema": schema, "example": example } } })
 }

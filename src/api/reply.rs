@@ -26,6 +26,9 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 /// Seconds after which a refused client may ask again.
 const RETRY_SECONDS: u64 = 1;
 
+/// Of the path that a problem names.
+const INSTANCE_BYTES_MAX: usize = 1_024;
+
 /// What a response carries.
 #[derive(Debug)]
 pub(super) enum Body {
@@ -85,6 +88,8 @@ pub(super) fn rendered(status: u16, value: &impl Serialize) -> Result<Reply> {
 pub(super) fn problem(problem: &Problem, instance: &str) -> Reply {
     // Whoever tries keys gets the same bytes each time, and at the least cost.
     static UNAUTHORIZED: OnceLock<Bytes> = OnceLock::new();
+    // A path that was refused for its length is not sent back whole.
+    let instance = &instance[..instance.floor_char_boundary(INSTANCE_BYTES_MAX)];
     let render = |instance| Bytes::from(serde_json::to_vec(&problem.body(instance)).unwrap_or_default());
     let body = match problem.code {
         Code::Unauthorized => UNAUTHORIZED.get_or_init(|| render(None)).clone(),

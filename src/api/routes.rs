@@ -7,14 +7,14 @@ use hyper::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
+    call::{Answered, Call},
     datasets::Datasets,
-    handlers::{self, Call, Health},
+    handlers::{self, Health},
     openapi,
-    service::Answered,
 };
 use crate::{
     error::{Code, Problem},
-    jobs::{Job, JobList, Report},
+    jobs::{Job, JobBody, JobList, Report},
     question::{
         Question,
         candles::CandlesQuestion,
@@ -28,7 +28,7 @@ use crate::{
         security::SecurityQuestion,
         token::TokenQuestion,
         trendline::TrendlineQuestion,
-        yields::YieldQuestion,
+        yields::{YieldBody, YieldQuestion},
     },
 };
 
@@ -41,12 +41,18 @@ pub struct Endpoint {
     /// The OpenAPI operation id, and what it is called in figures.
     pub name: &'static str,
     pub summary: &'static str,
+    /// Of `TAGS`.
+    pub tag: &'static str,
     pub parameters: &'static [Parameter],
     /// The problems it alone may meet; those that follow from its kind and its parameters are not repeated.
     pub codes: &'static [Code],
     /// The status of success.
     pub status: u16,
     pub content: Content,
+    /// Answered without a key.
+    pub open: bool,
+    /// The shape of its JSON body; none where it reads none.
+    pub body: Option<Shape>,
     pub(super) handler: Handler,
 }
 
@@ -77,11 +83,14 @@ impl Verb {
     }
 }
 
+/// A shape in the OpenAPI document.
+pub type Shape = fn(&mut SchemaGenerator) -> Schema;
+
 /// What an endpoint answers with.
 #[derive(Debug, Clone, Copy)]
 pub enum Content {
     /// JSON of this shape.
-    Json(fn(&mut SchemaGenerator) -> Schema),
+    Json(Shape),
     /// A JSON document that describes itself.
     Document,
     /// Text of this type.
@@ -96,38 +105,55 @@ pub(super) enum Handler {
     Body(fn(&Call<'_>, &[u8]) -> Answered),
 }
 
-/// The paths that need no key.
-pub const OPEN_PATHS: &[&str] = &["/healthz", "/openapi.json"];
-
 /// The prefix of the jobs, and the other spelling that is accepted for it.
 pub const DEEP_ANALYSIS: [&str; 2] = ["/deep-analysis/", "/deep_analysis/"];
 
+/// What endpoints are grouped by, and what a group is about.
+pub const TAGS: &[(&str, &str)] = &[
+    ("tokens", "Tokens, their candles, holders and posts."),
+    ("technical", "Trendlines and chart patterns."),
+    ("security", "What the code, the transfers and the holders tell."),
+    ("dexes", "Where tokens trade."),
+    ("analytics", "Rankings over all tokens."),
+    ("yield", "Where to place a portfolio."),
+    ("deep analysis", "Jobs that ask everything about some tokens."),
+    ("service", "The server and its data."),
+];
+
 pub const ENDPOINTS: &[Endpoint] = &[
-    question::<TokenQuestion>(&[]),
-    question::<TokenPostsQuestion>(&[]),
-    question::<TrendlineQuestion>(&[Code::NoCandles]),
-    question::<SecurityQuestion>(&[Code::NoSecurityData]),
-    question::<PatternsQuestion>(&[Code::NoCandles]),
-    question::<DexListQuestion>(&[]),
-    question::<DexDetailQuestion>(&[Code::DexNotFound]),
-    question::<GrowthQuestion>(&[]),
-    Endpoint { path: "/api/analytics/tokens/holders-growth", name: "api_holders_growth", ..question::<GrowthQuestion>(&[]) },
-    Endpoint { verb: Verb::Post, handler: Handler::Body(handlers::optimize), ..question::<YieldQuestion>(&[]) },
-    question::<SearchQuestion>(&[]),
-    question::<CandlesQuestion>(&[Code::NoCandles]),
-    question::<HoldersQuestion>(&[]),
-    question::<HolderCountsQuestion>(&[]),
-    question::<PostsQuestion>(&[]),
-    question::<AllDexesQuestion>(&[]),
+    question::<TokenQuestion>("tokens", &[]),
+    question::<TokenPostsQuestion>("tokens", &[]),
+    question::<TrendlineQuestion>("technical", &[Code::NoCandles]),
+    question::<SecurityQuestion>("security", &[Code::NoSecurityData]),
+    question::<PatternsQuestion>("technical", &[Code::NoCandles]),
+    question::<DexListQuestion>("dexes", &[]),
+    question::<DexDetailQuestion>("dexes", &[Code::DexNotFound]),
+    question::<GrowthQuestion>("analytics", &[]),
+    Endpoint { path: "/api/analytics/tokens/holders-growth", name: "api_holders_growth", ..question::<GrowthQuestion>("analytics", &[]) },
+    Endpoint {
+        verb: Verb::Post,
+        body: Some(SchemaGenerator::subschema_for::<YieldBody>),
+        handler: Handler::Body(handlers::optimize),
+        ..question::<YieldQuestion>("yield", &[])
+    },
+    question::<SearchQuestion>("tokens", &[]),
+    question::<CandlesQuestion>("tokens", &[Code::NoCandles]),
+    question::<HoldersQuestion>("tokens", &[]),
+    question::<HolderCountsQuestion>("tokens", &[]),
+    question::<PostsQuestion>("tokens", &[]),
+    question::<AllDexesQuestion>("dexes", &[]),
     Endpoint {
         verb: Verb::Post,
         path: "/deep-analysis/jobs",
         name: "create_job",
         summary: "Starts a deep analysis of one token or several: six tasks each.",
+        tag: "deep analysis",
         parameters: &[],
         codes: &[],
         status: 202,
         content: shape::<Job>(),
+        open: false,
+        body: Some(SchemaGenerator::subschema_for::<JobBody>),
         handler: Handler::Body(handlers::create_job),
     },
     Endpoint {
@@ -165,21 +191,24 @@ pub const ENDPOINTS: &[Endpoint] = &[
         codes: &[Code::Loading],
         ..plain("/datasets", "datasets", "The tables that are loaded, their sources and findings.", shape::<Datasets>(), handlers::datasets)
     },
-    plain("/healthz", "healthz", "Whether the server lives and has data.", shape::<Health>(), handlers::healthz),
-    plain("/openapi.json", "openapi", "This document.", Content::Document, openapi::answer),
+    Endpoint { open: true, ..plain("/healthz", "healthz", "Whether the server lives and has data.", shape::<Health>(), handlers::healthz) },
+    Endpoint { open: true, ..plain("/openapi.json", "openapi", "This document.", Content::Document, openapi::answer) },
     plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), handlers::metrics),
 ];
 
-const fn question<Q: Question>(codes: &'static [Code]) -> Endpoint {
+const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
     Endpoint {
         verb: Verb::Get,
         path: Q::PATH,
         name: Q::NAME,
         summary: Q::SUMMARY,
+        tag,
         parameters: Q::PARAMETERS,
         codes,
         status: 200,
         content: shape::<Q::Answer>(),
+        open: false,
+        body: None,
         handler: Handler::Plain(handlers::ask::<Q>),
     }
 }
@@ -194,7 +223,7 @@ const fn job<A: JsonSchema>(
     handler: fn(&Call<'_>) -> Answered,
 ) -> Endpoint {
     let codes = &[Code::JobNotFound];
-    Endpoint { verb, codes, parameters: JOB_ID, ..plain(path, name, summary, shape::<A>(), handler) }
+    Endpoint { verb, codes, tag: "deep analysis", parameters: JOB_ID, ..plain(path, name, summary, shape::<A>(), handler) }
 }
 
 const fn plain(
@@ -204,7 +233,20 @@ const fn plain(
     content: Content,
     handler: fn(&Call<'_>) -> Answered,
 ) -> Endpoint {
-    Endpoint { verb: Verb::Get, path, name, summary, parameters: &[], codes: &[], status: 200, content, handler: Handler::Plain(handler) }
+    Endpoint {
+        verb: Verb::Get,
+        path,
+        name,
+        summary,
+        tag: "service",
+        parameters: &[],
+        codes: &[],
+        status: 200,
+        content,
+        open: false,
+        body: None,
+        handler: Handler::Plain(handler),
+    }
 }
 
 const fn shape<A: JsonSchema>() -> Content {
@@ -212,19 +254,20 @@ const fn shape<A: JsonSchema>() -> Content {
 }
 
 impl Endpoint {
-    pub fn open(&self) -> bool {
-        OPEN_PATHS.contains(&self.path)
-    }
-
-    /// Whether it reads a JSON body.
-    pub fn reads_body(&self) -> bool {
-        matches!(self.handler, Handler::Body(_))
+    /// Whether its answers have entity tags.
+    pub fn tagged(&self) -> bool {
+        self.verb == Verb::Get && (self.asks() && self.path != "/datasets" || matches!(self.content, Content::Document))
     }
 
     /// Whether it asks the deck, and so needs data.
     pub fn asks(&self) -> bool {
-        matches!(self.content, Content::Json(_)) && !self.open() && !self.path.starts_with(DEEP_ANALYSIS[0])
+        matches!(self.content, Content::Json(_)) && !self.open && !self.path.starts_with(DEEP_ANALYSIS[0])
     }
+}
+
+/// Whether the path is answered without a key.
+pub(super) fn is_open(path: &str) -> bool {
+    ENDPOINTS.iter().any(|endpoint| endpoint.open && endpoint.path == path)
 }
 
 /// The endpoints of one path, as positions in the table.

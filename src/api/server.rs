@@ -13,13 +13,14 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
     time::timeout,
 };
 
 use super::{
     Api,
+    call::stopped,
     connection::{Pulse, Watched},
     service::Face,
 };
@@ -147,10 +148,4 @@ async fn attend(stream: TcpStream, pulse: Arc<Pulse>, api: Arc<Api>, place: Owne
         }
     }
     drop(place);
-}
-
-/// Ready once the server stops.
-pub(super) async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // The sender lives as long as the API; were it gone, that would be a stop too.
-    stopping.wait_for(|stopping| *stopping).await.ok();
 }

@@ -22,16 +22,14 @@ use hyper::{
 
 use super::{
     Api, OfflineReply,
+    call::{Awaited, Call, Step},
     connection::{Phase, Pulse},
     guard,
-    handlers::{Awaited, Call, Step},
     log::Entry,
     reply::{self, Body, IfNoneMatch, Reply},
     routes::{self, ENDPOINTS, Handler},
 };
 use crate::error::{Code, Problem, Result};
-
-pub(super) type Answered = Result<Step>;
 
 /// The status noted for a client that left before it was answered.
 const HUNG_UP: u16 = 499;
@@ -174,7 +172,7 @@ async fn read(mut body: Incoming, time: Duration) -> Result<Bytes> {
         }
         Ok(whole.freeze())
     };
-    let late = || Problem::new(Code::InvalidRequest, format!("The body did not arrive within {} s: send it faster.", time.as_secs()));
+    let late = || Problem::new(Code::RequestTimeout, format!("The body did not arrive within {} s: send it faster.", time.as_secs()));
     tokio::time::timeout(time, reading).await.unwrap_or_else(|_| Err(late()))
 }
 

@@ -112,7 +112,7 @@ fn desk(program: &Program, jobs: Option<Arc<Jobs>>, warnings: &mut Vec<String>) 
     });
     let listen = &program.config.api.listen;
     let address = listen.parse::<SocketAddr>().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |address| address.ip());
-    match keys {
+    match keys.and_then(|keys| keys.refused_on(address).map_or(Ok(keys), Err)) {
         Ok(keys) => {
             warnings.extend(keys.warnings());
             Desk::new(program.api(keys, jobs, address), listen)

@@ -8,8 +8,8 @@ use super::{
     meter::Meter,
     outcome::{Failure, Outcome, print},
 };
-use crate::dataset::{
-    candles::Interval,
+use crate::{
+    dataset::candles::Interval,
     demo::{DemoOptions, Format, write},
 };
 

@@ -47,6 +47,10 @@ pub(super) fn run(args: &Serve) -> Outcome {
         // Heard from here on, so that a signal right after the first line ends the server cleanly.
         let signals = Signals::new()?;
         let (listener, address) = bind(listen).await?;
+        if let Some(reason) = keys.refused_on(address.ip()) {
+            return Err(Failure::Bad(reason));
+        }
+        keys.warnings().iter().for_each(|warning| tracing::warn!("{warning}"));
         let api = program.api(keys, Some(jobs), address.ip());
         api.log.write_to(log.sink());
         let events = program.deck.listen();

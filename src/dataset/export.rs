@@ -1,25 +1,22 @@
 //! Writing a table that someone wants to keep: CSV, JSON, NDJSON or Parquet by the file's ending, stretch by stretch, so that it may have any
-//! number of rows; whole or not at all, and never over a file that is there.
+//! number of rows; whole or not at all, and never over a file that is there. How rows stand in a file is `form`'s.
 
 mod cells;
+pub mod form;
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{BufWriter, ErrorKind, Write},
+    io::ErrorKind,
     ops::Range,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use polars::prelude::{Column, DataFrame, NamedFrom, ParquetWriter, Series};
+use polars::prelude::DataFrame;
 use serde_json::Value;
 
-use self::cells::Cells;
+use self::form::{Form, STRETCH, Stretch, typed};
 
-/// Rows written between two looks at whether the file is still wanted.
-const STRETCH: usize = 8_192;
-/// Rows of a row group of a Parquet file.
-const GROUP: usize = 8 * STRETCH;
 /// Stretches after which what was written is brought to the disk, so that the end does not wait for all of it.
 const STRETCHES_SYNCED: u64 = 128;
 
@@ -61,43 +58,44 @@ impl Rows {
     /// Every cell, as it stands in JSON.
     #[cfg(test)]
     pub(crate) fn values(&self, columns: usize) -> Vec<Vec<Value>> {
-        let mut values = Vec::new();
-        let all = 0..self.count();
-        let made = self.cells(columns, all.clone(), |cells| {
-            values.extend(all.map(|row| {
-                let cell = |cells: &Cells<'_>| {
-                    let mut text = Vec::new();
-                    cells.json(row, &mut text);
-                    serde_json::from_slice::<Value>(&text).expect("a cell is written as JSON")
-                };
-                cells.iter().map(cell).collect()
-            }));
-            Ok(())
-        });
-        made.expect("rows that can be had");
-        values
+        let all = self.stretch(0..self.count()).expect("rows that can be had");
+        let cells = all.cells(columns);
+        let cell = |row: usize, cells: &cells::Cells<'_>| {
+            let mut text = Vec::new();
+            cells.json(row, &mut text);
+            serde_json::from_slice::<Value>(&text).expect("a cell is written as JSON")
+        };
+        (0..self.count()).map(|row| cells.iter().map(|cells| cell(row, cells)).collect()).collect()
     }
 
-    /// Hands over the cells of these rows.
-    fn cells(&self, columns: usize, rows: Range<usize>, work: impl FnOnce(&[Cells<'_>]) -> std::io::Result<()>) -> Result<(), Unwritten> {
-        let done = match self {
-            Self::Values(all) => work(&(0..columns).map(|column| Cells::Values(&all[rows.clone()], column)).collect::<Vec<_>>()),
-            Self::Frames(frames) => work(&cells::of(&frames.frame(rows).map_err(Unwritten::Failed)?)),
-        };
-        done.map_err(failed)
+    fn stretch(&self, rows: Range<usize>) -> Result<Stretch<'_>, String> {
+        match self {
+            Self::Values(all) => Ok(Stretch::Values(&all[rows])),
+            Self::Frames(frames) => frames.frame(rows).map(Stretch::Frame),
+        }
+    }
+}
+
+impl Frames for DataFrame {
+    fn count(&self) -> usize {
+        self.height()
+    }
+
+    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
+        Ok(self.slice(rows.start as i64, rows.len()))
     }
 }
 
 /// Whether a table can be written there, as far as is seen without writing; what decides is `write`.
 pub fn check(path: &Path) -> Result<(), Unwritten> {
-    filler(path).map(drop)
+    form_of(path).map(drop)
 }
 
-/// What writes a file of that name.
-fn filler(path: &Path) -> Result<Fill, Unwritten> {
+/// What a file of that name is.
+fn form_of(path: &Path) -> Result<Form, Unwritten> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
-    let Some((_, fill)) = FORMATS.iter().find(|(format, _)| *format == ending) else {
-        let endings: Vec<String> = FORMATS.iter().map(|(format, _)| format!(".{format}")).collect();
+    let Some(form) = Form::ALL.into_iter().find(|form| form.ending() == ending) else {
+        let endings: Vec<String> = Form::ALL.iter().map(|form| format!(".{}", form.ending())).collect();
         return Err(Unwritten::Failed(format!("`{}`: expected a file ending in {}", path.display(), endings.join(", "))));
     };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
@@ -107,15 +105,15 @@ fn filler(path: &Path) -> Result<Fill, Unwritten> {
     if path.symlink_metadata().is_ok() {
         return Err(exists(path));
     }
-    Ok(*fill)
+    Ok(form)
 }
 
 /// Writes the rows under `columns` into `path`, which must not exist. Gives back how many there are.
 pub fn write(path: &Path, columns: &[String], rows: &Rows, step: Step<'_>) -> Result<u64, Unwritten> {
-    let fill = filler(path)?;
+    let form = form_of(path)?;
     let named = |reason: &dyn std::fmt::Display| Unwritten::Failed(format!("`{}`: {reason}", path.display()));
     let (part, file) = Part::beside(path).map_err(|error| named(&error))?;
-    let written = fill(&file, columns, rows, step).and_then(|()| file.sync_all().map_err(failed));
+    let written = fill(&file, form, columns, rows, step).and_then(|()| file.sync_all().map_err(failed));
     written.map_err(|unwritten| match unwritten {
         Unwritten::Failed(reason) => named(&reason),
         Unwritten::Stopped => Unwritten::Stopped,
@@ -126,10 +124,31 @@ pub fn write(path: &Path, columns: &[String], rows: &Rows, step: Step<'_>) -> Re
 }
 
 /// Writes the rows into a file that is new and empty.
-type Fill = fn(&File, &[String], &Rows, Step<'_>) -> Result<(), Unwritten>;
-
-/// What a table can be written as: the ending of the file.
-const FORMATS: &[(&str, Fill)] = &[("csv", write_csv), ("json", write_json), ("ndjson", write_lines), ("parquet", write_parquet)];
+fn fill(file: &File, form: Form, columns: &[String], rows: &Rows, step: Step<'_>) -> Result<(), Unwritten> {
+    // Parquet has one type a column, which is seen on all rows at hand.
+    let whole;
+    let rows = match rows {
+        Rows::Values(values) if form == Form::Parquet => {
+            whole = Rows::Frames(Box::new(typed(columns, values).map_err(failed)?));
+            &whole
+        }
+        rows => rows,
+    };
+    let mut sink = form.over(file.try_clone().map_err(failed)?, columns).map_err(Unwritten::Failed)?;
+    // A table without rows has types all the same.
+    sink.rows(&rows.stretch(0..0).map_err(Unwritten::Failed)?).map_err(Unwritten::Failed)?;
+    for (nth, start) in (0..rows.count()).step_by(STRETCH).enumerate() {
+        if !step(start as u64) {
+            return Err(Unwritten::Stopped);
+        }
+        let stretch = rows.stretch(start..(start + STRETCH).min(rows.count())).map_err(Unwritten::Failed)?;
+        sink.rows(&stretch).map_err(Unwritten::Failed)?;
+        if (nth as u64 + 1).is_multiple_of(STRETCHES_SYNCED) {
+            file.sync_data().map_err(failed)?;
+        }
+    }
+    sink.finish().map_err(Unwritten::Failed)
+}
 
 fn failed(error: impl std::fmt::Display) -> Unwritten {
     Unwritten::Failed(error.to_string())
@@ -178,140 +197,13 @@ fn place(part: &Path, path: &Path) -> Result<(), Unwritten> {
     })
 }
 
-/// Goes over the rows a stretch at a time.
-fn stretches(
-    file: &File,
-    count: usize,
-    step: Step<'_>,
-    mut work: impl FnMut(Range<usize>) -> Result<(), Unwritten>,
-) -> Result<(), Unwritten> {
-    for (nth, start) in (0..count).step_by(STRETCH).enumerate() {
-        if !step(start as u64) {
-            return Err(Unwritten::Stopped);
-        }
-        work(start..(start + STRETCH).min(count))?;
-        if (nth as u64 + 1).is_multiple_of(STRETCHES_SYNCED) {
-            file.sync_data().map_err(failed)?;
-        }
-    }
-    Ok(())
-}
-
-fn write_csv(file: &File, columns: &[String], rows: &Rows, step: Step<'_>) -> Result<(), Unwritten> {
-    let mut writer = csv::Writer::from_writer(BufWriter::with_capacity(1 << 18, file));
-    writer.write_record(columns).map_err(failed)?;
-    let mut text = Vec::new();
-    stretches(file, rows.count(), step, |stretch| {
-        rows.cells(columns.len(), stretch.clone(), |cells| {
-            for row in 0..stretch.len() {
-                for column in cells {
-                    text.clear();
-                    column.text(row, &mut text);
-                    writer.write_field(&text)?;
-                }
-                writer.write_record(None::<&[u8]>)?;
-            }
-            Ok(())
-        })
-    })?;
-    writer.flush().map_err(failed)
-}
-
-/// One object a line, in a list.
-fn write_json(file: &File, columns: &[String], rows: &Rows, step: Step<'_>) -> Result<(), Unwritten> {
-    write_objects(file, columns, rows, step, ["[\n", ",\n", "\n]\n"])
-}
-
-/// One object a line.
-fn write_lines(file: &File, columns: &[String], rows: &Rows, step: Step<'_>) -> Result<(), Unwritten> {
-    write_objects(file, columns, rows, step, ["", "\n", "\n"])
-}
-
-fn write_objects(file: &File, columns: &[String], rows: &Rows, step: Step<'_>, around: [&str; 3]) -> Result<(), Unwritten> {
-    let [open, between, close] = around;
-    let mut writer = BufWriter::with_capacity(1 << 18, file);
-    let names: Vec<String> = columns.iter().map(|name| format!("{}: ", Value::from(name.as_str()))).collect();
-    writer.write_all(open.as_bytes()).map_err(failed)?;
-    let mut text = Vec::new();
-    stretches(file, rows.count(), step, |stretch| {
-        rows.cells(columns.len(), stretch.clone(), |cells| {
-            for row in 0..stretch.len() {
-                text.clear();
-                text.extend_from_slice(if stretch.start + row > 0 { between } else { "" }.as_bytes());
-                for (nth, (column, name)) in cells.iter().zip(&names).enumerate() {
-                    text.extend_from_slice(if nth == 0 { b"{" } else { b", " });
-                    text.extend_from_slice(name.as_bytes());
-                    column.json(row, &mut text);
-                }
-                text.push(b'}');
-                writer.write_all(&text)?;
-            }
-            Ok(())
-        })
-    })?;
-    if rows.count() > 0 || !open.is_empty() {
-        writer.write_all(close.as_bytes()).map_err(failed)?;
-    }
-    writer.flush().map_err(failed)
-}
-
-fn write_parquet(file: &File, columns: &[String], rows: &Rows, step: Step<'_>) -> Result<(), Unwritten> {
-    let mut out = BufWriter::with_capacity(1 << 18, file);
-    let frames = match rows {
-        Rows::Values(values) => {
-            let frame = typed(columns, values).map_err(failed)?;
-            let mut writer = ParquetWriter::new(&mut out).batched(frame.schema()).map_err(failed)?;
-            writer.write_batch(&frame).map_err(failed)?;
-            writer.finish().map_err(failed)?;
-            return out.flush().map_err(failed);
-        }
-        Rows::Frames(frames) => frames,
-    };
-    let mut group = frames.frame(0..0).map_err(Unwritten::Failed)?;
-    let mut writer = ParquetWriter::new(&mut out).batched(group.schema()).map_err(failed)?;
-    stretches(file, frames.count(), step, |stretch| {
-        let last = stretch.end == frames.count();
-        group.vstack_mut(&frames.frame(stretch).map_err(Unwritten::Failed)?).map_err(failed)?;
-        if group.height() >= GROUP || last {
-            group.rechunk_mut();
-            writer.write_batch(&group).map_err(failed)?;
-            group = group.clear();
-        }
-        Ok(())
-    })?;
-    writer.finish().map_err(failed)?;
-    drop(writer);
-    out.flush().map_err(failed)
-}
-
-/// Rows at hand as a frame: numbers where every cell of a column is one, else text.
-fn typed(columns: &[String], rows: &[Vec<Value>]) -> polars::prelude::PolarsResult<DataFrame> {
-    let series = columns.iter().enumerate().map(|(i, name)| {
-        let cells = || rows.iter().map(|row| row.get(i).unwrap_or(&Value::Null));
-        let numbers = cells().all(|value| value.is_number() || value.is_null()) && cells().any(Value::is_number);
-        let whole = numbers && cells().all(|value| value.is_i64() || value.is_null());
-        let texts = Cells::Values(rows, i);
-        let text = |row: usize, value: &Value| {
-            let mut text = Vec::new();
-            texts.text(row, &mut text);
-            (!value.is_null()).then(|| String::from_utf8_lossy(&text).into_owned())
-        };
-        Column::from(if whole {
-            Series::new(name.into(), cells().map(Value::as_i64).collect::<Vec<_>>())
-        } else if numbers {
-            Series::new(name.into(), cells().map(Value::as_f64).collect::<Vec<_>>())
-        } else {
-            Series::new(name.into(), cells().enumerate().map(|(row, value)| text(row, value)).collect::<Vec<_>>())
-        })
-    });
-    DataFrame::new(rows.len(), series.collect())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use polars::prelude::{Column, NamedFrom, Series};
+
+    use super::{form::GROUP, *};
 
     const GO_ON: fn(u64) -> bool = |_| true;
 
@@ -349,8 +241,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (name, holds) in [
             ("t.csv", "symbol,price,chains\n\"A,B\",1.5,\"[\"\"eth\"\"]\"\n,,[]\n"),
-            ("t.json", "[\n{\"symbol\": \"A,B\", \"price\": 1.5, \"chains\": [\"eth\"]},\n{\"symbol\": null, "),
-            ("t.ndjson", "{\"symbol\": \"A,B\", \"price\": 1.5, \"chains\": [\"eth\"]}\n{"),
+            ("t.json", "[\n{\"symbol\":\"A,B\",\"price\":1.5,\"chains\":[\"eth\"]},\n{\"symbol\":null,"),
+            ("t.ndjson", "{\"symbol\":\"A,B\",\"price\":1.5,\"chains\":[\"eth\"]}\n{"),
             ("t.parquet", "PAR1"),
         ] {
             let path = folder.path().join(name);
@@ -378,7 +270,7 @@ mod tests {
         let rows = Rows::Frames(Box::new(Numbers(GROUP + STRETCH + 5)));
         let whole = Numbers(0).frame(0..rows.count()).unwrap();
         let path = |ending: &str| folder.path().join(format!("t.{ending}"));
-        for (ending, _) in FORMATS {
+        for ending in Form::ALL.map(Form::ending) {
             assert_eq!(go(&path(ending), &["text", "number"], &rows), Ok(rows.count() as u64), "{ending}");
         }
         let parquet = ParquetReader::new(File::open(path("parquet")).unwrap()).finish().unwrap();
@@ -386,8 +278,7 @@ mod tests {
         let text = fs::read_to_string(path("csv")).unwrap();
         let expected = |row: usize| {
             let text = if row.is_multiple_of(3) { String::new() } else { format!("\"row \"\"{row}\"\"\"") };
-            let number = json!(row as f64 / 3.0);
-            format!("{text},{number}")
+            format!("{text},{}", row as f64 / 3.0)
         };
         assert!(text.lines().skip(1).enumerate().all(|(row, line)| line == expected(row)));
         assert_eq!(text.lines().count(), rows.count() + 1);
@@ -395,7 +286,7 @@ mod tests {
         let lines = fs::read_to_string(path("ndjson")).unwrap();
         let expected = |row: usize| {
             let text = if row.is_multiple_of(3) { Value::Null } else { json!(format!("row \"{row}\"")) };
-            format!("{{\"text\": {text}, \"number\": {}}}", json!(row as f64 / 3.0))
+            format!("{{\"text\":{text},\"number\":{}}}", json!(row as f64 / 3.0))
         };
         assert!(lines.lines().enumerate().all(|(row, line)| line == expected(row)));
         assert_eq!(lines.lines().count(), rows.count());
@@ -417,7 +308,8 @@ mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         let columns = ["text".to_owned(), "number".to_owned()];
-        for (ending, fill) in FORMATS {
+        for form in Form::ALL {
+            let ending = form.ending();
             let path = folder.path().join(format!("t.{ending}"));
             // At once, in the middle, and when all is written but has no name yet.
             for stop_at in [0, STRETCH as u64, 2 * STRETCH as u64] {
@@ -428,7 +320,7 @@ mod tests {
             assert_eq!(damaged, Err(Unwritten::Failed(format!("`{}`: the table is damaged", path.display()))));
             if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
                 let rows = Rows::Frames(Box::new(Numbers(STRETCH)));
-                let outcome = fill(&full, &columns, &rows, &mut |_| true);
+                let outcome = fill(&full, form, &columns, &rows, &mut |_| true);
                 assert!(matches!(&outcome, Err(Unwritten::Failed(reason)) if reason.contains("No space left")), "{ending}: {outcome:?}");
             }
         }

@@ -2,10 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 
 use super::{Analysis, JobStatus};
-use crate::dataset::address::Address;
+use crate::{
+    analysis::{dex::DexList, patterns::PatternsAnswer, security::SecurityInference, token::TokenDetail, trendlines::TrendlineAnswer},
+    dataset::address::Address,
+    error::ProblemBody,
+    question::holders::Holders,
+};
 
 /// A job's findings so far; partial while it runs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -20,18 +25,29 @@ pub struct Report {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TokenReport {
     pub token_address: Address,
-    #[schemars(with = "Value")]
+    #[schemars(with = "Part<TokenDetail>")]
     pub token: Option<Box<RawValue>>,
-    #[schemars(with = "Value")]
+    #[schemars(with = "Part<TrendlineAnswer>")]
     pub trendline: Option<Box<RawValue>>,
-    #[schemars(with = "Value")]
+    #[schemars(with = "Part<PatternsAnswer>")]
     pub patterns: Option<Box<RawValue>>,
-    #[schemars(with = "Value")]
+    #[schemars(with = "Part<SecurityInference>")]
     pub security: Option<Box<RawValue>>,
-    #[schemars(with = "Value")]
+    #[schemars(with = "Part<DexList>")]
     pub dexes: Option<Box<RawValue>>,
-    #[schemars(with = "Value")]
+    #[schemars(with = "Part<Holders>")]
     pub holders: Option<Box<RawValue>>,
+}
+
+/// What the endpoint answers, the problem with it, or null while it has not been asked.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "a shape for the document: the parts are kept as the text they were answered with")]
+enum Part<A> {
+    Answer(A),
+    Failed { error: ProblemBody },
+    Unasked,
 }
 
 impl TokenReport {

@@ -1,6 +1,9 @@
 //! The body of POST /deep-analysis/jobs, read and checked to the letter. What the datasets hold is not known here.
 
-use serde_json::value::RawValue;
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde_json::{json, value::RawValue};
 
 use super::TOKENS_MAX;
 use crate::{
@@ -8,43 +11,63 @@ use crate::{
     error::Result,
     question::{
         json::{elements, invalid, members, pointer, text, well_formed},
-        parameter::clip,
+        parameter::{EXAMPLE_TOKEN, clip},
     },
 };
 
 const EXPECTED: &str = "expected `token_address` with one address or `token_addresses` with a list of them";
 
-/// The tokens to analyze, each once, in the order given. Well formed first (400), then every value (422, naming its JSON pointer).
-pub fn parse_request(body: &[u8]) -> Result<Vec<Address>> {
-    let mut tokens = None;
-    for (name, value) in members("", well_formed(body)?)? {
-        let at = pointer("", &name);
-        let given = match name.as_str() {
-            "token_address" => vec![address(&at, value)?],
-            "token_addresses" => addresses(&at, value)?,
-            _ => return Err(invalid(&at, &format!("no such member: {EXPECTED}"))),
-        };
-        if tokens.replace(given).is_some() {
-            return Err(invalid(&at, "`token_address` and `token_addresses` are both given: give one of them"));
-        }
-    }
-    tokens.ok_or_else(|| invalid("", EXPECTED))
+/// The body of POST /deep-analysis/jobs: one token or several.
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[serde(untagged, deny_unknown_fields)]
+#[schemars(example = json!({ "token_address": EXAMPLE_TOKEN }))]
+pub enum JobBody {
+    One {
+        token_address: Address,
+    },
+    Several {
+        #[schemars(length(min = 1, max = TOKENS_MAX))]
+        token_addresses: Vec<Address>,
+    },
 }
 
-/// Each address once, in the order given.
-pub(super) fn distinct(addresses: Vec<Address>) -> Vec<Address> {
-    let mut seen = std::collections::HashSet::new();
-    addresses.into_iter().filter(|address| seen.insert(*address)).collect()
+impl JobBody {
+    /// Well formed first (400), then every value (422, naming its JSON pointer).
+    pub fn parse(body: &[u8]) -> Result<Self> {
+        let mut given = None;
+        for (name, value) in members("", well_formed(body)?)? {
+            let at = pointer("", &name);
+            let read = match name.as_str() {
+                "token_address" => Self::One { token_address: address(&at, value)? },
+                "token_addresses" => Self::Several { token_addresses: addresses(&at, value)? },
+                _ => return Err(invalid(&at, &format!("no such member: {EXPECTED}"))),
+            };
+            if given.replace(read).is_some() {
+                return Err(invalid(&at, "`token_address` and `token_addresses` are both given: give one of them"));
+            }
+        }
+        given.ok_or_else(|| invalid("", EXPECTED))
+    }
+
+    /// The tokens to analyze, each once, in the order given, with the JSON pointer of each.
+    pub(super) fn tokens(&self) -> Result<Vec<(Address, String)>> {
+        let several = match self {
+            Self::One { token_address } => return Ok(vec![(*token_address, "/token_address".to_owned())]),
+            Self::Several { token_addresses } => token_addresses,
+        };
+        let mut seen = HashSet::new();
+        let distinct = several.iter().enumerate().filter(|(_, address)| seen.insert(**address));
+        let tokens: Vec<_> = distinct.map(|(i, address)| (*address, format!("/token_addresses/{i}"))).collect();
+        if tokens.is_empty() || tokens.len() > TOKENS_MAX {
+            return Err(invalid("/token_addresses", &format!("{} tokens: expected 1 to {TOKENS_MAX}", tokens.len())));
+        }
+        Ok(tokens)
+    }
 }
 
 fn addresses(at: &str, value: &RawValue) -> Result<Vec<Address>> {
     let items = elements(value).ok_or_else(|| invalid(at, &format!("`{}`: expected an array of token addresses", clip(value.get()))))?;
-    let read: Result<Vec<_>> = items.iter().enumerate().map(|(i, item)| address(&format!("{at}/{i}"), item)).collect();
-    let tokens = distinct(read?);
-    if tokens.is_empty() || tokens.len() > TOKENS_MAX {
-        return Err(invalid(at, &format!("{} tokens: expected 1 to {TOKENS_MAX}", tokens.len())));
-    }
-    Ok(tokens)
+    items.iter().enumerate().map(|(i, item)| address(&format!("{at}/{i}"), item)).collect()
 }
 
 fn address(at: &str, value: &RawValue) -> Result<Address> {
@@ -81,7 +104,7 @@ mod tests {
             (format!(r#"{{"token_address":"{UNI}","token_address":"{UNI}"}}"#), Code::InvalidValue, "twice"),
             (format!(r#"{{"token_address":"{UNI}","a/b":1}}"#), Code::InvalidValue, "`/a~1b`"),
         ] {
-            let problem = parse_request(body.as_bytes()).expect_err(&body);
+            let problem = JobBody::parse(body.as_bytes()).and_then(|body| body.tokens()).expect_err(&body);
             assert_eq!(problem.code, code, "{}", clip(&body));
             assert!(problem.detail.contains(part), "{}", problem.detail);
         }
@@ -90,7 +113,9 @@ mod tests {
     #[test]
     fn duplicates_count_once_in_any_letter_case() {
         let body = format!(r#"{{"token_addresses":["{UNI}","0x{}","0x{:040x}"]}}"#, UNI[2..].to_uppercase(), 1);
-        let tokens = parse_request(body.as_bytes()).expect("valid");
-        assert_eq!(tokens.iter().map(Address::to_string).collect::<Vec<_>>(), [UNI.to_owned(), format!("0x{:040x}", 1)]);
+        let tokens = JobBody::parse(body.as_bytes()).and_then(|body| body.tokens()).expect("valid");
+        let one = Address::parse(&format!("0x{:040x}", 1)).expect("an address");
+        let uni = Address::parse(UNI).expect("an address");
+        assert_eq!(tokens, [(uni, "/token_addresses/0".to_owned()), (one, "/token_addresses/2".to_owned())]);
     }
 }

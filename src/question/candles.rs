@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use super::{
     Question, known_token,
-    parameter::{Arguments, Parameter, ParameterKind, parameter},
+    parameter::{ParameterKind, TOKEN, parameter},
     patterns::{TIMEFRAMES, require_candles},
     progress::Progress,
+    request::request,
     snapshot::Snapshot,
-    target,
 };
 use crate::{
     analysis::frames,
@@ -17,13 +17,14 @@ use crate::{
     error::Result,
 };
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct CandlesQuestion {
-    pub token_address: Address,
-    pub timeframe: &'static str,
-    pub from: Option<Time>,
-    pub to: Option<Time>,
-    pub limit: u64,
+request! {
+    CandlesQuestion at "/tokens/{token_address}/candles" {
+        token_address: Address = TOKEN,
+        timeframe: &'static str = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
+        from: Option<Time> = parameter("from", ParameterKind::Time, "The earliest start of a candle."),
+        to: Option<Time> = parameter("to", ParameterKind::Time, "The latest start of a candle."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 5_000, default: 500 }, "Candles to return, the latest."),
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -56,37 +57,7 @@ impl Question for CandlesQuestion {
     type Answer = TokenCandles;
     const NAME: &'static str = "candles";
     const SUMMARY: &'static str = "A token's candles: stored, or resampled from finer ones.";
-    const PATH: &'static str = "/tokens/{token_address}/candles";
     const NEEDS: &'static [&'static str] = &["candles"];
-    const PARAMETERS: &'static [Parameter] = &[
-        parameter("token_address", ParameterKind::Address, "The token's contract address."),
-        parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
-        parameter("from", ParameterKind::Time, "The earliest start of a candle."),
-        parameter("to", ParameterKind::Time, "The latest start of a candle."),
-        parameter("limit", ParameterKind::Integer { min: 1, max: 5_000, default: 500 }, "Candles to return, the latest."),
-    ];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self {
-            token_address: arguments.address("token_address")?,
-            timeframe: arguments.word("timeframe")?.unwrap_or("1d"),
-            from: arguments.time("from")?,
-            to: arguments.time("to")?,
-            limit: arguments.integer("limit")?,
-        })
-    }
-
-    fn target(&self) -> String {
-        target(
-            &format!("/tokens/{}/candles", self.token_address),
-            &[
-                ("timeframe", Some(self.timeframe.to_owned())),
-                ("from", self.from.map(|time| time.to_string())),
-                ("to", self.to.map(|time| time.to_string())),
-                ("limit", Some(self.limit.to_string())),
-            ],
-        )
-    }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenCandles> {
         known_token(snapshot, &self.token_address)?;

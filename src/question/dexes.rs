@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question, flag_text, known_token,
-    parameter::{Arguments, EXPLAIN, Parameter, ParameterKind, clip, encode, parameter},
-    posts::{PAGE, page_of},
+    Question, known_token,
+    parameter::{CONTRACT, EXPLAIN, PAGE, ParameterKind, clip, parameter},
+    posts::page_of,
     progress::Progress,
+    request::request,
     snapshot::Snapshot,
-    target,
 };
 use crate::{
     analysis::dex::{DexDetail, DexList, detail, list},
@@ -17,29 +17,18 @@ use crate::{
     error::{Code, Problem, Result},
 };
 
-const CONTRACT: Parameter = parameter("contractAddress", ParameterKind::Address, "The token's contract address.");
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct DexListQuestion {
-    pub contract_address: Address,
-    pub explain: bool,
+request! {
+    DexListQuestion at "/{contractAddress}/dexes" {
+        contract_address: Address = CONTRACT,
+        explain: bool = EXPLAIN,
+    }
 }
 
 impl Question for DexListQuestion {
     type Answer = DexList;
     const NAME: &'static str = "dexes";
     const SUMMARY: &'static str = "DEXes where a token trades.";
-    const PATH: &'static str = "/{contractAddress}/dexes";
     const NEEDS: &'static [&'static str] = &[];
-    const PARAMETERS: &'static [Parameter] = &[CONTRACT, EXPLAIN];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self { contract_address: arguments.address("contractAddress")?, explain: arguments.flag("explain")? })
-    }
-
-    fn target(&self) -> String {
-        target(&format!("/{}/dexes", self.contract_address), &[("explain", flag_text(self.explain))])
-    }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<DexList> {
         known_token(snapshot, &self.contract_address)?;
@@ -48,29 +37,19 @@ impl Question for DexListQuestion {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct DexDetailQuestion {
-    pub contract_address: Address,
-    /// Lower case.
-    pub dex_id: String,
+request! {
+    DexDetailQuestion at "/{contractAddress}/dexes/{dexId}" {
+        contract_address: Address = CONTRACT,
+        /// Lower case.
+        dex_id: String = parameter("dexId", ParameterKind::Identifier, "The DEX's slug, as the DEX list gives it; any letter case."),
+    }
 }
 
 impl Question for DexDetailQuestion {
     type Answer = DexDetail;
     const NAME: &'static str = "dex";
     const SUMMARY: &'static str = "Detail of one DEX where a token trades.";
-    const PATH: &'static str = "/{contractAddress}/dexes/{dexId}";
     const NEEDS: &'static [&'static str] = &[];
-    const PARAMETERS: &'static [Parameter] =
-        &[CONTRACT, parameter("dexId", ParameterKind::Identifier, "The DEX's slug, as the DEX list gives it; any letter case.")];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self { contract_address: arguments.address("contractAddress")?, dex_id: arguments.identifier("dexId").to_lowercase() })
-    }
-
-    fn target(&self) -> String {
-        format!("/{}/dexes/{}", self.contract_address, encode(&self.dex_id))
-    }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<DexDetail> {
         known_token(snapshot, &self.contract_address)?;
@@ -88,11 +67,12 @@ impl Question for DexDetailQuestion {
     }
 }
 
-/// A page of every DEX in the data.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AllDexesQuestion {
-    pub page: u64,
-    pub limit: u64,
+request! {
+    /// A page of every DEX in the data.
+    AllDexesQuestion at "/dexes" {
+        page: u64 = PAGE,
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "DEXes a page."),
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -123,18 +103,7 @@ impl Question for AllDexesQuestion {
     type Answer = AllDexes;
     const NAME: &'static str = "all_dexes";
     const SUMMARY: &'static str = "Every DEX in the data, one entry for each chain.";
-    const PATH: &'static str = "/dexes";
     const NEEDS: &'static [&'static str] = &[];
-    const PARAMETERS: &'static [Parameter] =
-        &[PAGE, parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "DEXes a page.")];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self { page: arguments.integer("page")?, limit: arguments.integer("limit")? })
-    }
-
-    fn target(&self) -> String {
-        format!("/dexes?page={}&limit={}", self.page, self.limit)
-    }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<AllDexes> {
         let rows = snapshot.dataset.dexes();

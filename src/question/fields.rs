@@ -2,7 +2,6 @@
 
 use super::{
     Question,
-    parameter::{Arguments, clip},
     progress::Progress,
     security::SecurityQuestion,
     snapshot::Snapshot,
@@ -15,7 +14,7 @@ use crate::{
         patterns::{Pattern, PatternsAnswer, patterns},
     },
     dataset::{address::Address, candles::Interval},
-    error::{Code, Problem, Result},
+    error::{Code, Result},
 };
 
 /// What `fields` can name, in the order of the answer.
@@ -23,17 +22,6 @@ pub const FIELDS: &[&str] = &["trend", "best_pattern", "recommendedAction", "sec
 
 /// Candles after which an old pattern counts a third: as the recommended action weighs them.
 const FADING: f64 = 20.0;
-
-/// The words of `fields`, in the order of the table, so that equal wishes are one question.
-pub(super) fn parse(arguments: &Arguments<'_>) -> Result<Vec<&'static str>> {
-    let text = arguments.text("fields")?.unwrap_or_default();
-    let wanted: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
-    if let Some(word) = wanted.iter().find(|word| !FIELDS.contains(word)) {
-        let detail = format!("`fields` names `{}`: expected some of {}, separated by commas.", clip(word), FIELDS.join(", "));
-        return Err(Problem::new(Code::InvalidParameter, detail));
-    }
-    Ok(FIELDS.iter().copied().filter(|field| wanted.contains(field)).collect())
-}
 
 /// The figures named by `fields` (of `FIELDS`) for one token.
 pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &Progress) -> Result<Figures> {
@@ -84,6 +72,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::question::{parameter::Arguments, request::Request};
     use crate::{
         analysis::{
             patterns::{Action, PatternName},

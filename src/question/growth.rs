@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question, flag_text,
-    parameter::{Arguments, EXPLAIN, Parameter, ParameterKind, parameter},
+    Question,
+    parameter::{EXPLAIN, ParameterKind, parameter},
     progress::Progress,
+    request::request,
     snapshot::Snapshot,
-    target,
 };
 use crate::{
     analysis::{growth, market::TokenSummary, token::descending},
@@ -16,12 +16,13 @@ use crate::{
     error::Result,
 };
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct GrowthQuestion {
-    pub limit: u64,
-    /// Days.
-    pub window: u64,
-    pub explain: bool,
+request! {
+    GrowthQuestion at "/analytics/tokens/holders-growth" {
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 10 }, "Tokens to return."),
+        /// Days.
+        window: u64 = parameter("window", ParameterKind::Word { words: WINDOWS, default: Some("7") }, "Days the growth is taken over."),
+        explain: bool = EXPLAIN,
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -61,28 +62,7 @@ impl Question for GrowthQuestion {
     type Answer = HoldersGrowth;
     const NAME: &'static str = "holders_growth";
     const SUMMARY: &'static str = "Tokens ranked by growth of their number of holders.";
-    const PATH: &'static str = "/analytics/tokens/holders-growth";
     const NEEDS: &'static [&'static str] = &[];
-    const PARAMETERS: &'static [Parameter] = &[
-        parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 10 }, "Tokens to return."),
-        parameter("window", ParameterKind::Word { words: WINDOWS, default: Some("7") }, "Days the growth is taken over."),
-        EXPLAIN,
-    ];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self {
-            limit: arguments.integer("limit")?,
-            window: arguments.word("window")?.and_then(|word| word.parse().ok()).unwrap_or(growth::WINDOW_DAYS_DEFAULT),
-            explain: arguments.flag("explain")?,
-        })
-    }
-
-    fn target(&self) -> String {
-        target(
-            Self::PATH,
-            &[("limit", Some(self.limit.to_string())), ("window", Some(self.window.to_string())), ("explain", flag_text(self.explain))],
-        )
-    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<HoldersGrowth> {
         let mut ranked: Vec<(&TokenSummary, growth::Growth)> = Vec::new();

@@ -5,9 +5,10 @@ use serde::Serialize;
 
 use super::{
     Question, known_token,
-    parameter::{Arguments, Parameter, ParameterKind, parameter},
-    posts::{PAGE, page_of, page_range},
+    parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
+    posts::{page_of, page_range},
     progress::Progress,
+    request::request,
     snapshot::Snapshot,
 };
 use crate::{
@@ -15,15 +16,15 @@ use crate::{
     error::Result,
 };
 
-const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, "The token's contract address.");
 const LIMIT: Parameter = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Rows a page.");
 
-/// A page of a token's holders, largest balance first.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HoldersQuestion {
-    pub token_address: Address,
-    pub page: u64,
-    pub limit: u64,
+request! {
+    /// A page of a token's holders, largest balance first.
+    HoldersQuestion at "/tokens/{token_address}/holders" {
+        token_address: Address = TOKEN,
+        page: u64 = PAGE,
+        limit: u64 = LIMIT,
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -51,21 +52,7 @@ impl Question for HoldersQuestion {
     type Answer = Holders;
     const NAME: &'static str = "holders";
     const SUMMARY: &'static str = "A token's holders, largest balance first.";
-    const PATH: &'static str = "/tokens/{token_address}/holders";
     const NEEDS: &'static [&'static str] = &["holders"];
-    const PARAMETERS: &'static [Parameter] = &[TOKEN, PAGE, LIMIT];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self {
-            token_address: arguments.address("token_address")?,
-            page: arguments.integer("page")?,
-            limit: arguments.integer("limit")?,
-        })
-    }
-
-    fn target(&self) -> String {
-        format!("/tokens/{}/holders?page={}&limit={}", self.token_address, self.page, self.limit)
-    }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<Holders> {
         known_token(snapshot, &self.token_address)?;
@@ -90,12 +77,13 @@ impl Question for HoldersQuestion {
     }
 }
 
-/// A page of a token's holder counts, newest first.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HolderCountsQuestion {
-    pub token_address: Address,
-    pub page: u64,
-    pub limit: u64,
+request! {
+    /// A page of a token's holder counts, newest first.
+    HolderCountsQuestion at "/tokens/{token_address}/holder-counts" {
+        token_address: Address = TOKEN,
+        page: u64 = PAGE,
+        limit: u64 = LIMIT,
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -123,21 +111,7 @@ impl Question for HolderCountsQuestion {
     type Answer = HolderCounts;
     const NAME: &'static str = "holder_counts";
     const SUMMARY: &'static str = "A token's number of holders day by day, newest first.";
-    const PATH: &'static str = "/tokens/{token_address}/holder-counts";
     const NEEDS: &'static [&'static str] = &[];
-    const PARAMETERS: &'static [Parameter] = &[TOKEN, PAGE, LIMIT];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self {
-            token_address: arguments.address("token_address")?,
-            page: arguments.integer("page")?,
-            limit: arguments.integer("limit")?,
-        })
-    }
-
-    fn target(&self) -> String {
-        format!("/tokens/{}/holder-counts?page={}&limit={}", self.token_address, self.page, self.limit)
-    }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<HolderCounts> {
         known_token(snapshot, &self.token_address)?;

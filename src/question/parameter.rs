@@ -31,6 +31,8 @@ pub enum ParameterKind {
     Integer { min: u64, max: u64, default: u64 },
     /// One of a few words in the query.
     Word { words: &'static [&'static str], default: Option<&'static str> },
+    /// Some of a few words in the query, separated by commas; none when omitted.
+    Words(&'static [&'static str]),
     /// `true` or `false` in the query; false when omitted.
     Flag,
     /// Free text in the query, up to 200 characters.
@@ -50,6 +52,18 @@ impl ParameterKind {
 pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'static str) -> Parameter {
     Parameter { name, kind, meaning }
 }
+
+/// What an address looks like, for documents.
+pub const ADDRESS_PATTERN: &str = "^0[xX][0-9a-fA-F]{40}$";
+/// A token that stands in examples.
+pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+
+/// The token, as it stands in the documented paths: in snake case, and in camel case.
+pub const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, "The token's contract address.");
+pub const CONTRACT: Parameter = parameter("contractAddress", ParameterKind::Address, "The token's contract address.");
+
+pub const PAGE: Parameter =
+    parameter("page", ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 }, "Page number; past the end the page is empty.");
 
 /// `explain`, which every analysis knows.
 pub const EXPLAIN: Parameter = parameter("explain", ParameterKind::Flag, "Adds the evidence behind the answer, where any is defined.");
@@ -113,6 +127,18 @@ impl<'a> Arguments<'a> {
         words.iter().find(|word| **word == text).map(|word| Some(*word)).ok_or_else(|| {
             Problem::new(Code::InvalidParameter, format!("`{name}` is `{}`: expected one of {}.", clip(text), words.join(", ")))
         })
+    }
+
+    /// In the order of the table, each once, so that equal wishes are one question.
+    pub fn words(&self, name: &str) -> Result<Vec<&'static str>> {
+        let ParameterKind::Words(words) = self.kind(name) else { return Ok(Vec::new()) };
+        let text = self.text(name)?.unwrap_or_default();
+        let wanted: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+        if let Some(word) = wanted.iter().find(|word| !words.contains(word)) {
+            let detail = format!("`{name}` names `{}`: expected some of {}, separated by commas.", clip(word), words.join(", "));
+            return Err(Problem::new(Code::InvalidParameter, detail));
+        }
+        Ok(words.iter().copied().filter(|word| wanted.contains(word)).collect())
     }
 
     pub fn flag(&self, name: &str) -> Result<bool> {

@@ -3,11 +3,11 @@
 use super::{
     Question,
     candles::interval,
-    flag_text, known_token,
-    parameter::{Arguments, EXPLAIN, Parameter, ParameterKind, parameter},
+    known_token,
+    parameter::{CONTRACT, EXPLAIN, ParameterKind, parameter},
     progress::Progress,
+    request::request,
     snapshot::Snapshot,
-    target,
 };
 use crate::{
     analysis::{
@@ -21,38 +21,19 @@ use crate::{
 /// The frames candles are asked for in.
 pub const TIMEFRAMES: &[&str] = &["1h", "4h", "1d", "1w"];
 
-pub(super) const CONTRACT: Parameter = parameter("contractAddress", ParameterKind::Address, "The token's contract address.");
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct PatternsQuestion {
-    pub contract_address: Address,
-    pub timeframe: &'static str,
-    pub explain: bool,
+request! {
+    PatternsQuestion at "/technical/{contractAddress}/patterns" {
+        contract_address: Address = CONTRACT,
+        timeframe: &'static str = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
+        explain: bool = EXPLAIN,
+    }
 }
 
 impl Question for PatternsQuestion {
     type Answer = PatternsAnswer;
     const NAME: &'static str = "patterns";
     const SUMMARY: &'static str = "Chart-pattern detection.";
-    const PATH: &'static str = "/technical/{contractAddress}/patterns";
     const NEEDS: &'static [&'static str] = &["candles"];
-    const PARAMETERS: &'static [Parameter] =
-        &[CONTRACT, parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."), EXPLAIN];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self {
-            contract_address: arguments.address("contractAddress")?,
-            timeframe: arguments.word("timeframe")?.unwrap_or("1d"),
-            explain: arguments.flag("explain")?,
-        })
-    }
-
-    fn target(&self) -> String {
-        target(
-            &format!("/technical/{}/patterns", self.contract_address),
-            &[("timeframe", Some(self.timeframe.to_owned())), ("explain", flag_text(self.explain))],
-        )
-    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<PatternsAnswer> {
         known_token(snapshot, &self.contract_address)?;

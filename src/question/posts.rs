@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question, flag_text, known_token,
-    parameter::{Arguments, EXPLAIN, Parameter, ParameterKind, parameter},
+    Question, known_token,
+    parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
     progress::Progress,
+    request::request,
     search::Order,
     snapshot::Snapshot,
-    target,
 };
 use crate::{
     dataset::{
@@ -23,16 +23,14 @@ use crate::{
     error::Result,
 };
 
-pub(super) const PAGE: Parameter =
-    parameter("page", ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 }, "Page number; past the end the page is empty.");
-
-/// A page of one token's posts, newest first.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TokenPostsQuestion {
-    pub token_address: Address,
-    pub page: u64,
-    pub limit: u64,
-    pub explain: bool,
+request! {
+    /// A page of one token's posts, newest first.
+    TokenPostsQuestion at "/tokens/{token_address}/posts" {
+        token_address: Address = TOKEN,
+        page: u64 = PAGE,
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 100, default: 10 }, "Posts a page."),
+        explain: bool = EXPLAIN,
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -54,29 +52,7 @@ impl Question for TokenPostsQuestion {
     type Answer = TokenPosts;
     const NAME: &'static str = "token_posts";
     const SUMMARY: &'static str = "Paged posts for a token, newest first.";
-    const PATH: &'static str = "/tokens/{token_address}/posts";
     const NEEDS: &'static [&'static str] = &["posts"];
-    const PARAMETERS: &'static [Parameter] = &[
-        parameter("token_address", ParameterKind::Address, "The token's contract address."),
-        PAGE,
-        parameter("limit", ParameterKind::Integer { min: 1, max: 100, default: 10 }, "Posts a page."),
-        EXPLAIN,
-    ];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self {
-            token_address: arguments.address("token_address")?,
-            page: arguments.integer("page")?,
-            limit: arguments.integer("limit")?,
-            explain: arguments.flag("explain")?,
-        })
-    }
-
-    fn target(&self) -> String {
-        let path = format!("/tokens/{}/posts", self.token_address);
-        let (page, limit) = (Some(self.page.to_string()), Some(self.limit.to_string()));
-        target(&path, &[("page", page), ("limit", limit), ("explain", flag_text(self.explain))])
-    }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenPosts> {
         known_token(snapshot, &self.token_address)?;
@@ -92,13 +68,15 @@ impl Question for TokenPostsQuestion {
     }
 }
 
-/// A page of the posts of all tokens.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PostsQuestion {
-    pub query: Option<String>,
-    pub sort: Order,
-    pub page: u64,
-    pub limit: u64,
+request! {
+    /// A page of the posts of all tokens.
+    PostsQuestion at "/posts" {
+        query: Option<String> =
+            parameter("query", ParameterKind::Text, "Words the title must hold; a token's address among them leaves only that token's posts."),
+        sort: Order = parameter("sort", ParameterKind::Word { words: POST_SORTS, default: Some("-published_at") }, "Column; `-` first for descending."),
+        page: u64 = PAGE,
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Posts a page."),
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -131,35 +109,7 @@ impl Question for PostsQuestion {
     type Answer = Posts;
     const NAME: &'static str = "posts";
     const SUMMARY: &'static str = "Posts of all tokens: search and sort.";
-    const PATH: &'static str = "/posts";
     const NEEDS: &'static [&'static str] = &["posts"];
-    const PARAMETERS: &'static [Parameter] = &[
-        parameter("query", ParameterKind::Text, "Words the title must hold; a token's address among them leaves only that token's posts."),
-        parameter("sort", ParameterKind::Word { words: POST_SORTS, default: Some("-published_at") }, "Column; `-` first for descending."),
-        PAGE,
-        parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Posts a page."),
-    ];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self {
-            query: arguments.text("query")?,
-            sort: Order::parse(arguments.word("sort")?.unwrap_or("-published_at")),
-            page: arguments.integer("page")?,
-            limit: arguments.integer("limit")?,
-        })
-    }
-
-    fn target(&self) -> String {
-        target(
-            "/posts",
-            &[
-                ("query", self.query.clone()),
-                ("sort", Some(self.sort.to_string())),
-                ("page", Some(self.page.to_string())),
-                ("limit", Some(self.limit.to_string())),
-            ],
-        )
-    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Posts> {
         let posts = snapshot.dataset.posts();

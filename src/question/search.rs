@@ -6,12 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question, fields,
-    parameter::{Arguments, Parameter, ParameterKind, clip, parameter},
-    posts::{PAGE, page_of},
+    Question,
+    fields::{self, FIELDS},
+    parameter::{PAGE, ParameterKind, clip, parameter},
+    posts::page_of,
     progress::Progress,
+    request::request,
     snapshot::Snapshot,
-    target,
 };
 use crate::{
     analysis::{market::TokenSummary, token::descending},
@@ -19,16 +20,21 @@ use crate::{
     error::{Code, Problem, Result},
 };
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct SearchQuestion {
-    pub query: Option<String>,
-    pub chain: Option<Chain>,
-    /// `None`: by rank of the match, else by market cap.
-    pub sort: Option<Order>,
-    /// Of `fields::FIELDS`, in its order.
-    pub fields: Vec<&'static str>,
-    pub page: u64,
-    pub limit: u64,
+request! {
+    SearchQuestion at "/tokens" {
+        query: Option<String> = parameter("query", ParameterKind::Text, "An address, symbol or name, or a part of one."),
+        chain: Option<Chain> = parameter("chain", ParameterKind::Chain, "Only tokens on this chain: short name, alias or EIP-155 id."),
+        /// `None`: by rank of the match, else by market cap.
+        sort: Option<Order> = parameter(
+            "sort",
+            ParameterKind::Word { words: TOKEN_SORTS, default: None },
+            "Column, `-` first for descending; without it by rank of the match, then -market_cap.",
+        ),
+        /// Of `fields::FIELDS`, in its order.
+        fields: Vec<&'static str> = parameter("fields", ParameterKind::Words(FIELDS), "Figures to add, separated by commas."),
+        page: u64 = PAGE,
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Tokens a page."),
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -64,49 +70,7 @@ impl Question for SearchQuestion {
     type Answer = Tokens;
     const NAME: &'static str = "tokens";
     const SUMMARY: &'static str = "Search and browse tokens.";
-    const PATH: &'static str = "/tokens";
     const NEEDS: &'static [&'static str] = &["candles", "holders"];
-    const PARAMETERS: &'static [Parameter] = &[
-        parameter("query", ParameterKind::Text, "An address, symbol or name, or a part of one."),
-        parameter("chain", ParameterKind::Chain, "Only tokens on this chain: short name, alias or EIP-155 id."),
-        parameter(
-            "sort",
-            ParameterKind::Word { words: TOKEN_SORTS, default: None },
-            "Column, `-` first for descending; without it by rank of the match, then -market_cap.",
-        ),
-        parameter(
-            "fields",
-            ParameterKind::Text,
-            "Figures to add, separated by commas: trend, best_pattern, recommendedAction, securityScore, recommendation.",
-        ),
-        PAGE,
-        parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Tokens a page."),
-    ];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self {
-            query: arguments.text("query")?,
-            chain: arguments.chain("chain")?,
-            sort: arguments.word("sort")?.map(Order::parse),
-            fields: fields::parse(arguments)?,
-            page: arguments.integer("page")?,
-            limit: arguments.integer("limit")?,
-        })
-    }
-
-    fn target(&self) -> String {
-        target(
-            Self::PATH,
-            &[
-                ("query", self.query.clone()),
-                ("chain", self.chain.as_ref().map(ToString::to_string)),
-                ("sort", self.sort.as_ref().map(ToString::to_string)),
-                ("fields", Some(self.fields.join(",")).filter(|fields| !fields.is_empty())),
-                ("page", Some(self.page.to_string())),
-                ("limit", Some(self.limit.to_string())),
-            ],
-        )
-    }
 
     fn heavy(&self) -> bool {
         self.fields.iter().any(|field| ["securityScore", "recommendation"].contains(field))

@@ -5,12 +5,11 @@ pub mod memory;
 
 use self::memory::InShort;
 use super::{
-    Question, flag_text, known_token,
-    parameter::{Arguments, EXPLAIN, Parameter},
-    patterns::CONTRACT,
+    Question, known_token,
+    parameter::{CONTRACT, EXPLAIN},
     progress::Progress,
+    request::request,
     snapshot::Snapshot,
-    target,
 };
 use crate::{
     analysis::security::{SecurityInference, facts::called_scam, infer},
@@ -18,26 +17,17 @@ use crate::{
     error::{Code, Problem, Result},
 };
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct SecurityQuestion {
-    pub contract_address: Address,
-    pub explain: bool,
+request! {
+    SecurityQuestion at "/{contractAddress}/security/inference" {
+        contract_address: Address = CONTRACT,
+        explain: bool = EXPLAIN,
+    }
 }
 
 impl Question for SecurityQuestion {
     type Answer = SecurityInference;
     const NAME: &'static str = "security";
     const SUMMARY: &'static str = "Security inference for a token contract.";
-    const PATH: &'static str = "/{contractAddress}/security/inference";
-    const PARAMETERS: &'static [Parameter] = &[CONTRACT, EXPLAIN];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self { contract_address: arguments.address("contractAddress")?, explain: arguments.flag("explain")? })
-    }
-
-    fn target(&self) -> String {
-        target(&format!("/{}/security/inference", self.contract_address), &[("explain", flag_text(self.explain))])
-    }
 
     fn heavy(&self) -> bool {
         true

@@ -1,37 +1,23 @@
 //! The question behind GET /tokens/{token_address}.
 
-use super::{
-    Question, known_token,
-    parameter::{Arguments, Parameter, ParameterKind, parameter},
-    progress::Progress,
-    snapshot::Snapshot,
-};
+use super::{Question, known_token, parameter::TOKEN, progress::Progress, request::request, snapshot::Snapshot};
 use crate::{
     analysis::token::{Thresholds, TokenDetail, detail},
     dataset::address::Address,
     error::{Code, Problem, Result},
 };
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct TokenQuestion {
-    pub token_address: Address,
+request! {
+    TokenQuestion at "/tokens/{token_address}" {
+        token_address: Address = TOKEN,
+    }
 }
 
 impl Question for TokenQuestion {
     type Answer = TokenDetail;
     const NAME: &'static str = "token";
     const SUMMARY: &'static str = "Detailed information for a token.";
-    const PATH: &'static str = "/tokens/{token_address}";
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders"];
-    const PARAMETERS: &'static [Parameter] = &[parameter("token_address", ParameterKind::Address, "The token's contract address.")];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self { token_address: arguments.address("token_address")? })
-    }
-
-    fn target(&self) -> String {
-        format!("/tokens/{}", self.token_address)
-    }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenDetail> {
         let token = known_token(snapshot, &self.token_address)?;

@@ -3,12 +3,12 @@
 use super::{
     Question,
     candles::interval,
-    flag_text, known_token,
-    parameter::{Arguments, EXPLAIN, Parameter, ParameterKind, parameter},
-    patterns::{CONTRACT, TIMEFRAMES, require_candles},
+    known_token,
+    parameter::{CONTRACT, EXPLAIN, ParameterKind, parameter},
+    patterns::{TIMEFRAMES, require_candles},
     progress::Progress,
+    request::request,
     snapshot::Snapshot,
-    target,
 };
 use crate::{
     analysis::{
@@ -21,55 +21,29 @@ use crate::{
 
 pub const PERIOD_DEFAULT: u64 = 14;
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct TrendlineQuestion {
-    pub contract_address: Address,
-    pub period: u64,
-    /// `None`: daily, or what the data have instead.
-    pub timeframe: Option<&'static str>,
-    pub explain: bool,
+request! {
+    TrendlineQuestion at "/technical/{contractAddress}/trendline" {
+        contract_address: Address = CONTRACT,
+        period: u64 = parameter(
+            "period",
+            ParameterKind::Integer { min: 2, max: 1_000_000, default: PERIOD_DEFAULT },
+            "Candles to analyze; when the token has fewer, those it has.",
+        ),
+        /// `None`: daily, or what the data have instead.
+        timeframe: Option<&'static str> = parameter(
+            "timeframe",
+            ParameterKind::Word { words: TIMEFRAMES, default: None },
+            "Length of a candle; without it daily, or what the data have where they are coarser.",
+        ),
+        explain: bool = EXPLAIN,
+    }
 }
 
 impl Question for TrendlineQuestion {
     type Answer = TrendlineAnswer;
     const NAME: &'static str = "trendline";
     const SUMMARY: &'static str = "Trendline analysis: regression, support, resistance, and the trend.";
-    const PATH: &'static str = "/technical/{contractAddress}/trendline";
     const NEEDS: &'static [&'static str] = &["candles"];
-    const PARAMETERS: &'static [Parameter] = &[
-        CONTRACT,
-        parameter(
-            "period",
-            ParameterKind::Integer { min: 2, max: 1_000_000, default: PERIOD_DEFAULT },
-            "Candles to analyze; when the token has fewer, those it has.",
-        ),
-        parameter(
-            "timeframe",
-            ParameterKind::Word { words: TIMEFRAMES, default: None },
-            "Length of a candle; without it daily, or what the data have where they are coarser.",
-        ),
-        EXPLAIN,
-    ];
-
-    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
-        Ok(Self {
-            contract_address: arguments.address("contractAddress")?,
-            period: arguments.integer("period")?,
-            timeframe: arguments.word("timeframe")?,
-            explain: arguments.flag("explain")?,
-        })
-    }
-
-    fn target(&self) -> String {
-        target(
-            &format!("/technical/{}/trendline", self.contract_address),
-            &[
-                ("period", Some(self.period.to_string())),
-                ("timeframe", self.timeframe.map(str::to_owned)),
-                ("explain", flag_text(self.explain)),
-            ],
-        )
-    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrendlineAnswer> {
         known_token(snapshot, &self.contract_address)?;

@@ -6,17 +6,18 @@ pub mod answer;
 use std::collections::BTreeMap;
 
 use ruint::aliases::U256;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 
 pub use self::answer::YieldPlan;
 use super::{
-    Question, flag_text,
+    Question,
     json::{invalid, members, pointer, text, well_formed},
-    parameter::{Arguments, EXPLAIN, Parameter, clip},
+    parameter::{ADDRESS_PATTERN, Arguments, EXAMPLE_TOKEN, EXPLAIN, Parameter, clip},
     progress::Progress,
+    request::{Request, Value, target},
     snapshot::Snapshot,
-    target,
 };
 pub use crate::analysis::yields::risk::RiskLevel;
 use crate::{
@@ -53,21 +54,24 @@ const RISK_WORDS: &[(&str, RiskLevel)] = &[
     ("aggressive", RiskLevel::High),
 ];
 
+impl Request for YieldQuestion {
+    const PATH: &'static str = "/yield/optimize";
+    const PARAMETERS: &'static [Parameter] = &[EXPLAIN];
+
+    /// A POST question is read from its body, by `parse_request`.
+    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
+        Self::parse_request(arguments, b"")
+    }
+
+    fn target(&self) -> String {
+        target(Self::PATH, &[(EXPLAIN, self.explain.written())])
+    }
+}
+
 impl Question for YieldQuestion {
     type Answer = YieldPlan;
     const NAME: &'static str = "yield";
     const SUMMARY: &'static str = "Yield allocation for a portfolio.";
-    const PATH: &'static str = "/yield/optimize";
-    const PARAMETERS: &'static [Parameter] = &[EXPLAIN];
-
-    /// A POST question is read from its body, by `parse_body`.
-    fn parse(_: &Arguments<'_>) -> Result<Self> {
-        Self::parse_body(b"")
-    }
-
-    fn target(&self) -> String {
-        target(Self::PATH, &[("explain", flag_text(self.explain))])
-    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<YieldPlan> {
         for chain in &self.chains {
@@ -89,26 +93,47 @@ impl Question for YieldQuestion {
     }
 
     fn body(&self) -> Option<String> {
-        let body = CanonicalBody {
+        let body = YieldBody {
             tokens: self.tokens.iter().map(|(address, amount)| (address.to_string(), amount.to_string())).collect(),
-            settings: CanonicalSettings { risk_level: self.risk_level, chains: &self.chains, min_apy: self.min_apy },
+            settings: YieldSettings { risk_level: self.risk_level, chains: self.chains.clone(), min_apy: self.min_apy },
         };
         serde_json::to_string(&body).ok()
     }
 }
 
-#[derive(Serialize)]
-struct CanonicalBody<'a> {
+/// The body of POST /yield/optimize.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({
+    "tokens": { EXAMPLE_TOKEN: "1000000000000000000" }, "settings": { "riskLevel": "medium", "chains": ["eth"], "minApy": 2 }
+}))]
+pub struct YieldBody {
+    /// From token address to amount in the token's smallest unit, at most 2^256-1.
+    #[schemars(extend("minProperties" = 1, "maxProperties" = TOKENS_MAX, "propertyNames" = { "pattern": ADDRESS_PATTERN },
+                      "additionalProperties" = { "type": "string", "pattern": "^[0-9]+$" }))]
     tokens: BTreeMap<String, String>,
-    settings: CanonicalSettings<'a>,
+    #[serde(default)]
+    settings: YieldSettings,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CanonicalSettings<'a> {
+/// What a plan may do.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct YieldSettings {
+    /// low, medium or high; conservative, moderate, balanced and aggressive are synonyms.
+    #[schemars(with = "String")]
     risk_level: RiskLevel,
-    chains: &'a [Chain],
+    /// Short names or aliases; empty: all.
+    #[schemars(with = "Vec<String>")]
+    chains: Vec<Chain>,
+    /// Percent.
     min_apy: f64,
+}
+
+impl Default for YieldSettings {
+    fn default() -> Self {
+        Self { risk_level: RiskLevel::Medium, chains: Vec::new(), min_apy: 0.0 }
+    }
 }
 
 impl YieldQuestion {
@@ -130,7 +155,6 @@ impl YieldQuestion {
                     seen_tokens = true;
                     question.tokens = parse_tokens(value)?;
                 }
-                "settings" if value.get() == "null" => {}
                 "settings" => question.parse_settings(value)?,
                 _ => return Err(invalid(&pointer("", &name), "no such member: expected `tokens` and `settings`")),
             }
@@ -235,6 +259,7 @@ mod tests {
             (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"minApy":"5"}}}}"#), Code::InvalidValue, "/settings/minApy"),
             (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"minApi":5}}}}"#), Code::InvalidValue, "/settings/minApi"),
             (format!(r#"{{"tokens":{{"{UNI}":"1"}},"more":1}}"#), Code::InvalidValue, "/more"),
+            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":null}}"#), Code::InvalidValue, "/settings"),
             (
                 format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"chains":[{}"x"]}}}}"#, "\"x\",".repeat(1_000)),
                 Code::InvalidValue,

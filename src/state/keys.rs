@@ -3,6 +3,7 @@
 
 use std::{
     fmt,
+    net::IpAddr,
     path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError, RwLock,
@@ -25,7 +26,9 @@ const FILE_BYTES_MAX: u64 = 64 << 10;
 const KEYS_MAX: usize = 200;
 const KEY_CHARS_MAX: usize = 256;
 /// A key that is shorter than this is warned of.
-const KEY_CHARS_WEAK: usize = 20;
+const KEY_CHARS_WEAK: usize = 32;
+/// A key that is shorter than this opens nothing to other machines.
+const KEY_CHARS_ELSEWHERE: usize = 16;
 /// How long a change of the file may go unseen while the keys sent are good ones.
 const LOOK_MS: u64 = 200;
 /// A file this young may change again without its time changing.
@@ -132,7 +135,15 @@ impl Keys {
             if !well_formed(secret) {
                 return Err(format!("`{ENVIRONMENT}` cannot be sent in a header: expected 1 to {KEY_CHARS_MAX} visible ASCII characters"));
             }
-            return Ok(Self::holding(KeySource::Environment, vec![Key::new(secret, None)]));
+            let keys = Self::holding(KeySource::Environment, vec![Key::new(secret, None)]);
+            if secret.len() < KEY_CHARS_WEAK {
+                let warning = format!(
+                    "`{ENVIRONMENT}` has {} characters and can be guessed: use {KEY_CHARS_WEAK} or more, as `tokendeck key new` makes them",
+                    secret.len()
+                );
+                keys.held.write().unwrap_or_else(PoisonError::into_inner).warnings.push(warning);
+            }
+            return Ok(keys);
         }
         if let Some(path) = keys_file {
             let keys = Self::holding(KeySource::Configured(path.to_owned()), Vec::new());
@@ -191,6 +202,17 @@ impl Keys {
     pub fn warnings(&self) -> Vec<String> {
         self.look();
         self.held().warnings.clone()
+    }
+
+    /// Why these keys must not guard an address that other machines reach; `None` where they may.
+    pub fn refused_on(&self, address: IpAddr) -> Option<String> {
+        let shortest = self.held().keys.iter().map(|key| key.secret.len()).min()?;
+        (!address.is_loopback() && shortest < KEY_CHARS_ELSEWHERE).then(|| {
+            format!(
+                "{address} can be reached from other machines, and a key of {shortest} characters can be guessed: \
+                 use keys of {KEY_CHARS_ELSEWHERE} or more characters there (`tokendeck key new` makes one), or listen on 127.0.0.1"
+            )
+        })
     }
 
     /// Makes one more key and keeps it; running servers know it at once.

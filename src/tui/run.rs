@@ -2,6 +2,7 @@
 //! pictures.
 
 use std::{
+    sync::Arc,
     sync::mpsc::RecvTimeoutError,
     time::{Duration, Instant},
 };
@@ -110,6 +111,7 @@ const PICTURE_WAIT: Duration = Duration::from_secs(30);
 /// The view drawn once every answer it asked for is there, from a deck that is loaded already.
 pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnce(&mut App)) -> (Buffer, App) {
     let events = Events::new();
+    let deck = Arc::clone(&setup.deck);
     let mut app = App::new(setup, views::all(), events.wake());
     app.go(view);
     prepare(&mut app);
@@ -123,7 +125,9 @@ pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnc
         app.look_again();
         match events.receiver.recv_timeout(Duration::from_millis(150)) {
             Ok(_) => events.seen_wake(),
-            Err(_) => break,
+            // A slow machine may be quiet for long while an answer is worked out.
+            Err(_) if deck.idle() => break,
+            Err(_) => {}
         }
         if start.elapsed() > PICTURE_WAIT {
             break;

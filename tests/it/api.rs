@@ -1,5 +1,6 @@
 //! The HTTP contract against a running server: every status, the order of the checks, tags, methods, ids, the document.
 
+mod document;
 mod hostile;
 mod server;
 
@@ -10,10 +11,7 @@ use std::{
 };
 
 use serde_json::Value;
-use tokendeck::{
-    api::{ApiOptions, answer_offline, routes::ENDPOINTS},
-    error::CODES,
-};
+use tokendeck::api::{ApiOptions, answer_offline};
 
 use self::server::{JSON, KEY, Running, TOKEN, UNKNOWN, get};
 
@@ -49,7 +47,8 @@ fn every_refusal_has_its_status_and_code() {
     ] {
         let answer = server.ask(&get(path, ""));
         answer.is_problem(status, code, path);
-        assert_eq!(answer.json()["instance"], path.split('?').next().unwrap_or_default(), "{path}");
+        let instance = path.split('?').next().unwrap_or_default();
+        assert_eq!(answer.json()["instance"], instance[..instance.len().min(1_024)], "{path}");
     }
 }
 
@@ -328,46 +327,6 @@ fn a_job_can_be_started_listed_and_read() {
     server::until(|| server.ask(&get(&format!("/deep-analysis/jobs/{id}"), "")).json()["status"] == "completed");
     let gone = server.ask(&server::request("DELETE", &format!("/deep-analysis/jobs/{id}"), "", ""));
     gone.is_problem(409, "job_ended", "ended");
-}
-
-#[test]
-fn the_document_holds_every_endpoint_and_every_code() {
-    let server = Running::start();
-    let document = server.ask(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").json();
-    assert_eq!(document["openapi"], "3.1.0");
-    for endpoint in ENDPOINTS {
-        let operation = &document["paths"][endpoint.path][endpoint.verb.word()];
-        assert_eq!(operation["operationId"], endpoint.name);
-        assert_eq!(operation["parameters"].as_array().map(Vec::len), Some(endpoint.parameters.len()), "{}", endpoint.path);
-        let placeholders = endpoint.path.matches('{').count();
-        let in_path = endpoint.parameters.iter().filter(|parameter| parameter.kind.in_path()).count();
-        assert_eq!(placeholders, in_path, "{}", endpoint.path);
-    }
-    let names: std::collections::BTreeSet<_> = ENDPOINTS.iter().map(|endpoint| endpoint.name).collect();
-    assert_eq!(names.len(), ENDPOINTS.len(), "operation ids are unique");
-    let told = serde_json::to_string(&document["paths"]).expect("text");
-    for row in CODES {
-        assert!(told.contains(&format!("`{}`", row.word)), "no operation tells of {}", row.word);
-        let codes =
-            &document["components"]["responses"][row.status.to_string()]["content"]["application/problem+json"]["schema"]["allOf"][1];
-        assert!(codes["properties"]["code"]["enum"].as_array().is_some_and(|words| words.contains(&row.word.into())), "{}", row.word);
-    }
-    let mut references = Vec::new();
-    collect_references(&document, &mut references);
-    for reference in references {
-        assert!(document.pointer(reference.trim_start_matches('#')).is_some(), "{reference} leads nowhere");
-    }
-}
-
-fn collect_references(value: &Value, into: &mut Vec<String>) {
-    match value {
-        Value::Object(members) => {
-            into.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
-            members.values().for_each(|member| collect_references(member, into));
-        }
-        Value::Array(items) => items.iter().for_each(|item| collect_references(item, into)),
-        _ => {}
-    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ use self::source::{ROOT, Source, sources, words};
 const ARROWS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("dataset", &[]),
+    ("demo", &["dataset"]),
     ("analysis", &["dataset", "error"]),
     ("question", &["analysis", "dataset", "error"]),
     ("deck", &["question", "dataset", "error"]),
@@ -20,8 +21,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("jobs", &["state", "deck", "question", "analysis", "dataset", "error"]),
     ("config", &["deck", "question", "dataset"]),
     ("api", &["jobs", "state", "deck", "question", "analysis", "dataset", "error"]),
-    ("tui", &["jobs", "deck", "question", "analysis", "dataset", "error"]),
-    ("cli", &["api", "tui", "config", "jobs", "state", "deck", "question", "analysis", "dataset", "error"]),
+    ("tui", &["demo", "jobs", "deck", "question", "analysis", "dataset", "error"]),
+    ("cli", &["demo", "api", "tui", "config", "jobs", "state", "deck", "question", "analysis", "dataset", "error"]),
 ];
 
 /// Words that stand in some places only: the words, where, and why.
@@ -37,6 +38,7 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
         &["fs", "File", "OpenOptions"],
         &[
             "src/dataset",
+            "src/demo",
             "src/state",
             "src/jobs",
             "src/config",
@@ -44,7 +46,7 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
             // The process's own memory, from /proc.
             "src/api/metrics.rs",
         ],
-        "files are touched in dataset, state, jobs, config and cli",
+        "files are touched in dataset, demo, state, jobs, config and cli",
     ),
     (&["println", "eprintln", "print", "eprint"], &[], "what is printed goes through cli/outcome, which lives with a closed pipe"),
     (&["todo", "dbg", "unimplemented"], &[], "nothing is left for later in the code"),

@@ -16,6 +16,7 @@ use tokendeck::{
         Question,
         parameter::{Arguments, Parameter},
         progress::Progress,
+        request::Request,
         snapshot::Snapshot,
     },
 };
@@ -61,10 +62,7 @@ impl Stage {
 #[derive(Clone)]
 struct Shared(Arc<Stage>);
 
-impl Question for Shared {
-    type Answer = usize;
-    const NAME: &'static str = "shared";
-    const SUMMARY: &'static str = "Answers with the number of its run.";
+impl Request for Shared {
     const PATH: &'static str = "/shared";
     const PARAMETERS: &'static [Parameter] = &[];
 
@@ -75,6 +73,12 @@ impl Question for Shared {
     fn target(&self) -> String {
         "/shared".to_owned()
     }
+}
+
+impl Question for Shared {
+    type Answer = usize;
+    const NAME: &'static str = "shared";
+    const SUMMARY: &'static str = "Answers with the number of its run.";
 
     fn heavy(&self) -> bool {
         true

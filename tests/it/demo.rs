@@ -8,12 +8,14 @@ use std::{
 
 use polars::prelude::{DataFrame, ParquetReader, SerReader};
 use serde_json::Value;
-use tokendeck::dataset::{
-    address::Address,
-    candles::Interval,
-    chain::Chain,
+use tokendeck::{
+    dataset::{
+        address::Address,
+        candles::Interval,
+        chain::Chain,
+        schema::{self, Need, TABLES},
+    },
     demo::{DemoOptions, Format, write},
-    schema::{self, Need, TABLES},
 };
 
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");

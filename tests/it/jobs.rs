@@ -13,13 +13,17 @@ use tokendeck::{
     dataset::{Dataset, address::Address},
     deck::{Deck, DeckEvent, DeckOptions},
     error::Code,
-    jobs::{Analysis, Job, JobOptions, JobStatus, Jobs, TOKENS_MAX, TaskStatus},
+    jobs::{Analysis, Job, JobBody, JobOptions, JobStatus, Jobs, TOKENS_MAX, TaskStatus},
     question::{dexes::DexListQuestion, progress::Progress, token::TokenQuestion},
 };
 
 /// The first of the tokens has candles and a pool, the others nothing.
 fn token(i: usize) -> Address {
     Address::parse(&format!("0x{:040x}", i + 0xa000)).expect("an address")
+}
+
+fn several(token_addresses: Vec<Address>) -> JobBody {
+    JobBody::Several { token_addresses }
 }
 
 fn deck(folder: &Path) -> Arc<Deck> {
@@ -88,7 +92,7 @@ fn a_job_goes_from_the_queue_to_its_report() {
     let bench = bench();
     let mut events = bench.deck.listen();
     let jobs = bench.open(1);
-    let created = jobs.create(vec![token(0), token(7), token(0)]).expect("created");
+    let created = jobs.create(&several(vec![token(0), token(7), token(0)])).expect("created");
     assert_eq!((created.status, created.tokens_used, created.tasks.len()), (JobStatus::Queued, 0, 12));
     let words: Vec<_> = created.tasks.iter().map(|task| task.task_id.split('-').next().unwrap_or_default()).collect();
     assert_eq!(words[..6], ["market", "trendline", "patterns", "security", "dex", "holders"]);
@@ -144,11 +148,11 @@ fn refusals_name_what_is_wrong() {
     let stranger = Address([9; 20]);
     for (tokens, part) in [
         (vec![], "0 tokens"),
-        (vec![stranger], "`/token_address`"),
-        (vec![token(0), stranger], "`/token_addresses`"),
+        (vec![stranger], "`/token_addresses/0`"),
+        (vec![token(0), token(0), stranger], "`/token_addresses/2`"),
         ((0..=TOKENS_MAX).map(token).collect(), "101 tokens"),
     ] {
-        let problem = jobs.create(tokens).expect_err(part);
+        let problem = jobs.create(&several(tokens)).expect_err(part);
         assert!(problem.code == Code::InvalidValue && problem.detail.contains(part), "{problem:?}");
     }
     for id in ["", "j_", "' OR 1=1 --", "j_00000000000000000000000000", &"x".repeat(10_000)] {
@@ -161,16 +165,16 @@ fn refusals_name_what_is_wrong() {
     let empty = Deck::new(bench.data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
     let other = tempfile::tempdir().expect("a folder");
     let loading = Jobs::open(other.path(), empty, JobOptions::default()).expect("jobs");
-    assert_eq!(loading.create(vec![token(0)]).map_err(|problem| problem.code), Err(Code::Loading));
+    assert_eq!(loading.create(&several(vec![token(0)])).map_err(|problem| problem.code), Err(Code::Loading));
     jobs.stop();
-    assert_eq!(jobs.create(vec![token(0)]).map_err(|problem| problem.code), Err(Code::ShuttingDown));
+    assert_eq!(jobs.create(&several(vec![token(0)])).map_err(|problem| problem.code), Err(Code::ShuttingDown));
 }
 
 #[test]
 fn the_list_is_paged_newest_first() {
     let bench = bench();
     let jobs = bench.open(0);
-    let ids: Vec<_> = (0..5).map(|i| jobs.create(vec![token(i)]).expect("created").job_id).collect();
+    let ids: Vec<_> = (0..5).map(|i| jobs.create(&several(vec![token(i)])).expect("created").job_id).collect();
     let page = |page, limit| {
         let list = jobs.list(page, limit).expect("a list");
         assert_eq!((list.page, list.limit, list.total), (page, limit, 5));
@@ -188,13 +192,13 @@ fn a_full_queue_refuses_and_has_room_again_later() {
     let bench = bench();
     let options = JobOptions { workers: 0, queue: 2 };
     let jobs = Jobs::open(bench.state.path(), Arc::clone(&bench.deck), options).expect("jobs");
-    let first = jobs.create(vec![token(0)]).expect("room").job_id;
-    jobs.create(vec![token(1)]).expect("room");
-    assert_eq!(jobs.create(vec![token(2)]).map_err(|problem| problem.code), Err(Code::Busy));
+    let first = jobs.create(&several(vec![token(0)])).expect("room").job_id;
+    jobs.create(&several(vec![token(1)])).expect("room");
+    assert_eq!(jobs.create(&several(vec![token(2)])).map_err(|problem| problem.code), Err(Code::Busy));
     let terminated = jobs.terminate(&first).expect("terminated");
     assert_eq!(terminated.status, JobStatus::Terminated);
     assert!(terminated.tasks.iter().all(|task| task.status == TaskStatus::Skipped && task.description.contains("terminated")));
-    jobs.create(vec![token(2)]).expect("room again");
+    jobs.create(&several(vec![token(2)])).expect("room again");
 }
 
 #[test]
@@ -204,7 +208,7 @@ fn a_running_job_can_be_terminated_and_keeps_what_it_found() {
     let mut caught = None;
     // The job may be quicker than this test: then once more.
     for _ in 0..20 {
-        let id = jobs.create(everything(TOKENS_MAX)).expect("created").job_id;
+        let id = jobs.create(&several(everything(TOKENS_MAX))).expect("created").job_id;
         until("the job reads a token", || jobs.job(&id).expect("the job").tokens_used > 0);
         if let Ok(job) = jobs.terminate(&id) {
             caught = Some(job);
@@ -216,7 +220,7 @@ fn a_running_job_can_be_terminated_and_keeps_what_it_found() {
     assert_eq!(job.status, JobStatus::Terminated);
     assert_eq!(count(TaskStatus::Queued) + count(TaskStatus::Running), 0);
     assert!(count(TaskStatus::Skipped) > 0);
-    let next = jobs.create(vec![token(0)]).expect("created");
+    let next = jobs.create(&several(vec![token(0)])).expect("created");
     assert_eq!(ended(&jobs, &next.job_id).status, JobStatus::Completed, "the worker is free again");
     assert_eq!(jobs.job(&job.job_id).expect("the job"), job, "nothing was added after the end");
     assert_eq!(jobs.report(&job.job_id).expect("a report").tokens.len(), TOKENS_MAX);
@@ -228,7 +232,7 @@ fn stopping_puts_a_running_job_back_on_the_queue() {
     let mut interrupted = None;
     for _ in 0..20 {
         let jobs = bench.open(1);
-        let id = jobs.create(everything(TOKENS_MAX)).expect("created").job_id;
+        let id = jobs.create(&several(everything(TOKENS_MAX))).expect("created").job_id;
         until("the job reads a token", || jobs.job(&id).expect("the job").tokens_used > 0);
         jobs.stop();
         let job = jobs.job(&id).expect("the job");
@@ -248,7 +252,7 @@ fn stopping_puts_a_running_job_back_on_the_queue() {
 #[test]
 fn a_job_whose_tokens_are_gone_fails_and_ends_terminated() {
     let bench = bench();
-    let id = bench.open(0).create(vec![token(0)]).expect("created").job_id;
+    let id = bench.open(0).create(&several(vec![token(0)])).expect("created").job_id;
     bench.deck.stand_on(Dataset::default());
     let job = ended(&bench.open(1), &id);
     assert_eq!((job.status, job.tokens_used), (JobStatus::Terminated, 0));
@@ -262,17 +266,17 @@ fn two_programs_share_a_store_and_one_runs_it() {
     let second = bench.open(1);
     assert!(first.runs_here() && !second.runs_here());
     let mut events = bench.deck.listen();
-    let id = second.create(vec![token(0)]).expect("created").job_id;
+    let id = second.create(&several(vec![token(0)])).expect("created").job_id;
     assert_eq!(ended(&second, &id).status, JobStatus::Completed);
     assert_eq!(first.job(&id), second.job(&id));
     until("both programs tell of it", || matches!(events.try_recv(), Ok(DeckEvent::JobUpdated(told)) if told == id));
-    let long = first.create(everything(TOKENS_MAX)).expect("created").job_id;
+    let long = first.create(&several(everything(TOKENS_MAX))).expect("created").job_id;
     // Terminated from the other program, or already done.
     second.terminate(&long).map_or_else(|problem| assert_eq!(problem.code, Code::JobEnded), drop);
     assert!(first.job(&long).expect("the job").status.ended());
     drop(first);
     until("the second takes over", || second.runs_here());
-    let id = second.create(vec![token(1)]).expect("created").job_id;
+    let id = second.create(&several(vec![token(1)])).expect("created").job_id;
     assert_eq!(ended(&second, &id).status, JobStatus::Completed);
 }
 
@@ -281,7 +285,7 @@ fn a_damaged_store_is_set_aside_and_a_fresh_one_started() {
     let bench = bench();
     let jobs = bench.open(0);
     for _ in 0..40 {
-        jobs.create(everything(20)).expect("created");
+        jobs.create(&several(everything(20))).expect("created");
     }
     drop(jobs);
     let sound = std::fs::read(bench.store()).expect("the store");
@@ -300,7 +304,7 @@ fn a_damaged_store_is_set_aside_and_a_fresh_one_started() {
         std::fs::write(state.path().join("jobs.sqlite"), &bytes).expect("a damaged store");
         let jobs = Jobs::open(state.path(), Arc::clone(&bench.deck), JobOptions::default()).expect(damage);
         assert!(jobs.notice().is_some_and(|notice| notice.contains("damaged") && notice.contains("jobs.sqlite.damaged-")), "{damage}");
-        let id = jobs.create(vec![token(0)]).expect(damage).job_id;
+        let id = jobs.create(&several(vec![token(0)])).expect(damage).job_id;
         assert_eq!(ended(&jobs, &id).status, JobStatus::Completed, "{damage}");
         let kept = std::fs::read_dir(state.path()).expect("a folder").flatten().find(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -338,7 +342,7 @@ fn child_that_creates_jobs() {
     let jobs = Jobs::open(Path::new(&state), deck(&data), JobOptions { workers: 1, queue: 9_000 }).expect("jobs");
     let mut out = std::io::stdout().lock();
     for i in 0.. {
-        let job = jobs.create(everything(1 + i % 5)).expect("created");
+        let job = jobs.create(&several(everything(1 + i % 5))).expect("created");
         writeln!(out, "\nacknowledged {}", job.job_id).and_then(|()| out.flush()).expect("the parent reads");
     }
 }

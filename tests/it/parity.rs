@@ -22,7 +22,7 @@ use tokendeck::{
     dataset::address::Address,
     deck::Deck,
     error::Result,
-    jobs::{JobOptions, Jobs},
+    jobs::{JobBody, JobOptions, Jobs},
     question::{
         Question,
         candles::CandlesQuestion,
@@ -33,6 +33,7 @@ use tokendeck::{
         patterns::PatternsQuestion,
         posts::{PostsQuestion, TokenPostsQuestion},
         progress::Progress,
+        request::Request,
         search::SearchQuestion,
         security::SecurityQuestion,
         token::TokenQuestion,
@@ -156,7 +157,7 @@ impl Faces {
         let state = home.path().join("state/tokendeck");
         let (served, view) = (deck(), deck());
         let jobs = Jobs::open(&state, Arc::clone(&served), JobOptions { workers: 1, queue: 8 }).unwrap();
-        let job = jobs.create(vec![Address::parse(UNI).unwrap()]).unwrap().job_id.clone();
+        let job = jobs.create(&JobBody::One { token_address: Address::parse(UNI).unwrap() }).unwrap().job_id.clone();
         let end = Instant::now() + Duration::from_mins(1);
         while jobs.open_count() > 0 {
             assert!(Instant::now() < end, "the job does not end");

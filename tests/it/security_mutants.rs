@@ -9,11 +9,9 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use mutants::{CHANGES, Change, IMPLEMENTATION_SLOT, beacon, beacon_proxy, bytes, clone_of, diamond, mutant, proxy_1967};
 use tokendeck::{
     analysis::security::code::{Behind, Budget, CodeInput, Opening, inspect},
-    dataset::{
-        address::Address,
-        demo::contracts::{Code, Contract, Identity, contract, contracts},
-    },
+    dataset::address::Address,
     deck::{Deck, DeckOptions},
+    demo::contracts::{Code, Contract, Identity, contract, contracts},
     question::{progress::Progress, security::SecurityQuestion},
 };
 

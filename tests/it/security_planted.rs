@@ -8,17 +8,15 @@ use tokendeck::{
         AnomalyCode, Part,
         code::{Budget, CodeInput, inspect},
     },
-    dataset::{
-        address::Address,
-        demo::contracts::{Contract, contract, contracts},
-    },
+    dataset::address::Address,
     deck::{Deck, DeckOptions},
+    demo::contracts::{Contract, contract, contracts},
     question::{progress::Progress, security::SecurityQuestion},
 };
 
 /// The codes that executing the contract raises.
 fn codes(contract: &Contract) -> Vec<&'static str> {
-    let code = contract.code(&tokendeck::dataset::demo::contracts::Identity::default());
+    let code = contract.code(&tokendeck::demo::contracts::Identity::default());
     let types: [String; 0] = [];
     let input = CodeInput {
         runtime: &code.runtime,
@@ -59,7 +57,7 @@ fn every_code_that_executing_can_raise_is_planted() {
 fn a_renamed_fault_is_still_found() {
     // Other names, other metadata: the selectors stay, but nothing may hang on the words.
     let planted = contract("sell_block_pair").unwrap();
-    let identity = tokendeck::dataset::demo::contracts::Identity { name: "Calm Lake", symbol: "LAKE", decimals: 6, supply: 1 << 60 };
+    let identity = tokendeck::demo::contracts::Identity { name: "Calm Lake", symbol: "LAKE", decimals: 6, supply: 1 << 60 };
     let (code, types): (_, [String; 0]) = (planted.code(&identity), []);
     let input =
         CodeInput { runtime: &code.runtime, creation: Some(&code.creation), constructor_types: Some(&types), ..CodeInput::default() };

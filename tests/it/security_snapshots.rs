@@ -5,11 +5,9 @@ use std::fmt::Write as _;
 
 use tokendeck::{
     analysis::security::SecurityInference,
-    dataset::{
-        address::Address,
-        demo::contracts::{Identity, contract},
-    },
+    dataset::address::Address,
     deck::{Deck, DeckOptions},
+    demo::contracts::{Identity, contract},
     question::{progress::Progress, security::SecurityQuestion},
 };
 

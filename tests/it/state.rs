@@ -72,6 +72,21 @@ fn the_key_file_is_the_users_alone_and_a_wider_mode_is_warned_of() {
 }
 
 #[test]
+fn a_key_that_can_be_guessed_is_warned_of_and_opens_nothing_to_other_machines() {
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+    let state = folder();
+    let elsewhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    for (chars, warned, refused) in [(15, true, true), (16, true, false), (31, true, false), (32, false, false)] {
+        let keys = Keys::open_with(Some(&"k".repeat(chars)), None, state.path()).expect("keys");
+        assert_eq!(keys.warnings().iter().any(|warning| warning.contains("TOKENDECK_API_KEY")), warned, "{chars}");
+        assert_eq!(keys.refused_on(elsewhere).is_some(), refused, "{chars}");
+        for near in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
+            assert_eq!(keys.refused_on(near), None, "{chars}");
+        }
+    }
+}
+
+#[test]
 fn a_running_program_sees_new_and_revoked_keys_at_once() {
     let state = folder();
     let server = keys(state.path());

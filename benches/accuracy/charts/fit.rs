@@ -35,7 +35,8 @@ pub(super) fn judge(examples: &Examples<'_>, used: &[usize], stiffness: Stiffnes
         let mean = adds.iter().sum::<f64>() / adds.len() as f64;
         (adds.iter().map(|add| (add - mean).powi(2)).sum::<f64>() / adds.len() as f64).sqrt() >= stiffness.least
     };
-    let kept: Vec<usize> = first.curves.iter().filter(adds_much).map(|curve| curve.measure).collect();
+    let mut kept: Vec<usize> = first.curves().iter().filter(adds_much).map(|curve| curve.measure).collect();
+    kept.sort_unstable();
     fit(examples, &kept, stiffness)
 }
 
@@ -88,7 +89,7 @@ fn fit(examples: &Examples<'_>, used: &[usize], stiffness: Stiffness) -> Judge {
         }
     }
     let curve = |(j, measure): (usize, &usize)| Curve::new(*measure, knots[j], std::array::from_fn(|k| found[1 + KNOTS * j + k]));
-    Judge { base: found[0], curves: used.iter().enumerate().map(curve).collect::<Vec<_>>().into() }
+    Judge::new(found[0], used.iter().enumerate().map(curve).collect())
 }
 
 fn stiffen(found: &[f64], slope: &mut [f64], bend: &mut [f64], stiffness: Stiffness) {

@@ -103,7 +103,7 @@ fn first_judges(sheets: &[Sheet], taken: impl Fn(usize) -> bool + Sync) -> Model
 }
 
 fn sieved(sheet: &Sheet, model: &Model) -> Vec<usize> {
-    sieve(model, sheet.proposals.iter().map(|p| (p.kind, p.flipped, p.start, p.end, &p.measures)))
+    sieve(model, &sheet.proposals)
 }
 
 fn judges(sheets: &[Sheet], places: &[(usize, usize)], quick: bool) -> Vec<Judge> {
@@ -132,7 +132,7 @@ fn judges(sheets: &[Sheet], places: &[(usize, usize)], quick: bool) -> Vec<Judge
 
 fn fitted(examples: &Examples<'_>, stiffness: Stiffness, usable: impl Fn(usize) -> bool) -> Judge {
     let Some(first) = examples.measures.first().filter(|_| examples.measures.len() >= EXAMPLES_LEAST) else {
-        return Judge { base: -5.0, curves: Vec::new().into() };
+        return Judge::new(-5.0, Vec::new());
     };
     let varies = |measure: &usize| examples.measures.iter().any(|row| row[*measure] != first[*measure]);
     let used: Vec<usize> = (0..first.len()).filter(|measure| usable(*measure) && varies(measure)).collect();
@@ -147,15 +147,8 @@ fn company(sheets: &[Sheet], folds: &[usize], fold: usize, model: &Model) -> Vec
     let windows: Vec<usize> = (0..sheets.len()).filter(|w| folds[*w] == fold).collect();
     let of = |w: &usize| {
         let sheet = &sheets[*w];
-        let kept = sieved(sheet, model);
-        let told = likely(
-            model,
-            kept.into_iter().map(|k| {
-                let p = &sheet.proposals[k];
-                (k, p.kind, p.flipped, p.start, p.end, &p.measures)
-            }),
-        );
-        told.into_iter().map(|one| (one.kind, one.company, sheet.targets[one.place])).collect::<Vec<_>>()
+        let told = likely(model, &sheet.proposals, &sieved(sheet, model));
+        told.into_iter().map(|one| (one.claim.kind, one.company, sheet.targets[one.place])).collect::<Vec<_>>()
     };
     windows.par_iter().flat_map_iter(of).collect()
 }

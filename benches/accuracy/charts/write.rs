@@ -37,10 +37,12 @@ fn constant(kind: Kind, judge: &Judge) -> String {
         format!("{name}{gap}{}", letter.to_ascii_uppercase())
     });
     let list = |numbers: &[f64; KNOTS]| numbers.map(short).join(", ");
-    let curves = judge.curves.iter().fold(String::new(), |text, curve| {
+    let mut curves = judge.curves().to_vec();
+    curves.sort_by_key(|curve| curve.measure);
+    let curves = curves.iter().fold(String::new(), |text, curve| {
         format!("{text}    Curve::new({}, [{}], [{}]),\n", curve.measure, list(&curve.knots), list(&curve.adds))
     });
-    format!("\npub(in super::super) const {name}: (f64, &[Curve]) = ({}, &[\n{curves}]);\n", short(judge.base))
+    format!("\npub(in super::super) const {name}: (f64, &[Curve]) = ({}, &[\n{curves}]);\n", short(judge.base()))
 }
 
 /// Four digits.

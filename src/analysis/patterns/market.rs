@@ -51,26 +51,38 @@ pub fn proposals(candles: &Candles<'_>) -> Vec<Proposal> {
         return Vec::new();
     };
     let proposal = |candidate: &Candidate| {
-        let tape = series.tape(candidate.flipped);
-        let mut measures = measures::quick(tape, candidate);
-        measures::complete(tape, candidate, &mut measures);
+        let measures = measures::all(series.tape(candidate.flipped), candidate);
         let Candidate { kind, flipped, start, end, .. } = *candidate;
         Proposal { name: candidate.name(), kind, flipped, start, end, measures }
     };
-    search::all(&series).iter().map(proposal).collect()
+    search::all(&series, None).kept.iter().map(proposal).collect()
+}
+
+/// What is said of which stretch. In order of their starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Claim {
+    pub start: u32,
+    pub end: u32,
+    pub kind: Kind,
+    pub flipped: bool,
+}
+
+impl Proposal {
+    pub fn claim(&self) -> Claim {
+        let Self { start, end, kind, flipped, .. } = *self;
+        Claim { start, end, kind, flipped }
+    }
 }
 
 /// Of those that say the same of the same stretch the likeliest by its quick measures; what is far off is left out.
-pub fn sieve<'a>(model: &Model, proposals: impl Iterator<Item = (Kind, bool, u32, u32, &'a [f64; MEASURES])>) -> Vec<usize> {
-    // What it says of which stretch, its logit and its place.
-    type Kept = ((u32, u32, Kind, bool), f64, usize);
-    let mut kept: Vec<Kept> = Vec::new();
-    for (place, (kind, flipped, start, end, measures)) in proposals.enumerate() {
-        let logit = model.sieve[kind as usize].logit(measures);
-        if logit >= model::SIEVE_LEAST {
-            kept.push(((start, end, kind, flipped), logit, place));
-        }
-    }
+pub fn sieve(model: &Model, proposals: &[Proposal]) -> Vec<usize> {
+    let logit = |proposal: &Proposal| model.sieve[proposal.kind as usize].at_least(&proposal.measures, model::SIEVE_LEAST);
+    let kept = proposals.iter().enumerate().filter_map(|(place, proposal)| Some((proposal.claim(), logit(proposal)?, place)));
+    likeliest(kept.collect())
+}
+
+/// Of those that claim the same the likeliest, by claim, logit and place; the places, in order of the claims.
+fn likeliest(mut kept: Vec<(Claim, f64, usize)>) -> Vec<usize> {
     kept.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
     kept.dedup_by_key(|one| one.0);
     kept.into_iter().map(|one| one.2).collect()
@@ -81,28 +93,23 @@ pub fn sieve<'a>(model: &Model, proposals: impl Iterator<Item = (Kind, bool, u32
 pub struct Likely {
     /// Its place among the proposals.
     pub place: usize,
-    pub kind: Kind,
-    pub start: u32,
-    pub end: u32,
+    pub claim: Claim,
     pub company: [f64; COMPANY],
 }
 
-/// Those that all their measures leave likely, with their company. The proposals are ordered by start.
-pub fn likely<'a>(model: &Model, proposals: impl Iterator<Item = (usize, Kind, bool, u32, u32, &'a [f64; MEASURES])>) -> Vec<Likely> {
-    let mut places = Vec::new();
-    let mut scored: Vec<company::Scored> = Vec::new();
-    for (place, kind, flipped, start, end, measures) in proposals {
-        let logit = model.own[kind as usize].logit(measures);
-        if logit >= model::OWN_LEAST {
-            places.push(place);
-            scored.push(company::Scored { kind, flipped, start, end, logit, chance: model::share(logit) });
-        }
-    }
+/// Those that all their measures leave likely, with their company. In order of the claims.
+pub fn likely(model: &Model, proposals: &[Proposal], places: &[usize]) -> Vec<Likely> {
+    let logit = |place: usize| model.own[proposals[place].kind as usize].at_least(&proposals[place].measures, model::OWN_LEAST);
+    accompanied(places.iter().filter_map(|&place| Some((place, proposals[place].claim(), logit(place)?))))
+}
+
+fn accompanied(likely: impl Iterator<Item = (usize, Claim, f64)>) -> Vec<Likely> {
+    let (places, scored): (Vec<usize>, Vec<company::Scored>) =
+        likely.map(|(place, claim, logit)| (place, company::Scored { claim, logit, chance: model::share(logit) })).unzip();
     let (places, scored) = thinned(&places, &scored);
     let companies = company::company(&scored);
-    let likely =
-        |((place, one), company): ((usize, &company::Scored), _)| Likely { place, kind: one.kind, start: one.start, end: one.end, company };
-    places.into_iter().zip(&scored).zip(companies).map(likely).collect()
+    let one = |((place, one), company): ((usize, &company::Scored), _)| Likely { place, claim: one.claim, company };
+    places.into_iter().zip(&scored).zip(companies).map(one).collect()
 }
 
 /// Without those that say what a likelier one says of a stretch that differs by a candle.
@@ -110,10 +117,11 @@ fn thinned(places: &[usize], scored: &[company::Scored]) -> (Vec<usize>, Vec<com
     let mut kept = vec![true; scored.len()];
     for (k, one) in scored.iter().enumerate() {
         for (j, other) in scored.iter().enumerate().skip(k + 1) {
-            if other.start > one.start + 1 {
+            let (mine, theirs) = (one.claim, other.claim);
+            if theirs.start > mine.start + 1 {
                 break;
             }
-            if other.kind == one.kind && other.flipped == one.flipped && other.end.abs_diff(one.end) <= 1 {
+            if theirs.kind == mine.kind && theirs.flipped == mine.flipped && theirs.end.abs_diff(mine.end) <= 1 {
                 kept[if other.logit > one.logit { k } else { j }] = false;
             }
         }
@@ -124,31 +132,23 @@ fn thinned(places: &[usize], scored: &[company::Scored]) -> (Vec<usize>, Vec<com
 
 /// What is answered, of the stretches that the textbook leaves free.
 pub(super) fn finds(series: &Series, model: &Model, taken: &[(u32, u32)], explain: bool) -> Vec<Find> {
-    let candidates = search::all(series);
-    let mut measured: Vec<[f64; MEASURES]> =
-        candidates.iter().map(|candidate| measures::quick(series.tape(candidate.flipped), candidate)).collect();
-    let kept = sieve(model, candidates.iter().zip(&measured).map(|(c, m)| (c.kind, c.flipped, c.start, c.end, m)));
-    for &k in &kept {
-        measures::complete(series.tape(candidates[k].flipped), &candidates[k], &mut measured[k]);
-    }
-    let likely = likely(
-        model,
-        kept.iter().map(|&k| {
-            let candidate = &candidates[k];
-            (k, candidate.kind, candidate.flipped, candidate.start, candidate.end, &measured[k])
-        }),
-    );
+    let found = search::all(series, Some(&model.sieve));
+    let claims = found.kept.iter().zip(&found.logits).enumerate().map(|(place, (candidate, logit))| (candidate.claim(), *logit, place));
+    let kept = likeliest(claims.collect());
+    let measured = |place: usize| measures::all(series.tape(found.kept[place].flipped), &found.kept[place]);
+    let logit = |place: usize| model.own[found.kept[place].kind as usize].at_least(&measured(place), model::OWN_LEAST);
+    let likely = accompanied(kept.into_iter().filter_map(|place| Some((place, found.kept[place].claim(), logit(place)?))));
     let offer = |one: &Likely| choice::Offer {
-        start: one.start,
-        end: one.end,
-        chance: model::share(model.company[one.kind as usize].logit(&one.company)),
+        start: one.claim.start,
+        end: one.claim.end,
+        chance: model::share(model.company[one.claim.kind as usize].logit(&one.company)),
     };
     let offers: Vec<choice::Offer> = likely.iter().map(offer).collect();
     let told = |k: usize| {
         let one = &likely[k];
-        let mut find = find(series, &candidates[one.place], offers[k].chance);
+        let mut find = find(series, &found.kept[one.place], offers[k].chance);
         if explain {
-            find.why = explain::why(model, one, &measured[one.place]);
+            find.why = explain::why(model, one, &measured(one.place));
         }
         find
     };

@@ -15,6 +15,7 @@ use crate::{
 /// Why money stays where it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "UnplacedReason")]
 pub enum Reason {
     UnknownToken,
     ZeroAmount,

@@ -68,7 +68,9 @@ impl Cells<'_> {
                 Value::String(text) => out.extend_from_slice(text.as_bytes()),
                 value => append(out, Some(value)),
             },
-            Self::Float(_) | Self::Flag(_) | Self::Integer(_) => {
+            // A whole number has no `.0` in a spreadsheet.
+            Self::Float(cells) => append(out, cells.get(row).filter(|number| number.is_finite())),
+            Self::Flag(_) | Self::Integer(_) => {
                 let start = out.len();
                 self.json(row, out);
                 if out[start..] == *b"null" {

@@ -13,8 +13,8 @@ use tui_input::Input;
 
 use super::App;
 use crate::{
-    dataset::demo,
     deck::DeckEvent,
+    demo,
     tui::{
         format,
         keymap::Action,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tokendeck::dataset::demo::contracts::Code;
+use tokendeck::demo::contracts::Code;
 
 const JUMPDEST: u8 = 0x5b;
 const JUMP: u8 = 0x56;

@@ -17,6 +17,7 @@ use tokendeck::{
         Question,
         parameter::{Arguments, Parameter},
         progress::Progress,
+        request::Request,
         snapshot::Snapshot,
     },
 };
@@ -77,7 +78,7 @@ fn slow_and_idle_clients_are_let_go() {
     assert!((millis(450)..millis(3_000)).contains(&took), "an idle connection is kept, then closed: {took:?}");
     let body = format!("POST /yield/optimize HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n{JSON}Content-Length: 5\r\n\r\n{{");
     let (took, seen) = closed_after(body.as_bytes(), true);
-    Answer::parse(&seen).is_problem(400, "invalid_request", "a body that does not come");
+    Answer::parse(&seen).is_problem(408, "request_timeout", "a body that does not come");
     assert!(took < millis(3_000), "{took:?}");
 }
 
@@ -253,10 +254,7 @@ struct Hold(std::sync::Arc<std::sync::Mutex<mpsc::Receiver<()>>>);
 #[derive(Serialize, JsonSchema)]
 struct Held;
 
-impl Question for Hold {
-    type Answer = Held;
-    const NAME: &'static str = "hold";
-    const SUMMARY: &'static str = "";
+impl Request for Hold {
     const PATH: &'static str = "/hold";
     const PARAMETERS: &'static [Parameter] = &[];
 
@@ -267,6 +265,12 @@ impl Question for Hold {
     fn target(&self) -> String {
         "/hold".into()
     }
+}
+
+impl Question for Hold {
+    type Answer = Held;
+    const NAME: &'static str = "hold";
+    const SUMMARY: &'static str = "";
 
     fn answer(&self, _: &Snapshot, _: &Progress) -> Result<Held> {
         self.0.lock().expect("held once").recv().ok();

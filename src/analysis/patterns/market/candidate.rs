@@ -1,6 +1,6 @@
 //! What a search hands on: a stretch of candles that may be a pattern, with its turns, its lines and what its family measured.
 
-use super::{name::PatternName as P, pivots::Pivot};
+use super::{Claim, name::PatternName as P, pivots::Pivot};
 use crate::analysis::numeric::Line;
 
 /// At most this many turns are kept.
@@ -128,6 +128,11 @@ pub(super) struct Candidate {
 impl Candidate {
     pub(super) fn name(&self) -> P {
         if self.flipped { self.kind.rising().mirrored() } else { self.kind.rising() }
+    }
+
+    pub(super) fn claim(&self) -> Claim {
+        let Self { start, end, kind, flipped, .. } = *self;
+        Claim { start, end, kind, flipped }
     }
 
     pub(super) fn length(&self) -> f64 {

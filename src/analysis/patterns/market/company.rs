@@ -1,7 +1,7 @@
 //! What the other candidates say about one: those of its kin that agree, rivals of other names on its stretch, larger and smaller ones,
 //! and how many start and end where it does.
 
-use super::candidate::Kind;
+use super::{Claim, candidate::Kind};
 
 /// Measures of the company a candidate keeps.
 pub const COMPANY: usize = 11 + CIRCLES;
@@ -35,10 +35,7 @@ pub(super) const WORDS: [&str; COMPANY] = [
 /// A candidate as the others see it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scored {
-    pub(super) kind: Kind,
-    pub(super) flipped: bool,
-    pub(super) start: u32,
-    pub(super) end: u32,
+    pub(super) claim: Claim,
     /// Of being what its kind says, by its own measures.
     pub(super) logit: f64,
     pub(super) chance: f64,
@@ -72,20 +69,23 @@ const NONE: f64 = -5.0;
 
 /// The company of each; `all` are ordered by start.
 pub(super) fn company(all: &[Scored]) -> Vec<[f64; COMPANY]> {
-    let longest = all.iter().map(|one| one.end - one.start).max().unwrap_or(0);
     let seen: Vec<Seen> = all.iter().map(Seen::of).collect();
-    let mut from = 0;
+    // Those before that have not ended yet.
+    let mut open: Vec<Seen> = Vec::new();
     let mut told = Vec::with_capacity(all.len());
-    for (k, me) in all.iter().enumerate() {
-        while all[from].start + longest < me.start {
-            from += 1;
-        }
-        told.push(one(&seen[k], k - from, &seen[from..]));
+    for (k, me) in seen.iter().enumerate() {
+        open.retain(|other| other.end >= me.start);
+        let mut around = Around::default();
+        open.iter().for_each(|other| around.see(me, other));
+        seen[k + 1..].iter().take_while(|other| other.start <= me.end).for_each(|other| around.see(me, other));
+        told.push(around.told(me));
+        open.push(*me);
     }
     told
 }
 
 /// A candidate with what is asked of it again and again.
+#[derive(Clone, Copy)]
 struct Seen {
     start: i32,
     end: i32,
@@ -98,65 +98,90 @@ struct Seen {
 
 impl Seen {
     fn of(one: &Scored) -> Self {
-        let (start, end) = (one.start as i32, one.end as i32);
-        let flipped = one.flipped;
-        Self { start, end, length: end - start + 1, circle: circle(one.kind), flipped, logit: one.logit, chance: one.chance }
+        let (start, end) = (one.claim.start as i32, one.claim.end as i32);
+        let flipped = one.claim.flipped;
+        Self { start, end, length: end - start + 1, circle: circle(one.claim.kind), flipped, logit: one.logit, chance: one.chance }
     }
 }
 
-fn one(me: &Seen, k: usize, others: &[Seen]) -> [f64; COMPANY] {
-    let (mut support, mut kin) = (0.0, 0.0);
-    let (mut near, mut same) = (NONE, NONE);
-    let (mut inside, mut around) = (NONE, NONE);
-    let (mut starts, mut ends, mut better) = (0.0, 0.0, 0.0);
-    let mut circles = [NONE; CIRCLES];
-    for (j, other) in others.iter().enumerate() {
-        if other.start > me.end {
-            break;
+/// What the others around one say of it.
+struct Around {
+    support: f64,
+    kin: f64,
+    near: f64,
+    same: f64,
+    inside: f64,
+    around: f64,
+    starts: f64,
+    ends: f64,
+    better: f64,
+    circles: [f64; CIRCLES],
+}
+
+impl Default for Around {
+    fn default() -> Self {
+        Self {
+            support: 0.0,
+            kin: 0.0,
+            near: NONE,
+            same: NONE,
+            inside: NONE,
+            around: NONE,
+            starts: 0.0,
+            ends: 0.0,
+            better: 0.0,
+            circles: [NONE; CIRCLES],
         }
-        if other.end < me.start || j == k {
-            continue;
-        }
-        if 5 * other.length < 3 * me.length {
-            inside = inside.max(other.logit);
-        } else if 3 * other.length > 5 * me.length {
-            around = around.max(other.logit);
-        }
-        if (other.start - me.start).abs() <= 1 {
-            starts += other.chance;
-        }
-        if (other.end - me.end).abs() <= 1 {
-            ends += other.chance;
-        }
+    }
+}
+
+fn larger_of(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
+}
+
+impl Around {
+    /// Another one that shares a candle with it.
+    fn see(&mut self, me: &Seen, other: &Seen) {
+        // Without branches: these are as good as random, and there are about a hundred others to each.
+        let smaller = 5 * other.length < 3 * me.length;
+        let larger = 3 * other.length > 5 * me.length;
+        self.inside = larger_of(self.inside, if smaller { other.logit } else { NONE });
+        self.around = larger_of(self.around, if larger { other.logit } else { NONE });
+        self.starts += if (other.start - me.start).abs() <= 1 { other.chance } else { 0.0 };
+        self.ends += if (other.end - me.end).abs() <= 1 { other.chance } else { 0.0 };
         let both = me.end.min(other.end) - me.start.max(other.start) + 1;
         let all = me.length + other.length - both;
         if 10 * both < 3 * all {
-            continue;
+            return;
         }
         let shared = f64::from(both) / f64::from(all);
         if shared > 0.4 && other.logit > me.logit {
-            better += 1.0;
+            self.better += 1.0;
         }
         let same_side = other.flipped == me.flipped;
         if other.circle == me.circle && (same_side || EITHER_SIDE.contains(&me.circle)) {
             if shared > 0.4 {
-                support += other.chance * ((shared - 0.4) / 0.4).min(1.0);
-                kin += 1.0;
+                self.support += other.chance * ((shared - 0.4) / 0.4).min(1.0);
+                self.kin += 1.0;
             }
-            continue;
+            return;
         }
-        near = near.max(other.logit);
+        self.near = self.near.max(other.logit);
         if shared >= 0.5 {
-            let circle = &mut circles[other.circle + usize::from(!same_side && other.circle < REVERSALS)];
+            let circle = &mut self.circles[other.circle + usize::from(!same_side && other.circle < REVERSALS)];
             *circle = circle.max(other.logit);
             if shared >= 0.6 {
-                same = same.max(other.logit);
+                self.same = self.same.max(other.logit);
             }
         }
     }
-    let length = f64::from(me.length);
-    let mut told = [0.0; COMPANY];
-    told[..11].copy_from_slice(&[me.logit, support, support / (kin + 2.0), near, same, inside, around, starts, ends, better, length]);
-    told[11..].copy_from_slice(&circles);
-    told
+
+    fn told(&self, me: &Seen) -> [f64; COMPANY] {
+        let Self { support, kin, near, same, inside, around, starts, ends, better, circles } = *self;
+        let length = f64::from(me.length);
+        let mut told = [0.0; COMPANY];
+        told[..11].copy_from_slice(&[me.logit, support, support / (kin + 2.0), near, same, inside, around, starts, ends, better, length]);
+        told[11..].copy_from_slice(&circles);
+        told
+    }
 }

@@ -3,6 +3,7 @@
 use super::{
     candidate::{Candidate, Kind, OWN, Turns},
     pivots::Pivot,
+    search::Found,
     series::Tape,
 };
 use crate::analysis::numeric::Line;
@@ -12,7 +13,7 @@ const FLAG_SHORTEST: usize = 4;
 const FLAG_LONGEST: usize = 31;
 
 /// All flags of a tape. `tops` are the places of high turns at any scale, in order.
-pub(super) fn search(tape: &Tape, tops: &[u32], found: &mut Vec<Candidate>) {
+pub(super) fn search(tape: &Tape, tops: &[u32], found: &mut Found<'_>) {
     for top in tops {
         let feet = feet(tape, *top as usize);
         if !feet.is_empty() {
@@ -65,7 +66,7 @@ impl Running {
     }
 }
 
-fn flags(tape: &Tape, top: usize, feet: &[usize], found: &mut Vec<Candidate>) {
+fn flags(tape: &Tape, top: usize, feet: &[usize], found: &mut Found<'_>) {
     let high = tape.high[top];
     let lowest_foot = feet.iter().map(|foot| tape.low[*foot]).fold(f64::MAX, f64::min);
     let last = tape.len() - 1;
@@ -113,7 +114,7 @@ fn emit(
     feet: &[usize],
     (upper, lower): (Line, Line),
     (lowest, broken, over): (f64, bool, bool),
-    found: &mut Vec<Candidate>,
+    found: &mut Found<'_>,
 ) {
     let high = tape.high[top];
     let range = tape.range[at];

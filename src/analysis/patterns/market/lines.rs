@@ -4,6 +4,7 @@
 use super::{
     candidate::{Candidate, Kind, OWN, TURNS_MOST, Turns, strain},
     pivots::{Pivot, Scale},
+    search::Found,
     series::Tape,
 };
 use crate::analysis::numeric::Line;
@@ -14,21 +15,39 @@ const WIDEST: f64 = 1.15;
 const TURNS_LONGEST: usize = TURNS_MOST;
 
 /// All runs of turns at one scale, found in the tape as it is.
-pub(super) fn search(tape: &Tape, scale: &Scale, found: &mut Vec<Candidate>) {
+pub(super) fn search(tape: &Tape, scale: &Scale, found: &mut Found<'_>) {
     let pivots = &scale.pivots;
     for start in 0..pivots.len().saturating_sub(3) {
+        let mut off = swing(&pivots[start..start + 3]);
         for count in 4..=TURNS_LONGEST {
             let Some(run) = pivots.get(start..start + count) else { break };
             let length = run[count - 1].at - run[0].at;
             if length > 120 {
                 break;
             }
+            off += swing(&run[count - 3..]);
             if length >= 6 && scale.is_new(start, count) {
-                between(tape, run, found);
+                between(tape, run, off / (count - 2) as f64, found);
             }
         }
     }
 }
+
+/// How far the middle one of three turns lies from the straight way between the others.
+fn swing(three: &[Pivot]) -> f64 {
+    let share = three[1].x(three[0].at) / three[2].x(three[0].at);
+    (three[1].price - three[0].price - share * (three[2].price - three[0].price)).abs()
+}
+
+/// The turns of one side: candles from the first turn of the run, and prices.
+struct Points {
+    x: [f64; SIDE_MOST],
+    y: [f64; SIDE_MOST],
+    count: usize,
+}
+
+/// Turns alternate, so half of them are on one side.
+const SIDE_MOST: usize = TURNS_MOST / 2;
 
 /// A line through the turns of one side.
 #[derive(Clone, Copy)]
@@ -41,40 +60,17 @@ struct Side {
     stray: f64,
 }
 
-/// How badly turns keep to a line: distances in tolerances, each counted up to three, and thrice as much outside. Given up once it is
-/// past `most`.
-fn cost(points: &[(f64, f64)], line: Line, sign: f64, tolerance: f64, most: f64) -> f64 {
-    let mut cost = 0.0;
-    for (x, y) in points {
-        let off = sign * (y - line.at(*x)) / tolerance;
-        cost += off.abs().min(3.0) + 2.0 * (off - 1.0).max(0.0);
-        if cost >= most {
-            return f64::MAX;
-        }
-    }
-    cost
-}
-
 /// The line of the lowest cost among least squares and all pairs. `sign` is 1 for tops and -1 for bottoms.
-fn side(points: &[(f64, f64)], sign: f64, tolerance: f64) -> Side {
-    let mut line = Line::through(points[0], points[points.len() - 1]);
-    if points.len() > 2 {
-        let mut least = cost(points, line, sign, tolerance, f64::MAX);
-        let mut consider = |tried: Line| {
-            let cost = cost(points, tried, sign, tolerance, least);
-            if cost < least {
-                (least, line) = (cost, tried);
-            }
-        };
-        consider(least_squares(points));
-        for (k, a) in points.iter().enumerate() {
-            for b in &points[k + 1..] {
-                consider(Line::through(*a, *b));
-            }
-        }
-    }
+fn side(points: &Points, sign: f64, tolerance: f64) -> Side {
+    let Points { x, y, count } = points;
+    let line = match count {
+        3 => best::<3>(x, y, sign, tolerance),
+        4 => best::<4>(x, y, sign, tolerance),
+        5 => best::<5>(x, y, sign, tolerance),
+        _ => Line::through((x[0], y[0]), (x[1], y[1])),
+    };
     let mut side = Side { line, touches: 0.0, over: 0.0, stray: 0.0 };
-    for (x, y) in points {
+    for (x, y) in x.iter().zip(y).take(*count) {
         let off = sign * (y - line.at(*x));
         side.touches += f64::from(u8::from(off.abs() <= tolerance));
         side.over = side.over.max(off);
@@ -83,48 +79,83 @@ fn side(points: &[(f64, f64)], sign: f64, tolerance: f64) -> Side {
     side
 }
 
+/// In tolerances outward from the first turn, where a distance counts up to three, and thrice as much outside. Of so many points as the
+/// type says, so that the loops are laid out flat: this is what the search spends most of its time on.
+fn best<const N: usize>(x: &[f64; SIDE_MOST], y: &[f64; SIDE_MOST], sign: f64, tolerance: f64) -> Line {
+    let (x, base, scale) = (&x[..N], y[0], sign / tolerance);
+    let mut off = [0.0; N];
+    for (off, y) in off.iter_mut().zip(y) {
+        *off = (y - base) * scale;
+    }
+    let cost = |slope: f64, intercept: f64| {
+        let mut cost = 0.0;
+        for k in 0..N {
+            let away = off[k] - intercept - slope * x[k];
+            let (near, outside) = (away.abs(), away - 1.0);
+            cost += if near < 3.0 { near } else { 3.0 };
+            cost += if outside > 0.0 { 2.0 * outside } else { 0.0 };
+        }
+        cost
+    };
+    let (mut least, mut line) = (f64::MAX, (0.0, 0.0));
+    let mut consider = |slope: f64, intercept: f64| {
+        let cost = cost(slope, intercept);
+        // Lines that miss the same turn by far cost the same: then the first, not the one that rounding favours.
+        if cost < least - 1e-9 {
+            (least, line) = (cost, (slope, intercept));
+        }
+    };
+    let through = |a: usize, b: usize| {
+        let slope = (off[b] - off[a]) / (x[b] - x[a]);
+        (slope, off[a] - slope * x[a])
+    };
+    let (slope, intercept) = through(0, N - 1);
+    consider(slope, intercept);
+    let (slope, intercept) = least_squares(x, &off);
+    consider(slope, intercept);
+    for a in 0..N {
+        for b in a + 1..N {
+            let (slope, intercept) = through(a, b);
+            consider(slope, intercept);
+        }
+    }
+    Line { slope: line.0 / scale, intercept: base + line.1 / scale }
+}
+
 /// In one pass: there are few points, and they start near 0.
-fn least_squares(points: &[(f64, f64)]) -> Line {
-    let base = points[0].1;
+fn least_squares(x: &[f64], y: &[f64]) -> (f64, f64) {
     let (mut sx, mut sy, mut sxx, mut sxy) = (0.0, 0.0, 0.0, 0.0);
-    for (x, y) in points {
-        let y = y - base;
+    for (x, y) in x.iter().zip(y) {
         sx += x;
         sy += y;
         sxx += x * x;
         sxy += x * y;
     }
-    let n = points.len() as f64;
+    let n = x.len() as f64;
     let slope = (n * sxy - sx * sy) / (n * sxx - sx * sx);
-    Line { slope, intercept: base + (sy - slope * sx) / n }
+    (slope, (sy - slope * sx) / n)
 }
 
-fn between(tape: &Tape, run: &[Pivot], found: &mut Vec<Candidate>) {
+/// Two lines along a run whose turns swing by `height` on average.
+fn between(tape: &Tape, run: &[Pivot], height: f64, found: &mut Found<'_>) {
     let (first, last) = (run[0], run[run.len() - 1]);
     let length = last.x(first.at);
     let range = tape.range[last.at as usize];
-    // How far each turn lies from the straight way between its neighbours.
-    let mut height = 0.0;
-    for three in run.windows(3) {
-        let share = three[1].x(three[0].at) / three[2].x(three[0].at);
-        height += (three[1].price - three[0].price - share * (three[2].price - three[0].price)).abs();
-    }
-    height /= (run.len() - 2) as f64;
     // Chartists draw neither lines that single candles fill nor swings as wide as a random walk's of that length.
     let (tall, usual) = (height / range, height / (tape.mean_range(first.at as usize, last.at as usize) * length.sqrt()));
     if tall <= 0.9 || usual > WIDEST {
         return;
     }
     let tolerance = (0.12 * height).max(0.15 * range);
-    let mut points = [[(0.0, 0.0); TURNS_MOST]; 2];
-    let mut counts = [0; 2];
+    let mut sides = [const { Points { x: [0.0; SIDE_MOST], y: [0.0; SIDE_MOST], count: 0 } }; 2];
     for pivot in run {
-        let k = usize::from(pivot.high);
-        points[k][counts[k]] = (pivot.x(first.at), pivot.price);
-        counts[k] += 1;
+        let side = &mut sides[usize::from(pivot.high)];
+        side.x[side.count] = pivot.x(first.at);
+        side.y[side.count] = pivot.price;
+        side.count += 1;
     }
-    let upper = side(&points[1][..counts[1]], 1.0, tolerance);
-    let lower = side(&points[0][..counts[0]], -1.0, tolerance);
+    let upper = side(&sides[1], 1.0, tolerance);
+    let lower = side(&sides[0], -1.0, tolerance);
     let touches = upper.touches + lower.touches;
     let width = |x: f64| upper.line.at(x) - lower.line.at(x);
     let (w0, w1) = (width(0.0), width(length));

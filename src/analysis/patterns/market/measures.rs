@@ -188,8 +188,9 @@ pub fn is_quick(measure: usize) -> bool {
     matches!(measure, 0..=3 | 20 | 27 | 36 | COMMON..)
 }
 
-/// Adds the rest to the quick measures, in the view of the kind's rising form.
-pub(super) fn complete(tape: &Tape, candidate: &Candidate, m: &mut [f64; ALL]) {
+/// All measures, in the view of the kind's rising form.
+pub(super) fn all(tape: &Tape, candidate: &Candidate) -> [f64; ALL] {
+    let mut m = quick(tape, candidate);
     let (a, b) = (candidate.start as usize, candidate.end as usize);
     let turns = candidate.turns.as_slice();
     let last = candidate.turns.last();
@@ -238,6 +239,7 @@ pub(super) fn complete(tape: &Tape, candidate: &Candidate, m: &mut [f64; ALL]) {
     m[33] = outside;
     m[34] = before;
     m[35] = ((tape.len() - 1 - b) as f64).min(25.0);
+    m
 }
 
 struct Legs {

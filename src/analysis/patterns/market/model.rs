@@ -1,8 +1,6 @@
 //! How likely a candidate is what its kind says: a sum of curves over its measures, in logits. And what each curve adds, which is the
 //! explanation.
 
-use std::borrow::Cow;
-
 use super::{choice::Rule, coefficients};
 
 /// Knots of a curve.
@@ -14,16 +12,32 @@ pub struct Curve {
     pub measure: usize,
     pub knots: [f64; KNOTS],
     pub adds: [f64; KNOTS],
+    /// From each knot to the next; 0 where they are one.
+    slopes: [f64; KNOTS - 1],
 }
 
 impl Curve {
     pub const fn new(measure: usize, knots: [f64; KNOTS], adds: [f64; KNOTS]) -> Self {
-        Self { measure, knots, adds }
+        let mut slopes = [0.0; KNOTS - 1];
+        let mut k = 0;
+        while k < slopes.len() {
+            let width = knots[k + 1] - knots[k];
+            slopes[k] = if width > 0.0 { (adds[k + 1] - adds[k]) / width } else { 0.0 };
+            k += 1;
+        }
+        Self { measure, knots, adds, slopes }
     }
 
     pub fn at(&self, value: f64) -> f64 {
-        let (k, share) = place(&self.knots, value);
-        self.adds[k] + share * (self.adds[k + 1] - self.adds[k])
+        // Without a branch: which stretch a value lies in can't be foretold.
+        let k = self.knots[1..KNOTS - 1].iter().map(|knot| usize::from(value >= *knot)).sum::<usize>();
+        let inside = value.clamp(self.knots[0], self.knots[KNOTS - 1]);
+        self.adds[k] + (inside - self.knots[k]) * self.slopes[k]
+    }
+
+    /// The least and the most that it adds.
+    fn bounds(&self) -> (f64, f64) {
+        self.adds.iter().fold((f64::MAX, f64::MIN), |(low, high), adds| (low.min(*adds), high.max(*adds)))
     }
 }
 
@@ -38,16 +52,55 @@ pub fn place(knots: &[f64; KNOTS], value: f64) -> (usize, f64) {
     (k, share)
 }
 
+/// Curves after which a judge looks whether the rest can still matter.
+const BLOCK: usize = 4;
+
 /// A base and curves over measures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judge {
-    pub base: f64,
-    pub curves: Cow<'static, [Curve]>,
+    base: f64,
+    /// Those that can add or take most first.
+    curves: Vec<Curve>,
+    /// The most that the curves from each block on can add.
+    most: Vec<f64>,
 }
 
 impl Judge {
+    pub fn new(base: f64, mut curves: Vec<Curve>) -> Self {
+        let reach = |curve: &Curve| {
+            let (low, high) = curve.bounds();
+            high - low
+        };
+        curves.sort_by(|a, b| reach(b).total_cmp(&reach(a)).then(a.measure.cmp(&b.measure)));
+        let mut most: Vec<f64> = curves.chunks(BLOCK).map(|block| block.iter().map(|curve| curve.bounds().1).sum()).collect();
+        for k in (1..most.len()).rev() {
+            most[k - 1] += most[k];
+        }
+        Self { base, curves, most }
+    }
+
+    pub fn base(&self) -> f64 {
+        self.base
+    }
+
+    pub fn curves(&self) -> &[Curve] {
+        &self.curves
+    }
+
     pub fn logit(&self, measures: &[f64]) -> f64 {
-        self.base + self.curves.iter().map(|curve| curve.at(measures[curve.measure])).sum::<f64>()
+        self.at_least(measures, f64::MIN).unwrap_or(f64::MIN)
+    }
+
+    /// None as soon as it is certain to be below `least`.
+    pub fn at_least(&self, measures: &[f64], least: f64) -> Option<f64> {
+        let mut logit = self.base;
+        for (block, most) in self.curves.chunks(BLOCK).zip(&self.most) {
+            if logit + most < least {
+                return None;
+            }
+            logit += block.iter().map(|curve| curve.at(measures[curve.measure])).sum::<f64>();
+        }
+        (logit >= least).then_some(logit)
     }
 
     /// Each measure, its value and what it adds.
@@ -70,7 +123,7 @@ pub struct Model {
 impl Model {
     /// The one fitted to all marks.
     pub fn built_in() -> Self {
-        let judge = |(base, curves): &(f64, &'static [Curve])| Judge { base: *base, curves: Cow::Borrowed(curves) };
+        let judge = |(base, curves): &(f64, &'static [Curve])| Judge::new(*base, curves.to_vec());
         Self {
             sieve: coefficients::SIEVE.iter().map(judge).collect(),
             own: coefficients::OWN.iter().map(judge).collect(),

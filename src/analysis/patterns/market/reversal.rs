@@ -3,6 +3,7 @@
 use super::{
     candidate::{Candidate, Kind, OWN, Turns, strain},
     pivots::{Pivot, Scale},
+    search::Found,
     series::Tape,
 };
 use crate::analysis::numeric::Line;
@@ -11,7 +12,7 @@ use crate::analysis::numeric::Line;
 const UNEVEN: f64 = 2.5 / 3.5 - 0.5;
 
 /// All bottoms at one scale of a tape.
-pub(super) fn search(tape: &Tape, pivots: &[Pivot], scale: &Scale, found: &mut Vec<Candidate>) {
+pub(super) fn search(tape: &Tape, pivots: &[Pivot], scale: &Scale, found: &mut Found<'_>) {
     for start in 0..pivots.len().saturating_sub(2) {
         if pivots[start].high {
             continue;
@@ -66,7 +67,7 @@ fn flat(level: f64) -> Line {
     Line { slope: 0.0, intercept: level }
 }
 
-fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Vec<Candidate>) {
+fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Found<'_>) {
     let (first, last) = (run[0], run[run.len() - 1]);
     let (a, c) = (first.at as usize, last.at as usize);
     let gap = c - a;
@@ -126,7 +127,7 @@ fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Vec<Candidate>)
     }
 }
 
-fn head_and_shoulders(tape: &Tape, run: &[Pivot], found: &mut Vec<Candidate>) {
+fn head_and_shoulders(tape: &Tape, run: &[Pivot], found: &mut Found<'_>) {
     let (first, last) = (run[0], run[4]);
     let (a, c) = (first.at as usize, last.at as usize);
     let gap = c - a;
@@ -191,7 +192,7 @@ fn head_and_shoulders(tape: &Tape, run: &[Pivot], found: &mut Vec<Candidate>) {
     }
 }
 
-fn triple(tape: &Tape, run: &[Pivot], found: &mut Vec<Candidate>) {
+fn triple(tape: &Tape, run: &[Pivot], found: &mut Found<'_>) {
     let (first, last) = (run[0], run[4]);
     let (a, c) = (first.at as usize, last.at as usize);
     let gap = c - a;

@@ -175,7 +175,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::dataset::demo::contracts::FUNCTIONS;
+    use crate::demo::contracts::FUNCTIONS;
 
     #[test]
     fn selectors_are_the_published_ones() {

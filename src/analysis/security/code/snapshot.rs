@@ -146,10 +146,8 @@ mod tests {
             AnomalyCode,
             code::{Budget, CodeInput, CodeReport, Opening, Standing, inspect},
         },
-        dataset::{
-            address::Address,
-            demo::contracts::{Identity, contract},
-        },
+        dataset::address::Address,
+        demo::contracts::{Identity, contract},
     };
 
     const OWNER: Address = Address([0xA1; 20]);

@@ -9,7 +9,7 @@ use crate::{
     dataset::address::Address,
     deck::{Deck, DeckEvent},
     error::Problem,
-    jobs::{Job, Jobs, TaskProgress},
+    jobs::{Job, JobBody, Jobs, TaskProgress},
     tui::{
         task::{self, Task},
         view::{Context, Wake},
@@ -115,7 +115,7 @@ impl Desk {
 
     pub(super) fn start(&mut self, token: Address, name: String, context: &Context<'_>) {
         self.order(context, move |jobs| {
-            let job = jobs.create(vec![token])?;
+            let job = jobs.create(&JobBody::One { token_address: token })?;
             Ok(format!("deep analysis of {name} is queued as {}", job.job_id))
         });
     }

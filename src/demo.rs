@@ -24,9 +24,9 @@ use std::{fs, path::Path};
 
 use self::{
     market::Market,
-    output::{Encoding, Table, failed, write_text},
+    output::{Table, failed, write_text},
 };
-use super::candles::Interval;
+use crate::dataset::{candles::Interval, export::form::Form};
 
 /// The title that, with `synthetic = true`, tells a demo dataset, which may be written over, from any other.
 pub const TITLE: &str = "Demo market";
@@ -92,7 +92,7 @@ pub struct Written {
 /// One table of the demo: its usual format, whether `Format` overrides that, its columns and what writes it.
 struct Recipe {
     name: &'static str,
-    encoding: Encoding,
+    form: Form,
     large: bool,
     columns: &'static [&'static str],
     /// Rows expected, where they are many.
@@ -101,8 +101,8 @@ struct Recipe {
 }
 
 macro_rules! recipes {
-    ($($name:literal $encoding:ident $large:literal $columns:path, $rows:expr, $write:expr;)*) => {
-        &[$(Recipe { name: $name, encoding: Encoding::$encoding, large: $large, columns: $columns, rows: $rows, write: $write }),*]
+    ($($name:literal $form:ident $large:literal $columns:path, $rows:expr, $write:expr;)*) => {
+        &[$(Recipe { name: $name, form: Form::$form, large: $large, columns: $columns, rows: $rows, write: $write }),*]
     };
 }
 
@@ -129,11 +129,11 @@ const TABLES: &[Recipe] = recipes! {
 };
 
 impl Recipe {
-    fn encoding(&self, format: Format) -> Encoding {
+    fn form(&self, format: Format) -> Form {
         match format {
-            Format::Csv if self.large => Encoding::Csv,
-            Format::Parquet if self.large => Encoding::Parquet,
-            _ => self.encoding,
+            Format::Csv if self.large => Form::Csv,
+            Format::Parquet if self.large => Form::Parquet,
+            _ => self.form,
         }
     }
 }
@@ -151,13 +151,13 @@ pub fn write(folder: &Path, options: &DemoOptions, progress: &mut Progress) -> R
     }
     let mut written = vec![Written { file: DESCRIPTION.to_owned(), rows: 0, bytes: description.len() as u64 }];
     for recipe in TABLES {
-        let encoding = recipe.encoding(options.format);
+        let form = recipe.form(options.format);
         let total = (recipe.rows)(&market, options);
         let mut report = |table: &str, done: u64, total: u64| progress(table, done, total);
-        let mut table = Table::create(folder, recipe.name, recipe.columns, encoding, total, &mut report)?;
+        let mut table = Table::create(folder, recipe.name, recipe.columns, form, total, &mut report)?;
         (recipe.write)(&market, options, &mut table)?;
         written.push(table.finish()?);
-        remove_others(folder, recipe.name, encoding)?;
+        remove_others(folder, recipe.name, form)?;
     }
     let text = readme::text(&market, options, &written);
     written.push(write_text(folder, README, &text)?);
@@ -204,9 +204,9 @@ fn claim(folder: &Path) -> Result<Option<String>, String> {
 }
 
 /// A table may lie in one file only: those that an earlier run wrote in another format go, finished or not.
-fn remove_others(folder: &Path, table: &str, kept: Encoding) -> Result<(), String> {
-    for other in Encoding::ALL.into_iter().filter(|encoding| *encoding != kept) {
-        let name = format!("{table}.{}", other.extension());
+fn remove_others(folder: &Path, table: &str, kept: Form) -> Result<(), String> {
+    for other in Form::ALL.into_iter().filter(|form| *form != kept) {
+        let name = format!("{table}.{}", other.ending());
         for path in [folder.join(format!(".{name}.part")), folder.join(name)] {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

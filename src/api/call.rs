@@ -1,0 +1,48 @@
+//! What passes between the service and the handlers: a request as a handler sees it, and a reply that is there or on its way. No
+//! decisions.
+
+use std::{future::Future, pin::Pin};
+
+use tokio::sync::watch;
+
+use super::{
+    Api,
+    reply::{IfNoneMatch, Reply},
+};
+use crate::{error::Result, question::parameter::Parameter};
+
+/// A request as a handler sees it.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    pub api: &'a Api,
+    pub parameters: &'static [Parameter],
+    /// The route's placeholders with their values, percent-encoded as they came.
+    pub path: &'a [(&'a str, &'a str)],
+    pub query: &'a str,
+    pub if_none_match: IfNoneMatch<'a>,
+    /// Only the headers are wanted.
+    pub head: bool,
+}
+
+/// A reply that is awaited.
+pub(super) type Awaited = Pin<Box<dyn Future<Output = Result<Reply>> + Send>>;
+
+/// A reply that is there, or one that is on its way.
+pub(super) enum Step {
+    Now(Reply),
+    Later(Awaited),
+}
+
+impl Step {
+    pub(super) fn later(reply: impl Future<Output = Result<Reply>> + Send + 'static) -> Self {
+        Self::Later(Box::pin(reply))
+    }
+}
+
+pub(super) type Answered = Result<Step>;
+
+/// Ready once the server stops.
+pub(super) async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // The sender lives as long as the API; were it gone, that would be a stop too.
+    stopping.wait_for(|stopping| *stopping).await.ok();
+}

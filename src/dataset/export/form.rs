@@ -1,0 +1,242 @@
+//! How a table stands in a file: CSV, JSON, NDJSON or Parquet, rows taken stretch by stretch in bounded memory. Knows nothing of where the
+//! file lies or when it gets its name.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+};
+
+use polars::{
+    io::parquet::write::BatchedWriter,
+    prelude::{Column, DataFrame, NamedFrom, ParquetWriter, PolarsResult, Series},
+};
+use serde_json::Value;
+
+use super::cells::{self, Cells};
+
+/// Rows that are best handed over at once.
+pub const STRETCH: usize = 8_192;
+/// Rows of a row group of a Parquet file: what is held in memory.
+pub(super) const GROUP: usize = 16 * STRETCH;
+const BUFFER: usize = 1 << 18;
+
+/// What a table can be written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Csv,
+    /// One object a line, in a list.
+    Json,
+    /// One object a line.
+    Ndjson,
+    Parquet,
+}
+
+/// Rows handed over at once, of the columns that the file was begun with.
+#[derive(Debug)]
+pub enum Stretch<'a> {
+    /// One JSON value a cell.
+    Values(&'a [Vec<Value>]),
+    Frame(DataFrame),
+}
+
+/// A file being written. Errors are for the person.
+pub trait Sink {
+    /// Takes further rows; none of them tell their types all the same.
+    fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String>;
+    /// Ends the file, all of it handed to the system.
+    fn finish(self: Box<Self>) -> Result<(), String>;
+}
+
+impl Form {
+    pub const ALL: [Self; 4] = [Self::Csv, Self::Json, Self::Ndjson, Self::Parquet];
+
+    /// Of the file's name, without the dot.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Ndjson => "ndjson",
+            Self::Parquet => "parquet",
+        }
+    }
+
+    /// Begins a table in a file that is new and empty.
+    pub fn over(self, file: File, columns: &[String]) -> Result<Box<dyn Sink>, String> {
+        let out = BufWriter::with_capacity(BUFFER, file);
+        Ok(match self {
+            Self::Csv => Box::new(CsvFile::new(out, columns).map_err(said)?),
+            Self::Json => Box::new(Objects::new(out, columns, ["[\n", ",\n", "\n]\n"]).map_err(said)?),
+            Self::Ndjson => Box::new(Objects::new(out, columns, ["", "\n", "\n"]).map_err(said)?),
+            Self::Parquet => Box::new(ParquetFile::Empty(Some(out))),
+        })
+    }
+}
+
+fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+impl Stretch<'_> {
+    fn height(&self) -> usize {
+        match self {
+            Self::Values(rows) => rows.len(),
+            Self::Frame(frame) => frame.height(),
+        }
+    }
+
+    pub(super) fn cells(&self, columns: usize) -> Vec<Cells<'_>> {
+        match self {
+            Self::Values(rows) => (0..columns).map(|column| Cells::Values(rows, column)).collect(),
+            Self::Frame(frame) => cells::of(frame),
+        }
+    }
+}
+
+struct CsvFile {
+    writer: csv::Writer<BufWriter<File>>,
+    columns: usize,
+    text: Vec<u8>,
+}
+
+impl CsvFile {
+    fn new(out: BufWriter<File>, columns: &[String]) -> csv::Result<Self> {
+        let mut writer = csv::Writer::from_writer(out);
+        writer.write_record(columns)?;
+        Ok(Self { writer, columns: columns.len(), text: Vec::new() })
+    }
+}
+
+impl Sink for CsvFile {
+    fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
+        let cells = stretch.cells(self.columns);
+        for row in 0..stretch.height() {
+            for column in &cells {
+                self.text.clear();
+                column.text(row, &mut self.text);
+                self.writer.write_field(&self.text).map_err(said)?;
+            }
+            self.writer.write_record(None::<&[u8]>).map_err(said)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), String> {
+        self.writer.flush().map_err(said)
+    }
+}
+
+struct Objects {
+    writer: BufWriter<File>,
+    /// The columns' names with what stands around them.
+    names: Vec<String>,
+    between: &'static str,
+    close: &'static str,
+    text: Vec<u8>,
+    any: bool,
+    /// Whether there is something to close though there be no row.
+    opened: bool,
+}
+
+impl Objects {
+    fn new(mut writer: BufWriter<File>, columns: &[String], [open, between, close]: [&'static str; 3]) -> std::io::Result<Self> {
+        writer.write_all(open.as_bytes())?;
+        let names = columns.iter().map(|name| format!("{}:", Value::from(name.as_str()))).collect();
+        Ok(Self { writer, names, between, close, text: Vec::new(), any: false, opened: !open.is_empty() })
+    }
+}
+
+impl Sink for Objects {
+    fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
+        let cells = stretch.cells(self.names.len());
+        for row in 0..stretch.height() {
+            self.text.clear();
+            self.text.extend_from_slice(if self.any { self.between } else { "" }.as_bytes());
+            self.any = true;
+            for (nth, (column, name)) in cells.iter().zip(&self.names).enumerate() {
+                self.text.push(if nth == 0 { b'{' } else { b',' });
+                self.text.extend_from_slice(name.as_bytes());
+                column.json(row, &mut self.text);
+            }
+            self.text.push(b'}');
+            self.writer.write_all(&self.text).map_err(said)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), String> {
+        if self.any || self.opened {
+            self.writer.write_all(self.close.as_bytes()).map_err(said)?;
+        }
+        self.writer.flush().map_err(said)
+    }
+}
+
+enum ParquetFile {
+    /// Until the types are known.
+    Empty(Option<BufWriter<File>>),
+    Begun {
+        writer: BatchedWriter<BufWriter<File>>,
+        /// The rows of the group that is not full yet.
+        group: DataFrame,
+    },
+}
+
+impl Sink for ParquetFile {
+    fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
+        let Stretch::Frame(frame) = stretch else { return Err("expected typed rows".to_owned()) };
+        if let Self::Empty(out) = self {
+            let out = out.take().ok_or("the file could not be begun")?;
+            let writer = ParquetWriter::new(out).batched(frame.schema()).map_err(said)?;
+            *self = Self::Begun { writer, group: frame.clear() };
+        }
+        let Self::Begun { writer, group } = self else { return Ok(()) };
+        let mut at = 0;
+        while at < frame.height() {
+            let part = frame.slice(at as i64, GROUP - group.height());
+            group.vstack_mut(&part).map_err(said)?;
+            at += part.height();
+            if group.height() == GROUP {
+                write_group(writer, group)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), String> {
+        let Self::Begun { mut writer, mut group } = *self else { return Ok(()) };
+        if group.height() > 0 {
+            write_group(&mut writer, &mut group)?;
+        }
+        writer.finish().map(drop).map_err(said)
+    }
+}
+
+fn write_group(writer: &mut BatchedWriter<BufWriter<File>>, group: &mut DataFrame) -> Result<(), String> {
+    group.rechunk_mut();
+    writer.write_batch(group).map_err(said)?;
+    *group = group.clear();
+    Ok(())
+}
+
+/// Rows at hand as a frame: numbers where every cell of a column is one, else text.
+pub(super) fn typed(columns: &[String], rows: &[Vec<Value>]) -> PolarsResult<DataFrame> {
+    let series = columns.iter().enumerate().map(|(i, name)| {
+        let cells = || rows.iter().map(|row| row.get(i).unwrap_or(&Value::Null));
+        let numbers = cells().all(|value| value.is_number() || value.is_null()) && cells().any(Value::is_number);
+        let whole = numbers && cells().all(|value| value.is_i64() || value.is_null());
+        let texts = Cells::Values(rows, i);
+        let text = |row: usize, value: &Value| {
+            let mut text = Vec::new();
+            texts.text(row, &mut text);
+            (!value.is_null()).then(|| String::from_utf8_lossy(&text).into_owned())
+        };
+        Column::from(if whole {
+            Series::new(name.into(), cells().map(Value::as_i64).collect::<Vec<_>>())
+        } else if numbers {
+            Series::new(name.into(), cells().map(Value::as_f64).collect::<Vec<_>>())
+        } else {
+            Series::new(name.into(), cells().enumerate().map(|(row, value)| text(row, value)).collect::<Vec<_>>())
+        })
+    });
+    DataFrame::new(rows.len(), series.collect())
+}

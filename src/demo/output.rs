@@ -1,0 +1,172 @@
+//! Gathers the rows of one table by the schema's types and writes them through `dataset/export`: to a temporary name first, renamed
+//! when it is whole. Knows nothing of what is in them.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
+
+use polars::prelude::{AnyValue, Column, DataFrame, DataType, NamedFrom, Series, TimeUnit, TimeZone};
+
+use super::{Progress, Written};
+use crate::dataset::{
+    export::form::{Form, STRETCH, Sink, Stretch},
+    schema::{self, Kind},
+    time::{Day, Time},
+};
+
+/// One value of a row.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Cell<'a> {
+    Null,
+    Text(&'a str),
+    /// Several texts: a list in NDJSON, else joined by `;`.
+    Texts(&'a [&'a str]),
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+    Time(Time),
+    Date(Day),
+}
+
+impl From<Option<f64>> for Cell<'_> {
+    fn from(value: Option<f64>) -> Self {
+        value.map_or(Self::Null, Self::Float)
+    }
+}
+
+/// A table being written.
+pub(super) struct Table<'a> {
+    name: &'static str,
+    target: PathBuf,
+    temporary: PathBuf,
+    sink: Option<Box<dyn Sink>>,
+    columns: Vec<Gathered>,
+    rows: u64,
+    total: u64,
+    progress: &'a mut Progress<'a>,
+}
+
+/// Cells of one column that are not written yet.
+struct Gathered {
+    name: &'static str,
+    dtype: DataType,
+    cells: Vec<AnyValue<'static>>,
+}
+
+impl<'a> Table<'a> {
+    /// `total`: rows expected, for the progress alone.
+    pub(super) fn create(
+        folder: &Path,
+        name: &'static str,
+        columns: &'static [&'static str],
+        form: Form,
+        total: u64,
+        progress: &'a mut Progress<'a>,
+    ) -> Result<Self, String> {
+        let file_name = format!("{name}.{}", form.ending());
+        let (target, temporary) = (folder.join(&file_name), folder.join(format!(".{file_name}.part")));
+        let table = schema::table(name).ok_or_else(|| format!("no table `{name}` in the schema"))?;
+        let gathered = |name: &&'static str| {
+            let kind = table.column(name).map_or(Kind::Text, |column| column.kind);
+            Gathered { name, dtype: dtype(kind, form), cells: Vec::new() }
+        };
+        let columns: Vec<Gathered> = columns.iter().map(gathered).collect();
+        let file = File::create(&temporary).map_err(|error| failed(&temporary, &error))?;
+        let names: Vec<String> = columns.iter().map(|column| column.name.to_owned()).collect();
+        let sink = form.over(file, &names).map_err(|error| failed(&temporary, &error))?;
+        Ok(Self { name, target, temporary, sink: Some(sink), columns, rows: 0, total, progress })
+    }
+
+    pub(super) fn row(&mut self, cells: &[Cell]) -> Result<(), String> {
+        if self.rows.is_multiple_of(STRETCH as u64) {
+            self.write()?;
+        }
+        self.rows += 1;
+        for (column, cell) in self.columns.iter_mut().zip(cells) {
+            let value = cell.value(&column.dtype);
+            column.cells.push(value);
+        }
+        Ok(())
+    }
+
+    /// Writes what was gathered, and tells of it.
+    fn write(&mut self) -> Result<(), String> {
+        let height = self.columns.first().map_or(0, |column| column.cells.len());
+        let columns = self.columns.iter_mut().map(|column| {
+            let cells = std::mem::take(&mut column.cells);
+            Series::from_any_values_and_dtype(column.name.into(), &cells, &column.dtype, true).map(Column::from)
+        });
+        let frame = columns.collect::<Result<Vec<_>, _>>().and_then(|columns| DataFrame::new(height, columns));
+        let frame = frame.map_err(|error| failed(&self.temporary, &error))?;
+        if let Some(sink) = &mut self.sink {
+            sink.rows(&Stretch::Frame(frame)).map_err(|error| failed(&self.temporary, &error))?;
+        }
+        if (self.progress)(self.name, self.rows, self.total.max(self.rows)) {
+            Ok(())
+        } else {
+            Err("writing the demo data was cancelled".to_owned())
+        }
+    }
+
+    /// Gives the file its name.
+    pub(super) fn finish(mut self) -> Result<Written, String> {
+        self.total = self.rows;
+        self.write()?;
+        if let Some(sink) = self.sink.take() {
+            sink.finish().map_err(|error| failed(&self.temporary, &error))?;
+        }
+        let bytes = fs::metadata(&self.temporary).map_err(|error| failed(&self.temporary, &error))?.len();
+        fs::rename(&self.temporary, &self.target).map_err(|error| failed(&self.target, &error))?;
+        let file = self.target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Written { file, rows: self.rows, bytes })
+    }
+}
+
+impl Drop for Table<'_> {
+    /// What was not finished leaves nothing behind; after a rename there is nothing to remove.
+    fn drop(&mut self) {
+        self.sink = None;
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+fn dtype(kind: Kind, form: Form) -> DataType {
+    match kind {
+        Kind::Integer => DataType::Int64,
+        Kind::Float => DataType::Float64,
+        Kind::Boolean => DataType::Boolean,
+        Kind::Time => DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)),
+        Kind::Date => DataType::Date,
+        Kind::Chains | Kind::Addresses if form == Form::Ndjson => DataType::List(Box::new(DataType::String)),
+        _ => DataType::String,
+    }
+}
+
+impl Cell<'_> {
+    fn value(&self, dtype: &DataType) -> AnyValue<'static> {
+        match *self {
+            Self::Null => AnyValue::Null,
+            Self::Text(text) => AnyValue::StringOwned(text.into()),
+            Self::Texts(texts) if dtype.is_list() => AnyValue::List(Series::new("".into(), texts)),
+            Self::Texts(texts) => AnyValue::StringOwned(texts.join(";").into()),
+            Self::Int(number) => AnyValue::Int64(number),
+            Self::Float(number) => AnyValue::Float64(number),
+            Self::Bool(truth) => AnyValue::Boolean(truth),
+            Self::Time(time) => AnyValue::DatetimeOwned(time.0, TimeUnit::Milliseconds, Some(std::sync::Arc::new(TimeZone::UTC))),
+            Self::Date(day) => AnyValue::Date(day.0),
+        }
+    }
+}
+
+/// Writes `text` whole, by the same way.
+pub(super) fn write_text(folder: &Path, name: &str, text: &str) -> Result<Written, String> {
+    let (target, temporary) = (folder.join(name), folder.join(format!(".{name}.part")));
+    fs::write(&temporary, text).map_err(|error| failed(&temporary, &error))?;
+    fs::rename(&temporary, &target).map_err(|error| failed(&target, &error))?;
+    Ok(Written { file: name.to_owned(), rows: 0, bytes: text.len() as u64 })
+}
+
+pub(super) fn failed(path: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("could not write `{}`: {error}", path.display())
+}

@@ -1,0 +1,123 @@
+//! How a question is asked for: its fields are its parameters. `request!` makes the type, the table of parameters, the reader and the
+//! canonical target from one list of fields. What a question answers is not known here.
+
+use std::borrow::Cow;
+
+use super::{
+    parameter::{Arguments, Parameter, ParameterKind, encode},
+    search::Order,
+};
+use crate::{
+    dataset::{address::Address, chain::Chain, time::Time},
+    error::Result,
+};
+
+/// What can be asked for by a path and a query.
+pub trait Request: Clone + Send + Sync + Sized + 'static {
+    /// The route, with placeholders named as in `PARAMETERS`.
+    const PATH: &'static str;
+    const PARAMETERS: &'static [Parameter];
+
+    fn parse(arguments: &Arguments<'_>) -> Result<Self>;
+
+    /// The canonical request: path in lower case, then every documented parameter with its value. Equal for equal questions; asking
+    /// it over HTTP asks this question.
+    fn target(&self) -> String;
+}
+
+/// A type that a parameter's value is read into and written from.
+pub(super) trait Value: Sized {
+    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self>;
+    /// As the canonical request writes it; `None` where it is left out.
+    fn written(&self) -> Option<Cow<'_, str>>;
+}
+
+/// A question's type from its route and its fields, each with its `Parameter`.
+macro_rules! request {
+    ($(#[$meta:meta])* $name:ident at $path:literal { $($(#[$field_meta:meta])* $field:ident: $type:ty = $parameter:expr,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $name { $($(#[$field_meta])* pub $field: $type,)* }
+
+        impl $crate::question::request::Request for $name {
+            const PATH: &'static str = $path;
+            const PARAMETERS: &'static [$crate::question::parameter::Parameter] = &[$($parameter,)*];
+
+            fn parse(arguments: &$crate::question::parameter::Arguments<'_>) -> $crate::error::Result<Self> {
+                Ok(Self { $($field: $crate::question::request::Value::read(arguments, &$parameter)?,)* })
+            }
+
+            fn target(&self) -> String {
+                $crate::question::request::target(Self::PATH, &[$(($parameter, $crate::question::request::Value::written(&self.$field)),)*])
+            }
+        }
+    };
+}
+pub(super) use request;
+
+/// The path with its placeholders filled in, and the query of what has a value, in the order of the table.
+pub(super) fn target(path: &str, values: &[(Parameter, Option<Cow<'_, str>>)]) -> String {
+    let mut target = String::with_capacity(128);
+    let mut rest = path;
+    while let Some((before, (name, after))) = rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?))) {
+        target.push_str(before);
+        let value = values.iter().find(|(parameter, _)| parameter.name == name).and_then(|(_, value)| value.as_deref());
+        target.push_str(&encode(value.unwrap_or_default()));
+        rest = after;
+    }
+    target.push_str(rest);
+    let mut separator = '?';
+    for (parameter, value) in values {
+        if let Some(value) = value.as_deref().filter(|_| !parameter.kind.in_path()) {
+            target.push(separator);
+            target.push_str(parameter.name);
+            target.push('=');
+            target.push_str(&encode(value));
+            separator = '&';
+        }
+    }
+    target
+}
+
+/// What each type of field is read with, and how it is written.
+macro_rules! values {
+    ($($(#[$meta:meta])* $type:ty: |$arguments:ident, $parameter:ident| $read:expr, |$value:ident| $written:expr;)*) => {$(
+        $(#[$meta])*
+        impl Value for $type {
+            fn read($arguments: &Arguments<'_>, $parameter: &Parameter) -> Result<Self> {
+                $read
+            }
+
+            fn written(&self) -> Option<Cow<'_, str>> {
+                let $value = self;
+                $written
+            }
+        }
+    )*};
+}
+
+values! {
+    Address: |arguments, parameter| arguments.address(parameter.name), |value| Some(value.to_string().into());
+    /// An identifier in the path, in lower case.
+    String: |arguments, parameter| Ok(arguments.identifier(parameter.name).to_lowercase()), |value| Some(value.into());
+    u64: |arguments, parameter| match parameter.kind {
+        // A few numbers are spelled as words; the table's words are digits.
+        ParameterKind::Word { .. } => Ok(arguments.word(parameter.name)?.and_then(|word| word.parse().ok()).unwrap_or_default()),
+        _ => arguments.integer(parameter.name),
+    }, |value| Some(value.to_string().into());
+    /// A flag that is not set is left out.
+    bool: |arguments, parameter| arguments.flag(parameter.name), |value| value.then_some("true".into());
+    /// A word that has a default.
+    &'static str: |arguments, parameter| Ok(arguments.word(parameter.name)?.unwrap_or_default()), |value| Some((*value).into());
+    Option<&'static str>: |arguments, parameter| arguments.word(parameter.name), |value| value.map(Cow::Borrowed);
+    Option<String>: |arguments, parameter| arguments.text(parameter.name), |value| value.as_deref().map(Cow::Borrowed);
+    Option<Chain>: |arguments, parameter| arguments.chain(parameter.name), |value| value.as_ref().map(|chain| chain.to_string().into());
+    Option<Time>: |arguments, parameter| arguments.time(parameter.name), |value| value.map(|time| time.to_string().into());
+    Option<Order>: |arguments, parameter| Ok(arguments.word(parameter.name)?.map(Order::parse)),
+        |value| value.map(|order| order.to_string().into());
+    /// An order that has a default.
+    Order: |arguments, parameter| Ok(Self::parse(arguments.word(parameter.name)?.unwrap_or_default())),
+        |value| Some(value.to_string().into());
+    /// An empty list is left out.
+    Vec<&'static str>: |arguments, parameter| arguments.words(parameter.name), |value| (!value.is_empty()).then(|| value.join(",").into());
+}
