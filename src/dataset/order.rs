@@ -76,7 +76,9 @@ pub(crate) fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsR
     }
     dropped.sort_unstable();
     let mut marked = vec![false; frame.height()];
-    dropped.iter().for_each(|row| marked[*row] = true);
+    for &row in &dropped {
+        marked[row] = true;
+    }
     Ok((without(&frame, &marked)?, dropped))
 }
 

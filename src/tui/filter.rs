@@ -128,9 +128,8 @@ impl Filter {
     /// Whether one of some rows may match, by what their values lie between; where that is not known, they may.
     pub fn may_match(&self, range: impl Fn(&str) -> Option<Range>) -> bool {
         self.terms.iter().all(|term| match term {
-            Term::Word { .. } => true,
             // An empty cell differs from all.
-            Term::Compare { operator: Operator::Differs, .. } => true,
+            Term::Word { .. } | Term::Compare { operator: Operator::Differs, .. } => true,
             Term::Compare { column, operator, wanted } => range(column).is_none_or(|range| may_hold(range, *operator, wanted)),
         })
     }

@@ -33,6 +33,9 @@ impl From<Cancelled> for Stop {
     }
 }
 
+/// Takes rows with the numbers they have in the source.
+type Keep<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), Stop> + 'a;
+
 /// How much was read of a source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Amount {
@@ -72,12 +75,7 @@ impl Reading<'_> {
         outcome.map(|()| Amount { rows: rows.rows, bad: rows.rows_bad, left_out: rows.left_out, broken: rows.broken })
     }
 
-    fn read(
-        &self,
-        source: &mut dyn RowSource,
-        rows: &mut FileRows<'_>,
-        keep: &mut dyn FnMut(DataFrame, &[u32]) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
+    fn read(&self, source: &mut dyn RowSource, rows: &mut FileRows<'_>, keep: &mut Keep<'_>) -> Result<(), Stop> {
         let mut intervals = HashMap::new();
         while let Some(batch) = source.next_batch()? {
             rows.add(batch, source.columns())?;

@@ -323,10 +323,10 @@ impl Reading<'_> {
             rows.add(batch, source.columns())?;
             batches += 1;
             let done = self.done + source.bytes_read().min(bytes);
-            gathered.take(self.schema, file, &mut rows.frames, &mut rows.numbers, &mut || self.step(false, done))?;
             if gathered.rows() + rows.numbers.len() as u64 > MAX_ROWS {
                 return Err(Stop::Unusable(format!("brings the table over {MAX_ROWS} rows, more than it may have")));
             }
+            gathered.take(self.schema, file, &mut rows.frames, &mut rows.numbers, &mut || self.step(false, done))?;
             if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {
                 let report = self.report(file as usize, &rows.findings);
                 let (learnt, file_bad, left_out) = (rows.state.clone(), rows.rows_bad, rows.left_out);

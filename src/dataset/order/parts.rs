@@ -43,7 +43,7 @@ impl Parts<'_> {
             return put(sorted(self.order, prepared(frame)?).map_err(io::Error::other)?);
         };
         let path = self.path();
-        let parted = self.part(spool, bucket, &path, (column, bounds), &prepared);
+        let parted = part(spool, bucket, &path, (column, bounds), &prepared);
         // It has lost its name before it is read: nothing is left of it, however this ends.
         fs::remove_file(&path).ok();
         let (parted, parts) = parted?;
@@ -53,26 +53,6 @@ impl Parts<'_> {
     fn path(&self) -> PathBuf {
         static FILES: AtomicU64 = AtomicU64::new(0);
         self.folder.join(format!("part-{}", FILES.fetch_add(1, Ordering::Relaxed)))
-    }
-
-    fn part(
-        &self,
-        spool: &Spool,
-        bucket: usize,
-        path: &Path,
-        (column, bounds): Bounds<'_>,
-        prepared: &dyn Fn(DataFrame) -> io::Result<DataFrame>,
-    ) -> io::Result<(Spool, usize)> {
-        let parts = bounds.len() + 1;
-        let mut parted = Spool::create(path, parts)?;
-        for frame in spool.frames(bucket) {
-            let frame = prepared(frame?)?;
-            let keys = order_keys(&frame, column).map_err(io::Error::other)?;
-            let part = |key: u64| bounds.partition_point(|bound| *bound <= key) as u32;
-            parted.add(frame, &keys.into_iter().map(part).collect::<Vec<_>>())?;
-        }
-        parted.flush()?;
-        Ok((parted, parts))
     }
 
     /// The first column by which the rows differ, and keys of it that part them; none where they do not differ.
@@ -110,6 +90,26 @@ impl Parts<'_> {
         }
         Ok(Some((column, bounds)))
     }
+}
+
+/// Spreads the bucket over a new file of parts; how many these are.
+fn part(
+    spool: &Spool,
+    bucket: usize,
+    path: &Path,
+    (column, bounds): Bounds<'_>,
+    prepared: &dyn Fn(DataFrame) -> io::Result<DataFrame>,
+) -> io::Result<(Spool, usize)> {
+    let parts = bounds.len() + 1;
+    let mut parted = Spool::create(path, parts)?;
+    for frame in spool.frames(bucket) {
+        let frame = prepared(frame?)?;
+        let keys = order_keys(&frame, column).map_err(io::Error::other)?;
+        let part = |key: u64| bounds.partition_point(|bound| *bound <= key) as u32;
+        parted.add(frame, &keys.into_iter().map(part).collect::<Vec<_>>())?;
+    }
+    parted.flush()?;
+    Ok((parted, parts))
 }
 
 #[cfg(test)]
