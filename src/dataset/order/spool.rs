@@ -93,6 +93,9 @@ impl Spool {
 
     /// Takes in rows; `buckets` tells where each belongs. Those of one bucket keep their order.
     pub(crate) fn add(&mut self, frame: DataFrame, buckets: &[u32]) -> io::Result<()> {
+        if buckets.is_empty() {
+            return Ok(());
+        }
         let mut ends = vec![0u32; self.buckets.len()];
         for bucket in buckets {
             *ends.get_mut(*bucket as usize).ok_or_else(damaged)? += 1;
