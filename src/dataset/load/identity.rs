@@ -8,10 +8,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::dataset::{
-    Source,
-    schema::{TABLES, TableSchema},
-};
+use crate::dataset::{Source, schema::TABLES};
 
 /// How much of each end of a file is hashed.
 const END: u64 = 64 << 10;
@@ -54,7 +51,7 @@ pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = (&'a Source, &'
         hash.update(bytes);
     };
     for table in TABLES {
-        add(schema_text(table).as_bytes());
+        add(table.text().as_bytes());
     }
     add(manifest.as_bytes());
     for (source, ends) in files {
@@ -64,11 +61,4 @@ pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = (&'a Source, &'
         add(ends);
     }
     hash.finalize().into()
-}
-
-/// What of the schema decides how cells are read.
-pub(crate) fn schema_text(table: &TableSchema) -> String {
-    let columns: Vec<String> =
-        table.columns.iter().map(|column| format!("{} {:?} {:?} {:?}", column.name, column.kind, column.need, column.aliases)).collect();
-    format!("{} {:?} {:?} {}", table.name, table.key, table.order, columns.join(";"))
 }

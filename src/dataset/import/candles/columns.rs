@@ -475,7 +475,7 @@ impl Columns {
 
     /// The most frequent step between the times of the first rows, in milliseconds.
     pub(in crate::dataset::import) fn step(&self) -> i64 {
-        crate::dataset::load::fill::step(self.times.iter().flatten().copied().collect()).0
+        crate::dataset::candles::Interval::between(self.times.iter().flatten().copied().collect()).0
     }
 
     /// The share of the first rows that have the time of another row, and other prices.
