@@ -4,6 +4,7 @@
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 
 use crate::dataset::{
+    candles::Interval,
     coerce::manner::excel_day,
     time::{DAY_MS, MINUTE_MS},
 };
@@ -122,7 +123,7 @@ pub(in crate::dataset::import) fn begun(times: Vec<Option<i64>>) -> (Vec<Option<
     if times.iter().flatten().count() < 2 || !times.iter().flatten().all(last) {
         return (times, None);
     }
-    let step = crate::dataset::load::fill::step(times.iter().flatten().copied().collect()).0;
+    let step = Interval::between(times.iter().flatten().copied().collect()).0;
     if step < MINUTE_MS {
         return (times, None);
     }
