@@ -16,6 +16,7 @@ pub mod invariants;
 pub mod load;
 pub mod manifest;
 mod newest;
+pub(crate) mod order;
 pub mod progress;
 pub mod rows;
 pub mod runs;

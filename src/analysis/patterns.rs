@@ -10,6 +10,7 @@ pub mod market;
 mod name;
 mod series;
 mod textbook;
+mod zigzag;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -194,7 +195,7 @@ pub fn patterns_by(candles: &Candles<'_>, model: &Model, explain: bool) -> Patte
     let Some(series) = Series::of(candles, CANDLES_LEAST) else {
         return PatternsAnswer::empty();
     };
-    let mut finds = choice::choose(textbook::all(&series), series.len());
+    let mut finds = choice::choose(textbook::all(&series, explain), series.len());
     let mut taken: Vec<(u32, u32)> = finds.iter().map(|find| (find.start, find.end(series.len()))).collect();
     taken.sort_unstable();
     finds.extend(market::finds(&series, model, &taken, explain));

@@ -1,32 +1,29 @@
 //! Large tables out of memory. On first sight a table is streamed into the user's cache, ordered, and mapped from there ever after.
 //!
-//! How: rows that were read and judged are written as records into a spill file, in chunks of one bucket each (the first byte of the
-//! token's address, so that buckets in order are tokens in order). Then bucket by bucket, in groups that fit into memory, the rows are
-//! ordered as the schema has it, repeated keys left out, and the columns appended. The result, `rows.arrow`, is plain Arrow IPC with one
-//! record batch; token and interval stand in `index` alone, beside a checksum of every 4 KiB of the file, which is compared at the first
-//! touch. A group that is too large is sorted in runs that are merged. Both files are made in a folder of their own that is renamed.
-//! Rows that come in order go as stretches, which are copied and not sorted, unless they turn out to overlap.
+//! How: rows that were read and judged go with their tokens and intervals as numbers into a spool (`dataset::order`), in buckets by the
+//! first bits of the token's address, so that buckets in order are tokens in order. Then bucket by bucket, in parts that fit into memory,
+//! the rows are ordered as the schema has it, repeated keys left out, and the columns appended. The result, `rows.arrow`, is plain Arrow
+//! IPC with one record batch; token and interval stand in `index` alone, beside the bounds of each block of rows and a checksum of every
+//! 4 KiB of the file, which is compared at the first touch. Both files are made in a folder of their own that is renamed.
 
 mod arrow;
+mod bounds;
+mod codes;
 mod columns;
 mod entry;
 mod gather;
-mod group;
 mod import;
 mod index;
 mod journal;
 mod map;
 mod places;
 mod rank;
-mod record;
-mod repeats;
-mod spill;
-mod stretch;
 mod table;
 
 use std::path::PathBuf;
 
 pub use self::{
+    bounds::Extent,
     entry::{Entry, list},
     places::{Places, PlacesWriter},
     rank::{By, first, rank},
@@ -36,8 +33,6 @@ pub(crate) use self::{
     entry::{Key, KeyFile, Place},
     import::{Fault, Import},
     index::{Report, SourceFile},
-    journal::ReadState,
-    repeats::Dropped,
 };
 use super::schema::{Column, Kind, TableSchema};
 
@@ -54,11 +49,13 @@ pub struct CacheOptions {
     pub group_max: u64,
     /// Bytes of rows taken in between two entries of the journal: what an import that is cut off has to read again.
     pub journal_every: u64,
+    /// Rows of a block whose smallest and largest values are kept.
+    pub block_rows: u64,
 }
 
 impl Default for CacheOptions {
     fn default() -> Self {
-        Self { folder: None, size_max: 20 << 30, rows_min: 200_000, group_max: 48 << 20, journal_every: 64 << 20 }
+        Self { folder: None, size_max: 20 << 30, rows_min: 200_000, group_max: 32 << 20, journal_every: 64 << 20, block_rows: 1 << 16 }
     }
 }
 
@@ -134,8 +131,7 @@ mod tests {
         for name in LARGE {
             let schema = schema::table(name).expect("a table of the schema");
             let columns = kept(schema).unwrap_or_else(|| panic!("{name} has a column of a kind that is not kept"));
-            // A record marks its empty cells in 32 bits.
-            assert!(columns.len() <= 32, "{name}");
+            assert!(!columns.is_empty(), "{name}");
             assert_eq!(schema.column(owner(schema)).map(|column| column.kind), Some(Kind::Address), "{name}");
         }
     }

@@ -89,6 +89,17 @@ impl Interval {
 }
 
 impl Interval {
+    /// The interval of candles at these times: see `frequent`.
+    pub(crate) fn between(mut times: Vec<i64>) -> Self {
+        times.sort_unstable();
+        times.dedup();
+        let mut steps: HashMap<i64, usize> = HashMap::new();
+        for pair in times.windows(2) {
+            *steps.entry(pair[1] - pair[0]).or_default() += 1;
+        }
+        Self::frequent(steps)
+    }
+
     /// The interval of candles that lie so far apart, so many times each: the most frequent step, the finest of several; a day without
     /// any, or where it is longer than any interval there is.
     pub(crate) fn frequent(steps: impl IntoIterator<Item = (i64, usize)>) -> Self {

@@ -110,6 +110,13 @@ impl Chain {
         (!slug.is_empty()).then(|| Self::known(text).unwrap_or(Self(Cow::Owned(slug))))
     }
 
+    /// The chain of a coin that has no contract: its symbol as a slug, which is never one of the list, as `eth` would be: the coin is not a
+    /// token of Ethereum.
+    pub fn of_coin(symbol: &str) -> Self {
+        let slug = slug(symbol);
+        Self(Cow::Owned(if Self::known(&slug).is_some() { format!("coin-{slug}") } else { slug }))
+    }
+
     /// Stands where a chain had to be and was not.
     pub(crate) fn unknown() -> Self {
         Self(Cow::Borrowed("unknown"))

@@ -29,7 +29,7 @@ mod workbook;
 mod workplace;
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     path::{Path, PathBuf},
 };
 
@@ -40,10 +40,10 @@ use self::{
     format::{Asked, Plan},
     look::Looked,
     place::{Finished, place},
-    sound::{BROKEN_MAX, sound},
+    sound::{several, sound},
     spool::Spool,
     table::{Standing, Written},
-    take::{Amount, Reading, Stop, note},
+    take::{Reading, Stop, add_tokens, note},
     tokens::{By, Said, Tokens},
     workplace::Workplace,
 };
@@ -90,8 +90,6 @@ impl From<String> for ImportError {
 
 /// Tables whose rows are about a token, which must then be among the tokens for them to be seen.
 const ABOUT_TOKENS: &[&str] = &["candles", "holders", "holder_counts", "transfers"];
-/// Rows of one key that say different things, from which a file holds several series.
-const CONFLICTS_MIN: u64 = 5;
 /// Rows of a file that are shown before it is written.
 const SHOWN: usize = 5;
 
@@ -104,35 +102,32 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     let manifest = Manifest::parse(&text)?;
     let workplace = if options.dry_run { Workplace::elsewhere()? } else { Workplace::in_dataset(into)? };
     let cache = CacheOptions::default();
-    let context = Context {
-        wire: None,
-        folder: into,
-        manifest: &manifest,
-        progress,
-        cache: &cache,
-        growing: false,
-        blocks: Blocks::default(),
-        decimals: HashMap::new(),
-        tokens: HashSet::new(),
+    let options = &options.settled();
+    let mut late = BTreeMap::new();
+    let (finished, report) = loop {
+        let context = Context {
+            wire: None,
+            folder: into,
+            manifest: &manifest,
+            progress,
+            cache: &cache,
+            growing: false,
+            blocks: Blocks::default(),
+            decimals: HashMap::new(),
+            tokens: HashSet::new(),
+        };
+        let mut run = Run::new(options, &workplace.folder, context, late);
+        run.tokens_that_stand()?;
+        run.files(files)?;
+        run.missing_tokens()?;
+        let known = run.late.len();
+        let finished = run.tables()?;
+        if run.late.len() == known {
+            break (finished, run.report);
+        }
+        // That a file holds several series shows when all of its rows are gathered; the others are then taken without it.
+        late = run.late;
     };
-    let mut run = Run {
-        options,
-        folder: &workplace.folder,
-        tokens: Tokens::default(),
-        spools: BTreeMap::new(),
-        standing: BTreeMap::new(),
-        refused: HashSet::new(),
-        needed: BTreeMap::new(),
-        report: Report::default(),
-        sources: FIRST_NEW,
-        said_for: None,
-        context,
-    };
-    run.tokens_that_stand()?;
-    run.files(files)?;
-    run.missing_tokens()?;
-    let finished = run.tables()?;
-    let report = run.report;
     if !options.dry_run {
         place(into, &text, &finished)?;
     }
@@ -155,8 +150,32 @@ struct Run<'a> {
     report: Report,
     /// The number of the next source.
     sources: u32,
+    /// Files that were found to hold several series when all their rows were gathered, and why they are refused.
+    late: BTreeMap<String, String>,
+    /// Columns whose amounts are floating-point numbers.
+    approximate: BTreeSet<(&'static str, &'static str)>,
     /// The symbol of the file that `--token` was taken for.
     said_for: Option<String>,
+}
+
+impl<'a> Run<'a> {
+    fn new(options: &'a ImportOptions, folder: &'a Path, context: Context<'a>, late: BTreeMap<String, String>) -> Self {
+        Self {
+            options,
+            folder,
+            context,
+            late,
+            tokens: Tokens::default(),
+            spools: BTreeMap::new(),
+            standing: BTreeMap::new(),
+            refused: HashSet::new(),
+            needed: BTreeMap::new(),
+            report: Report::default(),
+            sources: FIRST_NEW,
+            approximate: BTreeSet::new(),
+            said_for: None,
+        }
+    }
 }
 
 fn at(table: &str) -> usize {
@@ -192,6 +211,10 @@ impl Run<'_> {
         for looked in files.iter().flat_map(|file| look::look(file)) {
             match looked {
                 Err((name, reason)) => self.refuse(FileReport::new(&name), reason),
+                Ok(looked) if self.late.contains_key(&looked.name) => {
+                    let reason = self.late[&looked.name].clone();
+                    self.refuse(FileReport::new(&looked.name), reason);
+                }
                 Ok(looked) => match FormatRow::of(&looked) {
                     _ if self.options.table.is_some() => known.push((looked, FormatRow::own())),
                     None => self.refuse(FileReport::new(&looked.name), format::unknown(&looked)),
@@ -240,12 +263,15 @@ impl Run<'_> {
         }
         let (mut brought, mut needed, mut unused): (Vec<DataFrame>, HashSet<Address>, Option<Vec<String>>) =
             (Vec::new(), HashSet::new(), None);
+        let mut approximate = Vec::new();
         for mut take in plan.takes {
             self.open(take.table)?;
             let schema = &TABLES[at(take.table)];
             let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &looked.name, bytes: looked.bytes };
             let bound = report::guesses(schema, &take.manifest, take.rows.columns());
             let mut shown: Vec<Vec<String>> = Vec::new();
+            let said = take.manifest.columns.iter().filter(|(_, rule)| rule.approximate);
+            approximate.extend(said.map(|(column, _)| (take.table, *column)));
             let Some(spool) = self.spools.get_mut(&at(take.table)) else { continue };
             let amount = reading.run(&mut *take.rows, &mut report.findings, |frame, rows| {
                 if take.table == "tokens" {
@@ -265,20 +291,20 @@ impl Run<'_> {
                 None => spare,
             });
             report.previews.push(report::Preview { table: take.table, columns: bound, rows: shown });
-            report.taken.push(taken(take.table, amount, take.left_out));
+            report.taken.push(Taken::of(take.table, amount, take.left_out));
             if !self.options.broken_too {
                 sound(take.table, amount, &report.findings)?;
             }
         }
-        if report.taken.iter().all(|taken| taken.rows == taken.set_aside) {
-            let first = report.findings.counts().first().map_or_else(|| "it has no rows".to_owned(), |count| count.reason.clone());
-            let table = report.taken.first().map_or("", |taken| taken.table);
-            return Err(Stop::Refused(format!("is nearest to {table}, but has no row that can be taken: {first}")));
+        if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {
+            let (table, why) = report::nothing(report);
+            return Err(Stop::Refused(format!("is nearest to {table}, but has no row that can be taken: {why}")));
         }
         if let Some(unused) = unused.filter(|unused| !unused.is_empty()) {
             note(&mut report.findings, &looked.name, format!("no table of ours takes {}", listed(&unused)));
         }
         self.refused.remove(&source);
+        self.approximate.extend(approximate);
         for frame in &brought {
             self.tokens.add(frame);
             self.context.decimals.extend(load::decimals(frame));
@@ -293,7 +319,7 @@ impl Run<'_> {
     fn chain_of(&self, plan: &Plan, said: Chain) -> Chain {
         let coin =
             self.options.coin.as_ref().filter(|_| plan.token.as_ref().is_some_and(|token| Some(token.address) == self.options.token));
-        coin.and_then(|coin| Chain::parse(&coin.to_lowercase())).or_else(|| plan.chain.clone()).unwrap_or(said)
+        coin.map(|coin| Chain::of_coin(coin)).or_else(|| plan.chain.clone()).unwrap_or(said)
     }
 
     /// `--token` is for files of one token: two that are named for different ones cannot both be of it.
@@ -372,10 +398,17 @@ impl Run<'_> {
             let (schema, Some(standing)) = (&TABLES[place], self.standing.remove(&place)) else { continue };
             let mut written = table::write(spool, self.folder, &self.context, &self.refused, self.options.dry_run)?;
             self.tell(schema.name, &written);
-            self.one_series(schema.name, &written)?;
+            self.several_series(schema.name, &written);
             let file = written.file.take();
             self.report.tables.push(TableReport { table: schema.name, file: standing.shown, rows: written.rows, written: file.is_some() });
-            finished.extend(file.map(|from| Finished { table: schema.name, from, to: standing.target, paths: standing.paths }));
+            let approximate = if file.is_some() { self.newly_approximate(schema.name) } else { Vec::new() };
+            finished.extend(file.map(|from| Finished {
+                table: schema.name,
+                from,
+                to: standing.target,
+                paths: standing.paths,
+                approximate,
+            }));
         }
         for file in &mut self.report.files {
             file.kept = file.findings.kept().to_vec();
@@ -385,29 +418,31 @@ impl Run<'_> {
         if !tokens.is_there() && !finished.is_empty() && !finished.iter().any(|finished| finished.table == TABLES[0].name) {
             let from = table::write_empty(self.folder, &TABLES[0])?;
             self.report.notes.push("the dataset has no tokens yet, so its `tokens` table is empty: import a token list".to_owned());
-            finished.push(Finished { table: TABLES[0].name, from, to: tokens.target, paths: tokens.paths });
+            finished.push(Finished { table: TABLES[0].name, from, to: tokens.target, paths: tokens.paths, approximate: Vec::new() });
         }
         Ok(finished)
     }
 
+    /// The columns of a table that are approximate by this import, and of which the dataset does not say so yet.
+    fn newly_approximate(&self, table: &'static str) -> Vec<&'static str> {
+        let said = |column: &str| {
+            self.context.manifest.tables.get(table).and_then(|said| said.columns.get(column)).is_some_and(|rule| rule.approximate)
+        };
+        self.approximate.iter().filter(|(of, column)| *of == table && !said(column)).map(|(_, column)| *column).collect()
+    }
+
     /// Candles of one time that say different prices are of several series: which one stands would be chance.
-    fn one_series(&self, table: &str, written: &Written) -> Result<(), ImportError> {
+    fn several_series(&mut self, table: &str, written: &Written) {
         if table != "candles" || self.options.broken_too {
-            return Ok(());
+            return;
         }
         let read: Vec<u32> = (FIRST_NEW..self.sources).filter(|source| !self.refused.contains(source)).collect();
         for (file, source) in self.report.files.iter().filter(|file| file.refused.is_none()).zip(read) {
-            let conflicts = written.repeats.iter().filter(|(of, _, same)| *of == source && !same).count() as u64;
+            let conflicts = written.repeats.iter().filter(|(of, _, same)| *of == source && !same).map(|(_, row, _)| *row).collect();
             let rows: u64 = file.taken.iter().filter(|taken| taken.table == table).map(|taken| taken.rows).sum();
-            if conflicts >= CONFLICTS_MIN && conflicts as f64 > BROKEN_MAX * rows as f64 {
-                return Err(ImportError::Failed(format!(
-                    "`{}` has {conflicts} of {rows} rows whose time is that of another row with other prices: it holds several series and does not say so in a \
-                     column; take them apart first, or say --broken-too to keep the last of each time",
-                    file.file
-                )));
-            }
+            let Some(reason) = several(conflicts, rows) else { continue };
+            self.late.insert(file.file.clone(), reason);
         }
-        Ok(())
     }
 
     /// Tells each file what became of its rows in the table.
@@ -444,31 +479,6 @@ impl Run<'_> {
 /// The chain of what nobody says the chain of.
 fn default_chain() -> Chain {
     Chain::known("eth").unwrap_or_else(Chain::unknown)
-}
-
-fn taken(table: &'static str, amount: Amount, why: &'static str) -> Taken {
-    Taken {
-        table,
-        rows: amount.rows,
-        new: 0,
-        changed: 0,
-        same: 0,
-        repeated: 0,
-        set_aside: amount.bad,
-        left_out: amount.left_out,
-        left_out_why: why,
-    }
-}
-
-fn add_tokens(frame: &DataFrame, needed: &mut HashSet<Address>) {
-    let Some(texts) = frame.column("token_address").ok().and_then(|column| column.str().ok()) else { return };
-    let mut last = "";
-    for text in texts.iter().flatten().filter(|text| !text.is_empty()) {
-        if text != last {
-            needed.extend(Address::parse(text));
-            last = text;
-        }
-    }
 }
 
 fn listed(names: &[String]) -> String {

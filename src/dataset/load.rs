@@ -4,7 +4,6 @@
 pub(in crate::dataset) mod bind;
 pub(in crate::dataset) mod blocks;
 mod column;
-mod compare;
 mod elsewhere;
 pub(crate) mod file;
 pub(crate) mod fill;
@@ -13,7 +12,6 @@ pub(crate) mod identity;
 mod judge;
 mod keep;
 mod manners;
-pub(crate) mod order;
 pub(in crate::dataset) mod others;
 mod path;
 mod table;
@@ -22,12 +20,17 @@ mod units;
 use std::{
     collections::{HashMap, HashSet},
     fmt, fs, io,
+    num::NonZero,
+    panic::resume_unwind,
     path::Path,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
 };
 
 use polars::prelude::DataFrame;
-use rayon::prelude::*;
 
 pub(crate) use self::blocks::Blocks;
 pub use self::elsewhere::{Elsewhere, asks};
@@ -37,7 +40,7 @@ use super::{
     cache::CacheOptions,
     manifest::{self, Manifest},
     progress::{Cancelled, Progress},
-    schema::TABLES,
+    schema::{TABLES, TableSchema},
 };
 use crate::wire::Wire;
 
@@ -189,8 +192,7 @@ pub fn load_as(
     let rest = || TABLES[1..].iter().filter(|schema| schema.name != blocks::TABLE);
     let (later, now): (Vec<_>, Vec<_>) = rest().partition(|schema| early.is_some() && table::takes_a_while(&context, schema));
     for schemas in [now, later.clone()] {
-        let some: Result<Vec<_>, Cancelled> = schemas.into_par_iter().map(|schema| table::load(&context, schema)).collect();
-        loaded.extend(some?);
+        loaded.extend(side_by_side(&context, &schemas)?);
         if let (Some(early), true) = (early, loaded.len() < TABLES.len()) {
             let importing = later.iter().map(|schema| schema.name).collect();
             early(Dataset { importing, ..dataset(folder, &text, &manifest, loaded.clone()) });
@@ -203,8 +205,33 @@ pub fn load_as(
     Ok(dataset(folder, &text, &manifest, loaded))
 }
 
+/// A table with the hashes of its files' ends.
+type Loaded = (Table, Vec<[u8; 32]>);
+
+/// The tables, as many at a time as there are processors. On threads of their own: a thread of rayon's that waits for a part of its table
+/// would take up another one meanwhile, and hold the first one's lock in the cache for as long.
+fn side_by_side(context: &Context<'_>, schemas: &[&'static TableSchema]) -> Result<Vec<Loaded>, Cancelled> {
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let mut loaded = Vec::new();
+        while let Some(schema) = schemas.get(next.fetch_add(1, Ordering::Relaxed)) {
+            loaded.push(table::load(context, schema)?);
+        }
+        Ok(loaded)
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(schemas.len());
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(some)).collect();
+        let mut all = Vec::new();
+        for worker in workers {
+            all.extend(worker.join().unwrap_or_else(|panic| resume_unwind(panic))?);
+        }
+        Ok(all)
+    })
+}
+
 /// The dataset of tables with the hashes of their files' ends.
-fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<(Table, Vec<[u8; 32]>)>) -> Dataset {
+fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<Loaded>) -> Dataset {
     let identity = identity::of(text, loaded.iter().flat_map(|(table, files)| table.sources.iter().zip(files)));
     let mut dataset = Dataset::new(loaded.into_iter().map(|(table, _)| table).collect());
     dataset.title.clone_from(&manifest.title);

@@ -17,6 +17,7 @@ use self::{
 };
 use super::{
     address::Address,
+    chain::Chain,
     coerce::manner::Decimal,
     schema::{TABLES, TableSchema},
 };
@@ -151,7 +152,7 @@ fn read_table(walk: &Walk<'_>, schema: &TableSchema, mut members: Members<'_>) -
                 }
                 table.set.entry("token_address").or_insert_with(|| Address::coin(&coin).to_string());
                 if schema.name == "tokens" {
-                    table.set.entry("chain").or_insert_with(|| coin.trim().to_lowercase());
+                    table.set.entry("chain").or_insert_with(|| Chain::of_coin(&coin).to_string());
                 }
             }
             "null" => columns::spread_null(walk, schema, member, &mut table.columns)?,

@@ -43,8 +43,7 @@ fn order<E: From<io::Error>>(posts: &ByToken<Post>, step: impl FnMut(u64, u64) -
             Ok(Places::from(order))
         }
         ByToken::Large(table) => {
-            let newest = By { column: "published_at", falls: true, ties: Some("post_id") };
-            rank(table, newest, &Places::Run(0..table.height()), step)
+            rank(table, By { ties: &[("post_id", false)], ..By::from(("published_at", true)) }, &Places::Run(0..table.height()), step)
         }
     }
 }

@@ -103,6 +103,13 @@ pub enum Need {
 }
 
 impl TableSchema {
+    /// What of it decides how cells are read and rows are ordered.
+    pub(crate) fn text(&self) -> String {
+        let columns: Vec<String> =
+            self.columns.iter().map(|column| format!("{} {:?} {:?} {:?}", column.name, column.kind, column.need, column.aliases)).collect();
+        format!("{} {:?} {:?} {}", self.name, self.key, self.order, columns.join(";"))
+    }
+
     pub fn column(&self, name: &str) -> Option<&'static Column> {
         self.columns.iter().find(|column| column.name == name)
     }

@@ -140,13 +140,11 @@ pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wan
     if head.starts_with(b"ARROW1") || head.starts_with(&[0xff; 4]) && named == Some(Format::Ipc) {
         return Ok(Box::new(ipc::IpcRows::open(file, &wanted)?));
     }
-    if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) {
-        return Err("is UTF-16: save it as UTF-8".to_owned());
-    }
     if layout.is_said() && !matches!(named, Some(Format::Csv | Format::Tsv)) {
         return Err("has no lines and no header: `skip` and `header` of dataset.toml are for CSV and TSV".to_owned());
     }
-    let packed = head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
+    // Neither has its lines where its bytes say.
+    let packed = head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || text::is_utf16(head);
     let end = layout.end.filter(|_| !packed && matches!(named, Some(Format::Csv | Format::Tsv | Format::Ndjson)));
     let end = end.map_or(Ok(u64::MAX), |end| whole_lines(&*file, end)).map_err(unread)?;
     let file = InOrder::new(file).map_err(unread)?.take(end);

@@ -17,7 +17,7 @@ use crate::{
     dataset::{
         RowsOf,
         address::Address,
-        cache::{LargeTable, Places, PlacesWriter, first, rank},
+        cache::{By, LargeTable, Places, PlacesWriter, first, rank},
         rows::{Post, PostFigures},
     },
     error::Result,
@@ -129,6 +129,16 @@ impl PostsQuestion {
         let words: Vec<String> = words.into_iter().map(str::to_lowercase).collect();
         let dataset = &snapshot.dataset;
         let step = |done, total| progress.step(done, total);
+        let large = dataset.table("posts").and_then(|table| table.large.as_deref());
+        let by = (self.sort.column, self.sort.descending);
+        // The first of all posts: what decides among equals is named, so that not every post has to be put in order before.
+        if let (Some(table), Some(wanted), true, true) = (large, wanted, self.query.is_none(), by != NEWEST)
+            && wanted <= FIRST_MAX
+        {
+            let by = By { ties: &[NEWEST, ("post_id", false)], ..By::from(by) };
+            let rows = Places::Run(0..table.height());
+            return Ok((Places::from(first(table, by, &rows, wanted, step)?), table.height()));
+        }
         // Newest first: a token's stand so.
         let found = match tokens.first().and_then(|word| Address::parse(word)) {
             Some(token) => {
@@ -137,12 +147,10 @@ impl PostsQuestion {
             }
             None => Found { posts: dataset.posts(), start: 0, places: dataset.posts_newest(step)? },
         };
-        let large = dataset.table("posts").and_then(|table| table.large.as_deref());
         let found = if words.is_empty() { found } else { found.with_words(&words, large.map(LargeTable::folder), progress)? };
         let total = found.places.len();
-        let by = (self.sort.column, self.sort.descending);
         let places = match (large, wanted) {
-            _ if by == ("published_at", true) => found.places,
+            _ if by == NEWEST => found.places,
             (Some(table), Some(wanted)) if wanted <= FIRST_MAX => Places::from(first(table, by, &found.places, wanted, step)?),
             (Some(table), _) => rank(table, by, &found.places, step)?,
             (None, _) => self.sorted(&found),
@@ -173,6 +181,9 @@ impl PostsQuestion {
         Places::from(order)
     }
 }
+
+/// The order of posts that all others fall back on.
+const NEWEST: (&str, bool) = ("published_at", true);
 
 /// More of the first posts of an order than these come from the order of all.
 const FIRST_MAX: usize = 50_000;

@@ -463,7 +463,7 @@ impl App {
         self.look_again();
     }
 
-    fn open_palette(&mut self) {
+    pub(super) fn open_palette(&mut self) {
         let tokens = self.snapshot.as_ref().map_or(&[][..], |snapshot| &snapshot.market.tokens);
         let themes: Vec<String> = super::theme::BUILTIN.iter().map(|(name, _)| (*name).to_owned()).collect();
         let on = matches!(self.setup.api.state(), ApiState::Listening(_));

@@ -115,6 +115,47 @@ impl Filter {
     }
 }
 
+/// What the values of some rows lie between.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Range {
+    /// None has a value.
+    Empty,
+    Number(f64, f64),
+    Time(Time, Time),
+}
+
+impl Filter {
+    /// Whether one of some rows may match, by what their values lie between; where that is not known, they may.
+    pub fn may_match(&self, range: impl Fn(&str) -> Option<Range>) -> bool {
+        self.terms.iter().all(|term| match term {
+            // An empty cell differs from all.
+            Term::Word { .. } | Term::Compare { operator: Operator::Differs, .. } => true,
+            Term::Compare { column, operator, wanted } => range(column).is_none_or(|range| may_hold(range, *operator, wanted)),
+        })
+    }
+}
+
+fn may_hold(range: Range, operator: Operator, wanted: &Wanted) -> bool {
+    match (range, wanted) {
+        (Range::Empty, _) => false,
+        (Range::Number(low, high), Wanted::Number(wanted)) => between(low, high, operator, *wanted),
+        (Range::Time(low, high), Wanted::Period { start, end }) => match operator {
+            Operator::Equal => low < *end && high >= *start,
+            operator => between(low, high, operator, *start),
+        },
+        _ => true,
+    }
+}
+
+fn between<T: PartialOrd + Copy>(low: T, high: T, operator: Operator, wanted: T) -> bool {
+    match operator {
+        Operator::Has | Operator::Equal => low <= wanted && wanted <= high,
+        Operator::Greater | Operator::AtLeast => holds(high, operator, wanted),
+        Operator::Less | Operator::AtMost => holds(low, operator, wanted),
+        Operator::Differs => true,
+    }
+}
+
 fn found(value: FieldValue<'_>, word: &str, exact: bool) -> bool {
     let inside = |text: &str| if exact { text.to_lowercase().contains(word) } else { fuzzy::contains(word, text) };
     match value {

@@ -51,6 +51,8 @@ pub enum Command {
     Import(String),
     /// Do it.
     ImportNow(String),
+    /// Write the same `import …` on, as the refusal asks.
+    ImportAgain(String),
     ToggleApi,
     Export(String, export::Format),
     WriteDemo,

@@ -1,5 +1,6 @@
 //! Large tables: what is read from the cache is what would be read into memory, through kills, damage, a second program, a full disk.
 
+mod rows;
 mod stretches;
 
 use std::{
@@ -17,7 +18,7 @@ use tokendeck::{
     dataset::{
         Dataset,
         address::Address,
-        cache::{CacheOptions, Places, first, list, rank},
+        cache::{CacheOptions, list},
         load::{load, load_with},
         progress::Silent,
     },
@@ -31,7 +32,14 @@ const TABLES: [&str; 5] = ["candles", "posts", "holders", "transfers", "pool_eve
 
 /// Every table is large, and everything that happens to large ones happens to small ones.
 fn options(cache: &Path) -> CacheOptions {
-    CacheOptions { folder: Some(cache.to_owned()), rows_min: 1, group_max: 16 << 10, journal_every: 32 << 10, ..CacheOptions::default() }
+    CacheOptions {
+        folder: Some(cache.to_owned()),
+        rows_min: 1,
+        group_max: 16 << 10,
+        journal_every: 32 << 10,
+        block_rows: 60,
+        ..CacheOptions::default()
+    }
 }
 
 fn token(i: u64) -> String {
@@ -171,29 +179,6 @@ fn rows_and_findings_are_those_of_a_load_into_memory() {
     let cache = tempfile::tempdir().unwrap();
     let options = CacheOptions { group_max: 48 << 20, journal_every: 64 << 20, ..options(cache.path()) };
     assert_same(&bench.plain, &load_with(bench.data.path(), &options, &Silent).unwrap(), "in one group");
-}
-
-#[test]
-fn a_tables_order_by_any_column_is_the_sorted_one() {
-    let bench = bench(1_500);
-    let cached = bench.load();
-    let large = cached.table("transfers").unwrap().large.clone().unwrap();
-    let frame = large.stretch(0..large.height(), None);
-    for (column, falls) in
-        [("block_number", false), ("block_number", true), ("transaction_hash", true), ("value", false), ("timestamp", true)]
-    {
-        let all = Places::Run(0..large.height());
-        let ranked = rank(&large, (column, falls), &all, |_, _| Ok::<_, std::io::Error>(())).unwrap();
-        let options = polars::prelude::SortOptions { descending: falls, nulls_last: true, maintain_order: true, ..Default::default() };
-        let sorted = frame.column(column).unwrap().arg_sort(options);
-        let expected: Vec<u32> = sorted.iter().flatten().collect();
-        let found: Vec<u32> = ranked.iter().map(|place| place as u32).collect();
-        assert_eq!(found, expected, "{column} {falls}");
-        for count in [0, 1, 10, 700] {
-            let top = first(&large, (column, falls), &all, count, |_, _| Ok::<_, std::io::Error>(())).unwrap();
-            assert_eq!(top, expected[..count], "{column} {falls} {count}");
-        }
-    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::{
     score::{Likeness, likeness, overlap},
 };
 
-const OWN: Stiffness = Stiffness { smooth: 6.0, ridge: 0.3, least: 0.06 };
+const OWN: Stiffness = Stiffness { smooth: 12.0, ridge: 1.0, least: 0.06 };
 const SIEVE: Stiffness = Stiffness { smooth: 6.0, ridge: 0.3, least: 0.12 };
 const BESIDE: Stiffness = Stiffness { smooth: 6.0, ridge: 0.3, least: 0.05 };
 /// Of proposals that nobody marked, one in so many is looked at, and counts for as many.

@@ -145,7 +145,7 @@ fn names(answer: &PatternsAnswer) -> Vec<P> {
 /// What the textbook calls the candles. Chartists, and with them the answer, are less strict: a near miss may still get the name.
 fn textbook_names(candles: &CandleVec) -> Vec<P> {
     let series = Series::of(&candles.as_candles(), 20).expect("candles that move");
-    choice::choose(textbook::all(&series), series.len()).iter().map(|find| find.name).collect()
+    choice::choose(textbook::all(&series, false), series.len()).iter().map(|find| find.name).collect()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What both searches end in: a pattern with its turns, its lines and what it points to.
 
-use super::{Reason, name::PatternName};
+use super::{Reason, name::PatternName, zigzag::Extreme};
 use crate::analysis::numeric::Line;
 
 /// A turning point.
@@ -14,6 +14,16 @@ pub(super) struct Pivot {
     pub(super) high: bool,
     /// Whether the leg to the next pivot was not there at the finer scale, so that what spans it has not been looked at.
     pub(super) fresh: bool,
+}
+
+impl Extreme for Pivot {
+    fn at(&self) -> u32 {
+        self.at
+    }
+
+    fn price(&self) -> f64 {
+        self.price
+    }
 }
 
 impl Pivot {

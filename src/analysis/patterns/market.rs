@@ -7,7 +7,6 @@ mod candidate;
 mod choice;
 mod coefficients;
 mod company;
-mod explain;
 mod flag;
 mod lines;
 mod measures;
@@ -25,13 +24,18 @@ pub use self::{
     model::{Curve, Judge, KNOTS, Model, OWN_LEAST, SIEVE_LEAST, place},
 };
 use super::{
+    Reason,
     find::{Edge, Find, Pivot as Turn, Turns},
     name,
     name::PatternName,
     series,
     series::Series,
+    zigzag,
 };
-use crate::{analysis::numeric::Line, dataset::candles::Candles};
+use crate::{
+    analysis::numeric::{Line, finite},
+    dataset::candles::Candles,
+};
 
 /// A stretch that may be a pattern, and what was measured of it: what the model is fitted on.
 #[derive(Debug, Clone)]
@@ -148,7 +152,7 @@ pub(super) fn finds(series: &Series, model: &Model, taken: &[(u32, u32)], explai
         let one = &likely[k];
         let mut find = find(series, &found.kept[one.place], offers[k].chance);
         if explain {
-            find.why = explain::why(model, one, &measured(one.place));
+            find.why = why(model, one, &measured(one.place));
         }
         find
     };
@@ -195,4 +199,19 @@ fn completion(series: &Series, upright: &Candidate) -> f64 {
     let share = if way == 0.0 { 0.0 } else { ((series.way.close[upright.end as usize] - last.price) / way).clamp(0.0, 0.999) };
     let turns = upright.turns.as_slice().len() as f64;
     100.0 * (turns + share) / (turns + 1.0)
+}
+
+/// So many parts of a confidence are told.
+const MOST: usize = 12;
+
+/// The parts of a confidence, the largest first.
+fn why(model: &Model, one: &Likely, measured: &[f64; MEASURES]) -> Vec<Reason> {
+    let (own, company) = (&model.own[one.claim.kind as usize], &model.company[one.claim.kind as usize]);
+    let first = own.parts(measured).map(|(measure, value, adds)| (measures::word(one.claim.kind, measure), value, adds));
+    let second = company.parts(&one.company).map(|(measure, value, adds)| (company::WORDS[measure], value, adds));
+    let mut parts: Vec<Reason> =
+        first.chain(second).map(|(measure, value, adds)| Reason { measure, value: finite(value), contribution: finite(adds) }).collect();
+    parts.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()));
+    parts.truncate(MOST);
+    parts
 }

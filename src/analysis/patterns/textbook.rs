@@ -11,11 +11,11 @@ mod search;
 mod shape;
 mod sure;
 
-use super::{find, find::Find, name, series, series::Series};
+use super::{Reason, find, find::Find, name, series, series::Series, zigzag};
 
 /// All that keep the rules, overlapping.
-pub(super) fn all(series: &Series) -> Vec<Find> {
-    let mut finds = search::all(series);
+pub(super) fn all(series: &Series, explain: bool) -> Vec<Find> {
+    let mut finds = search::all(series, explain);
     finds.retain(|find| find.confidence >= sure::LEAST);
     finds
 }
@@ -29,12 +29,14 @@ struct View<'a> {
     close: &'a [f64],
     /// The median true range.
     range: f64,
+    /// Whether finds are to say what made them sure.
+    explain: bool,
 }
 
 impl<'a> View<'a> {
-    fn of(series: &'a Series, flipped: bool) -> Self {
+    fn of(series: &'a Series, flipped: bool, explain: bool) -> Self {
         let tape = series.tape(flipped);
-        Self { slot: &series.slot, high: &tape.high, low: &tape.low, close: &tape.close, range: series.middle }
+        Self { slot: &series.slot, high: &tape.high, low: &tape.low, close: &tape.close, range: series.middle, explain }
     }
 
     fn len(&self) -> usize {

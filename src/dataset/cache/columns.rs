@@ -8,14 +8,14 @@ use std::{
     path::Path,
 };
 
+use polars::prelude::{Column, DataFrame, PolarsResult, StringChunked};
 use serde::{Deserialize, Serialize};
 
 use super::{
     Form, Kept,
     arrow::{self, BODY_AT, Node},
-    record::{Layout, Record},
-    stretch::Stretch,
 };
+use crate::dataset::address::Address;
 
 /// What each buffer begins at a multiple of, as Arrow recommends.
 const ALIGN: u64 = 64;
@@ -82,44 +82,19 @@ impl Columns {
         self.rows
     }
 
-    pub(super) fn push(&mut self, layout: &Layout, record: Record<'_>) -> io::Result<()> {
-        let mut others = record.others(layout);
-        for (i, sink) in self.sinks.iter_mut().enumerate() {
-            if sink.form.width().is_some() {
-                sink.values.extend_from_slice(record.bytes(layout, i));
-            } else {
-                sink.data.extend_from_slice(others.next().unwrap_or_default());
-                let end = sink.region.data.1 + sink.data.len() as u64;
-                sink.values.extend_from_slice(&end.to_le_bytes());
-                if sink.data.len() >= GATHERED {
-                    write(&self.file, &mut sink.region.data, &mut sink.data)?;
-                }
-            }
+    /// Appends the rows of a frame of one chunk.
+    pub(super) fn push(&mut self, frame: &DataFrame) -> io::Result<()> {
+        let rows = self.rows;
+        for ((column, _), sink) in self.kept.iter().zip(&mut self.sinks) {
+            sink.push(frame.column(column.name).map_err(io::Error::other)?, rows).map_err(io::Error::other)?;
             if sink.values.len() >= GATHERED {
                 write(&self.file, &mut sink.region.values, &mut sink.values)?;
             }
-            if record.is_null(i) {
-                sink.mark(self.rows);
+            if sink.data.len() >= GATHERED {
+                write(&self.file, &mut sink.region.data, &mut sink.data)?;
             }
         }
-        self.rows += 1;
-        Ok(())
-    }
-
-    /// As `push`, of many rows at once.
-    pub(super) fn push_stretch(&mut self, stretch: &Stretch<'_>) -> io::Result<()> {
-        for (i, sink) in self.sinks.iter_mut().enumerate() {
-            let cells = stretch.column(i);
-            sink.values.extend_from_slice(cells.as_flattened());
-            if sink.values.len() >= GATHERED {
-                write(&self.file, &mut sink.region.values, &mut sink.values)?;
-            }
-            let empty = |cell: &[u8; 8]| f64::from_le_bytes(*cell).is_nan();
-            if sink.form == Form::Float && cells.iter().fold(false, |any, cell| any | empty(cell)) {
-                (self.rows..).zip(cells).filter(|(_, cell)| empty(cell)).for_each(|(row, _)| sink.mark(row));
-            }
-        }
-        self.rows += stretch.rows() as u64;
+        self.rows += frame.height() as u64;
         Ok(())
     }
 
@@ -147,6 +122,21 @@ impl Columns {
     }
 }
 
+/// The most bytes that the cells of a column without a fixed length take; the same, where they are written as the schema has it.
+pub(super) fn bytes_of(form: Form, cells: &StringChunked) -> u64 {
+    let bytes = |text: &str| if form == Form::Hex { text.len().saturating_sub(2) / 2 } else { text.len() };
+    cells.iter().flatten().map(|text| bytes(text) as u64).sum()
+}
+
+/// The bytes behind `0x` and an even number of hex digits.
+fn bytes_of_hex(text: &str) -> impl Iterator<Item = u8> {
+    let nibble = |digit: u8| match digit {
+        b'0'..=b'9' => digit - b'0',
+        _ => (digit | 0x20).wrapping_sub(b'a' - 10) & 0x0f,
+    };
+    text.as_bytes().get(2..).unwrap_or_default().chunks_exact(2).map(move |pair| nibble(pair[0]) << 4 | nibble(pair[1]))
+}
+
 /// Appends the bytes to the buffer in the file.
 fn write(file: &File, buffer: &mut (u64, u64), bytes: &mut Vec<u8>) -> io::Result<()> {
     file.write_all_at(bytes, buffer.0 + buffer.1)?;
@@ -156,6 +146,41 @@ fn write(file: &File, buffer: &mut (u64, u64), bytes: &mut Vec<u8>) -> io::Resul
 }
 
 impl Sink {
+    /// Appends cells, the first of which is of row `first`. Under an empty cell of a float stands NaN, so that the values can be read as they
+    /// are.
+    fn push(&mut self, cells: &Column, first: u64) -> PolarsResult<()> {
+        match self.form {
+            Form::Float => match cells.f64()?.cont_slice() {
+                Ok(numbers) => self.values.extend_from_slice(bytemuck::cast_slice(numbers)),
+                Err(_) => cells.f64()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or(f64::NAN).to_le_bytes())),
+            },
+            Form::Integer | Form::Time => {
+                let cells = cells.to_physical_repr();
+                match cells.i64()?.cont_slice() {
+                    Ok(numbers) => self.values.extend_from_slice(bytemuck::cast_slice(numbers)),
+                    Err(_) => cells.i64()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or_default().to_le_bytes())),
+                }
+            }
+            Form::Address => cells.str()?.iter().for_each(|cell| self.values.extend(cell.and_then(Address::parse).unwrap_or_default().0)),
+            Form::Hex | Form::Text => {
+                let mut end = self.region.data.1 + self.data.len() as u64;
+                for cell in cells.str()?.iter() {
+                    let before = self.data.len();
+                    match self.form {
+                        Form::Hex => self.data.extend(bytes_of_hex(cell.unwrap_or_default())),
+                        _ => self.data.extend(cell.unwrap_or_default().as_bytes()),
+                    }
+                    end += (self.data.len() - before) as u64;
+                    self.values.extend(end.to_le_bytes());
+                }
+            }
+        }
+        if cells.null_count() > 0 {
+            (first..).zip(cells.is_null().iter()).filter(|(_, empty)| *empty == Some(true)).for_each(|(row, _)| self.mark(row));
+        }
+        Ok(())
+    }
+
     /// The row has no value.
     fn mark(&mut self, row: u64) {
         let at = (row / 8) as usize;

@@ -18,14 +18,13 @@ use super::{
 };
 use crate::dataset::{
     address::Address,
-    load::identity::schema_text,
     manifest::{ColumnManifest, TableManifest, Unit},
     progress::Cancelled,
     schema::TableSchema,
 };
 
 /// Counts up whenever a table is kept or read otherwise than before.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const LOCK: &str = ".lock";
 const PART: &str = ".part";
 /// How often a program that waits for another looks whether it is still wanted.
@@ -59,7 +58,7 @@ impl Key {
         add(&VERSION.to_le_bytes());
         // How cells are read may change with the program.
         add(env!("CARGO_PKG_VERSION").as_bytes());
-        add(schema_text(schema).as_bytes());
+        add(schema.text().as_bytes());
         add(manifest_text(schema, manifest).as_bytes());
         let whole = manifest.columns.get("value").is_some_and(|value| value.unit == Some(Unit::Whole));
         let mut decimals: Vec<_> = decimals.iter().filter(|_| schema.name == "holders" || whole).collect();

@@ -1,16 +1,16 @@
-//! What `rows.arrow` does not tell: which rows are whose, which interval they are of, a checksum of each stretch of the file, and the
-//! figures of the load. One file, guarded by a checksum of its own, read where it is mapped.
+//! What the file of rows does not tell: which rows are whose, which interval they are of, the bounds of each block of rows, a checksum
+//! of each stretch of the file, and the figures of the load. One file, guarded by a checksum of its own, read where it is mapped.
 
 use std::{fs::File, io::Write, ops::Range, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{columns::Region, map::Map};
+use super::{bounds::Bounds, columns::Region, map::Map};
 use crate::dataset::{Source, address::Address, findings::Findings, invariants::series::Observed, time::Time};
 
 /// Bytes of `rows.arrow` that one checksum covers: a page, which is what a touch reads.
 pub(super) const SLAB: usize = 4 << 10;
-const MAGIC: u64 = u64::from_le_bytes(*b"tdindex1");
+const MAGIC: u64 = u64::from_le_bytes(*b"tdindex2");
 /// Magic, and the lengths of what follows.
 const WORDS: usize = 6;
 
@@ -20,6 +20,8 @@ pub(super) struct About {
     pub(super) table: String,
     pub(super) rows: u64,
     pub(super) regions: Vec<Region>,
+    /// Rows of a block, whose bounds are known.
+    pub(super) block: u64,
     /// Length of `rows.arrow`.
     pub(super) bytes: u64,
     pub(super) report: Report,
@@ -79,13 +81,22 @@ impl Marks {
     }
 }
 
+/// What was found out of the finished file.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    /// A checksum of each slab.
+    pub(super) slabs: Vec<u32>,
+    /// Of each column of numbers in turn, the bounds of each block.
+    pub(super) bounds: Vec<[u64; 2]>,
+}
+
 /// Writes the index; `address` names the token of a rank.
-pub(super) fn write(path: &Path, about: &About, marks: &Marks, slabs: &[u32], address: impl Fn(u32) -> Address) -> Result<(), String> {
+pub(super) fn write(path: &Path, about: &About, marks: &Marks, survey: &Survey, address: impl Fn(u32) -> Address) -> Result<(), String> {
     let mut about_text = serde_json::to_vec(about).map_err(|error| error.to_string())?;
     about_text.resize(about_text.len().next_multiple_of(8), b' ');
     let (tokens, runs) = (marks.tokens.len(), marks.runs.len());
     let mut bytes: Vec<u8> = Vec::new();
-    for word in [MAGIC, about_text.len() as u64, tokens as u64, runs as u64, slabs.len() as u64, 0] {
+    for word in [MAGIC, about_text.len() as u64, tokens as u64, runs as u64, survey.slabs.len() as u64, survey.bounds.len() as u64] {
         bytes.extend_from_slice(&word.to_le_bytes());
     }
     bytes.extend_from_slice(&about_text);
@@ -93,7 +104,8 @@ pub(super) fn write(path: &Path, about: &About, marks: &Marks, slabs: &[u32], ad
     let run_starts = marks.runs.iter().map(|run| run.1).chain([about.rows]);
     starts.chain(run_starts).for_each(|row| bytes.extend_from_slice(&row.to_le_bytes()));
     marks.runs.iter().for_each(|run| bytes.extend_from_slice(&run.0.to_le_bytes()));
-    for slab in slabs {
+    survey.bounds.as_flattened().iter().for_each(|bound| bytes.extend_from_slice(&bound.to_le_bytes()));
+    for slab in &survey.slabs {
         bytes.extend_from_slice(&slab.to_le_bytes());
     }
     for token in &marks.tokens {
@@ -113,6 +125,7 @@ pub(super) struct Index {
     starts: Range<usize>,
     run_starts: Range<usize>,
     intervals: Range<usize>,
+    bounds: Range<usize>,
     slabs: Range<usize>,
     tokens: Range<usize>,
 }
@@ -128,8 +141,10 @@ impl Index {
         }
         let word = |nth: usize| body.get(nth * 8..).and_then(|rest| rest.first_chunk()).map(|bytes| u64::from_le_bytes(*bytes));
         let count = |nth: usize| word(nth).and_then(|word| usize::try_from(word).ok()).filter(|count| *count <= body.len());
-        let counts = (count(1), count(2), count(3), count(4));
-        let (Some(MAGIC), (Some(about), Some(tokens), Some(runs), Some(slabs))) = (word(0), counts) else { return Err(damaged()) };
+        let counts = (count(1), count(2), count(3), count(4), count(5));
+        let (Some(MAGIC), (Some(about), Some(tokens), Some(runs), Some(slabs), Some(bounds))) = (word(0), counts) else {
+            return Err(damaged());
+        };
         let mut at = WORDS * 8;
         let mut section = |length: usize| {
             at += length;
@@ -137,12 +152,12 @@ impl Index {
         };
         let about = section(about);
         let (starts, run_starts, intervals) = (section((tokens + 1) * 8), section((runs + 1) * 8), section(runs * 8));
-        let (slabs, tokens) = (section(slabs * 4), section(tokens * 20));
+        let (bounds, slabs, tokens) = (section(bounds * 16), section(slabs * 4), section(tokens * 20));
         if tokens.end != body.len() {
             return Err(damaged());
         }
         let about = serde_json::from_slice(&body[about]).map_err(|error| error.to_string())?;
-        let index = Self { map, about, starts, run_starts, intervals, slabs, tokens };
+        let index = Self { map, about, starts, run_starts, intervals, bounds, slabs, tokens };
         let ordered = |rows: &[u64]| rows.is_sorted() && rows.last() == Some(&index.about.rows);
         if ordered(index.starts()) && ordered(index.run_starts()) { Ok(index) } else { Err(damaged()) }
     }
@@ -159,6 +174,14 @@ impl Index {
 
     fn run_starts(&self) -> &[u64] {
         self.numbers(&self.run_starts)
+    }
+
+    /// The bounds of the blocks of a column, by its place among those of numbers.
+    pub(super) fn bounds(&self, nth: usize) -> Option<Bounds<'_>> {
+        let rows = usize::try_from(self.about.block).ok().filter(|rows| *rows > 0)?;
+        let blocks = (self.about.rows as usize).div_ceil(rows);
+        let bounds = self.numbers::<[u64; 2]>(&self.bounds).get(nth * blocks..(nth + 1) * blocks)?;
+        Some(Bounds { rows, bounds })
     }
 
     pub(super) fn slabs(&self) -> &[u32] {

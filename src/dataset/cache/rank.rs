@@ -2,49 +2,63 @@
 //! that of one part; the rows themselves are never copied.
 
 use std::{
+    cmp::Ordering,
     fs, io,
+    ops::Range,
     path::Path,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{self, AtomicU64},
 };
+
+use polars::prelude::{DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
 
 use super::{
     Form,
-    group::rising,
+    bounds::Extent,
     places::{LIST_MAX, Places, PlacesWriter},
-    spill::Spill,
     table::{CellsOf, LargeTable},
 };
+use crate::dataset::order::{Spool, rising, rising_bytes, rising_whole};
 
 /// Rows that are sorted in memory at a time, as a rule.
 const PART: usize = LIST_MAX / 4;
 /// Rows between two looks at whether the order is still wanted.
 const STRETCH: usize = 65_536;
 
+/// Bytes of keys that are gathered before they are put away.
+const GATHERED: usize = 6 << 20;
+
 /// What rows are ordered by.
 #[derive(Debug, Clone, Copy)]
 pub struct By<'a> {
     pub column: &'a str,
     pub falls: bool,
-    /// A column that rises among equals, which otherwise stay as they stand.
-    pub ties: Option<&'a str>,
+    /// Columns that decide among equals, and whether they fall; what is equal in these too stays as it stands.
+    pub ties: &'a [(&'a str, bool)],
 }
 
 impl<'a> From<(&'a str, bool)> for By<'a> {
     fn from((column, falls): (&'a str, bool)) -> Self {
-        Self { column, falls, ties: None }
+        Self { column, falls, ties: &[] }
     }
 }
 
 /// A row that is sorted: its key, and where it stands among the others.
 type Keyed = (u64, u32);
 
-/// How rows compare: by a number of eight bytes, then by the rest of the cell, then by which came first. Empty cells come last either
-/// way. A row is named by where it stands among those that are sorted.
+/// How rows compare: by a number of eight bytes, then by the rest of the cell, then by the ties, then by which came first. Empty cells
+/// come last either way. A row is named by where it stands among those that are sorted.
 struct Sorter<'a> {
-    keys: Keys<'a>,
-    ties: Option<CellsOf<'a>>,
-    falls: bool,
+    by: Sorted<'a>,
+    ties: Vec<Sorted<'a>>,
+    table: &'a LargeTable,
+    column: &'a str,
     among: &'a Places,
+}
+
+/// A column that decides.
+struct Sorted<'a> {
+    keys: Keys<'a>,
+    falls: bool,
 }
 
 enum Keys<'a> {
@@ -53,95 +67,148 @@ enum Keys<'a> {
     Intervals(&'a LargeTable),
 }
 
-impl Sorter<'_> {
-    fn cell(&self, nth: usize) -> Option<&[u8]> {
+impl<'a> Sorted<'a> {
+    fn of(table: &'a LargeTable, column: &str, falls: bool) -> io::Result<Self> {
+        let keys = match table.cells(column) {
+            Some(cells) => Keys::Cells(cells),
+            None if column == "interval" => Keys::Intervals(table),
+            None => return Err(io::Error::other(format!("`{column}` cannot be sorted by"))),
+        };
+        Ok(Self { keys, falls })
+    }
+
+    fn cell(&self, place: usize) -> Option<&[u8]> {
         match &self.keys {
-            Keys::Cells(cells) => cells.bytes(self.among.get(nth)?),
+            Keys::Cells(cells) => cells.bytes(place),
             Keys::Intervals(_) => None,
         }
     }
 
-    fn key(&self, nth: usize) -> u64 {
-        self.rising(nth).map_or(u64::MAX, |rising| if self.falls { !rising } else { rising })
+    /// Whether the key tells all of the cell.
+    fn is_whole(&self) -> bool {
+        match &self.keys {
+            Keys::Cells(cells) => matches!(cells.form, Form::Float | Form::Integer | Form::Time),
+            Keys::Intervals(_) => true,
+        }
     }
 
-    fn rising(&self, nth: usize) -> Option<u64> {
+    fn turned(&self, rising: u64) -> u64 {
+        if self.falls { !rising } else { rising }
+    }
+
+    fn key(&self, place: usize) -> u64 {
+        self.rising(place).map_or(u64::MAX, |rising| self.turned(rising))
+    }
+
+    fn rising(&self, place: usize) -> Option<u64> {
         let form = match &self.keys {
             Keys::Cells(cells) => cells.form,
-            Keys::Intervals(table) => return table.interval_at(self.among.get(nth)?).map(|interval| interval.0 as u64 ^ 1 << 63),
+            Keys::Intervals(table) => return table.interval_at(place).map(|interval| rising_whole(interval.0)),
         };
-        let bytes = self.cell(nth)?;
+        let bytes = self.cell(place)?;
         let number = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         Some(match form {
             Form::Float => rising(f64::from_bits(number)),
-            Form::Integer | Form::Time => number ^ 1 << 63,
-            Form::Address | Form::Hex | Form::Text => {
-                let mut first = [0; 8];
-                first.iter_mut().zip(bytes).for_each(|(slot, byte)| *slot = *byte);
-                u64::from_be_bytes(first)
-            }
+            Form::Integer | Form::Time => rising_whole(number as i64),
+            Form::Address | Form::Hex | Form::Text => rising_bytes(bytes),
         })
     }
 
-    fn compare(&self, a: Keyed, b: Keyed) -> std::cmp::Ordering {
-        let whole = match &self.keys {
-            Keys::Cells(cells) => matches!(cells.form, Form::Float | Form::Integer | Form::Time),
-            Keys::Intervals(_) => true,
+    /// The smallest key that a row between these bounds can have.
+    fn first_key(&self, extent: Extent) -> u64 {
+        let (low, high) = match extent {
+            Extent::Empty => return u64::MAX,
+            Extent::Float(low, high) => (rising(low), rising(high)),
+            Extent::Whole(low, high) => (rising_whole(low), rising_whole(high)),
         };
+        self.turned(if self.falls { high } else { low })
+    }
+
+    /// What the keys, which are equal, do not tell.
+    fn compare_rest(&self, a: usize, b: usize) -> Ordering {
+        if a == b || self.is_whole() {
+            return Ordering::Equal;
+        }
+        let (a, b) = (self.cell(a), self.cell(b));
+        let order = if self.falls { b.cmp(&a) } else { a.cmp(&b) };
+        // An empty cell is last, whichever way the others go.
+        a.is_none().cmp(&b.is_none()).then(order)
+    }
+}
+
+impl<'a> Sorter<'a> {
+    fn new(table: &'a LargeTable, by: By<'a>, among: &'a Places) -> io::Result<Self> {
+        let ties: io::Result<Vec<_>> = by.ties.iter().map(|(column, falls)| Sorted::of(table, column, *falls)).collect();
+        Ok(Self { by: Sorted::of(table, by.column, by.falls)?, ties: ties?, table, column: by.column, among })
+    }
+
+    fn key(&self, nth: usize) -> u64 {
+        self.among.get(nth).map_or(u64::MAX, |place| self.by.key(place))
+    }
+
+    fn compare(&self, a: Keyed, b: Keyed) -> Ordering {
         let rest = || {
-            let (a, b) = (self.cell(a.1 as usize), self.cell(b.1 as usize));
-            let order = if self.falls { b.cmp(&a) } else { a.cmp(&b) };
-            // An empty cell is last, whichever way the others go.
-            a.is_none().cmp(&b.is_none()).then(order)
+            let (Some(x), Some(y)) = (self.among.get(a.1 as usize), self.among.get(b.1 as usize)) else { return Ordering::Equal };
+            let ties = self.ties.iter().map(|tie| tie.key(x).cmp(&tie.key(y)).then_with(|| tie.compare_rest(x, y)));
+            self.by.compare_rest(x, y).then_with(|| ties.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
         };
-        let tie = |nth: u32| self.ties.as_ref().and_then(|ties| ties.bytes(self.among.get(nth as usize)?));
-        let ties = || if self.ties.is_some() { tie(a.1).cmp(&tie(b.1)) } else { std::cmp::Ordering::Equal };
-        let rest = || if whole || a.1 == b.1 { std::cmp::Ordering::Equal } else { rest() };
-        a.0.cmp(&b.0).then_with(rest).then_with(ties).then(a.1.cmp(&b.1))
+        a.0.cmp(&b.0).then_with(rest).then(a.1.cmp(&b.1))
     }
 
     /// The place in the table.
     fn place(&self, (_, nth): Keyed) -> u32 {
         self.among.get(nth as usize).unwrap_or_default() as u32
     }
-}
 
-fn sorter<'a>(table: &'a LargeTable, by: By<'_>, among: &'a Places) -> io::Result<Sorter<'a>> {
-    let keys = match table.cells(by.column) {
-        Some(cells) => Keys::Cells(cells),
-        None if by.column == "interval" => Keys::Intervals(table),
-        None => return Err(io::Error::other(format!("`{}` cannot be sorted by", by.column))),
-    };
-    Ok(Sorter { keys, ties: by.ties.and_then(|column| table.cells(column)), falls: by.falls, among })
+    /// The rows in stretches, each with a key that none of its rows is before; the ones that may hold the first rows come first.
+    fn stretches(&self) -> Vec<(u64, Range<usize>)> {
+        let bounds = self.table.bounds(self.column);
+        if let (Places::Run(rows), Some((form, bounds))) = (self.among, bounds) {
+            let nth = |here: Range<usize>| here.start - rows.start..here.end - rows.start;
+            let blocks = bounds.blocks(form, rows.clone());
+            let mut blocks: Vec<_> = blocks.map(|(extent, here)| (self.by.first_key(extent), nth(here))).collect();
+            blocks.sort_unstable_by_key(|(key, here)| (*key, here.start));
+            return blocks;
+        }
+        let rows = self.among.len();
+        (0..rows).step_by(STRETCH).map(|start| (0, start..(start + STRETCH).min(rows))).collect()
+    }
 }
 
 /// The first `count` of some rows in the order of the column; equals stay as they stand among them. `step` hears (done, of) rows and ends
-/// it with an error.
+/// it with an error. Blocks that cannot hold one of them are not read.
 pub fn first<'a, E: From<io::Error>>(
-    table: &LargeTable,
+    table: &'a LargeTable,
     by: impl Into<By<'a>>,
-    among: &Places,
+    among: &'a Places,
     count: usize,
     mut step: impl FnMut(u64, u64) -> Result<(), E>,
 ) -> Result<Vec<u32>, E> {
-    let sorter = sorter(table, by.into(), among)?;
-    let rows = among.len();
+    let sorter = Sorter::new(table, by.into(), among)?;
+    let (rows, mut done) = (among.len(), 0);
     // The best so far and some that came after them; what is not before the last of the best is passed over, mostly by its key alone.
     let (mut best, mut last): (Vec<Keyed>, Option<Keyed>) = (Vec::new(), None);
     let keep = |best: &mut Vec<Keyed>| {
         best.sort_unstable_by(|a, b| sorter.compare(*a, *b));
         best.truncate(count);
     };
-    for row in 0..rows {
-        if row % STRETCH == 0 {
-            step(row as u64, rows as u64)?;
+    for (first, stretch) in sorter.stretches() {
+        // Those that follow hold nothing before it either.
+        if last.is_some_and(|last| first > last.0) {
+            break;
         }
-        let row = (sorter.key(row), row as u32);
-        if last.is_none_or(|last| row.0 < last.0 || row.0 == last.0 && sorter.compare(row, last).is_lt()) {
-            best.push(row);
-            if best.len() > 2 * count {
-                keep(&mut best);
-                last = best.last().copied().or(Some((0, 0)));
+        for row in stretch {
+            if done % STRETCH == 0 {
+                step(done as u64, rows as u64)?;
+            }
+            done += 1;
+            let row = (sorter.key(row), row as u32);
+            if last.is_none_or(|last| row.0 < last.0 || row.0 == last.0 && sorter.compare(row, last).is_lt()) {
+                best.push(row);
+                if best.len() > 2 * count {
+                    keep(&mut best);
+                    last = best.last().copied().or(Some((0, 0)));
+                }
             }
         }
     }
@@ -151,14 +218,14 @@ pub fn first<'a, E: From<io::Error>>(
 
 /// All of some rows in the order of the column. As `first` hears of it.
 pub fn rank<'a, E: From<io::Error>>(
-    table: &LargeTable,
+    table: &'a LargeTable,
     by: impl Into<By<'a>>,
-    among: &Places,
+    among: &'a Places,
     mut step: impl FnMut(u64, u64) -> Result<(), E>,
 ) -> Result<Places, E> {
     static FILES: AtomicU64 = AtomicU64::new(0);
-    let sorter = sorter(table, by.into(), among)?;
-    let spread = table.folder().join(format!("sort-{}-{}.parts", std::process::id(), FILES.fetch_add(1, Ordering::Relaxed)));
+    let sorter = Sorter::new(table, by.into(), among)?;
+    let spread = table.folder().join(format!("sort-{}-{}.parts", std::process::id(), FILES.fetch_add(1, atomic::Ordering::Relaxed)));
     let ranked = sort(table.folder(), &sorter, &spread, &mut step);
     fs::remove_file(&spread).ok();
     ranked
@@ -177,32 +244,24 @@ fn sort<E: From<io::Error>>(
     let mut keys: Vec<u64> = (0..sample).map(|nth| sorter.key((rows as u128 * nth as u128 / sample as u128) as usize)).collect();
     keys.sort_unstable();
     let bounds: Vec<u64> = (1..parts).map(|part| keys[part * 256]).collect();
-    let mut spill = Spill::create(spread, parts)?;
-    for row in 0..rows {
-        if row % STRETCH == 0 {
-            step(row as u64, 2 * rows as u64)?;
-        }
-        let key = sorter.key(row);
-        let part = bounds.partition_point(|bound| *bound <= key);
-        let out = spill.buffer(part);
-        out.extend_from_slice(&key.to_le_bytes());
-        out.extend_from_slice(&(row as u32).to_le_bytes());
-        spill.settle(part)?;
+    let mut spool = Spool::create(spread, parts)?.gathering(GATHERED);
+    for start in (0..rows).step_by(STRETCH) {
+        step(start as u64, 2 * rows as u64)?;
+        let here = start..(start + STRETCH).min(rows);
+        let keys: Vec<u64> = here.clone().map(|row| sorter.key(row)).collect();
+        let part: Vec<u32> = keys.iter().map(|key| bounds.partition_point(|bound| bound <= key) as u32).collect();
+        let columns = [Series::new(KEY.into(), keys), Series::new(ROW.into(), here.clone().map(|row| row as u32).collect::<Vec<_>>())];
+        let columns = columns.into_iter().map(IntoColumn::into_column).collect();
+        spool.add(DataFrame::new(here.len(), columns).map_err(io::Error::other)?, &part)?;
     }
-    spill.close()?;
+    spool.flush()?;
     let mut sorted = PlacesWriter::new(Some(folder));
-    let (mut bytes, mut order, mut done) = (Vec::new(), Vec::new(), 0);
+    let (mut order, mut done): (Vec<Keyed>, usize) = (Vec::new(), 0);
     for part in 0..parts {
-        bytes.clear();
-        let mut nth = 0;
-        while spill.chunk(part, nth, &mut bytes)? {
-            nth += 1;
-        }
         order.clear();
-        order.extend(bytes.as_chunks::<12>().0.iter().map(|record| {
-            let [a, b, c, d, e, f, g, h, i, j, k, l] = *record;
-            (u64::from_le_bytes([a, b, c, d, e, f, g, h]), u32::from_le_bytes([i, j, k, l]))
-        }));
+        for frame in spool.frames(part) {
+            keyed(&frame?, &mut order).map_err(io::Error::other)?;
+        }
         step((rows + done) as u64, 2 * rows as u64)?;
         order.sort_unstable_by(|a, b| sorter.compare(*a, *b));
         for row in &order {
@@ -211,4 +270,14 @@ fn sort<E: From<io::Error>>(
         done += order.len();
     }
     Ok(sorted.finish()?)
+}
+
+/// The columns of rows that are spread.
+const KEY: &str = "key";
+const ROW: &str = "row";
+
+fn keyed(frame: &DataFrame, order: &mut Vec<Keyed>) -> PolarsResult<()> {
+    let (keys, rows) = (frame.column(KEY)?.u64()?.cont_slice()?, frame.column(ROW)?.u32()?.cont_slice()?);
+    order.extend(keys.iter().copied().zip(rows.iter().copied()));
+    Ok(())
 }

@@ -11,6 +11,7 @@ use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, PlSmal
 
 use super::{
     Form, Kept,
+    bounds::{Bounds, Extent, are_kept},
     columns::Region,
     index::{Index, Report, SLAB},
     kept,
@@ -101,6 +102,18 @@ impl LargeTable {
     pub fn whole_numbers(&self, column: &str, rows: Range<usize>) -> Option<&[i64]> {
         let region = self.region(column, |form| matches!(form, Form::Integer | Form::Time))?;
         self.part(region.values, rows.start * 8..rows.end * 8).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
+    }
+
+    /// What the rows of a column of numbers lie between, as far as their blocks tell; none where that is not known.
+    pub fn extent(&self, column: &str, rows: Range<usize>) -> Option<Extent> {
+        self.bounds(column).map(|(form, bounds)| bounds.extent(form, rows))
+    }
+
+    /// The bounds of a column of numbers.
+    pub(super) fn bounds(&self, column: &str) -> Option<(Form, Bounds<'_>)> {
+        let at = self.columns.iter().position(|(kept, form)| kept.name == column && are_kept(*form))?;
+        let nth = self.columns[..at].iter().filter(|(_, form)| are_kept(*form)).count();
+        Some((self.columns[at].1, self.index.bounds(nth)?))
     }
 
     /// Where a file that belongs to the table for a while can stand.

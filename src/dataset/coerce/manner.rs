@@ -1,7 +1,7 @@
 //! How a column is written, as its cells together show: which sign its decimals have, whether its times are Excel's days. One cell
 //! alone does not tell: `1,234` is a thousand or one and a bit.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use super::cell::Cell;
 use crate::dataset::time::DAY_MS;
@@ -14,6 +14,11 @@ pub(crate) struct Manner {
     /// Times are Excel's days since 1899-12-30.
     pub days: bool,
 }
+
+/// What multiplies a number, and by which power of ten.
+const SUFFIXES: &[(char, i32)] = &[('K', 3), ('M', 6), ('B', 9), ('T', 12)];
+/// What may stand between thousands beside the comma or the point.
+const GAPS: &[char] = &[' ', '\u{a0}', '\u{202f}', '\'', '’', '_'];
 
 /// The sign before the decimals; the other one may stand between thousands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,9 +73,9 @@ impl Evidence {
 
 /// What one text says: nothing where it could be either.
 fn cell(text: &str) -> Evidence {
-    let (body, _) = parts(text);
+    let (body, _) = parts(text.trim().trim_start_matches(['+', '-']));
     let (point, comma) = (Evidence { point: true, comma: false }, Evidence { point: false, comma: true });
-    let readable = body.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'\''));
+    let readable = body.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',') || GAPS.contains(&c));
     let (Some(last), true) = (body.rfind(['.', ',']), readable) else { return Evidence::default() };
     let (dots, commas) = (body.matches('.').count(), body.matches(',').count());
     match (dots, commas) {
@@ -86,20 +91,11 @@ fn cell(text: &str) -> Evidence {
     }
 }
 
-/// The number without its sign, spaces and suffix; and the exponent that the suffix stands for.
-fn parts(text: &str) -> (&str, Option<u32>) {
-    let text = text.trim().trim_start_matches(['+', '-']);
-    let suffix = |end: char| match end {
-        'K' | 'k' => Some(3),
-        'M' => Some(6),
-        'B' => Some(9),
-        'T' => Some(12),
-        _ => None,
-    };
-    match text.chars().next_back().and_then(suffix) {
-        Some(exponent) => (text[..text.len() - 1].trim_end(), Some(exponent)),
-        None => (text, None),
-    }
+/// The number without spaces and suffix, and the power of ten that the suffix stands for.
+fn parts(text: &str) -> (&str, i32) {
+    let text = text.trim();
+    let power = text.chars().next_back().and_then(|last| SUFFIXES.iter().find(|(suffix, _)| suffix.eq_ignore_ascii_case(&last)));
+    power.map_or((text, 0), |(_, power)| (text[..text.len() - 1].trim_end(), *power))
 }
 
 /// Whether `sign` stands between groups of three digits, the first of one to three and not zero.
@@ -110,36 +106,70 @@ fn grouped(digits: &str, sign: u8) -> bool {
     (1..=3).contains(&first.len()) && number(first) && !first.starts_with('0') && groups.all(|group| group.len() == 3 && number(group))
 }
 
-/// A number as Rust reads it: decimals after a point, no signs between thousands, K, M, B or T as an exponent. None: it is not one.
-pub(super) fn normal(text: &str, decimal: Decimal) -> Option<Cow<'_, str>> {
+/// The plain decimal text of a number, digit for digit: decimals after a point, nothing between thousands, K, M, B or T multiplied out; an
+/// exponent stays one. `None` where it is no number.
+pub(crate) fn plain(text: &str, decimal: Decimal) -> Option<String> {
     let text = text.trim();
-    let (sign, between) = decimal.signs();
-    let (body, exponent) = parts(text);
-    let (whole, fraction) = match body.split_once(char::from(sign)) {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (body, None),
+    let (negative, text) = match text.strip_prefix(['-', '−']) {
+        Some(rest) => (true, rest.trim_start()),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    // Spaces of all kinds and apostrophes stand between thousands in many countries.
-    let spaced = whole.chars().any(|c| matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\'' | '’'));
-    let separator = if spaced { '\'' } else { char::from(between) };
-    let whole: Cow<'_, str> = if spaced { whole.replace([' ', '\u{a0}', '\u{202f}', '’'], "'").into() } else { whole.into() };
-    let digits: Cow<'_, str> = if whole.contains(separator) {
-        if !grouped(&whole, separator as u8) {
-            return None;
-        }
-        whole.replace(separator, "").into()
-    } else {
-        whole
-    };
-    // An exponent may stand behind the fraction, or behind the digits.
-    let mantissa = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'e' | b'E' | b'+' | b'-'));
-    if digits.is_empty() && fraction.is_none_or(str::is_empty) || !mantissa(&digits) || !fraction.is_none_or(mantissa) {
+    if !text.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ',') {
         return None;
     }
-    let minus = if text.starts_with('-') { "-" } else { "" };
-    let fraction = fraction.map(|fraction| format!(".{fraction}")).unwrap_or_default();
-    let exponent = exponent.map(|exponent| format!("e{exponent}")).unwrap_or_default();
-    Some(format!("{minus}{digits}{fraction}{exponent}").into())
+    let (text, power) = parts(text);
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (sign, between) = decimal.signs();
+    let (whole, fraction) = mantissa.split_once(char::from(sign)).unwrap_or((mantissa, ""));
+    let whole = without_gaps(whole, char::from(between))?;
+    if !fraction.bytes().all(|digit| digit.is_ascii_digit()) || whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let minus = if negative { "-" } else { "" };
+    if exponent != 0 {
+        return exponent
+            .checked_add(power)
+            .map(|power| format!("{minus}{whole}{}{fraction}e{power}", if fraction.is_empty() { "" } else { "." }));
+    }
+    Some(format!("{minus}{}", shifted(&whole, fraction, power)))
+}
+
+/// The digits before the decimals, thousands put together: groups of three, or of two as in India, the last of three.
+fn without_gaps(whole: &str, separator: char) -> Option<String> {
+    if whole.bytes().all(|digit| digit.is_ascii_digit()) {
+        return Some(whole.to_owned());
+    }
+    let gap = whole.chars().find(|c| *c == separator || GAPS.contains(c))?;
+    let groups: Vec<&str> = whole.split(gap).collect();
+    let digits = |group: &&str| group.bytes().all(|digit| digit.is_ascii_digit());
+    let (first, rest) = groups.split_first()?;
+    let (last, middle) = rest.split_last()?;
+    let grouped = (1..=3).contains(&first.len())
+        && !first.starts_with('0')
+        && last.len() == 3
+        && middle.iter().all(|group| group.len() == 3 || group.len() == 2);
+    (grouped && groups.iter().all(digits)).then(|| groups.concat())
+}
+
+/// The number times a power of ten, by moving the point.
+fn shifted(whole: &str, fraction: &str, power: i32) -> String {
+    let digits = format!("{whole}{fraction}");
+    let point = whole.len() as i64 + i64::from(power);
+    let (whole, fraction) = if point <= 0 {
+        (String::from("0"), format!("{}{digits}", "0".repeat(point.unsigned_abs().min(400) as usize)))
+    } else if point as usize >= digits.len() {
+        (format!("{digits}{}", "0".repeat((point as usize - digits.len()).min(400))), String::new())
+    } else {
+        (digits[..point as usize].to_owned(), digits[point as usize..].to_owned())
+    };
+    let whole = match whole.trim_start_matches('0') {
+        "" => "0",
+        digits => digits,
+    };
+    if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
 }
 
 /// In what unit a column's times are written as numbers, by their size. Bits of `Times`.
@@ -218,7 +248,7 @@ impl Times {
 }
 
 /// One of Excel's days, to the second, in milliseconds since 1970.
-pub(super) fn excel_day(number: f64) -> Option<i64> {
+pub(crate) fn excel_day(number: f64) -> Option<i64> {
     let seconds = ((number - EPOCH_DAY) * (DAY_MS / 1_000) as f64).round();
     DAYS.contains(&number).then_some(seconds as i64 * 1_000)
 }
@@ -268,7 +298,7 @@ mod tests {
             ("$5", Decimal::Point, None),
             ("5 apples", Decimal::Point, None),
         ] {
-            assert_eq!(normal(text, decimal).and_then(|text| text.parse::<f64>().ok()), expected, "{text} {decimal}");
+            assert_eq!(plain(text, decimal).and_then(|text| text.parse::<f64>().ok()), expected, "{text} {decimal}");
         }
     }
 

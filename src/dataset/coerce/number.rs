@@ -7,7 +7,7 @@ use ruint::aliases::U256;
 use super::{
     Bad, Read,
     cell::Cell,
-    manner::{Decimal, normal},
+    manner::{Decimal, plain},
 };
 
 /// Up to here an f64 holds every whole number.
@@ -36,6 +36,9 @@ pub(super) fn integer(cell: &Cell<'_>, scale: Option<f64>, decimal: Option<Decim
                 return Ok(Some(number));
             }
             let text = &*written(text, decimal);
+            if let Ok(number) = text.parse::<i64>() {
+                return Ok(Some(number));
+            }
             // `12.0`: the digits before the point are the number.
             if let Some((digits, zeros)) = text.split_once('.')
                 && zeros.bytes().all(|digit| digit == b'0')
@@ -58,7 +61,7 @@ fn written(text: &str, decimal: Option<Decimal>) -> Cow<'_, str> {
     if decimal.is_none() && text.contains(',') {
         return text.into();
     }
-    normal(text, decimal.unwrap_or(Decimal::Point)).unwrap_or(text.into())
+    plain(text, decimal.unwrap_or(Decimal::Point)).map_or(text.into(), Cow::Owned)
 }
 
 fn whole(number: f64) -> Read<i64> {

@@ -67,7 +67,7 @@ impl Form {
             Self::Csv => Box::new(CsvFile::new(out, columns).map_err(said)?),
             Self::Json => Box::new(Objects::new(out, columns, ["[\n", ",\n", "\n]\n"]).map_err(said)?),
             Self::Ndjson => Box::new(Objects::new(out, columns, ["", "\n", "\n"]).map_err(said)?),
-            Self::Parquet => Box::new(ParquetFile::Empty(Some(out))),
+            Self::Parquet => Box::new(ParquetFile { out: Some(out), begun: None }),
         })
     }
 }
@@ -171,25 +171,20 @@ impl Sink for Objects {
     }
 }
 
-enum ParquetFile {
+struct ParquetFile {
     /// Until the types are known.
-    Empty(Option<BufWriter<File>>),
-    Begun {
-        writer: BatchedWriter<BufWriter<File>>,
-        /// The rows of the group that is not full yet.
-        group: DataFrame,
-    },
+    out: Option<BufWriter<File>>,
+    /// With the rows of the group that is not full yet.
+    begun: Option<(BatchedWriter<BufWriter<File>>, DataFrame)>,
 }
 
 impl Sink for ParquetFile {
     fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
         let Stretch::Frame(frame) = stretch else { return Err("expected typed rows".to_owned()) };
-        if let Self::Empty(out) = self {
-            let out = out.take().ok_or("the file could not be begun")?;
-            let writer = ParquetWriter::new(out).batched(frame.schema()).map_err(said)?;
-            *self = Self::Begun { writer, group: frame.clear() };
+        if let Some(out) = self.out.take() {
+            self.begun = Some((ParquetWriter::new(out).batched(frame.schema()).map_err(said)?, frame.clear()));
         }
-        let Self::Begun { writer, group } = self else { return Ok(()) };
+        let Some((writer, group)) = &mut self.begun else { return Err("the file could not be begun".to_owned()) };
         let mut at = 0;
         while at < frame.height() {
             let part = frame.slice(at as i64, GROUP - group.height());
@@ -203,7 +198,7 @@ impl Sink for ParquetFile {
     }
 
     fn finish(self: Box<Self>) -> Result<(), String> {
-        let Self::Begun { mut writer, mut group } = *self else { return Ok(()) };
+        let Some((mut writer, mut group)) = self.begun else { return Ok(()) };
         if group.height() > 0 {
             write_group(&mut writer, &mut group)?;
         }

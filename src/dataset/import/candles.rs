@@ -87,6 +87,9 @@ fn plan(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Plan, Strin
 /// The rows with cells as the loader reads them.
 fn rows(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, volume: &Volume) -> Result<Box<dyn crate::dataset::source::RowSource>, String> {
     let mut fixes = vec![Fix::time(sheet, found.time, found.when)];
+    if let Some(step) = found.ended {
+        fixes = vec![Fix::ended(sheet, found.time, found.when, step)];
+    }
     if let Some(clock) = found.clock {
         fixes = vec![Fix::day_and_clock(sheet, found.time, clock, found.when)];
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use polars::prelude::{BooleanChunked, Column, DataFrame, IdxCa, IntoColumn, NamedFrom, NewChunkedArray, PlSmallStr, PolarsResult, Series};
 
-use crate::dataset::{load::order, schema::TableSchema};
+use crate::dataset::{order, schema::TableSchema};
 
 pub(super) const STOOD: u32 = 0;
 pub(super) const OURS: u32 = 1;
@@ -45,8 +45,8 @@ pub(super) fn marked(mut frame: DataFrame, source: u32, rows: &[u32]) -> PolarsR
 }
 
 /// The bucket each row belongs in; rows of one key are in one.
-pub(super) fn buckets(schema: &TableSchema, frame: &DataFrame, count: u128) -> PolarsResult<Vec<usize>> {
-    Ok(keys(schema, frame, &order::hashes(frame, &names(schema))?, None)?.into_iter().map(|key| (key % count) as usize).collect())
+pub(super) fn buckets(schema: &TableSchema, frame: &DataFrame, count: u128) -> PolarsResult<Vec<u32>> {
+    Ok(keys(schema, frame, &order::hashes(frame, &names(schema))?, None)?.into_iter().map(|key| (key % count) as u32).collect())
 }
 
 fn names(schema: &TableSchema) -> Vec<&'static str> {
@@ -127,7 +127,7 @@ pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refuse
         let kept = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, (0..groups.len()).map(|i| stood.get(&i) != Some(&after[i])));
         merged = merged.filter(&kept)?;
     }
-    Ok(Combined { frame: order::sorted(schema, merged)?, counts, repeats })
+    Ok(Combined { frame: order::sorted(schema.order, merged)?, counts, repeats })
 }
 
 /// One row for each group that has a member from a source below `below`, and which groups those are.

@@ -1,4 +1,4 @@
-//! Adds a path to `dataset.toml` without touching anything else in it: its text is edited, never written anew, and what comes out is
+//! Adds a path, or that amounts are approximate, to `dataset.toml` without touching anything else in it: its text is edited, never written anew, and what comes out is
 //! read again before it counts.
 
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use crate::dataset::manifest::{FILE, Manifest};
+use crate::dataset::manifest::{FILE, Manifest, TableManifest};
 
 /// The text for a dataset that has none yet.
 pub(super) fn fresh(title: &str) -> String {
@@ -17,16 +17,25 @@ pub(super) fn fresh(title: &str) -> String {
 
 /// The text with `path` of the table being `paths`. An error says what the person can do.
 pub(super) fn with_path(text: &str, table: &str, paths: &[String]) -> Result<String, String> {
-    let manifest = Manifest::parse(text)?;
-    let mut expected = manifest.clone();
-    let schema = crate::dataset::schema::table(table).ok_or_else(|| format!("no table `{table}`"))?;
-    expected.tables.entry(schema.name).or_default().path = paths.to_vec();
     let list = format!("[{}]", paths.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(", "));
-    let edited = [replaced(text, table, &list), under_header(text, table, &list), Some(appended(text, table, &list))];
-    let good = edited.into_iter().flatten().find(|edited| Manifest::parse(edited).is_ok_and(|manifest| manifest == expected));
-    good.ok_or_else(|| {
-        format!("{FILE} speaks of `{table}` in a way that cannot be added to: write path = {list} there, under [tables.{table}]")
+    with(text, table, replaced(text, table, &list), &format!("path = {list}"), |said| said.path = paths.to_vec())
+}
+
+/// The text that says of a column of the table that it is approximate.
+pub(super) fn with_approximate(text: &str, table: &str, column: &'static str) -> Result<String, String> {
+    with(text, table, None, &format!("columns.{column}.approximate = true"), |said| {
+        said.columns.entry(column).or_default().approximate = true;
     })
+}
+
+/// The text with a line more for a table, or as `replaced` has it: the first that says what it should and nothing else.
+fn with(text: &str, table: &str, replaced: Option<String>, line: &str, say: impl FnOnce(&mut TableManifest)) -> Result<String, String> {
+    let mut expected = Manifest::parse(text)?;
+    let schema = crate::dataset::schema::table(table).ok_or_else(|| format!("no table `{table}`"))?;
+    say(expected.tables.entry(schema.name).or_default());
+    let edited = [replaced, under_header(text, table, line), Some(appended(text, table, line))];
+    let good = edited.into_iter().flatten().find(|edited| Manifest::parse(edited).is_ok_and(|manifest| manifest == expected));
+    good.ok_or_else(|| format!("{FILE} speaks of `{table}` in a way that cannot be added to: write {line} there, under [tables.{table}]"))
 }
 
 /// The text with the value of `path` in place of the old one.
@@ -48,7 +57,7 @@ fn member<'a, 't>(table: &'a DeTable<'t>, name: &str) -> Option<&'a Spanned<DeVa
 }
 
 /// The text with a line under the header `[tables.NAME]`.
-fn under_header(text: &str, table: &str, list: &str) -> Option<String> {
+fn under_header(text: &str, table: &str, says: &str) -> Option<String> {
     let header = format!("[tables.{table}]");
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -57,20 +66,20 @@ fn under_header(text: &str, table: &str, list: &str) -> Option<String> {
         if plain.trim_end() == header {
             let end = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
             let before = if line.ends_with('\n') { "" } else { end };
-            return Some(format!("{}{before}path = {list}{end}{}", &text[..at], &text[at..]));
+            return Some(format!("{}{before}{says}{end}{}", &text[..at], &text[at..]));
         }
     }
     None
 }
 
 /// The text with a section more at its end.
-fn appended(text: &str, table: &str, list: &str) -> String {
+fn appended(text: &str, table: &str, says: &str) -> String {
     let mut edited = text.to_owned();
     if !edited.is_empty() && !edited.ends_with('\n') {
         edited.push('\n');
     }
     // Writing to a String cannot fail.
-    write!(edited, "\n[tables.{table}]\npath = {list}\n").ok();
+    write!(edited, "\n[tables.{table}]\n{says}\n").ok();
     edited
 }
 
@@ -107,6 +116,21 @@ mod tests {
         }
         let inline = "tables = { candles = { columns = { open = 'o' } } }\n";
         assert!(with_path(inline, "candles", &paths).unwrap_err().contains("in a way that cannot be added to"));
+    }
+
+    #[test]
+    fn amounts_are_said_to_be_approximate() {
+        let says = "columns.value.approximate = true\n";
+        for (text, expected) in [
+            ("", format!("\n[tables.transfers]\n{says}")),
+            ("[tables.transfers]\npath = 'a.csv'\n", format!("[tables.transfers]\n{says}path = 'a.csv'\n")),
+        ] {
+            let edited = with_approximate(text, "transfers", "value").unwrap();
+            assert_eq!(edited, expected);
+            assert!(Manifest::parse(&edited).unwrap().tables["transfers"].columns["value"].approximate);
+        }
+        let inline = "[tables.transfers]\ncolumns = { value = 'v' }\n";
+        assert!(with_approximate(inline, "transfers", "value").unwrap_err().contains("write columns.value.approximate = true there"));
     }
 
     #[test]

@@ -4,7 +4,10 @@
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Series, TimeUnit, TimeZone};
 
 use super::{
-    evidence::{number::Style, when::When},
+    evidence::{
+        number::Style,
+        when::{When, beginning},
+    },
     rows::Edited,
     sheet::{Sheet, flat},
 };
@@ -20,6 +23,8 @@ pub(super) struct Fix {
 #[derive(Debug, Clone)]
 enum What {
     Time(When),
+    /// The last second of a candle of that length, for its first.
+    Ended(When, i64),
     /// The day, and the column of the time of day.
     DayAndClock(When, String),
     Number(Style),
@@ -29,6 +34,10 @@ enum What {
 impl Fix {
     pub(super) fn time(sheet: &Sheet, at: usize, when: When) -> Self {
         Self { column: sheet.names[at].clone(), what: What::Time(when) }
+    }
+
+    pub(super) fn ended(sheet: &Sheet, at: usize, when: When, step: i64) -> Self {
+        Self { column: sheet.names[at].clone(), what: What::Ended(when, step) }
     }
 
     pub(super) fn day_and_clock(sheet: &Sheet, day: usize, clock: usize, when: When) -> Self {
@@ -68,7 +77,7 @@ impl Fix {
             What::Time(When::Excel | When::Digits) if typed && column.dtype().is_temporal() => return,
             What::Time(When::Excel | When::Digits) => times(&flat::optional(column), &self.column, |text| self.ms(text)),
             What::Time(_) | What::Number(_) if typed => return,
-            What::Time(_) => times(&flat::optional(column), &self.column, |text| self.ms(text)),
+            What::Time(_) | What::Ended(..) => times(&flat::optional(column), &self.column, |text| self.ms(text)),
             What::DayAndClock(when, clock) => {
                 let clocks = place(batch, clock).map(|at| flat::optional(&batch.columns[at])).unwrap_or_default();
                 let days = flat::optional(column);
@@ -90,14 +99,27 @@ impl Fix {
     fn ms(&self, text: &str) -> Option<i64> {
         match self.what {
             What::Time(when) => when.ms(text),
+            What::Ended(when, step) => when.ms(text).map(|ms| beginning(ms, step)),
             _ => None,
         }
     }
 }
 
-/// A day and a time of day as one text.
+/// A day and a time of day as one text. Digits alone, as `20240501` and `93000`, are put together as digits.
 pub(super) fn with_clock(day: &str, clock: &str) -> String {
-    if clock.trim().is_empty() { day.to_owned() } else { format!("{} {}", day.trim(), clock.trim()) }
+    let (day, clock) = (day.trim(), clock.trim());
+    let digits = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
+    match (digits(day) && day.len() == 8, digits(clock)) {
+        _ if clock.is_empty() => day.to_owned(),
+        // Leading zeros get lost where a time of day was taken for a number.
+        (true, true) => format!("{day}{clock:0>6}"),
+        (true, false) => format!("{}-{}-{} {clock}", &day[..4], &day[4..6], &day[6..]),
+        (false, true) => {
+            let clock = format!("{clock:0>6}");
+            format!("{day} {}:{}:{}", &clock[..2], &clock[2..4], &clock[4..6])
+        }
+        _ => format!("{day} {clock}"),
+    }
 }
 
 fn place(batch: &Batch, name: &str) -> Option<usize> {

@@ -4,12 +4,14 @@
 mod coingecko;
 mod coinmetrics;
 mod contracts;
+mod counts;
 mod defillama;
 mod etherscan;
 mod etherscan_api;
 mod geckoterminal;
 mod holders;
 mod labels;
+mod logs;
 pub(super) mod mapped;
 mod marks;
 mod own;
@@ -109,6 +111,8 @@ formats! {
         transfers::is_tokentx, transfers::open;
     "etherscan-refusal" "Etherscan API refusal" "JSON: status, message and a text as result" ["transfers"]
         etherscan_api::is_refusal, etherscan_api::refusal;
+    "event-logs" "event logs of token transfers" "topics and data of Transfer: eth_getLogs, Etherscan, Dune, cryo, blockchain-etl" ["transfers"]
+        logs::is, logs::open;
     "coinmetrics" "CoinMetrics community CSV" "CSV: time and metrics such as AdrBalCnt, PriceUSD" ["holder_counts" "candles"]
         coinmetrics::is, coinmetrics::open;
     "coingecko-market-chart" "CoinGecko market_chart" "JSON: prices, lists of two; CSV: snapped_at, price, market_cap, total_volume" ["candles"]
@@ -162,6 +166,8 @@ formats! {
         candles::is_named, candles::open;
     "holders" "holders of a token of any source" "an address (a link too) and a balance" ["holders"]
         holders::is, holders::open;
+    "holder-counts" "numbers of holders of any source" "a day and a number of holders" ["holder_counts"]
+        counts::is, counts::open;
     "tokens" "tokens of any source" "an address, a symbol, a name or decimals, and a chain" ["tokens"]
         tokens::is, tokens::open;
     "contracts" "contract code of any source" "an address and bytecode" ["contracts"]

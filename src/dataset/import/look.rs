@@ -180,7 +180,6 @@ fn shape(place: Place, name: String, bytes: u64, head: Vec<u8>, copied: Option<s
     let (shape, sheet) = match path {
         Some(path) if is_binary(&head) => (Shape::Columns(source::open(&path, none())?.columns().to_vec()), None),
         _ if head.starts_with(b"PK\x03\x04") => return Err("is an archive in an archive: unpack it first".to_owned()),
-        _ if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) => return Err("is UTF-16: save it as UTF-8".to_owned()),
         _ => text_shape(&place, &head)?,
     };
     let mut looked = Looked { place, name, bytes, shape, sheet, head, _copied: copied };

@@ -80,6 +80,14 @@ impl ImportOptions {
     }
 }
 
+impl ImportOptions {
+    /// With `--set chain=eth` meant as `--chain eth`, which refusals name as well.
+    pub(super) fn settled(&self) -> Self {
+        let set = || self.set.iter().find(|(ours, _)| ours == "chain").and_then(|(_, value)| Chain::known(value));
+        Self { chain: self.chain.clone().or_else(set), ..self.clone() }
+    }
+}
+
 /// `NAME=VALUE` in its two parts.
 pub fn assignment(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}`: expected NAME=VALUE"))?;

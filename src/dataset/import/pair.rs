@@ -15,6 +15,40 @@ const STATES: &[&str] =
 /// Tickers that a longer quote would eat: `XBTUSD` is XBT in USD, not XB in TUSD.
 const BASES: &[&str] =
     &["BTC", "XBT", "ETH", "BNB", "SOL", "XRP", "LTC", "BCH", "ADA", "DOT", "WBT", "BAT", "NFT", "MINT", "KNC", "WETH", "WBTC", "STETH"];
+/// Words of files' names that are exchanges and sources, and no token.
+const EXCHANGES: &[&str] = &[
+    "POLONIEX",
+    "BINANCE",
+    "KRAKEN",
+    "COINBASE",
+    "BITSTAMP",
+    "BITFINEX",
+    "GEMINI",
+    "BYBIT",
+    "OKX",
+    "OKEX",
+    "KUCOIN",
+    "HUOBI",
+    "HTX",
+    "GATE",
+    "GATEIO",
+    "MEXC",
+    "BITGET",
+    "BITTREX",
+    "UPBIT",
+    "BITHUMB",
+    "DERIBIT",
+    "BITMEX",
+    "BITMART",
+    "LBANK",
+    "YAHOO",
+    "COINGECKO",
+    "COINMARKETCAP",
+    "CRYPTOCOMPARE",
+    "CCXT",
+    "FREQTRADE",
+    "UNISWAP",
+];
 /// Exchanges trade some tokens by the thousand or more.
 const PACKS: &[(&str, f64)] = &[("1000000", 1e6), ("10000", 1e4), ("1000", 1e3), ("1M", 1e6)];
 
@@ -98,7 +132,10 @@ pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<Pair> {
         let next = words.get(i + 2).is_some_and(|next| quote(next) && *next != words[i + 1]);
         next && OTHERS.contains(&words[i + 1].as_str()) && !known(&words[i])
     };
-    let apart = words.windows(2).enumerate().find(|(i, two)| quote(&two[1]) && !behind(*i));
+    let apart = words
+        .windows(2)
+        .enumerate()
+        .find(|(i, two)| quote(&two[1]) && !behind(*i) && (known(&two[0]) || !EXCHANGES.contains(&two[0].as_str())));
     if let Some((_, [base, quote])) = apart {
         return Some(Pair::of(base, quote));
     }

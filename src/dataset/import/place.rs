@@ -14,6 +14,8 @@ pub(super) struct Finished {
     pub from: PathBuf,
     pub to: PathBuf,
     pub paths: Option<Vec<String>>,
+    /// Columns that came from floating-point numbers, which the dataset does not say yet.
+    pub approximate: Vec<&'static str>,
 }
 
 /// Gives the finished files their places: each is whole before, so whatever ends the program meanwhile leaves whole tables. Tokens come
@@ -24,10 +26,13 @@ pub(super) fn place(into: &Path, text: &str, finished: &[Finished]) -> Result<()
         if let Some(paths) = &finished.paths {
             described = describe::with_path(&described, finished.table, paths)?;
         }
+        for column in &finished.approximate {
+            described = describe::with_approximate(&described, finished.table, column)?;
+        }
     }
-    if described.is_empty() && !finished.is_empty() {
+    if text.is_empty() && !finished.is_empty() {
         let name = into.canonicalize().ok().and_then(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()));
-        described = describe::fresh(&name.unwrap_or_else(|| "dataset".to_owned()));
+        described.insert_str(0, &describe::fresh(&name.unwrap_or_else(|| "dataset".to_owned())));
     }
     let failed = |path: &Path, error: std::io::Error| ImportError::Failed(spool::failed(path, &error));
     for finished in finished {

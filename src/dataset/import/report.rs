@@ -3,7 +3,7 @@
 use polars::prelude::DataFrame;
 use serde::Serialize;
 
-use super::sheet::flat;
+use super::{sheet::flat, take::Amount};
 use crate::dataset::{
     findings::{Finding, FindingCount, Findings},
     load::bind::bind,
@@ -103,6 +103,22 @@ pub struct Taken {
     /// Rows that are none of the table's, and what they are.
     pub left_out: u64,
     pub left_out_why: &'static str,
+}
+
+impl Taken {
+    pub(super) fn of(table: &'static str, amount: Amount, left_out_why: &'static str) -> Self {
+        let (new, changed, same, repeated) = (0, 0, 0, 0);
+        Self { table, rows: amount.rows, new, changed, same, repeated, set_aside: amount.bad, left_out: amount.left_out, left_out_why }
+    }
+}
+
+/// The table that a file is nearest to which brought no row, and why it brought none.
+pub(super) fn nothing(report: &FileReport) -> (&'static str, String) {
+    let first = report.findings.counts().first().map(|count| count.reason.clone());
+    let left =
+        report.taken.iter().find(|taken| taken.left_out > 0).map(|taken| format!("its {} rows {}", taken.left_out, taken.left_out_why));
+    let why = first.or(left).unwrap_or_else(|| "it has no rows".to_owned());
+    (report.taken.first().map_or("", |taken| taken.table), why)
 }
 
 /// What became of one table.

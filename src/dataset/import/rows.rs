@@ -74,26 +74,6 @@ pub(super) fn put(batch: &mut Batch, name: &str, texts: Vec<Option<String>>) {
     }
 }
 
-/// An amount as explorers and spreadsheets print it: `$1,234.50`, `9,205.97 ETH`. What is none stays as it is, to be found bad.
-pub(super) fn plain_number(text: &str) -> Cow<'_, str> {
-    let shown = text.trim();
-    let shown = shown.strip_prefix('$').unwrap_or(shown);
-    let shown =
-        shown.split_once(' ').filter(|(_, unit)| unit.bytes().all(|byte| byte.is_ascii_alphabetic())).map_or(shown, |(number, _)| number);
-    if !shown.contains(',') {
-        return Cow::Borrowed(shown);
-    }
-    let (whole, fraction) = shown.split_once('.').map_or((shown, None), |(whole, fraction)| (whole, Some(fraction)));
-    let mut groups = whole.trim_start_matches('-').split(',');
-    let first = groups.next().unwrap_or_default();
-    let digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
-    let thousands = (1..=3).contains(&first.len()) && digits(first) && groups.all(|group| group.len() == 3 && digits(group));
-    if !thousands || fraction.is_some_and(|fraction| fraction.contains(',')) {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(shown.replace(',', ""))
-}
-
 /// The text of a link, `<a href=…>0x…</a>`; what is no link stays as it is.
 pub(super) fn link_text(text: &str) -> Cow<'_, str> {
     let trimmed = text.trim();
@@ -164,24 +144,6 @@ impl RowSource for Made {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn printed_numbers_become_plain_and_others_stay() {
-        for (text, expected) in [
-            ("$389,110,711.00", "389110711.00"),
-            ("9,205.97807391 ETH", "9205.97807391"),
-            ("1.44E7", "1.44E7"),
-            ("-1,000", "-1000"),
-            ("0 ETH", "0"),
-            ("1,5", "1,5"),
-            ("1,2345", "1,2345"),
-            ("1.234,5", "1.234,5"),
-            ("12 漢字", "12 漢字"),
-            ("", ""),
-        ] {
-            assert_eq!(plain_number(text), expected, "{text}");
-        }
-    }
 
     #[test]
     fn a_link_is_its_text() {

@@ -5,7 +5,7 @@ pub(super) mod flat;
 pub(super) mod header;
 pub(super) mod json;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use self::{header::Line, json::Json};
 use super::{look::Looked, rows::Made};
@@ -54,7 +54,7 @@ impl Sheet {
         let first = (0..json.height().min(ROWS)).map(|at| json.row(at).into_iter().map(Option::unwrap_or_default).collect()).collect();
         let mut beside = json.beside.clone();
         beside.push(("place".to_owned(), json.place.clone()));
-        Self::made(json.names.clone(), json.named, first, beside, false, How::Json(Arc::new(json)))
+        Self::made(apart(&json.names), json.named, first, beside, false, How::Json(Arc::new(json)))
     }
 
     /// A sheet of a workbook.
@@ -163,6 +163,17 @@ impl Sheet {
     pub(super) fn is_json(&self) -> bool {
         matches!(self.how, How::Json(_))
     }
+}
+
+/// The names, those that are others but for letter case numbered: `t` and `T` are two columns of some sources.
+fn apart(names: &[String]) -> Vec<String> {
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut one = |name: &String| {
+        let count = known.entry(name.to_lowercase()).or_default();
+        *count += 1;
+        if *count == 1 { name.clone() } else { format!("{name} ({count})") }
+    };
+    names.iter().map(&mut one).collect()
 }
 
 /// Reads the text of JSON lines whole.

@@ -4,6 +4,8 @@
 use super::take::{Amount, Stop};
 use crate::dataset::findings::{Findings, Severity};
 
+/// Rows of one key that say different things, from which a file holds several series.
+const CONFLICTS_MIN: u64 = 5;
 /// The share of broken rows from which a file is refused, and the rows that are no share yet.
 pub(super) const BROKEN_MAX: f64 = 0.01;
 const BROKEN_MIN: u64 = 2;
@@ -32,4 +34,17 @@ pub(super) fn sound(table: &str, amount: Amount, findings: &Findings) -> Result<
         broken.max(amount.bad),
         amount.rows
     )))
+}
+
+/// Why candles are refused of which so many rows have the time of another row and other prices; nothing where they are few.
+pub(super) fn several(mut conflicts: Vec<u32>, rows: u64) -> Option<String> {
+    conflicts.sort_unstable();
+    let (first, count) = (conflicts.first()?, conflicts.len() as u64);
+    (count >= CONFLICTS_MIN && count as f64 > BROKEN_MAX * rows as f64).then(|| {
+        format!(
+            "has {count} of {rows} rows, the first of them row {first}, whose time is that of another row with other prices: it holds several series and does not \
+             say so in a column we know; say which with --pick COLUMN=VALUE, take them apart first, or say --broken-too to keep the last of each time. In \
+             dataset.toml: [tables.candles] where = {{ COLUMN = \"VALUE\" }}"
+        )
+    })
 }

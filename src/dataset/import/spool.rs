@@ -1,62 +1,31 @@
-//! The rows of one table while they are gathered: in memory as long as they are few, then in bucket files by key, so that the memory
-//! taken is that of one bucket. Files lie in the import's own workplace.
+//! The rows of one table while they are gathered: in memory as long as they are few, then in buckets by key in a file of the import's own
+//! workplace, so that the memory taken is that of one bucket.
 
-use std::{
-    fs::File,
-    io::BufWriter,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use polars::{
-    io::parquet::write::BatchedWriter,
-    prelude::{DataFrame, IdxCa, ParquetCompression, ParquetReader, ParquetWriter, PlSmallStr, SerReader},
-};
+use polars::prelude::DataFrame;
 
 use super::combine;
-use crate::dataset::{schema::TableSchema, source::guarded};
+use crate::dataset::{order, schema::TableSchema, source::guarded};
 
-/// Bytes of rows kept in memory, and of those gathered for the buckets before they are written: a row group each, not one a batch,
-/// whose descriptions would be larger than the rows.
+/// Bytes of rows kept in memory.
 const IN_MEMORY: usize = 32 << 20;
-const GATHERED: usize = 48 << 20;
 const BUCKETS: usize = 64;
-
-type Writer = BatchedWriter<BufWriter<File>>;
 
 /// The gathered rows of one table.
 pub(super) struct Spool {
     pub schema: &'static TableSchema,
-    folder: PathBuf,
+    path: PathBuf,
     frames: Vec<DataFrame>,
     bytes: usize,
     limit: usize,
-    buckets: Vec<Bucket>,
-    gathered: usize,
-}
-
-/// The rows of some keys.
-struct Bucket {
-    path: PathBuf,
-    writer: Writer,
-    /// Those not written yet.
-    rows: Vec<DataFrame>,
-}
-
-impl Bucket {
-    fn flush(&mut self) -> Result<(), String> {
-        let mut parts = std::mem::take(&mut self.rows).into_iter();
-        let Some(mut whole) = parts.next() else { return Ok(()) };
-        for part in parts {
-            guarded("table", || whole.vstack_mut(&part).map(|_| ()))?;
-        }
-        whole.rechunk_mut();
-        guarded("table", || self.writer.write_batch(&whole))
-    }
+    buckets: Option<order::Spool>,
 }
 
 impl Spool {
     pub(super) fn new(schema: &'static TableSchema, folder: &Path) -> Self {
-        Self { schema, folder: folder.to_owned(), frames: Vec::new(), bytes: 0, limit: IN_MEMORY, buckets: Vec::new(), gathered: 0 }
+        let path = folder.join(format!("{}.rows", schema.name));
+        Self { schema, path, frames: Vec::new(), bytes: 0, limit: IN_MEMORY, buckets: None }
     }
 
     #[cfg(test)]
@@ -66,70 +35,38 @@ impl Spool {
 
     /// Takes in rows of a source, with their numbers in it.
     pub(super) fn add(&mut self, frame: DataFrame, source: u32, rows: &[u32]) -> Result<(), String> {
-        let frame = guarded("table", || combine::marked(frame, source, rows))?;
-        if !self.buckets.is_empty() {
-            return self.spread(&frame);
-        }
         self.bytes += frame.estimated_size();
-        self.frames.push(frame);
-        if self.bytes > self.limit {
-            for i in 0..BUCKETS {
-                let path = self.folder.join(format!("{}-{i}.rows", self.schema.name));
-                let file = File::create(&path).map_err(|error| failed(&path, &error))?;
-                let schema = self.frames[0].schema().clone();
-                let writer = guarded("table", || {
-                    ParquetWriter::new(BufWriter::new(file)).with_compression(ParquetCompression::Uncompressed).batched(&schema)
-                })?;
-                self.buckets.push(Bucket { path, writer, rows: Vec::new() });
-            }
-            for frame in std::mem::take(&mut self.frames) {
-                self.spread(&frame)?;
-            }
+        self.frames.push(guarded("table", || combine::marked(frame, source, rows))?);
+        if self.bytes <= self.limit {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    fn spread(&mut self, frame: &DataFrame) -> Result<(), String> {
-        let mut places: Vec<Vec<u32>> = vec![Vec::new(); BUCKETS];
-        for (row, bucket) in guarded("table", || combine::buckets(self.schema, frame, BUCKETS as u128))?.into_iter().enumerate() {
-            places[bucket].push(row as u32);
-        }
-        self.gathered += frame.estimated_size();
-        for (bucket, places) in self.buckets.iter_mut().zip(places).filter(|(_, places)| !places.is_empty()) {
-            bucket.rows.push(guarded("table", || frame.take(&IdxCa::from_vec(PlSmallStr::EMPTY, places)))?);
-        }
-        if self.gathered > GATHERED {
-            self.gathered = 0;
-            self.buckets.iter_mut().try_for_each(Bucket::flush)?;
+        let failed = |error| failed(&self.path, &error);
+        let spool = match &mut self.buckets {
+            Some(spool) => spool,
+            none => none.insert(order::Spool::create(&self.path, BUCKETS).map_err(failed)?),
+        };
+        for frame in self.frames.drain(..) {
+            let buckets = guarded("table", || combine::buckets(self.schema, &frame, BUCKETS as u128))?;
+            spool.add(frame, &buckets).map_err(failed)?;
         }
         Ok(())
     }
 
     /// How many parts the rows come in.
     pub(super) fn parts(&self) -> usize {
-        if self.buckets.is_empty() { usize::from(!self.frames.is_empty()) } else { BUCKETS }
+        if self.buckets.is_some() { BUCKETS } else { usize::from(!self.frames.is_empty()) }
     }
 
     /// Each part in turn; rows of one key are in one part.
     pub(super) fn each(mut self, mut take: impl FnMut(usize, DataFrame) -> Result<(), String>) -> Result<(), String> {
-        if self.buckets.is_empty() {
-            let mut frames = std::mem::take(&mut self.frames).into_iter();
-            let Some(mut whole) = frames.next() else { return Ok(()) };
-            for frame in frames {
-                guarded("table", || whole.vstack_mut(&frame).map(|_| ()))?;
-            }
-            return take(0, whole);
-        }
-        for (i, mut bucket) in self.buckets.into_iter().enumerate() {
-            bucket.flush()?;
-            let Bucket { path, writer, .. } = bucket;
-            guarded("table", || writer.finish())?;
-            drop(writer);
-            let file = File::open(&path).map_err(|error| failed(&path, &error))?;
-            let frame = guarded("table", || ParquetReader::new(file).finish())?;
-            std::fs::remove_file(&path).ok();
-            if frame.height() > 0 {
-                take(i, frame)?;
+        let Some(spool) = &mut self.buckets else {
+            return guarded("table", || order::whole(self.frames))?.map_or(Ok(()), |whole| take(0, whole));
+        };
+        let failed = |error| failed(&self.path, &error);
+        spool.flush().map_err(failed)?;
+        for part in 0..BUCKETS {
+            if let Some(frame) = spool.whole(part).map_err(failed)? {
+                take(part, frame)?;
             }
         }
         Ok(())

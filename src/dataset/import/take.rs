@@ -1,18 +1,14 @@
 //! Rows of a source become rows of ours, through the loader's own reading: what cannot be read is a finding, what can is handed on
 //! batch by batch.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
 use crate::dataset::{
+    address::Address,
     findings::{Finding, Findings, Severity},
-    load::{
-        Context,
-        bind::bind,
-        file::{FileRows, FileState},
-        fill,
-    },
+    load::{Context, bind::bind, file::FileRows, fill},
     manifest::TableManifest,
     progress::Cancelled,
     schema::TableSchema,
@@ -37,6 +33,9 @@ impl From<Cancelled> for Stop {
         Self::Cancelled
     }
 }
+
+/// Takes rows with the numbers they have in the source.
+type Keep<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), Stop> + 'a;
 
 /// How much was read of a source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -67,21 +66,18 @@ impl Reading<'_> {
         findings: &mut Findings,
         mut keep: impl FnMut(DataFrame, &[u32]) -> Result<(), Stop>,
     ) -> Result<Amount, Stop> {
+        let mut rows = FileRows::new(self.context, self.schema, self.manifest, self.name);
+        std::mem::swap(&mut rows.findings, findings);
+        let outcome = self.read(source, &mut rows, &mut keep);
+        if outcome.is_ok() {
+            rows.end();
+        }
+        std::mem::swap(&mut rows.findings, findings);
+        outcome.map(|()| Amount { rows: rows.rows, bad: rows.rows_bad, left_out: rows.left_out, broken: rows.broken })
+    }
+
+    fn read(&self, source: &mut dyn RowSource, rows: &mut FileRows<'_>, keep: &mut Keep<'_>) -> Result<(), Stop> {
         let mut intervals = HashMap::new();
-        let mut rows = FileRows {
-            context: self.context,
-            schema: self.schema,
-            manifest: self.manifest,
-            file: self.name,
-            findings,
-            rows_bad: 0,
-            rows: 0,
-            left_out: 0,
-            broken: 0,
-            state: FileState::default(),
-            numbers: Vec::new(),
-            frames: Vec::new(),
-        };
         while let Some(batch) = source.next_batch()? {
             rows.add(batch, source.columns())?;
             let (frames, mut numbers) = (std::mem::take(&mut rows.frames), std::mem::take(&mut rows.numbers));
@@ -96,8 +92,7 @@ impl Reading<'_> {
             }
             self.context.progress.step(self.name, source.bytes_read().min(self.bytes), self.bytes)?;
         }
-        rows.end();
-        Ok(Amount { rows: rows.rows, bad: rows.rows_bad, left_out: rows.left_out, broken: rows.broken })
+        Ok(())
     }
 
     /// Notes the columns of the source that nothing was read from.
@@ -139,4 +134,16 @@ fn same_intervals(frame: &mut DataFrame, known: &mut HashMap<String, String>) {
 /// A finding of a whole file.
 pub(super) fn note(findings: &mut Findings, file: &str, reason: String) {
     findings.add(Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: None, value: None, reason });
+}
+
+/// Adds the tokens that the rows are of.
+pub(super) fn add_tokens(frame: &DataFrame, needed: &mut HashSet<Address>) {
+    let Some(texts) = frame.column("token_address").ok().and_then(|column| column.str().ok()) else { return };
+    let mut last = "";
+    for text in texts.iter().flatten().filter(|text| !text.is_empty()) {
+        if text != last {
+            needed.extend(Address::parse(text));
+            last = text;
+        }
+    }
 }

@@ -33,7 +33,8 @@ pub(in crate::dataset) struct FileRows<'a> {
     pub schema: &'static TableSchema,
     pub manifest: &'a TableManifest,
     pub file: &'a str,
-    pub findings: &'a mut Findings,
+    /// Those of the table so far, which whoever reads the file takes back.
+    pub findings: Findings,
     pub rows_bad: u64,
     /// Rows of the file.
     pub rows: u64,
@@ -66,6 +67,30 @@ fn consequence(need: Need) -> (Severity, &'static str) {
     match need {
         Need::Cell => (Severity::Error, "the row is set aside"),
         Need::Column | Need::Optional => (Severity::Warning, "the cell is left empty"),
+    }
+}
+
+impl<'a> FileRows<'a> {
+    pub(in crate::dataset) fn new(
+        context: &'a Context<'a>,
+        schema: &'static TableSchema,
+        manifest: &'a TableManifest,
+        file: &'a str,
+    ) -> Self {
+        Self {
+            context,
+            schema,
+            manifest,
+            file,
+            findings: Findings::default(),
+            rows_bad: 0,
+            rows: 0,
+            left_out: 0,
+            broken: 0,
+            state: FileState::default(),
+            numbers: Vec::new(),
+            frames: Vec::new(),
+        }
     }
 }
 
@@ -171,7 +196,7 @@ impl FileRows<'_> {
 
     /// The file is read to its end: tells what is odd in the order of its rows. Gives back what is to be judged beside other tables.
     pub(in crate::dataset) fn end(&mut self) -> Vec<Observed> {
-        let (broken, observed) = told(std::mem::take(&mut self.state), self.file, self.findings);
+        let (broken, observed) = told(std::mem::take(&mut self.state), self.file, &mut self.findings);
         self.broken += broken;
         observed
     }
@@ -279,7 +304,7 @@ impl FileRows<'_> {
 }
 
 /// Tells how a file is written and what is odd in the order of its rows; how many rows that is, and what is to be judged beside other tables.
-pub(super) fn told(state: FileState, file: &str, findings: &mut Findings) -> (u64, Vec<Observed>) {
+fn told(state: FileState, file: &str, findings: &mut Findings) -> (u64, Vec<Observed>) {
     for (column, reason) in state.manners.told() {
         let finding = Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: Some(column), value: None, reason };
         findings.add(finding);

@@ -44,19 +44,9 @@ fn filled_intervals(frame: &DataFrame) -> Option<Vec<Option<String>>> {
             by_token.entry(token).or_default().push(time);
         }
     }
-    let steps: HashMap<&str, String> = by_token.into_iter().map(|(token, times)| (token, step(times).to_string())).collect();
+    let steps: HashMap<&str, String> = by_token.into_iter().map(|(token, times)| (token, Interval::between(times).to_string())).collect();
     let fill = |(token, given): (Option<&str>, Option<&str>)| given.map(str::to_owned).or_else(|| steps.get(token?).cloned());
     Some(tokens.iter().zip(given.iter()).map(fill).collect())
-}
-
-pub(crate) fn step(mut times: Vec<i64>) -> Interval {
-    times.sort_unstable();
-    times.dedup();
-    let mut steps: HashMap<i64, usize> = HashMap::new();
-    for pair in times.windows(2) {
-        *steps.entry(pair[1] - pair[0]).or_default() += 1;
-    }
-    Interval::frequent(steps)
 }
 
 /// What a whole table is filled with, its rows in input order.

@@ -2,10 +2,11 @@
 //! batch after batch.
 
 use polars::prelude::DataFrame;
+use serde::{Deserialize, Serialize};
 
-use super::{Context, identity, others, table::Stop};
+use super::{Context, file::FileState, identity, others, table::Stop};
 use crate::dataset::{
-    cache::{CacheOptions, Fault, Import, Key, KeyFile, LargeTable, Place, ReadState, Report},
+    cache::{CacheOptions, Fault, Import, Key, KeyFile, LargeTable, Place, Report},
     manifest::TableManifest,
     progress::Cancelled,
     schema::TableSchema,
@@ -97,6 +98,23 @@ impl Gathered {
         }
         Ok(())
     }
+}
+
+/// How far the sources were read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ReadState {
+    /// The file that is read, by its place among them; past the last once all are.
+    pub(crate) file: u32,
+    /// Batches taken of it.
+    pub(crate) batches: u64,
+    /// Of this file: rows, those set aside, those left out by `where`.
+    pub(crate) rows: u64,
+    pub(crate) file_bad: u64,
+    pub(crate) left_out: u64,
+    /// What is learnt of this file.
+    pub(crate) learnt: FileState,
+    /// What was found so far, the sources up to this file among it.
+    pub(crate) report: Report,
 }
 
 /// A large table and what its load found.

@@ -9,10 +9,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    dataset::{
-        Source,
-        schema::{TABLES, TableSchema},
-    },
+    dataset::{Source, schema::TABLES},
     wire::Object,
 };
 
@@ -62,7 +59,7 @@ pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = (&'a Source, &'
         hash.update(bytes);
     };
     for table in TABLES {
-        add(schema_text(table).as_bytes());
+        add(table.text().as_bytes());
     }
     add(manifest.as_bytes());
     for (source, ends) in files {
@@ -72,11 +69,4 @@ pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = (&'a Source, &'
         add(ends);
     }
     hash.finalize().into()
-}
-
-/// What of the schema decides how cells are read.
-pub(crate) fn schema_text(table: &TableSchema) -> String {
-    let columns: Vec<String> =
-        table.columns.iter().map(|column| format!("{} {:?} {:?} {:?}", column.name, column.kind, column.need, column.aliases)).collect();
-    format!("{} {:?} {:?} {}", table.name, table.key, table.order, columns.join(";"))
 }

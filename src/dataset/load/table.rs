@@ -15,20 +15,22 @@ use super::{
     Context,
     bind::{bind, missing, wanted},
     elsewhere::{self, Located, Pulse},
-    file::{FileRows, told},
+    file::{FileRows, FileState},
     fill,
-    gather::{self, Gathered, Opened},
-    identity, order, others, path,
+    gather::{self, Gathered, Opened, ReadState},
+    identity, others, path,
 };
 use crate::dataset::{
     Source, Spot, Table, TableState,
-    cache::{Fault, LargeTable, Place, ReadState, Report, SourceFile},
+    cache::{Fault, LargeTable, Place, Report, SourceFile},
     coerce,
+    findings::Findings,
     manifest::TableManifest,
+    order,
     progress::Cancelled,
     schema::TableSchema,
     source::{
-        self, Layout, MAX_ROWS, guarded,
+        self, Layout, MAX_ROWS, RowSource, guarded,
         kept::Kept,
         locate::{self, Found},
         object::RemoteFile,
@@ -92,6 +94,12 @@ impl From<Fault> for Stop {
 enum Content {
     Memory(DataFrame),
     Large(Arc<LargeTable>),
+}
+
+impl From<Cancelled> for Stop {
+    fn from(Cancelled: Cancelled) -> Self {
+        Self::Cancelled
+    }
 }
 
 impl From<String> for Stop {
@@ -256,11 +264,11 @@ impl Reading<'_> {
     }
 
     /// What was found so far, in `files` files.
-    fn report(&self, files: usize) -> Report {
+    fn report(&self, files: usize, findings: &Findings) -> Report {
         let sources = self.table.sources.iter().zip(&self.hashes).take(files);
         Report {
             sources: sources.map(|(source, ends)| SourceFile::new(source, *ends)).collect(),
-            findings: self.table.findings.clone(),
+            findings: findings.clone(),
             observed: self.table.observed.clone(),
             rows_bad: self.table.rows_bad,
             load_ms: self.start.elapsed().as_millis() as u64,
@@ -296,14 +304,14 @@ impl Reading<'_> {
     }
 
     fn read_file(&mut self, at: u32, file: &Found, ends: Option<&[u8; 32]>, gathered: &mut Gathered, from: &ReadState) -> Result<(), Stop> {
-        let Some(object) = &file.object else { return self.read_rows(at, file, None, ends, gathered, from) };
+        let Some(object) = &file.object else { return self.read_from(at, file, None, ends, gathered, from) };
         let remote = elsewhere::open(self.context, object, self.pulse, self.offline.as_ref())?;
         let mark = identity::mark(object);
-        let outcome = self.read_rows(at, file, Some(&remote), Some(&mark), gathered, from);
+        let outcome = self.read_from(at, file, Some(&remote), Some(&mark), gathered, from);
         outcome.map_err(|stop| elsewhere::blame(&file.name, &remote).filter(|_| matches!(stop, Stop::Unusable(_))).unwrap_or(stop))
     }
 
-    fn read_rows(
+    fn read_from(
         &mut self,
         at: u32,
         file: &Found,
@@ -315,17 +323,8 @@ impl Reading<'_> {
         let before = stamp(file)?;
         self.table.sources.push(Source { file: file.name.clone(), bytes: before.0, modified: before.1, rows: 0 });
         self.hashes.push([0; 32]);
-        let (context, name, total, read) = (self.context, self.schema.name, self.total, self.done);
-        // Of a large table the last third is its ordering.
-        let pulse = self.pulse;
-        let step = |large: bool, done: u64| {
-            let total = if large { total + total / 2 } else { total };
-            pulse.done.store(done, Ordering::Relaxed);
-            pulse.total.store(total, Ordering::Relaxed);
-            context.progress.step(name, done, total)
-        };
-        step(false, read).map_err(|Cancelled| Stop::Cancelled)?;
-        let end = context.growing.then_some(before.0);
+        self.step(false, self.done)?;
+        let end = self.context.growing.then_some(before.0);
         let layout = Layout { skip: self.manifest.skip, names: self.manifest.headless.then(Vec::new), end, delimiter: None };
         let wanted = wanted(self.schema, self.manifest);
         let source = match remote {
@@ -334,50 +333,20 @@ impl Reading<'_> {
         };
         let mut source = Partitioned::over(source, partition::parts(&file.name));
         source.skip(from.batches)?;
-        let mut batches = from.batches;
-        let (mut frames, mut numbers, mut learnt) = (Vec::new(), Vec::new(), from.learnt.clone());
-        learnt.others = others::are_kept(self.schema);
-        let (mut count, mut bad, mut left_out) = (from.rows, from.file_bad, from.left_out);
-        loop {
-            let batch = match source.next_batch() {
-                Ok(Some(batch)) => batch,
-                Ok(None) => break,
-                Err(reason) => {
-                    self.table.fault = Some(Spot { file: file.name.clone(), row: source.stopped_at() });
-                    return Err(reason.into());
-                }
-            };
-            let mut rows = FileRows {
-                context,
-                schema: self.schema,
-                manifest: self.manifest,
-                file: &file.name,
-                findings: &mut self.table.findings,
-                rows_bad: bad,
-                rows: count,
-                left_out,
-                broken: 0,
-                state: learnt,
-                numbers,
-                frames,
-            };
-            rows.add(batch, source.columns())?;
-            batches += 1;
-            (frames, numbers, learnt) = (rows.frames, rows.numbers, rows.state);
-            (count, bad, left_out) = (rows.rows, rows.rows_bad, rows.left_out);
-            let done = read + source.bytes_read().min(before.0);
-            gathered.take(self.schema, at, &mut frames, &mut numbers, &mut || step(false, done))?;
-            if gathered.rows() + numbers.len() as u64 > MAX_ROWS {
-                return Err(Stop::Unusable(format!("brings the table over {MAX_ROWS} rows, more than it may have")));
-            }
-            if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {
-                let report = self.report(at as usize);
-                import.note(ReadState { file: at, batches, rows: count, file_bad: bad, left_out, learnt: learnt.clone(), report })?;
-            }
-            step(gathered.import.is_some(), done).map_err(|Cancelled| Stop::Cancelled)?;
-        }
-        let (_, observed) = told(learnt, &file.name, &mut self.table.findings);
+        let mut rows = FileRows {
+            findings: std::mem::take(&mut self.table.findings),
+            rows_bad: from.file_bad,
+            rows: from.rows,
+            left_out: from.left_out,
+            state: FileState { others: others::are_kept(self.schema), ..from.learnt.clone() },
+            ..FileRows::new(self.context, self.schema, self.manifest, &file.name)
+        };
+        let outcome = self.read_rows(&mut *source, &mut rows, gathered, (at, from.batches), before.0);
+        let observed = if outcome.is_ok() { rows.end() } else { Vec::new() };
+        self.table.findings = std::mem::take(&mut rows.findings);
+        outcome?;
         self.table.observed.extend(observed);
+        let FileRows { rows: count, rows_bad: bad, left_out, frames, numbers, .. } = rows;
         let bound = bind(self.schema, self.manifest, source.columns())?;
         if let Some(reason) = missing(self.schema, &bound, source.columns()) {
             return Err(Stop::Unusable(reason));
@@ -418,16 +387,59 @@ impl Reading<'_> {
     /// Of a large table: the files up to this one are taken in for good, and what was kept of those elsewhere is needed no more.
     fn settle(&mut self, at: usize, files: &[Found], gathered: &mut Gathered) -> Result<(), Stop> {
         let Some(import) = gathered.import.as_mut().filter(|_| files[at].object.is_some()) else { return Ok(()) };
-        import.note(ReadState { file: at as u32 + 1, report: self.report(at + 1), ..ReadState::default() })?;
+        import.note(ReadState { file: at as u32 + 1, report: self.report(at + 1, &self.table.findings), ..ReadState::default() })?;
         let cache = self.context.cache.folder.as_deref();
         elsewhere::objects(&files[..=at]).for_each(|object| cache.iter().for_each(|cache| Kept::forget(cache, object)));
         Ok(())
     }
 
+    /// Reads the file to its end, batch by batch; `from` is its place among the files and the batches of it that were taken before.
+    fn read_rows(
+        &mut self,
+        source: &mut dyn RowSource,
+        rows: &mut FileRows<'_>,
+        gathered: &mut Gathered,
+        from: (u32, u64),
+        bytes: u64,
+    ) -> Result<(), Stop> {
+        let (file, mut batches) = from;
+        loop {
+            let batch = match source.next_batch() {
+                Ok(Some(batch)) => batch,
+                Ok(None) => return Ok(()),
+                Err(reason) => {
+                    self.table.fault = Some(Spot { file: rows.file.to_owned(), row: source.stopped_at() });
+                    return Err(reason.into());
+                }
+            };
+            rows.add(batch, source.columns())?;
+            batches += 1;
+            let done = self.done + source.bytes_read().min(bytes);
+            if gathered.rows() + rows.numbers.len() as u64 > MAX_ROWS {
+                return Err(Stop::Unusable(format!("brings the table over {MAX_ROWS} rows, more than it may have")));
+            }
+            gathered.take(self.schema, file, &mut rows.frames, &mut rows.numbers, &mut || self.step(false, done))?;
+            if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {
+                let report = self.report(file as usize, &rows.findings);
+                let (learnt, file_bad, left_out) = (rows.state.clone(), rows.rows_bad, rows.left_out);
+                import.note(ReadState { file, batches, rows: rows.rows, file_bad, left_out, learnt, report })?;
+            }
+            self.step(gathered.import.is_some(), done)?;
+        }
+    }
+
+    /// Tells how far reading is. Of a large table the last third is its ordering.
+    fn step(&self, large: bool, done: u64) -> Result<(), Cancelled> {
+        let of = if large { self.total + self.total / 2 } else { self.total };
+        self.pulse.done.store(done, Ordering::Relaxed);
+        self.pulse.total.store(of, Ordering::Relaxed);
+        self.context.progress.step(self.schema.name, done, of)
+    }
+
     /// Makes the table in the cache; its figures go there with it.
     fn finish_large(&mut self, gathered: Gathered, files: &[Found]) -> Result<LargeTable, Stop> {
         let (Some(mut import), Some(place)) = (gathered.import, gathered.place) else { return Err(Stop::Damaged) };
-        let report = self.report(files.len());
+        let report = self.report(files.len(), &self.table.findings);
         import.note(ReadState { file: files.len() as u32, report, ..ReadState::default() })?;
         let (context, name, total) = (self.context, self.schema.name, self.total);
         let mut progress = |done: u64, of: u64| {
@@ -436,7 +448,7 @@ impl Reading<'_> {
         };
         let large = import.finish(&mut progress, |dropped| {
             self.note_repeats(dropped, files);
-            self.report(files.len())
+            self.report(files.len(), &self.table.findings)
         })?;
         self.table.load_ms = self.start.elapsed().as_millis() as u64;
         place.evict(context.cache.size_max);
@@ -454,7 +466,7 @@ impl Reading<'_> {
             let finding = self.repeat(files, file, number);
             self.table.findings.add(finding);
         }
-        Ok(guarded("table", || order::sorted(self.schema, frame))?)
+        Ok(guarded("table", || order::sorted(self.schema.order, frame))?)
     }
 }
 

@@ -1,4 +1,5 @@
-//! Bytes of a text file, unpacked, in a buffer that can be looked at before it is consumed. Knows gzip and zstd, not what a row is.
+//! Bytes of a text file, unpacked and in UTF-8, in a buffer that can be looked at before it is consumed. Knows gzip, zstd and UTF-16,
+//! not what a row is.
 
 use std::{
     io::{self, Read},
@@ -46,6 +47,49 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+/// Whether a file that begins so is UTF-16, by the mark that Excel's "Unicode text" has.
+pub(super) fn is_utf16(head: &[u8]) -> bool {
+    head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff])
+}
+
+/// UTF-16 as UTF-8; what is no text becomes U+FFFD.
+struct Utf16<R> {
+    source: R,
+    big: bool,
+    /// A byte whose fellow is not read yet.
+    rest: Vec<u8>,
+    /// The first half of a character of two units.
+    high: Option<u16>,
+    ready: Vec<u8>,
+    at: usize,
+}
+
+impl<R: Read> Read for Utf16<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.ready.len() {
+            let mut bytes = [0; 8 << 10];
+            let n = self.source.read(&mut bytes)?;
+            self.rest.extend_from_slice(&bytes[..n]);
+            let mut units: Vec<u16> = self.high.take().into_iter().collect();
+            let (pairs, odd) = self.rest.as_chunks::<2>();
+            units.extend(pairs.iter().map(|pair| if self.big { u16::from_be_bytes(*pair) } else { u16::from_le_bytes(*pair) }));
+            let odd = odd.to_vec();
+            if n > 0 {
+                self.high = units.pop_if(|last| (0xd800..0xdc00).contains(last));
+            }
+            let text: String = char::decode_utf16(units).map(|read| read.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+            (self.rest, self.ready, self.at) = (odd, text.into_bytes(), 0);
+            if n == 0 && self.ready.is_empty() {
+                return Ok(0);
+            }
+        }
+        let n = into.len().min(self.ready.len() - self.at);
+        into[..n].copy_from_slice(&self.ready[self.at..self.at + n]);
+        self.at += n;
+        Ok(n)
+    }
+}
+
 impl Input {
     /// `head` is what the source begins with: packed ones are known by it. A leading byte order mark is left out.
     pub(super) fn new(source: impl Read + Send + 'static, head: &[u8]) -> Result<Self, String> {
@@ -55,6 +99,15 @@ impl Input {
             Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(CHUNK, counted)))
         } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
             Box::new(zstd::Decoder::new(counted).map_err(|error| format!("cannot be unpacked: {error}"))?)
+        } else if is_utf16(head) {
+            Box::new(Utf16 {
+                source: counted,
+                big: head.starts_with(&[0xfe, 0xff]),
+                rest: Vec::new(),
+                high: None,
+                ready: Vec::new(),
+                at: 0,
+            })
         } else {
             Box::new(counted)
         };
@@ -135,5 +188,35 @@ impl Input {
         self.buffer.truncate(self.end);
         self.buffer.drain(..self.start);
         Ok(self.buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn utf_16_is_read_as_utf_8_wherever_its_parts_are_cut() {
+        /// Gives out a few bytes at a time.
+        struct Drop(Vec<u8>, usize);
+        impl Read for Drop {
+            fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+                let n = self.1.min(self.0.len()).min(into.len());
+                into[..n].copy_from_slice(&self.0[..n]);
+                self.0.drain(..n);
+                Ok(n)
+            }
+        }
+        let text = "Zeit\tPreis €\r\n🚀\t1,5\r\n";
+        for big in [false, true] {
+            let bytes: Vec<u8> = format!("\u{feff}{text}")
+                .encode_utf16()
+                .flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() })
+                .collect();
+            for step in [1, 2, 3, 7, 100] {
+                let input = Input::new(Drop(bytes.clone(), step), &bytes[..8]).unwrap();
+                assert_eq!(String::from_utf8(input.whole(1_000).unwrap()).unwrap(), text, "{big} {step}");
+            }
+        }
     }
 }

@@ -88,6 +88,12 @@ impl App {
             Command::OpenFolder(folder) => self.open_folder(&folder),
             Command::Import(said) => self.look_at_import(&said),
             Command::ImportNow(said) => self.import_now(&said),
+            Command::ImportAgain(said) => {
+                self.open_palette();
+                if let Some(palette) = &mut self.overlay {
+                    palette.paste(&format!("import {said} --"));
+                }
+            }
             Command::ToggleApi => self.toggle_api(),
             Command::Export(file, _) => self.export_to(expand(&file)),
             Command::WriteDemo => self.write_demo(),

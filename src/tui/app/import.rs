@@ -259,6 +259,8 @@ mod tests {
         assert!(shown.contains("notes.csv") && shown.contains("nothing would be taken"), "{shown}");
         bench.key(KeyCode::Enter);
         assert_eq!(bench.files(), [] as [&str; 0]);
+        let shown = bench.shown();
+        assert!(shown.contains("notes.csv --"), "what is asked for is written behind it: {shown}");
         bench.app.overlay = None;
         bench.app.run(Command::Import("/nowhere/x.csv".to_owned()));
         assert!(bench.app.overlay.is_none() && bench.app.message.as_ref().unwrap().text.contains("is not a file"));

@@ -14,6 +14,11 @@ use crate::{
     },
 };
 
+/// Lines that one text takes at most.
+const LINES_MAX: usize = 60;
+/// The widest cell of the table, and which of its columns are shown in less and less room.
+const CELL_MAX: usize = 30;
+const SHOWN_COLUMNS: &[&[usize]] = &[&[0, 1, 2, 3, 4], &[0, 1, 3, 4], &[0, 1, 3]];
 /// Findings of one reason that are shown.
 const SHOWN_PER_REASON: usize = 3;
 
@@ -25,15 +30,24 @@ pub struct ImportDialog {
     preview: Option<Preview>,
     /// The first line on screen.
     top: usize,
-    /// How many lines fit.
+    /// How many lines fit, and how many there are at this width.
     room: usize,
+    height: usize,
 }
 
 #[derive(Debug)]
 struct Preview {
-    lines: Vec<Line>,
+    parts: Vec<Part>,
     /// Something would be written.
     takes: bool,
+}
+
+/// What is laid out at the width there is.
+#[derive(Debug, Clone)]
+enum Part {
+    Text(Line),
+    /// What serves each column, why, and its first cells; the names of these columns first.
+    Table(Vec<[String; 5]>),
 }
 
 /// A line, and how it stands out.
@@ -42,7 +56,7 @@ struct Line(Role, String);
 
 impl ImportDialog {
     pub fn new(said: &str) -> Self {
-        Self { said: said.to_owned(), preview: None, top: 0, room: 1 }
+        Self { said: said.to_owned(), preview: None, top: 0, room: 1, height: 0 }
     }
 
     /// The files were looked at.
@@ -50,23 +64,24 @@ impl ImportDialog {
         let preview = match outcome {
             Ok(report) => {
                 let takes = report.files.iter().any(|file| file.refused.is_none());
-                Preview { lines: lines(report), takes }
+                Preview { parts: parts(report), takes }
             }
-            Err(reason) => Preview { lines: vec![Line(Role::Warning, reason.to_owned())], takes: false },
+            Err(reason) => Preview { parts: vec![said(Role::Warning, reason)], takes: false },
         };
         self.preview = Some(preview);
     }
 
     pub fn key(&mut self, key: &KeyEvent) -> Outcome {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        let lines = self.preview.as_ref().map_or(0, |preview| preview.lines.len());
-        let last = lines.saturating_sub(self.room);
+        let last = self.height.saturating_sub(self.room);
         match key.code {
             KeyCode::Esc | KeyCode::Char('q') => return Outcome::Close,
             KeyCode::Char('c') if control => return Outcome::Close,
             KeyCode::Enter if self.preview.as_ref().is_some_and(|preview| preview.takes) => {
                 return Outcome::Run(Command::ImportNow(self.said.clone()));
             }
+            // What is asked for is written behind what was said.
+            KeyCode::Enter if self.preview.is_some() => return Outcome::Run(Command::ImportAgain(self.said.clone())),
             KeyCode::Down | KeyCode::Char('j') => self.top += 1,
             KeyCode::Up | KeyCode::Char('k') => self.top = self.top.saturating_sub(1),
             KeyCode::PageDown | KeyCode::Char(' ') => self.top += self.room,
@@ -82,7 +97,7 @@ impl ImportDialog {
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         let base = theme.style(Role::Panel);
         let width = area.width.saturating_sub(6).min(120);
-        let shown = self.preview.as_ref().map(|preview| wrapped(&preview.lines, usize::from(width.saturating_sub(4)).max(1)));
+        let shown = self.preview.as_ref().map(|preview| wrapped(&preview.parts, usize::from(width.saturating_sub(4)).max(1)));
         let height = shown.as_ref().map_or(1, Vec::len).saturating_add(4).min(usize::from(area.height.saturating_sub(2))) as u16;
         let inside = floating(buffer, area, (width, height), &format!("import {}", text::clean(&self.said)), theme);
         let Some(shown) = shown else {
@@ -91,78 +106,101 @@ impl ImportDialog {
             return;
         };
         self.room = usize::from(inside.height.saturating_sub(2)).max(1);
+        self.height = shown.len();
         self.top = self.top.min(shown.len().saturating_sub(self.room));
         for (row, Line(role, says)) in shown.iter().skip(self.top).take(self.room).enumerate() {
             line(buffer, inside, row as u16, 0, says, theme.style(*role).patch(base));
         }
         let takes = self.preview.as_ref().is_some_and(|preview| preview.takes);
         let more = if shown.len() > self.room { "   ↓↑ more" } else { "" };
-        let keys =
-            if takes { format!("⏎ takes it in{more}   Esc changes nothing") } else { format!("nothing would be taken{more}   Esc") };
+        let keys = if takes {
+            format!("⏎ takes it in{more}   Esc changes nothing")
+        } else {
+            format!("nothing would be taken   ⏎ say more of it{more}   Esc leaves it")
+        };
         line(buffer, inside, inside.height.saturating_sub(1), 0, &keys, theme.accent().patch(base));
     }
 }
 
 /// The lines, each on as many as it needs.
-fn wrapped(lines: &[Line], width: usize) -> Vec<Line> {
-    let wrap = |Line(role, says): &Line| {
-        if text::width(says) <= width {
-            return vec![Line(*role, says.clone())];
+fn wrapped(parts: &[Part], width: usize) -> Vec<Line> {
+    let wrap = |part: &Part| match part {
+        Part::Table(rows) => table_lines(rows, width),
+        Part::Text(Line(role, says)) if text::width(says) <= width => vec![Line(*role, says.clone())],
+        Part::Text(Line(role, says)) => {
+            let indent = says.len() - says.trim_start().len();
+            let parts = text::wrap(says.trim_start(), width.saturating_sub(indent).max(1), LINES_MAX);
+            parts.into_iter().map(|part| Line(*role, format!("{}{part}", " ".repeat(indent)))).collect()
         }
-        let indent = says.len() - says.trim_start().len();
-        let parts = text::wrap(says.trim_start(), width.saturating_sub(indent).max(1), 12);
-        parts.into_iter().map(|part| Line(*role, format!("{}{part}", " ".repeat(indent)))).collect::<Vec<_>>()
     };
-    lines.iter().flat_map(wrap).collect()
+    parts.iter().flat_map(wrap).collect()
 }
 
-fn lines(report: &Report) -> Vec<Line> {
-    let mut lines = Vec::new();
+fn said(role: Role, says: &str) -> Part {
+    let indent = says.len() - says.trim_start().len();
+    Part::Text(Line(role, format!("{}{}", &says[..indent], text::clean(says.trim_start()))))
+}
+
+fn parts(report: &Report) -> Vec<Part> {
+    let mut parts = Vec::new();
     for file in &report.files {
-        file_lines(file, &mut lines);
+        file_parts(file, &mut parts);
     }
-    lines.extend(report.notes.iter().map(|note| Line(Role::Text, text::clean(note).into_owned())));
-    for table in &report.tables {
-        lines.push(Line(Role::Accent, format!("{} would then have {}", table.file, many(table.rows, "row", "rows"))));
-    }
-    lines
+    parts.extend(report.notes.iter().map(|note| said(Role::Text, note)));
+    parts.extend(
+        report
+            .tables
+            .iter()
+            .map(|table| said(Role::Accent, &format!("{} would then have {}", table.file, many(table.rows, "row", "rows")))),
+    );
+    parts
 }
 
-fn file_lines(file: &FileReport, lines: &mut Vec<Line>) {
-    let clean = |says: &str| text::clean(says).into_owned();
+fn file_parts(file: &FileReport, parts: &mut Vec<Part>) {
     if let Some(reason) = &file.refused {
-        return lines.push(Line(Role::Warning, format!("{} {}", clean(&file.file), clean(reason))));
+        return parts.push(said(Role::Warning, &format!("{} {reason}", file.file)));
     }
     let tables: Vec<&str> = file.taken.iter().map(|taken| taken.table).collect();
-    lines.push(Line(Role::Accent, format!("{}: {} → {}", clean(&file.file), file.title.unwrap_or_default(), tables.join(", "))));
-    lines.extend(file.says.iter().map(|says| Line(Role::Text, format!("  {}", clean(says)))));
-    lines.extend(file.taken.iter().map(|taken| Line(Role::Text, format!("  {}", taken_line(taken)))));
-    file.previews.iter().for_each(|table| table_lines(table, lines));
+    parts.push(said(Role::Accent, &format!("{}: {} → {}", file.file, file.title.unwrap_or_default(), tables.join(", "))));
+    parts.extend(file.says.iter().map(|says| said(Role::Text, &format!("  {says}"))));
+    parts.extend(file.taken.iter().map(|taken| said(Role::Text, &format!("  {}", taken_line(taken)))));
+    parts.extend(file.previews.iter().map(|table| Part::Table(table_rows(table))));
     for count in file.findings.counts() {
         let same = |finding: &&crate::dataset::findings::Finding| (&finding.column, &finding.reason) == (&count.column, &count.reason);
         let places: Vec<String> = file.findings.kept().iter().filter(same).take(SHOWN_PER_REASON).filter_map(place).collect();
         let column = count.column.as_ref().map_or(String::new(), |column| format!("{column}: "));
         let times = if count.count > 1 { format!(" · {} times", format::count(count.count)) } else { String::new() };
         let places = if places.is_empty() { String::new() } else { format!(" · {}", places.join(", ")) };
-        lines.push(Line(Role::Dim, format!("  {column}{}{times}{}", clean(&count.reason), clean(&places))));
+        parts.push(said(Role::Dim, &format!("  {column}{}{times}{places}", count.reason)));
     }
 }
 
 /// What serves each column and why, and what comes out in the first rows.
-fn table_lines(table: &Table, lines: &mut Vec<Line>) {
+fn table_rows(table: &Table) -> Vec<[String; 5]> {
     let cell = |row: usize, column: usize| table.rows.get(row).and_then(|row| row.get(column)).map_or("", String::as_str);
-    let rows: Vec<[String; 5]> = (table.columns.iter().enumerate())
-        .map(|(i, guess)| [guess.column, &guess.from, guess.why, cell(0, i), cell(1, i)].map(|text| text::clean(text).into_owned()))
-        .collect();
     let head = [table.table, "from", "why", "first row", "second row"].map(str::to_owned);
-    let widest = |i: usize| rows.iter().chain([&head]).map(|row| text::width(&row[i])).max().unwrap_or(0).min(30);
-    let widths = [widest(0), widest(1), widest(2), widest(3), widest(4)];
+    let rows = (table.columns.iter().enumerate())
+        .map(|(i, guess)| [guess.column, &guess.from, guess.why, cell(0, i), cell(1, i)].map(|text| text::clean(text).into_owned()));
+    std::iter::once(head).chain(rows).collect()
+}
+
+/// As many of the table's columns as there is room for: the second row goes first, then why.
+fn table_lines(rows: &[[String; 5]], width: usize) -> Vec<Line> {
+    let widest = |i: usize| rows.iter().map(|row| text::width(&row[i])).max().unwrap_or(0).min(CELL_MAX);
+    let needs = |shown: &[usize]| shown.iter().map(|i| 2 + widest(*i)).sum::<usize>();
+    let shown = SHOWN_COLUMNS.iter().find(|shown| needs(shown) <= width).unwrap_or(&SHOWN_COLUMNS[SHOWN_COLUMNS.len() - 1]);
+    // The last of them gives way where not even those fit.
+    let over = needs(shown).saturating_sub(width);
     let put = |row: &[String; 5]| {
-        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| text::fit(cell, width, text::Align::Left)).collect();
+        let cell = |(nth, i): (usize, &usize)| {
+            let width = if nth + 1 == shown.len() { widest(*i).saturating_sub(over).max(4) } else { widest(*i) };
+            text::fit(&row[*i], width, text::Align::Left)
+        };
+        let cells: Vec<String> = shown.iter().enumerate().map(cell).collect();
         format!("  {}", cells.join("  ").trim_end())
     };
-    lines.push(Line(Role::Dim, put(&head)));
-    lines.extend(rows.iter().map(|row| Line(Role::Text, put(row))));
+    let role = |nth: usize| if nth == 0 { Role::Dim } else { Role::Text };
+    rows.iter().enumerate().map(|(nth, row)| Line(role(nth), put(row))).collect()
 }
 
 /// Where a finding is, and what stands there.

@@ -359,7 +359,7 @@ pub(crate) fn proxy_1967() -> Vec<u8> {
 }
 
 /// Runs the code of the address that `whom` leaves on the stack, and answers as it does. Stands at `at`.
-pub(crate) fn forward(at: usize, whom: &[u8]) -> Vec<u8> {
+fn forward(at: usize, whom: &[u8]) -> Vec<u8> {
     let mut code = [&bytes("36600060003760006000366000")[..], whom, &bytes("5af43d600060003e")].concat();
     // PUSH2 over, JUMPI, the failure, and over it the answer.
     let over = (at + code.len() + 4 + 4) as u16;

@@ -108,6 +108,11 @@ fn candles_of_every_order_and_nesting_are_the_same() {
         ("misnamed.csv", csv("time,open,low,high,close,volume\n", "tohlcv", ","), false),
         ("kaggle.csv", csv("Timestamp,Open,High,Low,Close,Volume_(BTC),Volume_(Currency)\n", "tohlcvq", ","), false),
         ("preamble.csv", csv("Timestamps are UTC,https://www.CryptoDataDownload.com\nUnix,Open,High,Low,Close,Volume USD,Volume UNI\n", "tohlcqv", ","), false),
+        (
+            "twins.json",
+            json!(objects(&[("t", 't'), ("T", 'q'), ("o", 'o'), ("h", 'h'), ("l", 'l'), ("c", 'c'), ("v", 'v')])).to_string(),
+            false,
+        ),
         ("coinmarketcap.csv", csv("timeOpen;open;high;low;close;volume;marketCap\n", "tohlcqq", ";"), true),
     ];
     for (name, text, in_money) in files {
@@ -117,6 +122,74 @@ fn candles_of_every_order_and_nesting_are_the_same() {
         assert_eq!(taken(&report, 0, "candles")[0], 60, "{name}: {report:#}");
         held(name, &desk.dataset(), in_money);
     }
+}
+
+#[test]
+fn text_of_sixteen_bits_and_times_that_are_ends_arrive_as_they_are_meant() {
+    let text = csv("Date\tOpen\tHigh\tLow\tClose\tVolume\n", "tohlcv", "\t");
+    let wide: Vec<u8> = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let ends: String = csv("", "tohlcv", ",")
+        .lines()
+        .map(|line| line.split_once(',').map(|(time, rest)| format!("{},{rest}\n", time.parse::<u64>().unwrap() + 3_599)).unwrap())
+        .collect();
+    for (name, bytes) in [("wide.txt", wide), ("ends.csv", format!("time,open,high,low,close,volume\n{ends}").into_bytes())] {
+        let desk = Desk::new();
+        desk.write(name, bytes);
+        desk.imports(&[name, "--token", UNI]);
+        held(name, &desk.dataset(), false);
+        assert_eq!(desk.dataset().candles().of(&address(UNI))[0].1.timestamp[0], 1_690_675_200_000, "{name}");
+    }
+}
+
+#[test]
+fn events_of_transfers_are_transfers() {
+    const EVENT: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+    let at = |i: u64| format!("{:040x}", u128::pow(10, 30) + u128::from(i));
+    let word = |digits: &str| format!("0x{digits:0>64}");
+    let hash = |i: u64| word(&format!("{:x}", 1_000 + i));
+    let answer = |event: &str, timed: bool| {
+        let log = |i: u64| {
+            let mut log = json!({"address": UNI, "topics": [event, word(&at(i)), word(&at(i + 1))], "data": word("ff"),
+                "blockNumber": "0x10", "transactionHash": hash(i), "logIndex": format!("{i:#x}")});
+            if timed {
+                log["timeStamp"] = json!("0x64c5d000");
+            }
+            log
+        };
+        json!({"result": (0..20).map(log).collect::<Vec<_>>()}).to_string()
+    };
+    let rows = |row: &dyn Fn(u64) -> String| (0..20).map(|i| row(i) + "\n").collect::<String>();
+    let four = format!(
+        "block_time,block_number,tx_hash,index,contract_address,topic0,topic1,topic2,topic3,data\n{}",
+        rows(&|i| format!("1690685440,16,{},{i},{UNI},{EVENT},{},{},,{}", hash(i), word(&at(i)), word(&at(i + 1)), word("ff")))
+    );
+    let one = format!(
+        "log_index,transaction_hash,block_number,block_timestamp,address,data,topics\n{}",
+        rows(&|i| format!("{i},{},16,1690685440,{UNI},{},\"{EVENT},{},{}\"", hash(i), word("ff"), word(&at(i)), word(&at(i + 1))))
+    );
+    for (name, text, timed) in [
+        ("logs.json", answer(EVENT, true), true),
+        ("bare.json", answer(EVENT, false), false),
+        ("four.csv", four, true),
+        ("one.csv", one, true),
+    ] {
+        let desk = Desk::new();
+        desk.write(name, text);
+        let report = desk.imports(&[name]);
+        assert_eq!(taken(&report, 0, "transfers")[0], 20, "{name}: {report:#}");
+        let dataset = desk.dataset();
+        let frame = &dataset.table("transfers").unwrap().frame;
+        let text = |column: &str| frame.column(column).unwrap().str().unwrap().get(0).map(str::to_owned);
+        assert_eq!((text("value").as_deref(), text("from_address")), (Some("255"), Some(format!("0x{}", at(0)))), "{name}");
+        assert_eq!(frame.column("timestamp").unwrap().null_count(), if timed { 0 } else { 20 }, "{name}");
+    }
+    let desk = Desk::new();
+    desk.write("approvals.json", answer(&word("8c5b"), true));
+    let reason = desk.refuses(&["approvals.json"]);
+    assert!(reason.contains("none of its events is Transfer(address,address,uint256)"), "{reason}");
+    desk.write("logs.json", answer(EVENT, true));
+    let reason = desk.refuses(&["logs.json", "--token", &format!("0x{}", at(7))]);
+    assert!(reason.contains("has no row that can be taken"), "{reason}");
 }
 
 #[test]
@@ -189,6 +262,12 @@ fn a_coin_without_a_contract_has_an_address_of_its_own() {
     let dataset = desk.dataset();
     let token = dataset.token(&Address::coin("btc")).unwrap();
     assert_eq!((token.row.symbol.as_deref(), token.chains[0].as_str(), token.chains[0].id()), (Some("BTC"), "btc", None));
+    let desk = Desk::empty();
+    desk.write("ETHUSDT.csv", csv("time,open,high,low,close,volume\n", "tohlcv", ","));
+    desk.imports(&["ETHUSDT.csv", "--coin", "eth"]);
+    let dataset = desk.dataset();
+    let token = dataset.token(&Address::coin("ETH")).unwrap();
+    assert_eq!((token.chains[0].as_str(), token.chains[0].id()), ("coin-eth", None), "the coin is no token of Ethereum");
 }
 
 #[test]

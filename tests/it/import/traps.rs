@@ -74,14 +74,14 @@ fn files_that_cannot_be_used_say_why_and_leave_no_row() {
         ("bomb.csv.gz", bombed.finish().unwrap(), "times its size"),
         ("cut.json", br#"{"prices":[[1,2],[3"#.to_vec(), "is not whole JSON"),
         ("UNIUSDT.parquet", b"PAR1 and no more".to_vec(), "is damaged or not Parquet"),
-        ("utf16.csv", b"\xff\xfeh\0i\0".to_vec(), "is UTF-16: save it as UTF-8"),
+        ("utf16.csv", b"\xff\xfeh\0i\0".to_vec(), "it holds rows of text that begin with `hi`"),
         ("picture.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec(), "is not text, nor Parquet, Arrow, a workbook or zip"),
         (
             "notes.txt",
             b"hello, you\nthere, too\n".to_vec(),
-            "it holds rows of text that begin with `hello`, `you`. Known are etherscan-holders, ",
+            "it holds rows of text that begin with `hello`, `you`. `tokendeck import --formats` says which are known",
         ),
-        ("odd.json", br#"{"a":1,"b":[]}"#.to_vec(), "it holds JSON: an object with `a`, `b`. Known are "),
+        ("odd.json", br#"{"a":1,"b":[]}"#.to_vec(), "it holds JSON: an object with `a`, `b`. `tokendeck import --formats`"),
         (
             "refusal.json",
             br#"{"status":"0","message":"NOTOK","result":"Max rate limit reached"}"#.to_vec(),

@@ -76,8 +76,9 @@ pub(super) fn company(all: &[Scored]) -> Vec<[f64; COMPANY]> {
     for (k, me) in seen.iter().enumerate() {
         open.retain(|other| other.end >= me.start);
         let mut around = Around::default();
-        open.iter().for_each(|other| around.see(me, other));
-        seen[k + 1..].iter().take_while(|other| other.start <= me.end).for_each(|other| around.see(me, other));
+        for other in open.iter().chain(seen[k + 1..].iter().take_while(|other| other.start <= me.end)) {
+            around.see(me, other);
+        }
         told.push(around.told(me));
         open.push(*me);
     }
@@ -110,8 +111,8 @@ struct Around {
     kin: f64,
     near: f64,
     same: f64,
-    inside: f64,
-    around: f64,
+    smaller: f64,
+    larger: f64,
     starts: f64,
     ends: f64,
     better: f64,
@@ -125,8 +126,8 @@ impl Default for Around {
             kin: 0.0,
             near: NONE,
             same: NONE,
-            inside: NONE,
-            around: NONE,
+            smaller: NONE,
+            larger: NONE,
             starts: 0.0,
             ends: 0.0,
             better: 0.0,
@@ -145,8 +146,8 @@ impl Around {
         // Without branches: these are as good as random, and there are about a hundred others to each.
         let smaller = 5 * other.length < 3 * me.length;
         let larger = 3 * other.length > 5 * me.length;
-        self.inside = larger_of(self.inside, if smaller { other.logit } else { NONE });
-        self.around = larger_of(self.around, if larger { other.logit } else { NONE });
+        self.smaller = larger_of(self.smaller, if smaller { other.logit } else { NONE });
+        self.larger = larger_of(self.larger, if larger { other.logit } else { NONE });
         self.starts += if (other.start - me.start).abs() <= 1 { other.chance } else { 0.0 };
         self.ends += if (other.end - me.end).abs() <= 1 { other.chance } else { 0.0 };
         let both = me.end.min(other.end) - me.start.max(other.start) + 1;
@@ -177,10 +178,10 @@ impl Around {
     }
 
     fn told(&self, me: &Seen) -> [f64; COMPANY] {
-        let Self { support, kin, near, same, inside, around, starts, ends, better, circles } = *self;
+        let Self { support, kin, near, same, smaller, larger, starts, ends, better, circles } = *self;
         let length = f64::from(me.length);
         let mut told = [0.0; COMPANY];
-        told[..11].copy_from_slice(&[me.logit, support, support / (kin + 2.0), near, same, inside, around, starts, ends, better, length]);
+        told[..11].copy_from_slice(&[me.logit, support, support / (kin + 2.0), near, same, smaller, larger, starts, ends, better, length]);
         told[11..].copy_from_slice(&circles);
         told
     }

@@ -254,11 +254,14 @@ fn legs(tape: &Tape, candidate: &Candidate) -> Legs {
     let (a, b) = (candidate.start as usize, candidate.end as usize);
     let turns = candidate.turns.as_slice();
     let (mut off, mut smallest, mut way) = (0.0, f64::MAX, 0.0);
+    let mean = tape.mean_close(a, b);
+    let mut scatter = 0.0;
     let mut leg = |from: (usize, f64), to: (usize, f64)| {
         let slope = (to.1 - from.1) / (to.0 - from.0).max(1) as f64;
         for (i, close) in tape.close[from.0..to.0].iter().enumerate() {
             let away = close - from.1 - slope * i as f64;
             off += away * away;
+            scatter += (close - mean) * (close - mean);
         }
         way += (to.1 - from.1).abs();
     };
@@ -268,8 +271,7 @@ fn legs(tape: &Tape, candidate: &Candidate) -> Legs {
     }
     let last = candidate.turns.last();
     leg((last.at as usize, last.price), (b, tape.close[b]));
-    let mean = tape.mean_close(a, b);
-    let scatter: f64 = tape.close[a..=b].iter().map(|close| (close - mean) * (close - mean)).sum();
+    scatter += (tape.close[b] - mean) * (tape.close[b] - mean);
     let count = (turns.len() - 1) as f64;
     let even = last.x(turns[0].at) / count;
     let squares: f64 = turns.windows(2).map(|two| (two[1].x(two[0].at) - even).powi(2)).sum();

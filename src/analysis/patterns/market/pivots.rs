@@ -1,7 +1,9 @@
-//! Turning points at every scale: zigzags over the wicks and over the bodies of candles. A reversal by theta true ranges confirms the
-//! extreme before it; highs and lows strictly alternate; the first extreme and the last one, not confirmed yet, are pivots too.
+//! Turning points at every scale: zigzags over the wicks and over the bodies of candles, whose reversals are in true ranges of the place.
 
-use super::series::Tape;
+use super::{
+    series::Tape,
+    zigzag::{Extreme, Walk},
+};
 
 /// Reversals over wicks, in mean true ranges of the place.
 const WICKS: [f64; 5] = [0.8, 1.2, 1.8, 2.7, 4.0];
@@ -15,6 +17,16 @@ pub(super) struct Pivot {
     pub(super) at: u32,
     pub(super) price: f64,
     pub(super) high: bool,
+}
+
+impl Extreme for Pivot {
+    fn at(&self) -> u32 {
+        self.at
+    }
+
+    fn price(&self) -> f64 {
+        self.price
+    }
 }
 
 impl Pivot {
@@ -80,78 +92,11 @@ fn fresh(pivots: &[Pivot], finer: Option<&Scale>) -> Vec<bool> {
 }
 
 fn zigzag(tape: &Tape, theta: f64, ends: impl Fn(usize) -> (f64, f64)) -> Vec<Pivot> {
-    let mut walk = Walk { pivots: Vec::new(), high: Pivot::NONE, low: Pivot::NONE, seeks: Seeks::Start };
+    let mut walk = Walk::new(tape.len() / 8);
     for i in 0..tape.len() {
         let (high, low) = ends(i);
         let at = i as u32;
         walk.see(Pivot { at, price: high, high: true }, Pivot { at, price: low, high: false }, theta * tape.range[i]);
     }
     walk.end()
-}
-
-/// A zigzag being walked.
-struct Walk {
-    pivots: Vec<Pivot>,
-    /// The extremes since the last confirmed pivot; both matter until the first is confirmed.
-    high: Pivot,
-    low: Pivot,
-    seeks: Seeks,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Seeks {
-    Start,
-    Either,
-    High,
-    Low,
-}
-
-impl Walk {
-    fn see(&mut self, high: Pivot, low: Pivot, theta: f64) {
-        match self.seeks {
-            Seeks::High if high.price > self.high.price => self.high = high,
-            Seeks::High if self.high.price - low.price >= theta => {
-                self.pivots.push(self.high);
-                (self.low, self.seeks) = (low, Seeks::Low);
-            }
-            Seeks::Low if low.price < self.low.price => self.low = low,
-            Seeks::Low if high.price - self.low.price >= theta => {
-                self.pivots.push(self.low);
-                (self.high, self.seeks) = (high, Seeks::High);
-            }
-            Seeks::High | Seeks::Low => {}
-            Seeks::Start => (self.high, self.low, self.seeks) = (high, low, Seeks::Either),
-            Seeks::Either => self.start(high, low, theta),
-        }
-    }
-
-    fn start(&mut self, high: Pivot, low: Pivot, theta: f64) {
-        if high.price > self.high.price {
-            self.high = high;
-        }
-        if low.price < self.low.price {
-            self.low = low;
-        }
-        // Within one candle nobody knows which came first.
-        if self.high.price - self.low.price < theta || self.high.at == self.low.at {
-            return;
-        }
-        if self.low.at < self.high.at {
-            self.pivots.push(self.low);
-            self.seeks = Seeks::High;
-        } else {
-            self.pivots.push(self.high);
-            self.seeks = Seeks::Low;
-        }
-    }
-
-    /// All pivots, the live extreme last.
-    fn end(mut self) -> Vec<Pivot> {
-        match self.seeks {
-            Seeks::High => self.pivots.push(self.high),
-            Seeks::Low => self.pivots.push(self.low),
-            Seeks::Start | Seeks::Either => {}
-        }
-        self.pivots
-    }
 }

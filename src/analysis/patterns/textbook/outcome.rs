@@ -4,7 +4,7 @@ use super::{
     View,
     find::{Edge, Find},
     shape::Shape,
-    sure::sureness,
+    sure::{self, sureness},
 };
 
 /// Which line a close was beyond first.
@@ -44,7 +44,7 @@ fn confirmed(view: View<'_>, shape: &Shape, broken: &Broken) -> Find {
     let edge = if broken.up { shape.upper } else { shape.lower };
     let level = edge.line().at(f64::from(view.slot[broken.at] - shape.turns.first().slot));
     let sure = sureness(shape, view.range);
-    find(shape, Some(broken.at as u32), broken.up, level, 100.0, sure)
+    find(view, shape, Some(broken.at as u32), broken.up, level, 100.0, sure)
 }
 
 fn forming(view: View<'_>, shape: &Shape) -> Find {
@@ -63,10 +63,10 @@ fn forming(view: View<'_>, shape: &Shape) -> Find {
     let anchors = shape.turns.as_slice().len() as f64;
     let done = if shape.live { anchors - 1.0 } else { anchors };
     let completion = 100.0 * (done + share) / (anchors + 1.0);
-    find(shape, None, up, side(up), completion, 0.9 * sureness(shape, view.range))
+    find(view, shape, None, up, side(up), completion, 0.9 * sureness(shape, view.range))
 }
 
-fn find(shape: &Shape, breakout: Option<u32>, up: bool, level: f64, completion: f64, confidence: f64) -> Find {
+fn find(view: View<'_>, shape: &Shape, breakout: Option<u32>, up: bool, level: f64, completion: f64, confidence: f64) -> Find {
     Find {
         name: shape.name,
         turns: shape.turns,
@@ -79,6 +79,6 @@ fn find(shape: &Shape, breakout: Option<u32>, up: bool, level: f64, completion: 
         confidence,
         upper: shape.upper,
         lower: shape.lower,
-        why: Vec::new(),
+        why: if view.explain { sure::why(shape, view.range) } else { Vec::new() },
     }
 }

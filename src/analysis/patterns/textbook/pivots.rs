@@ -1,7 +1,7 @@
-//! Turning points at every scale: a zigzag over the candles, then coarser ones over the turns that are left. A reversal of theta
-//! confirms the extreme before it; highs and lows strictly alternate; the last extreme, not confirmed yet, is a pivot too.
+//! Turning points at every scale: a zigzag over the candles, then coarser ones over the turns that are left, whose reversals are in
+//! median true ranges.
 
-use super::{View, find::Pivot};
+use super::{View, find::Pivot, zigzag::Walk};
 
 /// The finest zigzag, in median true ranges.
 pub(super) const FINEST: f64 = 0.55;
@@ -17,12 +17,13 @@ pub(super) fn theta(level: i32) -> f64 {
 
 /// The zigzag over the candles.
 pub(super) fn finest(view: View<'_>, theta: f64) -> Vec<Pivot> {
-    let mut walk = Walk::new(theta, view.len() / 4);
+    let mut walk = Walk::new(view.len() / 4);
     for i in 0..view.len() {
         let (at, slot) = (i as u32, view.slot[i]);
         walk.see(
             Pivot { at, slot, price: view.high[i], high: true, fresh: true },
             Pivot { at, slot, price: view.low[i], high: false, fresh: true },
+            theta,
         );
     }
     walk.end()
@@ -30,9 +31,9 @@ pub(super) fn finest(view: View<'_>, theta: f64) -> Vec<Pivot> {
 
 /// The zigzag of a larger theta, which needs only the turns of the smaller one.
 pub(super) fn coarser(finer: &[Pivot], theta: f64) -> Vec<Pivot> {
-    let mut walk = Walk::new(theta, finer.len());
+    let mut walk = Walk::new(finer.len());
     for pivot in finer {
-        walk.see(*pivot, *pivot);
+        walk.see(*pivot, *pivot, theta);
     }
     let mut pivots = walk.end();
     // A leg is fresh where turns between its ends were left out.
@@ -47,77 +48,4 @@ pub(super) fn coarser(finer: &[Pivot], theta: f64) -> Vec<Pivot> {
         previous = Some(k);
     }
     pivots
-}
-
-/// A zigzag being walked.
-struct Walk {
-    theta: f64,
-    pivots: Vec<Pivot>,
-    /// The extremes since the last confirmed pivot; both matter until the first is confirmed.
-    high: Pivot,
-    low: Pivot,
-    seeks: Seeks,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Seeks {
-    Start,
-    Either,
-    High,
-    Low,
-}
-
-impl Walk {
-    fn new(theta: f64, room: usize) -> Self {
-        Self { theta, pivots: Vec::with_capacity(room), high: Pivot::NONE, low: Pivot::NONE, seeks: Seeks::Start }
-    }
-
-    /// The next candle's high and low, or a turn twice.
-    fn see(&mut self, high: Pivot, low: Pivot) {
-        match self.seeks {
-            Seeks::High if high.price > self.high.price => self.high = high,
-            Seeks::High if self.high.price - low.price >= self.theta => {
-                self.pivots.push(self.high);
-                (self.low, self.seeks) = (low, Seeks::Low);
-            }
-            Seeks::Low if low.price < self.low.price => self.low = low,
-            Seeks::Low if high.price - self.low.price >= self.theta => {
-                self.pivots.push(self.low);
-                (self.high, self.seeks) = (high, Seeks::High);
-            }
-            Seeks::High | Seeks::Low => {}
-            Seeks::Start => (self.high, self.low, self.seeks) = (high, low, Seeks::Either),
-            Seeks::Either => self.start(high, low),
-        }
-    }
-
-    fn start(&mut self, high: Pivot, low: Pivot) {
-        if high.price > self.high.price {
-            self.high = high;
-        }
-        if low.price < self.low.price {
-            self.low = low;
-        }
-        // Within one candle nobody knows which came first.
-        if self.high.price - self.low.price < self.theta || self.high.at == self.low.at {
-            return;
-        }
-        if self.low.at < self.high.at {
-            self.pivots.push(self.low);
-            self.seeks = Seeks::High;
-        } else {
-            self.pivots.push(self.high);
-            self.seeks = Seeks::Low;
-        }
-    }
-
-    /// All pivots, the live extreme last.
-    fn end(mut self) -> Vec<Pivot> {
-        match self.seeks {
-            Seeks::High => self.pivots.push(self.high),
-            Seeks::Low => self.pivots.push(self.low),
-            Seeks::Start | Seeks::Either => {}
-        }
-        self.pivots
-    }
 }

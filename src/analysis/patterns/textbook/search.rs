@@ -12,8 +12,8 @@ use super::{
 const COARSE: i32 = 7;
 
 /// All that is not void, overlapping.
-pub(super) fn all(series: &Series) -> Vec<Find> {
-    let (upright, mirrored) = (View::of(series, false), View::of(series, true));
+pub(super) fn all(series: &Series, explain: bool) -> Vec<Find> {
+    let (upright, mirrored) = (View::of(series, false, explain), View::of(series, true, explain));
     let mut finds = Vec::new();
     let mut shapes = Vec::new();
     let mut turned = Vec::new();

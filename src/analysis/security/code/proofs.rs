@@ -9,6 +9,7 @@ use super::{
     effects::{After, Before, Caller},
     findings::Traded,
     powers::Tried,
+    signatures::Names,
     trial::{Leg, Opening},
     world::HOLDER,
 };
@@ -46,10 +47,11 @@ const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax,
 /// Of every check that executing can show, the calls behind it.
 pub(super) fn passed(traded: &Traded<'_>, before: &Before<'_>, tried: &[Tried]) -> Vec<(AnomalyCode, Vec<Evidence>)> {
     let legs = legs(traded);
+    let names = Names::new();
     let of_trades = TRADED.iter().map(|code| (*code, legs.clone()));
     let of_calls = WATCHED.iter().map(|(code, watched, strangers)| {
         let own = tried.iter().filter(|tried| (tried.caller == Caller::Stranger) == *strangers);
-        (*code, calls(before, own, *watched))
+        (*code, calls(before, own, *watched, &names))
     });
     of_trades.chain(of_calls).filter(|(_, proof)| !proof.is_empty()).collect()
 }
@@ -74,8 +76,8 @@ fn arrived(leg: &Leg) -> String {
 }
 
 /// The calls that did something, then those that were refused.
-fn calls<'a>(before: &Before<'_>, tried: impl Iterator<Item = &'a Tried>, watched: Watched) -> Vec<Evidence> {
-    let mut shown: Vec<(u8, Evidence)> = tried.filter_map(|tried| call(before, tried, watched)).collect();
+fn calls<'a>(before: &Before<'_>, tried: impl Iterator<Item = &'a Tried>, watched: Watched, names: &Names) -> Vec<Evidence> {
+    let mut shown: Vec<(u8, Evidence)> = tried.filter_map(|tried| call(before, tried, watched, names)).collect();
     // Stable: among equals in the order of the functions.
     shown.sort_by_key(|(rank, _)| *rank);
     let more = shown.len().saturating_sub(CALLS_MAX);
@@ -88,7 +90,7 @@ fn calls<'a>(before: &Before<'_>, tried: impl Iterator<Item = &'a Tried>, watche
 }
 
 /// One call; none where what the check looks at was not looked at after it.
-fn call(before: &Before<'_>, tried: &Tried, watched: Watched) -> Option<(u8, Evidence)> {
+fn call(before: &Before<'_>, tried: &Tried, watched: Watched, names: &Names) -> Option<(u8, Evidence)> {
     let was = After {
         moved: false,
         holder: before.books.get(HOLDER),
@@ -109,9 +111,10 @@ fn call(before: &Before<'_>, tried: &Tried, watched: Watched) -> Option<(u8, Evi
         // What only reads tells least.
         Some(_) => 3,
     };
+    let (hex, arguments) = (abi::hex(tried.selector), &tried.arguments);
     let evidence = Evidence {
-        what: abi::named(tried.selector, &tried.arguments),
-        selector: Some(abi::hex(tried.selector)),
+        what: names.of(tried.selector).map_or_else(|| format!("{hex}({arguments})"), |name| format!("{name}({arguments})")),
+        selector: Some(hex),
         caller: Some(tried.caller.word().into()),
         before: Some(then),
         after: Some(now),

@@ -6,12 +6,13 @@ use super::super::{
         Seen, kind,
         number::Style,
         ohlc::{self, Order, Told},
-        when::{Unsure, When},
+        when::{Unsure, When, begun},
     },
     names::{Names, plain},
     pair,
     sheet::{Sheet, json::KEY},
 };
+use crate::dataset::time::MINUTE_MS;
 
 pub(in crate::dataset::import) const PRICES: [&str; 4] = ["open", "high", "low", "close"];
 /// What the time of a candle is called; the first that is there and holds times serves.
@@ -45,6 +46,7 @@ const TIMES: &[&str] = &[
     "dateutc",
     "datetimeutc",
     "timeutc",
+    "candledatetimeutc",
     "utctime",
     "t",
     "d",
@@ -80,6 +82,7 @@ const OPEN: &[&str] = &[
     "open",
     "o",
     "opening",
+    "erster",
     "first",
     "eröffn",
     "eröffnung",
@@ -121,6 +124,7 @@ pub(in crate::dataset::import) const CLOSE: &[&str] = &[
     "close",
     "c",
     "closing",
+    "trade",
     "last",
     "price",
     "zuletzt",
@@ -152,6 +156,8 @@ pub(in crate::dataset::import) struct Columns {
     pub when: When,
     /// The time of day, where it stands apart.
     pub clock: Option<usize>,
+    /// The length of the candles, where the times are their last second.
+    pub ended: Option<i64>,
     pub prices: Order,
     pub style: Style,
     pub interval: Option<usize>,
@@ -214,7 +220,16 @@ fn time(sheet: &Sheet, names: &Names) -> Option<usize> {
         })
     };
     let written = || (0..names.len()).find(|&at| kind(sheet.column(at).take(50)) == Seen::Time);
-    known.first().copied().or_else(apart).or_else(written)
+    // Numbers that rise by even steps and are times of our days are nothing else.
+    let epochs =
+        || (0..names.len()).find(|&at| When::of(&sheet.column(at).collect::<Vec<_>>()) == Ok(Some(When::Epoch)) && rises(sheet, at));
+    // Of several the first that is to the minute: candles begin there, and last trades and ends do not.
+    let to_the_minute = |at: &usize| {
+        let cells: Vec<&str> = sheet.column(*at).filter(|cell| !cell.is_empty()).collect();
+        When::of(&cells).ok().flatten().is_some_and(|when| cells.iter().all(|cell| when.ms(cell).is_some_and(|ms| ms % MINUTE_MS == 0)))
+    };
+    let known = known.iter().copied().find(to_the_minute).or_else(|| known.first().copied());
+    known.or_else(apart).or_else(written).or_else(epochs)
 }
 
 fn figures(sheet: &Sheet, at: usize, style: Style) -> Vec<f64> {
@@ -322,9 +337,17 @@ fn clock(sheet: &Sheet, time: usize) -> Option<usize> {
         (2..=3).contains(&parts.len())
             && parts.iter().all(|part| (1..=2).contains(&part.len()) && part.bytes().all(|digit| digit.is_ascii_digit()))
     };
+    // `093000`, in a column that says so.
+    let is_digits = |cell: &str| {
+        let cell = cell.trim();
+        let part = |from: usize| format!("{cell:0>6}")[from..from + 2].parse::<u32>().unwrap_or(99);
+        (1..=6).contains(&cell.len()) && cell.bytes().all(|digit| digit.is_ascii_digit()) && part(0) < 24 && part(2) < 60 && part(4) < 60
+    };
     let days = sheet.column(time).take(50).all(|cell| !cell.contains(':'));
-    let all = |at: &usize| sheet.column(*at).take(50).all(is_clock) && sheet.column(*at).next().is_some();
-    if days { (0..sheet.names.len()).filter(|at| *at != time).find(all) } else { None }
+    let all = |at: &usize, is: &dyn Fn(&str) -> bool| sheet.column(*at).take(50).all(is) && sheet.column(*at).next().is_some();
+    let named = |at: &usize| ["time", "hour", "clock"].contains(&plain(&sheet.names[*at]).as_str());
+    let others = || (0..sheet.names.len()).filter(|at| *at != time);
+    days.then(|| others().find(|at| all(at, &is_clock)).or_else(|| others().find(|at| named(at) && all(at, &is_digits)))).flatten()
 }
 
 fn times(sheet: &Sheet, time: usize, clock: Option<usize>, when: When) -> Vec<Option<i64>> {
@@ -369,6 +392,7 @@ fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns
         .ok_or_else(|| refusal(sheet, "some of its prices have a decimal comma and others a decimal point", "write them one way"))?;
     let figures = |prices: Order| prices.map(|at| figures(sheet, at, style));
     let times = times(sheet, time, clock, when);
+    let (times, ended) = if clock.is_some() { (times, None) } else { begun(times) };
     let by_time = by_time(&times);
     let (mut prices, mut says) = (prices, Vec::new());
     let columns: Vec<Vec<f64>> = figures(prices).into();
@@ -397,6 +421,9 @@ fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns
         says.push(format!("its names of prices do not fit its rows ({why}); one order fits every row and is taken: {}", named.join(", ")));
     }
     says.extend(when.says().map(str::to_owned));
+    if ended.is_some() {
+        says.push("its times are the last seconds of the candles: each candle is put where it begins".to_owned());
+    }
     if style.comma {
         says.push("its numbers have a decimal comma".to_owned());
     }
@@ -412,6 +439,7 @@ fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns
         time,
         when,
         clock,
+        ended,
         prices,
         style,
         interval: names.find(INTERVALS).filter(intervals),
@@ -447,7 +475,7 @@ impl Columns {
 
     /// The most frequent step between the times of the first rows, in milliseconds.
     pub(in crate::dataset::import) fn step(&self) -> i64 {
-        crate::dataset::load::fill::step(self.times.iter().flatten().copied().collect()).0
+        crate::dataset::candles::Interval::between(self.times.iter().flatten().copied().collect()).0
     }
 
     /// The share of the first rows that have the time of another row, and other prices.

@@ -32,9 +32,15 @@ const TOKENS: &[&str] = &[
     "volumecoin",
     "amount",
     "basevolumetraded",
+    "homenotional",
+    "candleacctradevolume",
+    "stuecke",
+    "stücke",
 ];
 const MONEY: &[&str] = &[
     "volumeto",
+    "foreignnotional",
+    "candleacctradeprice",
     "quotevolume",
     "quoteassetvolume",
     "turnover",

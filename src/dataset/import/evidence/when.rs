@@ -1,15 +1,19 @@
 //! How times are written: epochs of any unit, Excel's day numbers, ISO 8601, days and months in any order, names of months. Which of
 //! several readings holds is told by all cells together: by what cannot be a month, and by steps that are alike.
 
-use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 
-const DAY_MS: i64 = 86_400_000;
+use crate::dataset::{
+    candles::Interval,
+    coerce::manner::excel_day,
+    time::{DAY_MS, MINUTE_MS},
+};
+
 /// No trade of a token is older, nor will a file come from later: 2008 to 2100.
 const FIRST_MS: i64 = 1_199_145_600_000;
 const LAST_MS: i64 = 4_102_444_800_000;
 /// Excel's day numbers of 2008 and 2100; day 0 is 1899-12-30.
 const EXCEL: std::ops::Range<f64> = 39_448.0..73_051.0;
-const EXCEL_1970: f64 = 25_569.0;
 /// The share of cells that must be readable one way.
 const READABLE: f64 = 0.98;
 const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -79,8 +83,20 @@ fn either(cells: &[&str]) -> Result<Option<When>, Unsure> {
     if months == days {
         return Ok(Some(When::MonthFirst));
     }
-    let (by_month, by_day) = (evenness(months), evenness(days));
+    // Months on their first day, or the first days of one month: only a person knows.
+    let firsts =
+        |times: &[i64]| times.len() > 2 && times.iter().all(|ms| DateTime::from_timestamp_millis(*ms).is_some_and(|time| time.day() == 1));
+    if firsts(&months) != firsts(&days) && !pointed(cells) {
+        return Err(Unsure);
+    }
+    let (by_month, by_day) = (evenness(months.clone()), evenness(days.clone()));
+    let (over_months, over_days) = (gap(&months), gap(&days));
     match (by_month - by_day).abs() {
+        // Few days of an hourly series: one reading tears it apart by weeks, the other leaves it whole.
+        _ if by_month.min(by_day) > 0.5 && over_months > 7 * DAY_MS && over_days <= 2 * DAY_MS => Ok(Some(When::DayFirst)),
+        _ if by_month.min(by_day) > 0.5 && over_days > 7 * DAY_MS && over_months <= 2 * DAY_MS => Ok(Some(When::MonthFirst)),
+        // Whoever writes points between day, month and year writes the day first.
+        apart if apart < 0.2 && pointed(cells) => Ok(Some(When::DayFirst)),
         apart if apart < 0.2 => Err(Unsure),
         _ if by_month > by_day => Ok(Some(When::MonthFirst)),
         _ => Ok(Some(When::DayFirst)),
@@ -99,6 +115,36 @@ fn evenness(mut times: Vec<i64>) -> f64 {
     let most = steps.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map_or((0, 0), |same| (same[0], same.len()));
     let share = most.1 as f64 / steps.len() as f64;
     if most.0 > 7 * DAY_MS { share / 10.0 } else { share }
+}
+
+/// Where the candles begin whose times are all a second or a millisecond before a minute is full, and how long they are.
+pub(in crate::dataset::import) fn begun(times: Vec<Option<i64>>) -> (Vec<Option<i64>>, Option<i64>) {
+    let last = |ms: &i64| [1, 1_000].contains(&(MINUTE_MS - ms.rem_euclid(MINUTE_MS)));
+    if times.iter().flatten().count() < 2 || !times.iter().flatten().all(last) {
+        return (times, None);
+    }
+    let step = Interval::between(times.iter().flatten().copied().collect()).0;
+    if step < MINUTE_MS {
+        return (times, None);
+    }
+    (times.into_iter().map(|ms| ms.map(|ms| beginning(ms, step))).collect(), Some(step))
+}
+
+/// The beginning of a candle of that length whose last second this is.
+pub(in crate::dataset::import) fn beginning(ms: i64, step: i64) -> i64 {
+    (ms + 1_000).div_euclid(1_000) * 1_000 - step
+}
+
+/// Whether points stand between day, month and year.
+fn pointed(cells: &[&str]) -> bool {
+    cells.iter().all(|cell| parted(cell.trim()).0.matches('.').count() == 2)
+}
+
+/// The longest step between times in order, in milliseconds.
+fn gap(times: &[i64]) -> i64 {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    times.windows(2).map(|two| two[1] - two[0]).max().unwrap_or(0)
 }
 
 /// Whether the text is a time that is more than a number.
@@ -141,8 +187,7 @@ fn digits(text: &str) -> Option<i64> {
 
 fn excel(text: &str) -> Option<i64> {
     let days: f64 = text.replace(',', ".").parse().ok()?;
-    // To the second: a fraction of a day is never exact.
-    EXCEL.contains(&days).then(|| ((days - EXCEL_1970) * 86_400.0).round() as i64 * 1_000)
+    EXCEL.contains(&days).then(|| excel_day(days))?
 }
 
 /// A day, and a time of it: in numbers, or with the month by name.
@@ -319,7 +364,11 @@ mod tests {
         for (cells, expected) in [
             (&["01/02/2023", "13/02/2023"][..], Ok(Some(When::DayFirst))),
             (&["01/02/2023", "01/13/2023"], Ok(Some(When::MonthFirst))),
-            (&["01/02/2023", "01/03/2023", "01/04/2023", "01/05/2023"], Ok(Some(When::MonthFirst))),
+            // Four days of January, or the firsts of four months.
+            (&["01/02/2023", "01/03/2023", "01/04/2023", "01/05/2023"], Err(Unsure)),
+            (&["02/02/2023", "02/03/2023", "02/04/2023", "02/05/2023"], Ok(Some(When::MonthFirst))),
+            (&["03/04/2023 22:00", "03/04/2023 23:00", "04/04/2023 00:00", "04/04/2023 01:00"], Ok(Some(When::DayFirst))),
+            (&["03.04.2023", "07.09.2023"], Ok(Some(When::DayFirst))),
             (&["01/02/2023", "02/02/2023", "03/02/2023", "04/02/2023"], Ok(Some(When::DayFirst))),
             (&["01/02/2023", "05/03/2023"], Err(Unsure)),
         ] {

@@ -12,7 +12,7 @@ use super::{
     },
     Asked, Plan, Take, has,
 };
-use crate::dataset::load::fill;
+use crate::dataset::candles::Interval;
 
 pub(super) fn is_market_chart(looked: &Looked) -> bool {
     looked.outline().is_some_and(|outline| outline.lists_of("prices", 2))
@@ -57,7 +57,7 @@ pub(super) fn ohlc(asked: &Asked<'_>) -> Result<Plan, String> {
     if candles.len() < 2 {
         return Err("has too few candles to tell how long each is: fetch more days".to_owned());
     }
-    let step = fill::step(candles.iter().filter_map(|candle| time(candle)).collect()).0;
+    let step = Interval::between(candles.iter().filter_map(|candle| time(candle)).collect()).0;
     let mut candles = candles.into_iter();
     let rows = Made::over(&["timestamp", "open", "high", "low", "close"], asked.looked.bytes, move || {
         let cells = cells(&candles.next()?);

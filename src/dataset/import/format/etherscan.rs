@@ -2,9 +2,10 @@
 
 use super::{
     super::{
+        evidence::number,
         look::{Looked, Shape},
         pair,
-        rows::{Edited, Made, plain_number, put, texts},
+        rows::{Edited, Made, put, texts},
     },
     Asked, Plan, Take, has,
 };
@@ -14,15 +15,21 @@ pub(super) fn is_tokens(looked: &Looked) -> bool {
     has(&looked.header(), &["contract address", "token name"])
 }
 
+/// An amount as explorers print it: `$1,234.50`, `9,205.97 ETH`. What is none stays as it is, to be found bad.
+fn amount(text: &str) -> String {
+    let shown = text.trim();
+    let shown =
+        shown.split_once(' ').filter(|(_, unit)| unit.bytes().all(|byte| byte.is_ascii_alphabetic())).map_or(shown, |(number, _)| number);
+    number::plain(shown, false).unwrap_or_else(|| text.to_owned())
+}
+
 pub(super) fn tokens(asked: &Asked<'_>) -> Result<Plan, String> {
     let Some(chain) = &asked.options.chain else { return Err(super::tokens::no_chain(asked.sheet()?, "Contract Address")) };
     let rows = Edited::over(asked.looked.rows(&Layout::default())?, &["name", "symbol"], |batch| {
         // `$0.00` stands where the page has no figure.
-        let cap =
-            texts(batch, "Market Cap").into_iter().map(|cap| cap.map(|cap| plain_number(cap).into_owned()).filter(|cap| cap != "0.00"));
+        let cap = texts(batch, "Market Cap").into_iter().map(|cap| cap.map(amount).filter(|cap| cap != "0.00"));
         let cap = cap.collect();
-        let holders =
-            texts(batch, "Holders").into_iter().map(|holders| holders.map(|holders| plain_number(holders).into_owned())).collect();
+        let holders = texts(batch, "Holders").into_iter().map(|holders| holders.map(amount)).collect();
         let (names, symbols) = texts(batch, "Token Name").into_iter().map(|text| text.map_or((None, None), name_and_symbol)).unzip();
         put(batch, "Market Cap", cap);
         put(batch, "Holders", holders);
@@ -62,7 +69,7 @@ pub(super) fn chart(asked: &Asked<'_>) -> Result<Plan, String> {
     let at = asked.looked.header().iter().position(|name| name == "value").unwrap_or_default();
     let values = || first.iter().skip(1).filter_map(|row| row.get(at));
     let cents = values().any(|value| value.contains('.'));
-    let most = values().filter_map(|value| plain_number(value).parse::<f64>().ok()).fold(0.0, f64::max);
+    let most = values().filter_map(|value| amount(value).parse::<f64>().ok()).fold(0.0, f64::max);
     if !cents && most < WEI_LEAST {
         return Err("is a chart of something else than gas or ether prices, which no table of ours takes".to_owned());
     }
@@ -71,7 +78,7 @@ pub(super) fn chart(asked: &Asked<'_>) -> Result<Plan, String> {
     while let Some(batch) = rows.next_batch()? {
         count += batch.height as u64;
         for (time, value) in texts(&batch, "UnixTimeStamp").into_iter().zip(texts(&batch, "Value")) {
-            let number = value.and_then(|value| plain_number(value).parse::<f64>().ok()).filter(|value| value.is_finite() && *value > 0.0);
+            let number = value.and_then(|value| amount(value).parse::<f64>().ok()).filter(|value| value.is_finite() && *value > 0.0);
             if let (Some(time), Some(value)) = (time.and_then(|time| time.trim().parse::<i64>().ok()), number)
                 && last.is_none_or(|(known, _)| time > known)
             {

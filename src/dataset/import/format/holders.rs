@@ -33,6 +33,7 @@ const HOLDERS: &[&str] = &[
     "持有者",
     "userid",
     "accountid",
+    "addresshash",
 ];
 const BALANCES: &[&str] = &[
     "balanceformatted",
@@ -53,6 +54,7 @@ const BALANCES: &[&str] = &[
 const RANKED: &[&str] = &["qty", "quantity", "amount", "value", "tokens"];
 const SHARES: &[&str] =
     &["rank", "percentage", "percent", "share", "pct", "percentageofsupply", "percentagerelativetototalsupply", "ratio"];
+const SUPPLY: &[&str] = &["totalsupply", "tokentotalsupply"];
 /// What a list of accounts or transactions has, and one of holders has not.
 const OTHERS: &[&str] = &[
     "nametag",
@@ -85,17 +87,18 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         return None;
     }
     let names = Names::of(&sheet.names);
-    if names.has(OTHERS) {
+    let holds = |at: &usize| addresses(sheet.column(*at).map(|cell| linked(cell).unwrap_or(cell))) > 0.9;
+    // `address.hash` is an address all the same.
+    if names.all(OTHERS).iter().any(|at| !holds(at)) {
         return None;
     }
-    let holds = |at: &usize| addresses(sheet.column(*at).map(|cell| linked(cell).unwrap_or(cell))) > 0.9;
     let token = names.all(TOKEN).into_iter().find(holds);
     let holder = HOLDERS.iter().filter_map(|word| names.find(&[word])).find(|at| Some(*at) != token && holds(at))?;
     let spelt = |at: &usize| {
         let words: Vec<String> = sheet.names[*at].to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect();
         words.iter().any(|word| word == "balance") && !words.iter().any(|word| word == "usd" || word == "eth" && words.len() > 1)
     };
-    let ranked = || if names.has(SHARES) { names.find(RANKED) } else { None };
+    let ranked = || if names.has(SHARES) || names.has(SUPPLY) { names.find(RANKED) } else { None };
     let balance = names.find(BALANCES).or_else(|| (0..names.len()).find(spelt)).or_else(ranked).filter(|at| *at != holder)?;
     let rest: Vec<&str> = sheet.names[balance].split_whitespace().filter(|word| !word.eq_ignore_ascii_case("balance")).collect();
     let symbol = Some(rest.join(" ")).filter(|symbol| {

@@ -69,6 +69,7 @@ const VALUES: &[&str] = &[
     "delta",
     "quantity",
     "tokenvalue",
+    "tokenstransferred",
     "amount",
     "tokenamount",
     "数量",

@@ -1,13 +1,10 @@
 //! Why a file of no known format is refused: which table its columns come nearest to, what does not fit, and what would do.
 
-use super::{
-    super::{
-        evidence::{Seen, addresses, kind},
-        look::Looked,
-        names::{CHAIN, NAME, Names, SYMBOL, TOKEN},
-        sheet::Sheet,
-    },
-    FORMATS,
+use super::super::{
+    evidence::{Seen, addresses, kind},
+    look::Looked,
+    names::{CHAIN, NAME, Names, SYMBOL, TOKEN},
+    sheet::Sheet,
 };
 
 /// A table, and for each column it must have the names it goes by and the kind its cells are of.
@@ -95,13 +92,11 @@ const NEAR: &[Near] = &[
 
 /// The reason.
 pub(in crate::dataset::import) fn unknown(looked: &Looked) -> String {
-    let words: Vec<&str> = FORMATS.iter().map(|format| format.word).collect();
     let near = looked.sheet.as_ref().and_then(nearest).map_or_else(String::new, |near| format!(" {near}"));
     format!(
-        "is of no format known: it holds {}.{near} Known are {} (`tokendeck import --formats` says how each looks); or give its columns the names of ours \
+        "is of no format known: it holds {}.{near} `tokendeck import --formats` says which are known and how each looks; or give its columns the names of ours \
          (`tokendeck schema`)",
-        looked.seen(),
-        words.join(", ")
+        looked.seen()
     )
 }
 

@@ -2,13 +2,13 @@
 
 use super::Reading;
 use crate::dataset::{
-    cache::Dropped,
     findings::{Finding, KEPT_PER_REASON, Severity},
     load::{
         bind::{Bound, answers},
         elsewhere::{self, Elsewhere, Located},
-        order, others, path,
+        others, path,
     },
+    order::{self, Dropped},
     source::locate::Found,
 };
 

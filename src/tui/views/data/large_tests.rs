@@ -52,7 +52,7 @@ fn bench() -> Bench {
         writeln!(text, "{token},{time},{close},{close},{close},{close},{volume}").expect("room in a string");
     }
     fs::write(data.path().join("candles.csv"), text).expect("a written file");
-    let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 10, ..CacheOptions::default() };
+    let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 10, block_rows: 300, ..CacheOptions::default() };
     let mut stage = Stage::empty();
     stage.snapshot = Some(stage.deck.stand_on(load_with(data.path(), &options, &Silent).expect("a dataset")));
     let mut view = Data { reopen: Some("candles".to_owned()), ..Data::default() };

@@ -12,13 +12,14 @@ use rayon::prelude::*;
 use super::cells::{self, CellValue};
 use crate::{
     dataset::{
-        cache::{LargeTable, Places, PlacesWriter, first, rank},
+        cache::{Extent, LargeTable, Places, PlacesWriter, first, rank},
         grid::Grid,
         schema::{Kind, TableSchema},
+        time::Time,
     },
     error::{Code, Problem, Result},
     question::progress::Progress,
-    tui::filter::{ColumnKind, FieldValue, Filter, FilterColumn, Term},
+    tui::filter::{self, ColumnKind, FieldValue, Filter, FilterColumn, Term},
 };
 
 /// Rows of a large table that are shown in their order while that of the others is made.
@@ -163,7 +164,8 @@ fn filtered(grid: &Grid, filter: &Filter, schema: &TableSchema, progress: &Progr
             .map(|&start| {
                 progress.step(done.load(Ordering::Relaxed) as u64, count as u64)?;
                 let stretch = start..(start + STRETCH).min(count);
-                let kept = keep(&grid.stretch(stretch.clone(), Some(&names)), &stretch, filter, &looked_at);
+                let may = filter.may_match(|column| range(grid, column, stretch.clone(), &looked_at));
+                let kept = if may { keep(&grid.stretch(stretch.clone(), Some(&names)), &stretch, filter, &looked_at) } else { Vec::new() };
                 done.fetch_add(stretch.len(), Ordering::Relaxed);
                 Ok(kept)
             })
@@ -173,6 +175,19 @@ fn filtered(grid: &Grid, filter: &Filter, schema: &TableSchema, progress: &Progr
         }
     }
     Ok(places.finish()?)
+}
+
+/// What the rows of a large table's column lie between, as far as that is known without reading them.
+fn range(grid: &Grid, column: &str, rows: Range<usize>, looked_at: &[FilterColumn]) -> Option<filter::Range> {
+    let Grid::Large(table) = grid else { return None };
+    let kind = looked_at.iter().find(|known| known.name == column)?.kind;
+    Some(match (table.extent(column, rows)?, kind) {
+        (Extent::Empty, _) => filter::Range::Empty,
+        (Extent::Float(low, high), ColumnKind::Number) => filter::Range::Number(low, high),
+        (Extent::Whole(low, high), ColumnKind::Number) => filter::Range::Number(low as f64, high as f64),
+        (Extent::Whole(low, high), ColumnKind::Time) => filter::Range::Time(Time(low), Time(high)),
+        _ => return None,
+    })
 }
 
 /// The columns that the filter can need.
@@ -225,7 +240,7 @@ mod tests {
     use polars::prelude::{IntoColumn, Series};
 
     use super::*;
-    use crate::{dataset::schema, tui::filter};
+    use crate::dataset::schema;
 
     fn tokens() -> (DataFrame, &'static TableSchema) {
         let chains = Series::new(

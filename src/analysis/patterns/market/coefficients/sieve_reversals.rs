@@ -1,4 +1,5 @@
-//! Fitted, not written: `cargo bench --bench accuracy -- charts-fit` prints this file. What the measures add to the odds, by kind.
+//! Fitted, not written: `cargo bench --bench accuracy -- charts-fit` makes this file. What the measures add to the odds, by
+//! kind: the measure, the knots, what it adds at each.
 
 use super::super::model::Curve;
 

@@ -2,8 +2,10 @@
 
 use std::cmp::Ordering;
 
-use polars::prelude::{AnyValue, Column, DataFrame, DataType, PolarsResult, polars_bail};
+use polars::prelude::{Column, DataFrame, DataType, PolarsResult, polars_bail};
 use polars_arrow::array::{Array, Float64Array, Int64Array, StaticArray, Utf8ViewArray};
+
+use super::keys::list_texts;
 
 /// The columns of a frame of one chunk, in the order in which they decide.
 pub(super) struct Rows {
@@ -73,13 +75,4 @@ fn cells<T>(a: Option<T>, b: Option<T>, direction: Direction, compare: impl Fn(&
         (Some(a), Some(b)) => compare(&b, &a),
         (a, b) => a.is_none().cmp(&b.is_none()),
     }
-}
-
-/// Each list as one text, which orders and compares as the list does.
-pub(super) fn list_texts(column: &Column) -> Vec<Option<String>> {
-    let text = |value: AnyValue<'_>| match value {
-        AnyValue::List(list) => list.str().ok().map(|texts| texts.iter().flatten().collect::<Vec<_>>().join("\u{1f}")),
-        _ => None,
-    };
-    column.as_materialized_series().rechunk().iter().map(text).collect()
 }

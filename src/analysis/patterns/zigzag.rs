@@ -1,0 +1,76 @@
+//! A zigzag: turning points of a series of highs and lows. A reversal of theta confirms the extreme before it; highs and lows strictly
+//! alternate; the last extreme, not confirmed yet, is a pivot too. Which scales there are, and what a pivot knows besides, is the engines'.
+
+/// What a zigzag asks of a turning point.
+pub(super) trait Extreme: Copy {
+    /// Its place among the valid candles.
+    fn at(&self) -> u32;
+    fn price(&self) -> f64;
+}
+
+/// A zigzag being walked.
+pub(super) struct Walk<T> {
+    pivots: Vec<T>,
+    /// The extremes since the last confirmed pivot; both matter until the first is confirmed.
+    extremes: Option<(T, T)>,
+    seeks: Seeks,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Seeks {
+    Either,
+    High,
+    Low,
+}
+
+impl<T: Extreme> Walk<T> {
+    pub(super) fn new(room: usize) -> Self {
+        Self { pivots: Vec::with_capacity(room), extremes: None, seeks: Seeks::Either }
+    }
+
+    /// The next candle's high and low, or a turn twice.
+    pub(super) fn see(&mut self, high: T, low: T, theta: f64) {
+        let Some((highest, lowest)) = &mut self.extremes else {
+            self.extremes = Some((high, low));
+            return;
+        };
+        match self.seeks {
+            Seeks::High if high.price() > highest.price() => *highest = high,
+            Seeks::High if highest.price() - low.price() >= theta => {
+                self.pivots.push(*highest);
+                (*lowest, self.seeks) = (low, Seeks::Low);
+            }
+            Seeks::Low if low.price() < lowest.price() => *lowest = low,
+            Seeks::Low if high.price() - lowest.price() >= theta => {
+                self.pivots.push(*lowest);
+                (*highest, self.seeks) = (high, Seeks::High);
+            }
+            Seeks::High | Seeks::Low => {}
+            Seeks::Either => {
+                if high.price() > highest.price() {
+                    *highest = high;
+                }
+                if low.price() < lowest.price() {
+                    *lowest = low;
+                }
+                // Within one candle nobody knows which came first.
+                if highest.price() - lowest.price() < theta || highest.at() == lowest.at() {
+                    return;
+                }
+                let rose = lowest.at() < highest.at();
+                self.pivots.push(if rose { *lowest } else { *highest });
+                self.seeks = if rose { Seeks::High } else { Seeks::Low };
+            }
+        }
+    }
+
+    /// All pivots, the live extreme last.
+    pub(super) fn end(mut self) -> Vec<T> {
+        match (self.seeks, self.extremes) {
+            (Seeks::High, Some((high, _))) => self.pivots.push(high),
+            (Seeks::Low, Some((_, low))) => self.pivots.push(low),
+            (Seeks::Either, _) | (_, None) => {}
+        }
+        self.pivots
+    }
+}

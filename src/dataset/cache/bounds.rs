@@ -1,0 +1,144 @@
+//! The smallest and the largest value of each column of numbers in each block of rows: who looks for the first rows of an order, or for
+//! some that a filter keeps, need not read the blocks that cannot hold them. Values stand as bits; what they are, the column says.
+
+use std::{fs::File, io, ops::Range, os::unix::fs::FileExt, path::Path};
+
+use super::{
+    Form, Kept,
+    columns::Region,
+    index::{SLAB, Survey},
+};
+
+/// Bytes read at a time.
+const READ: usize = 256 * SLAB;
+/// Bytes of a number.
+const WIDTH: u64 = 8;
+
+/// The bounds of a column, block after block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds<'a> {
+    /// Rows of a block.
+    pub(super) rows: usize,
+    /// Smallest and largest; of a block without a value the first is above the second.
+    pub(super) bounds: &'a [[u64; 2]],
+}
+
+/// What some rows of a column lie between. An empty cell of whole numbers may count as 0: the bounds are wide enough, not always tight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Extent {
+    /// None of them has a value.
+    Empty,
+    Float(f64, f64),
+    /// Whole numbers, or times in milliseconds.
+    Whole(i64, i64),
+}
+
+/// Whether bounds of the column are kept.
+pub(super) fn are_kept(form: Form) -> bool {
+    matches!(form, Form::Float | Form::Integer | Form::Time)
+}
+
+impl Extent {
+    fn none(form: Form) -> Self {
+        if form == Form::Float { Self::Float(f64::INFINITY, f64::NEG_INFINITY) } else { Self::Whole(i64::MAX, i64::MIN) }
+    }
+
+    fn of_bits(form: Form, [low, high]: [u64; 2]) -> Self {
+        if form == Form::Float { Self::Float(f64::from_bits(low), f64::from_bits(high)) } else { Self::Whole(low as i64, high as i64) }
+    }
+
+    fn bits(self) -> [u64; 2] {
+        match self {
+            Self::Empty => [0; 2],
+            Self::Float(low, high) => [low.to_bits(), high.to_bits()],
+            Self::Whole(low, high) => [low as u64, high as u64],
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Float(a, b), Self::Float(c, d)) => Self::Float(a.min(c), b.max(d)),
+            (Self::Whole(a, b), Self::Whole(c, d)) => Self::Whole(a.min(c), b.max(d)),
+            (extent, _) => extent,
+        }
+    }
+
+    /// Of the cells as they stand in the file. Under an empty cell of a float stands NaN, which is no bound.
+    fn of_cells(form: Form, cells: &[[u8; 8]]) -> Self {
+        let none = Self::none(form);
+        match none {
+            Self::Float(low, high) => {
+                let floats = cells.iter().map(|cell| f64::from_le_bytes(*cell));
+                let (low, high) = floats.fold((low, high), |(low, high), value| (low.min(value), high.max(value)));
+                Self::Float(low, high)
+            }
+            Self::Whole(low, high) => {
+                let numbers = cells.iter().map(|cell| i64::from_le_bytes(*cell));
+                let (low, high) = numbers.fold((low, high), |(low, high), value| (low.min(value), high.max(value)));
+                Self::Whole(low, high)
+            }
+            Self::Empty => none,
+        }
+    }
+
+    /// The same, `Empty` where nothing lies between.
+    fn settled(self) -> Self {
+        match self {
+            Self::Float(low, high) if low > high => Self::Empty,
+            Self::Whole(low, high) if low > high => Self::Empty,
+            extent => extent,
+        }
+    }
+}
+
+impl Bounds<'_> {
+    /// The blocks that the rows touch: what each lies between, and which of the rows are in it.
+    pub(super) fn blocks(self, form: Form, rows: Range<usize>) -> impl Iterator<Item = (Extent, Range<usize>)> {
+        let blocks = if rows.is_empty() { 0..0 } else { rows.start / self.rows..rows.end.div_ceil(self.rows) };
+        blocks.filter_map(move |block| {
+            let bounds = self.bounds.get(block)?;
+            let here = block * self.rows..(block + 1) * self.rows;
+            Some((Extent::of_bits(form, *bounds).settled(), here.start.max(rows.start)..here.end.min(rows.end)))
+        })
+    }
+
+    /// What the rows lie between, or their blocks.
+    pub(super) fn extent(self, form: Form, rows: Range<usize>) -> Extent {
+        let blocks = self.blocks(form, rows).map(|(extent, _)| extent).filter(|extent| *extent != Extent::Empty);
+        blocks.fold(Extent::none(form), Extent::and).settled()
+    }
+}
+
+/// Reads the finished file once: a checksum of each slab, and the bounds of each block of `block` rows.
+pub(super) fn survey(path: &Path, kept: &[Kept], regions: &[Region], rows: u64, block: u64) -> io::Result<Survey> {
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let blocks = rows.div_ceil(block) as usize;
+    let numbers = kept.iter().zip(regions).filter(|((_, form), _)| are_kept(*form));
+    let mut columns: Vec<(Form, u64, Vec<Extent>)> =
+        numbers.map(|((_, form), region)| (*form, region.values.0, vec![Extent::none(*form); blocks])).collect();
+    let mut slabs = Vec::with_capacity((length as usize).div_ceil(SLAB));
+    let mut bytes = vec![0; READ];
+    let mut at = 0;
+    while at < length {
+        let take = (length - at).min(READ as u64);
+        let bytes = &mut bytes[..take as usize];
+        file.read_exact_at(bytes, at)?;
+        slabs.extend(bytes.chunks(SLAB).map(crc32fast::hash));
+        // Columns and what is read at a time begin at multiples of a number's width.
+        for (form, values, extents) in &mut columns {
+            let here = at.max(*values)..(at + take).min(*values + rows * WIDTH);
+            let mut row = here.start.saturating_sub(*values) / WIDTH;
+            let cells = bytes.get(here.start.saturating_sub(at) as usize..here.end.saturating_sub(at) as usize);
+            let mut cells = cells.filter(|_| here.start < here.end).unwrap_or_default().as_chunks::<8>().0;
+            while let (Some(extent), false) = (extents.get_mut((row / block) as usize), cells.is_empty()) {
+                let (now, later) = cells.split_at(cells.len().min((block - row % block) as usize));
+                *extent = extent.and(Extent::of_cells(*form, now));
+                (row, cells) = (row + now.len() as u64, later);
+            }
+        }
+        at += take;
+    }
+    let bounds = columns.into_iter().flat_map(|(.., extents)| extents).map(Extent::bits).collect();
+    Ok(Survey { slabs, bounds })
+}

@@ -1,0 +1,210 @@
+//! Tokens and intervals as numbers, while a table is brought into the cache: as they come, and then by their order.
+
+use std::{
+    collections::HashMap,
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::FileExt,
+    path::Path,
+};
+
+use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
+
+use super::import::{FILE, Fault, PLACE};
+use crate::dataset::{
+    address::Address,
+    alike::{pairs, stretches},
+    candles::Interval,
+    order::{Spool, without},
+    schema::TableSchema,
+};
+
+/// Buckets of rows, by the first bits of the token's address, so that buckets in order are tokens in order.
+pub(super) const BUCKETS: usize = 64;
+
+/// The columns of the numbers. No column of ours begins with a space.
+pub(super) const TOKEN: &str = " token";
+pub(super) const INTERVAL: &str = " interval";
+
+/// The numbers of some rows, and the bucket of each.
+pub(super) struct Codes {
+    pub(super) columns: Vec<Column>,
+    pub(super) buckets: Vec<u32>,
+}
+
+impl Codes {
+    pub(super) fn of(schema: &TableSchema, frame: &DataFrame, tokens: &mut Tokens, intervals: &mut Vec<i64>) -> PolarsResult<Self> {
+        let owners = frame.column(super::owner(schema))?.str()?;
+        let by_interval = frame.column("interval").ok().filter(|_| super::in_index(schema, "interval"));
+        // Most tables name a token for many rows on end.
+        let alike: Vec<_> = match by_interval {
+            Some(intervals) => pairs(owners, intervals.str()?).collect(),
+            None => stretches(owners).map(|(rows, token)| (rows, token, None)).collect(),
+        };
+        let height = frame.height();
+        let (mut token_codes, mut interval_codes, mut buckets) =
+            (Vec::with_capacity(height), Vec::with_capacity(height), Vec::with_capacity(height));
+        for (rows, token, interval) in alike {
+            let address = token.and_then(Address::parse).unwrap_or_default();
+            let more = token_codes.len() + rows.len();
+            token_codes.resize(more, tokens.number(address));
+            buckets.resize(more, u32::from(address.0[0]) * BUCKETS as u32 / 256);
+            if by_interval.is_some() {
+                let interval = interval.and_then(Interval::parse).map_or(UNKNOWN, |interval| interval.0);
+                interval_codes.resize(more, number_of(intervals, interval));
+            }
+        }
+        let mut columns = vec![Series::new(TOKEN.into(), token_codes).into_column()];
+        if by_interval.is_some() {
+            columns.push(Series::new(INTERVAL.into(), interval_codes).into_column());
+        }
+        Ok(Self { columns, buckets })
+    }
+}
+
+/// Stands among the intervals for that of rows which tell none.
+const UNKNOWN: i64 = 0;
+
+/// The number of an interval.
+fn number_of(intervals: &mut Vec<i64>, interval: i64) -> u32 {
+    let known = intervals.iter().position(|known| *known == interval);
+    known.unwrap_or_else(|| {
+        intervals.push(interval);
+        intervals.len() - 1
+    }) as u32
+}
+
+/// What makes numbers of a bucket's rows compare as what they stand for does.
+pub(super) struct Ranks<'a> {
+    /// The rank of each token.
+    tokens: &'a [u32],
+    /// The rank of each interval by its text, and the intervals in that order.
+    intervals: Vec<u32>,
+    ordered: Vec<i64>,
+    /// The number of no interval, and the interval of rows that tell none, by token and file: the most frequent step between them.
+    unknown: Option<u32>,
+    steps: HashMap<(u32, u32), u32>,
+    /// Places in the input of rows that are left out.
+    repeats: &'a [u32],
+}
+
+impl<'a> Ranks<'a> {
+    pub(super) fn of(spool: &Spool, bucket: usize, tokens: &'a [u32], intervals: &mut Vec<i64>, repeats: &'a [u32]) -> Result<Self, Fault> {
+        let unknown = intervals.iter().position(|interval| *interval == UNKNOWN).map(|number| number as u32);
+        let mut times: HashMap<(u32, u32), Vec<i64>> = HashMap::new();
+        if let Some(unknown) = unknown {
+            for frame in spool.frames(bucket) {
+                note_times(&frame?, unknown, &mut times)?;
+            }
+        }
+        let steps = times.into_iter().map(|(whose, times)| (whose, number_of(intervals, Interval::between(times).0))).collect();
+        let mut order: Vec<u32> = (0..intervals.len() as u32).collect();
+        order.sort_by_cached_key(|number| Interval(intervals[*number as usize]).to_string());
+        let ordered = order.iter().map(|number| intervals[*number as usize]).collect();
+        Ok(Self { tokens, intervals: inverse(&order), ordered, unknown, steps, repeats })
+    }
+
+    /// The rows that are kept, their tokens and intervals by rank.
+    pub(super) fn apply(&self, mut frame: DataFrame) -> PolarsResult<DataFrame> {
+        if !self.repeats.is_empty() {
+            let places = frame.column(PLACE)?.u32()?.cont_slice()?;
+            let marked: Vec<bool> = places.iter().map(|place| self.repeats.binary_search(place).is_ok()).collect();
+            if marked.contains(&true) {
+                frame = without(&frame, &marked)?;
+                frame.rechunk_mut();
+            }
+        }
+        let rank = |ranks: &[u32], number: u32| ranks.get(number as usize).copied().unwrap_or(u32::MAX);
+        let tokens = frame.column(TOKEN)?.u32()?.cont_slice()?;
+        let by_rank = Series::new(TOKEN.into(), tokens.iter().map(|token| rank(self.tokens, *token)).collect::<Vec<_>>());
+        if let Ok(intervals) = frame.column(INTERVAL) {
+            let files = frame.column(FILE)?.u32()?.cont_slice()?;
+            let known = |((number, token), file): ((&u32, &u32), &u32)| {
+                let step = if Some(*number) == self.unknown { self.steps.get(&(*token, *file)) } else { None };
+                rank(&self.intervals, *step.unwrap_or(number))
+            };
+            let intervals: Vec<u32> = intervals.u32()?.cont_slice()?.iter().zip(tokens).zip(files).map(known).collect();
+            frame.with_column(Series::new(INTERVAL.into(), intervals).into_column())?;
+        }
+        frame.with_column(by_rank.into_column())?;
+        Ok(frame)
+    }
+
+    /// Where the rows of a token and interval begin: row, rank of the token, interval. Of a frame that `apply` made.
+    pub(super) fn marks(&self, frame: &DataFrame) -> PolarsResult<Vec<(usize, u32, i64)>> {
+        let tokens = frame.column(TOKEN)?.u32()?.cont_slice()?;
+        let intervals = frame.column(INTERVAL).ok().map(|intervals| intervals.u32()?.cont_slice()).transpose()?;
+        let whose = |row: usize| (tokens[row], intervals.map_or(0, |intervals| intervals[row]));
+        let first = (0..tokens.len()).filter(|row| *row == 0 || whose(*row) != whose(row - 1));
+        let interval = |rank: u32| self.ordered.get(rank as usize).copied().unwrap_or_default();
+        Ok(first.map(|row| (row, tokens[row], interval(whose(row).1))).collect())
+    }
+}
+
+/// Notes the times of rows that tell no interval and should.
+fn note_times(frame: &DataFrame, unknown: u32, times: &mut HashMap<(u32, u32), Vec<i64>>) -> PolarsResult<()> {
+    let number = |name: &str| frame.column(name)?.u32()?.cont_slice();
+    let (intervals, tokens, files) = (number(INTERVAL)?, number(TOKEN)?, number(FILE)?);
+    let stamps = frame.column("timestamp")?.to_physical_repr();
+    for (row, time) in stamps.i64()?.iter().enumerate().filter(|(row, _)| intervals[*row] == unknown) {
+        times.entry((tokens[row], files[row])).or_default().push(time.unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// The place of each in the order.
+pub(super) fn inverse(order: &[u32]) -> Vec<u32> {
+    let mut ranks = vec![0; order.len()];
+    for (rank, &number) in (0..).zip(order) {
+        ranks[number as usize] = rank;
+    }
+    ranks
+}
+
+/// The tokens met, numbered as they came; the list stands in a file too.
+pub(super) struct Tokens {
+    list: Vec<Address>,
+    numbers: HashMap<Address, u32>,
+    file: File,
+    written: usize,
+}
+
+impl Tokens {
+    /// The first `known` tokens of the file, which stand already.
+    pub(super) fn open(path: &Path, known: u64) -> Result<Self, Fault> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let mut bytes = vec![0; known as usize * 20];
+        file.read_exact_at(&mut bytes, 0).map_err(|_| Fault::Damaged)?;
+        let list: Vec<Address> = bytes.as_chunks::<20>().0.iter().map(|bytes| Address(*bytes)).collect();
+        let numbers = list.iter().enumerate().map(|(i, address)| (*address, i as u32)).collect();
+        Ok(Self { written: list.len(), list, numbers, file })
+    }
+
+    fn number(&mut self, address: Address) -> u32 {
+        let next = self.list.len() as u32;
+        let number = *self.numbers.entry(address).or_insert(next);
+        if number == next {
+            self.list.push(address);
+        }
+        number
+    }
+
+    pub(super) fn address(&self, number: u32) -> Address {
+        self.list.get(number as usize).copied().unwrap_or_default()
+    }
+
+    /// Writes those that are new; gives back how many stand.
+    pub(super) fn write(&mut self) -> io::Result<u64> {
+        let bytes: Vec<u8> = self.list[self.written..].iter().flat_map(|address| address.0).collect();
+        self.file.write_all_at(&bytes, self.written as u64 * 20)?;
+        self.written = self.list.len();
+        Ok(self.written as u64)
+    }
+
+    /// The numbers of the tokens in the order of their addresses.
+    pub(super) fn in_order(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
+        order.sort_unstable_by_key(|number| self.list[*number as usize]);
+        order
+    }
+}

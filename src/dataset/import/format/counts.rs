@@ -1,0 +1,71 @@
+//! Numbers of holders of a token, day by day, as explorers chart them.
+
+use super::{
+    super::{
+        edits::{Fix, fixed},
+        evidence::{Seen, number::Style, when::When},
+        look::Looked,
+        names::{Names, TOKEN},
+        sheet::Sheet,
+    },
+    Asked, Plan, Take,
+};
+
+const HOLDERS: &[&str] = &[
+    "holders",
+    "holdercount",
+    "holderscount",
+    "holdersnumber",
+    "numholders",
+    "numberofholders",
+    "totalholders",
+    "addresscount",
+    "uniqueholders",
+    "tokenholders",
+];
+/// The day as a number of seconds cannot be read in two ways, so it goes before one that is written.
+const DAYS: &[&str] = &["unixtimestamp", "timestamp", "unix", "dateutc", "date", "day", "time", "datetime", "blocktime", "evtdate"];
+/// More columns than this are of something else.
+const WIDTH_MAX: usize = 8;
+
+fn columns(sheet: &Sheet) -> Option<(usize, usize)> {
+    if !sheet.named || sheet.names.len() > WIDTH_MAX {
+        return None;
+    }
+    let names = Names::of(&sheet.names);
+    let day = |at: &usize| !matches!(When::of(&sheet.column(*at).collect::<Vec<_>>()), Ok(None));
+    let day = DAYS.iter().filter_map(|word| names.find(&[word])).find(day)?;
+    let holders = names.find(HOLDERS).filter(|&at| super::super::evidence::kind(sheet.column(at)) == Seen::Number)?;
+    Some((day, holders))
+}
+
+pub(super) fn is(looked: &Looked) -> bool {
+    looked.sheet.as_ref().and_then(columns).is_some()
+}
+
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+    let sheet = asked.sheet()?;
+    let (day, holders) = columns(sheet).ok_or("has no numbers of holders")?;
+    let unsure = || {
+        format!(
+            "is nearest to holder_counts, but `{}` in `{}` could be day/month or month/day: say so in dataset.toml: [tables.holder_counts] columns = {{ date = {{ from = \
+             \"{}\", format = \"%d/%m/%Y\" }}, holders = \"{}\" }}",
+            sheet.column(day).next().unwrap_or_default(),
+            sheet.names[day],
+            sheet.names[day],
+            sheet.names[holders]
+        )
+    };
+    let when = When::of(&sheet.column(day).collect::<Vec<_>>()).map_err(|_| unsure())?.ok_or("has no days")?;
+    let style = Style::of(sheet.column(holders), sheet.semicolons).ok_or("has numbers with decimal comma and with decimal point")?;
+    let mut fixes = vec![Fix::time(sheet, day, when)];
+    fixes.extend(Fix::number(sheet, holders, style));
+    let take = Take::into("holder_counts", fixed(sheet.rows(asked.looked)?, fixes))
+        .columns(&[("date", &sheet.names[day]), ("holders", &sheet.names[holders])]);
+    let names = Names::of(&sheet.names);
+    if let Some(at) = names.find(TOKEN) {
+        return Ok(Plan::of(vec![take.columns(&[("token_address", &sheet.names[at])])]).saying_all(when.says().map(str::to_owned)));
+    }
+    let token = asked.token(None)?;
+    Ok(Plan::of(vec![take.of_address(token.address)]).about(token).saying_all(when.says().map(str::to_owned)))
+}

@@ -1,0 +1,127 @@
+//! What tells rows apart and what orders them, as numbers: a hash of some cells, and eight bytes that compare as a cell does.
+
+use polars::prelude::{AnyValue, Column, DataFrame, DataType, PolarsResult};
+
+use crate::dataset::schema::TableSchema;
+
+/// Tables whose rows have no key where this column is empty.
+const KEYLESS: &[(&str, &str)] = &[("transfers", "log_index")];
+
+/// A 128-bit hash of the cells of these columns in each row; equal rows, equal hashes.
+pub(crate) fn hashes(frame: &DataFrame, columns: &[&str]) -> PolarsResult<Vec<u128>> {
+    let mut hashes = vec![KeyHash::default(); frame.height()];
+    for name in columns {
+        hash_into(frame.column(name)?, &mut hashes)?;
+    }
+    Ok(hashes.into_iter().map(|hash| hash.0).collect())
+}
+
+/// Which rows have no key.
+pub(crate) fn keyless(schema: &TableSchema, frame: &DataFrame) -> PolarsResult<Vec<bool>> {
+    let mut keyless = vec![schema.key.is_empty(); frame.height()];
+    for (_, column) in KEYLESS.iter().filter(|(table, _)| *table == schema.name) {
+        let column = frame.column(column)?;
+        if column.null_count() > 0 {
+            keyless.iter_mut().zip(column.is_null().iter()).for_each(|(keyless, empty)| *keyless |= empty == Some(true));
+        }
+    }
+    Ok(keyless)
+}
+
+/// A row's key so far, in 128 bits, so that two keys of one hash do not occur by chance.
+#[derive(Debug, Clone, Copy, Default)]
+struct KeyHash(u128);
+
+impl KeyHash {
+    /// Both steps can be undone, so keys that differ in one word alone never meet.
+    fn word(&mut self, word: u64) {
+        // The multiplier of a 128-bit linear congruential generator (L'Ecuyer 1999, table 4).
+        const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
+        let product = (self.0 ^ u128::from(word)).wrapping_mul(MULTIPLIER);
+        self.0 = product ^ (product >> 67);
+    }
+
+    fn text(&mut self, text: Option<&str>) {
+        let Some(text) = text else { return self.word(u64::MAX) };
+        for chunk in text.as_bytes().chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.word(u64::from_le_bytes(word));
+        }
+        self.word(text.len() as u64);
+    }
+
+    fn number(&mut self, number: Option<i64>) {
+        self.word(u64::from(number.is_some()));
+        self.word(number.unwrap_or_default() as u64);
+    }
+}
+
+fn hash_into(column: &Column, hashes: &mut [KeyHash]) -> PolarsResult<()> {
+    match column.dtype() {
+        DataType::String => hashes.iter_mut().zip(column.str()?.iter()).for_each(|(hash, text)| hash.text(text)),
+        DataType::List(_) => hashes.iter_mut().zip(list_texts(column)).for_each(|(hash, text)| hash.text(text.as_deref())),
+        DataType::Float64 => {
+            let bits = column.f64()?.iter().map(|number| number.map(|number| number.to_bits() as i64));
+            hashes.iter_mut().zip(bits).for_each(|(hash, number)| hash.number(number));
+        }
+        _ => {
+            let numbers = column.to_physical_repr().cast(&DataType::Int64)?;
+            hashes.iter_mut().zip(numbers.i64()?.iter()).for_each(|(hash, number)| hash.number(number));
+        }
+    }
+    Ok(())
+}
+
+/// Each list as one text, which orders and compares as the list does.
+pub(super) fn list_texts(column: &Column) -> Vec<Option<String>> {
+    let text = |value: AnyValue<'_>| match value {
+        AnyValue::List(list) => list.str().ok().map(|texts| texts.iter().flatten().collect::<Vec<_>>().join("\u{1f}")),
+        _ => None,
+    };
+    column.as_materialized_series().rechunk().iter().map(text).collect()
+}
+
+/// A number's bits so that they compare as the numbers do; both zeros are one.
+pub(crate) fn rising(number: f64) -> u64 {
+    let bits = (number + 0.0).to_bits();
+    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+}
+
+/// As `rising`, of a whole number.
+pub(crate) fn rising_whole(number: i64) -> u64 {
+    number as u64 ^ 1 << 63
+}
+
+/// The first eight bytes, which compare as the text does as far as they go.
+pub(crate) fn rising_bytes(bytes: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    first.iter_mut().zip(bytes).for_each(|(slot, byte)| *slot = *byte);
+    u64::from_be_bytes(first)
+}
+
+/// A number for each row that compares as its cell of the column does, as far as it goes; `-` first for falling. An empty cell comes
+/// last either way.
+pub(super) fn order_keys(frame: &DataFrame, column: &str) -> PolarsResult<Vec<u64>> {
+    let (name, falls) = column.strip_prefix('-').map_or((column, false), |name| (name, true));
+    let turned = |rising: Option<u64>| rising.map_or(u64::MAX, |rising| if falls { !rising } else { rising });
+    let column = frame.column(name)?;
+    Ok(match column.dtype() {
+        DataType::Float64 => column.f64()?.iter().map(|number| turned(number.map(rising))).collect(),
+        DataType::String => column.str()?.iter().map(|text| turned(text.map(|text| rising_bytes(text.as_bytes())))).collect(),
+        _ => column.to_physical_repr().cast(&DataType::Int64)?.i64()?.iter().map(|number| turned(number.map(rising_whole))).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_order_as_bits() {
+        let numbers = [f64::NEG_INFINITY, -2.0, -1e-9, 0.0, 1e-9, 3.0, f64::INFINITY];
+        assert!(numbers.windows(2).all(|pair| rising(pair[0]) < rising(pair[1])));
+        assert_eq!(rising(-0.0), rising(0.0));
+        assert!([i64::MIN, -1, 0, 7].windows(2).all(|pair| rising_whole(pair[0]) < rising_whole(pair[1])));
+    }
+}

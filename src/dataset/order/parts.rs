@@ -1,0 +1,185 @@
+//! Rows in order that do not fit into memory: a bucket is parted by what decides first among its rows, until each part fits. Parts are
+//! in order among themselves, and equal rows lie in one, in the order they came in.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use polars::prelude::{DataFrame, PolarsResult};
+
+use super::{keys::order_keys, sorted, spool::Spool};
+
+/// Rows of a frame that are looked at to find where to part all of them.
+const SAMPLE: usize = 1_024;
+
+/// How rows are ordered, and where those that do not fit may lie meanwhile.
+pub(crate) struct Parts<'a> {
+    /// The columns, `-` first for falling.
+    pub(crate) order: &'a [&'a str],
+    /// Bytes of rows that are ordered in memory at a time.
+    pub(crate) bytes_max: u64,
+    pub(crate) folder: &'a Path,
+}
+
+/// A column, and the keys at which another part begins.
+type Bounds<'a> = (&'a str, Vec<u64>);
+
+impl Parts<'_> {
+    /// Hands on the bucket's rows in order, after `prepare` has made of each frame what is to be ordered.
+    pub(crate) fn each(
+        &self,
+        spool: &Spool,
+        bucket: usize,
+        prepare: &dyn Fn(DataFrame) -> PolarsResult<DataFrame>,
+        put: &mut dyn FnMut(DataFrame) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let prepared = |frame: DataFrame| prepare(frame).map_err(io::Error::other);
+        let bounds = if spool.bytes(bucket) > self.bytes_max { self.bounds(spool, bucket, &prepared)? } else { None };
+        let Some((column, bounds)) = bounds else {
+            // Rows among which nothing decides are as many as they are.
+            let Some(frame) = spool.whole(bucket)? else { return Ok(()) };
+            return put(sorted(self.order, prepared(frame)?).map_err(io::Error::other)?);
+        };
+        let path = self.path();
+        let parted = part(spool, bucket, &path, (column, bounds), &prepared);
+        // It has lost its name before it is read: nothing is left of it, however this ends.
+        fs::remove_file(&path).ok();
+        let (parted, parts) = parted?;
+        (0..parts).try_for_each(|part| self.each(&parted, part, &Ok, put))
+    }
+
+    fn path(&self) -> PathBuf {
+        static FILES: AtomicU64 = AtomicU64::new(0);
+        self.folder.join(format!("part-{}", FILES.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    /// The first column by which the rows differ, and keys of it that part them; none where they do not differ.
+    fn bounds(
+        &self,
+        spool: &Spool,
+        bucket: usize,
+        prepared: &dyn Fn(DataFrame) -> io::Result<DataFrame>,
+    ) -> io::Result<Option<Bounds<'_>>> {
+        // Of each column: smallest and largest key, and a sample.
+        let mut seen: Vec<(u64, u64, Vec<u64>)> = vec![(u64::MAX, 0, Vec::new()); self.order.len()];
+        for frame in spool.frames(bucket) {
+            let frame = prepared(frame?)?;
+            for (column, (low, high, sample)) in self.order.iter().zip(&mut seen) {
+                let keys = order_keys(&frame, column).map_err(io::Error::other)?;
+                (*low, *high) = keys.iter().fold((*low, *high), |(low, high), key| (low.min(*key), high.max(*key)));
+                sample.extend(keys.iter().step_by(keys.len() / SAMPLE + 1));
+                // Those that differ in one column need not be told apart by the next.
+                if low < high {
+                    break;
+                }
+            }
+        }
+        let Some((column, (low, high, mut sample))) = self.order.iter().zip(seen).find(|(_, (low, high, _))| low < high) else {
+            return Ok(None);
+        };
+        sample.sort_unstable();
+        // Half full, as a sample tells the sizes roughly.
+        let parts = (2 * spool.bytes(bucket) / self.bytes_max.max(1) + 2) as usize;
+        let mut bounds: Vec<u64> =
+            (1..parts).filter_map(|part| sample.get(part * sample.len() / parts).copied()).filter(|key| *key > low).collect();
+        bounds.dedup();
+        if bounds.is_empty() {
+            bounds.push(high);
+        }
+        Ok(Some((column, bounds)))
+    }
+}
+
+/// Spreads the bucket over a new file of parts; how many these are.
+fn part(
+    spool: &Spool,
+    bucket: usize,
+    path: &Path,
+    (column, bounds): Bounds<'_>,
+    prepared: &dyn Fn(DataFrame) -> io::Result<DataFrame>,
+) -> io::Result<(Spool, usize)> {
+    let parts = bounds.len() + 1;
+    let mut parted = Spool::create(path, parts)?;
+    for frame in spool.frames(bucket) {
+        let frame = prepared(frame?)?;
+        let keys = order_keys(&frame, column).map_err(io::Error::other)?;
+        let part = |key: u64| bounds.partition_point(|bound| *bound <= key) as u32;
+        parted.add(frame, &keys.into_iter().map(part).collect::<Vec<_>>())?;
+    }
+    parted.flush()?;
+    Ok((parted, parts))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use polars::prelude::{IntoColumn, NamedFrom, Series};
+    use proptest::{collection::vec, option, prelude::any, proptest};
+
+    use super::*;
+
+    const ORDER: &[&str] = &["a", "-b", "c"];
+
+    type Row = (u32, Option<i8>, Option<u8>);
+
+    /// The rows, and their place in the input.
+    fn frame(rows: &[Row]) -> DataFrame {
+        let columns = [
+            Series::new("a".into(), rows.iter().map(|row| row.0).collect::<Vec<_>>()),
+            // Both zeros and a range, all of them often.
+            Series::new("b".into(), rows.iter().map(|row| row.1.map(|b| f64::from(b / 32) * -0.5)).collect::<Vec<_>>()),
+            Series::new("c".into(), rows.iter().map(|row| row.2.map(|c| format!("0x{:040x}", c / 9))).collect::<Vec<_>>()),
+            Series::new("place".into(), (0..rows.len() as u32).collect::<Vec<_>>()),
+        ];
+        DataFrame::new(rows.len(), columns.into_iter().map(IntoColumn::into_column).collect()).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn rows_that_do_not_fit_come_in_the_order_that_memory_gives_them(
+            rows in vec((0u32..4, option::of(any::<i8>()), option::of(any::<u8>())), 0..600), batch in 1usize..200, kilobytes in 2u64..9,
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let all = frame(&rows);
+            let mut spool = Spool::create(&folder.path().join("spool"), 1).unwrap();
+            for start in (0..rows.len()).step_by(batch) {
+                let part = all.slice(start as i64, batch);
+                let height = part.height();
+                spool.add(part, &vec![0; height]).unwrap();
+                spool.flush().unwrap();
+            }
+            let (mut found, calls) = (Vec::new(), Cell::new(0));
+            let parts = Parts { order: ORDER, bytes_max: kilobytes << 10, folder: folder.path() };
+            let prepare = |frame| {
+                calls.set(calls.get() + 1);
+                Ok(frame)
+            };
+            let mut puts = 0;
+            parts.each(&spool, 0, &prepare, &mut |frame| {
+                puts += 1;
+                found.extend(frame.column("place").unwrap().u32().unwrap().iter().flatten());
+                Ok(())
+            }).unwrap();
+            let expected: Vec<u32> = sorted(ORDER, all).unwrap().column("place").unwrap().u32().unwrap().iter().flatten().collect();
+            assert_eq!(found, expected);
+            // What does not fit was parted, as often as something tells its rows apart.
+            assert!(puts > 1 || spool.bytes(0) <= kilobytes << 10 || rows.iter().all(|row| row.0 == rows[0].0));
+            assert!(rows.is_empty() || calls.get() > 0);
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left but the spool");
+        }
+    }
+
+    #[test]
+    fn keys_of_columns_compare_as_the_rows_do() {
+        let rows: Vec<Row> =
+            (0..400u32).map(|i| (i % 3, (i % 7 > 0).then_some((i * 37) as i8), (i % 5 > 0).then_some((i * 11) as u8))).collect();
+        let frame = frame(&rows);
+        for column in ORDER {
+            let ordered = sorted(&[*column], frame.clone()).unwrap();
+            assert!(order_keys(&ordered, column).unwrap().is_sorted(), "{column}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Rows on their way, spread over buckets in one file that only grows. A chunk is a frame of one bucket and carries its checksum, so that
+//! what was cut off goes on with what is whole. What the columns are, this file does not know.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Cursor},
+    os::unix::fs::FileExt,
+    path::Path,
+};
+
+use polars::prelude::{
+    Column, DataFrame, IdxCa, IdxSize, IpcStreamReader, IpcStreamWriter, PlSmallStr, PolarsResult, SerReader, SerWriter,
+};
+
+/// Bytes of rows that are gathered before they are written, as a rule.
+const GATHERED: usize = 24 << 20;
+/// Bucket, length, checksum.
+const CHUNK_HEAD: usize = 12;
+/// The longest chunk.
+const CHUNK_MAX: u32 = 1 << 31;
+
+pub(crate) struct Spool {
+    file: File,
+    length: u64,
+    /// Bytes of rows that are not written yet, and from how many on they are.
+    gathered: usize,
+    gathered_max: usize,
+    buckets: Vec<Bucket>,
+}
+
+#[derive(Clone, Default)]
+struct Bucket {
+    rows: Vec<DataFrame>,
+    /// Where its chunks lie: place of the bytes, length, checksum.
+    chunks: Vec<(u64, u32, u32)>,
+}
+
+/// What was written is not what is read.
+pub(crate) fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "what was written before is damaged")
+}
+
+/// The rows at these places, in this order.
+pub(crate) fn rows_at(frame: &DataFrame, places: Vec<IdxSize>) -> PolarsResult<DataFrame> {
+    let height = places.len();
+    let places = IdxCa::from_vec(PlSmallStr::EMPTY, places);
+    let columns: PolarsResult<Vec<Column>> = frame.columns().iter().map(|column| column.take(&places)).collect();
+    DataFrame::new(height, columns?)
+}
+
+/// The frames as one, in one chunk; none without any.
+pub(crate) fn whole(frames: impl IntoIterator<Item = DataFrame>) -> PolarsResult<Option<DataFrame>> {
+    let mut frames = frames.into_iter();
+    let Some(mut whole) = frames.next() else { return Ok(None) };
+    for frame in frames {
+        whole.vstack_mut(&frame)?;
+    }
+    whole.rechunk_mut();
+    Ok(Some(whole))
+}
+
+impl Spool {
+    /// A new file of so many buckets.
+    pub(crate) fn create(path: &Path, buckets: usize) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+        Ok(Self { file, length: 0, gathered: 0, gathered_max: GATHERED, buckets: vec![Bucket::default(); buckets] })
+    }
+
+    /// The same, which writes once it has gathered so many bytes.
+    pub(crate) fn gathering(self, gathered_max: usize) -> Self {
+        Self { gathered_max, ..self }
+    }
+
+    /// The first `length` bytes of a file that an earlier run left.
+    pub(crate) fn reopen(path: &Path, buckets: usize, length: u64) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        if file.metadata()?.len() < length {
+            return Err(damaged());
+        }
+        file.set_len(length)?;
+        let mut spool = Self { file, length: 0, gathered: 0, gathered_max: GATHERED, buckets: vec![Bucket::default(); buckets] };
+        while spool.length < length {
+            let mut head = [0; CHUNK_HEAD];
+            spool.file.read_exact_at(&mut head, spool.length)?;
+            let [bucket, bytes, sum] = [0, 4, 8].map(|at| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
+            let at = spool.length + CHUNK_HEAD as u64;
+            spool.length = at + u64::from(bytes);
+            let bucket = spool.buckets.get_mut(bucket as usize).filter(|_| bytes <= CHUNK_MAX && spool.length <= length);
+            bucket.ok_or_else(damaged)?.chunks.push((at, bytes, sum));
+        }
+        Ok(spool)
+    }
+
+    /// Takes in rows; `buckets` tells where each belongs. Those of one bucket keep their order.
+    pub(crate) fn add(&mut self, frame: DataFrame, buckets: &[u32]) -> io::Result<()> {
+        if buckets.is_empty() {
+            return Ok(());
+        }
+        let mut ends = vec![0u32; self.buckets.len()];
+        for bucket in buckets {
+            *ends.get_mut(*bucket as usize).ok_or_else(damaged)? += 1;
+        }
+        self.gathered += frame.estimated_size();
+        if let Some(all) = ends.iter().position(|count| *count as usize == buckets.len()) {
+            self.buckets[all].rows.push(frame);
+        } else {
+            let mut next = vec![0; ends.len()];
+            for bucket in 1..ends.len() {
+                next[bucket] = next[bucket - 1] + ends[bucket - 1];
+            }
+            let starts = next.clone();
+            let mut places: Vec<IdxSize> = vec![0; buckets.len()];
+            for (row, bucket) in (0..).zip(buckets) {
+                let slot = &mut next[*bucket as usize];
+                places[*slot as usize] = row;
+                *slot += 1;
+            }
+            let spread = rows_at(&frame, places).map_err(io::Error::other)?;
+            for (bucket, (start, end)) in starts.into_iter().zip(next).enumerate().filter(|(_, (start, end))| start < end) {
+                self.buckets[bucket].rows.push(spread.slice(i64::from(start), (end - start) as usize));
+            }
+        }
+        if self.gathered >= self.gathered_max { self.flush().map(drop) } else { Ok(()) }
+    }
+
+    /// Writes what is gathered; gives back the length of the file.
+    pub(crate) fn flush(&mut self) -> io::Result<u64> {
+        let mut bytes = Vec::new();
+        for bucket in 0..self.buckets.len() {
+            let rows = std::mem::take(&mut self.buckets[bucket].rows);
+            let Some(mut frame) = whole(rows).map_err(io::Error::other)? else { continue };
+            bytes.clear();
+            bytes.extend_from_slice(&[0; CHUNK_HEAD]);
+            IpcStreamWriter::new(&mut bytes).finish(&mut frame).map_err(io::Error::other)?;
+            let (length, sum) = ((bytes.len() - CHUNK_HEAD) as u32, crc32fast::hash(&bytes[CHUNK_HEAD..]));
+            for (slot, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip([bucket as u32, length, sum]) {
+                *slot = word.to_le_bytes();
+            }
+            self.file.write_all_at(&bytes, self.length)?;
+            self.buckets[bucket].chunks.push((self.length + CHUNK_HEAD as u64, length, sum));
+            self.length += bytes.len() as u64;
+        }
+        self.gathered = 0;
+        Ok(self.length)
+    }
+
+    /// Bytes written and gathered.
+    pub(crate) fn taken(&self) -> u64 {
+        self.length + self.gathered as u64
+    }
+
+    /// Bytes written of the bucket.
+    pub(crate) fn bytes(&self, bucket: usize) -> u64 {
+        self.buckets.get(bucket).map_or(0, |bucket| bucket.chunks.iter().map(|chunk| u64::from(chunk.1)).sum())
+    }
+
+    /// The frames written of the bucket, in the order of the rows.
+    pub(crate) fn frames(&self, bucket: usize) -> impl Iterator<Item = io::Result<DataFrame>> {
+        self.buckets.get(bucket).into_iter().flat_map(|bucket| &bucket.chunks).map(|&(at, length, sum)| {
+            let mut bytes = vec![0; length as usize];
+            self.file.read_exact_at(&mut bytes, at)?;
+            if crc32fast::hash(&bytes) != sum {
+                return Err(damaged());
+            }
+            let mut frame = IpcStreamReader::new(Cursor::new(bytes)).finish().map_err(|_| damaged())?;
+            frame.rechunk_mut();
+            Ok(frame)
+        })
+    }
+
+    /// The bucket as one frame; none where it is empty.
+    pub(crate) fn whole(&self, bucket: usize) -> io::Result<Option<DataFrame>> {
+        let frames: io::Result<Vec<DataFrame>> = self.frames(bucket).collect();
+        whole(frames?).map_err(io::Error::other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polars::prelude::{IntoColumn, NamedFrom, Series};
+
+    use super::*;
+
+    fn texts(texts: &[&str]) -> DataFrame {
+        DataFrame::new(texts.len(), vec![Series::new("text".into(), texts).into_column()]).unwrap()
+    }
+
+    fn all(spool: &Spool, bucket: usize) -> io::Result<Vec<String>> {
+        let Some(frame) = spool.whole(bucket)? else { return Ok(Vec::new()) };
+        Ok(frame.column("text").unwrap().str().unwrap().iter().flatten().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn rows_come_back_by_bucket_and_a_cut_file_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("spool");
+        let mut spool = Spool::create(&path, 3).unwrap();
+        spool.add(texts(&["one"]), &[2]).unwrap();
+        let length = spool.flush().unwrap();
+        spool.add(texts(&["lost", "lost", "lost"]), &[2, 0, 2]).unwrap();
+        spool.flush().unwrap();
+        let mut spool = Spool::reopen(&path, 3, length).unwrap();
+        spool.add(texts(&["two", "other", "three"]), &[2, 1, 2]).unwrap();
+        spool.add(texts(&["four"]), &[2]).unwrap();
+        spool.flush().unwrap();
+        assert_eq!(all(&spool, 0).unwrap(), [""; 0]);
+        assert_eq!(all(&spool, 1).unwrap(), ["other"]);
+        assert_eq!(all(&spool, 2).unwrap(), ["one", "two", "three", "four"]);
+        assert!(spool.add(texts(&["none"]), &[3]).is_err(), "a bucket that cannot be");
+        // A flipped bit is seen.
+        spool.file.write_all_at(b"!", CHUNK_HEAD as u64).unwrap();
+        assert!(all(&spool, 2).is_err());
+        assert!(Spool::reopen(&path, 2, spool.length).is_err(), "a bucket that cannot be");
+    }
+}

@@ -1,0 +1,105 @@
+//! The rows of a large table as they are asked for: in the order of any column, by what their blocks lie between, and by other programs.
+
+use std::fs;
+
+use polars::prelude::{IpcReader, SerReader};
+use tokendeck::dataset::cache::{Extent, Places, first, rank};
+
+use super::{TABLES, bench};
+
+#[test]
+fn a_tables_order_by_any_column_is_the_sorted_one() {
+    let bench = bench(1_500);
+    let cached = bench.load();
+    let sorts = [
+        ("transfers", "block_number", false),
+        ("transfers", "block_number", true),
+        ("transfers", "transaction_hash", true),
+        ("transfers", "value", false),
+        ("transfers", "timestamp", true),
+        ("candles", "volume", true),
+        ("candles", "volume", false),
+        ("candles", "open", true),
+        ("candles", "timestamp", false),
+        ("holders", "balance", true),
+        ("posts", "impressions", true),
+    ];
+    for (table, column, falls) in sorts {
+        let large = cached.table(table).unwrap().large.clone().unwrap();
+        let frame = large.stretch(0..large.height(), None);
+        let all = Places::Run(0..large.height());
+        let ranked = rank(&large, (column, falls), &all, |_, _| Ok::<_, std::io::Error>(())).unwrap();
+        let options = polars::prelude::SortOptions { descending: falls, nulls_last: true, maintain_order: true, ..Default::default() };
+        let sorted =
+            |frame: &polars::prelude::DataFrame| -> Vec<u32> { frame.column(column).unwrap().arg_sort(options).iter().flatten().collect() };
+        let expected = sorted(&frame);
+        let found: Vec<u32> = ranked.iter().map(|place| place as u32).collect();
+        assert_eq!(found, expected, "{table}.{column} {falls}");
+        for count in [0, 1, 10, 700] {
+            let top = first(&large, (column, falls), &all, count, |_, _| Ok::<_, std::io::Error>(())).unwrap();
+            assert_eq!(top, expected[..count], "{table}.{column} {falls} {count}");
+        }
+        // Of some rows in the middle, which begin and end inside of blocks.
+        let rows = 77..large.height() / 2;
+        let part = sorted(&frame.slice(77, rows.len()));
+        let among = Places::Run(rows);
+        let top = first(&large, (column, falls), &among, 30, |_, _| Ok::<_, std::io::Error>(())).unwrap();
+        assert_eq!(top, part[..30].iter().map(|row| row + 77).collect::<Vec<_>>(), "{table}.{column} {falls} in the middle");
+    }
+}
+
+#[test]
+fn the_bounds_of_rows_hold_all_of_their_values() {
+    let bench = bench(1_000);
+    let cached = bench.load();
+    for (table, column) in [("candles", "volume"), ("candles", "timestamp"), ("transfers", "log_index"), ("holders", "balance")] {
+        let large = cached.table(table).unwrap().large.clone().unwrap();
+        let mut tight = 0;
+        for rows in (0..large.height()).step_by(60).map(|start| start..(start + 60).min(large.height())) {
+            let frame = large.stretch(rows.clone(), Some(&[column]));
+            let cells = frame.column(column).unwrap().to_physical_repr().cast(&polars::prelude::DataType::Float64).unwrap();
+            let cells = cells.f64().unwrap();
+            let low = cells.iter().flatten().reduce(f64::min);
+            let high = cells.iter().flatten().reduce(f64::max);
+            let (from, to) = match large.extent(column, rows).unwrap() {
+                Extent::Empty => (None, None),
+                Extent::Float(low, high) => (Some(low), Some(high)),
+                Extent::Whole(low, high) => (Some(low as f64), Some(high as f64)),
+            };
+            assert!(
+                low.is_none_or(|low| from <= Some(low) && from.is_some()) && high <= to,
+                "{table}.{column}: {from:?}..{to:?}, {low:?}..{high:?}"
+            );
+            tight += usize::from((from, to) == (low, high));
+        }
+        assert!(tight > 0, "{table}.{column}");
+        assert_eq!(large.extent("token_address", 0..1), None);
+        assert_eq!(large.extent(column, 5..5), Some(Extent::Empty));
+    }
+}
+
+#[test]
+fn the_file_of_rows_opens_in_polars() {
+    let bench = bench(500);
+    let cached = bench.load();
+    for table in TABLES {
+        let large = cached.table(table).unwrap().large.clone().unwrap();
+        let file = fs::File::open(bench.entry(table).join("rows.arrow")).unwrap();
+        let theirs = IpcReader::new(file).finish().unwrap();
+        let ours = large.stretch(0..large.height(), None);
+        assert_eq!(theirs.height(), ours.height(), "{table}");
+        assert!(theirs.width() >= 2, "{table}");
+        for column in theirs.columns() {
+            let known = ours.column(column.name()).unwrap();
+            assert_eq!(column.null_count(), known.null_count(), "{table}.{}", column.name());
+            // Addresses and hashes are bytes there, and text here.
+            let same = match column.binary() {
+                Ok(bytes) => bytes.iter().zip(known.str().unwrap().iter()).all(|(bytes, text)| {
+                    text == bytes.map(|bytes| bytes.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))).as_deref()
+                }),
+                Err(_) => column.equals_missing(known),
+            };
+            assert!(same, "{table}.{}: {column:?} {known:?}", column.name());
+        }
+    }
+}
