@@ -41,7 +41,9 @@ fn nobody_is_asked_before_the_person_agrees() {
         let open = asks(bench.folder.path(), &wire);
         assert_eq!(open.len(), if consent == Consent::Ask { 2 } else { 0 }, "{open:?}");
         let real = bench.folder.path().canonicalize().unwrap();
-        open.iter().for_each(|origin| wire.agree(&real, origin).unwrap());
+        for origin in &open {
+            wire.agree(&real, origin).unwrap();
+        }
         if consent == Consent::Ask {
             assert_eq!(bench.load(&wire).unwrap().table("candles").unwrap().height(), 98);
         }
