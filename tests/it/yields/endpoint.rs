@@ -123,7 +123,7 @@ fn what_cannot_be_placed_is_held_with_its_reason_and_the_rest_is_placed() {
     let desk = Desk::new();
     let held = |digit: &str| format!("0x00000000000000000000000000000000000000{digit}");
     for (address, amount, settings, reason, step) in [
-        (UNKNOWN.to_owned(), "17", json!(null), "unknown_token", "Hold 17 of 0x00000000000000000000000000000000000000ff: unknown token"),
+        (UNKNOWN.to_owned(), "17", json!({}), "unknown_token", "Hold 17 of 0x00000000000000000000000000000000000000ff: unknown token"),
         (USDC.to_owned(), "0", json!({}), "zero_amount", "Hold 0 USDC: zero amount"),
         (held("a3"), "1500000000000000000", json!({}), "no_price", "Hold 1.5 NOP: no price"),
         (held("a4"), "1500", json!({}), "no_decimals", "Hold 1500 of 0x00000000000000000000000000000000000000a4: no decimals"),
@@ -162,7 +162,7 @@ fn the_chain_is_the_first_that_was_asked_for() {
 fn settings_have_their_defaults_and_levels_their_limits() {
     let desk = Desk::new();
     let plain = desk.plan(&json!({ "tokens": { USDC: "100000000000" } }));
-    for settings in [json!(null), json!({}), json!({ "riskLevel": "Balanced", "chains": [], "minApy": 0 }), json!({ "minApy": -4 })] {
+    for settings in [json!({}), json!({ "riskLevel": "Balanced", "chains": [], "minApy": 0 }), json!({ "minApy": -4 })] {
         assert_eq!(desk.one(USDC, "100000000000", settings.clone()), plain, "{settings}");
     }
     // Half the wallet in one pool at most; a pool that is flagged or takes two assets never.
