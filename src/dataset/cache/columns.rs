@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use polars::prelude::{Column, DataFrame, PolarsResult, StringChunked};
+use polars::prelude::{BinaryChunked, Column, DataFrame, DataType, IntoColumn, NewChunkedArray, PolarsResult, StringChunked};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -128,6 +128,17 @@ pub(super) fn bytes_of(form: Form, cells: &StringChunked) -> u64 {
     cells.iter().flatten().map(|text| bytes(text) as u64).sum()
 }
 
+/// The cells as the bytes that are kept of them, where these are fewer than the text has: what is on its way then takes half the room.
+pub(super) fn packed(form: Form, cells: &Column) -> PolarsResult<Column> {
+    let texts = cells.str()?.iter();
+    let bytes: Vec<Option<Vec<u8>>> = match form {
+        Form::Address => texts.map(|cell| cell.map(|text| Address::parse(text).unwrap_or_default().0.to_vec())).collect(),
+        Form::Hex => texts.map(|cell| cell.map(|text| bytes_of_hex(text).collect())).collect(),
+        Form::Float | Form::Integer | Form::Time | Form::Text => return Ok(cells.clone()),
+    };
+    Ok(BinaryChunked::from_iter_options(cells.name().clone(), bytes.into_iter()).into_column())
+}
+
 /// The bytes behind `0x` and an even number of hex digits.
 fn bytes_of_hex(text: &str) -> impl Iterator<Item = u8> {
     let nibble = |digit: u8| match digit {
@@ -150,6 +161,18 @@ impl Sink {
     /// are.
     fn push(&mut self, cells: &Column, first: u64) -> PolarsResult<()> {
         match self.form {
+            Form::Address if cells.dtype() == &DataType::Binary => {
+                cells.binary()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or(&Address::default().0)));
+            }
+            Form::Hex if cells.dtype() == &DataType::Binary => {
+                let mut end = self.region.data.1 + self.data.len() as u64;
+                for cell in cells.binary()?.iter() {
+                    let bytes = cell.unwrap_or_default();
+                    self.data.extend(bytes);
+                    end += bytes.len() as u64;
+                    self.values.extend(end.to_le_bytes());
+                }
+            }
             Form::Float => match cells.f64()?.cont_slice() {
                 Ok(numbers) => self.values.extend_from_slice(bytemuck::cast_slice(numbers)),
                 Err(_) => cells.f64()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or(f64::NAN).to_le_bytes())),

@@ -11,9 +11,9 @@ use polars::prelude::{DataFrame, IntoColumn, NamedFrom, PolarsResult, Series, po
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    CacheOptions, Kept, bounds,
+    CacheOptions, Form, Kept, bounds,
     codes::{BUCKETS, Codes, INTERVAL, Ranks, TOKEN, Tokens, inverse},
-    columns::{Columns, bytes_of},
+    columns::{Columns, bytes_of, packed},
     entry::{Place, remove},
     index::{self, About, Marks, Report},
     journal::Journal,
@@ -154,7 +154,10 @@ impl Import {
             {
                 *length += bytes_of(*form, cells.str()?);
             }
-            columns.push(cells.clone());
+            // What rows are ordered by is compared as text.
+            let ordered = self.schema.order.iter().any(|name| name.trim_start_matches('-') == column.name);
+            let packs = !ordered && matches!(form, Form::Address | Form::Hex);
+            columns.push(if packs { packed(*form, cells)? } else { cells.clone() });
         }
         columns.extend(codes.columns);
         self.spool.add(DataFrame::new(frame.height(), columns)?, &codes.buckets)?;
