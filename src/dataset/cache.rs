@@ -55,7 +55,7 @@ pub struct CacheOptions {
 
 impl Default for CacheOptions {
     fn default() -> Self {
-        Self { folder: None, size_max: 20 << 30, rows_min: 200_000, group_max: 16 << 20, journal_every: 64 << 20, block_rows: 1 << 16 }
+        Self { folder: None, size_max: 20 << 30, rows_min: 200_000, group_max: 32 << 20, journal_every: 64 << 20, block_rows: 1 << 16 }
     }
 }
 

@@ -51,8 +51,8 @@ pub enum Command {
     Import(String),
     /// Do it.
     ImportNow(String),
-    /// Write the same `import …` on, as the refusal asks.
-    ImportAgain(String),
+    /// Open the palette with this typed already, for the person to go on.
+    Type(String),
     ToggleApi,
     Export(String, export::Format),
     WriteDemo,

@@ -13,7 +13,7 @@ use polars::prelude::{
 };
 
 /// Bytes of rows that are gathered before they are written, as a rule.
-const GATHERED: usize = 16 << 20;
+const GATHERED: usize = 24 << 20;
 /// Bucket, length, checksum.
 const CHUNK_HEAD: usize = 12;
 /// The longest chunk.

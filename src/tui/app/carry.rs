@@ -88,10 +88,10 @@ impl App {
             Command::OpenFolder(folder) => self.open_folder(&folder),
             Command::Import(said) => self.look_at_import(&said),
             Command::ImportNow(said) => self.import_now(&said),
-            Command::ImportAgain(said) => {
+            Command::Type(text) => {
                 self.open_palette();
                 if let Some(palette) = &mut self.overlay {
-                    palette.paste(&format!("import {said} --"));
+                    palette.paste(&text);
                 }
             }
             Command::ToggleApi => self.toggle_api(),

@@ -81,7 +81,7 @@ impl ImportDialog {
                 return Outcome::Run(Command::ImportNow(self.said.clone()));
             }
             // What is asked for is written behind what was said.
-            KeyCode::Enter if self.preview.is_some() => return Outcome::Run(Command::ImportAgain(self.said.clone())),
+            KeyCode::Enter if self.preview.is_some() => return Outcome::Run(Command::Type(format!("import {} --", self.said))),
             KeyCode::Down | KeyCode::Char('j') => self.top += 1,
             KeyCode::Up | KeyCode::Char('k') => self.top = self.top.saturating_sub(1),
             KeyCode::PageDown | KeyCode::Char(' ') => self.top += self.room,

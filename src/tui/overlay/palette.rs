@@ -58,6 +58,13 @@ impl Palette {
             right: String::new(),
             command: Command::ToggleApi,
         });
+        for (name, note, typed) in [
+            ("import FILE", "Take a file of yours in: its path, and options as `tokendeck import` has them.", "import "),
+            ("open DIR", "Look at another dataset: its folder.", "open "),
+        ] {
+            let command = Command::Type(typed.to_owned());
+            entries.push(Entry { name: name.to_owned(), note: note.to_owned(), right: String::new(), command });
+        }
         entries.extend(themes.iter().map(|theme| Entry {
             name: format!("theme {theme}"),
             note: "Change the colours.".to_owned(),
@@ -112,7 +119,7 @@ impl Palette {
         self.rank();
     }
 
-    /// `open DIR` is typed out, for a folder cannot be listed here; everything else is an entry.
+    /// The path of `import FILE` and `open DIR` is typed out, for files cannot be listed here; everything else is an entry.
     fn chosen(&self) -> Outcome {
         if let Some(said) = self.import() {
             return Outcome::Run(Command::Import(said.to_owned()));
