@@ -81,8 +81,9 @@ pub(super) fn job(call: &Call<'_>) -> Answered {
 }
 
 pub(super) fn terminate_job(call: &Call<'_>) -> Answered {
-    let id = job_id(call)?;
-    if Arguments::new(call.parameters, call.path, call.query)?.flag("purge")? {
+    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let id = arguments.identifier("job_id").to_owned();
+    if arguments.flag("purge")? {
         return with_jobs(call, move |jobs| jobs.purge(&id).map(|()| reply::no_content()));
     }
     with_jobs(call, move |jobs| reply::rendered(200, &jobs.terminate(&id)?))

@@ -110,7 +110,7 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
     };
     let mut headers = json!({ "x-request-id": text_header("The request's own id where it sent one, else a new one.") });
     let mut answers = Map::new();
-    if endpoint.tagged() {
+    if endpoint.tagged {
         headers["etag"] = text_header("Names this answer: equal as long as the data are.");
         let unchanged = json!({ "description": "Not modified: `If-None-Match` names the answer.", "headers": headers.clone() });
         answers.insert("304".into(), unchanged);

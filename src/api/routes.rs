@@ -53,6 +53,8 @@ pub struct Endpoint {
     pub content: Content,
     /// Answered without a key.
     pub open: bool,
+    /// Its answers have entity tags.
+    pub tagged: bool,
     /// The shape of its JSON body; none where it reads none.
     pub body: Option<Shape>,
     pub(super) handler: Handler,
@@ -134,6 +136,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     Endpoint { path: "/api/analytics/tokens/holders-growth", name: "api_holders_growth", ..question::<GrowthQuestion>("analytics", &[]) },
     Endpoint {
         verb: Verb::Post,
+        tagged: false,
         body: Some(SchemaGenerator::subschema_for::<YieldBody>),
         handler: Handler::Body(handlers::optimize),
         ..question::<YieldQuestion>("yield", &[])
@@ -156,6 +159,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         no_content: None,
         content: shape::<Job>(),
         open: false,
+        tagged: false,
         body: Some(SchemaGenerator::subschema_for::<JobBody>),
         handler: Handler::Body(handlers::create_job),
     },
@@ -197,7 +201,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         ..plain("/datasets", "datasets", "The tables that are loaded, their sources and findings.", shape::<Datasets>(), handlers::datasets)
     },
     Endpoint { open: true, ..plain("/healthz", "healthz", "Whether the server lives and has data.", shape::<Health>(), handlers::healthz) },
-    Endpoint { open: true, ..plain("/openapi.json", "openapi", "This document.", Content::Document, openapi::answer) },
+    Endpoint { open: true, tagged: true, ..plain("/openapi.json", "openapi", "This document.", Content::Document, openapi::answer) },
     plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), handlers::metrics),
 ];
 
@@ -214,6 +218,7 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
         no_content: None,
         content: shape::<Q::Answer>(),
         open: false,
+        tagged: true,
         body: None,
         handler: Handler::Plain(handlers::ask::<Q>),
     }
@@ -251,6 +256,7 @@ const fn plain(
         no_content: None,
         content,
         open: false,
+        tagged: false,
         body: None,
         handler: Handler::Plain(handler),
     }
@@ -261,11 +267,6 @@ const fn shape<A: JsonSchema>() -> Content {
 }
 
 impl Endpoint {
-    /// Whether its answers have entity tags.
-    pub fn tagged(&self) -> bool {
-        self.verb == Verb::Get && (self.asks() && self.path != "/datasets" || matches!(self.content, Content::Document))
-    }
-
     /// Whether it asks the deck, and so needs data.
     pub fn asks(&self) -> bool {
         matches!(self.content, Content::Json(_)) && !self.open && !self.path.starts_with(DEEP_ANALYSIS[0])

@@ -18,7 +18,7 @@ use super::{
     keymap::Action,
     theme::{Role, Theme},
 };
-use crate::dataset::address::Address;
+use crate::dataset::{address::Address, export::form::Form};
 
 #[derive(Debug)]
 pub enum Overlay {
@@ -54,7 +54,7 @@ pub enum Command {
     /// Open the palette with this typed already, for the person to go on.
     Type(String),
     ToggleApi,
-    Export(String, export::Format),
+    Export(String, Form),
     WriteDemo,
     /// The person agrees that the dataset asks these places.
     Agree(Vec<String>),

@@ -1,10 +1,14 @@
 //! What both searches end in: a pattern with its turns, its lines and what it points to.
 
-use super::{Reason, name::PatternName, zigzag::Extreme};
+use super::{
+    Reason,
+    name::PatternName,
+    zigzag::{self, Extreme},
+};
 use crate::analysis::numeric::Line;
 
 /// A turning point.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Pivot {
     /// Its place among the valid candles.
     pub(super) at: u32,
@@ -24,64 +28,20 @@ impl Extreme for Pivot {
     fn price(&self) -> f64 {
         self.price
     }
+
+    fn mirrored(self) -> Self {
+        Self { price: -self.price, high: !self.high, ..self }
+    }
 }
 
 impl Pivot {
-    pub(super) const NONE: Self = Self { at: 0, slot: 0, price: 0.0, high: false, fresh: false };
-
-    pub(super) fn mirrored(self) -> Self {
-        Self { price: -self.price, high: !self.high, ..self }
-    }
-
     /// Bars from `origin`.
     pub(super) fn x(self, origin: u32) -> f64 {
         f64::from(self.slot) - f64::from(origin)
     }
 }
 
-/// At most this many turns make a pattern.
-pub(super) const MOST: usize = 10;
-
-/// The turns of a pattern, oldest first.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Turns {
-    pivots: [Pivot; MOST],
-    count: usize,
-}
-
-impl Turns {
-    pub(super) fn new() -> Self {
-        Self { pivots: [Pivot::NONE; MOST], count: 0 }
-    }
-
-    pub(super) fn of(pivots: &[Pivot]) -> Self {
-        let mut turns = Self::new();
-        for pivot in pivots {
-            turns.push(*pivot);
-        }
-        turns
-    }
-
-    /// Beyond the most, nothing is added.
-    pub(super) fn push(&mut self, pivot: Pivot) {
-        if self.count < MOST {
-            self.pivots[self.count] = pivot;
-            self.count += 1;
-        }
-    }
-
-    pub(super) fn as_slice(&self) -> &[Pivot] {
-        &self.pivots[..self.count]
-    }
-
-    pub(super) fn first(&self) -> Pivot {
-        self.pivots[0]
-    }
-
-    pub(super) fn last(&self) -> Pivot {
-        self.pivots[self.count.max(1) - 1]
-    }
-}
+pub(super) type Turns = zigzag::Turns<Pivot>;
 
 /// What a close beyond a line means.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -150,11 +110,9 @@ impl Find {
             Edge::Breaks(line) => Edge::Breaks(Line { slope: -line.slope, intercept: -line.intercept }),
             Edge::Voids(line) => Edge::Voids(Line { slope: -line.slope, intercept: -line.intercept }),
         };
-        let mut turns = Turns::new();
-        self.turns.as_slice().iter().for_each(|turn| turns.push(turn.mirrored()));
         Self {
             name: self.name.mirrored(),
-            turns,
+            turns: self.turns.mirrored(),
             up: !self.up,
             level: -self.level,
             upper: negated(self.lower),

@@ -25,7 +25,7 @@ pub use self::{
 };
 use super::{
     Reason,
-    find::{Edge, Find, Pivot as Turn, Turns},
+    find::{Edge, Find, Pivot as Turn},
     name,
     name::PatternName,
     series,
@@ -168,16 +168,15 @@ fn find(series: &Series, candidate: &Candidate, confidence: f64) -> Find {
         let x = f64::from(end - first);
         Line::through((0.0, line.at(0.0)), (f64::from(slot(end) - slot(first)), line.at(x)))
     };
-    let mut turns = Turns::new();
-    for turn in upright.turns.as_slice() {
-        let extreme = if turn.high { series.way.high[turn.at as usize] } else { series.way.low[turn.at as usize] };
-        turns.push(Turn { at: turn.at, slot: slot(turn.at), price: extreme, high: turn.high, fresh: false });
-    }
+    let turn = |pivot: &pivots::Pivot| {
+        let extreme = if pivot.high { series.way.high[pivot.at as usize] } else { series.way.low[pivot.at as usize] };
+        Turn { at: pivot.at, slot: slot(pivot.at), price: extreme, high: pivot.high, fresh: false }
+    };
     let edge = |breaks: bool, of: Line| if breaks { Edge::Breaks(line(of)) } else { Edge::Voids(line(of)) };
     let both = candidate.kind.breaks_both_ways();
     Find {
         name: candidate.name(),
-        turns,
+        turns: upright.turns.as_slice().iter().map(turn).collect(),
         start: upright.start,
         breakout: upright.broken.then_some(end),
         up: upright.up,

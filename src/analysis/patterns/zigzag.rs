@@ -6,6 +6,56 @@ pub(super) trait Extreme: Copy {
     /// Its place among the valid candles.
     fn at(&self) -> u32;
     fn price(&self) -> f64;
+    /// The same upside down.
+    fn mirrored(self) -> Self;
+}
+
+/// At most this many turns make a pattern.
+pub(super) const TURNS_MOST: usize = 10;
+
+/// The turns of a pattern, oldest first.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turns<T> {
+    pivots: [T; TURNS_MOST],
+    count: usize,
+}
+
+impl<T: Extreme + Default> Turns<T> {
+    pub(super) fn of(pivots: &[T]) -> Self {
+        pivots.iter().copied().collect()
+    }
+
+    /// Beyond the most, nothing is added.
+    pub(super) fn push(&mut self, pivot: T) {
+        if self.count < TURNS_MOST {
+            self.pivots[self.count] = pivot;
+            self.count += 1;
+        }
+    }
+
+    pub(super) fn as_slice(&self) -> &[T] {
+        &self.pivots[..self.count]
+    }
+
+    pub(super) fn first(&self) -> T {
+        self.pivots[0]
+    }
+
+    pub(super) fn last(&self) -> T {
+        self.pivots[self.count.max(1) - 1]
+    }
+
+    pub(super) fn mirrored(&self) -> Self {
+        self.as_slice().iter().map(|turn| turn.mirrored()).collect()
+    }
+}
+
+impl<T: Extreme + Default> FromIterator<T> for Turns<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(pivots: I) -> Self {
+        let mut turns = Self { pivots: [T::default(); TURNS_MOST], count: 0 };
+        pivots.into_iter().for_each(|pivot| turns.push(pivot));
+        turns
+    }
 }
 
 /// A zigzag being walked.

@@ -164,15 +164,6 @@ impl Sink {
             Form::Address if cells.dtype() == &DataType::Binary => {
                 cells.binary()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or(&Address::default().0)));
             }
-            Form::Hex if cells.dtype() == &DataType::Binary => {
-                let mut end = self.region.data.1 + self.data.len() as u64;
-                for cell in cells.binary()?.iter() {
-                    let bytes = cell.unwrap_or_default();
-                    self.data.extend(bytes);
-                    end += bytes.len() as u64;
-                    self.values.extend(end.to_le_bytes());
-                }
-            }
             Form::Float => match cells.f64()?.cont_slice() {
                 Ok(numbers) => self.values.extend_from_slice(bytemuck::cast_slice(numbers)),
                 Err(_) => cells.f64()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or(f64::NAN).to_le_bytes())),
@@ -185,23 +176,22 @@ impl Sink {
                 }
             }
             Form::Address => cells.str()?.iter().for_each(|cell| self.values.extend(cell.and_then(Address::parse).unwrap_or_default().0)),
-            Form::Hex | Form::Text => {
-                let mut end = self.region.data.1 + self.data.len() as u64;
-                for cell in cells.str()?.iter() {
-                    let before = self.data.len();
-                    match self.form {
-                        Form::Hex => self.data.extend(bytes_of_hex(cell.unwrap_or_default())),
-                        _ => self.data.extend(cell.unwrap_or_default().as_bytes()),
-                    }
-                    end += (self.data.len() - before) as u64;
-                    self.values.extend(end.to_le_bytes());
-                }
-            }
+            Form::Hex => self.push_data(cells.binary()?.iter()),
+            Form::Text => self.push_data(cells.str()?.iter().map(|cell| cell.map(str::as_bytes))),
         }
         if cells.null_count() > 0 {
             (first..).zip(cells.is_null().iter()).filter(|(_, empty)| *empty == Some(true)).for_each(|(row, _)| self.mark(row));
         }
         Ok(())
+    }
+
+    /// Appends cells without a fixed length, each with where it ends.
+    fn push_data<'a>(&mut self, cells: impl Iterator<Item = Option<&'a [u8]>>) {
+        for cell in cells {
+            self.data.extend(cell.unwrap_or_default());
+            let end = self.region.data.1 + self.data.len() as u64;
+            self.values.extend(end.to_le_bytes());
+        }
     }
 
     /// The row has no value.

@@ -74,8 +74,9 @@ fn candles_stay_and_other_figures_that_cannot_be_are_emptied() {
             ("not_negative", "volume", vec![1], "-5".to_owned())
         ]
     );
-    assert_eq!(columns[2].f64().unwrap().get(1), Some(3.0));
-    assert_eq!((columns[4].f64().unwrap().get(0), columns[4].f64().unwrap().get(1)), (Some(5.0), None));
+    let floats = |column: usize| columns[column].f64().expect("floats");
+    assert_eq!(floats(2).get(1), Some(3.0));
+    assert_eq!((floats(4).get(0), floats(4).get(1)), (Some(5.0), None));
 }
 
 #[test]
@@ -94,7 +95,7 @@ fn bounds_themselves_are_inside() {
     for (decimals, holds) in [(0, true), (77, true), (78, false), (-1, false)] {
         let mut columns = [Numbers::new("decimals".into(), [i64::from(decimals)]).into_column()];
         assert_eq!(judge("tokens", &mut columns).is_empty(), holds, "{decimals}");
-        assert_eq!(columns[0].i64().unwrap().get(0).is_some(), holds);
+        assert_eq!(columns[0].i64().expect("whole numbers").get(0).is_some(), holds);
     }
     // An Excel day number read as seconds is a day in 1970.
     for (time, holds) in [(45_000_000, false), (FIRST, true), (FIRST - 1, false), (LAST - 1, true), (LAST, false)] {

@@ -5,50 +5,30 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use tui_input::{Input, backend::crossterm::EventHandler};
 
 use super::{Command, Outcome, floating, line};
-use crate::tui::{
-    theme::{Role, Theme},
-    views::many,
+use crate::{
+    dataset::export::form::Form,
+    tui::{
+        theme::{Role, Theme},
+        views::many,
+    },
 };
 
-/// What a table can be written as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    Csv,
-    Json,
-    Ndjson,
-    Parquet,
-}
-
-impl Format {
-    pub const ALL: [Self; 4] = [Self::Csv, Self::Json, Self::Ndjson, Self::Parquet];
-
-    /// The ending of its files.
-    pub fn ending(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Json => "json",
-            Self::Ndjson => "ndjson",
-            Self::Parquet => "parquet",
-        }
-    }
-}
-
 /// The name of a file with the cursor before its ending, where another name is typed.
-fn named(stem: &str, format: Format) -> Input {
+fn named(stem: &str, format: Form) -> Input {
     Input::new(format!("{stem}.{}", format.ending())).with_cursor(stem.chars().count())
 }
 
 #[derive(Debug)]
 pub struct ExportDialog {
     input: Input,
-    format: Format,
+    format: Form,
     /// Unknown while they are still being found.
     rows: Option<usize>,
 }
 
 impl ExportDialog {
     pub fn new(name: &str, rows: Option<usize>) -> Self {
-        let format = Format::Csv;
+        let format = Form::Csv;
         Self { input: named(&format!("tokendeck-{name}"), format), format, rows }
     }
 
@@ -61,7 +41,7 @@ impl ExportDialog {
                 return Outcome::Run(Command::Export(self.input.value().trim().to_owned(), self.format));
             }
             KeyCode::Tab | KeyCode::Down => self.turn(1),
-            KeyCode::BackTab | KeyCode::Up => self.turn(Format::ALL.len() - 1),
+            KeyCode::BackTab | KeyCode::Up => self.turn(Form::ALL.len() - 1),
             _ => {
                 self.input.handle_event(&Event::Key(*key));
                 self.follow_ending();
@@ -81,17 +61,17 @@ impl ExportDialog {
 
     /// The next format, and the file's ending with it.
     fn turn(&mut self, by: usize) {
-        let place = Format::ALL.iter().position(|format| *format == self.format).unwrap_or(0);
-        self.format = Format::ALL[(place + by) % Format::ALL.len()];
+        let place = Form::ALL.iter().position(|format| *format == self.format).unwrap_or(0);
+        self.format = Form::ALL[(place + by) % Form::ALL.len()];
         let value = self.input.value();
-        let stem = Format::ALL.iter().find_map(|format| value.strip_suffix(&format!(".{}", format.ending()))).unwrap_or(value);
+        let stem = Form::ALL.iter().find_map(|format| value.strip_suffix(&format!(".{}", format.ending()))).unwrap_or(value);
         self.input = named(stem, self.format);
     }
 
     /// An ending that is typed chooses the format.
     fn follow_ending(&mut self) {
         let value = self.input.value();
-        if let Some(format) = Format::ALL.into_iter().find(|format| value.ends_with(&format!(".{}", format.ending()))) {
+        if let Some(format) = Form::ALL.into_iter().find(|format| value.ends_with(&format!(".{}", format.ending()))) {
             self.format = format;
         }
     }
@@ -109,7 +89,7 @@ impl ExportDialog {
         end += line(buffer, inside, 0, end, "▏", theme.accent().patch(base));
         line(buffer, inside, 0, end, &after, theme.text().patch(base));
         let mut x = line(buffer, inside, 2, 0, "as    ", theme.dim().patch(base));
-        for format in Format::ALL {
+        for format in Form::ALL {
             let style = if format == self.format { theme.accent() } else { theme.dim() };
             x += line(buffer, inside, 2, x, format.ending(), style.patch(base)) + 3;
         }
@@ -129,6 +109,6 @@ mod tests {
         dialog.paste("-b");
         dialog.key(&KeyEvent::new(KeyCode::Tab, KeyModifiers::NONE));
         dialog.key(&KeyEvent::new(KeyCode::Char('c'), KeyModifiers::NONE));
-        assert_eq!((dialog.input.value(), dialog.format), ("tokendeck-tokens2-bc.json", Format::Json));
+        assert_eq!((dialog.input.value(), dialog.format), ("tokendeck-tokens2-bc.json", Form::Json));
     }
 }

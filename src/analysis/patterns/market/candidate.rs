@@ -1,10 +1,8 @@
 //! What a search hands on: a stretch of candles that may be a pattern, with its turns, its lines and what its family measured.
 
-use super::{Claim, name::PatternName as P, pivots::Pivot};
+use super::{Claim, name::PatternName as P, pivots::Pivot, zigzag};
 use crate::analysis::numeric::Line;
 
-/// At most this many turns are kept.
-pub(super) const TURNS_MOST: usize = 10;
 /// Measures that only one kind has.
 pub(super) const OWN: usize = 14;
 
@@ -68,39 +66,7 @@ impl Kind {
     }
 }
 
-/// The turns of a pattern, oldest first.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Turns {
-    pivots: [Pivot; TURNS_MOST],
-    count: usize,
-}
-
-impl Turns {
-    pub(super) fn of(pivots: &[Pivot]) -> Self {
-        let mut turns = Self { pivots: [Pivot::NONE; TURNS_MOST], count: 0 };
-        for pivot in pivots.iter().take(TURNS_MOST) {
-            turns.pivots[turns.count] = *pivot;
-            turns.count += 1;
-        }
-        turns
-    }
-
-    pub(super) fn as_slice(&self) -> &[Pivot] {
-        &self.pivots[..self.count]
-    }
-
-    pub(super) fn first(&self) -> Pivot {
-        self.pivots[0]
-    }
-
-    pub(super) fn last(&self) -> Pivot {
-        self.pivots[self.count.max(1) - 1]
-    }
-
-    fn mirrored(&self) -> Self {
-        Self { pivots: self.pivots.map(Pivot::mirrored), count: self.count }
-    }
-}
+pub(super) type Turns = zigzag::Turns<Pivot>;
 
 /// A stretch that may be a pattern, as seen in the view of its kind's rising form.
 #[derive(Debug, Clone, Copy)]

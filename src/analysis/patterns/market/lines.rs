@@ -2,10 +2,11 @@
 //! lines; how these run gives the names.
 
 use super::{
-    candidate::{Candidate, Kind, OWN, TURNS_MOST, Turns, strain},
+    candidate::{Candidate, Kind, OWN, Turns, strain},
     pivots::{Pivot, Scale},
     search::Found,
     series::Tape,
+    zigzag::TURNS_MOST,
 };
 use crate::analysis::numeric::Line;
 

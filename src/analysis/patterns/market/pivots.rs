@@ -11,7 +11,7 @@ const WICKS: [f64; 5] = [0.8, 1.2, 1.8, 2.7, 4.0];
 const BODIES: [f64; 3] = [0.8, 1.3, 2.2];
 
 /// A turning point.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Pivot {
     /// Its place among the valid candles.
     pub(super) at: u32,
@@ -27,15 +27,13 @@ impl Extreme for Pivot {
     fn price(&self) -> f64 {
         self.price
     }
+
+    fn mirrored(self) -> Self {
+        Self { price: -self.price, high: !self.high, ..self }
+    }
 }
 
 impl Pivot {
-    pub(super) const NONE: Self = Self { at: 0, price: 0.0, high: false };
-
-    pub(super) fn mirrored(self) -> Self {
-        Self { price: -self.price, high: !self.high, ..self }
-    }
-
     /// Candles from the place `origin`.
     pub(super) fn x(self, origin: u32) -> f64 {
         f64::from(self.at) - f64::from(origin)

@@ -67,6 +67,12 @@ fn flat(level: f64) -> Line {
     Line { slope: 0.0, intercept: level }
 }
 
+/// A bottom between the line it is left over and its lowest price.
+fn bottom(kind: Kind, turns: Turns, exit: &Exit, (upper, lowest): (Line, f64), height: f64, own: [f64; OWN]) -> Candidate {
+    let (start, end) = (turns.first().at, exit.at as u32);
+    Candidate { kind, flipped: false, turns, start, end, broken: exit.broken, up: true, upper, lower: flat(lowest), height, own }
+}
+
 fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Found<'_>) {
     let (first, last) = (run[0], run[run.len() - 1]);
     let (a, c) = (first.at as usize, last.at as usize);
@@ -111,19 +117,7 @@ fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Found<'_>) {
         own[9] = (tape.top(c, exit.at) - peak.price) / height;
         own[12] = (apart.abs() / height / 0.15).max(uneven / UNEVEN);
         own[13] = fall(tape, a, peak.price) / height;
-        found.push(Candidate {
-            kind: Kind::Double,
-            flipped: false,
-            turns,
-            start: first.at,
-            end: exit.at as u32,
-            broken: exit.broken,
-            up: true,
-            upper: flat(peak.price),
-            lower: flat(lowest),
-            height,
-            own,
-        });
+        found.push(bottom(Kind::Double, turns, &exit, (flat(peak.price), lowest), height, own));
     }
 }
 
@@ -176,19 +170,7 @@ fn head_and_shoulders(tape: &Tape, run: &[Pivot], found: &mut Found<'_>) {
             .max(strain(own[10], 0.28, 0.4))
             .max(strain(own[11], 0.92, 0.8));
         own[13] = fall(tape, a, neck.min(nape)) / height;
-        found.push(Candidate {
-            kind: Kind::HeadAndShoulders,
-            flipped: false,
-            turns: Turns::of(run),
-            start: first.at,
-            end: exit.at as u32,
-            broken: exit.broken,
-            up: true,
-            upper: line,
-            lower: flat(head),
-            height,
-            own,
-        });
+        found.push(bottom(Kind::HeadAndShoulders, Turns::of(run), &exit, (line, head), height, own));
     }
 }
 
@@ -216,17 +198,5 @@ fn triple(tape: &Tape, run: &[Pivot], found: &mut Found<'_>) {
     own[5] = (tape.top(c, exit.at) - peak) / height;
     own[12] = (own[0] / 0.2).max(own[1] / 0.25);
     own[13] = fall(tape, a, peak) / height;
-    found.push(Candidate {
-        kind: Kind::Triple,
-        flipped: false,
-        turns: Turns::of(run),
-        start: first.at,
-        end: exit.at as u32,
-        broken: exit.broken,
-        up: true,
-        upper: flat(peak),
-        lower: flat(lowest),
-        height,
-        own,
-    });
+    found.push(bottom(Kind::Triple, Turns::of(run), &exit, (flat(peak), lowest), height, own));
 }

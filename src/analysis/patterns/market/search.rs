@@ -8,6 +8,7 @@ use super::{
     pivots::{self, Pivot, Scale},
     reversal,
     series::{Series, Tape},
+    zigzag::Extreme as _,
 };
 
 /// What the families hand their candidates to.

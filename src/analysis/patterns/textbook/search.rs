@@ -6,6 +6,7 @@ use super::{
     flag, outcome, pair, pivots, reversal,
     series::Series,
     shape::Shape,
+    zigzag::Extreme as _,
 };
 
 /// The first level whose turns are more than the noise of single candles: the finer ones feed flags and pennants only.
