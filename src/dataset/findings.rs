@@ -105,6 +105,15 @@ impl Findings {
         }
     }
 
+    /// Takes in the findings of others.
+    pub(crate) fn absorb(&mut self, others: &Self) {
+        others.kept.iter().for_each(|finding| self.add(finding.clone()));
+        for count in &others.counts {
+            let kept = count.count.min(KEPT_PER_REASON);
+            self.count_more(&count.file, count.column.as_deref(), &count.reason, count.count - kept);
+        }
+    }
+
     /// The findings kept, in the order they were met.
     pub fn kept(&self) -> &[Finding] {
         &self.kept
