@@ -17,16 +17,19 @@ pub mod patterns;
 pub mod posts;
 pub mod search;
 pub mod security;
+pub mod tables;
 pub mod token;
 pub mod trendline;
 pub mod yields;
+
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::{progress::Progress, request::Request, snapshot::Snapshot};
 use crate::{
-    dataset::{Token, address::Address},
+    dataset::{Token, address::Address, export::Frames},
     error::{Code, Problem, Result},
 };
 
@@ -61,6 +64,27 @@ pub trait Question: Request {
         }
         key
     }
+}
+
+/// Rows that are looked for: too many to be an answer of their own, and found in one generation for whoever shows or writes them.
+pub trait Find: Send + 'static {
+    type Found: Send + 'static;
+
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Found>;
+}
+
+/// A question whose answer is a list that can be had as a table, by page or whole.
+pub trait Listing: Question {
+    /// The rows of the page, or with `whole` all from where it begins; types as the schema has them.
+    fn listed(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Listed>;
+}
+
+/// A list as a table. Its rows may be read from the generation stretch by stretch.
+pub struct Listed {
+    pub columns: Vec<String>,
+    pub rows: Box<dyn Frames>,
+    /// The cursor of the page after this one.
+    pub next: Option<String>,
 }
 
 /// The token, or the problem that it is not there.

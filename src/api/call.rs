@@ -3,6 +3,7 @@
 
 use std::{future::Future, pin::Pin};
 
+use hyper::HeaderMap;
 use tokio::sync::watch;
 
 use super::{
@@ -20,6 +21,8 @@ pub(super) struct Call<'a> {
     pub path: &'a [(&'a str, &'a str)],
     pub query: &'a str,
     pub if_none_match: IfNoneMatch<'a>,
+    /// None without a server.
+    pub headers: Option<&'a HeaderMap>,
     /// Only the headers are wanted.
     pub head: bool,
 }

@@ -10,17 +10,35 @@ use serde::Serialize;
 use super::{
     call::{Answered, Call, Step},
     datasets, events as streams,
+    format::Format,
     reply::{self, IfNoneMatch, Reply},
+    rows,
 };
 use crate::{
     error::{Code, Problem, Result},
     jobs::{JobBody, Jobs},
-    question::{Question, known_token, parameter::Arguments, yields::YieldQuestion},
+    question::{Listing, Question, known_token, parameter::Arguments, yields::YieldQuestion},
 };
 
 /// A question: from memory where the deck remembers it, else on its pool.
 pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
-    let question = Q::parse(&Arguments::new(Q::PARAMETERS, call.path, call.query)?)?;
+    let question = Q::parse(&Arguments::new(call.parameters, call.path, call.query)?)?;
+    answer(call, question)
+}
+
+/// A question whose answer is a list, in the format that the request asks for.
+pub(super) fn list<Q: Listing>(call: &Call<'_>) -> Answered {
+    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let row = Format::chosen(&arguments, call.headers)?;
+    let question = Q::parse(&arguments)?;
+    let whole = !arguments.given("limit") && !arguments.given("page");
+    match row.form {
+        None => answer(call, question),
+        Some(form) => rows::stream(call, question, whole, row, form),
+    }
+}
+
+fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
     let deck = &call.api.deck;
     let snapshot = deck.ready::<Q>()?;
     // Told here and now: on the pool it would cost more than an answer from memory.

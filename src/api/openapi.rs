@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     call::{Answered, Call, Step},
+    format::FORMATS,
     reply,
     routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint, Shape, TAGS},
 };
@@ -108,12 +109,22 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
         Content::Document => json!({ "application/json": { "schema": { "type": "object" } } }),
         Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
     };
+    if endpoint.rows {
+        for row in FORMATS.iter().filter(|row| row.form.is_some()) {
+            // What is no text has no schema in OpenAPI 3.1 but that it is bytes.
+            let bytes = if row.text { json!({ "type": "string" }) } else { json!({ "type": "string", "format": "binary" }) };
+            success["content"][row.media[0]] = json!({ "schema": bytes });
+        }
+    }
     let mut headers = json!({ "x-request-id": text_header("The request's own id where it sent one, else a new one.") });
     let mut answers = Map::new();
     if endpoint.tagged {
         headers["etag"] = text_header("Names this answer: equal as long as the data are.");
         let unchanged = json!({ "description": "Not modified: `If-None-Match` names the answer.", "headers": headers.clone() });
         answers.insert("304".into(), unchanged);
+    }
+    if endpoint.rows {
+        headers["link"] = text_header("With `rel=\"next\"`: the page after this one, if there is one.");
     }
     if endpoint.status == 202 {
         headers["location"] = text_header("Where the job is.");
@@ -242,6 +253,7 @@ fn described(parameter: &Parameter) -> Value {
             }
             ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
             ParameterKind::Text => json!({ "type": "string", "maxLength": 200 }),
+            ParameterKind::Line(bytes) => json!({ "type": "string", "maxLength": bytes }),
             ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
             ParameterKind::Time => json!({
                 "type": "string",

@@ -1,7 +1,7 @@
 //! THE table of endpoints: the router, the 405s, the OpenAPI document and the figures all read it. A question is one line. How
 //! requests are judged and answered stands beside it, not in it.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{collections::BTreeMap, marker::PhantomData, sync::LazyLock};
 
 use hyper::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use super::{
     call::{Answered, Call},
     datasets::Datasets,
+    format::FORMAT,
     handlers::{self, Health},
     openapi,
 };
@@ -16,7 +17,7 @@ use crate::{
     error::{Code, Problem},
     jobs::{Job, JobBody, JobList, Report},
     question::{
-        Question,
+        Listing, Question,
         candles::CandlesQuestion,
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
@@ -26,6 +27,7 @@ use crate::{
         posts::{PostsQuestion, TokenPostsQuestion},
         search::SearchQuestion,
         security::SecurityQuestion,
+        tables::{TableQuestion, TablesQuestion},
         token::TokenQuestion,
         trendline::TrendlineQuestion,
         yields::{YieldBody, YieldQuestion},
@@ -55,6 +57,8 @@ pub struct Endpoint {
     pub open: bool,
     /// Its answers have entity tags.
     pub tagged: bool,
+    /// Its answer is a list that can be had in every format.
+    pub rows: bool,
     /// The shape of its JSON body; none where it reads none.
     pub body: Option<Shape>,
     pub(super) handler: Handler,
@@ -121,6 +125,7 @@ pub const TAGS: &[(&str, &str)] = &[
     ("analytics", "Rankings over all tokens."),
     ("yield", "Where to place a portfolio."),
     ("deep analysis", "Jobs that ask everything about some tokens."),
+    ("tables", "The tables of the dataset, row by row."),
     ("service", "The server and its data."),
 ];
 
@@ -147,6 +152,8 @@ pub const ENDPOINTS: &[Endpoint] = &[
     question::<HolderCountsQuestion>("tokens", &[]),
     question::<PostsQuestion>("tokens", &[]),
     question::<AllDexesQuestion>("dexes", &[]),
+    question::<TablesQuestion>("tables", &[]),
+    list::<TableQuestion>("tables", &[Code::TableNotFound]),
     Endpoint {
         verb: Verb::Post,
         path: "/deep-analysis/jobs",
@@ -160,6 +167,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         content: shape::<Job>(),
         open: false,
         tagged: false,
+        rows: false,
         body: Some(SchemaGenerator::subschema_for::<JobBody>),
         handler: Handler::Body(handlers::create_job),
     },
@@ -219,9 +227,39 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
         content: shape::<Q::Answer>(),
         open: false,
         tagged: true,
+        rows: false,
         body: None,
         handler: Handler::Plain(handlers::ask::<Q>),
     }
+}
+
+/// A list, which is answered in every format.
+const fn list<Q: Listing>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
+    Endpoint {
+        parameters: WithFormat::<Q>::PARAMETERS,
+        rows: true,
+        handler: Handler::Plain(handlers::list::<Q>),
+        ..question::<Q>(tag, codes)
+    }
+}
+
+/// The most parameters that a list has, `format` among them.
+const LIST_PARAMETERS_MAX: usize = 24;
+
+struct WithFormat<Q>(PhantomData<Q>);
+
+impl<Q: Question> WithFormat<Q> {
+    const ALL: &'static [Parameter; LIST_PARAMETERS_MAX] = &{
+        let mut all = [FORMAT; LIST_PARAMETERS_MAX];
+        let mut nth = 0;
+        while nth < Q::PARAMETERS.len() {
+            all[nth] = Q::PARAMETERS[nth];
+            nth += 1;
+        }
+        all
+    };
+    /// The question's own, and `format` after them.
+    const PARAMETERS: &'static [Parameter] = Self::ALL.split_at(Q::PARAMETERS.len() + 1).0;
 }
 
 const JOB: Parameter = parameter("job_id", ParameterKind::Identifier, "The job's id, as its creation answered it.");
@@ -257,6 +295,7 @@ const fn plain(
         content,
         open: false,
         tagged: false,
+        rows: false,
         body: None,
         handler: Handler::Plain(handler),
     }

@@ -16,7 +16,12 @@ use super::{
     outcome::{Failure, Outcome, print, say},
     program::{Program, no_dataset},
 };
-use crate::{api, config::plain_reason, deck::DeckEvent, state::keys::Keys};
+use crate::{
+    api::{self, OfflineRows},
+    config::plain_reason,
+    deck::DeckEvent,
+    state::keys::Keys,
+};
 
 /// As much as the API takes.
 const BODY_MAX: u64 = 1 << 20;
@@ -79,6 +84,9 @@ pub(super) fn run(args: &Get) -> Outcome {
     let jobs = if about_jobs { Some(program.jobs().map_err(Failure::Bad)?) } else { None };
     let api = program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST));
     let reply = api::answer_offline(&api, method.word(), &args.path, &body.unwrap_or_default());
+    if let Some(rows) = reply.rows {
+        return print_rows(rows, args.format);
+    }
     if reply.status >= 400 {
         return Err(Failure::Bad(problem_line(reply.status, &reply.body)));
     }
@@ -96,6 +104,17 @@ pub(super) fn run(args: &Get) -> Outcome {
         Format::Csv => print(&flatten::csv(&parsed(&reply.body)?)),
         Format::Table => print(flatten::table(&parsed(&reply.body)?).as_bytes()),
     }
+}
+
+/// Rows in a format that the path asks for, as they come.
+fn print_rows(mut rows: OfflineRows, format: Format) -> Outcome {
+    if format != Format::Json {
+        return Err(Failure::Usage("the path asks for a format of its own: leave out --format".to_owned()));
+    }
+    while let Some(piece) = rows.next_piece().map_err(Failure::Bad)? {
+        print(&piece)?;
+    }
+    Ok(())
 }
 
 /// Loads the data, showing how far that has come.

@@ -164,6 +164,17 @@ pub fn pour<W: Write + Send + 'static>(out: W, form: Form, columns: &[String], r
     sink.finish().map_err(Unwritten::Failed)
 }
 
+/// Each row as a JSON object.
+pub fn objects(frame: &DataFrame) -> impl Iterator<Item = String> {
+    let names: Vec<String> = frame.get_column_names().iter().map(|name| form::member(name)).collect();
+    let cells = cells::of(frame);
+    (0..frame.height()).map(move |row| {
+        let mut text = Vec::new();
+        form::object(&names, &cells, row, &mut text);
+        String::from_utf8(text).unwrap_or_default()
+    })
+}
+
 fn failed(error: impl std::fmt::Display) -> Unwritten {
     Unwritten::Failed(error.to_string())
 }

@@ -37,6 +37,8 @@ pub enum ParameterKind {
     Flag,
     /// Free text in the query, up to 200 characters.
     Text,
+    /// Text in the query of up to so many bytes, which the question reads further.
+    Line(usize),
     /// A chain's name in the query.
     Chain,
     /// An RFC 3339 time, a date or epoch seconds in the query.
@@ -170,12 +172,27 @@ impl<'a> Arguments<'a> {
     pub fn text(&self, name: &str) -> Result<Option<String>> {
         let text = self.once(name)?.map(str::trim).filter(|text| !text.is_empty());
         match text {
+            Some(text) if matches!(self.kind(name), ParameterKind::Line(_)) => self.line(name, text),
             Some(text) if text.chars().count() > TEXT_CHARS_MAX => Err(Problem::new(
                 Code::InvalidParameter,
                 format!("`{name}` is `{}`: expected at most {TEXT_CHARS_MAX} characters.", clip(text)),
             )),
             text => Ok(text.map(str::to_owned)),
         }
+    }
+
+    fn line(&self, name: &str, text: &str) -> Result<Option<String>> {
+        let ParameterKind::Line(bytes) = self.kind(name) else { return Ok(None) };
+        if text.len() > bytes {
+            let detail = format!("`{name}` is `{}` of {} bytes: expected at most {bytes}.", clip(text), text.len());
+            return Err(Problem::new(Code::InvalidParameter, detail));
+        }
+        Ok(Some(text.to_owned()))
+    }
+
+    /// Whether the request names it.
+    pub fn given(&self, name: &str) -> bool {
+        self.query.iter().any(|(known, _)| known == name)
     }
 
     pub fn chain(&self, name: &str) -> Result<Option<Chain>> {

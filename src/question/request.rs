@@ -53,6 +53,8 @@ macro_rules! request {
             const PARAMETERS: &'static [$crate::question::parameter::Parameter] = &[$($parameter,)*];
 
             fn parse(arguments: &$crate::question::parameter::Arguments<'_>) -> $crate::error::Result<Self> {
+                // A question may have no parameters.
+                let _ = arguments;
                 Ok(Self { $($field: $crate::question::request::Value::read(arguments, &$parameter)?,)* })
             }
 

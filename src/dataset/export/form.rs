@@ -160,7 +160,7 @@ struct Objects<W> {
 impl<W: Write> Objects<W> {
     fn new(mut writer: W, columns: &[String], [open, between, close]: [&'static str; 3]) -> std::io::Result<Self> {
         writer.write_all(open.as_bytes())?;
-        let names = columns.iter().map(|name| format!("{}:", Value::from(name.as_str()))).collect();
+        let names = columns.iter().map(|name| member(name)).collect();
         Ok(Self { writer, names, between, close, text: Vec::new(), any: false, opened: !open.is_empty() })
     }
 }
@@ -172,12 +172,7 @@ impl<W: Write> Sink for Objects<W> {
             self.text.clear();
             self.text.extend_from_slice(if self.any { self.between } else { "" }.as_bytes());
             self.any = true;
-            for (nth, (column, name)) in cells.iter().zip(&self.names).enumerate() {
-                self.text.push(if nth == 0 { b'{' } else { b',' });
-                self.text.extend_from_slice(name.as_bytes());
-                column.json(row, &mut self.text);
-            }
-            self.text.push(b'}');
+            object(&self.names, &cells, row, &mut self.text);
             self.writer.write_all(&self.text).map_err(said)?;
         }
         Ok(())
@@ -189,6 +184,24 @@ impl<W: Write> Sink for Objects<W> {
         }
         self.writer.flush().map_err(said)
     }
+}
+
+/// A member's name as it stands before its value.
+pub(super) fn member(name: &str) -> String {
+    format!("{}:", Value::from(name))
+}
+
+/// Appends the row as an object.
+pub(super) fn object(names: &[String], cells: &[Cells<'_>], row: usize, text: &mut Vec<u8>) {
+    text.push(b'{');
+    for (nth, (column, name)) in cells.iter().zip(names).enumerate() {
+        if nth > 0 {
+            text.push(b',');
+        }
+        text.extend_from_slice(name.as_bytes());
+        column.json(row, text);
+    }
+    text.push(b'}');
 }
 
 struct ParquetFile<W: Write> {
