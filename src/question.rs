@@ -3,16 +3,19 @@
 
 pub mod filter;
 pub(crate) mod json;
+pub mod parallel;
 pub mod parameter;
 pub mod progress;
 pub mod request;
 pub mod snapshot;
 
+pub mod batch;
 pub mod candles;
 pub mod dexes;
 pub mod fields;
 pub mod growth;
 pub mod holders;
+pub mod list;
 pub mod patterns;
 pub mod posts;
 pub mod search;

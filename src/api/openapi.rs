@@ -1,6 +1,8 @@
 //! The OpenAPI 3.1 document, written from the table of endpoints, the parameters of the questions, the shapes of the answers and
 //! the table of codes, so that it cannot tell anything else than what is answered.
 
+mod lists;
+
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use bytes::Bytes;
@@ -240,6 +242,9 @@ fn described(parameter: &Parameter) -> Value {
                 let word = words.join("|");
                 json!({ "type": "string", "pattern": format!("^({word})(,({word}))*$"), "examples": [words[..words.len().min(2)].join(",")] })
             }
+            ParameterKind::Addresses { max } => lists::addresses(max),
+            ParameterKind::Where(columns) => lists::conditions(columns),
+            ParameterKind::Sort { columns, default } => lists::sort(columns, default),
             ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
             ParameterKind::Text => json!({ "type": "string", "maxLength": 200 }),
             ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
