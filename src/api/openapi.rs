@@ -10,8 +10,10 @@ use sha2::{Digest, Sha256};
 
 use super::{
     call::{Answered, Call, Step},
+    events::EVENTS,
     reply,
     routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint, Shape, TAGS},
+    stream::LAST_EVENT_ID,
 };
 use crate::{
     error::{CODES, Code, ProblemBody},
@@ -106,6 +108,11 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
     success["content"] = match endpoint.content {
         Content::Json(shape) => json!({ "application/json": { "schema": shape(schemas) } }),
         Content::Document => json!({ "application/json": { "schema": { "type": "object" } } }),
+        Content::Events => {
+            let kinds =
+                EVENTS.iter().map(|kind| (kind.name.to_owned(), json!({ "description": kind.meaning, "data": (kind.data)(schemas) })));
+            json!({ "text/event-stream": { "schema": { "type": "string" }, "x-events": Map::from_iter(kinds) } })
+        }
         Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
     };
     let mut headers = json!({ "x-request-id": text_header("The request's own id where it sent one, else a new one.") });
@@ -127,11 +134,21 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
         let words: Vec<_> = codes.iter().map(|code| format!("`{}`", code.word())).collect();
         answers.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/{status}"), "description": words.join(", ") }));
     }
+    let mut parameters: Vec<Value> = endpoint.parameters.iter().map(described).collect();
+    if matches!(endpoint.content, Content::Events) {
+        parameters.push(json!({
+            "name": LAST_EVENT_ID,
+            "in": "header",
+            "required": false,
+            "description": "The `id` of the last event had: those after it come first.",
+            "schema": { "type": "integer", "minimum": 0 },
+        }));
+    }
     let mut operation = json!({
         "operationId": endpoint.name,
         "summary": endpoint.summary,
         "tags": [endpoint.tag],
-        "parameters": endpoint.parameters.iter().map(described).collect::<Vec<_>>(),
+        "parameters": parameters,
         "responses": answers,
     });
     if endpoint.open {

@@ -1,7 +1,10 @@
 //! The OpenAPI document: it holds every endpoint and every code, and nothing that generators of clients cannot read.
 
 use serde_json::Value;
-use tokendeck::{api::routes::ENDPOINTS, error::CODES};
+use tokendeck::{
+    api::{events::EVENTS, routes::ENDPOINTS},
+    error::CODES,
+};
 
 use super::server::Running;
 
@@ -16,10 +19,21 @@ fn the_document_holds_every_endpoint_and_every_code() {
     for endpoint in ENDPOINTS {
         let operation = &document["paths"][endpoint.path][endpoint.verb.word()];
         assert_eq!(operation["operationId"], endpoint.name);
-        assert_eq!(operation["parameters"].as_array().map(Vec::len), Some(endpoint.parameters.len()), "{}", endpoint.path);
+        let parameters = operation["parameters"].as_array().expect("parameters");
+        let in_address = parameters.iter().filter(|parameter| parameter["in"] != "header").count();
+        assert_eq!(in_address, endpoint.parameters.len(), "{}", endpoint.path);
         let placeholders = endpoint.path.matches('{').count();
         let in_path = endpoint.parameters.iter().filter(|parameter| parameter.kind.in_path()).count();
         assert_eq!(placeholders, in_path, "{}", endpoint.path);
+    }
+    let stream = &document["paths"]["/events"]["get"];
+    assert_eq!(stream["parameters"][0]["name"], "last-event-id");
+    for kind in EVENTS {
+        assert!(
+            stream["responses"]["200"]["content"]["text/event-stream"]["x-events"][kind.name]["data"]["$ref"].is_string(),
+            "{}",
+            kind.name
+        );
     }
     let names: std::collections::BTreeSet<_> = ENDPOINTS.iter().map(|endpoint| endpoint.name).collect();
     assert_eq!(names.len(), ENDPOINTS.len(), "operation ids are unique");
