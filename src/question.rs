@@ -1,6 +1,7 @@
 //! The questions: everything that can be asked, one type each. Its fields are the parameters, its answer the documented shape. The
 //! API, the terminal, the command line and the jobs ask these and nothing else, so they cannot disagree. No I/O here.
 
+pub mod filter;
 pub(crate) mod json;
 pub mod parameter;
 pub mod progress;

@@ -15,8 +15,8 @@ use self::{desk::Desk, reader::Reader};
 use super::sorting::Sorting;
 use crate::{
     jobs::Job,
+    question::filter::{self, Filter},
     tui::{
-        filter::{self, Filter},
         keymap::{Action, ViewId},
         view::{Context, Effect, Export, Request, View},
         widgets::table::{Hit, Table, TableState},

@@ -17,12 +17,12 @@ use super::{
 use crate::{
     dataset::{address::Address, export},
     question::{
+        filter::{Filter, Operator, Term, Wanted},
         search::{Order, SearchQuestion, TOKEN_SORTS},
         snapshot::Snapshot,
         token::TokenQuestion,
     },
     tui::{
-        filter::{Filter, Operator, Term, Wanted},
         keymap::{Action, ViewId},
         view::{Asked, Context, Effect, Export, Request, View},
         widgets::table::Table,
@@ -401,7 +401,9 @@ impl TokensView {
     fn question(&self) -> SearchQuestion {
         let words: Vec<&str> = self.filter.words().collect();
         let chain = self.filter.terms.iter().find_map(|term| match term {
-            Term::Compare { column: "chain", operator: Operator::Has | Operator::Equal, wanted: Wanted::Text(text) } => Some(text.as_str()),
+            Term::Compare { column, operator: Operator::Has | Operator::Equal, wanted: Wanted::Name(text) } if column == "chain" => {
+                Some(text.as_str())
+            }
             _ => None,
         });
         let Sorting { key, descending } = self.sorting;

@@ -1,8 +1,8 @@
 //! A request of the log as a row: its cells, what it is sorted and filtered by.
 
 use crate::dataset::address::Address;
+use crate::question::filter::{ColumnKind, FieldValue, FilterColumn};
 use crate::tui::{
-    filter::{ColumnKind, FieldValue, FilterColumn},
     format,
     theme::Role,
     view::RequestLine,

@@ -14,12 +14,14 @@ use crate::{
     dataset::{
         cache::{Extent, LargeTable, Places, PlacesWriter, first, rank},
         grid::Grid,
-        schema::{Kind, TableSchema},
+        schema::TableSchema,
         time::Time,
     },
     error::{Code, Problem, Result},
-    question::progress::Progress,
-    tui::filter::{self, ColumnKind, FieldValue, Filter, FilterColumn, Term},
+    question::{
+        filter::{self, ColumnKind, FieldValue, Filter, FilterColumn},
+        progress::Progress,
+    },
 };
 
 /// Rows of a large table that are shown in their order while that of the others is made.
@@ -104,20 +106,6 @@ fn ranked(table: &LargeTable, sort: (&str, bool), among: &Places, progress: &Pro
     rank(table, sort, among, |done, total| progress.step(done, total)).map(Shown::whole)
 }
 
-/// The columns of a table as a filter names them; plain words look into what is text.
-pub(super) fn filter_columns(schema: &TableSchema) -> Vec<FilterColumn> {
-    let searched = |kind| matches!(kind, Kind::Text | Kind::Address | Kind::Chain | Kind::Chains);
-    let kind = |kind| match kind {
-        Kind::Text | Kind::Address | Kind::Chain | Kind::Hex => ColumnKind::Text,
-        Kind::Chains | Kind::Addresses => ColumnKind::List,
-        Kind::Integer | Kind::Float | Kind::Uint256 => ColumnKind::Number,
-        Kind::Time | Kind::Date => ColumnKind::Time,
-        Kind::Boolean => ColumnKind::Flag,
-    };
-    let column = |name, of, aliases| FilterColumn { searched: searched(of), ..FilterColumn::new(name, kind(of), aliases) };
-    schema.columns.iter().map(|ours| column(ours.name, ours.kind, ours.aliases)).collect()
-}
-
 fn sorted(frame: &DataFrame, name: &str, falls: bool, kept: Option<&Places>) -> Result<Vec<u32>> {
     let failed = |error: polars::prelude::PolarsError| {
         tracing::warn!("sorting by {name}: {error}");
@@ -152,8 +140,8 @@ fn list_text(column: &Column, row: usize) -> Option<String> {
 }
 
 fn filtered(grid: &Grid, filter: &Filter, schema: &TableSchema, progress: &Progress) -> Result<Places> {
-    let looked_at = looked_at(filter, schema);
-    let names: Vec<&str> = looked_at.iter().map(|column| column.name).collect();
+    let looked_at = filter.looked_at(filter::of_table(schema));
+    let names: Vec<&str> = looked_at.iter().map(|column| &*column.name).collect();
     let count = grid.height();
     let done = AtomicUsize::new(0);
     let folder = if let Grid::Large(table) = grid { Some(table.folder()) } else { None };
@@ -190,18 +178,11 @@ fn range(grid: &Grid, column: &str, rows: Range<usize>, looked_at: &[FilterColum
     })
 }
 
-/// The columns that the filter can need.
-fn looked_at(filter: &Filter, schema: &TableSchema) -> Vec<FilterColumn> {
-    let words = filter.words().next().is_some();
-    let named = |name: &str| filter.terms.iter().any(|term| matches!(term, Term::Compare { column, .. } if *column == name));
-    filter_columns(schema).into_iter().filter(|column| (words && column.searched) || named(column.name)).collect()
-}
-
 fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[FilterColumn]) -> Vec<u32> {
     let mut kept = Vec::new();
     for (place, row) in rows.clone().enumerate() {
         let values: Vec<(&FilterColumn, CellValue)> =
-            looked_at.iter().map(|column| (column, cells::in_frame(stretch, column.name, place))).collect();
+            looked_at.iter().map(|column| (column, cells::in_frame(stretch, &column.name, place))).collect();
         // Members borrowed from the values, so that a list can be handed over as one.
         let lists: Vec<Vec<&str>> = values.iter().map(|(_, value)| members(value)).collect();
         let found = |name: &str| values.iter().zip(&lists).find(|((column, _), _)| column.name == name);
@@ -276,7 +257,7 @@ mod tests {
         ];
         let (frame, schema) = tokens();
         for (text, sort, expected) in cases {
-            let filter = filter::parse(text, &filter_columns(schema)).unwrap();
+            let filter = filter::parse(text, &filter::of_table(schema)).unwrap();
             let shown = shown(&Grid::Memory(frame.clone()), &Wanted { filter, sort }, schema, &Progress::default()).unwrap();
             assert_eq!(shown.places.iter().collect::<Vec<_>>(), expected, "{text} {sort:?}");
         }
@@ -287,7 +268,7 @@ mod tests {
         let (frame, schema) = tokens();
         let progress = Progress::default();
         progress.cancel();
-        let filter = filter::parse("usd", &filter_columns(schema)).unwrap();
+        let filter = filter::parse("usd", &filter::of_table(schema)).unwrap();
         let stopped = shown(&Grid::Memory(frame), &Wanted { filter, sort: None }, schema, &progress);
         assert_eq!(stopped.unwrap_err().code, Code::Cancelled);
     }

@@ -18,8 +18,9 @@ use crate::{
         grid::{Grid, Ordered},
         schema::{Column, TableSchema},
     },
+    question::filter,
     tui::{
-        filter, format,
+        format,
         keymap::Action,
         task::Task,
         view::{Context, Effect, Export},
@@ -95,7 +96,7 @@ impl Rows {
 
     /// Takes up the filter and order of an earlier run.
     pub(super) fn take_up(&mut self, filter_text: &str, sort: Option<(&'static str, bool)>, context: &Context<'_>) {
-        if let Ok(filter) = filter::parse(filter_text, &order::filter_columns(self.schema)) {
+        if let Ok(filter) = filter::parse(filter_text, &filter::of_table(self.schema)) {
             filter_text.clone_into(&mut self.filter_text);
             self.ask(Wanted { filter, sort }, context);
         }
@@ -137,7 +138,7 @@ impl Rows {
     }
 
     pub(super) fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        let filter = filter::parse(text, &order::filter_columns(self.schema)).map_err(|error| error.to_string())?;
+        let filter = filter::parse(text, &filter::of_table(self.schema)).map_err(|error| error.to_string())?;
         text.clone_into(&mut self.filter_text);
         let sort = self.wanted().sort;
         if *self.wanted() != (Wanted { filter: filter.clone(), sort }) {

@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::{
     analysis::dex::{DexSummary, Pool},
     dataset::chain::Chain,
+    question::filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     tui::{
-        filter::{ColumnKind, FieldValue, Filter, FilterColumn},
         format,
         theme::Role,
         views::{parts::low_bar, rows::SortColumn},
@@ -32,7 +32,7 @@ pub(super) const SORTS: &[SortColumn] =
 pub(super) const FILTERS: &[FilterColumn] = &[
     FilterColumn::new("name", ColumnKind::Text, &[]).searched(),
     FilterColumn::new("dexId", ColumnKind::Text, &["id", "dex"]).searched(),
-    FilterColumn::new("chainId", ColumnKind::List, &["chain"]).searched(),
+    FilterColumn::new("chainId", ColumnKind::Chain, &["chain"]).searched(),
     FilterColumn::new("volume24h", ColumnKind::Number, &["volume", "vol"]),
     FilterColumn::new("poolCount", ColumnKind::Number, &["pools"]),
     FilterColumn::new("liquidity", ColumnKind::Number, &[]),

@@ -3,9 +3,11 @@
 use serde_json::Value;
 
 use crate::{
-    question::growth::GrowthEntry,
-    tui::{
+    question::{
         filter::{ColumnKind, FieldValue, Filter, FilterColumn},
+        growth::GrowthEntry,
+    },
+    tui::{
         format,
         theme::Role,
         view::Context,

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use crate::{
     dataset::address::Address,
     jobs::{self, Job, JobStatus, Task, TaskProgress, TaskStatus},
+    question::filter::{ColumnKind, FieldValue, FilterColumn},
     tui::{
-        filter::{ColumnKind, FieldValue, FilterColumn},
         format, text,
         theme::Role,
         view::Context,

@@ -12,9 +12,8 @@ use crate::{
     },
     dataset::address::Address,
     error::Result,
-    question::{fields, snapshot::Snapshot},
+    question::{fields, filter::FieldValue, snapshot::Snapshot},
     tui::{
-        filter::FieldValue,
         format,
         task::{self, Task},
         theme::Role,

@@ -9,8 +9,8 @@ use super::figures::{self, Known};
 use crate::{
     analysis::market::TokenSummary,
     dataset::{address::Address, chain::Chain},
+    question::filter::{self, ColumnKind, FieldValue, Filter, FilterColumn, Term},
     tui::{
-        filter::{self, ColumnKind, FieldValue, Filter, FilterColumn, Term, Wanted},
         format,
         theme::Role,
         views::{
@@ -57,7 +57,7 @@ pub(super) const FILTERS: &[FilterColumn] = &[
     FilterColumn::new("symbol", ColumnKind::Text, &[]).searched(),
     FilterColumn::new("name", ColumnKind::Text, &[]).searched(),
     FilterColumn::new("token_address", ColumnKind::Text, &["address"]),
-    FilterColumn::new("chain", ColumnKind::List, &["chains"]),
+    FilterColumn::new("chain", ColumnKind::Chain, &["chains"]),
     FilterColumn::new("price", ColumnKind::Number, &[]),
     FilterColumn::new("price_change_24h", ColumnKind::Number, &["24h", "change"]),
     FilterColumn::new("market_cap", ColumnKind::Number, &["cap", "mcap"]),
@@ -70,17 +70,9 @@ pub(super) const FILTERS: &[FilterColumn] = &[
     FilterColumn::new("starred", ColumnKind::Flag, &["star", "watchlist"]),
 ];
 
-/// Reads a filter; chains may be given by any of their names.
+/// Reads a filter.
 pub(super) fn parse(text: &str) -> Result<Filter, String> {
-    let mut filter = filter::parse(text, FILTERS).map_err(|error| error.to_string())?;
-    for term in &mut filter.terms {
-        if let Term::Compare { column: "chain", wanted: Wanted::Text(text), .. } = term
-            && let Some(chain) = Chain::known(text)
-        {
-            *text = chain.to_string();
-        }
-    }
-    Ok(filter)
+    filter::parse(text, FILTERS).map_err(|error| error.to_string())
 }
 
 /// Whether the filter names an optional column.
