@@ -28,6 +28,9 @@ static DOCUMENT: LazyLock<(Bytes, String)> = LazyLock::new(|| {
     (text.into(), etag)
 });
 
+/// An answer of each endpoint, by its name: what the demo data answer, which a test holds.
+static EXAMPLES: LazyLock<Map<String, Value>> = LazyLock::new(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default());
+
 #[expect(clippy::unnecessary_wraps, reason = "every handler answers alike")]
 pub(super) fn answer(call: &Call<'_>) -> Answered {
     let (text, etag) = &*DOCUMENT;
@@ -106,7 +109,7 @@ fn words_as_enum(schema: &mut Schema) {
 fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut SchemaGenerator) -> Value {
     let mut success = json!({ "description": endpoint.summary });
     success["content"] = match endpoint.content {
-        Content::Json(shape) => json!({ "application/json": { "schema": shape(schemas) } }),
+        Content::Json(shape) => json!({ "application/json": { "schema": shape(schemas), "example": EXAMPLES.get(endpoint.name) } }),
         Content::Document => json!({ "application/json": { "schema": { "type": "object" } } }),
         Content::Events => {
             let kinds =
