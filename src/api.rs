@@ -4,7 +4,7 @@
 mod call;
 mod connection;
 mod datasets;
-mod events;
+pub mod events;
 mod guard;
 mod handlers;
 pub mod log;
@@ -15,13 +15,14 @@ mod reply;
 pub mod routes;
 mod server;
 mod service;
+mod stream;
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, watch};
 
-use self::{log::RequestLog, metrics::Metrics, rate::Rate, reply::RequestIds};
+use self::{events::EventLog, log::RequestLog, metrics::Metrics, rate::Rate, reply::RequestIds};
 pub use self::{server::serve, service::answer_offline};
 use crate::{deck::Deck, jobs::Jobs, state::keys::Keys};
 
@@ -73,6 +74,8 @@ pub struct Api {
     pub metrics: Metrics,
     rate: Option<Rate>,
     ids: RequestIds,
+    /// What those who listen are told.
+    events: Arc<EventLog>,
     /// A permit for every stream of events.
     streams: Arc<Semaphore>,
     /// Whether the server is shutting down.
@@ -89,6 +92,7 @@ impl Api {
             metrics: Metrics::default(),
             rate: options.rate_per_second.map(Rate::new),
             ids: RequestIds::new(),
+            events: Arc::new(EventLog::new()),
             streams: Arc::new(Semaphore::new(options.event_streams)),
             stopping: watch::Sender::new(false),
             options,

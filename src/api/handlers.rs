@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{
     call::{Answered, Call, Step},
-    datasets, events as streams,
+    datasets,
     reply::{self, IfNoneMatch, Reply},
 };
 use crate::{
@@ -107,10 +107,6 @@ fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 
         let asked = tokio::task::spawn_blocking(move || ask(&jobs)).await;
         asked.unwrap_or_else(|_| Err(Problem::new(Code::Defect, "The jobs met a defect of the program.")))
     }))
-}
-
-pub(super) fn events(call: &Call<'_>) -> Answered {
-    streams::open(call.api, call.head).map(Step::Now)
 }
 
 pub(super) fn datasets(call: &Call<'_>) -> Answered {

@@ -10,7 +10,7 @@ use super::{
     call::{Answered, Call},
     datasets::Datasets,
     handlers::{self, Health},
-    openapi,
+    openapi, stream,
 };
 use crate::{
     error::{Code, Problem},
@@ -97,6 +97,8 @@ pub enum Content {
     Json(Shape),
     /// A JSON document that describes itself.
     Document,
+    /// Server-sent events, of the kinds in `EVENTS`.
+    Events,
     /// Text of this type.
     Text(&'static str),
 }
@@ -192,9 +194,9 @@ pub const ENDPOINTS: &[Endpoint] = &[
     plain(
         "/events",
         "events",
-        "Server-sent events: dataset.reloaded with the generation, dataset.failed with what GET /datasets has under stale, job.updated with the job.",
-        Content::Text("text/event-stream"),
-        handlers::events,
+        "Server-sent events, numbered; `Last-Event-ID` names the last one had, and those after it come first.",
+        Content::Events,
+        stream::open,
     ),
     Endpoint {
         codes: &[Code::Loading],

@@ -102,6 +102,7 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
                 parameters: endpoint.parameters,
                 path: &values[..count],
                 query: parts.uri.query().unwrap_or_default(),
+                headers: Some(&parts.headers),
                 if_none_match: IfNoneMatch::of(&parts.headers),
                 head: parts.method == Method::HEAD,
             })
@@ -138,7 +139,7 @@ fn untagged_call<'a>(
     query: &'a str,
     parameters: &'static [crate::question::parameter::Parameter],
 ) -> Call<'a> {
-    Call { api, parameters, path, query, if_none_match: IfNoneMatch::default(), head: false }
+    Call { api, parameters, path, query, headers: None, if_none_match: IfNoneMatch::default(), head: false }
 }
 
 fn no_route(api: &Api, refusal: &routes::NoRoute, path: &str) -> Reply {
