@@ -5,7 +5,7 @@ mod call;
 mod coding;
 mod connection;
 mod datasets;
-mod events;
+pub mod events;
 mod format;
 mod guard;
 mod handlers;
@@ -18,13 +18,14 @@ pub mod routes;
 mod rows;
 mod server;
 mod service;
+mod stream;
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, watch};
 
-use self::{coding::CodedMemo, log::RequestLog, metrics::Metrics, rate::Rate, reply::RequestIds};
+use self::{coding::CodedMemo, events::EventLog, log::RequestLog, metrics::Metrics, rate::Rate, reply::RequestIds};
 pub use self::{server::serve, service::answer_offline};
 use crate::{deck::Deck, jobs::Jobs, state::keys::Keys};
 
@@ -79,6 +80,8 @@ pub struct Api {
     pub metrics: Metrics,
     rate: Option<Rate>,
     ids: RequestIds,
+    /// What those who listen are told.
+    events: Arc<EventLog>,
     /// A permit for every stream of events.
     streams: Arc<Semaphore>,
     /// A permit for every stream of rows.
@@ -98,6 +101,7 @@ impl Api {
             metrics: Metrics::default(),
             rate: options.rate_per_second.map(Rate::new),
             ids: RequestIds::new(),
+            events: Arc::new(EventLog::new()),
             streams: Arc::new(Semaphore::new(options.event_streams)),
             row_streams: Arc::new(Semaphore::new(options.row_streams)),
             coded: CodedMemo::default(),

@@ -107,7 +107,7 @@ macro_rules! recipes {
 }
 
 const TABLES: &[Recipe] = recipes! {
-    "tokens" Csv false tokens::COLUMNS, |_, options| u64::from(options.tokens), |market, _, table| tokens::write(market, table);
+    "tokens" Csv false tokens::COLUMNS, |_, options| u64::from(options.tokens), tokens::write;
     "kols" Csv false people::KOL_COLUMNS, |_, options| u64::from(options.tokens) * 8, |market, _, table| people::write_kols(market, table);
     "posts" Ndjson true posts::COLUMNS, |_, options| posts::rows(options), posts::write;
     "candles" Parquet true candles::COLUMNS, |_, options| candles::rows(options), candles::write;

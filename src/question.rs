@@ -3,33 +3,35 @@
 
 pub mod filter;
 pub(crate) mod json;
+pub mod parallel;
 pub mod parameter;
 pub mod progress;
 pub mod request;
 pub mod snapshot;
 
+pub mod batch;
 pub mod candles;
 pub mod dexes;
 pub mod fields;
 pub mod growth;
 pub mod holders;
+pub mod list;
 pub mod patterns;
 pub mod posts;
 pub mod search;
 pub mod security;
 pub mod tables;
+pub mod tabular;
 pub mod token;
 pub mod trendline;
 pub mod yields;
-
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::{progress::Progress, request::Request, snapshot::Snapshot};
 use crate::{
-    dataset::{Token, address::Address, export::Frames},
+    dataset::{Token, address::Address},
     error::{Code, Problem, Result},
 };
 
@@ -71,20 +73,6 @@ pub trait Find: Send + 'static {
     type Found: Send + 'static;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Found>;
-}
-
-/// A question whose answer is a list that can be had as a table, by page or whole.
-pub trait Listing: Question {
-    /// The rows of the page, or with `whole` all from where it begins; types as the schema has them.
-    fn listed(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Listed>;
-}
-
-/// A list as a table. Its rows may be read from the generation stretch by stretch.
-pub struct Listed {
-    pub columns: Vec<String>,
-    pub rows: Box<dyn Frames>,
-    /// The cursor of the page after this one.
-    pub next: Option<String>,
 }
 
 /// The token, or the problem that it is not there.

@@ -20,9 +20,9 @@ pub(super) struct Call<'a> {
     /// The route's placeholders with their values, percent-encoded as they came.
     pub path: &'a [(&'a str, &'a str)],
     pub query: &'a str,
-    pub if_none_match: IfNoneMatch<'a>,
     /// None without a server.
     pub headers: Option<&'a HeaderMap>,
+    pub if_none_match: IfNoneMatch<'a>,
     /// Only the headers are wanted.
     pub head: bool,
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{
     call::{Answered, Call, Step},
-    datasets, events as streams,
+    datasets,
     format::Format,
     reply::{self, IfNoneMatch, Reply},
     rows,
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     error::{Code, Problem, Result},
     jobs::{JobBody, Jobs},
-    question::{Listing, Question, known_token, parameter::Arguments, yields::YieldQuestion},
+    question::{Question, known_token, parameter::Arguments, tabular::Tabular, yields::YieldQuestion},
 };
 
 /// A question: from memory where the deck remembers it, else on its pool.
@@ -27,7 +27,7 @@ pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
 }
 
 /// A question whose answer is a list, in the format that the request asks for.
-pub(super) fn list<Q: Listing>(call: &Call<'_>) -> Answered {
+pub(super) fn list<Q: Tabular>(call: &Call<'_>) -> Answered {
     let arguments = Arguments::new(call.parameters, call.path, call.query)?;
     let row = Format::chosen(&arguments, call.headers)?;
     let question = Q::parse(&arguments)?;
@@ -125,10 +125,6 @@ fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 
         let asked = tokio::task::spawn_blocking(move || ask(&jobs)).await;
         asked.unwrap_or_else(|_| Err(Problem::new(Code::Defect, "The jobs met a defect of the program.")))
     }))
-}
-
-pub(super) fn events(call: &Call<'_>) -> Answered {
-    streams::open(call.api, call.head).map(Step::Now)
 }
 
 pub(super) fn datasets(call: &Call<'_>) -> Answered {

@@ -1,6 +1,8 @@
 //! The OpenAPI 3.1 document, written from the table of endpoints, the parameters of the questions, the shapes of the answers and
 //! the table of codes, so that it cannot tell anything else than what is answered.
 
+mod lists;
+
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use bytes::Bytes;
@@ -10,9 +12,11 @@ use sha2::{Digest, Sha256};
 
 use super::{
     call::{Answered, Call, Step},
+    events::EVENTS,
     format::FORMATS,
     reply,
     routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint, Shape, TAGS},
+    stream::LAST_EVENT_ID,
 };
 use crate::{
     error::{CODES, Code, ProblemBody},
@@ -26,6 +30,9 @@ static DOCUMENT: LazyLock<(Bytes, String)> = LazyLock::new(|| {
     let etag = digest[..8].iter().fold(String::from("\""), |tag, byte| format!("{tag}{byte:02x}")) + "\"";
     (text.into(), etag)
 });
+
+/// An answer of each endpoint, by its name: what the demo data answer, which a test holds.
+static EXAMPLES: LazyLock<Map<String, Value>> = LazyLock::new(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default());
 
 #[expect(clippy::unnecessary_wraps, reason = "every handler answers alike")]
 pub(super) fn answer(call: &Call<'_>) -> Answered {
@@ -105,8 +112,13 @@ fn words_as_enum(schema: &mut Schema) {
 fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut SchemaGenerator) -> Value {
     let mut success = json!({ "description": endpoint.summary });
     success["content"] = match endpoint.content {
-        Content::Json(shape) => json!({ "application/json": { "schema": shape(schemas) } }),
+        Content::Json(shape) => json!({ "application/json": { "schema": shape(schemas), "example": EXAMPLES.get(endpoint.name) } }),
         Content::Document => json!({ "application/json": { "schema": { "type": "object" } } }),
+        Content::Events => {
+            let kinds =
+                EVENTS.iter().map(|kind| (kind.name.to_owned(), json!({ "description": kind.meaning, "data": (kind.data)(schemas) })));
+            json!({ "text/event-stream": { "schema": { "type": "string" }, "x-events": Map::from_iter(kinds) } })
+        }
         Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
     };
     if endpoint.rows {
@@ -138,11 +150,21 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
         let words: Vec<_> = codes.iter().map(|code| format!("`{}`", code.word())).collect();
         answers.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/{status}"), "description": words.join(", ") }));
     }
+    let mut parameters: Vec<Value> = endpoint.parameters.iter().map(described).collect();
+    if matches!(endpoint.content, Content::Events) {
+        parameters.push(json!({
+            "name": LAST_EVENT_ID,
+            "in": "header",
+            "required": false,
+            "description": "The `id` of the last event had: those after it come first.",
+            "schema": { "type": "integer", "minimum": 0 },
+        }));
+    }
     let mut operation = json!({
         "operationId": endpoint.name,
         "summary": endpoint.summary,
         "tags": [endpoint.tag],
-        "parameters": endpoint.parameters.iter().map(described).collect::<Vec<_>>(),
+        "parameters": parameters,
         "responses": answers,
     });
     if endpoint.open {
@@ -251,6 +273,9 @@ fn described(parameter: &Parameter) -> Value {
                 let word = words.join("|");
                 json!({ "type": "string", "pattern": format!("^({word})(,({word}))*$"), "examples": [words[..words.len().min(2)].join(",")] })
             }
+            ParameterKind::Addresses { max } => lists::addresses(max),
+            ParameterKind::Where(columns) => lists::conditions(columns),
+            ParameterKind::Sort { columns, default } => lists::sort(columns, default),
             ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
             ParameterKind::Text => json!({ "type": "string", "maxLength": 200 }),
             ParameterKind::Line(bytes) => json!({ "type": "string", "maxLength": bytes }),

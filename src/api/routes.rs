@@ -11,13 +11,13 @@ use super::{
     datasets::Datasets,
     format::FORMAT,
     handlers::{self, Health},
-    openapi,
+    openapi, stream,
 };
 use crate::{
     error::{Code, Problem},
     jobs::{Job, JobBody, JobList, Report},
     question::{
-        Listing, Question,
+        Question,
         candles::CandlesQuestion,
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
@@ -28,6 +28,7 @@ use crate::{
         search::SearchQuestion,
         security::SecurityQuestion,
         tables::{TableQuestion, TablesQuestion},
+        tabular::Tabular,
         token::TokenQuestion,
         trendline::TrendlineQuestion,
         yields::{YieldBody, YieldQuestion},
@@ -101,6 +102,8 @@ pub enum Content {
     Json(Shape),
     /// A JSON document that describes itself.
     Document,
+    /// Server-sent events, of the kinds in `EVENTS`.
+    Events,
     /// Text of this type.
     Text(&'static str),
 }
@@ -146,12 +149,12 @@ pub const ENDPOINTS: &[Endpoint] = &[
         handler: Handler::Body(handlers::optimize),
         ..question::<YieldQuestion>("yield", &[])
     },
-    question::<SearchQuestion>("tokens", &[]),
-    question::<CandlesQuestion>("tokens", &[Code::NoCandles]),
-    question::<HoldersQuestion>("tokens", &[]),
-    question::<HolderCountsQuestion>("tokens", &[]),
-    question::<PostsQuestion>("tokens", &[]),
-    question::<AllDexesQuestion>("dexes", &[]),
+    list::<SearchQuestion>("tokens", &[]),
+    list::<CandlesQuestion>("tokens", &[Code::NoCandles]),
+    list::<HoldersQuestion>("tokens", &[]),
+    list::<HolderCountsQuestion>("tokens", &[]),
+    list::<PostsQuestion>("tokens", &[]),
+    list::<AllDexesQuestion>("dexes", &[]),
     question::<TablesQuestion>("tables", &[]),
     list::<TableQuestion>("tables", &[Code::TableNotFound]),
     Endpoint {
@@ -200,9 +203,9 @@ pub const ENDPOINTS: &[Endpoint] = &[
     plain(
         "/events",
         "events",
-        "Server-sent events: dataset.reloaded with the generation, dataset.failed with what GET /datasets has under stale, job.updated with the job.",
-        Content::Text("text/event-stream"),
-        handlers::events,
+        "Server-sent events, numbered; `Last-Event-ID` names the last one had, and those after it come first.",
+        Content::Events,
+        stream::open,
     ),
     Endpoint {
         codes: &[Code::Loading],
@@ -234,7 +237,7 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
 }
 
 /// A list, which is answered in every format.
-const fn list<Q: Listing>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
+const fn list<Q: Tabular>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
     Endpoint {
         parameters: WithFormat::<Q>::PARAMETERS,
         rows: true,

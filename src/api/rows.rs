@@ -27,7 +27,13 @@ use crate::{
     dataset::export::{self, Rows, Unwritten, form::Form},
     deck::Deck,
     error::{Code, Problem, Result},
-    question::{Find, Listed, Listing, known_token, parameter::encode, progress::Progress, snapshot::Snapshot},
+    question::{
+        Find, known_token,
+        parameter::encode,
+        progress::Progress,
+        snapshot::Snapshot,
+        tabular::{Tabled, Tabular},
+    },
 };
 
 /// Bytes of a piece, and pieces that wait for a client.
@@ -131,16 +137,16 @@ struct RowsOf<Q> {
     snapshot: Arc<Snapshot>,
 }
 
-impl<Q: Listing> Find for RowsOf<Q> {
-    type Found = Listed;
+impl<Q: Tabular> Find for RowsOf<Q> {
+    type Found = Tabled;
 
-    fn find(&self, _: &Snapshot, progress: &Progress) -> Result<Listed> {
-        self.question.listed(&self.snapshot, self.whole, progress)
+    fn find(&self, _: &Snapshot, progress: &Progress) -> Result<Tabled> {
+        self.question.tabled(&self.snapshot, self.whole, progress)
     }
 }
 
 /// The list in a format that is streamed: its page, or with `whole` all of it.
-pub(super) fn stream<Q: Listing>(call: &Call<'_>, question: Q, whole: bool, row: &'static Format, form: Form) -> Answered {
+pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row: &'static Format, form: Form) -> Answered {
     let (api, head) = (call.api, call.head);
     let snapshot = api.deck.ready::<Q>()?;
     if let Some(token) = question.token() {
@@ -160,9 +166,9 @@ pub(super) fn stream<Q: Listing>(call: &Call<'_>, question: Q, whole: bool, row:
     let deck = Arc::clone(&api.deck);
     let coming = deck.find(&snapshot, RowsOf { question, whole, snapshot: Arc::clone(&snapshot) }, || {});
     Ok(Step::later(async move {
-        let listed = coming.await?;
-        let next = listed.next.as_ref().map(|cursor| next_page(&target, cursor, row.word));
-        let body = if head || any { Body::Whole(Bytes::new()) } else { Body::Rows(send(deck, snapshot, listed, form, coding, permit)?) };
+        let tabled = coming.await?;
+        let next = tabled.next.as_ref().map(|cursor| next_page(&target, cursor, row.word));
+        let body = if head || any { Body::Whole(Bytes::new()) } else { Body::Rows(send(deck, snapshot, tabled, form, coding, permit)?) };
         let mut reply = Response::new(body);
         reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(row.media[0]));
         if let Some(coding) = coding {
@@ -187,7 +193,7 @@ pub(super) fn next_page(target: &str, cursor: &str, format: &str) -> String {
 fn send(
     deck: Arc<Deck>,
     snapshot: Arc<Snapshot>,
-    listed: Listed,
+    tabled: Tabled,
     form: Form,
     coding: Option<Coding>,
     permit: OwnedSemaphorePermit,
@@ -196,9 +202,9 @@ fn send(
     let write = move || {
         let _permit = permit;
         let out = Coding::around(coding, Pieces { sender: sender.clone(), gathered: BytesMut::new() });
-        let rows = Rows::Frames(listed.rows);
+        let rows = Rows::Frames(tabled.rows);
         let mut wanted = |_| !sender.is_closed();
-        let written = catch_unwind(AssertUnwindSafe(|| export::pour(out?, form, &listed.columns, &rows, &mut wanted)));
+        let written = catch_unwind(AssertUnwindSafe(|| export::pour(out?, form, &tabled.columns, &rows, &mut wanted)));
         match written {
             Ok(Ok(())) => sender.blocking_send(Piece::End).unwrap_or_default(),
             Ok(Err(Unwritten::Stopped)) => {}

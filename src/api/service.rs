@@ -105,8 +105,8 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
                 parameters: endpoint.parameters,
                 path: &values[..count],
                 query: parts.uri.query().unwrap_or_default(),
-                if_none_match: IfNoneMatch::of(&parts.headers),
                 headers: Some(&parts.headers),
+                if_none_match: IfNoneMatch::of(&parts.headers),
                 head: parts.method == Method::HEAD,
             })
         }

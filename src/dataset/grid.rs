@@ -93,6 +93,14 @@ impl Ordered {
         Self { grid, nth: 0..places.len(), places, columns: columns.into_iter().map(Cow::Borrowed).collect() }
     }
 
+    /// Those of the rows asked for that there are.
+    #[must_use]
+    pub fn within(mut self) -> Self {
+        let end = self.nth.end.min(self.places.len());
+        self.nth = self.nth.start.min(end)..end;
+        self
+    }
+
     /// Every row, as one frame.
     pub fn all(&self) -> Result<DataFrame, String> {
         self.frame(0..self.nth.len())

@@ -1,5 +1,7 @@
 //! The question behind GET /tokens/{token_address}/candles.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,6 +12,7 @@ use super::{
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    tabular::{Tabled, Tabular},
 };
 use crate::{
     analysis::frames,
@@ -81,5 +84,13 @@ impl Question for CandlesQuestion {
             }));
         }
         Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles })
+    }
+}
+
+impl Tabular for CandlesQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let limit = if whole { u64::MAX } else { self.limit };
+        let answer = Self { limit, ..self.clone() }.answer(snapshot, progress)?;
+        Tabled::of(&answer.candles, &["timestamp", "open", "high", "low", "close", "volume"])
     }
 }

@@ -14,12 +14,13 @@ use polars::prelude::DataFrame;
 pub use self::memory::TableMemory;
 use self::page::Asked;
 use super::{
-    Listed, Listing, Question,
+    Question,
     filter::{self, nearest},
     parameter::{Parameter, ParameterKind, clip, parameter},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    tabular::{Tabled, Tabular},
 };
 use crate::{
     dataset::{Table, export, schema::TABLES},
@@ -161,12 +162,12 @@ impl Question for TableQuestion {
     }
 }
 
-impl Listing for TableQuestion {
-    fn listed(&self, snapshot: &std::sync::Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Listed> {
+impl Tabular for TableQuestion {
+    fn tabled(&self, snapshot: &std::sync::Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
         let asked = Asked::read(self, snapshot)?;
         let page = if whole { asked.rest(progress)? } else { asked.page(self.limit, progress)? };
         let columns = page.rows.columns.iter().map(ToString::to_string).collect();
-        Ok(Listed { columns, rows: Box::new(page.rows), next: page.next })
+        Ok(Tabled { columns, rows: Box::new(page.rows), next: page.next })
     }
 }
 

@@ -36,6 +36,7 @@ use tokendeck::{
         request::Request,
         search::SearchQuestion,
         security::SecurityQuestion,
+        tables::{TableQuestion, TablesQuestion},
         token::TokenQuestion,
         trendline::TrendlineQuestion,
         yields::YieldQuestion,
@@ -96,6 +97,9 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
             "/tokens?query=uniswap&chain=base",
             "/tokens?query=usd&sort=-price&limit=5&page=2",
             "/tokens?fields=trend,best_pattern,recommendedAction",
+            "/tokens?where=cap%3E10m%20chain:ethereum%20age%3C900d&sort=-holders,symbol,%2Bname&only=symbol,holders,created_at",
+            "/tokens?where=pattern:double%20score%3E=20&sort=-score&only=symbol,best_pattern,securityScore&limit=5",
+            "/tokens?where=capp%3E1",
         ],
     ),
     (
@@ -107,10 +111,50 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
             "/tokens/{weth}/candles?from=2026-08-01&to=2026-08-14T00:00:00Z",
         ],
     ),
-    ("holders", Some(held::<HoldersQuestion>), &["/tokens/{weth}/holders", "/tokens/{uni}/holders?limit=7&page=2"]),
-    ("holder_counts", Some(held::<HolderCountsQuestion>), &["/tokens/{weth}/holder-counts", "/tokens/{uni}/holder-counts"]),
-    ("posts", Some(held::<PostsQuestion>), &["/posts", "/posts?query=uni&limit=5", "/posts?sort=published_at&limit=250"]),
-    ("all_dexes", Some(held::<AllDexesQuestion>), &["/dexes", "/dexes?limit=3&page=2"]),
+    (
+        "holders",
+        Some(held::<HoldersQuestion>),
+        &[
+            "/tokens/{weth}/holders",
+            "/tokens/{uni}/holders?limit=7&page=2",
+            "/tokens/{uni}/holders?where=balance%3E1k%20labels!=burn&sort=labels,-balance&only=holder_address",
+        ],
+    ),
+    (
+        "holder_counts",
+        Some(held::<HolderCountsQuestion>),
+        &[
+            "/tokens/{weth}/holder-counts",
+            "/tokens/{uni}/holder-counts",
+            "/tokens/{uni}/holder-counts?where=date%3E=2026-08&sort=holders&only=date",
+        ],
+    ),
+    (
+        "posts",
+        Some(held::<PostsQuestion>),
+        &[
+            "/posts",
+            "/posts?query=uni&limit=5",
+            "/posts?sort=published_at&limit=250",
+            "/posts?where=impressions%3E10k%20title:a&sort=-engagement,title&only=title,link&limit=9",
+        ],
+    ),
+    (
+        "all_dexes",
+        Some(held::<AllDexesQuestion>),
+        &["/dexes", "/dexes?limit=3&page=2", "/dexes?where=chain:ethereum%20tvl%3E1m&sort=-tvl&only=dex_id,chain"],
+    ),
+    ("tables", Some(held::<TablesQuestion>), &["/tables"]),
+    (
+        "table",
+        Some(held::<TableQuestion>),
+        &[
+            "/tables/candles?limit=3",
+            "/tables/candles?where=close%3E100&sort=-close,timestamp&columns=close,timestamp",
+            "/tables/nowhere",
+            "/tables/tokens?where=usd",
+        ],
+    ),
     ("jobs", None, &["/deep-analysis/jobs", "/deep_analysis/jobs?limit=1"]),
     ("job", None, &["/deep-analysis/jobs/{job}", "/deep-analysis/jobs/none"]),
     ("job_report", None, &["/deep-analysis/jobs/{job}/report"]),
@@ -251,7 +295,7 @@ fn every_endpoint_that_is_read_has_its_cases() {
     assert_eq!(names(&mut CASES.iter().map(|(name, ..)| *name)), there);
     for (name, _, targets) in CASES {
         let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == *name).unwrap();
-        let stream = matches!(endpoint.content, Content::Text(kind) if kind == "text/event-stream");
+        let stream = matches!(endpoint.content, Content::Events);
         assert_eq!(targets.is_empty(), stream, "{name}");
     }
 }

@@ -14,7 +14,7 @@ use super::columns;
 use crate::{
     dataset::{
         Table,
-        cache::{By, Extent, LargeTable, Places, PlacesWriter, first, rank},
+        cache::{By, Extent, Places, PlacesWriter, first, rank},
         candles::Interval,
         cell::{CellValue, in_frame},
         grid::Grid,
@@ -125,8 +125,8 @@ impl Wanted {
         Ok(found)
     }
 
-    /// The first `count` of some rows in their order, or all of them where that is as well.
-    pub(super) fn ordered(&self, grid: &Grid, kept: Places, count: usize, progress: &Progress) -> Result<Shown> {
+    /// Some rows in their order: all of them, or the first `count` where all take a while.
+    pub(super) fn ordered(&self, grid: &Grid, kept: Places, count: Option<usize>, progress: &Progress) -> Result<Shown> {
         match (grid, self.sort.as_slice()) {
             (_, []) => Ok(Shown::whole(kept)),
             (Grid::Memory(frame), sort) => {
@@ -138,12 +138,15 @@ impl Wanted {
             (Grid::Large(_), [sort]) if self.table.order.first() == Some(&&*sort.column) => {
                 Ok(Shown::whole(if sort.falls { Places::Backwards(Box::new(kept)) } else { kept }))
             }
-            (Grid::Large(table), sort) if kept.len() > AT_ONCE => {
-                let ties = ties(sort);
-                let rows = first(table, by(sort, &ties), &kept, count, |done, total| progress.step(done, total))?;
-                Ok(Shown { places: Places::from(rows), of: Some(kept) })
+            (Grid::Large(table), sort) => {
+                let ties: Vec<(&str, bool)> = sort.iter().skip(1).map(|tie| (&*tie.column, tie.falls)).collect();
+                let by = By { ties: &ties, ..By::from((&*sort[0].column, sort[0].falls)) };
+                let step = |done, total| progress.step(done, total);
+                match count.filter(|_| kept.len() > AT_ONCE) {
+                    None => rank(table, by, &kept, step).map(Shown::whole),
+                    Some(count) => Ok(Shown { places: Places::from(first(table, by, &kept, count, step)?), of: Some(kept) }),
+                }
             }
-            (Grid::Large(table), sort) => ranked(table, sort, &kept, progress),
         }
     }
 }
@@ -156,7 +159,7 @@ impl Find for Wanted {
         let table = super::known_table(snapshot, self.table.name)?;
         let grid = Grid::of(table);
         let kept = self.kept(table, &grid, progress)?;
-        self.ordered(&grid, kept, FIRST_ROWS, progress)
+        self.ordered(&grid, kept, Some(FIRST_ROWS), progress)
     }
 }
 
@@ -165,26 +168,11 @@ impl Find for Whole {
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Shown> {
         let table = super::known_table(snapshot, self.wanted.table.name)?;
-        match (&table.large, self.wanted.sort.as_slice(), &self.found.of) {
-            (Some(table), sort @ [_, ..], Some(of)) => ranked(table, sort, of, progress),
-            _ => Ok(self.found.clone()),
+        match &self.found.of {
+            Some(of) => self.wanted.ordered(&Grid::of(table), of.clone(), None, progress),
+            None => Ok(self.found.clone()),
         }
     }
-}
-
-/// The columns after the first, which decide among equals.
-fn ties(sort: &[SortBy]) -> Vec<(&str, bool)> {
-    sort.iter().skip(1).map(|tie| (&*tie.column, tie.falls)).collect()
-}
-
-fn by<'a>(sort: &'a [SortBy], ties: &'a [(&'a str, bool)]) -> By<'a> {
-    let (column, falls) = sort.first().map_or(("", false), |sort| (&*sort.column, sort.falls));
-    By { column, falls, ties }
-}
-
-fn ranked(table: &LargeTable, sort: &[SortBy], among: &Places, progress: &Progress) -> Result<Shown> {
-    let ties = ties(sort);
-    rank(table, by(sort, &ties), among, |done, total| progress.step(done, total)).map(Shown::whole)
 }
 
 /// Places in the order of the columns; what has no value comes last either way, and equals stay as they stand.
@@ -291,34 +279,25 @@ fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[
     for (place, row) in rows.clone().enumerate() {
         let values: Vec<(&FilterColumn, CellValue)> =
             looked_at.iter().map(|column| (column, in_frame(stretch, &column.name, place))).collect();
-        // Members borrowed from the values, so that a list can be handed over as one.
-        let lists: Vec<Vec<&str>> = values.iter().map(|(_, value)| members(value)).collect();
-        let found = |name: &str| values.iter().zip(&lists).find(|((column, _), _)| column.name == name);
-        if filter.matches(|name| found(name).and_then(|((column, value), list)| field(value, list, column.kind))) {
+        let found = |name: &str| values.iter().find(|(column, _)| column.name == name);
+        if filter.matches(|name| found(name).and_then(|(column, value)| field(value, column.kind))) {
             kept.push(row as u32);
         }
     }
     kept
 }
 
-fn members(value: &CellValue) -> Vec<&str> {
-    match value {
-        CellValue::List(members) => members.iter().map(String::as_str).collect(),
-        _ => Vec::new(),
-    }
-}
-
 /// A cell as the filter sees it.
-fn field<'a>(value: &'a CellValue, list: &'a [&'a str], kind: ColumnKind) -> Option<FieldValue<'a>> {
+fn field(value: &CellValue, kind: ColumnKind) -> Option<FieldValue<'_>> {
     Some(match value {
         CellValue::Missing => return None,
         // Amounts that no integer holds are kept as their digits.
         CellValue::Text(digits) if kind == ColumnKind::Number => FieldValue::Number(digits.parse().ok()?),
-        CellValue::Text(text) => FieldValue::Text(text),
+        CellValue::Text(text) => FieldValue::text(text),
         CellValue::Integer(number) => FieldValue::Number(*number as f64),
         CellValue::Float(number) => FieldValue::Number(*number),
         CellValue::Flag(flag) => FieldValue::Flag(*flag),
-        CellValue::List(_) => FieldValue::List(list),
+        CellValue::List(members) => return FieldValue::list(members),
         CellValue::Time(time) => FieldValue::Time(*time),
         CellValue::Day(day) => FieldValue::Day(*day),
     })

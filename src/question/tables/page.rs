@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 use super::{
     TableQuestion, columns, known_table,
-    order::{Shown, Wanted, Whole},
+    order::{Shown, Wanted},
 };
 use crate::{
     dataset::{
@@ -13,7 +13,7 @@ use crate::{
         grid::{Grid, Ordered},
     },
     error::{Code, Problem, Result},
-    question::{Find, filter, progress::Progress, request::Request, snapshot::Snapshot},
+    question::{filter, progress::Progress, request::Request, snapshot::Snapshot},
 };
 
 /// More of the first rows of an order than these come from the order of all.
@@ -117,22 +117,14 @@ impl<'a> Asked<'a> {
             Some(Shown { of: Some(kept), .. }) => kept,
             None => self.wanted.kept(self.table, &self.grid, progress)?,
         };
-        let count = end.clamp(FIRST_MIN, FIRST_MAX).next_power_of_two();
-        let mut shown = if end <= FIRST_MAX || !matches!(self.grid, Grid::Large(_)) {
-            self.wanted.ordered(&self.grid, kept, count, progress)?
-        } else {
-            Shown { places: Places::default(), of: Some(kept) }
-        };
-        if shown.of.is_some() && shown.places.len() < end.min(shown.total()) {
-            shown = Whole { wanted: self.wanted.clone(), found: shown }.find(self.snapshot, progress)?;
-        }
+        let count = Some(end.max(FIRST_MIN).next_power_of_two()).filter(|_| end <= FIRST_MAX);
+        let shown = self.wanted.ordered(&self.grid, kept, count, progress)?;
         memory.keep(self.key.clone(), shown.clone());
         Ok(shown)
     }
 
     fn rows(&self, places: Places, nth: Range<usize>) -> Ordered {
-        let end = nth.end.min(places.len());
-        Ordered { grid: self.grid.clone(), nth: nth.start.min(end)..end, places, columns: self.columns.clone() }
+        Ordered { grid: self.grid.clone(), nth, places, columns: self.columns.clone() }.within()
     }
 
     /// Names the place, the data and the rows asked for, so that it leads nowhere else.
