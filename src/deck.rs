@@ -226,7 +226,8 @@ impl Deck {
             return Err(self.mend());
         }
         let answer = answer?;
-        let known = Arc::new(Known::new(answer, etag)?);
+        let links = question.paging(&answer).and_then(|paging| paging.links(&question.target()));
+        let known = Arc::new(Known::new(answer, etag, links)?);
         self.memo.insert(key, known.clone());
         Ok(known)
     }

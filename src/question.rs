@@ -3,16 +3,20 @@
 
 pub mod filter;
 pub(crate) mod json;
+pub mod paging;
+pub mod parallel;
 pub mod parameter;
 pub mod progress;
 pub mod request;
 pub mod snapshot;
 
+pub mod batch;
 pub mod candles;
 pub mod dexes;
 pub mod fields;
 pub mod growth;
 pub mod holders;
+pub mod list;
 pub mod patterns;
 pub mod posts;
 pub mod search;
@@ -24,7 +28,7 @@ pub mod yields;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::{progress::Progress, request::Request, snapshot::Snapshot};
+use self::{paging::Paging, progress::Progress, request::Request, snapshot::Snapshot};
 use crate::{
     dataset::{Token, address::Address},
     error::{Code, Problem, Result},
@@ -41,6 +45,11 @@ pub trait Question: Request {
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders", "transfers"];
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer>;
+
+    /// How the answer stands among those beside it, where it is a part of many.
+    fn paging(&self, _: &Self::Answer) -> Option<Paging> {
+        None
+    }
 
     /// Whether it takes long enough that quick questions must not wait behind it.
     fn heavy(&self) -> bool {

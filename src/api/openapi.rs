@@ -1,6 +1,8 @@
 //! The OpenAPI 3.1 document, written from the table of endpoints, the parameters of the questions, the shapes of the answers and
 //! the table of codes, so that it cannot tell anything else than what is answered.
 
+mod lists;
+
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use bytes::Bytes;
@@ -125,6 +127,9 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
         let unchanged = json!({ "description": "Not modified: `If-None-Match` names the answer.", "headers": headers.clone() });
         answers.insert("304".into(), unchanged);
     }
+    if endpoint.paged() {
+        headers["link"] = text_header("RFC 8288: where the pages beside this one are, `next` and others; of candles those before these.");
+    }
     if endpoint.status == 202 {
         headers["location"] = text_header("Where the job is.");
     }
@@ -188,6 +193,7 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
     for parameter in endpoint.parameters {
         codes.extend(match parameter.kind {
             ParameterKind::Address => &[Code::InvalidAddress, Code::TokenNotFound][..],
+            ParameterKind::Addresses { .. } => &[Code::InvalidAddress, Code::InvalidParameter],
             ParameterKind::Identifier => &[],
             _ => &[Code::InvalidParameter],
         });
@@ -248,7 +254,7 @@ fn described(parameter: &Parameter) -> Value {
     let mut described = json!({
         "name": parameter.name,
         "in": if path { "path" } else { "query" },
-        "required": path,
+        "required": path || matches!(parameter.kind, ParameterKind::Addresses { required: true, .. }),
         "description": parameter.meaning,
         "schema": match parameter.kind {
             ParameterKind::Address => json!({ "type": "string", "pattern": ADDRESS_PATTERN }),
@@ -260,6 +266,9 @@ fn described(parameter: &Parameter) -> Value {
                 let word = words.join("|");
                 json!({ "type": "string", "pattern": format!("^({word})(,({word}))*$"), "examples": [words[..words.len().min(2)].join(",")] })
             }
+            ParameterKind::Addresses { max, .. } => lists::addresses(max),
+            ParameterKind::Where(columns) => lists::conditions(columns),
+            ParameterKind::Sort { columns, default } => lists::sort(columns, default),
             ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
             ParameterKind::Text => json!({ "type": "string", "maxLength": 200 }),
             ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),

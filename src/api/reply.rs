@@ -14,7 +14,7 @@ use bytes::Bytes;
 use hyper::{
     HeaderMap, Response, StatusCode,
     body::{Frame, SizeHint},
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS},
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LINK, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS},
 };
 use serde::Serialize;
 use tokio::sync::mpsc;
@@ -115,6 +115,13 @@ pub(super) fn tagged(body: &Bytes, etag: &str, if_none_match: IfNoneMatch<'_>) -
         reply.headers_mut().insert(ETAG, etag);
     }
     reply
+}
+
+/// Where the answers beside it are.
+pub(super) fn link(reply: &mut Reply, links: &str) {
+    if let Ok(links) = HeaderValue::from_str(links) {
+        reply.headers_mut().insert(LINK, links);
+    }
 }
 
 /// As if the client held the answer: for `If-None-Match: *`, which any answer meets.

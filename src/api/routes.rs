@@ -4,9 +4,10 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use hyper::Method;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::{
+    batch,
     call::{Answered, Call},
     datasets::Datasets,
     handlers::{self, Health},
@@ -17,14 +18,16 @@ use crate::{
     jobs::{Job, JobBody, JobList, Report},
     question::{
         Question,
+        batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
         candles::CandlesQuestion,
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
         holders::{HolderCountsQuestion, HoldersQuestion},
-        parameter::{Parameter, ParameterKind, clip, parameter},
+        parameter::{PAGE, Parameter, ParameterKind, clip, parameter},
         patterns::PatternsQuestion,
         posts::{PostsQuestion, TokenPostsQuestion},
-        search::SearchQuestion,
+        request::Request,
+        search::{SearchQuestion, Tokens},
         security::SecurityQuestion,
         token::TokenQuestion,
         trendline::TrendlineQuestion,
@@ -143,12 +146,24 @@ pub const ENDPOINTS: &[Endpoint] = &[
         handler: Handler::Body(handlers::optimize),
         ..question::<YieldQuestion>("yield", &[])
     },
-    question::<SearchQuestion>("tokens", &[]),
+    Endpoint {
+        summary: "Search and browse tokens; with `addresses` the details of those, each as GET /tokens/{token_address} answers.",
+        parameters: &joined::<{ SearchQuestion::PARAMETERS.len() + 1 }>(SearchQuestion::PARAMETERS, TokenBatchQuestion::PARAMETERS),
+        content: Content::Json(list_or_batch),
+        handler: Handler::Plain(batch::tokens),
+        ..question::<SearchQuestion>("tokens", &[Code::InvalidAddress])
+    },
     question::<CandlesQuestion>("tokens", &[Code::NoCandles]),
     question::<HoldersQuestion>("tokens", &[]),
     question::<HolderCountsQuestion>("tokens", &[]),
     question::<PostsQuestion>("tokens", &[]),
     question::<AllDexesQuestion>("dexes", &[]),
+    question::<CandleBatchQuestion>("tokens", &[]),
+    Endpoint {
+        parameters: &joined::<{ SecurityBatchQuestion::PARAMETERS.len() + 1 }>(SecurityBatchQuestion::PARAMETERS, &[batch::FORMAT]),
+        handler: Handler::Plain(batch::security),
+        ..question::<SecurityBatchQuestion>("security", &[])
+    },
     Endpoint {
         verb: Verb::Post,
         path: "/deep-analysis/jobs",
@@ -167,14 +182,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         codes: &[],
-        parameters: &[
-            parameter(
-                "page",
-                ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 },
-                "Page number; past the end the page is empty.",
-            ),
-            parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page."),
-        ],
+        parameters: &[PAGE, parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page.")],
         ..job::<JobList>(Verb::Get, "/deep-analysis/jobs", "jobs", "Jobs, newest first.", handlers::list_jobs)
     },
     job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Job details.", handlers::job),
@@ -206,6 +214,23 @@ pub const ENDPOINTS: &[Endpoint] = &[
     Endpoint { open: true, tagged: true, ..plain("/openapi.json", "openapi", "This document.", Content::Document, openapi::answer) },
     plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), handlers::metrics),
 ];
+
+/// The parameters of two questions.
+const fn joined<const N: usize>(first: &[Parameter], second: &[Parameter]) -> [Parameter; N] {
+    let mut all = [first[0]; N];
+    let mut i = 0;
+    while i < N {
+        all[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
+        i += 1;
+    }
+    all
+}
+
+/// What GET /tokens answers.
+fn list_or_batch(schemas: &mut SchemaGenerator) -> Schema {
+    let shapes = [schemas.subschema_for::<Tokens>(), schemas.subschema_for::<<TokenBatchQuestion as Question>::Answer>()];
+    json_schema!({ "anyOf": shapes })
+}
 
 const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
     Endpoint {
@@ -269,6 +294,11 @@ const fn shape<A: JsonSchema>() -> Content {
 }
 
 impl Endpoint {
+    /// Whether its answers lead to those beside them.
+    pub fn paged(&self) -> bool {
+        self.parameters.iter().any(|parameter| parameter.name == PAGE.name) || self.name == CandlesQuestion::NAME
+    }
+
     /// Whether it asks the deck, and so needs data.
     pub fn asks(&self) -> bool {
         matches!(self.content, Content::Json(_)) && !self.open && !self.path.starts_with(DEEP_ANALYSIS[0])

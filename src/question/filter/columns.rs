@@ -54,8 +54,8 @@ pub fn column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a FilterC
     columns.iter().find(|column| column.answers_to(name))
 }
 
-/// The names and other names of the columns, of which the nearest to `name`.
-pub(super) fn nearest_column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a str> {
+/// Of the names and other names of the columns, the nearest to `name`.
+pub fn nearest_column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a str> {
     nearest(name, columns.iter().flat_map(|column| std::iter::once(&*column.name).chain(column.aliases.iter().copied())))
 }
 

@@ -22,7 +22,7 @@ use crate::{
         grid::{Grid, Ordered},
         rows::Post,
     },
-    question::{Question, posts::TokenPostsQuestion, search::Order},
+    question::{Question, list::Order, posts::TokenPostsQuestion},
     tui::{
         keymap::{Action, ViewId},
         view::{Context, Effect, Export, Request, View},

@@ -27,7 +27,10 @@ const SHOWN: usize = 2;
 /// What stands for a path's free identifiers.
 const IDENTIFIERS: &[(&str, &str)] = &[("dex_id", "uniswap-v3"), ("dexId", "uniswap-v3")];
 /// Queries without which an endpoint has nothing to answer.
-const QUERIES: &[(&str, &str)] = &[];
+const QUERIES: &[(&str, &str)] = &[
+    ("candle_batch", "addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0x00000000000000000000000000000000000000ff"),
+    ("security_batch", "addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0x00000000000000000000000000000000000000ff"),
+];
 
 fn api(folder: &Path) -> Arc<Api> {
     let deck = Deck::new(Path::new(DEMO), Config::parse(None, "").expect("defaults").deck_options()).expect("a deck");

@@ -183,34 +183,25 @@ fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[
     for (place, row) in rows.clone().enumerate() {
         let values: Vec<(&FilterColumn, CellValue)> =
             looked_at.iter().map(|column| (column, cells::in_frame(stretch, &column.name, place))).collect();
-        // Members borrowed from the values, so that a list can be handed over as one.
-        let lists: Vec<Vec<&str>> = values.iter().map(|(_, value)| members(value)).collect();
-        let found = |name: &str| values.iter().zip(&lists).find(|((column, _), _)| column.name == name);
-        if filter.matches(|name| found(name).and_then(|((column, value), list)| field(value, list, column.kind))) {
+        let found = |name: &str| values.iter().find(|(column, _)| column.name == name);
+        if filter.matches(|name| found(name).and_then(|(column, value)| field(value, column.kind))) {
             kept.push(row as u32);
         }
     }
     kept
 }
 
-fn members(value: &CellValue) -> Vec<&str> {
-    match value {
-        CellValue::List(members) => members.iter().map(String::as_str).collect(),
-        _ => Vec::new(),
-    }
-}
-
 /// A cell as the filter sees it.
-fn field<'a>(value: &'a CellValue, list: &'a [&'a str], kind: ColumnKind) -> Option<FieldValue<'a>> {
+fn field(value: &CellValue, kind: ColumnKind) -> Option<FieldValue<'_>> {
     Some(match value {
         CellValue::Missing => return None,
         // Amounts that no integer holds are kept as their digits.
         CellValue::Text(digits) if kind == ColumnKind::Number => FieldValue::Number(digits.parse().ok()?),
-        CellValue::Text(text) => FieldValue::Text(text),
+        CellValue::Text(text) => FieldValue::text(text),
         CellValue::Integer(number) => FieldValue::Number(*number as f64),
         CellValue::Float(number) => FieldValue::Number(*number),
         CellValue::Flag(flag) => FieldValue::Flag(*flag),
-        CellValue::List(_) => FieldValue::List(list),
+        CellValue::List(members) => return FieldValue::list(members),
         CellValue::Time(time) => FieldValue::Time(*time),
         CellValue::Day(day) => FieldValue::Day(*day),
     })

@@ -1,5 +1,7 @@
 //! The rows of the DEXes view: the token's DEXes, and the pools of one.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -40,13 +42,11 @@ pub(super) const FILTERS: &[FilterColumn] = &[
 
 /// Whether the DEX meets every condition. A chain may be given by its number or its short name.
 pub(super) fn holds(filter: &Filter, dex: &DexSummary) -> bool {
-    let name = dex.chain_id.as_deref().map(chain).unwrap_or_default();
-    let chains = [dex.chain_id.as_deref().unwrap_or_default(), &name];
     filter.is_empty()
         || filter.matches(|column| match column {
-            "name" => Some(FieldValue::Text(&dex.name)),
-            "dexId" => Some(FieldValue::Text(&dex.dex_id)),
-            "chainId" => dex.chain_id.as_ref().map(|_| FieldValue::List(&chains)),
+            "name" => Some(FieldValue::text(&dex.name)),
+            "dexId" => Some(FieldValue::text(&dex.dex_id)),
+            "chainId" => dex.chain_id.as_deref().and_then(|id| FieldValue::list([Cow::Borrowed(id), chain(id).into()])),
             "volume24h" => dex.volume24h.map(FieldValue::Number),
             "poolCount" => Some(FieldValue::Number(dex.pool_count as f64)),
             "liquidity" => dex.best_pool.liquidity.map(FieldValue::Number),

@@ -179,11 +179,11 @@ pub(super) fn sort_key(job: &Job, column: usize, context: &Context<'_>) -> SortK
 }
 
 /// The value of a job in a column, for the filter; `names` are those of its tokens.
-pub(super) fn field<'a>(job: &'a Job, column: &str, names: &'a [&'a str]) -> Option<FieldValue<'a>> {
+pub(super) fn field<'a>(job: &'a Job, column: &str, names: &'a [String]) -> Option<FieldValue<'a>> {
     Some(match column {
-        "job_id" => FieldValue::Text(&job.job_id),
-        "status" => FieldValue::Text(job.status.word()),
-        "tokens" => FieldValue::List(names),
+        "job_id" => FieldValue::text(&job.job_id),
+        "status" => FieldValue::text(job.status.word()),
+        "tokens" => return FieldValue::list(names.iter().map(String::as_str)),
         "tasks" => FieldValue::Number(job.tasks.len() as f64),
         "tokens_used" => FieldValue::Number(job.tokens_used as f64),
         _ => return None,
