@@ -1,6 +1,7 @@
 //! The HTTP face: the documented interface and its additions, answered from the deck. hyper lives here and nowhere else; no figure
 //! of the market is computed here. `routes` is the table of all endpoints, `guard` what every request must pass.
 
+mod batch;
 mod call;
 mod coding;
 mod connection;

@@ -211,7 +211,8 @@ impl Deck {
             .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))));
         self.check(snapshot)?;
         let answer = answer?;
-        let known = Arc::new(Known::new(answer, etag)?);
+        let links = question.paging(&answer).and_then(|paging| paging.links(&question.target()));
+        let known = Arc::new(Known::new(answer, etag, links)?);
         self.memo.insert(key, known.clone());
         Ok(known)
     }

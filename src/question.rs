@@ -3,6 +3,7 @@
 
 pub mod filter;
 pub(crate) mod json;
+pub mod paging;
 pub mod parallel;
 pub mod parameter;
 pub mod progress;
@@ -29,7 +30,7 @@ pub mod yields;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::{progress::Progress, request::Request, snapshot::Snapshot};
+use self::{paging::Paging, progress::Progress, request::Request, snapshot::Snapshot};
 use crate::{
     dataset::{Token, address::Address},
     error::{Code, Problem, Result},
@@ -46,6 +47,11 @@ pub trait Question: Request {
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders", "transfers"];
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer>;
+
+    /// How the answer stands among those beside it, where it is a part of many.
+    fn paging(&self, _: &Self::Answer) -> Option<Paging> {
+        None
+    }
 
     /// Whether it takes long enough that quick questions must not wait behind it.
     fn heavy(&self) -> bool {

@@ -6,23 +6,24 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::Bytes;
 use hyper::{
     HeaderMap, Response,
-    header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderValue, VARY},
+    header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderValue},
 };
 use serde::Serialize;
 use tokio::{sync::mpsc, task::JoinSet};
 
 use super::{
     call::{Answered, Call, Step, stopped},
-    handlers::ask_with,
-    reply::{Body, Reply},
+    handlers::{ask_with, list_with},
+    reply::{self, Body, Reply},
+    routes::SEARCH_PARAMETERS,
 };
 use crate::{
-    deck::{Deck, known::Known},
     dataset::address::Address,
+    deck::{Deck, known::Known},
     error::Result,
     question::{
         Question,
-        batch::{ADDRESSES, Part, SecurityBatchQuestion, TokenBatchQuestion},
+        batch::{INSTEAD, Part, SecurityBatchQuestion, TokenBatchQuestion},
         parameter::{Arguments, Parameter, ParameterKind, decode, parameter},
         request::Request,
         search::SearchQuestion,
@@ -30,7 +31,7 @@ use crate::{
     },
 };
 
-const NDJSON: &str = "application/x-ndjson";
+pub(super) const NDJSON: &str = "application/x-ndjson";
 
 /// How GET /security is answered.
 pub(super) const FORMAT: Parameter = parameter(
@@ -44,11 +45,11 @@ const AT_ONCE: usize = 4;
 
 /// GET /tokens: the list, or with `addresses` the details of those.
 pub(super) fn tokens(call: &Call<'_>) -> Answered {
-    let named = |pair: &str| decode(pair.split('=').next().unwrap_or_default()).is_some_and(|name| name == ADDRESSES.name);
+    let named = |pair: &str| decode(pair.split('=').next().unwrap_or_default()).is_some_and(|name| name == INSTEAD.name);
     if call.query.split('&').any(named) {
         ask_with::<TokenBatchQuestion>(call, TokenBatchQuestion::PARAMETERS)
     } else {
-        ask_with::<SearchQuestion>(call, SearchQuestion::PARAMETERS)
+        list_with::<SearchQuestion>(call, SEARCH_PARAMETERS)
     }
 }
 
@@ -60,7 +61,7 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
         None => call.headers.is_some_and(wants_lines),
     };
     let vary = |mut reply: Reply| {
-        reply.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+        reply::vary(&mut reply);
         reply
     };
     if lines {
@@ -76,7 +77,9 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
 fn wants_lines(headers: &HeaderMap) -> bool {
     let named = |kind: &str| {
         let lists = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        lists.flat_map(|list| list.split(',')).any(|range| range.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(kind)))
+        lists
+            .flat_map(|list| list.split(','))
+            .any(|range| range.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(kind)))
     };
     named(NDJSON) && !named("application/json")
 }

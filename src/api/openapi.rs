@@ -135,8 +135,8 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
         let unchanged = json!({ "description": "Not modified: `If-None-Match` names the answer.", "headers": headers.clone() });
         answers.insert("304".into(), unchanged);
     }
-    if endpoint.rows {
-        headers["link"] = text_header("With `rel=\"next\"`: the page after this one, if there is one.");
+    if endpoint.paged() {
+        headers["link"] = text_header("RFC 8288: where the pages beside this one are, `next` and others; of candles those before these.");
     }
     if endpoint.status == 202 {
         headers["location"] = text_header("Where the job is.");
@@ -201,6 +201,7 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
     for parameter in endpoint.parameters {
         codes.extend(match parameter.kind {
             ParameterKind::Address => &[Code::InvalidAddress, Code::TokenNotFound][..],
+            ParameterKind::Addresses { .. } => &[Code::InvalidAddress, Code::InvalidParameter],
             ParameterKind::Identifier => &[],
             _ => &[Code::InvalidParameter],
         });
@@ -261,7 +262,7 @@ fn described(parameter: &Parameter) -> Value {
     let mut described = json!({
         "name": parameter.name,
         "in": if path { "path" } else { "query" },
-        "required": path,
+        "required": path || matches!(parameter.kind, ParameterKind::Addresses { required: true, .. }),
         "description": parameter.meaning,
         "schema": match parameter.kind {
             ParameterKind::Address => json!({ "type": "string", "pattern": ADDRESS_PATTERN }),
@@ -273,7 +274,7 @@ fn described(parameter: &Parameter) -> Value {
                 let word = words.join("|");
                 json!({ "type": "string", "pattern": format!("^({word})(,({word}))*$"), "examples": [words[..words.len().min(2)].join(",")] })
             }
-            ParameterKind::Addresses { max } => lists::addresses(max),
+            ParameterKind::Addresses { max, .. } => lists::addresses(max),
             ParameterKind::Where(columns) => lists::conditions(columns),
             ParameterKind::Sort { columns, default } => lists::sort(columns, default),
             ParameterKind::Flag => json!({ "type": "boolean", "default": false }),

@@ -13,7 +13,9 @@ use bytes::Bytes;
 use hyper::{
     HeaderMap, Response, StatusCode,
     body::{Frame, SizeHint},
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS},
+    header::{
+        CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LINK, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    },
 };
 use serde::Serialize;
 use tokio::sync::mpsc;
@@ -142,6 +144,13 @@ pub(super) fn tag(reply: &mut Reply, etag: &str) {
 /// What other requests would be answered otherwise by.
 pub(super) fn vary(reply: &mut Reply) {
     reply.headers_mut().insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
+}
+
+/// Where the answers beside it are.
+pub(super) fn link(reply: &mut Reply, links: &str) {
+    if let Ok(links) = HeaderValue::from_str(links) {
+        reply.headers_mut().insert(LINK, links);
+    }
 }
 
 /// As if the client held the answer: for `If-None-Match: *`, which any answer meets.

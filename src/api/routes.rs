@@ -4,9 +4,10 @@
 use std::{collections::BTreeMap, marker::PhantomData, sync::LazyLock};
 
 use hyper::Method;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::{
+    batch,
     call::{Answered, Call},
     datasets::Datasets,
     format::FORMAT,
@@ -18,14 +19,16 @@ use crate::{
     jobs::{Job, JobBody, JobList, Report},
     question::{
         Question,
+        batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
         candles::CandlesQuestion,
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
         holders::{HolderCountsQuestion, HoldersQuestion},
-        parameter::{Parameter, ParameterKind, clip, parameter},
+        parameter::{PAGE, Parameter, ParameterKind, clip, parameter},
         patterns::PatternsQuestion,
         posts::{PostsQuestion, TokenPostsQuestion},
-        search::SearchQuestion,
+        request::Request,
+        search::{SearchQuestion, Tokens},
         security::SecurityQuestion,
         tables::{TableQuestion, TablesQuestion},
         tabular::Tabular,
@@ -149,12 +152,24 @@ pub const ENDPOINTS: &[Endpoint] = &[
         handler: Handler::Body(handlers::optimize),
         ..question::<YieldQuestion>("yield", &[])
     },
-    list::<SearchQuestion>("tokens", &[]),
+    Endpoint {
+        summary: "Search and browse tokens; with `addresses` the details of those, each as GET /tokens/{token_address} answers.",
+        parameters: &joined::<{ SearchQuestion::PARAMETERS.len() + 2 }>(SEARCH_PARAMETERS, TokenBatchQuestion::PARAMETERS),
+        content: Content::Json(list_or_batch),
+        handler: Handler::Plain(batch::tokens),
+        ..list::<SearchQuestion>("tokens", &[Code::InvalidAddress])
+    },
     list::<CandlesQuestion>("tokens", &[Code::NoCandles]),
     list::<HoldersQuestion>("tokens", &[]),
     list::<HolderCountsQuestion>("tokens", &[]),
     list::<PostsQuestion>("tokens", &[]),
     list::<AllDexesQuestion>("dexes", &[]),
+    question::<CandleBatchQuestion>("tokens", &[]),
+    Endpoint {
+        parameters: &joined::<{ SecurityBatchQuestion::PARAMETERS.len() + 1 }>(SecurityBatchQuestion::PARAMETERS, &[batch::FORMAT]),
+        handler: Handler::Plain(batch::security),
+        ..question::<SecurityBatchQuestion>("security", &[])
+    },
     question::<TablesQuestion>("tables", &[]),
     list::<TableQuestion>("tables", &[Code::TableNotFound]),
     Endpoint {
@@ -176,14 +191,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         codes: &[],
-        parameters: &[
-            parameter(
-                "page",
-                ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 },
-                "Page number; past the end the page is empty.",
-            ),
-            parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page."),
-        ],
+        parameters: &[PAGE, parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page.")],
         ..job::<JobList>(Verb::Get, "/deep-analysis/jobs", "jobs", "Jobs, newest first.", handlers::list_jobs)
     },
     job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Job details.", handlers::job),
@@ -215,6 +223,23 @@ pub const ENDPOINTS: &[Endpoint] = &[
     Endpoint { open: true, tagged: true, ..plain("/openapi.json", "openapi", "This document.", Content::Document, openapi::answer) },
     plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), handlers::metrics),
 ];
+
+/// The parameters of two questions.
+const fn joined<const N: usize>(first: &[Parameter], second: &[Parameter]) -> [Parameter; N] {
+    let mut all = [first[0]; N];
+    let mut i = 0;
+    while i < N {
+        all[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
+        i += 1;
+    }
+    all
+}
+
+/// What GET /tokens answers.
+fn list_or_batch(schemas: &mut SchemaGenerator) -> Schema {
+    let shapes = [schemas.subschema_for::<Tokens>(), schemas.subschema_for::<<TokenBatchQuestion as Question>::Answer>()];
+    json_schema!({ "anyOf": shapes })
+}
 
 const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
     Endpoint {
@@ -248,6 +273,9 @@ const fn list<Q: Tabular>(tag: &'static str, codes: &'static [Code]) -> Endpoint
 
 /// The most parameters that a list has, `format` among them.
 const LIST_PARAMETERS_MAX: usize = 24;
+
+/// Of the search, without those that ask for something else.
+pub(super) const SEARCH_PARAMETERS: &[Parameter] = WithFormat::<SearchQuestion>::PARAMETERS;
 
 struct WithFormat<Q>(PhantomData<Q>);
 
@@ -309,6 +337,11 @@ const fn shape<A: JsonSchema>() -> Content {
 }
 
 impl Endpoint {
+    /// Whether its answers lead to those beside them.
+    pub fn paged(&self) -> bool {
+        self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name)) || self.name == CandlesQuestion::NAME
+    }
+
     /// Whether it asks the deck, and so needs data.
     pub fn asks(&self) -> bool {
         matches!(self.content, Content::Json(_)) && !self.open && !self.path.starts_with(DEEP_ANALYSIS[0])

@@ -13,14 +13,14 @@ use bytes::{Bytes, BytesMut};
 use hyper::{
     Response,
     body::Frame,
-    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, LINK},
+    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue},
 };
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use super::{
     call::{Answered, Call, Step},
     coding::Coding,
-    format::Format,
+    format::{FORMAT, Format},
     reply::{self, Body},
 };
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
     error::{Code, Problem, Result},
     question::{
         Find, known_token,
-        parameter::encode,
+        paging::{link, turned},
         progress::Progress,
         snapshot::Snapshot,
         tabular::{Tabled, Tabular},
@@ -167,27 +167,19 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row:
     let coming = deck.find(&snapshot, RowsOf { question, whole, snapshot: Arc::clone(&snapshot) }, || {});
     Ok(Step::later(async move {
         let tabled = coming.await?;
-        let next = tabled.next.as_ref().map(|cursor| next_page(&target, cursor, row.word));
+        let next = tabled.next.clone();
         let body = if head || any { Body::Whole(Bytes::new()) } else { Body::Rows(send(deck, snapshot, tabled, form, coding, permit)?) };
         let mut reply = Response::new(body);
         reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(row.media[0]));
         if let Some(coding) = coding {
             reply.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding.token()));
         }
-        if let Some(link) = next.and_then(|next| HeaderValue::from_str(&format!("<{next}>; rel=\"next\"")).ok()) {
-            reply.headers_mut().insert(LINK, link);
+        if let Some(cursor) = next {
+            reply::link(&mut reply, &link("next", &turned(&turned(&target, "cursor", &cursor), FORMAT.name, row.word)));
         }
         reply::tag(&mut reply, &etag);
         Ok(if any { reply::into_not_modified(&reply) } else { reply })
     }))
-}
-
-/// The request for the page that begins at the cursor.
-pub(super) fn next_page(target: &str, cursor: &str, format: &str) -> String {
-    let before = target.split("&cursor=").next().unwrap_or(target);
-    let separator = if before.contains('?') { '&' } else { '?' };
-    let format = if format == "json" { String::new() } else { format!("&format={format}") };
-    format!("{before}{separator}cursor={}{format}", encode(cursor))
 }
 
 fn send(

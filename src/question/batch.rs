@@ -29,13 +29,20 @@ pub const ADDRESSES_MAX: usize = 100;
 /// Candles of one answer.
 pub const CANDLES_MAX: usize = 100_000;
 
-pub const ADDRESSES: Parameter =
-    parameter("addresses", ParameterKind::Addresses { max: ADDRESSES_MAX }, "Up to 100 token contracts, separated by commas.");
+const ADDRESSES: Parameter = addresses(true, "Up to 100 token contracts, separated by commas.");
+
+/// Asks for these tokens instead of a list.
+pub const INSTEAD: Parameter =
+    addresses(false, "Up to 100 token contracts, separated by commas, whose details are wanted instead of a list.");
+
+const fn addresses(required: bool, meaning: &'static str) -> Parameter {
+    parameter("addresses", ParameterKind::Addresses { max: ADDRESSES_MAX, required }, meaning)
+}
 
 request! {
     /// The details of many tokens.
     TokenBatchQuestion at "/tokens" {
-        addresses: Vec<Address> = ADDRESSES,
+        addresses: Vec<Address> = INSTEAD,
     }
 }
 
@@ -180,7 +187,7 @@ mod tests {
     use super::*;
     use crate::{
         dataset::sample,
-        question::{parameter::Arguments, request::Request, snapshot::AnswerSettings},
+        question::{parameter::Arguments, snapshot::AnswerSettings},
     };
 
     fn snapshot() -> Snapshot {

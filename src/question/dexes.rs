@@ -12,6 +12,7 @@ use super::{
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
     list::{Key, Listed, Order, Rows, SORT, conditions, only, put_in_order, sort},
+    paging::Paging,
     parameter::{CONTRACT, EXPLAIN, PAGE, ParameterKind, clip, parameter},
     posts::page_of,
     progress::Progress,
@@ -117,6 +118,10 @@ impl Question for AllDexesQuestion {
     const NAME: &'static str = "all_dexes";
     const SUMMARY: &'static str = "Every DEX in the data, one entry for each chain.";
     const NEEDS: &'static [&'static str] = &[];
+
+    fn paging(&self, answer: &AllDexes) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<AllDexes> {
         let mut rows: Vec<DexEntry> = snapshot.dataset.dexes().iter().map(DexEntry::of).collect();

@@ -11,6 +11,7 @@ use super::{
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
     list::{Key, Listed, Order, Rows, SORT, conditions, only, put_in_order, sort},
+    paging::Paging,
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
     posts::{page_of, page_range},
     progress::Progress,
@@ -72,6 +73,10 @@ impl Question for HoldersQuestion {
     const NAME: &'static str = "holders";
     const SUMMARY: &'static str = "A token's holders, largest balance first.";
     const NEEDS: &'static [&'static str] = &["holders"];
+
+    fn paging(&self, answer: &Holders) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Holders> {
         known_token(snapshot, &self.token_address)?;
@@ -238,6 +243,10 @@ impl Question for HolderCountsQuestion {
     const NAME: &'static str = "holder_counts";
     const SUMMARY: &'static str = "A token's number of holders day by day, newest first.";
     const NEEDS: &'static [&'static str] = &[];
+
+    fn paging(&self, answer: &HolderCounts) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<HolderCounts> {
         known_token(snapshot, &self.token_address)?;

@@ -37,8 +37,9 @@ pub enum ParameterKind {
     Word { words: &'static [&'static str], default: Option<&'static str> },
     /// Some of a few words in the query, separated by commas; none when omitted.
     Words(&'static [&'static str]),
-    /// Token contracts in the query, separated by commas; at least one.
-    Addresses { max: usize },
+    /// Token contracts in the query, separated by commas; at least one. Where it is not required, the endpoint answers another question
+    /// without it.
+    Addresses { max: usize, required: bool },
     /// Conditions on these columns, in the filter language.
     Where(&'static [FilterColumn]),
     /// Some of these columns, separated by commas, `-` before one that falls.
@@ -176,7 +177,7 @@ impl<'a> Arguments<'a> {
 
     /// As they were given, duplicates too.
     pub fn addresses(&self, name: &str) -> Result<Vec<Address>> {
-        let ParameterKind::Addresses { max } = self.kind(name) else { return Ok(Vec::new()) };
+        let ParameterKind::Addresses { max, .. } = self.kind(name) else { return Ok(Vec::new()) };
         let parts = self.parts(name)?;
         if parts.is_empty() {
             let detail = format!("`{name}` is missing: give up to {max} token addresses, separated by commas.");

@@ -10,6 +10,7 @@ use super::{
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
     list::{Key, Listed, Order, Rows, SORT, conditions, only, put_in_order, sort},
+    paging::Paging,
     parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
     progress::Progress,
     request::request,
@@ -57,6 +58,10 @@ impl Question for TokenPostsQuestion {
     const NAME: &'static str = "token_posts";
     const SUMMARY: &'static str = "Paged posts for a token, newest first.";
     const NEEDS: &'static [&'static str] = &["posts"];
+
+    fn paging(&self, answer: &TokenPosts) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenPosts> {
         known_token(snapshot, &self.token_address)?;
@@ -133,6 +138,10 @@ impl Question for PostsQuestion {
     const NAME: &'static str = "posts";
     const SUMMARY: &'static str = "Posts of all tokens: search and sort.";
     const NEEDS: &'static [&'static str] = &["posts"];
+
+    fn paging(&self, answer: &Posts) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Posts> {
         let posts = snapshot.dataset.posts();

@@ -13,6 +13,7 @@ use super::{
     fields::{self, FIELDS},
     filter::Filter,
     list::{Key, Listed, Order, Rows, conditions, only, put_in_order, sort},
+    paging::Paging,
     parallel,
     parameter::{PAGE, ParameterKind, clip, parameter},
     posts::page_of,
@@ -60,6 +61,10 @@ impl Question for SearchQuestion {
     const NAME: &'static str = "tokens";
     const SUMMARY: &'static str = "Search and browse tokens.";
     const NEEDS: &'static [&'static str] = &["candles", "holders"];
+
+    fn paging(&self, answer: &Tokens) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
 
     fn heavy(&self) -> bool {
         let slow = |field: &&str| ["securityScore", "recommendation"].contains(field);

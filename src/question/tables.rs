@@ -16,6 +16,7 @@ use self::page::Asked;
 use super::{
     Question,
     filter::{self, nearest},
+    paging::Paging,
     parameter::{Parameter, ParameterKind, clip, parameter},
     progress::Progress,
     request::request,
@@ -144,6 +145,10 @@ impl Question for TableQuestion {
     const SUMMARY: &'static str = "Rows of a table of the dataset: choose columns, filter, sort; page by page, or all of them as a stream.";
     /// What it needs is told by the table asked for.
     const NEEDS: &'static [&'static str] = &[];
+
+    fn paging(&self, answer: &TableRows) -> Option<Paging> {
+        answer.next.clone().map(Paging::From)
+    }
 
     fn heavy(&self) -> bool {
         self.conditions.is_some() || self.sort.is_some()

@@ -3,6 +3,7 @@
 mod document;
 mod examples;
 mod hostile;
+mod lists;
 mod server;
 mod tables;
 

@@ -25,6 +25,7 @@ use tokendeck::{
     jobs::{JobBody, JobOptions, Jobs},
     question::{
         Question,
+        batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
         candles::CandlesQuestion,
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
@@ -90,7 +91,7 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
     ("api_holders_growth", Some(held::<GrowthQuestion>), &["/api/analytics/tokens/holders-growth?window=1"]),
     (
         "tokens",
-        Some(held::<SearchQuestion>),
+        Some(held_tokens),
         &[
             "/tokens",
             "/tokens?limit=250&sort=symbol",
@@ -100,6 +101,8 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
             "/tokens?where=cap%3E10m%20chain:ethereum%20age%3C900d&sort=-holders,symbol,%2Bname&only=symbol,holders,created_at",
             "/tokens?where=pattern:double%20score%3E=20&sort=-score&only=symbol,best_pattern,securityScore&limit=5",
             "/tokens?where=capp%3E1",
+            "/tokens?addresses={weth},{nobody},{UNI},{weth}",
+            "/tokens?addresses={weth},0x12",
         ],
     ),
     (
@@ -155,6 +158,16 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
             "/tables/tokens?where=usd",
         ],
     ),
+    (
+        "candle_batch",
+        Some(held::<CandleBatchQuestion>),
+        &["/candles?addresses={weth},{nobody},{uni}&timeframe=4h&from=2026-08-01", "/candles", "/candles?addresses={weth}&timeframe=2d"],
+    ),
+    (
+        "security_batch",
+        Some(held::<SecurityBatchQuestion>),
+        &["/security?addresses={uni},{nobody}&explain=true", "/security?addresses={uni},{uni}&format=json", "/security?addresses="],
+    ),
     ("jobs", None, &["/deep-analysis/jobs", "/deep_analysis/jobs?limit=1"]),
     ("job", None, &["/deep-analysis/jobs/{job}", "/deep-analysis/jobs/none"]),
     ("job_report", None, &["/deep-analysis/jobs/{job}/report"]),
@@ -169,6 +182,11 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
 fn held<Q: Question>(deck: &Deck, path: &[(&str, &str)], query: &str) -> Result<(Vec<u8>, String)> {
     let question = Q::parse(&Arguments::new(Q::PARAMETERS, path, query)?)?;
     keep(deck, &question).map(|bytes| (bytes, question.target()))
+}
+
+fn held_tokens(deck: &Deck, path: &[(&str, &str)], query: &str) -> Result<(Vec<u8>, String)> {
+    let of = if query.starts_with("addresses=") { held::<TokenBatchQuestion> } else { held::<SearchQuestion> };
+    of(deck, path, query)
 }
 
 fn keep<Q: Question>(deck: &Deck, question: &Q) -> Result<Vec<u8>> {

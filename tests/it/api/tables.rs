@@ -300,8 +300,9 @@ fn a_stream_that_breaks_off_does_not_look_whole() {
     let server = over(true, ApiOptions::default());
     let rows = found(&server.folders()[1].join("cache"), "rows.arrow").expect("a large table");
     let mut bytes = fs::read(&rows).expect("its rows");
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
+    // What was read already is not looked at again, so much is changed.
+    let (from, to) = (bytes.len() / 3, bytes.len() - 8_192);
+    bytes[from..to].iter_mut().step_by(1_000).for_each(|byte| *byte ^= 1);
     // The file is mapped, so it is written where it is.
     let mut file = fs::OpenOptions::new().write(true).open(&rows).expect("its file");
     file.write_all(&bytes).expect("a written file");
@@ -313,7 +314,7 @@ fn a_stream_that_breaks_off_does_not_look_whole() {
             assert!(text.starts_with("HTTP/1.1 503"), "{text}");
             continue;
         }
-        assert_eq!(Answer::parse(&raw).chunks(), None, "{format}");
+        assert!(Answer::parse(&raw).chunks().is_none(), "{format}");
         return;
     }
     panic!("no stream was begun");

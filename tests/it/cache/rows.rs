@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use polars::prelude::{Column, DataFrame, IpcReader, NamedFrom, SerReader, StringChunked};
+use polars::prelude::{Column, DataFrame, IpcReader, SerReader, StringChunked};
 use tokendeck::dataset::cache::{Extent, Places, first, rank};
 
 use super::{TABLES, bench};
