@@ -16,11 +16,11 @@ use super::{
 use crate::{
     deck::known::Known,
     error::{Code, Problem, Result},
-    jobs::{JobBody, Jobs},
+    jobs::{JobBody, Jobs, JobsWanted},
     question::{
         Question, known_token,
         paging::Paging,
-        parameter::{Arguments, Parameter},
+        parameter::{Arguments, PAGE, Parameter},
         yields::YieldQuestion,
     },
 };
@@ -92,12 +92,18 @@ pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
 
 pub(super) fn list_jobs(call: &Call<'_>) -> Answered {
     let arguments = Arguments::new(call.parameters, call.path, call.query)?;
-    let (page, limit) = (arguments.integer("page")?, arguments.integer("limit")?);
-    let target = format!("{}jobs?page={page}&limit={limit}", DEEP_ANALYSIS[0]);
+    let wanted = JobsWanted {
+        filter: arguments.conditions("where")?,
+        sort: arguments.orders("sort")?,
+        only: arguments.words("only")?,
+        page: arguments.integer(PAGE.name)?,
+        limit: arguments.integer("limit")?,
+    };
+    let target = format!("{}jobs?{}", DEEP_ANALYSIS[0], call.query);
     with_jobs(call, move |jobs| {
-        let list = jobs.list(page, limit)?;
+        let list = jobs.select(&wanted)?;
         let mut reply = reply::rendered(200, &list)?;
-        if let Some(links) = (Paging::Page { page, limit, total: list.total }).links(&target) {
+        if let Some(links) = (Paging::Page { page: list.page, limit: list.limit, total: list.total }).links(&target) {
             reply::link(&mut reply, &links);
         }
         Ok(reply)

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use crate::{
         dataset::sample,
-        question::{parameter::Arguments, request::Request, snapshot::AnswerSettings},
+        question::{parameter::Arguments, snapshot::AnswerSettings},
     };
 
     fn snapshot() -> Snapshot {
