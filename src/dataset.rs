@@ -6,6 +6,7 @@ mod alike;
 mod by_token;
 pub mod cache;
 pub mod candles;
+pub mod cell;
 pub mod chain;
 mod coerce;
 pub mod export;

@@ -21,6 +21,8 @@ pub mod patterns;
 pub mod posts;
 pub mod search;
 pub mod security;
+pub mod tables;
+pub mod tabular;
 pub mod token;
 pub mod trendline;
 pub mod yields;
@@ -70,6 +72,13 @@ pub trait Question: Request {
         }
         key
     }
+}
+
+/// Rows that are looked for: too many to be an answer of their own, and found in one generation for whoever shows or writes them.
+pub trait Find: Send + 'static {
+    type Found: Send + 'static;
+
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Found>;
 }
 
 /// The token, or the problem that it is not there.

@@ -6,15 +6,16 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::Bytes;
 use hyper::{
     HeaderMap, Response,
-    header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderValue, VARY},
+    header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderValue},
 };
 use serde::Serialize;
 use tokio::{sync::mpsc, task::JoinSet};
 
 use super::{
     call::{Answered, Call, Step, stopped},
-    handlers::ask_with,
-    reply::{Body, Reply},
+    handlers::{ask_with, list_with},
+    reply::{self, Body, Reply},
+    routes::SEARCH_PARAMETERS,
 };
 use crate::{
     dataset::address::Address,
@@ -48,7 +49,7 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
     if call.query.split('&').any(named) {
         ask_with::<TokenBatchQuestion>(call, TokenBatchQuestion::PARAMETERS)
     } else {
-        ask_with::<SearchQuestion>(call, SearchQuestion::PARAMETERS)
+        list_with::<SearchQuestion>(call, SEARCH_PARAMETERS)
     }
 }
 
@@ -60,7 +61,7 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
         None => call.headers.is_some_and(wants_lines),
     };
     let vary = |mut reply: Reply| {
-        reply.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+        reply::vary(&mut reply);
         reply
     };
     if lines {

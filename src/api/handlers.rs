@@ -10,8 +10,10 @@ use serde::Serialize;
 use super::{
     call::{Answered, Call, Step},
     datasets,
+    format::Format,
     reply::{self, IfNoneMatch, Reply},
     routes::DEEP_ANALYSIS,
+    rows,
 };
 use crate::{
     deck::known::Known,
@@ -21,6 +23,7 @@ use crate::{
         Question, known_token,
         paging::Paging,
         parameter::{Arguments, PAGE, Parameter},
+        tabular::Tabular,
         yields::YieldQuestion,
     },
 };
@@ -32,14 +35,34 @@ pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
 
 /// As `ask`, of an endpoint that has other parameters than its question.
 pub(super) fn ask_with<Q: Question>(call: &Call<'_>, parameters: &'static [Parameter]) -> Answered {
-    let question = Q::parse(&Arguments::new(parameters, call.path, call.query)?)?;
+    answer(call, Q::parse(&Arguments::new(parameters, call.path, call.query)?)?)
+}
+
+/// A question whose answer is a list, in the format that the request asks for.
+pub(super) fn list<Q: Tabular>(call: &Call<'_>) -> Answered {
+    list_with::<Q>(call, call.parameters)
+}
+
+/// As `list`, of an endpoint that has other parameters than its question and `format`.
+pub(super) fn list_with<Q: Tabular>(call: &Call<'_>, parameters: &'static [Parameter]) -> Answered {
+    let arguments = Arguments::new(parameters, call.path, call.query)?;
+    let format = Format::chosen(&arguments, call.headers)?;
+    let question = Q::parse(&arguments)?;
+    let whole = !arguments.given("limit") && !arguments.given("page");
+    match format.form {
+        None => answer(call, question),
+        Some(form) => rows::stream(call, question, whole, format, form),
+    }
+}
+
+fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
     let deck = &call.api.deck;
     let snapshot = deck.ready::<Q>()?;
     // Told here and now: on the pool it would cost more than an answer from memory.
     if let Some(token) = question.token() {
         known_token(&snapshot, &token)?;
     }
-    if let Some(known) = deck.known(&question) {
+    if let Some(known) = deck.known_in(&snapshot, &question) {
         return Ok(Step::Now(known_reply(&known, call.if_none_match)));
     }
     if call.if_none_match.given() {

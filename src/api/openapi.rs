@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::{
     call::{Answered, Call, Step},
     events::EVENTS,
+    format::FORMATS,
     reply,
     routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint, Shape, TAGS},
     stream::LAST_EVENT_ID,
@@ -120,6 +121,13 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
         }
         Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
     };
+    if endpoint.rows {
+        for row in FORMATS.iter().filter(|row| row.form.is_some()) {
+            // What is no text has no schema in OpenAPI 3.1 but that it is bytes.
+            let bytes = if row.text { json!({ "type": "string" }) } else { json!({ "type": "string", "format": "binary" }) };
+            success["content"][row.media[0]] = json!({ "schema": bytes });
+        }
+    }
     let mut headers = json!({ "x-request-id": text_header("The request's own id where it sent one, else a new one.") });
     let mut answers = Map::new();
     if endpoint.tagged {
@@ -271,6 +279,7 @@ fn described(parameter: &Parameter) -> Value {
             ParameterKind::Sort { columns, default } => lists::sort(columns, default),
             ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
             ParameterKind::Text => json!({ "type": "string", "maxLength": 200 }),
+            ParameterKind::Line(bytes) => json!({ "type": "string", "maxLength": bytes }),
             ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
             ParameterKind::Time => json!({
                 "type": "string",

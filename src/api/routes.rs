@@ -1,7 +1,7 @@
 //! THE table of endpoints: the router, the 405s, the OpenAPI document and the figures all read it. A question is one line. How
 //! requests are judged and answered stands beside it, not in it.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{collections::BTreeMap, marker::PhantomData, sync::LazyLock};
 
 use hyper::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -10,6 +10,7 @@ use super::{
     batch,
     call::{Answered, Call},
     datasets::Datasets,
+    format::FORMAT,
     handlers::{self, Health},
     openapi, stream,
 };
@@ -30,6 +31,8 @@ use crate::{
         request::Request,
         search::{SearchQuestion, Tokens},
         security::SecurityQuestion,
+        tables::{TableQuestion, TablesQuestion},
+        tabular::Tabular,
         token::TokenQuestion,
         trendline::TrendlineQuestion,
         yields::{YieldBody, YieldQuestion},
@@ -59,6 +62,8 @@ pub struct Endpoint {
     pub open: bool,
     /// Its answers have entity tags.
     pub tagged: bool,
+    /// Its answer is a list that can be had in every format.
+    pub rows: bool,
     /// The shape of its JSON body; none where it reads none.
     pub body: Option<Shape>,
     pub(super) handler: Handler,
@@ -127,6 +132,7 @@ pub const TAGS: &[(&str, &str)] = &[
     ("analytics", "Rankings over all tokens."),
     ("yield", "Where to place a portfolio."),
     ("deep analysis", "Jobs that ask everything about some tokens."),
+    ("tables", "The tables of the dataset, row by row."),
     ("service", "The server and its data."),
 ];
 
@@ -149,22 +155,24 @@ pub const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         summary: "Search and browse tokens; with `addresses` the details of those, each as GET /tokens/{token_address} answers.",
-        parameters: &joined::<{ SearchQuestion::PARAMETERS.len() + 1 }>(SearchQuestion::PARAMETERS, TokenBatchQuestion::PARAMETERS),
+        parameters: &joined::<{ SearchQuestion::PARAMETERS.len() + 2 }>(SEARCH_PARAMETERS, TokenBatchQuestion::PARAMETERS),
         content: Content::Json(list_or_batch),
         handler: Handler::Plain(batch::tokens),
-        ..question::<SearchQuestion>("tokens", &[Code::InvalidAddress])
+        ..list::<SearchQuestion>("tokens", &[Code::InvalidAddress])
     },
-    question::<CandlesQuestion>("tokens", &[Code::NoCandles]),
-    question::<HoldersQuestion>("tokens", &[]),
-    question::<HolderCountsQuestion>("tokens", &[]),
-    question::<PostsQuestion>("tokens", &[]),
-    question::<AllDexesQuestion>("dexes", &[]),
+    list::<CandlesQuestion>("tokens", &[Code::NoCandles]),
+    list::<HoldersQuestion>("tokens", &[]),
+    list::<HolderCountsQuestion>("tokens", &[]),
+    list::<PostsQuestion>("tokens", &[]),
+    list::<AllDexesQuestion>("dexes", &[]),
     question::<CandleBatchQuestion>("tokens", &[]),
     Endpoint {
         parameters: &joined::<{ SecurityBatchQuestion::PARAMETERS.len() + 1 }>(SecurityBatchQuestion::PARAMETERS, &[batch::FORMAT]),
         handler: Handler::Plain(batch::security),
         ..question::<SecurityBatchQuestion>("security", &[])
     },
+    question::<TablesQuestion>("tables", &[]),
+    list::<TableQuestion>("tables", &[Code::TableNotFound]),
     Endpoint {
         verb: Verb::Post,
         path: "/deep-analysis/jobs",
@@ -178,6 +186,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         content: shape::<Job>(),
         open: false,
         tagged: false,
+        rows: false,
         body: Some(SchemaGenerator::subschema_for::<JobBody>),
         handler: Handler::Body(handlers::create_job),
     },
@@ -253,9 +262,42 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
         content: shape::<Q::Answer>(),
         open: false,
         tagged: true,
+        rows: false,
         body: None,
         handler: Handler::Plain(handlers::ask::<Q>),
     }
+}
+
+/// A list, which is answered in every format.
+const fn list<Q: Tabular>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
+    Endpoint {
+        parameters: WithFormat::<Q>::PARAMETERS,
+        rows: true,
+        handler: Handler::Plain(handlers::list::<Q>),
+        ..question::<Q>(tag, codes)
+    }
+}
+
+/// The most parameters that a list has, `format` among them.
+const LIST_PARAMETERS_MAX: usize = 24;
+
+/// Of the search, without those that ask for something else.
+pub(super) const SEARCH_PARAMETERS: &[Parameter] = WithFormat::<SearchQuestion>::PARAMETERS;
+
+struct WithFormat<Q>(PhantomData<Q>);
+
+impl<Q: Question> WithFormat<Q> {
+    const ALL: &'static [Parameter; LIST_PARAMETERS_MAX] = &{
+        let mut all = [FORMAT; LIST_PARAMETERS_MAX];
+        let mut nth = 0;
+        while nth < Q::PARAMETERS.len() {
+            all[nth] = Q::PARAMETERS[nth];
+            nth += 1;
+        }
+        all
+    };
+    /// The question's own, and `format` after them.
+    const PARAMETERS: &'static [Parameter] = Self::ALL.split_at(Q::PARAMETERS.len() + 1).0;
 }
 
 const JOB: Parameter = parameter("job_id", ParameterKind::Identifier, "The job's id, as its creation answered it.");
@@ -291,6 +333,7 @@ const fn plain(
         content,
         open: false,
         tagged: false,
+        rows: false,
         body: None,
         handler: Handler::Plain(handler),
     }
@@ -303,7 +346,7 @@ const fn shape<A: JsonSchema>() -> Content {
 impl Endpoint {
     /// Whether its answers lead to those beside them.
     pub fn paged(&self) -> bool {
-        self.parameters.iter().any(|parameter| parameter.name == PAGE.name) || self.name == CandlesQuestion::NAME
+        self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name)) || self.name == CandlesQuestion::NAME
     }
 
     /// Whether it asks the deck, and so needs data.

@@ -1,5 +1,7 @@
 //! The question behind GET /tokens/{token_address}/candles.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,6 +13,7 @@ use super::{
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    tabular::{Tabled, Tabular},
 };
 use crate::{
     analysis::frames,
@@ -91,5 +94,13 @@ impl Question for CandlesQuestion {
             }));
         }
         Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut })
+    }
+}
+
+impl Tabular for CandlesQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let limit = if whole { u64::MAX } else { self.limit };
+        let answer = Self { limit, ..self.clone() }.answer(snapshot, progress)?;
+        Tabled::of(&answer.candles, &["timestamp", "open", "high", "low", "close", "volume"])
     }
 }

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -16,6 +18,7 @@ use super::{
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    tabular::{Tabled, Tabular, members},
 };
 use crate::{
     analysis::dex::{DexDetail, DexList, detail, list},
@@ -127,6 +130,14 @@ impl Question for AllDexesQuestion {
         let total = rows.len() as u64;
         let dexes = Rows::new(page_of(rows.into_iter(), self.page, self.limit).collect(), &self.only);
         Ok(AllDexes { page: self.page, limit: self.limit, total, dexes, missing: snapshot.dataset.lack("dexes") })
+    }
+}
+
+impl Tabular for AllDexesQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
+        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
+        Tabled::of(&answer.dexes, &members(DexEntry::MEMBERS, &self.only))
     }
 }
 

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use crate::dataset::time::{Day, Time};
 
 pub use self::{
-    columns::{ColumnKind, FilterColumn, column, nearest, nearest_column, of_table},
+    columns::{ColumnKind, FilterColumn, column, nearest, nearest_column, of_kind, of_table},
     parse::{FilterError, TEXT_BYTES_MAX, conditions, parse},
     value::Wanted,
 };

@@ -1,7 +1,8 @@
 //! The questions behind GET /tokens/{token_address}/holders and /holder-counts.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, ops::Range, sync::Arc};
 
+use polars::prelude::DataFrame;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -16,11 +17,13 @@ use super::{
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    tabular::{Tabled, Tabular, frame, members},
 };
 use crate::{
     dataset::{
         Dataset,
         address::Address,
+        export::Frames,
         rows::{HolderCountRow, HolderRow},
         time::Day,
     },
@@ -79,26 +82,11 @@ impl Question for HoldersQuestion {
         known_token(snapshot, &self.token_address)?;
         let dataset = &snapshot.dataset;
         let rows = dataset.holders_of(&self.token_address);
-        let (total, page) = if self.filter.is_empty() && self.sort.is_empty() {
-            (rows.len(), rows.part(page_range(self.page, self.limit)))
-        } else {
-            let mut kept = Vec::new();
-            for (i, row) in rows.iter().enumerate() {
-                if i % 16_384 == 0 {
-                    progress.step(i as u64, rows.len() as u64)?;
-                }
-                if self.filter.matches(|column| field(&row, dataset, column)) {
-                    kept.push(row.into_owned());
-                }
-            }
-            put_in_order(&mut kept, &self.sort, |row, column| field(row, dataset, column).and_then(Key::of), |_, _| Ordering::Equal);
-            (kept.len(), page_of(kept.into_iter(), self.page, self.limit).collect())
+        let (total, page) = match self.kept(dataset, progress)? {
+            None => (rows.len(), rows.part(page_range(self.page, self.limit))),
+            Some(kept) => (kept.len(), page_of(kept.into_iter(), self.page, self.limit).collect()),
         };
-        let holders = page.into_iter().map(|row| Holder {
-            holder_address: row.holder_address,
-            balance: row.balance,
-            labels: labels(dataset, &row.holder_address).map(str::to_owned).collect(),
-        });
+        let holders = page.iter().map(|row| Holder::of(row, dataset));
         Ok(Holders {
             token_address: self.token_address,
             page: self.page,
@@ -111,9 +99,83 @@ impl Question for HoldersQuestion {
 }
 
 impl HoldersQuestion {
+    /// The rows that are kept, in their order; none where that is all of them as they stand.
+    fn kept(&self, dataset: &Dataset, progress: &Progress) -> Result<Option<Vec<HolderRow>>> {
+        if self.filter.is_empty() && self.sort.is_empty() {
+            return Ok(None);
+        }
+        let rows = dataset.holders_of(&self.token_address);
+        let mut kept = Vec::new();
+        for (i, row) in rows.iter().enumerate() {
+            if i % 16_384 == 0 {
+                progress.step(i as u64, rows.len() as u64)?;
+            }
+            if self.filter.matches(|column| field(&row, dataset, column)) {
+                kept.push(row.into_owned());
+            }
+        }
+        put_in_order(&mut kept, &self.sort, |row, column| field(row, dataset, column).and_then(Key::of), |_, _| Ordering::Equal);
+        Ok(Some(kept))
+    }
+
     /// The first page of all.
     pub fn first(token_address: Address) -> Self {
         Self { token_address, filter: Filter::default(), sort: Vec::new(), only: Vec::new(), page: 1, limit: 50 }
+    }
+}
+
+impl Holder {
+    fn of(row: &HolderRow, dataset: &Dataset) -> Self {
+        let labels = labels(dataset, &row.holder_address).map(str::to_owned).collect();
+        Self { holder_address: row.holder_address, balance: row.balance, labels }
+    }
+}
+
+impl Tabular for HoldersQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let dataset = &snapshot.dataset;
+        let kept = self.kept(dataset, progress)?;
+        let count = kept.as_ref().map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
+        let page = if whole { 0..count } else { page_range(self.page, self.limit) };
+        let rows = page.start.min(count)..page.end.min(count);
+        let members = members(Holder::MEMBERS, &self.only);
+        let holders = HolderFrames { snapshot: Arc::clone(snapshot), token: self.token_address, kept, rows, members: members.clone() };
+        Ok(Tabled::frames(Box::new(holders), &members))
+    }
+}
+
+/// A token's holders, read as they are written.
+struct HolderFrames {
+    snapshot: Arc<Snapshot>,
+    token: Address,
+    /// None where they are all, as they stand.
+    kept: Option<Vec<HolderRow>>,
+    /// Which of them.
+    rows: Range<usize>,
+    members: Vec<&'static str>,
+}
+
+impl Frames for HolderFrames {
+    fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn frame(&self, rows: Range<usize>) -> std::result::Result<DataFrame, String> {
+        let rows = self.rows.start + rows.start..self.rows.start + rows.end;
+        let dataset = &self.snapshot.dataset;
+        let read;
+        let rows = match &self.kept {
+            Some(kept) => &kept[rows],
+            None => {
+                read = dataset.holders_of(&self.token).part(rows);
+                &read
+            }
+        };
+        let holders: Vec<Holder> = rows.iter().map(|row| Holder::of(row, dataset)).collect();
+        if dataset.is_damaged() {
+            return Err("the table in the cache is damaged: it is read anew".to_owned());
+        }
+        frame(&holders, &self.members).map_err(|problem| problem.detail)
     }
 }
 
@@ -199,6 +261,14 @@ impl Question for HolderCountsQuestion {
             holder_counts: Rows::new(page_of(rows.into_iter(), self.page, self.limit).collect(), &self.only),
             missing: snapshot.dataset.lack("holder_counts"),
         })
+    }
+}
+
+impl Tabular for HolderCountsQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
+        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
+        Tabled::of(&answer.holder_counts, &members(HolderCount::MEMBERS, &self.only))
     }
 }
 

@@ -5,12 +5,14 @@ use super::parameter::encode;
 use crate::dataset::time::{SECOND_MS, Time};
 
 /// How an answer stands among those beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Paging {
     /// One page of `total` rows.
     Page { page: u64, limit: u64, total: u64 },
     /// There is more before this time.
     Before(Time),
+    /// There is more from this cursor on.
+    From(String),
 }
 
 impl Paging {
@@ -29,6 +31,7 @@ impl Paging {
                 let links: Vec<String> = links.map(|(relation, page)| link(relation, &turned(target, "page", &page.to_string()))).collect();
                 Some(links.join(", "))
             }
+            Self::From(cursor) => Some(link("next", &turned(target, "cursor", &cursor))),
             // `to` is in whole seconds, and a candle that starts at it counts.
             Self::Before(time) => Some(link("next", &turned(target, "to", &Time(time.0 - SECOND_MS).to_string()))),
         }
@@ -85,7 +88,7 @@ mod tests {
     fn candles_lead_to_those_before() {
         let before = Paging::Before(Time(1_769_855_415_000));
         let expected = "</x?from=2025&to=2026-01-31T10%3A30%3A14Z>; rel=\"next\"";
-        assert_eq!(before.links("/x?from=2025").as_deref(), Some(expected));
+        assert_eq!(before.clone().links("/x?from=2025").as_deref(), Some(expected));
         assert_eq!(before.links("/x?from=2025&to=2027").as_deref(), Some(expected));
     }
 }

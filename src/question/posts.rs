@@ -1,6 +1,6 @@
 //! The questions behind GET /tokens/{token_address}/posts and GET /posts.
 
-use std::{borrow::Cow, cmp::Ordering, path::Path};
+use std::{borrow::Cow, cmp::Ordering, path::Path, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,12 +15,14 @@ use super::{
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    tabular::{Tabled, Tabular, members},
 };
 use crate::{
     dataset::{
         RowsOf,
         address::Address,
         cache::{By, LargeTable, Places, PlacesWriter, first, rank},
+        grid::{Grid, Ordered},
         rows::Post,
     },
     error::Result,
@@ -148,6 +150,19 @@ impl Question for PostsQuestion {
         let posts = page.map_while(|nth| places.get(nth)).filter_map(|place| posts.get(place)).collect();
         let posts = Rows::new(posts, &self.only);
         Ok(Posts { page: self.page, limit: self.limit, total: total as u64, posts, missing: snapshot.dataset.lack("posts") })
+    }
+}
+
+impl Tabular for PostsQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let members = members(Post::MEMBERS, &self.only);
+        let page = if whole { 0..usize::MAX } else { page_range(self.page, self.limit) };
+        let (places, _) = self.places(snapshot, if whole { None } else { Some(page.end) }, progress)?;
+        let Some(table) = snapshot.dataset.table("posts").filter(|table| table.loaded()) else {
+            return Tabled::of::<Post>(&[], &members);
+        };
+        let rows = Ordered { nth: page, ..Ordered::new(Grid::of(table), places, members.clone()) };
+        Ok(Tabled::frames(Box::new(rows.within()), &members))
     }
 }
 

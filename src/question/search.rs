@@ -2,7 +2,7 @@
 
 pub mod row;
 
-use std::{borrow::Cow, cmp::Ordering};
+use std::{borrow::Cow, cmp::Ordering, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use super::{
     Question,
     fields::{self, FIELDS},
     filter::Filter,
-    list::{Key, Order, Rows, conditions, only, put_in_order, sort},
+    list::{Key, Listed, Order, Rows, conditions, only, put_in_order, sort},
     paging::Paging,
     parallel,
     parameter::{PAGE, ParameterKind, clip, parameter},
@@ -20,6 +20,7 @@ use super::{
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    tabular::{Tabled, Tabular, members},
 };
 use crate::{
     analysis::{market::TokenSummary, token::descending},
@@ -88,6 +89,17 @@ impl Question for SearchQuestion {
 
 /// A row that was found, with the rank of its match.
 type Found<'a> = (u8, TokenRow<'a>);
+
+impl Tabular for SearchQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
+        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
+        let added = self.wanted();
+        let mut members = members(<TokenSummary as Listed>::MEMBERS, &self.only);
+        members.retain(|member| !FIELDS.contains(member) || added.contains(member));
+        Tabled::of(&answer.tokens, &members)
+    }
+}
 
 impl SearchQuestion {
     /// The page that the token is on, and how many tokens there are on all pages; none where it is on no page.

@@ -5,6 +5,7 @@ mod examples;
 mod hostile;
 mod lists;
 mod server;
+mod tables;
 
 use std::{
     fs,

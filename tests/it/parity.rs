@@ -37,6 +37,7 @@ use tokendeck::{
         request::Request,
         search::SearchQuestion,
         security::SecurityQuestion,
+        tables::{TableQuestion, TablesQuestion},
         token::TokenQuestion,
         trendline::TrendlineQuestion,
         yields::YieldQuestion,
@@ -145,6 +146,17 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
         "all_dexes",
         Some(held::<AllDexesQuestion>),
         &["/dexes", "/dexes?limit=3&page=2", "/dexes?where=chain:ethereum%20tvl%3E1m&sort=-tvl&only=dex_id,chain"],
+    ),
+    ("tables", Some(held::<TablesQuestion>), &["/tables"]),
+    (
+        "table",
+        Some(held::<TableQuestion>),
+        &[
+            "/tables/candles?limit=3",
+            "/tables/candles?where=close%3E100&sort=-close,timestamp&columns=close,timestamp",
+            "/tables/nowhere",
+            "/tables/tokens?where=usd",
+        ],
     ),
     (
         "candle_batch",

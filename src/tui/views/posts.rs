@@ -167,7 +167,7 @@ impl View for PostsView {
             selected: self.post().map(|post| list::exported(post, &columns)),
             rows: Box::new(move |progress| {
                 let (places, _) = question.places(&snapshot, None, progress)?;
-                Ok(export::Rows::Frames(Box::new(Ordered { grid, places, columns })))
+                Ok(export::Rows::Frames(Box::new(Ordered::new(grid, places, columns))))
             }),
         })
     }

@@ -25,11 +25,12 @@ const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 const SHOWN: usize = 2;
 
 /// What stands for a path's free identifiers.
-const IDENTIFIERS: &[(&str, &str)] = &[("dex_id", "uniswap-v3"), ("dexId", "uniswap-v3")];
+const IDENTIFIERS: &[(&str, &str)] = &[("dex_id", "uniswap-v3"), ("dexId", "uniswap-v3"), ("table", "tokens")];
 /// Queries without which an endpoint has nothing to answer.
 const QUERIES: &[(&str, &str)] = &[
     ("candle_batch", "addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0x00000000000000000000000000000000000000ff"),
     ("security_batch", "addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0x00000000000000000000000000000000000000ff"),
+    ("table", "where=symbol:uni&columns=token_address,symbol,price,market_cap"),
 ];
 
 fn api(folder: &Path) -> Arc<Api> {
