@@ -107,7 +107,7 @@ macro_rules! recipes {
 }
 
 const TABLES: &[Recipe] = recipes! {
-    "tokens" Csv false tokens::COLUMNS, |_, options| u64::from(options.tokens), |market, _, table| tokens::write(market, table);
+    "tokens" Csv false tokens::COLUMNS, |_, options| u64::from(options.tokens), tokens::write;
     "kols" Csv false people::KOL_COLUMNS, |_, options| u64::from(options.tokens) * 8, |market, _, table| people::write_kols(market, table);
     "posts" Ndjson true posts::COLUMNS, |_, options| posts::rows(options), posts::write;
     "candles" Parquet true candles::COLUMNS, |_, options| candles::rows(options), candles::write;
@@ -205,7 +205,7 @@ fn claim(folder: &Path) -> Result<Option<String>, String> {
 
 /// A table may lie in one file only: those that an earlier run wrote in another format go, finished or not.
 fn remove_others(folder: &Path, table: &str, kept: Form) -> Result<(), String> {
-    for other in Form::ALL.into_iter().filter(|form| *form != kept) {
+    for other in Form::FILES.into_iter().filter(|form| *form != kept) {
         let name = format!("{table}.{}", other.ending());
         for path in [folder.join(format!(".{name}.part")), folder.join(name)] {
             match fs::remove_file(&path) {

@@ -5,7 +5,6 @@ pub mod app;
 pub mod ascii;
 pub mod chrome;
 pub mod event;
-pub mod filter;
 pub mod format;
 pub mod fuzzy;
 pub mod keymap;

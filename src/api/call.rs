@@ -3,6 +3,7 @@
 
 use std::{future::Future, pin::Pin};
 
+use hyper::HeaderMap;
 use tokio::sync::watch;
 
 use super::{
@@ -19,6 +20,8 @@ pub(super) struct Call<'a> {
     /// The route's placeholders with their values, percent-encoded as they came.
     pub path: &'a [(&'a str, &'a str)],
     pub query: &'a str,
+    /// None without a server.
+    pub headers: Option<&'a HeaderMap>,
     pub if_none_match: IfNoneMatch<'a>,
     /// Only the headers are wanted.
     pub head: bool,

@@ -22,6 +22,7 @@ use super::{
     Api,
     call::stopped,
     connection::{Pulse, Watched},
+    events,
     service::Face,
 };
 
@@ -38,6 +39,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Answers on `listener` until `shutdown` is ready, then finishes what is under way.
 pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<Output = ()>) {
     api.stopping.send_replace(false);
+    let writing = tokio::spawn(events::write_down(Arc::clone(&api), api.deck.listen()));
     let places = Arc::new(Semaphore::new(api.options.connections.clamp(1, Semaphore::MAX_PERMITS)));
     let mut clients = JoinSet::new();
     let mut pulses = Pulses::default();
@@ -57,6 +59,7 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
         }
     }
     drop(listener);
+    writing.abort();
     api.stopping.send_replace(true);
     let drained = async { while clients.join_next().await.is_some() {} };
     if timeout(DRAIN_TIME, drained).await.is_err() {

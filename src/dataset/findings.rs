@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// How many findings of one file, column and reason are kept; all are counted.
 pub const KEPT_PER_REASON: u64 = 100;
+/// The same of notes, which no row is lost by.
+const NOTES_KEPT_PER_REASON: u64 = 1;
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -92,7 +94,8 @@ impl Findings {
             self.counts.len() - 1
         });
         self.counts[position].count += 1;
-        if self.counts[position].count <= KEPT_PER_REASON {
+        let most = if finding.severity == Severity::Note { NOTES_KEPT_PER_REASON } else { KEPT_PER_REASON };
+        if self.counts[position].count <= most {
             self.kept.push(finding);
         }
     }
@@ -112,6 +115,20 @@ impl Findings {
             let kept = count.count.min(KEPT_PER_REASON);
             self.count_more(&count.file, count.column.as_deref(), &count.reason, count.count - kept);
         }
+    }
+
+    /// Where a reason was met in every one of `rows` rows, tells `all` of the column, once: a line a row would bury it.
+    pub(crate) fn tell_once(&mut self, file: &str, column: &str, reason: &str, rows: u64, all: String) {
+        let key = (file.to_owned(), Some(column.to_owned()), reason.to_owned());
+        let Some(&position) = self.positions.get(&key).filter(|position| rows > 1 && self.counts[**position].count == rows) else { return };
+        let same = |finding: &Finding| finding.file == file && finding.column.as_deref() == Some(column) && finding.reason == reason;
+        if let Some(at) = self.kept.iter().position(same) {
+            (self.kept[at].row, self.kept[at].reason) = (None, all.clone());
+        }
+        self.kept.retain(|finding| !same(finding));
+        self.positions.remove(&key);
+        self.positions.insert((key.0, key.1, all.clone()), position);
+        (self.counts[position].count, self.counts[position].reason) = (1, all);
     }
 
     /// The findings kept, in the order they were met.

@@ -81,35 +81,65 @@ fn count(token: usize) -> usize {
 }
 
 pub(super) fn write(market: &Market, options: &DemoOptions, table: &mut Table) -> Result<(), String> {
+    let whole = |figure: Option<i64>| figure.map_or(Cell::Null, Cell::Int);
     for token in &market.tokens {
-        let mut random = market.random("posts", token);
-        let path = candles::daily(market, options, token);
         let address = token.address.to_string();
-        let weight = (token.cap() / 1e9).clamp(0.01, 40.0).powf(0.4);
-        for i in 0..count(token.index) {
-            // More of them recently: the square of an even draw.
-            let ago = (random.unit().powi(2) * market.days as f64) as usize + 1;
-            let title = title(token, &path, ago, &mut random);
-            let published = Time(Market::day(ago).start().0 + random.below((DAY_MS / 1000) as usize) as i64 * 1000);
-            let impressions = random.spread(120.0, 42_000.0) * weight * if random.unit() < 0.03 { 12.0 } else { 1.0 };
-            let engagement = impressions * random.spread(0.004, 0.09);
-            let smart = engagement * random.between(0.0, 0.22);
-            let id = format!("demo-{}-{i:03}", token.index);
-            let link = format!("{}/{}/{:x}", random.pick(SITES), token.index, random.next() >> 36);
-            let unseen = random.unit() < 0.02;
+        for (i, post) in posts(market, options, token).iter().enumerate() {
             table.row(&[
-                Cell::Text(&id),
+                Cell::Text(&format!("demo-{}-{i:03}", token.index)),
                 Cell::Text(&address),
-                Cell::Text(&title),
-                if random.unit() < 0.01 { Cell::Null } else { Cell::Text(&link) },
-                Cell::Time(published),
-                if unseen { Cell::Null } else { Cell::Int(impressions as i64) },
-                Cell::Int(engagement as i64),
-                if unseen { Cell::Null } else { Cell::Int(smart as i64) },
+                Cell::Text(&post.title),
+                post.link.as_deref().map_or(Cell::Null, Cell::Text),
+                Cell::Time(post.published_at),
+                whole(post.impressions),
+                Cell::Int(post.engagement),
+                whole(post.smart_engagement),
             ])?;
         }
     }
     Ok(())
+}
+
+/// Impressions, engagement and smart engagement of all the token's posts.
+pub(super) fn sums(market: &Market, options: &DemoOptions, token: &Token) -> [i64; 3] {
+    posts(market, options, token).iter().fold([0; 3], |[impressions, engagement, smart], post| {
+        [impressions + post.impressions.unwrap_or(0), engagement + post.engagement, smart + post.smart_engagement.unwrap_or(0)]
+    })
+}
+
+struct Post {
+    title: String,
+    link: Option<String>,
+    published_at: Time,
+    impressions: Option<i64>,
+    engagement: i64,
+    smart_engagement: Option<i64>,
+}
+
+fn posts(market: &Market, options: &DemoOptions, token: &Token) -> Vec<Post> {
+    let mut random = market.random("posts", token);
+    let path = candles::daily(market, options, token);
+    let weight = (token.cap() / 1e9).clamp(0.01, 40.0).powf(0.4);
+    let post = |_| {
+        // More of them recently: the square of an even draw.
+        let ago = (random.unit().powi(2) * market.days as f64) as usize + 1;
+        let title = title(token, &path, ago, &mut random);
+        let published_at = Time(Market::day(ago).start().0 + random.below((DAY_MS / 1000) as usize) as i64 * 1000);
+        let impressions = random.spread(120.0, 42_000.0) * weight * if random.unit() < 0.03 { 12.0 } else { 1.0 };
+        let engagement = impressions * random.spread(0.004, 0.09);
+        let smart = engagement * random.between(0.0, 0.22);
+        let link = format!("{}/{}/{:x}", random.pick(SITES), token.index, random.next() >> 36);
+        let seen = random.unit() >= 0.02;
+        Post {
+            title,
+            link: (random.unit() >= 0.01).then_some(link),
+            published_at,
+            impressions: seen.then_some(impressions as i64),
+            engagement: engagement as i64,
+            smart_engagement: seen.then_some(smart as i64),
+        }
+    };
+    (0..count(token.index)).map(post).collect()
 }
 
 fn title(token: &Token, path: &Path, ago: usize, random: &mut Random) -> String {

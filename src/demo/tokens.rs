@@ -1,9 +1,10 @@
 //! The table of tokens: what the market knows of each, and invented social figures.
 
 use super::{
+    DemoOptions,
     market::{Market, Token},
     output::{Cell, Table},
-    people,
+    people, posts,
     random::round,
     stories,
 };
@@ -27,22 +28,23 @@ pub(super) const COLUMNS: &[&str] = &[
     "listed",
 ];
 
-pub(super) fn write(market: &Market, table: &mut Table) -> Result<(), String> {
+pub(super) fn write(market: &Market, options: &DemoOptions, table: &mut Table) -> Result<(), String> {
     for token in &market.tokens {
-        row(market, token, table)?;
+        row(market, options, token, table)?;
     }
     Ok(())
 }
 
-fn row(market: &Market, token: &Token, table: &mut Table) -> Result<(), String> {
+fn row(market: &Market, options: &DemoOptions, token: &Token, table: &mut Table) -> Result<(), String> {
     let mut random = market.random("social", token);
     let followers = round((token.cap().powf(0.47) * random.spread(1.2, 16.0)).min(4.2e6), 4);
     let smart = followers * random.spread(0.001, 0.02);
-    let impressions = followers * random.spread(2.0, 40.0);
-    let engagement = impressions * random.spread(0.004, 0.05);
+    // What its posts add up to, since the dataset has them all.
+    let [impressions, engagement, smart_engagement] = posts::sums(market, options, token);
     // Some tokens are followed by nobody who counts, or nobody counted.
     let known = token.index % 11 != 7;
     let figure = |value: f64| if known { Cell::Int(value as i64) } else { Cell::Null };
+    let sum = |value: i64| if known { Cell::Int(value) } else { Cell::Null };
     table.row(&[
         Cell::Text(&token.address.to_string()),
         Cell::Text(&token.symbol),
@@ -55,10 +57,10 @@ fn row(market: &Market, token: &Token, table: &mut Table) -> Result<(), String> 
         Cell::Int(people::holder_count(market, token)),
         figure(followers),
         figure(smart),
-        figure(impressions),
+        sum(impressions),
         figure(smart * random.spread(900.0, 9_000.0)),
-        figure(engagement),
-        figure(engagement * random.between(0.01, 0.2)),
+        sum(engagement),
+        sum(smart_engagement),
         Cell::Bool(token.real || stories::of(market, token).is_some_and(|story| story.listed)),
     ])
 }

@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 
 use super::{
+    filter::Filter,
+    list::Order,
     parameter::{Arguments, Parameter, ParameterKind, encode},
-    search::Order,
 };
 use crate::{
     dataset::{address::Address, chain::Chain, time::Time},
@@ -53,6 +54,8 @@ macro_rules! request {
             const PARAMETERS: &'static [$crate::question::parameter::Parameter] = &[$($parameter,)*];
 
             fn parse(arguments: &$crate::question::parameter::Arguments<'_>) -> $crate::error::Result<Self> {
+                // A question may have no parameters.
+                let _ = arguments;
                 Ok(Self { $($field: $crate::question::request::Value::read(arguments, &$parameter)?,)* })
             }
 
@@ -72,11 +75,16 @@ pub(super) use request;
 pub(super) fn target(path: &str, values: &[(Parameter, Option<Cow<'_, str>>)]) -> String {
     let mut target = String::with_capacity(128);
     let mut rest = path;
-    while let Some((before, (name, after))) = rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?))) {
-        target.push_str(before);
+    // Searched byte by byte: paths are short, and this is done for every request.
+    let find = |text: &str, sign: u8| text.bytes().position(|byte| byte == sign);
+    while let Some(start) = find(rest, b'{')
+        && let Some(length) = find(&rest[start..], b'}')
+    {
+        let name = &rest[start + 1..start + length];
+        target.push_str(&rest[..start]);
         let value = values.iter().find(|(parameter, _)| parameter.name == name).and_then(|(_, value)| value.as_deref());
         target.push_str(&encode(value.unwrap_or_default()));
-        rest = after;
+        rest = &rest[start + length + 1..];
     }
     target.push_str(rest);
     let mut separator = '?';
@@ -139,11 +147,12 @@ values! {
     Option<String>: |arguments, parameter| arguments.text(parameter.name), |value| value.as_deref().map(Cow::Borrowed);
     Option<Chain>: |arguments, parameter| arguments.chain(parameter.name), |value| value.as_ref().map(|chain| chain.to_string().into());
     Option<Time>: |arguments, parameter| arguments.time(parameter.name), |value| value.map(|time| time.to_string().into());
-    Option<Order>: |arguments, parameter| Ok(arguments.word(parameter.name)?.map(Order::parse)),
-        |value| value.map(|order| order.to_string().into());
-    /// An order that has a default.
-    Order: |arguments, parameter| Ok(Self::parse(arguments.word(parameter.name)?.unwrap_or_default())),
-        |value| Some(value.to_string().into());
+    Vec<Address>: |arguments, parameter| arguments.addresses(parameter.name),
+        |value| Some(value.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into());
+    /// No conditions are left out.
+    Filter: |arguments, parameter| arguments.conditions(parameter.name), |value| (!value.is_empty()).then(|| value.conditions().into());
+    Vec<Order>: |arguments, parameter| arguments.orders(parameter.name),
+        |value| (!value.is_empty()).then(|| value.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into());
     /// An empty list is left out.
     Vec<&'static str>: |arguments, parameter| arguments.words(parameter.name), |value| (!value.is_empty()).then(|| value.join(",").into());
 }

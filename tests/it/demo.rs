@@ -179,6 +179,26 @@ fn keys_are_unique_and_required_cells_filled() {
 }
 
 #[test]
+fn what_a_token_says_of_its_posts_is_what_they_add_up_to() {
+    let folder = written(&small());
+    let posts = json_rows(&folder.path().join("posts.ndjson"));
+    let mut told = 0;
+    for token in csv_rows(&folder.path().join("tokens.csv")) {
+        for (column, of_post) in
+            [("impressions", "impressions"), ("post_engagement", "engagement"), ("smart_engagement", "smart_engagement")]
+        {
+            let of_token = posts.iter().filter(|post| post["token_address"] == token["token_address"]);
+            let sum: i64 = of_token.filter_map(|post| post[of_post].as_i64()).sum();
+            if let Ok(figure) = token[column].parse::<i64>() {
+                assert_eq!(figure, sum, "{column} of {}", token["symbol"]);
+                told += 1;
+            }
+        }
+    }
+    assert!(told > 0);
+}
+
+#[test]
 fn every_candle_can_be_believed() {
     for options in [
         DemoOptions::default(),

@@ -23,7 +23,7 @@ use crate::dataset::{
         series::{Observed, Series},
     },
     manifest::{TableManifest, Unit},
-    schema::{Need, TableSchema},
+    schema::{self, Need, TableSchema},
     source::Batch,
 };
 
@@ -72,6 +72,11 @@ impl FileState {
     pub(super) fn kept(&self) -> Option<serde_json::Value> {
         if self.series.count() > SERIES_KEPT { None } else { serde_json::to_value(self).ok() }
     }
+}
+
+/// What is wrong with a cell that must not be empty.
+fn reason_if_empty(column: &schema::Column) -> String {
+    format!("empty, and expected {}; {}", column.kind.expectation(), consequence(column.need).1)
 }
 
 /// What happens to a cell that cannot be read.
@@ -208,6 +213,21 @@ impl FileRows<'_> {
 
     /// The file is read to its end: tells what is odd in the order of its rows. Gives back what is to be judged beside other tables.
     pub(in crate::dataset) fn end(&mut self) -> Vec<Observed> {
+        self.sum_up();
+        self.conclude()
+    }
+
+    /// Of what was found row by row: tells once what all rows share.
+    pub(super) fn sum_up(&mut self) {
+        let rows = self.rows - self.left_out;
+        for column in self.schema.columns.iter().filter(|column| column.need == Need::Cell) {
+            let all = format!("empty in all {rows} rows, and expected {} in every one; they are set aside", column.kind.expectation());
+            self.findings.tell_once(self.file, column.name, &reason_if_empty(column), rows, all);
+        }
+    }
+
+    /// Tells of the file as a whole.
+    pub(super) fn conclude(&mut self) -> Vec<Observed> {
         let (broken, observed) = told(std::mem::take(&mut self.state), self.file, &mut self.findings);
         self.broken += broken;
         observed
@@ -306,8 +326,7 @@ impl FileRows<'_> {
             for (row, empty) in coerced.column.is_null().iter().enumerate() {
                 if empty == Some(true) && !named.contains(&row) {
                     bad[row] = true;
-                    let reason = format!("empty, and expected {}; {outcome}", column.kind.expectation());
-                    self.finding(severity, first_row + rows[row] as u64, Some(column.name), None, reason);
+                    self.finding(severity, first_row + rows[row] as u64, Some(column.name), None, reason_if_empty(column));
                 }
             }
         }

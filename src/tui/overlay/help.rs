@@ -4,8 +4,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Command, Outcome, floating, line};
+use crate::question::filter::words;
 use crate::tui::{
-    fuzzy,
     keymap::{HelpLine, Keymap, Scope, ViewId},
     text,
     theme::{Role, Theme},
@@ -68,7 +68,7 @@ impl Help {
 
     fn shown(&self) -> Vec<&HelpLine> {
         let wanted = self.filter.as_deref().unwrap_or_default().to_lowercase();
-        let hit = |line: &&HelpLine| wanted.is_empty() || fuzzy::contains(&wanted, line.says) || line.action.name().contains(&wanted);
+        let hit = |line: &&HelpLine| wanted.is_empty() || words::contains(&wanted, line.says) || line.action.name().contains(&wanted);
         self.lines.iter().filter(hit).collect()
     }
 

@@ -7,6 +7,7 @@ use tui_input::{Input, backend::crossterm::EventHandler};
 use super::{Command, Outcome, floating, line};
 use crate::{
     analysis::market::TokenSummary,
+    question::filter::words,
     tui::{
         format, fuzzy,
         keymap::{Keymap, ViewId},
@@ -154,7 +155,7 @@ impl Palette {
             .filter_map(|(i, entry)| {
                 // A word of the note finds an entry too, behind those it names.
                 let by_name = fuzzy::score(&wanted, &entry.name);
-                let by_note = (wanted.len() > 2).then(|| fuzzy::contains(&wanted, &entry.note)).filter(|hit| *hit).map(|_| 0);
+                let by_note = (wanted.len() > 2).then(|| words::contains(&wanted, &entry.note)).filter(|hit| *hit).map(|_| 0);
                 by_name.or(by_note).map(|score| (score, i))
             })
             .collect();

@@ -8,8 +8,8 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
 use super::{inset, many, sorting::Sorting};
+use crate::question::filter::{self, Filter};
 use crate::tui::{
-    filter::{self, Filter},
     format,
     keymap::{Action, ViewId},
     text,

@@ -3,12 +3,11 @@
 
 mod cells;
 mod findings;
-mod order;
 mod paths;
 mod rows;
 mod tables;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -19,6 +18,7 @@ use super::{inset, sorting::Sorting};
 use crate::{
     dataset::{Table as DataTable, TableState as Loaded, findings::Severity, schema},
     deck::{load::LoadState, watch::Watching},
+    question::snapshot::Snapshot,
     tui::{
         format,
         keymap::{Action, ViewId},
@@ -76,13 +76,13 @@ impl View for Data {
         self.order = tables::in_order(context.snapshot.map(|snapshot| &snapshot.dataset), self.sorting);
         let Some(snapshot) = context.snapshot else { return };
         if let Some(table) = self.reopen.take().and_then(|name| snapshot.dataset.table(&name)) {
-            self.open_rows(table, snapshot.generation, context);
+            self.open_rows(table, snapshot, context);
         }
         match &mut self.open {
             Open::Nothing | Open::Findings(_) => {}
             Open::Rows(rows) if rows.generation == snapshot.generation => rows.refresh(context),
             Open::Rows(rows) => match snapshot.dataset.table(rows.schema.name).filter(|table| table.loaded()) {
-                Some(table) => **rows = rows.renewed(table, snapshot.generation, context),
+                Some(table) => **rows = rows.renewed(table, snapshot, context),
                 None => self.open = Open::Nothing,
             },
         }
@@ -174,13 +174,16 @@ impl View for Data {
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {
-        Some(Request::get("/datasets"))
+        match &self.open {
+            Open::Rows(rows) => Some(Request::get(rows.request())),
+            Open::Nothing | Open::Findings(_) => Some(Request::get("/datasets")),
+        }
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         match &self.open {
             Open::Findings(pane) => Some(pane.export()),
-            Open::Rows(rows) => Some(rows.export()),
+            Open::Rows(rows) => Some(rows.export(context)),
             Open::Nothing => self.export_tables(context),
         }
     }
@@ -244,7 +247,7 @@ impl Data {
         };
         match &table.state {
             Loaded::Loaded => {
-                self.open_rows(table, snapshot.generation, context);
+                self.open_rows(table, snapshot, context);
                 Effect::Redraw
             }
             Loaded::Absent => Effect::Say(format!("`{}` is not in this dataset", table.schema.name)),
@@ -252,11 +255,11 @@ impl Data {
         }
     }
 
-    fn open_rows(&mut self, table: &DataTable, generation: u64, context: &Context<'_>) {
+    fn open_rows(&mut self, table: &DataTable, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         if !table.loaded() {
             return;
         }
-        let mut rows = Rows::new(table, generation);
+        let mut rows = Rows::new(table, snapshot);
         if let Some(kept) = self.kept.get(table.schema.name) {
             rows.take_up(&kept.filter, kept.sort, context);
         }

@@ -17,9 +17,9 @@ use crate::{
     question::{
         Question,
         dexes::{DexDetailQuestion, DexListQuestion},
+        filter::{self, Filter},
     },
     tui::{
-        filter::{self, Filter},
         keymap::{Action, ViewId},
         view::{Asked, Context, Effect, Export, Request, View},
         widgets::{

@@ -15,10 +15,10 @@ use crate::{
     dataset::address::Address,
     question::{
         Question,
+        filter::{self, Filter},
         growth::{GrowthEntry, GrowthQuestion, WINDOWS},
     },
     tui::{
-        filter::{self, Filter},
         format,
         keymap::{Action, ViewId},
         text,

@@ -15,8 +15,8 @@ use self::{desk::Desk, reader::Reader};
 use super::sorting::Sorting;
 use crate::{
     jobs::Job,
+    question::filter::{self, Filter},
     tui::{
-        filter::{self, Filter},
         keymap::{Action, ViewId},
         view::{Context, Effect, Export, Request, View},
         widgets::table::{Hit, Table, TableState},
@@ -194,8 +194,6 @@ impl JobsView {
                 } else {
                     rows::tokens(job).into_iter().map(|address| rows::token_name(address, context)).collect()
                 };
-                let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                // The filter borrows the names only while it looks.
                 self.filter.matches(|column| rows::field(job, column, &names))
             })
             .collect();

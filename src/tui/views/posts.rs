@@ -22,7 +22,7 @@ use crate::{
         grid::{Grid, Ordered},
         rows::Post,
     },
-    question::{Question, posts::TokenPostsQuestion, search::Order},
+    question::{Question, list::Order, posts::TokenPostsQuestion},
     tui::{
         keymap::{Action, ViewId},
         view::{Context, Effect, Export, Request, View},
@@ -167,7 +167,7 @@ impl View for PostsView {
             selected: self.post().map(|post| list::exported(post, &columns)),
             rows: Box::new(move |progress| {
                 let (places, _) = question.places(&snapshot, None, progress)?;
-                Ok(export::Rows::Frames(Box::new(Ordered { grid, places, columns })))
+                Ok(export::Rows::Frames(Box::new(Ordered::new(grid, places, columns))))
             }),
         })
     }

@@ -16,13 +16,8 @@ use super::{
 };
 use crate::{
     dataset::{address::Address, export},
-    question::{
-        search::{Order, SearchQuestion, TOKEN_SORTS},
-        snapshot::Snapshot,
-        token::TokenQuestion,
-    },
+    question::{filter::Filter, list::Order, search::SearchQuestion, snapshot::Snapshot, token::TokenQuestion},
     tui::{
-        filter::{Filter, Operator, Term, Wanted},
         keymap::{Action, ViewId},
         view::{Asked, Context, Effect, Export, Request, View},
         widgets::table::Table,
@@ -230,7 +225,12 @@ impl View for TokensView {
         }
         let question = self.question();
         // The page with the selected token, wherever the API has it.
-        let on = self.token(context).and_then(|token| question.page_of(&token, context.snapshot?));
+        let on = if self.needs_all() {
+            // Its rows stand in the same order, and to make that anew would take long.
+            self.rows.selected().map(|row| (row as u64 / question.limit + 1, self.order.len() as u64))
+        } else {
+            self.token(context).and_then(|token| question.page_of(&token, context.snapshot?))
+        };
         let (page, total) = on.unwrap_or((1, 0));
         let question = SearchQuestion { page, ..question };
         Some(Request::of(&question).of_page(page, question.limit, total))
@@ -397,20 +397,17 @@ impl TokensView {
         self.selected(context)
     }
 
-    /// What the API is asked for the same list, as far as it knows the filter.
+    /// What the API is asked for the same list; it knows no watchlist.
     fn question(&self) -> SearchQuestion {
         let words: Vec<&str> = self.filter.words().collect();
-        let chain = self.filter.terms.iter().find_map(|term| match term {
-            Term::Compare { column: "chain", operator: Operator::Has | Operator::Equal, wanted: Wanted::Text(text) } => Some(text.as_str()),
-            _ => None,
-        });
         let Sorting { key, descending } = self.sorting;
-        let word = TOKEN_SORTS.iter().find(|word| **word == Order { column: key, descending }.to_string());
         SearchQuestion {
             query: (!words.is_empty()).then(|| words.join(" ")),
-            chain: chain.and_then(crate::dataset::chain::Chain::parse),
-            sort: word.map(|word| Order::parse(word)),
+            chain: None,
+            filter: self.filter.split(|column| column != "starred").0,
+            sort: vec![Order { column: key, descending }],
             fields: self.fields(),
+            only: Vec::new(),
             page: 1,
             limit: 250,
         }

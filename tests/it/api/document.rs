@@ -1,7 +1,13 @@
 //! The OpenAPI document: it holds every endpoint and every code, and nothing that generators of clients cannot read.
 
 use serde_json::Value;
-use tokendeck::{api::routes::ENDPOINTS, error::CODES};
+use tokendeck::{
+    api::{
+        events::EVENTS,
+        routes::{Content, ENDPOINTS},
+    },
+    error::CODES,
+};
 
 use super::server::Running;
 
@@ -16,10 +22,21 @@ fn the_document_holds_every_endpoint_and_every_code() {
     for endpoint in ENDPOINTS {
         let operation = &document["paths"][endpoint.path][endpoint.verb.word()];
         assert_eq!(operation["operationId"], endpoint.name);
-        assert_eq!(operation["parameters"].as_array().map(Vec::len), Some(endpoint.parameters.len()), "{}", endpoint.path);
+        let parameters = operation["parameters"].as_array().expect("parameters");
+        let in_address = parameters.iter().filter(|parameter| parameter["in"] != "header").count();
+        assert_eq!(in_address, endpoint.parameters.len(), "{}", endpoint.path);
         let placeholders = endpoint.path.matches('{').count();
         let in_path = endpoint.parameters.iter().filter(|parameter| parameter.kind.in_path()).count();
         assert_eq!(placeholders, in_path, "{}", endpoint.path);
+    }
+    let stream = &document["paths"]["/events"]["get"];
+    assert_eq!(stream["parameters"][0]["name"], "last-event-id");
+    for kind in EVENTS {
+        assert!(
+            stream["responses"]["200"]["content"]["text/event-stream"]["x-events"][kind.name]["data"]["$ref"].is_string(),
+            "{}",
+            kind.name
+        );
     }
     let names: std::collections::BTreeSet<_> = ENDPOINTS.iter().map(|endpoint| endpoint.name).collect();
     assert_eq!(names.len(), ENDPOINTS.len(), "operation ids are unique");
@@ -98,6 +115,10 @@ fn an_operation_tells_of_its_group_its_headers_and_what_is_unchanged() {
         let operation = &document["paths"][endpoint.path][endpoint.verb.word()];
         assert!(groups.contains(&&operation["tags"][0]), "{}", endpoint.path);
         assert_eq!(operation["responses"].get("304").is_some(), endpoint.tagged, "{}", endpoint.path);
+        if matches!(endpoint.content, Content::Json(_)) {
+            let content = &operation["responses"][endpoint.status.to_string()]["content"]["application/json"];
+            assert!(content["example"].is_object() || content["example"].is_array(), "{} has no example", endpoint.path);
+        }
         let headers = &operation["responses"][endpoint.status.to_string()]["headers"];
         assert!(headers.get("x-request-id").is_some(), "{}", endpoint.path);
         assert_eq!(headers.get("etag").is_some(), endpoint.tagged, "{}", endpoint.path);

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokendeck::dataset::{
     Dataset, TableState,
     address::Address,
+    findings::Severity,
     load::{LoadError, load},
     progress::{Cancelled, Progress, Silent},
 };
@@ -95,6 +96,35 @@ fn pools_of_yield_and_fee_tiers_without_a_name_get_one() {
     assert_eq!(column(&dataset, "fee_tiers", "tier"), ["0.05%", "0.3%"]);
     assert_eq!(column(&dataset, "fee_tiers", "chain"), ["eth"; 2]);
     assert_eq!(findings(table(&dataset, "fee_tiers")), ["Note fee_tiers.csv:2 fee: the list is empty, so it makes no row"]);
+}
+
+#[test]
+fn what_is_empty_in_every_row_is_told_once() {
+    let tokens: String = (1..=82).map(|i| format!("0x{i:040x},T{i},\n")).collect();
+    let tiers: String = (1..=40).map(|i| format!("d{i},{},eth\n", if i % 2 == 0 { "" } else { "500" })).collect();
+    let files = [
+        ("tokens.csv", format!("token_address,symbol,chain\n{tokens}")),
+        ("fee_tiers.csv", format!("dex_id,fees,chain\n{tiers}")),
+        ("labels.csv", format!("address,label\n{UNI},\n{UNI},a\n")),
+        (
+            "dataset.toml",
+            "[tables.fee_tiers]\ncolumns.fee = { from = 'fees', scale = 1e-6, explode = true }\n[tables.tokens.set]\nname = 'x'\n".into(),
+        ),
+    ];
+    let dataset = load_files(&files.each_ref().map(|(name, text)| (*name, text.as_bytes()))).expect("loads");
+    let tokens = table(&dataset, "tokens");
+    assert_eq!(
+        findings(tokens),
+        ["Error tokens.csv chain: empty in all 82 rows, and expected one or several chains in every one; they are set aside"],
+        "not a line a row"
+    );
+    assert_eq!((tokens.rows_bad, tokens.findings.count(Severity::Error)), (82, 1));
+    let tiers = table(&dataset, "fee_tiers");
+    assert_eq!(findings(tiers).len(), 1, "{:?}", findings(tiers));
+    assert_eq!(tiers.findings.count(Severity::Note), 20);
+    let labels = table(&dataset, "labels");
+    assert_eq!(findings(labels).len(), 1);
+    assert!(findings(labels)[0].starts_with("Error labels.csv:1 label: empty, and expected"), "a row alone keeps its number");
 }
 
 #[test]

@@ -85,11 +85,14 @@ impl Reading<'_> {
             ..FileRows::new(self.context, self.schema, self.manifest, &file.name)
         };
         let outcome = self.read_rows(&mut *source, &mut rows, gathered, (at, from.batches), before.0);
+        if outcome.is_ok() {
+            rows.sum_up();
+        }
         let of_rows = std::mem::take(&mut rows.findings);
         let can_grow = end.is_some() && lines.is_some() && (self.grows || gathered.import.is_some());
         let learnt = if can_grow { rows.state.kept() } else { None };
         self.table.approximate.extend(rows.state.approximate.iter().cloned());
-        let observed = if outcome.is_ok() { rows.end() } else { Vec::new() };
+        let observed = if outcome.is_ok() { rows.conclude() } else { Vec::new() };
         // From here on what is told is of the file as a whole.
         self.table.findings = std::mem::take(&mut rows.findings);
         if let Err(stop) = outcome {

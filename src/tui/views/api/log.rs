@@ -1,8 +1,8 @@
 //! A request of the log as a row: its cells, what it is sorted and filtered by.
 
 use crate::dataset::address::Address;
+use crate::question::filter::{ColumnKind, FieldValue, FilterColumn};
 use crate::tui::{
-    filter::{ColumnKind, FieldValue, FilterColumn},
     format,
     theme::Role,
     view::RequestLine,
@@ -77,8 +77,8 @@ pub(super) fn sort_key(line: &RequestLine, column: usize) -> SortKey {
 pub(super) fn field<'a>(line: &'a RequestLine, column: &str) -> Option<FieldValue<'a>> {
     Some(match column {
         "time" => FieldValue::Time(line.time),
-        "method" => FieldValue::Text(&line.method),
-        "path" => FieldValue::Text(&line.path),
+        "method" => FieldValue::text(&line.method),
+        "path" => FieldValue::text(&line.path),
         "status" => FieldValue::Number(f64::from(line.status)),
         "duration" => FieldValue::Number(line.micros as f64),
         "bytes" => FieldValue::Number(line.bytes as f64),

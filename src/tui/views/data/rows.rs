@@ -4,25 +4,29 @@
 mod draw;
 mod inspect;
 
+use std::sync::Arc;
+
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Rect;
 
-use super::{
-    super::many,
-    cells,
-    order::{self, Shown, Wanted},
-};
+use super::{super::many, cells};
 use crate::{
     dataset::{
         Table as DataTable, export,
         grid::{Grid, Ordered},
         schema::{Column, TableSchema},
     },
+    deck::pending::Coming,
+    question::{
+        filter,
+        parameter::encode,
+        snapshot::Snapshot,
+        tables::order::{Shown, SortBy, Wanted, Whole},
+    },
     tui::{
-        filter, format,
+        format,
         keymap::Action,
-        task::Task,
-        view::{Context, Effect, Export},
+        view::{Context, Effect, Export, Wake},
         widgets::table::{Hit, Table, TableState},
     },
 };
@@ -31,6 +35,8 @@ use crate::{
 pub(super) struct Rows {
     pub(super) schema: &'static TableSchema,
     pub(super) generation: u64,
+    /// The generation that the rows are of.
+    snapshot: Arc<Snapshot>,
     grid: Grid,
     /// The columns that the table has, in the schema's order.
     columns: Vec<&'static Column>,
@@ -40,7 +46,7 @@ pub(super) struct Rows {
     /// The rows in the order shown.
     order: Shown,
     /// The next order on its way, and what it will be.
-    next: Option<(Task<Shown>, Wanted)>,
+    next: Option<(Coming<Shown>, Wanted)>,
     problem: Option<String>,
     state: TableState,
     /// The selected column, and the first of those that scroll.
@@ -53,14 +59,15 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn new(table: &DataTable, generation: u64) -> Self {
+    pub(super) fn new(table: &DataTable, snapshot: &Arc<Snapshot>) -> Self {
         let grid = Grid::of(table);
         let columns = table.schema.columns.iter().filter(|column| grid.has(column.name)).collect();
         Self {
             schema: table.schema,
-            generation,
+            generation: snapshot.generation,
+            snapshot: Arc::clone(snapshot),
             columns,
-            shown: Wanted::default(),
+            shown: Wanted::all(table.schema),
             filter_text: String::new(),
             order: Shown::all(grid.height()),
             grid,
@@ -76,8 +83,8 @@ impl Rows {
     }
 
     /// The table of another generation, with what was chosen in this one.
-    pub(super) fn renewed(&self, table: &DataTable, generation: u64, context: &Context<'_>) -> Self {
-        let mut rows = Self::new(table, generation);
+    pub(super) fn renewed(&self, table: &DataTable, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
+        let mut rows = Self::new(table, snapshot);
         (rows.state, rows.column, rows.first) = (self.state, self.column.min(rows.columns.len().saturating_sub(1)), self.first);
         rows.filter_text.clone_from(&self.filter_text);
         rows.ask(self.wanted().clone(), context);
@@ -90,15 +97,21 @@ impl Rows {
     }
 
     pub(super) fn sort(&self) -> Option<(&'static str, bool)> {
-        self.wanted().sort
+        sorted_by(self.wanted())
     }
 
     /// Takes up the filter and order of an earlier run.
     pub(super) fn take_up(&mut self, filter_text: &str, sort: Option<(&'static str, bool)>, context: &Context<'_>) {
-        if let Ok(filter) = filter::parse(filter_text, &order::filter_columns(self.schema)) {
+        if let Ok(filter) = filter::parse(filter_text, &filter::of_table(self.schema)) {
             filter_text.clone_into(&mut self.filter_text);
-            self.ask(Wanted { filter, sort }, context);
+            self.ask(Wanted { filter, ..self.sorted(sort) }, context);
         }
+    }
+
+    /// Every row, in this order.
+    fn sorted(&self, sort: Option<(&'static str, bool)>) -> Wanted {
+        let sort = sort.into_iter().map(|(column, falls)| SortBy { column: column.into(), falls });
+        Wanted { sort: sort.collect(), ..Wanted::all(self.schema) }
     }
 
     fn ask(&mut self, wanted: Wanted, context: &Context<'_>) {
@@ -107,27 +120,27 @@ impl Rows {
             (self.shown, self.order, self.next) = (wanted, Shown::all(self.grid.height()), None);
             return;
         }
-        let (grid, schema, asked) = (self.grid.clone(), self.schema, wanted.clone());
-        self.next = Some((Task::start(context.wake, move |progress| order::shown(&grid, &asked, schema, progress)), wanted));
+        let wake = Wake::clone(context.wake);
+        self.next = Some((context.deck.find(&self.snapshot, wanted.clone(), move || wake()), wanted));
     }
 
     /// Takes the order that has come.
     pub(super) fn refresh(&mut self, context: &Context<'_>) {
-        let Some((task, wanted)) = &mut self.next else { return };
-        let Some(outcome) = task.poll() else { return };
+        let Some((coming, wanted)) = &mut self.next else { return };
+        let Some(outcome) = coming.poll_now() else { return };
         match outcome {
             Ok(order) => {
                 // The place stays when the others follow the first rows.
                 if self.order.of.is_none() || *wanted != self.shown {
                     self.state = TableState::default();
                 }
-                self.shown = std::mem::take(wanted);
+                self.shown = wanted.clone();
                 self.order = order;
                 self.next = None;
                 if self.order.of.is_some() {
-                    let (grid, asked, first) = (self.grid.clone(), self.shown.clone(), self.order.clone());
-                    let task = Task::start(context.wake, move |progress| order::whole(&grid, &asked, first, progress));
-                    self.next = Some((task, self.shown.clone()));
+                    let whole = Whole { wanted: self.shown.clone(), found: self.order.clone() };
+                    let wake = Wake::clone(context.wake);
+                    self.next = Some((context.deck.find(&self.snapshot, whole, move || wake()), self.shown.clone()));
                 }
                 return;
             }
@@ -137,11 +150,11 @@ impl Rows {
     }
 
     pub(super) fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        let filter = filter::parse(text, &order::filter_columns(self.schema)).map_err(|error| error.to_string())?;
+        let filter = filter::parse(text, &filter::of_table(self.schema)).map_err(|error| error.to_string())?;
         text.clone_into(&mut self.filter_text);
-        let sort = self.wanted().sort;
-        if *self.wanted() != (Wanted { filter: filter.clone(), sort }) {
-            self.ask(Wanted { filter, sort }, context);
+        let wanted = Wanted { filter, ..self.wanted().clone() };
+        if *self.wanted() != wanted {
+            self.ask(wanted, context);
         }
         Ok(())
     }
@@ -202,19 +215,18 @@ impl Rows {
     /// By the column; once more, the other way round; once more, not at all.
     fn sort_by(&mut self, column: usize, context: &Context<'_>) {
         let Some(column) = self.columns.get(column) else { return };
-        let mut wanted = self.wanted().clone();
-        wanted.sort = match wanted.sort {
+        let sort = match self.sort() {
             Some((sorted, false)) if sorted == column.name => Some((column.name, true)),
             Some((sorted, true)) if sorted == column.name => None,
             _ => Some((column.name, false)),
         };
-        self.ask(wanted, context);
+        self.ask(Wanted { filter: self.wanted().filter.clone(), ..self.sorted(sort) }, context);
     }
 
     fn turn(&mut self, context: &Context<'_>) {
         let mut wanted = self.wanted().clone();
-        if let Some((_, falls)) = &mut wanted.sort {
-            *falls = !*falls;
+        if let Some(by) = wanted.sort.first_mut() {
+            by.falls = !by.falls;
             self.ask(wanted, context);
         }
     }
@@ -279,22 +291,40 @@ impl Rows {
 
     /// Every row of the filter and order that are chosen, also of those that are still being made; read stretch by stretch where they
     /// are written.
-    pub(super) fn export(&self) -> Export {
-        let (grid, schema, columns) = (self.grid.clone(), self.schema, self.columns.clone());
+    pub(super) fn export(&self, context: &Context<'_>) -> Export {
+        let (grid, deck, snapshot) = (self.grid.clone(), Arc::clone(context.deck), Arc::clone(&self.snapshot));
+        let columns: Vec<&'static str> = self.columns.iter().map(|column| column.name).collect();
         let wanted = self.wanted().clone();
         let order = (wanted == self.shown).then(|| self.order.clone());
         let cells = |row| self.columns.iter().map(|column| cells::json(&cells::value(&self.grid, column.name, row))).collect();
         Export {
             name: self.schema.name.to_owned(),
-            columns: columns.iter().map(|column| column.name.to_owned()).collect(),
+            columns: columns.iter().map(|&column| column.to_owned()).collect(),
             count: (wanted.filter == self.shown.filter).then(|| self.order.total()),
             selected: self.row(self.state.selected).map(cells),
             rows: Box::new(move |progress| {
-                let order = order.map_or_else(|| order::shown(&grid, &wanted, schema, progress), Ok)?;
-                let places = order::whole(&grid, &wanted, order, progress)?.places;
-                Ok(export::Rows::Frames(Box::new(Ordered { grid, places, columns: columns.iter().map(|column| column.name).collect() })))
+                let found = order.map_or_else(|| deck.find_in(&snapshot, &wanted, progress), Ok)?;
+                let places = deck.find_in(&snapshot, &Whole { wanted, found }, progress)?.places;
+                Ok(export::Rows::Frames(Box::new(Ordered::new(grid, places, columns))))
             }),
         }
+    }
+
+    /// The same rows over HTTP; plain words are the terminal's own.
+    pub(super) fn request(&self) -> String {
+        let mut target = format!("/tables/{}", self.schema.name);
+        let mut separator = '?';
+        let mut add = |name: &str, value: &str| {
+            target.push_str(&format!("{separator}{name}={}", encode(value)));
+            separator = '&';
+        };
+        if !self.filter_text.is_empty() && self.shown.filter.words().next().is_none() {
+            add("where", &self.filter_text);
+        }
+        if let Some((column, falls)) = self.sort() {
+            add("sort", &format!("{}{column}", if falls { "-" } else { "" }));
+        }
+        target
     }
 
     /// `1,204 of 64,000 rows`.
@@ -307,4 +337,9 @@ impl Rows {
             _ => all,
         }
     }
+}
+
+fn sorted_by(wanted: &Wanted) -> Option<(&'static str, bool)> {
+    let by = wanted.sort.first()?;
+    wanted.table.column(&by.column).map(|column| (column.name, by.falls))
 }

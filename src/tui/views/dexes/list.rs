@@ -1,13 +1,15 @@
 //! The rows of the DEXes view: the token's DEXes, and the pools of one.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
     analysis::dex::{DexSummary, Pool},
     dataset::chain::Chain,
+    question::filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     tui::{
-        filter::{ColumnKind, FieldValue, Filter, FilterColumn},
         format,
         theme::Role,
         views::{parts::low_bar, rows::SortColumn},
@@ -32,7 +34,7 @@ pub(super) const SORTS: &[SortColumn] =
 pub(super) const FILTERS: &[FilterColumn] = &[
     FilterColumn::new("name", ColumnKind::Text, &[]).searched(),
     FilterColumn::new("dexId", ColumnKind::Text, &["id", "dex"]).searched(),
-    FilterColumn::new("chainId", ColumnKind::List, &["chain"]).searched(),
+    FilterColumn::new("chainId", ColumnKind::Chain, &["chain"]).searched(),
     FilterColumn::new("volume24h", ColumnKind::Number, &["volume", "vol"]),
     FilterColumn::new("poolCount", ColumnKind::Number, &["pools"]),
     FilterColumn::new("liquidity", ColumnKind::Number, &[]),
@@ -40,13 +42,11 @@ pub(super) const FILTERS: &[FilterColumn] = &[
 
 /// Whether the DEX meets every condition. A chain may be given by its number or its short name.
 pub(super) fn holds(filter: &Filter, dex: &DexSummary) -> bool {
-    let name = dex.chain_id.as_deref().map(chain).unwrap_or_default();
-    let chains = [dex.chain_id.as_deref().unwrap_or_default(), &name];
     filter.is_empty()
         || filter.matches(|column| match column {
-            "name" => Some(FieldValue::Text(&dex.name)),
-            "dexId" => Some(FieldValue::Text(&dex.dex_id)),
-            "chainId" => dex.chain_id.as_ref().map(|_| FieldValue::List(&chains)),
+            "name" => Some(FieldValue::text(&dex.name)),
+            "dexId" => Some(FieldValue::text(&dex.dex_id)),
+            "chainId" => dex.chain_id.as_deref().and_then(|id| FieldValue::list([Cow::Borrowed(id), chain(id).into()])),
             "volume24h" => dex.volume24h.map(FieldValue::Number),
             "poolCount" => Some(FieldValue::Number(dex.pool_count as f64)),
             "liquidity" => dex.best_pool.liquidity.map(FieldValue::Number),

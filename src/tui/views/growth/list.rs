@@ -3,9 +3,11 @@
 use serde_json::Value;
 
 use crate::{
-    question::growth::GrowthEntry,
-    tui::{
+    question::{
         filter::{ColumnKind, FieldValue, Filter, FilterColumn},
+        growth::GrowthEntry,
+    },
+    tui::{
         format,
         theme::Role,
         view::Context,
@@ -91,11 +93,10 @@ fn number(entry: &GrowthEntry, key: &str) -> Option<f64> {
 /// The entries that hold, in their order, as places in the ranking; equals stay as they are ranked.
 pub(super) fn order(ranking: &[GrowthEntry], filter: &Filter, sorting: Sorting) -> Vec<u32> {
     let holds = |entry: &GrowthEntry| {
-        let address = entry.token_address.to_string();
         filter.matches(|column| match column {
-            "symbol" => entry.symbol.as_deref().map(FieldValue::Text),
-            "name" => entry.name.as_deref().map(FieldValue::Text),
-            "token_address" => Some(FieldValue::Text(&address)),
+            "symbol" => entry.symbol.as_deref().map(FieldValue::text),
+            "name" => entry.name.as_deref().map(FieldValue::text),
+            "token_address" => Some(FieldValue::text(entry.token_address.to_string())),
             key => number(entry, key).map(FieldValue::Number),
         })
     };

@@ -6,15 +6,16 @@ use std::{collections::HashMap, sync::Arc};
 use crate::{
     analysis::{
         market::{Figures, TokenSummary},
-        patterns::Action as Advice,
         security::score::too_little_known,
-        trendlines::Trend,
     },
     dataset::address::Address,
     error::Result,
-    question::{fields, snapshot::Snapshot},
+    question::{
+        fields,
+        search::row::{rank, word},
+        snapshot::Snapshot,
+    },
     tui::{
-        filter::FieldValue,
         format,
         task::{self, Task},
         theme::Role,
@@ -114,64 +115,10 @@ pub(super) fn field_names() -> Vec<&'static str> {
     COLUMNS.iter().map(|column| column.key).collect()
 }
 
-/// The text that a filter compares.
-pub(super) fn word(figures: &Figures, key: &str) -> Option<&'static str> {
-    match key {
-        "trend" => figures.trend.as_ref()?.0.map(trend_word),
-        "best_pattern" => figures.best_pattern.as_ref()?.0.as_ref().map(|pattern| pattern.name.word()),
-        "recommendedAction" => figures.recommended_action.as_ref()?.0.map(advice_word),
-        _ => None,
-    }
-}
-
-/// What rows are sorted by: rising trends and advice to buy are high, patterns go by confidence.
-pub(super) fn rank(figures: &Figures, key: &str) -> Option<f64> {
-    match key {
-        "trend" => figures.trend.as_ref()?.0.map(|trend| match trend {
-            Trend::Uptrend => 1.0,
-            Trend::Sideways => 0.0,
-            Trend::Downtrend => -1.0,
-        }),
-        "best_pattern" => figures.best_pattern.as_ref()?.0.as_ref().map(|pattern| pattern.confidence),
-        "recommendedAction" => figures.recommended_action.as_ref()?.0.map(|advice| match advice {
-            Advice::StrongBuy => 2.0,
-            Advice::Buy => 1.0,
-            Advice::Hold => 0.0,
-            Advice::Sell => -1.0,
-            Advice::StrongSell => -2.0,
-        }),
-        SCORE => figures.security_score.as_ref()?.0.map(|score| score as f64),
-        _ => None,
-    }
-}
-
-/// What a filter compares: the word, or the number of a column without words.
-pub(super) fn value<'a>(figures: &Figures, key: &str) -> Option<FieldValue<'a>> {
-    word(figures, key).map(FieldValue::Text).or_else(|| rank(figures, key).filter(|_| key == SCORE).map(FieldValue::Number))
-}
-
 /// The column of numbers; a low score is a warning.
 const SCORE: &str = "securityScore";
 /// Scores below are `HIGH RISK` or `AVOID`.
 const SCORE_LOW: f64 = 40.0;
-
-fn trend_word(trend: Trend) -> &'static str {
-    match trend {
-        Trend::Uptrend => "uptrend",
-        Trend::Downtrend => "downtrend",
-        Trend::Sideways => "sideways",
-    }
-}
-
-fn advice_word(advice: Advice) -> &'static str {
-    match advice {
-        Advice::StrongBuy => "strong_buy",
-        Advice::Buy => "buy",
-        Advice::Hold => "hold",
-        Advice::Sell => "sell",
-        Advice::StrongSell => "strong_sell",
-    }
-}
 
 /// One cell for each of `COLUMNS`; a dim `…` while it is not computed.
 pub(super) fn cells(token: &TokenSummary, known: &Known, ascii: bool) -> Vec<Cell> {
@@ -212,7 +159,8 @@ mod tests {
     use super::*;
     use crate::analysis::{
         market::Added,
-        patterns::{Pattern, PatternName},
+        patterns::{Action as Advice, Pattern, PatternName},
+        trendlines::Trend,
     };
 
     #[test]
@@ -234,6 +182,7 @@ mod tests {
             (Trend::Uptrend, Advice::StrongSell),
         ] {
             let figures = Figures {
+                created_at: None,
                 trend: Some(Added(Some(trend))),
                 best_pattern: Some(Added(Some(pattern.clone()))),
                 recommended_action: Some(Added(Some(advice))),
@@ -254,6 +203,5 @@ mod tests {
         assert_eq!(cell(&scored, SCORE, false), Cell::new("21", Role::Warning));
         let unknown = Figures { recommendation: Some(Added(Some("NOT ENOUGH DATA"))), ..scored.clone() };
         assert_eq!(cell(&unknown, SCORE, false), Cell::new("21?", Role::Dim));
-        assert_eq!(value(&scored, SCORE), Some(FieldValue::Number(21.0)));
     }
 }

@@ -1,6 +1,6 @@
 //! The rows of the Tokens table: its columns, what a filter can name, in which order tokens stand, and each token's cells.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, cmp::Ordering, collections::HashSet};
 
 use serde_json::Value;
 
@@ -9,13 +9,17 @@ use super::figures::{self, Known};
 use crate::{
     analysis::market::TokenSummary,
     dataset::{address::Address, chain::Chain},
+    question::{
+        filter::{self, ColumnKind, FieldValue, Filter, FilterColumn},
+        list::{Key, Listed, Order, put_in_order},
+        search::row::{TokenRow, is_worked_out},
+    },
     tui::{
-        filter::{self, ColumnKind, FieldValue, Filter, FilterColumn, Term, Wanted},
         format,
         theme::Role,
         views::{
             parts::{change, float, low},
-            rows::{SortColumn, Sorting, order_by},
+            rows::{SortColumn, Sorting},
         },
         widgets::{
             sparkline::sparkline,
@@ -53,39 +57,19 @@ pub(super) fn sorts(more: bool) -> Vec<SortColumn> {
     SORTS.iter().chain(if more { figures::SORTS } else { &[] }).copied().collect()
 }
 
-pub(super) const FILTERS: &[FilterColumn] = &[
-    FilterColumn::new("symbol", ColumnKind::Text, &[]).searched(),
-    FilterColumn::new("name", ColumnKind::Text, &[]).searched(),
-    FilterColumn::new("token_address", ColumnKind::Text, &["address"]),
-    FilterColumn::new("chain", ColumnKind::List, &["chains"]),
-    FilterColumn::new("price", ColumnKind::Number, &[]),
-    FilterColumn::new("price_change_24h", ColumnKind::Number, &["24h", "change"]),
-    FilterColumn::new("market_cap", ColumnKind::Number, &["cap", "mcap"]),
-    FilterColumn::new("holders", ColumnKind::Number, &[]),
-    FilterColumn::new("holders_growth", ColumnKind::Number, &["7d", "growth"]),
-    FilterColumn::new("trend", ColumnKind::Text, &[]),
-    FilterColumn::new("best_pattern", ColumnKind::Text, &["pattern"]),
-    FilterColumn::new("recommendedAction", ColumnKind::Text, &["action"]),
-    FilterColumn::new("securityScore", ColumnKind::Number, &["score"]),
-    FilterColumn::new("starred", ColumnKind::Flag, &["star", "watchlist"]),
-];
+/// The columns that a filter can name: those of the API's `where`, and the watchlist.
+pub(super) fn filters() -> Vec<FilterColumn> {
+    [TokenSummary::COLUMNS, &[FilterColumn::new("starred", ColumnKind::Flag, &["star", "watchlist"])]].concat()
+}
 
-/// Reads a filter; chains may be given by any of their names.
+/// Reads a filter.
 pub(super) fn parse(text: &str) -> Result<Filter, String> {
-    let mut filter = filter::parse(text, FILTERS).map_err(|error| error.to_string())?;
-    for term in &mut filter.terms {
-        if let Term::Compare { column: "chain", wanted: Wanted::Text(text), .. } = term
-            && let Some(chain) = Chain::known(text)
-        {
-            *text = chain.to_string();
-        }
-    }
-    Ok(filter)
+    filter::parse(text, &filters()).map_err(|error| error.to_string())
 }
 
 /// Whether the filter names an optional column.
 pub(super) fn needs_more(filter: &Filter) -> bool {
-    filter.terms.iter().any(|term| matches!(term, Term::Compare { column, .. } if figures::is_optional(column)))
+    filter.columns().any(is_worked_out)
 }
 
 /// The columns where the table is so wide, and the cells of the sparkline in them.
@@ -128,50 +112,21 @@ pub(super) fn order(
         (!watched_only || starred) && (filter.is_empty() || matches(token, filter, starred, known))
     };
     let mut order: Vec<u32> = (0..tokens.len() as u32).filter(|&i| holds(&tokens[i as usize])).collect();
-    let of = |i: u32| &tokens[i as usize];
     let Sorting { key, descending } = sorting;
     // Tokens stand by address, so that a stable sort leaves equals by address.
-    match key {
-        "symbol" | "name" | "chain" => order_by(&mut order, descending, |i| word(of(i), key)),
-        key if figures::is_optional(key) => {
-            order_by(&mut order, descending, |i| figures::rank(known.get(&of(i).token_address)?, key));
-        }
-        key => order_by(&mut order, descending, |i| number(of(i), key)),
-    }
+    let orders = [Order { column: key, descending }];
+    let key = |&i: &u32, column: &str| row(&tokens[i as usize], known).rank(column).and_then(Key::of);
+    put_in_order(&mut order, &orders, key, |_, _| Ordering::Equal);
     order
 }
 
-fn word(token: &TokenSummary, key: &str) -> Option<String> {
-    match key {
-        "symbol" => token.symbol.as_ref().map(|text| text.to_lowercase()),
-        "name" => token.name.as_ref().map(|text| text.to_lowercase()),
-        _ => token.chains.first().map(ToString::to_string),
-    }
-}
-
-fn number(token: &TokenSummary, key: &str) -> Option<f64> {
-    match key {
-        "price" => token.price,
-        "price_change_24h" => token.price_change_24h.filter(|_| stale(token).is_none()),
-        "market_cap" => token.market_cap,
-        "holders" => float(token.holders),
-        "holders_growth" => token.holders_growth,
-        _ => None,
-    }
+fn row<'a>(token: &'a TokenSummary, known: &'a Known) -> TokenRow<'a> {
+    TokenRow { token, figures: known.get(&token.token_address).map(Cow::Borrowed) }
 }
 
 fn matches(token: &TokenSummary, filter: &Filter, starred: bool, known: &Known) -> bool {
-    let chains: Vec<&str> = token.chains.iter().map(Chain::as_str).collect();
-    let address = token.token_address.to_string();
-    filter.matches(|column| match column {
-        "symbol" => token.symbol.as_deref().map(FieldValue::Text),
-        "name" => token.name.as_deref().map(FieldValue::Text),
-        "token_address" => Some(FieldValue::Text(&address)),
-        "chain" => Some(FieldValue::List(&chains)),
-        "starred" => Some(FieldValue::Flag(starred)),
-        key if figures::is_optional(key) => figures::value(known.get(&token.token_address)?, key),
-        key => number(token, key).map(FieldValue::Number),
-    })
+    let row = row(token, known);
+    filter.matches(|column| if column == "starred" { Some(FieldValue::Flag(starred)) } else { row.field(column) })
 }
 
 /// The token's cells, one for each of `columns`.
@@ -256,6 +211,8 @@ mod tests {
             holders_growth: None,
             price_history: Vec::new(),
             last_candle: None,
+            created_at: None,
+            age: None,
             figures: None,
         }
     }
@@ -288,7 +245,7 @@ mod tests {
     #[test]
     fn every_column_to_sort_by_can_be_filtered_by() {
         for (key, _) in sorts(true) {
-            assert!(FILTERS.iter().any(|column| column.name == key), "{key}");
+            assert!(filters().iter().any(|column| column.name == key), "{key}");
             assert!(columns(140, true).0.iter().any(|column| column.key == key), "{key}");
         }
     }

@@ -1,9 +1,9 @@
-//! The rows of a plan: columns and cells of the strategies, and what is exported of them.
+//! The rows of a plan: columns and cells of the strategies, and its steps as they are exported.
 
 use serde_json::Value;
 
 use crate::{
-    question::yields::answer::Strategy,
+    question::yields::answer::{Step, Strategy, YieldPlan},
     tui::{
         format,
         theme::Role,
@@ -16,10 +16,10 @@ const COLUMNS: &[Column] = &[
     Column::text("protocol", "protocol", 10, 24, 250).grows(),
     Column::text("chain", "chain", 5, 10, 170),
     Column::text("symbol", "token", 5, 8, 240),
-    Column::figure("amount", "amount", 14, 120),
+    Column::figure("amount", "amount", 18, 120),
     Column::figure("value", "value", 10, 230).unit("USD"),
     Column { matched: false, ..Column::text("share", "share", 10, 10, 130) },
-    Column::figure("apy", "apy after", 9, 245).unit("%").decimal(),
+    Column::figure("apy", "net apy", 8, 245).unit("%").decimal(),
     Column::figure("quoted", "quoted", 8, 140).unit("%").decimal(),
     Column::figure("risk", "risk", 5, 110),
     Column::figure("tvl", "tvl", 7, 100),
@@ -56,23 +56,57 @@ pub(super) fn cells(strategy: &Strategy, bar: usize, ascii: bool) -> Vec<Cell> {
     ]
 }
 
-/// An amount without the places that nobody reads in a table.
+/// An amount in whole tokens: every digit, or six decimals where there are more.
 fn shortened(tokens: &str) -> String {
-    match tokens.split_once('.') {
-        Some((whole, part)) if part.len() > 4 => format!("{whole}.{}…", &part[..4]),
-        _ => tokens.to_owned(),
+    let long = tokens.split_once('.').is_some_and(|(_, part)| part.len() > 6);
+    let value = tokens.parse().ok();
+    match value.filter(|_| long) {
+        Some(value) => format::fixed(value, 6).trim_end_matches('0').trim_end_matches('.').to_owned(),
+        None => format::exact(value),
     }
 }
 
-pub(super) const EXPORTED: &[&str] =
-    &["protocol", "chain", "token_address", "symbol", "amount", "apy", "tvl", "poolId", "quotedApy", "valueUsd", "riskScore", "share"];
+/// A row for each step, in their order; the deposits tell of their pool. `amount` is in smallest units, `tokens` in whole ones.
+pub(super) const EXPORTED: &[&str] = &[
+    "step",
+    "action",
+    "gasEstimateUsd",
+    "protocol",
+    "chain",
+    "token_address",
+    "symbol",
+    "amount",
+    "tokens",
+    "apy",
+    "tvl",
+    "poolId",
+    "quotedApy",
+    "valueUsd",
+    "riskScore",
+    "share",
+];
 
-pub(super) fn exported(strategy: &Strategy) -> Vec<Value> {
-    let row = serde_json::to_value(strategy).unwrap_or_default();
-    let of = |column: &&str| match *column {
-        "token_address" => row["token"]["address"].clone(),
-        "symbol" | "amount" => row["token"][*column].clone(),
-        column => row[column].clone(),
+pub(super) fn exported(plan: &YieldPlan) -> Vec<Vec<Value>> {
+    let placed = 2 * plan.strategies.len();
+    let row = |(at, step): (usize, &Step)| {
+        let step = serde_json::to_value(step).unwrap_or_default();
+        // An approval and a deposit for each placement, then what is held.
+        let told = match plan.strategies.get(at / 2) {
+            Some(strategy) => serde_json::to_value(strategy).unwrap_or_default(),
+            None => serde_json::to_value(plan.unplaced.iter().flatten().nth(at - placed)).unwrap_or_default(),
+        };
+        let token = if told["token"].is_object() { &told["token"] } else { &told };
+        let of = |column: &&str| match *column {
+            "step" => Value::from(at + 1),
+            "action" | "gasEstimateUsd" => step[*column].clone(),
+            "token_address" => token["address"].clone(),
+            "symbol" | "amount" => token[*column].clone(),
+            "protocol" | "chain" | "tokens" => told[*column].clone(),
+            // Said once, of the deposit.
+            _ if at % 2 == 0 => Value::Null,
+            column => told[column].clone(),
+        };
+        EXPORTED.iter().map(of).collect()
     };
-    EXPORTED.iter().map(of).collect()
+    plan.steps.iter().enumerate().map(row).collect()
 }

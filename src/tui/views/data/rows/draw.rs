@@ -48,7 +48,7 @@ impl Rows {
         if !self.filter_text.is_empty() {
             title = format!("{title} / {}", self.filter_text);
         }
-        let progress = self.next.as_ref().map(|(task, _)| match task.progress() {
+        let progress = self.next.as_ref().map(|(coming, _)| match coming.progress() {
             (_, 0) => None,
             (done, total) => Some(done as f64 / total as f64),
         });
@@ -73,7 +73,7 @@ impl Rows {
             };
             self.drawn.iter().map(cell).collect()
         };
-        let sort = self.shown.sort.and_then(|(name, falls)| {
+        let sort = super::sorted_by(&self.shown).and_then(|(name, falls)| {
             let place = self.drawn.iter().position(|&place| self.columns[place].name == name)?;
             Some((place, falls))
         });

@@ -4,18 +4,28 @@
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 
 use super::{ColumnKind, FilterColumn, Operator};
-use crate::dataset::time::Time;
+use crate::dataset::{
+    chain::Chain,
+    time::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Time},
+};
 
 /// A value that a condition compares with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wanted {
     Number(f64),
     Text(String),
+    /// The whole of a name.
+    Name(String),
     Flag(bool),
     /// A year, month, day, hour, minute or second: its first moment, and the first one after it.
     Period {
         start: Time,
         end: Time,
+    },
+    /// A length of time in milliseconds, and the unit it was given in: `3d` is all that is at least three days and less than four.
+    Duration {
+        length: i64,
+        unit: i64,
     },
 }
 
@@ -26,6 +36,8 @@ const KINDS: &[(ColumnKind, &str, &str, &str)] = &[
     (ColumnKind::Time, "a time", "`{}2026-01`, `{}2026-01-31` or `{}2026-01-31T10:30`", ""),
     (ColumnKind::Text, "a text", "", "`{}:abc` where it holds abc or `{}=abc` where it is abc"),
     (ColumnKind::List, "a list of names", "", "`{}:abc` where abc is among them"),
+    (ColumnKind::Chain, "a chain", "", "`{}:base` where it is on base"),
+    (ColumnKind::Duration, "a length of time", "`{}90d`, `{}12h` or `{}2w`", ""),
     (ColumnKind::Flag, "yes or no", "`{}yes` or `{}no`", "`{}:yes` or `{}:no`"),
 ];
 
@@ -40,12 +52,15 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
         ColumnKind::Number => number(text).map(Wanted::Number),
         ColumnKind::Flag => flag(text).map(Wanted::Flag),
         ColumnKind::Text | ColumnKind::List => Some(Wanted::Text(text.to_owned())),
+        ColumnKind::Chain => Some(Wanted::Name(Chain::known(text).map_or_else(|| text.to_owned(), |chain| chain.to_string()))),
+        ColumnKind::Duration => duration(text),
         // A part of a time as it is written, `10:30`.
         ColumnKind::Time if operator == Operator::Has => is_part_of_time(text).then(|| Wanted::Text(text.replace(' ', "T"))),
         ColumnKind::Time => period(text).map(|(start, end)| Wanted::Period { start, end }),
     };
     wanted.ok_or_else(|| {
         let is = match text {
+            _ if column.kind == ColumnKind::Duration && number(text).is_some() && text.bytes().all(|c| c.is_ascii_digit()) => "a number",
             _ if column.kind != ColumnKind::Time && period(text).is_some() && number(text).is_none() => "a date",
             _ if column.kind == ColumnKind::Time && number(text).is_some() => "a number",
             _ => "a text",
@@ -75,6 +90,27 @@ fn number(text: &str) -> Option<f64> {
     // that 4.1b is the float nearest to 4.1e9.
     let plain = digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
     format!("{digits}e{power}").parse::<f64>().ok().filter(|value| plain && value.is_finite())
+}
+
+/// The units of a length of time. A month and a year are the mean ones of the calendar, as 365.25 days make a year.
+const UNITS: &[(&[&str], i64)] = &[
+    (&["s", "sec"], SECOND_MS),
+    (&["min"], MINUTE_MS),
+    (&["h", "hour", "hours"], HOUR_MS),
+    (&["d", "day", "days"], DAY_MS),
+    (&["w", "week", "weeks"], 7 * DAY_MS),
+    (&["mo", "month", "months"], 365 * DAY_MS / 12 + DAY_MS / 48),
+    (&["y", "year", "years"], 365 * DAY_MS + DAY_MS / 4),
+];
+
+/// `90d`, `12h`, `1.5y`.
+fn duration(text: &str) -> Option<Wanted> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (count, name) = text.split_at(split);
+    let (_, unit) = UNITS.iter().find(|(names, _)| names.iter().any(|known| known.eq_ignore_ascii_case(name)))?;
+    let plain = count.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+    let count = count.parse::<f64>().ok().filter(|count| plain && *count <= 1e6)?;
+    Some(Wanted::Duration { length: (count * *unit as f64).round() as i64, unit: *unit })
 }
 
 fn is_part_of_time(text: &str) -> bool {

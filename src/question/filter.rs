@@ -1,61 +1,45 @@
 //! The filter language: `chain:base cap>1m usd`. Plain words are fuzzy over the row's text, `column op value` is exact; all must hold.
-//! It knows no columns of its own: the view gives their names, other names and values.
+//! It knows no columns of its own: whoever has the rows gives their names, other names, kinds and values. The terminal's filter and
+//! `where=` of the API are this one.
 
+mod columns;
 mod parse;
 mod value;
+pub mod words;
 
-use super::fuzzy;
+use std::borrow::Cow;
+
 use crate::dataset::time::{Day, Time};
 
 pub use self::{
-    parse::{FilterError, parse},
+    columns::{ColumnKind, FilterColumn, column, nearest, nearest_column, of_kind, of_table},
+    parse::{FilterError, TEXT_BYTES_MAX, conditions, parse},
     value::Wanted,
 };
 
-/// A value of a row, as the view hands it over: of the kind that its column says.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A value of a row, as whoever has the row hands it over: of the kind that its column says.
+#[derive(Debug, Clone, PartialEq)]
 pub enum FieldValue<'a> {
     Number(f64),
-    Text(&'a str),
+    Text(Cow<'a, str>),
     /// Holds if any of them does, as the chains of a token.
-    List(&'a [&'a str]),
+    List(Vec<Cow<'a, str>>),
     Flag(bool),
     Time(Time),
     Day(Day),
+    /// A length of time, in milliseconds.
+    Duration(i64),
 }
 
-/// What a column holds, and so what it can be compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ColumnKind {
-    Number,
-    Text,
-    /// Several names.
-    List,
-    Flag,
-    /// A time or a day.
-    Time,
-}
-
-/// A column that a filter can name.
-#[derive(Debug, Clone, Copy)]
-pub struct FilterColumn {
-    pub name: &'static str,
-    pub kind: ColumnKind,
-    /// Other names, as `cap` for `market_cap`.
-    pub aliases: &'static [&'static str],
-    /// Plain words look into it.
-    pub searched: bool,
-}
-
-impl FilterColumn {
-    pub const fn new(name: &'static str, kind: ColumnKind, aliases: &'static [&'static str]) -> Self {
-        Self { name, kind, aliases, searched: false }
+impl<'a> FieldValue<'a> {
+    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::Text(text.into())
     }
 
-    /// The same, and plain words look into it.
-    #[must_use]
-    pub const fn searched(self) -> Self {
-        Self { searched: true, ..self }
+    /// Nothing, where there are none.
+    pub fn list(members: impl IntoIterator<Item: Into<Cow<'a, str>>>) -> Option<Self> {
+        let members: Vec<Cow<'a, str>> = members.into_iter().map(Into::into).collect();
+        (!members.is_empty()).then_some(Self::List(members))
     }
 }
 
@@ -75,14 +59,13 @@ pub enum Operator {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Term {
     /// A plain word, in lower case; a quoted one is looked for as it stands.
-    Word {
-        word: String,
-        exact: bool,
-    },
+    Word { word: String, exact: bool },
     Compare {
-        column: &'static str,
+        column: Cow<'static, str>,
         operator: Operator,
         wanted: Wanted,
+        /// As it was written, without blanks between its parts.
+        text: String,
     },
 }
 
@@ -90,12 +73,21 @@ pub enum Term {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Filter {
     pub terms: Vec<Term>,
-    searched: Vec<&'static str>,
+    searched: Vec<Cow<'static, str>>,
 }
 
 impl Filter {
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
+    }
+
+    /// The conditions as they were written, without the plain words.
+    pub fn conditions(&self) -> String {
+        let texts = self.terms.iter().filter_map(|term| match term {
+            Term::Word { .. } => None,
+            Term::Compare { text, .. } => Some(text.as_str()),
+        });
+        texts.collect::<Vec<_>>().join(" ")
     }
 
     /// The plain words, for marking what matched.
@@ -106,11 +98,38 @@ impl Filter {
         })
     }
 
-    /// Whether the row holds; `field` gives its value in a column, none where it has none. A missing value meets no condition but `!=`.
+    /// The conditions on columns that `first` tells, and all others.
+    pub fn split(&self, first: impl Fn(&str) -> bool) -> (Self, Self) {
+        let is_first = |term: &&Term| matches!(term, Term::Compare { column, .. } if first(column));
+        let (chosen, others) = self.terms.iter().partition::<Vec<&Term>, _>(is_first);
+        let of = |terms: Vec<&Term>| Self { terms: terms.into_iter().cloned().collect(), searched: self.searched.clone() };
+        (of(chosen), of(others))
+    }
+
+    /// The columns that the conditions name.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.terms.iter().filter_map(|term| match term {
+            Term::Word { .. } => None,
+            Term::Compare { column, .. } => Some(&**column),
+        })
+    }
+
+    /// Whether a condition names the column.
+    pub fn names(&self, name: &str) -> bool {
+        self.columns().any(|column| column == name)
+    }
+
+    /// Those of the columns that the filter can need.
+    pub fn looked_at(&self, columns: Vec<FilterColumn>) -> Vec<FilterColumn> {
+        let words = self.words().next().is_some();
+        columns.into_iter().filter(|column| (words && column.searched) || self.names(&column.name)).collect()
+    }
+
+    /// Whether the row holds; `field` gives its value in a column, none where it has none. A missing value meets no condition.
     pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>) -> bool {
         self.terms.iter().all(|term| match term {
-            Term::Word { word, exact } => self.searched.iter().any(|column| field(column).is_some_and(|value| found(value, word, *exact))),
-            Term::Compare { column, operator, wanted } => compare(field(column), *operator, wanted),
+            Term::Word { word, exact } => self.searched.iter().any(|column| field(column).is_some_and(|value| found(&value, word, *exact))),
+            Term::Compare { column, operator, wanted, .. } => field(column).is_some_and(|value| compare(&value, *operator, wanted)),
         })
     }
 }
@@ -128,9 +147,8 @@ impl Filter {
     /// Whether one of some rows may match, by what their values lie between; where that is not known, they may.
     pub fn may_match(&self, range: impl Fn(&str) -> Option<Range>) -> bool {
         self.terms.iter().all(|term| match term {
-            // An empty cell differs from all.
-            Term::Word { .. } | Term::Compare { operator: Operator::Differs, .. } => true,
-            Term::Compare { column, operator, wanted } => range(column).is_none_or(|range| may_hold(range, *operator, wanted)),
+            Term::Word { .. } => true,
+            Term::Compare { column, operator, wanted, .. } => range(column).is_none_or(|range| may_hold(range, *operator, wanted)),
         })
     }
 }
@@ -156,31 +174,38 @@ fn between<T: PartialOrd + Copy>(low: T, high: T, operator: Operator, wanted: T)
     }
 }
 
-fn found(value: FieldValue<'_>, word: &str, exact: bool) -> bool {
-    let inside = |text: &str| if exact { text.to_lowercase().contains(word) } else { fuzzy::contains(word, text) };
+fn found(value: &FieldValue<'_>, word: &str, exact: bool) -> bool {
+    let inside = |text: &str| if exact { text.to_lowercase().contains(word) } else { words::contains(word, text) };
     match value {
         FieldValue::Text(text) => inside(text),
         FieldValue::List(texts) => texts.iter().any(|text| inside(text)),
-        FieldValue::Number(_) | FieldValue::Flag(_) | FieldValue::Time(_) | FieldValue::Day(_) => false,
+        FieldValue::Number(_) | FieldValue::Flag(_) | FieldValue::Time(_) | FieldValue::Day(_) | FieldValue::Duration(_) => false,
     }
 }
 
-fn compare(value: Option<FieldValue<'_>>, operator: Operator, wanted: &Wanted) -> bool {
+fn compare(value: &FieldValue<'_>, operator: Operator, wanted: &Wanted) -> bool {
     if operator == Operator::Differs {
         return !compare(value, Operator::Equal, wanted);
     }
     match (value, wanted) {
-        (Some(FieldValue::Number(value)), Wanted::Number(wanted)) => holds(value, operator, *wanted),
-        (Some(FieldValue::Text(value)), Wanted::Text(wanted)) => compare_text(value, operator, wanted),
-        // Members are names: `chain:base` is not met by `coinbase`.
-        (Some(FieldValue::List(values)), Wanted::Text(wanted)) => values.iter().any(|value| compare_text(value, Operator::Equal, wanted)),
-        (Some(FieldValue::Flag(value)), Wanted::Flag(wanted)) => value == *wanted,
-        (Some(FieldValue::Time(value)), Wanted::Text(part)) => value.to_string().contains(part),
-        (Some(FieldValue::Day(value)), Wanted::Text(part)) => value.to_string().contains(part),
-        (Some(FieldValue::Day(value)), wanted) => compare(Some(FieldValue::Time(value.start())), operator, wanted),
-        (Some(FieldValue::Time(value)), Wanted::Period { start, end }) => match operator {
-            Operator::Equal => (*start..*end).contains(&value),
-            operator => holds(value, operator, *start),
+        (FieldValue::Number(value), Wanted::Number(wanted)) => holds(*value, operator, *wanted),
+        (FieldValue::Text(value), Wanted::Text(wanted)) => compare_text(value, operator, wanted),
+        // Names: `chain:base` is not met by `coinbase`.
+        (FieldValue::Text(value), Wanted::Name(wanted)) => compare_text(value, Operator::Equal, wanted),
+        (FieldValue::List(values), Wanted::Text(wanted) | Wanted::Name(wanted)) => {
+            values.iter().any(|value| compare_text(value, Operator::Equal, wanted))
+        }
+        (FieldValue::Flag(value), Wanted::Flag(wanted)) => value == wanted,
+        (FieldValue::Time(value), Wanted::Text(part)) => value.to_string().contains(part),
+        (FieldValue::Day(value), Wanted::Text(part)) => value.to_string().contains(part),
+        (FieldValue::Day(value), wanted) => compare(&FieldValue::Time(value.start()), operator, wanted),
+        (FieldValue::Time(value), Wanted::Period { start, end }) => match operator {
+            Operator::Equal => (*start..*end).contains(value),
+            operator => holds(*value, operator, *start),
+        },
+        (FieldValue::Duration(value), Wanted::Duration { length, unit }) => match operator {
+            Operator::Has | Operator::Equal => (*length..length.saturating_add(*unit)).contains(value),
+            operator => holds(*value, operator, *length),
         },
         // What a column holds and what it is compared with are matched when the filter is read.
         _ => false,
@@ -189,7 +214,8 @@ fn compare(value: Option<FieldValue<'_>>, operator: Operator, wanted: &Wanted) -
 
 fn holds<T: PartialOrd + Copy>(value: T, operator: Operator, wanted: T) -> bool {
     match operator {
-        Operator::Has | Operator::Equal | Operator::Differs => value == wanted,
+        Operator::Has | Operator::Equal => value == wanted,
+        Operator::Differs => value != wanted,
         Operator::Greater => value > wanted,
         Operator::Less => value < wanted,
         Operator::AtLeast => value >= wanted,
@@ -205,30 +231,34 @@ fn compare_text(value: &str, operator: Operator, wanted: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dataset::time::{DAY_MS, HOUR_MS};
 
     pub(super) const COLUMNS: &[FilterColumn] = &[
         FilterColumn::new("symbol", ColumnKind::Text, &[]).searched(),
         FilterColumn::new("name", ColumnKind::Text, &[]).searched(),
-        FilterColumn::new("chain", ColumnKind::List, &["chains"]),
+        FilterColumn::new("chain", ColumnKind::Chain, &["chains"]),
         FilterColumn::new("market_cap", ColumnKind::Number, &["cap", "mcap"]),
         FilterColumn::new("price_change_24h", ColumnKind::Number, &["24h", "change"]),
+        FilterColumn::new("labels", ColumnKind::List, &[]),
         FilterColumn::new("starred", ColumnKind::Flag, &[]),
         FilterColumn::new("recommendedAction", ColumnKind::Text, &["action"]),
         FilterColumn::new("counted_at", ColumnKind::Time, &["counted"]),
         FilterColumn::new("date", ColumnKind::Time, &[]),
+        FilterColumn::new("age", ColumnKind::Duration, &[]),
     ];
 
     fn usd_coin(column: &str) -> Option<FieldValue<'static>> {
         Some(match column {
-            "symbol" => FieldValue::Text("USDC"),
-            "name" => FieldValue::Text("USD Coin"),
-            "chain" => FieldValue::List(&["eth", "base"]),
+            "symbol" => FieldValue::text("USDC"),
+            "name" => FieldValue::text("USD Coin"),
+            "chain" => return FieldValue::list(["eth", "base"]),
             "market_cap" => FieldValue::Number(4.1e9),
             "price_change_24h" => FieldValue::Number(-0.5),
             "starred" => FieldValue::Flag(true),
             // 2026-01-31T10:30:15Z and its day.
             "counted_at" => FieldValue::Time(Time(1_769_855_415_000)),
             "date" => FieldValue::Day(Day(20_484)),
+            "age" => FieldValue::Duration(89 * DAY_MS + 3 * HOUR_MS),
             _ => return None,
         })
     }
@@ -274,7 +304,22 @@ mod tests {
             ("date:01-31", true),
             ("date:00:00", false),
             ("action:BUY", false),
-            ("action!=BUY", true),
+            ("action!=BUY", false),
+            ("chain:BASE", true),
+            ("chain:ethereum", true),
+            ("chain=8453", true),
+            ("chain!=polygon", true),
+            ("chain!=ethereum", false),
+            ("age<90d", true),
+            ("age<89d", false),
+            ("age>=89d", true),
+            ("age:89d", true),
+            ("age=12w", true),
+            ("age!=13w", true),
+            ("age>2min", true),
+            ("age<3mo", true),
+            ("age>1.5y", false),
+            ("age<=1y", true),
             ("chain:base cap>1m usd", true),
             ("chain:base cap<1m usd", false),
         ];

@@ -2,10 +2,15 @@
 
 use std::fmt;
 
-use super::{Filter, FilterColumn, Operator, Term, value};
+use super::{
+    Filter, FilterColumn, Operator, Term,
+    columns::{column, nearest_column},
+    value,
+};
 
-const MAX_LENGTH: usize = 500;
-const MAX_TERMS: usize = 32;
+/// Bytes of a filter's text.
+pub const TEXT_BYTES_MAX: usize = 500;
+const TERMS_MAX: usize = 32;
 
 /// Longer signs before those they begin with.
 const OPERATORS: &[(&str, Operator)] = &[
@@ -41,8 +46,18 @@ enum Piece<'a> {
 
 /// Reads a filter. Column names may be given in any letter case and by their aliases.
 pub fn parse(text: &str, columns: &[FilterColumn]) -> Result<Filter, FilterError> {
-    if text.len() > MAX_LENGTH {
-        return Err(FilterError { message: format!("the filter is longer than {MAX_LENGTH} characters"), at: 0..text.len() });
+    read(text, columns, false)
+}
+
+/// As `parse`, of conditions alone: there are no plain words, and who names a column that is not there is told all that are.
+pub fn conditions(text: &str, columns: &[FilterColumn]) -> Result<Filter, FilterError> {
+    read(text, columns, true)
+}
+
+fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<Filter, FilterError> {
+    if text.len() > TEXT_BYTES_MAX {
+        let message = format!("the filter has {} bytes: expected at most {TEXT_BYTES_MAX}", text.len());
+        return Err(FilterError { message, at: 0..text.len() });
     }
     let pieces = pieces(text)?;
     let mut terms = Vec::new();
@@ -50,7 +65,7 @@ pub fn parse(text: &str, columns: &[FilterColumn]) -> Result<Filter, FilterError
     while i < pieces.len() {
         let (piece, at) = &pieces[i];
         if let (Piece::Word(name), Some((Piece::Sign(operator), sign))) = (piece, pieces.get(i + 1)) {
-            let column = column(name, columns).ok_or_else(|| unknown(name, at, columns))?;
+            let column = column(name, columns).ok_or_else(|| unknown(name, at, columns, only_conditions))?;
             let value = match pieces.get(i + 2) {
                 Some((Piece::Word(word), at)) => ((*word).to_owned(), at),
                 Some((Piece::Quoted(text), at)) => (text.clone(), at),
@@ -62,11 +77,18 @@ pub fn parse(text: &str, columns: &[FilterColumn]) -> Result<Filter, FilterError
             };
             let signed = (&text[sign.clone()], *operator);
             let wanted = value::read(column, name, signed, &value.0).map_err(|message| FilterError { message, at: value.1.clone() })?;
-            terms.push(Term::Compare { column: column.name, operator: *operator, wanted });
+            let text = [&text[at.clone()], &text[sign.clone()], &text[value.1.clone()]].concat();
+            terms.push(Term::Compare { column: column.name.clone(), operator: *operator, wanted, text });
             i += 3;
             continue;
         }
         match piece {
+            Piece::Word(_) | Piece::Quoted(_) if only_conditions => {
+                let word = &text[at.clone()];
+                let example = columns.first().map_or("column", |column| &*column.name);
+                let message = format!("`{word}` is no condition: write a column, a sign and a value, as in `{example}:{word}`");
+                return Err(FilterError { message, at: at.clone() });
+            }
             Piece::Word(word) => terms.push(Term::Word { word: word.to_lowercase(), exact: false }),
             Piece::Quoted(text) if text.is_empty() => {}
             Piece::Quoted(text) => terms.push(Term::Word { word: text.to_lowercase(), exact: true }),
@@ -77,10 +99,11 @@ pub fn parse(text: &str, columns: &[FilterColumn]) -> Result<Filter, FilterError
         }
         i += 1;
     }
-    if terms.len() > MAX_TERMS {
-        return Err(FilterError { message: format!("the filter has more than {MAX_TERMS} conditions"), at: 0..text.len() });
+    if terms.len() > TERMS_MAX {
+        let message = format!("the filter has {} conditions: expected at most {TERMS_MAX}", terms.len());
+        return Err(FilterError { message, at: 0..text.len() });
     }
-    Ok(Filter { terms, searched: columns.iter().filter(|column| column.searched).map(|column| column.name).collect() })
+    Ok(Filter { terms, searched: columns.iter().filter(|column| column.searched).map(|column| column.name.clone()).collect() })
 }
 
 fn pieces(text: &str) -> Result<Vec<(Piece<'_>, std::ops::Range<usize>)>, FilterError> {
@@ -113,16 +136,16 @@ fn pieces(text: &str) -> Result<Vec<(Piece<'_>, std::ops::Range<usize>)>, Filter
     Ok(pieces)
 }
 
-fn column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a FilterColumn> {
-    let same = |known: &str| known.eq_ignore_ascii_case(name);
-    columns.iter().find(|column| same(column.name) || column.aliases.iter().any(|alias| same(alias)))
-}
-
-fn unknown(name: &str, at: &std::ops::Range<usize>, columns: &[FilterColumn]) -> FilterError {
-    let known = columns.iter().flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied()));
-    let nearest = known.max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)));
-    let hint = nearest.map_or_else(String::new, |nearest| format!("; the nearest is `{nearest}`"));
-    FilterError { message: format!("`{name}` is not a column of this table{hint}"), at: at.clone() }
+fn unknown(name: &str, at: &std::ops::Range<usize>, columns: &[FilterColumn], list: bool) -> FilterError {
+    let mut message = format!("`{name}` is not a column of this table");
+    if let Some(nearest) = nearest_column(name, columns) {
+        message.push_str(&format!("; the nearest is `{nearest}`"));
+    }
+    if list {
+        let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+        message.push_str(&format!(". The columns are {}", names.join(", ")));
+    }
+    FilterError { message, at: at.clone() }
 }
 
 #[cfg(test)]
@@ -142,8 +165,32 @@ mod tests {
         for (text, message, at) in cases {
             assert_eq!(parse(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
         }
-        assert!(parse(&"a ".repeat(40), COLUMNS).is_err());
-        assert!(parse(&"a".repeat(501), COLUMNS).is_err());
+        for (text, ends) in [("a ".repeat(33), "33 conditions: expected at most 32"), ("é".repeat(251), "502 bytes: expected at most 500")]
+        {
+            let error = parse(&text, COLUMNS).unwrap_err();
+            assert!(error.message.ends_with(ends), "{error}");
+        }
+        assert!(parse(&"a ".repeat(32), COLUMNS).is_ok() && parse(&"a".repeat(500), COLUMNS).is_ok());
+    }
+
+    #[test]
+    fn conditions_have_no_plain_words_and_list_the_columns() {
+        let cases = [
+            ("usd", "`usd` is no condition: write a column, a sign and a value, as in `symbol:usd`", 0..3),
+            ("cap>1m \"us d\"", "`\"us d\"` is no condition: write a column, a sign and a value, as in `symbol:\"us d\"`", 7..13),
+            (
+                "cap>1m ages<9d",
+                "`ages` is not a column of this table; the nearest is `age`. The columns are symbol, name, chain, market_cap, \
+                 price_change_24h, labels, starred, recommendedAction, counted_at, date, age",
+                7..11,
+            ),
+        ];
+        for (text, message, at) in cases {
+            assert_eq!(conditions(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
+        }
+        let text = "chain:base cap>=1m name:\"usd coin\" age<90d";
+        assert_eq!(conditions(text, COLUMNS), parse(text, COLUMNS));
+        assert_eq!(conditions(text, COLUMNS).map(|filter| filter.terms.len()), Ok(4));
     }
 
     /// Of each kind of column: what it takes, and what it says of what it does not.
@@ -152,7 +199,9 @@ mod tests {
         const NUMBER: &str = "`cap` is a number: write `cap~1000`, `cap~2.5m` or `cap~5%`";
         const TIME: &str = "`date` is a time: write `date~2026-01`, `date~2026-01-31` or `date~2026-01-31T10:30`";
         const TEXT: &str = "`name` is a text, which has no `~`: write `name:abc` where it holds abc or `name=abc` where it is abc";
-        const LIST: &str = "`chain` is a list of names, which has no `~`: write `chain:abc` where abc is among them";
+        const CHAIN: &str = "`chain` is a chain, which has no `~`: write `chain:base` where it is on base";
+        const LIST: &str = "`labels` is a list of names, which has no `~`: write `labels:abc` where abc is among them";
+        const LENGTH: &str = "`age` is a length of time: write `age~90d`, `age~12h` or `age~2w`";
         const FLAG: &str = "`starred` is yes or no: write `starred~yes` or `starred~no`";
         const UNORDERED: &str = "`starred` is yes or no, which has no `~`: write `starred:yes` or `starred:no`";
         let refused = [
@@ -171,8 +220,14 @@ mod tests {
             ("date", "!=", "5%", "`5%` is a number, ", TIME),
             ("name", ">", "5", "", TEXT),
             ("name", "<=", "2026-01", "", TEXT),
-            ("chain", ">", "eth", "", LIST),
-            ("chain", ">=", "1", "", LIST),
+            ("chain", ">", "eth", "", CHAIN),
+            ("chain", ">=", "1", "", CHAIN),
+            ("labels", ">", "burn", "", LIST),
+            ("age", "<", "90", "`90` is a number, ", LENGTH),
+            ("age", ">", "2m", "`2m` is a text, ", LENGTH),
+            ("age", ">", "2026-01", "`2026-01` is a date, ", LENGTH),
+            ("age", "=", "-3d", "`-3d` is a text, ", LENGTH),
+            ("age", ":", "day", "`day` is a text, ", LENGTH),
             ("starred", ":", "maybe", "`maybe` is a text, ", FLAG),
             ("starred", "=", "2026-01", "`2026-01` is a date, ", FLAG),
             ("starred", ">", "0", "", UNORDERED),
@@ -201,6 +256,8 @@ mod tests {
             "chain!=eth",
             "starred:YES",
             "starred=0",
+            "labels:burn",
+            "age<0.5Y",
         ];
         for text in taken {
             assert!(parse(text, COLUMNS).is_ok(), "{text}: {:?}", parse(text, COLUMNS));
@@ -209,9 +266,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "[ a-z0-9\"':=<>!%é漢.]{0,40}|\\PC{0,40}") {
-            if let Err(error) = parse(&text, COLUMNS) {
-                prop_assert!(text.get(error.at).is_some());
+        fn any_text_reads_or_is_refused_in_words(text in "[ a-z0-9\"':=<>!%é漢.]{0,40}|\\PC{0,40}|.{0,600}|((cap|age|date|chain)[:=<>!]{1,2}[0-9dmky.%-]{0,9} ){0,40}") {
+            for read in [parse, conditions] {
+                match read(&text, COLUMNS) {
+                    Ok(filter) => {
+                        filter.matches(|_| None);
+                        // What was written reads the same once more.
+                        let written = filter.conditions();
+                        prop_assert!(written.len() <= text.len());
+                        let again = conditions(&written, COLUMNS);
+                        prop_assert_eq!(again.map(|again| again.conditions()), Ok(written));
+                    }
+                    Err(error) => prop_assert!(text.get(error.at).is_some() && !error.message.is_empty()),
+                }
             }
         }
     }

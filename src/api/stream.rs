@@ -1,0 +1,90 @@
+//! One client that listens: the events from where it was, then each as it comes, until it leaves or the server stops.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use hyper::{
+    Response,
+    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue},
+};
+use tokio::{
+    sync::{mpsc, watch},
+    time::timeout,
+};
+
+use super::{
+    call::{Answered, Call, Step, stopped},
+    reply::Body,
+};
+use crate::{
+    error::{Code, Problem, Result},
+    question::parameter::clip,
+};
+
+/// The header by which a client that comes back names the last event it has had.
+pub(super) const LAST_EVENT_ID: &str = "last-event-id";
+
+/// A comment as often keeps proxies from closing a quiet stream.
+const COMMENT_EVERY: Duration = Duration::from_secs(15);
+/// Pieces that may wait for a client that reads slowly.
+const WAITING: usize = 64;
+/// The first piece sends the headers on their way, and says after how many milliseconds to come back.
+const FIRST: &[u8] = b": listening\nretry: 2000\n\n";
+
+pub(super) fn open(call: &Call<'_>) -> Answered {
+    let api = call.api;
+    let last = call.headers.map(last_event_id).transpose()?.flatten();
+    let Ok(permit) = Arc::clone(&api.streams).try_acquire_owned() else {
+        let detail = format!("{} clients listen to events already: ask again in a moment.", api.options.event_streams);
+        return Err(Problem::new(Code::Busy, detail));
+    };
+    let (sender, pieces) = mpsc::channel(WAITING);
+    let mut reply = Response::new(if call.head { Body::Whole(Bytes::new()) } else { Body::Stream(pieces) });
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if call.head {
+        return Ok(Step::Now(reply));
+    }
+    let (log, newest, mut stopping) = (Arc::clone(&api.events), api.events.watch(), api.stopping.subscribe());
+    let last = last.unwrap_or_else(|| *newest.borrow());
+    tokio::spawn(async move {
+        let gone = sender.clone();
+        tokio::select! {
+            () = tell(&log, newest, last, sender) => {}
+            () = gone.closed() => {}
+            () = stopped(&mut stopping) => {}
+        }
+        drop(permit);
+    });
+    Ok(Step::Now(reply))
+}
+
+/// The event after which a client wants to hear on; none where it comes for the first time.
+fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>> {
+    let Some(given) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
+    let text = given.to_str().unwrap_or("…");
+    text.trim().parse().map(Some).map_err(|_| {
+        let detail = format!("`Last-Event-ID` is `{}`: expected the `id` of an event, a whole number.", clip(text));
+        Problem::new(Code::InvalidRequest, detail)
+    })
+}
+
+/// Ends when the client reads no more.
+async fn tell(log: &super::events::EventLog, mut newest: watch::Receiver<u64>, mut last: u64, sender: mpsc::Sender<Bytes>) {
+    let mut pieces = vec![Bytes::from_static(FIRST)];
+    loop {
+        for piece in pieces {
+            // A client that leaves so much unread has gone to sleep.
+            let Ok(Ok(())) = timeout(COMMENT_EVERY * 2, sender.send(piece)).await else { return };
+        }
+        newest.mark_unchanged();
+        (pieces, last) = log.after(last, WAITING);
+        if pieces.is_empty() {
+            match timeout(COMMENT_EVERY, newest.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return,
+                Err(_) => pieces.push(Bytes::from_static(b": still here\n\n")),
+            }
+        }
+    }
+}
