@@ -102,7 +102,7 @@ pub(super) fn problem(problem: &Problem, instance: &str) -> Reply {
     static UNAUTHORIZED: OnceLock<Bytes> = OnceLock::new();
     // A path that was refused for its length is not sent back whole.
     let instance = &instance[..instance.floor_char_boundary(INSTANCE_BYTES_MAX)];
-    let render = |instance| Bytes::from(serde_json::to_vec(&problem.body(instance)).unwrap_or_default());
+    let render = |instance| Bytes::from(problem.json(instance));
     let body = match problem.code {
         Code::Unauthorized => UNAUTHORIZED.get_or_init(|| render(None)).clone(),
         _ => render(Some(instance)),

@@ -24,6 +24,7 @@ use crate::{
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
         holders::{HolderCountsQuestion, HoldersQuestion},
+        list,
         parameter::{PAGE, Parameter, ParameterKind, clip, parameter},
         patterns::PatternsQuestion,
         posts::{PostsQuestion, TokenPostsQuestion},
@@ -191,7 +192,13 @@ pub const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         codes: &[],
-        parameters: &[PAGE, parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page.")],
+        parameters: &[
+            list::conditions::<Job>(),
+            list::sort::<Job>(None, list::SORT),
+            list::only::<Job>(),
+            PAGE,
+            parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page."),
+        ],
         ..job::<JobList>(Verb::Get, "/deep-analysis/jobs", "jobs", "Jobs, newest first.", handlers::list_jobs)
     },
     job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Job details.", handlers::job),

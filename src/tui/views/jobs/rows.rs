@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use crate::{
     dataset::address::Address,
     jobs::{self, Job, JobStatus, Task, TaskProgress, TaskStatus},
-    question::filter::{ColumnKind, FieldValue, FilterColumn},
+    question::{
+        filter::{FieldValue, FilterColumn},
+        list::Listed,
+    },
     tui::{
         format, text,
         theme::Role,
@@ -24,13 +27,8 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::figure("tokens_used", "tokens used", 11, 20),
 ];
 
-pub(super) const FILTER: &[FilterColumn] = &[
-    FilterColumn::new("job_id", ColumnKind::Text, &["job", "id"]).searched(),
-    FilterColumn::new("status", ColumnKind::Text, &[]).searched(),
-    FilterColumn::new("tokens", ColumnKind::List, &["token"]).searched(),
-    FilterColumn::new("tasks", ColumnKind::Number, &[]),
-    FilterColumn::new("tokens_used", ColumnKind::Number, &["used"]),
-];
+/// Those of the API's `where`.
+pub(super) const FILTER: &[FilterColumn] = Job::COLUMNS;
 
 /// As `TASK_COLUMNS`, without the token.
 const ONE_TOKEN_COLUMNS: &[Column] = &[TASK_COLUMNS[0], TASK_COLUMNS[1], TASK_COLUMNS[3], TASK_COLUMNS[4]];
@@ -180,14 +178,10 @@ pub(super) fn sort_key(job: &Job, column: usize, context: &Context<'_>) -> SortK
 
 /// The value of a job in a column, for the filter; `names` are those of its tokens.
 pub(super) fn field<'a>(job: &'a Job, column: &str, names: &'a [String]) -> Option<FieldValue<'a>> {
-    Some(match column {
-        "job_id" => FieldValue::text(&job.job_id),
-        "status" => FieldValue::text(job.status.word()),
-        "tokens" => return FieldValue::list(names.iter().map(String::as_str)),
-        "tasks" => FieldValue::Number(job.tasks.len() as f64),
-        "tokens_used" => FieldValue::Number(job.tokens_used as f64),
-        _ => return None,
-    })
+    match column {
+        "tokens" => FieldValue::list(names.iter().map(String::as_str)),
+        column => job.field(column),
+    }
 }
 
 pub(super) fn by_task(progress: &[TaskProgress]) -> HashMap<&str, &TaskProgress> {
