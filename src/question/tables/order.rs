@@ -361,12 +361,12 @@ mod tests {
 
     #[test]
     fn numbers_that_are_kept_as_text_are_sorted_as_numbers_and_lengths_of_time_by_their_length() {
+        type Case = (&'static [(&'static str, bool)], &'static [usize]);
         let by = |names: &[(&'static str, bool)]| names.iter().map(|&(name, falls)| SortBy { column: name.into(), falls }).collect();
         let values = Series::new("value".into(), [Some("9"), Some("10"), None, Some("0"), Some("10")]);
         let logs = Series::new("log_index".into(), [1_i64, 1, 2, 3, 4]);
         let transfers = DataFrame::new(5, vec![values.into_column(), logs.into_column()]).unwrap();
         let schema = schema::table("transfers").unwrap();
-        type Case = (&'static [(&'static str, bool)], &'static [usize]);
         let cases: [Case; 4] = [
             (&[("value", false)], &[3, 0, 1, 4, 2]),
             (&[("value", true)], &[1, 4, 0, 3, 2]),
