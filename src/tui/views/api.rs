@@ -272,8 +272,13 @@ impl Api {
         let words: Vec<&str> = self.filter.words().collect();
         let row = |i: usize| self.shown.get(i).and_then(|&place| self.requests.get(place)).map_or_else(Vec::new, log::row);
         let empty = "no request meets the filter";
-        let table =
-            Table { sort: self.sorting.0, words: &words, empty, ascii: context.ascii, ..Table::new(log::COLUMNS, self.shown.len(), &row) };
+        let table = Table {
+            sort: self.sorting.0.into_iter().collect(),
+            words: &words,
+            empty,
+            ascii: context.ascii,
+            ..Table::new(log::COLUMNS, self.shown.len(), &row)
+        };
         table.render(body, buffer, theme, &mut self.log);
     }
 }

@@ -297,7 +297,7 @@ impl DexesView {
         let dex = |row: usize| order.get(row).and_then(|&i| dexes.get(i as usize));
         let row = |row: usize| dex(row).map_or_else(Vec::new, |dex| list::dex_cells(dex, most, cells, context.ascii));
         let table = Table {
-            sort: self.sorting.place(&columns),
+            sort: self.sorting.place(&columns).into_iter().collect(),
             focused: !self.in_pools,
             ascii: context.ascii,
             empty: "no DEX matches: Esc takes the filter off",
@@ -334,7 +334,7 @@ impl DexesView {
         let most = list::most(pools.iter().map(|pool| pool.liquidity));
         let row = |row: usize| pools.get(row).map_or_else(Vec::new, |pool| list::pool_cells(pool, whole, most, cells, context.ascii));
         let table = Table {
-            sort: Some((columns.iter().position(|column| column.key == "liquidity").unwrap_or(0), true)),
+            sort: vec![(columns.iter().position(|column| column.key == "liquidity").unwrap_or(0), true)],
             focused: self.in_pools,
             ascii: context.ascii,
             empty: "no pools",

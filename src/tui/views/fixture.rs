@@ -7,6 +7,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
 use crate::{
+    analysis::market::{Market, TokenSummary},
     dataset::{
         Dataset, Table, TableState,
         address::Address,
@@ -18,7 +19,7 @@ use crate::{
     tui::{
         keymap::Action,
         theme::{Options, Palette, Theme},
-        view::{Context, Effect, NoApi, View, Wake},
+        view::{Context, Effect, NoApi, View, Wake, take_filter_off},
     },
 };
 
@@ -103,6 +104,11 @@ pub(super) fn market() -> Dataset {
     ]);
     (dataset.title, dataset.synthetic) = (Some("invented market".to_owned()), true);
     dataset
+}
+
+/// A token of which nothing is known.
+pub(super) fn token() -> TokenSummary {
+    Market::new(&market()).tokens.remove(9)
 }
 
 /// A view on the invented market, as it stands once it has been drawn.
@@ -293,7 +299,10 @@ impl Stage {
 
     /// Carries out the action as the program would, as far as the stage has what it takes.
     pub(super) fn act(&mut self, view: &mut dyn View, action: Action) -> Effect {
-        let effect = view.act(action, &self.context());
+        let mut effect = view.act(action, &self.context());
+        if (action, &effect) == (Action::Back, &Effect::Pass) && take_filter_off(view, &self.context()) {
+            effect = Effect::Redraw;
+        }
         match effect {
             Effect::Select(token) | Effect::Open(token, _) => self.token = Some(token),
             Effect::Star(token) if !self.watchlist.remove(&token) => drop(self.watchlist.insert(token)),

@@ -246,7 +246,7 @@ impl GrowthView {
         let star = |row: usize| entry(row).is_some_and(|(_, entry)| context.watchlist.contains(&entry.token_address));
         let words: Vec<&str> = self.filter.words().collect();
         let table = Table {
-            sort: self.sorting.place(&layout.columns),
+            sort: self.sorting.place(&layout.columns).into_iter().collect(),
             words: &words,
             star: Some(&star),
             empty: if self.filter.is_empty() {

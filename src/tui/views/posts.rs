@@ -240,7 +240,7 @@ impl PostsView {
         let nothing = if self.all { "no post" } else { "no post of this token; a shows every token's" };
         let empty = if self.filter.is_empty() { nothing } else { "no title has these words: Esc takes the filter off" };
         let table = Table {
-            sort: self.sorting.place(&columns),
+            sort: self.sorting.place(&columns).into_iter().collect(),
             words: &words,
             empty,
             ascii: context.ascii,

@@ -51,11 +51,6 @@ impl Rows {
         self.state.selected = self.state.selected.min(count.saturating_sub(1));
     }
 
-    /// The rows that were on screen last.
-    pub(super) fn on_screen(&self) -> std::ops::Range<usize> {
-        self.state.offset.min(self.count)..(self.state.offset + self.height()).min(self.count)
-    }
-
     fn height(&self) -> usize {
         Table::height(self.area).max(1)
     }

@@ -97,7 +97,7 @@ pub(super) fn draw_list(buffer: &mut Buffer, area: Rect, order: &[usize], sortin
     let dataset = context.snapshot.map(|snapshot| &snapshot.dataset);
     let room = paths::room(COLUMNS, "source", order.len(), area);
     let row = |i: usize| order.get(i).map_or_else(Vec::new, |&place| cells(dataset, place, room, context));
-    let table = Table { sort: sorting.0, ascii: context.ascii, ..Table::new(COLUMNS, order.len(), &row) };
+    let table = Table { sort: sorting.0.into_iter().collect(), ascii: context.ascii, ..Table::new(COLUMNS, order.len(), &row) };
     table.render(area, buffer, context.theme, state);
 }
 

@@ -73,7 +73,7 @@ impl JobsView {
         let jobs = &self.desk.reading.jobs;
         let row = |i: usize| self.shown.get(i).and_then(|&place| jobs.get(place)).map_or_else(Vec::new, |job| rows::job_row(job, context));
         let table = Table {
-            sort: self.sorting.0,
+            sort: self.sorting.0.into_iter().collect(),
             words: &words,
             focused: self.focus == Focus::Jobs,
             empty: "no job meets the filter; Esc in / takes it back",

@@ -3,43 +3,76 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use super::list::{TokenRow, Tokens};
 use crate::{
     analysis::{
-        market::{Figures, TokenSummary},
-        patterns::Action as Advice,
+        market::{Added, Figures},
+        patterns::{Action as Advice, Pattern},
         security::score::too_little_known,
         trendlines::Trend,
     },
     dataset::address::Address,
     error::Result,
-    question::{fields, filter::FieldValue, snapshot::Snapshot},
+    question::{fields, snapshot::Snapshot},
     tui::{
         format,
+        list::{Field, List, Look},
         task::{self, Task},
         theme::Role,
         view::Context,
-        views::rows::SortColumn,
-        widgets::table::{Cell, Column},
+        widgets::table::Cell,
     },
 };
 
-/// The optional columns, each named as the field of GET /tokens that it shows.
-pub(super) const COLUMNS: &[Column] = &[
-    Column::text("trend", "trend", 9, 9, 190),
-    Column::text("best_pattern", "pattern", 16, 32, 195),
-    Column::text("recommendedAction", "action", 11, 11, 192),
-    Column::figure("securityScore", "score", 5, 191),
-];
+// The optional columns, each named as the field of GET /tokens that it shows. Most wanted first: the surest pattern, the strongest
+// advice.
+type F = Field<Tokens>;
 
-/// Most wanted first: the surest pattern, the strongest advice.
-pub(super) const SORTS: &[SortColumn] = &[("trend", true), ("best_pattern", true), ("recommendedAction", true), ("securityScore", true)];
+pub(super) const TREND: F = F::text("trend", "trend", [9, 9], 190, |row| trend(row.figures).map(|(word, _)| word).into())
+    .rank(|row| trend(row.figures).map(|(_, rank)| rank))
+    .cell(|row, look| figure(*row, look, |figures| trend(Some(figures)).map(|(word, rank)| Cell::new(word, by_sign(rank)))))
+    .largest_first()
+    .optional();
+
+pub(super) const PATTERN: F =
+    F::text("best_pattern", "pattern", [16, 32], 195, |row| row.figures.and_then(pattern).map(|pattern| pattern.name.word()).into())
+        .rank(|row| Some(pattern(row.figures?)?.confidence))
+        .cell(|row, look| {
+            figure(*row, look, |figures| {
+                let pattern = pattern(figures)?;
+                let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement, look.ascii));
+                let confidence = Cell::new(format!("{:.2} ", pattern.confidence), Role::Dim);
+                Some(confidence.then(format!("{arrow} {}", pattern.name.word()), by_sign(moves)))
+            })
+        })
+        .aliases(&["pattern"])
+        .largest_first()
+        .optional();
+
+pub(super) const ACTION: F = F::text("recommendedAction", "action", [11, 11], 192, |row| advice(row.figures).map(|(word, _)| word).into())
+    .rank(|row| advice(row.figures).map(|(_, rank)| rank))
+    .cell(|row, look| figure(*row, look, |figures| advice(Some(figures)).map(|(word, rank)| Cell::new(word, by_sign(rank)))))
+    .aliases(&["action"])
+    .largest_first()
+    .optional();
+
+pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, |row| row.figures.and_then(score).into())
+    .cell(|row, look| {
+        figure(*row, look, |figures| {
+            let score = score(figures)?;
+            let unknown = figures.recommendation.as_ref().and_then(|added| added.0).is_some_and(too_little_known);
+            let known = || Cell::new(score.to_string(), if score < SCORE_LOW { Role::Warning } else { Role::Text });
+            Some(if unknown { Cell::new(format!("{score}?"), Role::Dim) } else { known() })
+        })
+    })
+    .aliases(&["score"])
+    .optional();
+
+/// Scores below are `HIGH RISK` or `AVOID`.
+const SCORE_LOW: i64 = 40;
 
 /// Tokens of one piece of work, so that figures are seen soon and stopping is quick.
 const BATCH: usize = 64;
-
-pub(super) fn is_optional(key: &str) -> bool {
-    COLUMNS.iter().any(|column| column.key == key)
-}
 
 /// The figures known so far.
 pub(super) type Known = HashMap<Address, Figures>;
@@ -83,7 +116,7 @@ impl Store {
                 let snapshot = Arc::clone(snapshot);
                 self.task = Some(Task::start(context.wake, move |progress| {
                     // With the score its word: a score of what was hardly looked at must not look like one.
-                    let names = [field_names(), vec!["recommendation"]].concat();
+                    let names: Vec<&str> = List::<Tokens>::optional().chain(["recommendation"]).collect();
                     let figures = |token: Address| Ok((token, fields::figures(&snapshot, token, &names, progress)?));
                     wanted.into_iter().map(figures).collect::<Result<Batch>>()
                 }));
@@ -108,114 +141,61 @@ impl Store {
     }
 }
 
-/// The fields of GET /tokens that the columns show.
-pub(super) fn field_names() -> Vec<&'static str> {
-    COLUMNS.iter().map(|column| column.key).collect()
+/// A figure's cell: a dim `…` while it is not computed.
+fn figure(row: TokenRow<'_>, look: &Look, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
+    let waiting = || Cell::new(if look.ascii { "..." } else { "…" }, Role::Dim);
+    row.figures.map_or_else(waiting, |figures| cell(figures).unwrap_or_else(Cell::missing))
 }
 
-/// The text that a filter compares.
-pub(super) fn word(figures: &Figures, key: &str) -> Option<&'static str> {
-    match key {
-        "trend" => figures.trend.as_ref()?.0.map(trend_word),
-        "best_pattern" => figures.best_pattern.as_ref()?.0.as_ref().map(|pattern| pattern.name.word()),
-        "recommendedAction" => figures.recommended_action.as_ref()?.0.map(advice_word),
-        _ => None,
-    }
-}
-
-/// What rows are sorted by: rising trends and advice to buy are high, patterns go by confidence.
-pub(super) fn rank(figures: &Figures, key: &str) -> Option<f64> {
-    match key {
-        "trend" => figures.trend.as_ref()?.0.map(|trend| match trend {
-            Trend::Uptrend => 1.0,
-            Trend::Sideways => 0.0,
-            Trend::Downtrend => -1.0,
-        }),
-        "best_pattern" => figures.best_pattern.as_ref()?.0.as_ref().map(|pattern| pattern.confidence),
-        "recommendedAction" => figures.recommended_action.as_ref()?.0.map(|advice| match advice {
-            Advice::StrongBuy => 2.0,
-            Advice::Buy => 1.0,
-            Advice::Hold => 0.0,
-            Advice::Sell => -1.0,
-            Advice::StrongSell => -2.0,
-        }),
-        SCORE => figures.security_score.as_ref()?.0.map(|score| score as f64),
-        _ => None,
-    }
-}
-
-/// What a filter compares: the word, or the number of a column without words.
-pub(super) fn value<'a>(figures: &Figures, key: &str) -> Option<FieldValue<'a>> {
-    word(figures, key).map(FieldValue::Text).or_else(|| rank(figures, key).filter(|_| key == SCORE).map(FieldValue::Number))
-}
-
-/// The column of numbers; a low score is a warning.
-const SCORE: &str = "securityScore";
-/// Scores below are `HIGH RISK` or `AVOID`.
-const SCORE_LOW: f64 = 40.0;
-
-fn trend_word(trend: Trend) -> &'static str {
-    match trend {
-        Trend::Uptrend => "uptrend",
-        Trend::Downtrend => "downtrend",
-        Trend::Sideways => "sideways",
-    }
-}
-
-fn advice_word(advice: Advice) -> &'static str {
-    match advice {
-        Advice::StrongBuy => "strong_buy",
-        Advice::Buy => "buy",
-        Advice::Hold => "hold",
-        Advice::Sell => "sell",
-        Advice::StrongSell => "strong_sell",
-    }
-}
-
-/// One cell for each of `COLUMNS`; a dim `…` while it is not computed.
-pub(super) fn cells(token: &TokenSummary, known: &Known, ascii: bool) -> Vec<Cell> {
-    let figures = known.get(&token.token_address);
-    COLUMNS.iter().map(|column| figures.map_or_else(|| waiting(ascii), |figures| cell(figures, column.key, ascii))).collect()
-}
-
-fn waiting(ascii: bool) -> Cell {
-    Cell::new(if ascii { "..." } else { "…" }, Role::Dim)
-}
-
-fn cell(figures: &Figures, key: &str, ascii: bool) -> Cell {
-    if let (SCORE, Some(score)) = (key, rank(figures, key)) {
-        let unknown = figures.recommendation.as_ref().and_then(|added| added.0).is_some_and(too_little_known);
-        return if unknown {
-            Cell::new(format!("{score}?"), Role::Dim)
-        } else {
-            Cell::new(format!("{score}"), if score < SCORE_LOW { Role::Warning } else { Role::Text })
-        };
-    }
-    let Some(word) = word(figures, key) else { return Cell::missing() };
-    let by_sign = |sign: f64| match sign {
-        sign if sign > 0.0 => Role::Up,
-        sign if sign < 0.0 => Role::Down,
+fn by_sign(value: f64) -> Role {
+    match value {
+        value if value > 0.0 => Role::Up,
+        value if value < 0.0 => Role::Down,
         _ => Role::Dim,
-    };
-    match (key, figures.best_pattern.as_ref().and_then(|added| added.0.as_ref())) {
-        ("best_pattern", Some(pattern)) => {
-            let arrow = format::direction(pattern.projected_movement, ascii);
-            Cell::new(format!("{:.2} ", pattern.confidence), Role::Dim).then(format!("{arrow} {word}"), by_sign(pattern.projected_movement))
-        }
-        _ => Cell::new(word, by_sign(rank(figures, key).unwrap_or_default())),
     }
+}
+
+fn added<T>(figure: Option<&Added<T>>) -> Option<&T> {
+    figure?.0.as_ref()
+}
+
+fn score(figures: &Figures) -> Option<i64> {
+    added(figures.security_score.as_ref()).copied()
+}
+
+fn pattern(figures: &Figures) -> Option<&Pattern> {
+    added(figures.best_pattern.as_ref())
+}
+
+/// The word, and what rows are ordered by.
+fn trend(figures: Option<&Figures>) -> Option<(&'static str, f64)> {
+    Some(match added(figures?.trend.as_ref())? {
+        Trend::Uptrend => ("uptrend", 1.0),
+        Trend::Sideways => ("sideways", 0.0),
+        Trend::Downtrend => ("downtrend", -1.0),
+    })
+}
+
+fn advice(figures: Option<&Figures>) -> Option<(&'static str, f64)> {
+    Some(match added(figures?.recommended_action.as_ref())? {
+        Advice::StrongBuy => ("strong_buy", 2.0),
+        Advice::Buy => ("buy", 1.0),
+        Advice::Hold => ("hold", 0.0),
+        Advice::Sell => ("sell", -1.0),
+        Advice::StrongSell => ("strong_sell", -2.0),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{
-        market::Added,
-        patterns::{Pattern, PatternName},
+    use crate::{
+        analysis::patterns::PatternName,
+        tui::list::{Row, Value},
     };
 
     #[test]
-    fn words_are_those_of_the_api_and_every_column_has_word_rank_and_sort() {
+    fn words_are_those_of_the_api_and_every_column_has_its_field() {
         let pattern = Pattern {
             name: PatternName::DoubleBottom,
             confidence: 0.81,
@@ -225,6 +205,7 @@ mod tests {
             end_index: 40,
             detail: None,
         };
+        let token = &crate::tui::views::fixture::token();
         for (trend, advice) in [
             (Trend::Uptrend, Advice::StrongBuy),
             (Trend::Sideways, Advice::Buy),
@@ -240,19 +221,27 @@ mod tests {
                 recommendation: Some(Added(Some("HIGH RISK"))),
             };
             let json = serde_json::to_value(&figures).unwrap();
-            assert_eq!(word(&figures, "trend"), json["trend"].as_str());
-            assert_eq!(word(&figures, "best_pattern"), json["best_pattern"]["name"].as_str());
-            assert_eq!(word(&figures, "recommendedAction"), json["recommendedAction"].as_str());
-            assert!(COLUMNS.iter().all(|column| rank(&figures, column.key).is_some()));
+            let row = Row::<Tokens>(TokenRow { token, figures: Some(&figures), starred: false });
+            let word = |field: &F| (field.value)(row);
+            for (field, expected) in
+                [(TREND, &json["trend"]), (PATTERN, &json["best_pattern"]["name"]), (ACTION, &json["recommendedAction"])]
+            {
+                assert_eq!(word(&field), Value::from(expected.as_str()));
+            }
+            assert_eq!(word(&SCORE), Value::Number(21.0));
         }
-        assert_eq!(SORTS.iter().map(|(key, _)| *key).collect::<Vec<_>>(), field_names());
-        assert!(COLUMNS.iter().all(|column| fields::FIELDS.contains(&column.key)));
-        assert_eq!(cell(&Figures::default(), "trend", false), Cell::missing());
-        assert_eq!(cell(&Figures::default(), SCORE, false), Cell::missing());
+        assert!(List::<Tokens>::optional().count() == 4 && List::<Tokens>::optional().all(|key| fields::FIELDS.contains(&key)));
+        let cell = |field: F, figures: Figures| {
+            field.show(
+                Row(TokenRow { token, figures: Some(&figures), starred: false }),
+                &Look { cells: 9, ascii: false, now: crate::dataset::time::Time(0) },
+            )
+        };
+        assert_eq!(cell(TREND, Figures::default()), Cell::missing());
+        assert_eq!(cell(SCORE, Figures::default()), Cell::missing());
         let scored = Figures { security_score: Some(Added(Some(21))), ..Figures::default() };
-        assert_eq!(cell(&scored, SCORE, false), Cell::new("21", Role::Warning));
-        let unknown = Figures { recommendation: Some(Added(Some("NOT ENOUGH DATA"))), ..scored.clone() };
-        assert_eq!(cell(&unknown, SCORE, false), Cell::new("21?", Role::Dim));
-        assert_eq!(value(&scored, SCORE), Some(FieldValue::Number(21.0)));
+        assert_eq!(cell(SCORE, scored.clone()), Cell::new("21", Role::Warning));
+        let unknown = Figures { recommendation: Some(Added(Some("NOT ENOUGH DATA"))), ..scored };
+        assert_eq!(cell(SCORE, unknown), Cell::new("21?", Role::Dim));
     }
 }

@@ -80,7 +80,13 @@ impl Rows {
         let words: Vec<&str> = self.shown.filter.words().collect();
         let empty = if self.filter_text.is_empty() { "the table has no rows" } else { "no row meets the filter; / changes it" };
         let mut state = self.state;
-        let table = Table { sort, words: &words, empty, ascii: context.ascii, ..Table::new(&columns, self.count(), &row) };
+        let table = Table {
+            sort: sort.into_iter().collect(),
+            words: &words,
+            empty,
+            ascii: context.ascii,
+            ..Table::new(&columns, self.count(), &row)
+        };
         table.render(table_area, buffer, theme, &mut state);
         self.mark_cell(buffer, &table, context, state);
         self.state = state;

@@ -1,0 +1,338 @@
+//! The one machine of every list on screen. A list says what its rows are and gives one table of fields; moving, the wheel, hit testing,
+//! sorting, filtering, which columns are shown, files, copying and what is kept between runs come from it. A new column is one row.
+
+mod cursor;
+mod field;
+mod sorting;
+
+use ratatui::{buffer::Buffer, layout::Rect};
+use serde_json::{Value as Json, json};
+
+pub use self::{
+    cursor::{Cursor, Did},
+    field::{Field, Look, Row, Value},
+    sorting::{SortColumn, Sorting},
+};
+use crate::{
+    question::{
+        filter::{self, Filter, FilterColumn},
+        search::Order,
+    },
+    tui::{
+        keymap::Action,
+        view::{Context, Export},
+        widgets::table::{Cell, Column, Table},
+    },
+};
+
+use crossterm::event::{KeyModifiers, MouseEvent};
+
+/// What the rows of a list are, and its table of fields.
+pub trait Fields: Sized + 'static {
+    /// A row with all that its cells tell.
+    type Row<'a>: Copy;
+    /// Also the order that `s` goes through, and that of a file's columns.
+    const FIELDS: &'static [Field<Self>];
+    /// How the rows stand while nobody sorts them; none is as they come.
+    const STANDARD: Option<Order> = None;
+    /// Rows have a star before them.
+    const STARS: bool = false;
+
+    fn starred(_: Self::Row<'_>) -> bool {
+        false
+    }
+
+    /// Fits a column to the width of the list.
+    fn fit(_: &mut Column, _width: u16) {}
+
+    /// The row as the API gives it, of which fields are written to files.
+    fn json(_: Self::Row<'_>) -> Json {
+        Json::Null
+    }
+
+    /// The field's value in the row, as it is written.
+    fn written(row: &Json, member: &str) -> Json {
+        row.get(member).cloned().unwrap_or_default()
+    }
+}
+
+/// A list as it stands: the rows shown and their order, what is selected, and what the person chose.
+pub struct List<L: Fields> {
+    pub cursor: Cursor,
+    pub sorting: Sorting,
+    /// The rows shown, as places in what they are of; none is all of them as they come.
+    order: Option<Vec<u32>>,
+    filter: Filter,
+    filter_text: String,
+    /// The keys of the columns that are not wanted now.
+    hidden: Vec<&'static str>,
+    /// Whether keys go here.
+    pub focused: bool,
+    fields: std::marker::PhantomData<L>,
+}
+
+impl<L: Fields> Default for List<L> {
+    fn default() -> Self {
+        let hidden = L::FIELDS.iter().filter(|field| field.optional).map(|field| field.column.key).collect();
+        Self {
+            cursor: Cursor::default(),
+            sorting: Sorting::new(L::STANDARD),
+            order: None,
+            filter: Filter::default(),
+            filter_text: String::new(),
+            hidden,
+            focused: true,
+            fields: std::marker::PhantomData,
+        }
+    }
+}
+
+/// What a list draws beside its rows.
+#[derive(Clone, Copy)]
+pub struct Frame<'a> {
+    pub area: Rect,
+    /// What stands in place of rows when there are none: why, and what to do.
+    pub empty: &'a str,
+    /// Marked where they occur; without them those of the filter.
+    pub words: Option<&'a [&'a str]>,
+}
+
+impl<'a> Frame<'a> {
+    pub fn new(area: Rect, empty: &'a str) -> Self {
+        Self { area, empty, words: None }
+    }
+}
+
+/// Where the person is.
+impl<L: Fields> List<L> {
+    pub fn len(&self) -> usize {
+        self.order.as_ref().map_or(self.cursor.count(), Vec::len)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The place of the selected row in what the rows are of.
+    pub fn selected(&self) -> Option<usize> {
+        self.place(self.cursor.selected()?)
+    }
+
+    /// The place of a row on screen.
+    pub fn place(&self, row: usize) -> Option<usize> {
+        match &self.order {
+            Some(order) => order.get(row).map(|&place| place as usize),
+            None => (row < self.cursor.count()).then_some(row),
+        }
+    }
+
+    /// The places of all rows, in their order.
+    pub fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.len()).filter_map(|row| self.place(row))
+    }
+
+    /// The places of the rows that were on screen last.
+    pub fn on_screen(&self) -> impl Iterator<Item = usize> + '_ {
+        self.cursor.on_screen().filter_map(|row| self.place(row))
+    }
+
+    /// Selects the first row whose place is the one wanted; false when there is none.
+    pub fn point_to(&mut self, is_it: impl Fn(usize) -> bool) -> bool {
+        let row = self.places().position(is_it);
+        row.map(|row| self.cursor.select(row)).is_some()
+    }
+
+    /// A key: it moves, or changes the order.
+    pub fn act(&mut self, action: Action) -> Did {
+        match action {
+            Action::Sort => self.sorting.next(&self.sort_columns()),
+            Action::SortReverse => self.sorting.reverse(),
+            action => return if self.cursor.act(action) { Did::Moved } else { Did::Nothing },
+        }
+        Did::Sorted
+    }
+
+    /// A click or the wheel. On a header it sorts; with Ctrl or Alt, by that column after the others.
+    pub fn mouse(&mut self, mouse: MouseEvent) -> Did {
+        match self.cursor.mouse(mouse) {
+            Did::Header(key) => {
+                let also = mouse.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+                if self.sorting.click(key, also, &self.sort_columns()) { Did::Sorted } else { Did::Nothing }
+            }
+            did => did,
+        }
+    }
+}
+
+/// What is shown, and how it stands.
+impl<L: Fields> List<L> {
+    fn wanted(&self) -> impl Iterator<Item = &'static Field<L>> + '_ {
+        L::FIELDS.iter().filter(|field| !self.hidden.contains(&field.column.key))
+    }
+
+    fn field(key: &str) -> Option<&'static Field<L>> {
+        L::FIELDS.iter().find(|field| field.column.key == key)
+    }
+
+    /// Shows the column or hides it; an order by one that is hidden goes with it.
+    pub fn show(&mut self, key: &'static str, shown: bool) {
+        self.hidden.retain(|hidden| *hidden != key);
+        if !shown {
+            self.hidden.push(key);
+            self.sorting.set(self.sorting.keys().iter().copied().filter(|order| order.column != key).collect::<Vec<_>>());
+        }
+    }
+
+    /// The keys of the columns that are shown only when they are asked for.
+    pub fn optional() -> impl Iterator<Item = &'static str> {
+        L::FIELDS.iter().filter(|field| field.optional).map(|field| field.column.key)
+    }
+
+    /// Whether the order or the filter names an optional column.
+    pub fn needs_optional(&self) -> bool {
+        Self::optional().any(|key| self.filter.names(key) || self.sorting.keys().iter().any(|order| order.column == key))
+    }
+
+    pub fn sort_columns(&self) -> Vec<SortColumn> {
+        self.wanted().filter_map(|field| Some((field.column.key, field.falls?))).collect()
+    }
+
+    pub fn filter_columns() -> Vec<FilterColumn> {
+        let column = |field: &Field<L>| {
+            let column = FilterColumn::new(field.column.key, field.kind?, field.aliases);
+            Some(if field.searched { column.searched() } else { column })
+        };
+        L::FIELDS.iter().filter_map(column).collect()
+    }
+
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    pub fn filter_text(&self) -> &str {
+        &self.filter_text
+    }
+
+    /// Takes up the filter if it can be read; the rows are the caller's to arrange anew.
+    pub fn set_filter(&mut self, text: &str) -> Result<(), String> {
+        self.filter = filter::parse(text, &Self::filter_columns()).map_err(|error| error.to_string())?;
+        text.clone_into(&mut self.filter_text);
+        Ok(())
+    }
+
+    pub fn clear_filter(&mut self) {
+        (self.filter, self.filter_text) = Default::default();
+    }
+
+    /// `requests / status>400`: what stands in the rule over the list.
+    pub fn titled(&self, title: &str) -> String {
+        if self.filter_text.is_empty() { title.to_owned() } else { format!("{title} / {}", self.filter_text) }
+    }
+
+    /// All of so many rows, as they come: they were filtered and ordered elsewhere.
+    pub fn set_count(&mut self, count: usize) {
+        self.order = None;
+        self.cursor.set_count(count);
+    }
+
+    /// Takes those of the rows at `places` that meet the filter, in order. Rows without a value come last either way, equals stay as
+    /// they come.
+    pub fn arrange<'a>(&mut self, places: impl IntoIterator<Item = usize>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
+        let looked_at: Vec<&Field<L>> =
+            self.filter.looked_at(Self::filter_columns()).iter().filter_map(|column| Self::field(&column.name)).collect();
+        let holds = |place: usize| self.filter.is_empty() || row(place).is_some_and(|row| Self::holds(&self.filter, &looked_at, Row(row)));
+        let mut order: Vec<u32> = places.into_iter().filter(|&place| holds(place)).map(|place| place as u32).collect();
+        for Order { column, descending } in self.sorting.keys().iter().rev() {
+            let Some(field) = Self::field(column) else { continue };
+            let key = |place: u32| row(place as usize).and_then(|row| field.sort_key(Row(row)));
+            let mut keyed: Vec<_> = order.iter().map(|&place| (key(place), place)).collect();
+            keyed.sort_by(|(a, _), (b, _)| match (a, b) {
+                (Some(a), Some(b)) if *descending => b.partial_cmp(a).unwrap_or(std::cmp::Ordering::Equal),
+                (Some(a), Some(b)) => a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal),
+                (a, b) => b.is_some().cmp(&a.is_some()),
+            });
+            order = keyed.into_iter().map(|(_, place)| place).collect();
+        }
+        self.cursor.set_count(order.len());
+        self.order = Some(order);
+    }
+
+    fn holds(filter: &Filter, looked_at: &[&Field<L>], row: Row<'_, L>) -> bool {
+        let values: Vec<Value<'_>> = looked_at.iter().map(|field| (field.value)(row)).collect();
+        // Members borrowed from the values, so that a list can be handed over as one.
+        let names: Vec<Vec<&str>> = values.iter().map(Value::names).collect();
+        let place = |key: &str| looked_at.iter().position(|field| field.column.key == key);
+        filter.matches(|key| place(key).and_then(|place| values[place].field(&names[place])))
+    }
+}
+
+/// What comes of it: the screen, a file, what is kept.
+impl<L: Fields> List<L> {
+    /// Draws the rows; `row` gives the one at a place.
+    pub fn draw<'a>(&mut self, buffer: &mut Buffer, frame: Frame<'_>, context: &Context<'_>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
+        let fields: Vec<&Field<L>> = self.wanted().filter(|field| field.shown).collect();
+        let fitted = |field: &&Field<L>| {
+            let mut column = field.column;
+            L::fit(&mut column, frame.area.width);
+            column
+        };
+        let columns: Vec<Column> = fields.iter().map(fitted).collect();
+        let count = self.len();
+        let order = self.order.as_deref();
+        let at = |nth: usize| row(order.map_or(Some(nth), |order| order.get(nth).map(|&place| place as usize))?);
+        let star = |nth: usize| at(nth).is_some_and(L::starred);
+        let filter_words: Vec<&str> = self.filter.words().collect();
+        let nothing: &dyn Fn(usize) -> Vec<Cell> = &|_| Vec::new();
+        let table = Table {
+            sort: self.sorting.marks(&columns),
+            words: frame.words.unwrap_or(&filter_words),
+            star: L::STARS.then_some(&star),
+            focused: self.focused,
+            empty: frame.empty,
+            ascii: context.ascii,
+            ..Table::new(&columns, count, nothing)
+        };
+        let widths = table.widths(frame.area.intersection(buffer.area));
+        let cells = |nth: usize| -> Vec<Cell> {
+            let Some(row) = at(nth) else { return Vec::new() };
+            let look = |cells| Look { cells, ascii: context.ascii, now: context.now };
+            // What has no room is not made.
+            let cell =
+                |(field, &cells): (&&Field<L>, &usize)| if cells == 0 { Cell::default() } else { field.show(Row(row), &look(cells)) };
+            fields.iter().zip(&widths).map(cell).collect()
+        };
+        let table = Table { row: &cells, ..table };
+        self.cursor.draw(&table, buffer, frame.area, context.theme);
+    }
+
+    /// The columns of a file.
+    pub fn members(&self) -> Vec<&'static str> {
+        self.wanted().map(|field| field.member).filter(|member| !member.is_empty()).collect()
+    }
+
+    /// The values of a row in those columns.
+    pub fn written(row: L::Row<'_>, members: &[&str]) -> Vec<Json> {
+        let row = L::json(row);
+        members.iter().map(|member| L::written(&row, member)).collect()
+    }
+
+    /// Every row shown, as a table to be written.
+    pub fn export<'a>(&self, name: impl Into<String>, row: impl Fn(usize) -> Option<L::Row<'a>>) -> Export {
+        let members = self.members();
+        let rows = self.places().filter_map(row).map(|row| Self::written(row, &members)).collect();
+        Export::of(name, &members, rows, self.cursor.selected())
+    }
+
+    /// What is kept between runs, beside what the view keeps of its own.
+    pub fn save(&self, mut own: Json) -> Json {
+        (own["sort"], own["filter"]) = (self.sorting.save(), json!(self.filter_text));
+        own
+    }
+
+    pub fn restore(&mut self, kept: &Json) {
+        let columns = self.sort_columns();
+        self.sorting.restore(&kept["sort"], &columns);
+        // One that cannot be read any more is dropped.
+        kept["filter"].as_str().map(|text| self.set_filter(text).ok());
+    }
+}
