@@ -38,6 +38,11 @@ pub trait Fields: Sized + 'static {
     /// Rows have a star before them.
     const STARS: bool = false;
 
+    /// Reads a filter.
+    fn read(text: &str) -> Result<Filter, String> {
+        filter::parse(text, &List::<Self>::filter_columns()).map_err(|error| error.to_string())
+    }
+
     fn starred(_: Self::Row<'_>) -> bool {
         false
     }
@@ -215,7 +220,7 @@ impl<L: Fields> List<L> {
 
     /// Takes up the filter if it can be read; the rows are the caller's to arrange anew.
     pub fn set_filter(&mut self, text: &str) -> Result<(), String> {
-        self.filter = filter::parse(text, &Self::filter_columns()).map_err(|error| error.to_string())?;
+        self.filter = L::read(text)?;
         text.clone_into(&mut self.filter_text);
         Ok(())
     }
@@ -240,11 +245,11 @@ impl<L: Fields> List<L> {
     pub fn arrange<'a>(&mut self, places: impl IntoIterator<Item = usize>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
         let looked_at: Vec<&Field<L>> =
             self.filter.looked_at(Self::filter_columns()).iter().filter_map(|column| Self::field(&column.name)).collect();
-        let holds = |place: usize| self.filter.is_empty() || row(place).is_some_and(|row| Self::holds(&self.filter, &looked_at, Row(row)));
+        let holds = |place: usize| self.filter.is_empty() || row(place).is_some_and(|row| Self::holds(&self.filter, &looked_at, Row { row }));
         let mut order: Vec<u32> = places.into_iter().filter(|&place| holds(place)).map(|place| place as u32).collect();
         for Order { column, descending } in self.sorting.keys().iter().rev() {
             let Some(field) = Self::field(column) else { continue };
-            let key = |place: u32| row(place as usize).and_then(|row| field.sort_key(Row(row)));
+            let key = |place: u32| row(place as usize).and_then(|row| field.sort_key(Row { row }));
             let mut keyed: Vec<_> = order.iter().map(|&place| (key(place), place)).collect();
             keyed.sort_by(|(a, _), (b, _)| match (a, b) {
                 (Some(a), Some(b)) if *descending => b.partial_cmp(a).unwrap_or(std::cmp::Ordering::Equal),
@@ -298,7 +303,7 @@ impl<L: Fields> List<L> {
             let look = |cells| Look { cells, ascii: context.ascii, now: context.now };
             // What has no room is not made.
             let cell =
-                |(field, &cells): (&&Field<L>, &usize)| if cells == 0 { Cell::default() } else { field.show(Row(row), &look(cells)) };
+                |(field, &cells): (&&Field<L>, &usize)| if cells == 0 { Cell::default() } else { field.show(Row { row }, &look(cells)) };
             fields.iter().zip(&widths).map(cell).collect()
         };
         let table = Table { row: &cells, ..table };
@@ -307,7 +312,8 @@ impl<L: Fields> List<L> {
 
     /// The columns of a file.
     pub fn members(&self) -> Vec<&'static str> {
-        self.wanted().map(|field| field.member).filter(|member| !member.is_empty()).collect()
+        let written = |field: &&Field<L>| !(field.member.is_empty() || field.optional && self.hidden.contains(&field.column.key));
+        L::FIELDS.iter().filter(written).map(|field| field.member).collect()
     }
 
     /// The values of a row in those columns.

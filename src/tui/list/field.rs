@@ -36,7 +36,9 @@ pub struct Look {
 }
 
 /// A row of the list `L`, which says what it is.
-pub struct Row<'a, L: Fields>(pub L::Row<'a>);
+pub struct Row<'a, L: Fields> {
+    pub row: L::Row<'a>,
+}
 
 impl<L: Fields> Clone for Row<'_, L> {
     fn clone(&self) -> Self {
@@ -50,7 +52,7 @@ impl<'a, L: Fields> std::ops::Deref for Row<'a, L> {
     type Target = L::Row<'a>;
 
     fn deref(&self) -> &L::Row<'a> {
-        &self.0
+        &self.row
     }
 }
 
