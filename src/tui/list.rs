@@ -35,6 +35,8 @@ pub trait Fields: Sized + 'static {
     const FIELDS: &'static [Field<Self>];
     /// How the rows stand while nobody sorts them; none is as they come.
     const STANDARD: Option<Order> = None;
+    /// Columns that the rows can stand by at once.
+    const SORTED_BY: usize = 3;
     /// Rows have a star before them.
     const STARS: bool = false;
 
@@ -81,7 +83,7 @@ impl<L: Fields> Default for List<L> {
         let hidden = L::FIELDS.iter().filter(|field| field.optional).map(|field| field.column.key).collect();
         Self {
             cursor: Cursor::default(),
-            sorting: Sorting::new(L::STANDARD),
+            sorting: Sorting::new(L::STANDARD, L::SORTED_BY),
             order: None,
             filter: Filter::default(),
             filter_text: String::new(),
@@ -149,9 +151,10 @@ impl<L: Fields> List<L> {
 
     /// A key: it moves, or changes the order.
     pub fn act(&mut self, action: Action) -> Did {
+        let columns = self.sort_columns();
         match action {
-            Action::Sort => self.sorting.next(&self.sort_columns()),
-            Action::SortReverse => self.sorting.reverse(),
+            Action::Sort if !columns.is_empty() => self.sorting.next(&columns),
+            Action::SortReverse if !columns.is_empty() => self.sorting.reverse(),
             action => return if self.cursor.act(action) { Did::Moved } else { Did::Nothing },
         }
         Did::Sorted
@@ -245,11 +248,13 @@ impl<L: Fields> List<L> {
     pub fn arrange<'a>(&mut self, places: impl IntoIterator<Item = usize>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
         let looked_at: Vec<&Field<L>> =
             self.filter.looked_at(Self::filter_columns()).iter().filter_map(|column| Self::field(&column.name)).collect();
-        let holds = |place: usize| self.filter.is_empty() || row(place).is_some_and(|row| Self::holds(&self.filter, &looked_at, Row { row }));
+        let holds = |place: usize| {
+            self.filter.is_empty() || row(place).is_some_and(|row| Self::holds(&self.filter, &looked_at, Row { given: row }))
+        };
         let mut order: Vec<u32> = places.into_iter().filter(|&place| holds(place)).map(|place| place as u32).collect();
         for Order { column, descending } in self.sorting.keys().iter().rev() {
             let Some(field) = Self::field(column) else { continue };
-            let key = |place: u32| row(place as usize).and_then(|row| field.sort_key(Row { row }));
+            let key = |place: u32| row(place as usize).and_then(|row| field.sort_key(Row { given: row }));
             let mut keyed: Vec<_> = order.iter().map(|&place| (key(place), place)).collect();
             keyed.sort_by(|(a, _), (b, _)| match (a, b) {
                 (Some(a), Some(b)) if *descending => b.partial_cmp(a).unwrap_or(std::cmp::Ordering::Equal),
@@ -302,8 +307,9 @@ impl<L: Fields> List<L> {
             let Some(row) = at(nth) else { return Vec::new() };
             let look = |cells| Look { cells, ascii: context.ascii, now: context.now };
             // What has no room is not made.
-            let cell =
-                |(field, &cells): (&&Field<L>, &usize)| if cells == 0 { Cell::default() } else { field.show(Row { row }, &look(cells)) };
+            let cell = |(field, &cells): (&&Field<L>, &usize)| {
+                if cells == 0 { Cell::default() } else { field.show(Row { given: row }, &look(cells)) }
+            };
             fields.iter().zip(&widths).map(cell).collect()
         };
         let table = Table { row: &cells, ..table };

@@ -37,7 +37,7 @@ pub struct Look {
 
 /// A row of the list `L`, which says what it is.
 pub struct Row<'a, L: Fields> {
-    pub row: L::Row<'a>,
+    pub given: L::Row<'a>,
 }
 
 impl<L: Fields> Clone for Row<'_, L> {
@@ -52,7 +52,7 @@ impl<'a, L: Fields> std::ops::Deref for Row<'a, L> {
     type Target = L::Row<'a>;
 
     fn deref(&self) -> &L::Row<'a> {
-        &self.row
+        &self.given
     }
 }
 
@@ -162,6 +162,12 @@ impl<L: Fields> Field<L> {
     #[must_use]
     pub const fn largest_first(mut self) -> Self {
         self.falls = Some(true);
+        self
+    }
+
+    #[must_use]
+    pub const fn smallest_first(mut self) -> Self {
+        self.falls = Some(false);
         self
     }
 

@@ -5,23 +5,29 @@ use serde_json::{Value, json};
 
 use crate::{question::search::Order, tui::widgets::table::Column};
 
-/// Columns that rows can stand by at once.
-const KEYS_MAX: usize = 3;
-
 /// A column one can sort by, and whether it begins with the largest.
 pub type SortColumn = (&'static str, bool);
 
 /// The columns chosen, the one that counts most first; none is the list's own order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sorting {
     chosen: Vec<Order>,
     /// The list's own order; none is that in which the rows come.
     standard: Option<Order>,
+    /// Columns that count at once.
+    most: usize,
+}
+
+impl Default for Sorting {
+    /// By one column, or as the rows come.
+    fn default() -> Self {
+        Self::new(None, 1)
+    }
 }
 
 impl Sorting {
-    pub fn new(standard: Option<Order>) -> Self {
-        Self { chosen: Vec::new(), standard }
+    pub fn new(standard: Option<Order>, most: usize) -> Self {
+        Self { chosen: Vec::new(), standard, most }
     }
 
     /// What the rows stand by, the column that counts most first.
@@ -39,7 +45,7 @@ impl Sorting {
     }
 
     pub fn set(&mut self, keys: impl IntoIterator<Item = Order>) {
-        self.chosen = keys.into_iter().take(KEYS_MAX).collect();
+        self.chosen = keys.into_iter().take(self.most).collect();
         if self.chosen.as_slice() == self.standard.as_slice() {
             self.chosen.clear();
         }
@@ -71,7 +77,7 @@ impl Sorting {
         match keys.iter().position(|order| order.column == column) {
             Some(at) if keys[at].descending == descending => keys[at].descending = !descending,
             Some(at) => drop(keys.remove(at)),
-            None if also => keys.insert(keys.len().min(KEYS_MAX - 1), Order { column, descending }),
+            None if also => keys.insert(keys.len().min(self.most.saturating_sub(1)), Order { column, descending }),
             None => keys = vec![Order { column, descending }],
         }
         self.set(keys);
@@ -130,20 +136,20 @@ mod tests {
         ];
         for (does, clicks, bare, standing) in cases {
             for (standard, expected) in [(None, bare), (Some(Order::parse("-cap")), standing)] {
-                let mut sorting = Sorting::new(standard);
+                let mut sorting = Sorting::new(standard, 3);
                 for key in clicks {
                     let (also, key) = key.strip_prefix('+').map_or((false, *key), |key| (true, key));
                     assert_eq!(sorting.click(key, also, COLUMNS), key != "history");
                 }
                 assert_eq!(words(&sorting), expected, "{does} {standard:?}");
-                let mut again = Sorting::new(standard);
+                let mut again = Sorting::new(standard, 3);
                 again.restore(&sorting.save(), COLUMNS);
                 assert_eq!(again, sorting, "{does}");
             }
         }
         let mut seen = Vec::new();
         for standard in [None, Some(Order::parse("-cap"))] {
-            let mut sorting = Sorting::new(standard);
+            let mut sorting = Sorting::new(standard, 3);
             for _ in 0..3 {
                 sorting.next(COLUMNS);
                 seen.push(words(&sorting));
@@ -167,7 +173,7 @@ mod tests {
             (json!(null), ""),
         ];
         for (kept, expected) in cases {
-            let mut sorting = Sorting::default();
+            let mut sorting = Sorting::new(None, 3);
             sorting.restore(&kept, COLUMNS);
             assert_eq!(words(&sorting), expected, "{kept}");
         }

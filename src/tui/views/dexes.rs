@@ -222,7 +222,8 @@ impl DexesView {
 
     fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
-        let whose = self.token.map_or_else(|| "no token selected".to_owned(), |token| format!("where {} trades", symbol_of(context, &token)));
+        let whose =
+            self.token.map_or_else(|| "no token selected".to_owned(), |token| format!("where {} trades", symbol_of(context, &token)));
         let title = self.dexes.titled(&whose);
         let all = self.list.answer.as_ref().map_or(0, |known| known.answer.dexes.len());
         let note = match (self.dexes.len(), all) {

@@ -38,12 +38,7 @@ pub struct GrowthView {
 
 impl Default for GrowthView {
     fn default() -> Self {
-        Self {
-            list: List::default(),
-            window: WINDOW_DAYS_DEFAULT,
-            followed: None,
-            ranking: Asked::default(),
-        }
+        Self { list: List::default(), window: WINDOW_DAYS_DEFAULT, followed: None, ranking: Asked::default() }
     }
 }
 

@@ -10,8 +10,8 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use self::pages::{Pages, Source};
 use self::list::{PostRow, Posts};
+use self::pages::{Pages, Source};
 use super::parts::{ListLine, absent, say, symbol_of};
 use crate::{
     dataset::{

@@ -81,14 +81,14 @@ fn the_log_is_filtered_sorted_and_keeps_its_place_when_more_comes() {
     let newer = RequestLine { time: NOW, path: "/healthz".to_owned(), ..requests()[0].clone() };
     stage.api = Box::new(FakeApi { state: listening(), requests: std::iter::once(newer).chain(requests()).collect() });
     stage.look(|context| view.refresh(context));
-    assert_eq!((view.selected().cloned(), view.log.selected), (before, 3));
+    assert_eq!((view.selected().cloned(), view.log.cursor.selected()), (before, Some(3)));
     stage.look(|context| view.set_filter("status>=400 took>1k", context)).expect("a filter that reads");
-    assert!(view.shown.iter().all(|&place| view.requests[place].status == 422) && view.shown.len() == 15);
+    assert!(view.log.places().all(|place| view.requests[place].status == 422) && view.log.len() == 15);
     stage.look(|context| view.set_filter("", context)).expect("a filter that reads");
-    view.sorting = Sorting(Some((4, true)));
+    view.log.sorting.restore(&json!(["-duration"]), &view.log.sort_columns());
     view.arrange();
-    assert_eq!(view.requests[view.shown[0]].micros, 18_240);
+    assert_eq!(view.requests[view.log.place(0).expect("a row")].micros, 18_240);
     let mut other = Api::default();
     other.restore(&view.save());
-    assert_eq!((other.sorting, other.filter_text), (view.sorting, view.filter_text));
+    assert_eq!(other.save(), view.save());
 }

@@ -1,5 +1,7 @@
 //! What the Data view shows and does.
 
+use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
+
 use super::*;
 use crate::tui::{
     picture,
@@ -25,10 +27,8 @@ fn settled(stage: &Stage, view: &mut Data) {
 }
 
 fn select(view: &mut Data, stage: &Stage, table: &str) {
-    view.list.selected = stage.look(|context| {
-        let tables = &context.snapshot.expect("loaded data").dataset.tables;
-        view.order.iter().position(|&place| tables[place].schema.name == table).expect("a table of the schema")
-    });
+    let is_it = |place: usize, context: &Context<'_>| context.snapshot.expect("loaded data").dataset.tables[place].schema.name == table;
+    assert!(stage.look(|context| view.list.point_to(|place| is_it(place, context))), "a table of the schema");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn rows_are_filtered_and_sorted_off_the_drawing_thread() {
     settled(&stage, &mut view);
     let shown = picture::text(&stage.draw(&mut view, 140, 38));
     let place = |symbol: &str| shown.find(symbol).unwrap_or_else(|| panic!("{symbol} in {shown}"));
-    assert!(place("USDC") < place("UNI ") && place("UNI ") < place("LINK") && !shown.contains("PEPX"), "{shown}");
+    assert!(place("LINK") < place("UNI ") && place("UNI ") < place("USDC") && !shown.contains("PEPX"), "{shown}");
     assert!(shown.contains("3 of 5 rows"), "{shown}");
     // What was chosen is there again in the next run.
     let mut other = Data::default();
@@ -179,19 +179,11 @@ fn the_mouse_selects_opens_and_sorts() {
     let stage = Stage::loaded();
     let mut view = view(&stage);
     stage.draw(&mut view, 140, 38);
-    let click = |column, row| MouseEvent {
-        kind: MouseEventKind::Down(MouseButton::Left),
-        column,
-        row,
-        modifiers: crossterm::event::KeyModifiers::NONE,
-    };
-    let before = view.order.clone();
-    stage.look(|context| {
-        view.mouse(click(36, 2), context);
-        view.mouse(click(36, 2), context);
-    });
-    assert_eq!(view.sorting, Sorting(Some((2, true))));
-    assert_ne!(view.order, before);
+    let click = |column, row| MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column, row, modifiers: KeyModifiers::NONE };
+    let before: Vec<usize> = view.list.places().collect();
+    stage.look(|context| view.mouse(click(36, 2), context));
+    assert_eq!(view.list.sorting.save(), json!(["-rows"]));
+    assert_ne!(view.list.places().collect::<Vec<_>>(), before);
     stage.look(|context| {
         view.mouse(click(3, 4), context);
         view.mouse(click(3, 4), context);
@@ -201,5 +193,5 @@ fn the_mouse_selects_opens_and_sorts() {
     stage.look(|context| view.mouse(click(1, 2), context));
     settled(&stage, &mut view);
     let Open::Rows(rows) = &view.open else { panic!("closed") };
-    assert_eq!(rows.sort(), Some(("token_address", false)));
+    assert_eq!(rows.sorting().save(), json!(["token_address"]));
 }

@@ -33,9 +33,7 @@ impl Fields for Dexes {
             .unsorted()
             .plain(),
         // A chain may be given by its short name or its number.
-        D::text("chainId", "chain", [5, 8], 220, |dex| {
-            dex.0.chain_id.as_deref().map(|id| vec![chain(id).into(), id.into()]).into()
-        })
+        D::text("chainId", "chain", [5, 8], 220, |dex| dex.0.chain_id.as_deref().map(|id| vec![chain(id).into(), id.into()]).into())
             .cell(|dex, _| dex.0.chain_id.as_deref().map_or_else(Cell::missing, |id| Cell::text(chain(id))))
             .of(ColumnKind::Chain)
             .aliases(&["chain"])

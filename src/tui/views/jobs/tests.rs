@@ -126,7 +126,7 @@ fn the_selection_stays_on_its_job_when_others_come() {
     let before = view.job().expect("a selected job").job_id.clone();
     view.desk.reading.jobs.insert(0, job(id(0, 'z'), JobStatus::Queued, &[(UNI, "UNI")], &[]));
     stage.look(|context| view.arrange(context));
-    assert_eq!((view.job().expect("a selected job").job_id.as_str(), view.list.selected), (before.as_str(), 2));
+    assert_eq!((view.job().expect("a selected job").job_id.as_str(), view.list.cursor.selected()), (before.as_str(), Some(2)));
     // The one that was just started is the exception.
     view.newest_before = Some(view.desk.reading.jobs[0].job_id.clone());
     let started = id(0, 'y');
@@ -154,7 +154,7 @@ fn a_second_start_leads_to_the_job_that_is_open() {
 fn jobs_are_filtered_and_sorted() {
     let stage = Stage::loaded();
     let mut view = arranged(&stage);
-    let shown = |view: &JobsView| view.shown.iter().map(|&place| view.desk.reading.jobs[place].status.word()).collect::<Vec<_>>();
+    let shown = |view: &JobsView| view.list.places().map(|place| view.desk.reading.jobs[place].status.word()).collect::<Vec<_>>();
     for (text, expected) in
         [("status:running", &["running"][..]), ("link terminated", &["terminated"]), ("used>1", &["completed"]), ("nothing", &[])]
     {
@@ -163,12 +163,12 @@ fn jobs_are_filtered_and_sorted() {
     }
     assert!(stage.look(|context| view.set_filter("state:x", context)).unwrap_err().contains("nearest is `status`"));
     stage.look(|context| view.set_filter("", context)).expect("a filter that reads");
-    view.sorting = Sorting(Some((2, true)));
+    view.list.sorting.restore(&json!(["-status"]), &view.list.sort_columns());
     stage.look(|context| view.arrange(context));
     assert_eq!(shown(&view)[0], "terminated");
     let mut other = JobsView::default();
     other.restore(&view.save());
-    assert_eq!(other.sorting, view.sorting);
+    assert_eq!(other.list.sorting, view.list.sorting);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_job_is_started_watched_and_read_from_the_store() {
     let until = |view: &mut JobsView, reached: &dyn Fn(&JobsView) -> bool| {
         let start = std::time::Instant::now();
         while !reached(view) {
-            assert!(start.elapsed().as_secs() < 60, "{view:?}");
+            assert!(start.elapsed().as_secs() < 60, "{:?}", view.desk);
             std::thread::sleep(std::time::Duration::from_millis(5));
             stage.look(|context| view.refresh(context));
         }

@@ -47,6 +47,7 @@ impl Fields for Posts {
     ];
 
     const STANDARD: Option<Order> = Some(Order { column: "published_at", descending: true });
+    const SORTED_BY: usize = 1;
 
     /// The filter of posts is words of the title, which the question looks for.
     fn read(text: &str) -> Result<Filter, String> {

@@ -221,7 +221,7 @@ mod tests {
                 recommendation: Some(Added(Some("HIGH RISK"))),
             };
             let json = serde_json::to_value(&figures).unwrap();
-            let row = Row::<Tokens> { row: TokenRow { token, figures: Some(&figures), starred: false } };
+            let row = Row::<Tokens> { given: TokenRow { token, figures: Some(&figures), starred: false } };
             let word = |field: &F| (field.value)(row);
             for (field, expected) in
                 [(TREND, &json["trend"]), (PATTERN, &json["best_pattern"]["name"]), (ACTION, &json["recommendedAction"])]
@@ -233,7 +233,7 @@ mod tests {
         assert!(List::<Tokens>::optional().count() == 4 && List::<Tokens>::optional().all(|key| fields::FIELDS.contains(&key)));
         let cell = |field: F, figures: Figures| {
             field.show(
-                Row { row: TokenRow { token, figures: Some(&figures), starred: false } },
+                Row { given: TokenRow { token, figures: Some(&figures), starred: false } },
                 &Look { cells: 9, ascii: false, now: crate::dataset::time::Time(0) },
             )
         };
