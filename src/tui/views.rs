@@ -6,8 +6,6 @@ pub mod data;
 pub mod dexes;
 #[cfg(test)]
 mod fixture;
-#[cfg(test)]
-mod fixture_panes;
 pub mod growth;
 pub mod jobs;
 mod parts;

@@ -5,7 +5,7 @@ use crate::{
     dataset::time::Time,
     tui::{
         picture,
-        views::fixture_panes::{FakeApi, NOW, SIZES, Stage, UNI},
+        views::fixture::{FakeApi, NOW, SIZES, Stage, UNI},
     },
 };
 
@@ -44,14 +44,14 @@ fn listening() -> ApiState {
 fn the_api_at_work() {
     let (stage, mut view) = stage(listening(), requests());
     stage.hold("api-listening", &mut view, SIZES);
-    stage.squeeze(&mut view);
+    stage.draw_in_odd_sizes(&mut view);
 }
 
 #[test]
 fn an_api_that_nobody_asked_or_that_could_not_start_says_what_to_do() {
     let (first, mut view) = stage(ApiState::Off, Vec::new());
     first.hold("api-off", &mut view, &[(80, 20)]);
-    first.squeeze(&mut view);
+    first.draw_in_odd_sizes(&mut view);
     let (second, mut view) = stage(ApiState::Failed("127.0.0.1:8787 is in use by another program".to_owned()), Vec::new());
     second.hold("api-failed", &mut view, &[(80, 20)]);
     let said = second.look(|context| view.act(Action::StartStop, context));
@@ -61,7 +61,7 @@ fn an_api_that_nobody_asked_or_that_could_not_start_says_what_to_do() {
 #[test]
 fn the_key_stands_on_the_screen_only_when_asked_for() {
     let (stage, mut view) = stage(listening(), requests());
-    let shown = |view: &mut Api| picture::text(&stage.draw(view, 140, 38)).contains("5f0c1a9e77b2");
+    let shown = |view: &mut Api| picture::text(&stage.draw_now(view, 140, 38)).contains("5f0c1a9e77b2");
     assert!(!shown(&mut view));
     stage.look(|context| view.act(Action::ShowKey, context));
     assert!(shown(&mut view));

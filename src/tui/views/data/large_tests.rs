@@ -11,7 +11,7 @@ use crate::{
         progress::Silent,
     },
     question::{progress::Progress, search::Order},
-    tui::views::fixture_panes::Stage,
+    tui::views::fixture::Stage,
 };
 
 const ROWS: usize = 12_000;

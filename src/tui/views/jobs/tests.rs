@@ -6,7 +6,7 @@ use crate::{
     jobs::{JobOptions, JobStatus, Jobs, Task, TaskProgress, TaskStatus},
     tui::{
         picture,
-        views::fixture_panes::{LINK, NOW, SIZES, Stage, UNI},
+        views::fixture::{LINK, NOW, SIZES, Stage, UNI},
     },
 };
 
@@ -87,7 +87,7 @@ fn jobs_with_the_tasks_of_the_selected_one() {
     let stage = Stage::loaded();
     let mut view = arranged(&stage);
     stage.hold("jobs", &mut view, SIZES);
-    stage.squeeze(&mut view);
+    stage.draw_in_odd_sizes(&mut view);
 }
 
 #[test]
@@ -113,10 +113,10 @@ fn without_jobs_it_says_how_to_start_one() {
     let stage = Stage::loaded();
     let mut view = JobsView::default();
     stage.hold("jobs-off", &mut view, &[(80, 20)]);
-    stage.squeeze(&mut view);
+    stage.draw_in_odd_sizes(&mut view);
     assert_eq!(stage.look(|context| view.act(Action::StartJob, context)), Effect::Warn(pane::NO_STORE.to_owned()));
     view.desk.problem = Some(Problem::new(Code::Busy, "The job store cannot be used right now: check that its disk has room."));
-    assert!(picture::text(&stage.draw(&mut view, 80, 20)).contains("! The job store cannot be used"));
+    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).contains("! The job store cannot be used"));
 }
 
 #[test]
@@ -193,11 +193,11 @@ fn a_report_is_read_as_an_outline_and_copied_as_json() {
     let text = ReportText { job_id: id(900, 'c'), status: "completed", lines: outline::lines(&report), json: text };
     view.reader = Some(Reader::new(Ok(text)));
     stage.hold("jobs-report", &mut view, &[(80, 20), (140, 38)]);
-    stage.squeeze(&mut view);
-    stage.draw(&mut view, 80, 20);
+    stage.draw_in_odd_sizes(&mut view);
+    stage.draw_now(&mut view, 80, 20);
     stage.look(|context| view.act(Action::Right, context));
     stage.look(|context| view.act(Action::Right, context));
-    assert!(picture::text(&stage.draw(&mut view, 80, 20)).lines().nth(1).expect("a line").contains("LINK"));
+    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).lines().nth(1).expect("a line").contains("LINK"));
     assert!(matches!(stage.look(|context| view.act(Action::CopyValue, context)), Effect::Copy(json, "report") if json.starts_with('{')));
     let target = stage.look(|context| view.request(context)).expect("a request").target;
     assert!(target.ends_with("/report"), "{target}");
@@ -220,7 +220,7 @@ fn a_job_is_started_watched_and_read_from_the_store() {
         }
     };
     until(&mut view, &|view| view.desk.read);
-    assert!(picture::text(&stage.draw(&mut view, 80, 20)).contains("no deep analysis yet"));
+    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).contains("no deep analysis yet"));
     let said = stage.look(|context| view.act(Action::StartJob, context));
     assert_eq!(said, Effect::Say("starting a deep analysis of UNI".to_owned()));
     until(&mut view, &|view| view.job().is_some_and(|job| job.status.ended()));
@@ -229,6 +229,6 @@ fn a_job_is_started_watched_and_read_from_the_store() {
     assert!(matches!(&said, Effect::Warn(says) if says.contains("has ended already")), "{said:?}");
     stage.look(|context| view.act(Action::Open, context));
     until(&mut view, &|view| view.reader.as_ref().is_some_and(|reader| reader.json().is_some()));
-    let shown = picture::text(&stage.draw(&mut view, 80, 20));
+    let shown = picture::text(&stage.draw_now(&mut view, 80, 20));
     assert!(shown.contains("UNI  0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"), "{shown}");
 }
