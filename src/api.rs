@@ -1,10 +1,13 @@
 //! The HTTP face: the documented interface and its additions, answered from the deck. hyper lives here and nowhere else; no figure
 //! of the market is computed here. `routes` is the table of all endpoints, `guard` what every request must pass.
 
+mod batch;
 mod call;
+mod coding;
 mod connection;
 mod datasets;
 pub mod events;
+mod format;
 mod guard;
 mod handlers;
 pub mod log;
@@ -13,6 +16,7 @@ mod openapi;
 mod rate;
 mod reply;
 pub mod routes;
+mod rows;
 mod server;
 mod service;
 mod stream;
@@ -22,7 +26,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use tokio::sync::{Semaphore, watch};
 
-use self::{events::EventLog, log::RequestLog, metrics::Metrics, rate::Rate, reply::RequestIds};
+use self::{coding::CodedMemo, events::EventLog, log::RequestLog, metrics::Metrics, rate::Rate, reply::RequestIds};
 pub use self::{server::serve, service::answer_offline};
 use crate::{deck::Deck, jobs::Jobs, state::keys::Keys};
 
@@ -39,6 +43,8 @@ pub struct ApiOptions {
     pub connections: usize,
     /// Connections of those that may listen to events.
     pub event_streams: usize,
+    /// Clients that may be sent rows at once.
+    pub row_streams: usize,
     /// Time for a request's head to arrive.
     pub header_time: Duration,
     /// Time for a request's body to arrive.
@@ -55,6 +61,7 @@ impl Default for ApiOptions {
             rate_per_second: None,
             connections: 1_024,
             event_streams: 64,
+            row_streams: 16,
             header_time: Duration::from_secs(5),
             body_time: Duration::from_secs(30),
             idle_time: Duration::from_secs(75),
@@ -78,6 +85,9 @@ pub struct Api {
     events: Arc<EventLog>,
     /// A permit for every stream of events.
     streams: Arc<Semaphore>,
+    /// A permit for every stream of rows.
+    row_streams: Arc<Semaphore>,
+    coded: CodedMemo,
     /// Whether the server is shutting down.
     stopping: watch::Sender<bool>,
 }
@@ -94,6 +104,8 @@ impl Api {
             ids: RequestIds::new(),
             events: Arc::new(EventLog::new()),
             streams: Arc::new(Semaphore::new(options.event_streams)),
+            row_streams: Arc::new(Semaphore::new(options.row_streams)),
+            coded: CodedMemo::default(),
             stopping: watch::Sender::new(false),
             options,
         })
@@ -101,8 +113,21 @@ impl Api {
 }
 
 /// An answer given without a server.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct OfflineReply {
     pub status: u16,
+    /// All of it; nothing of rows that are streamed.
     pub body: Bytes,
+    pub rows: Option<OfflineRows>,
+}
+
+/// Rows that are streamed, piece by piece. Not for threads of a runtime.
+#[derive(Debug)]
+pub struct OfflineRows(rows::RowStream);
+
+impl OfflineRows {
+    /// The next piece; none at the end, an error where they broke off.
+    pub fn next_piece(&mut self) -> std::result::Result<Option<Bytes>, String> {
+        self.0.wait().map_err(|broken| broken.to_string())
+    }
 }

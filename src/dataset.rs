@@ -6,6 +6,7 @@ mod alike;
 mod by_token;
 pub mod cache;
 pub mod candles;
+pub mod cell;
 pub mod chain;
 mod coerce;
 pub mod export;
@@ -83,7 +84,8 @@ pub struct Dataset {
     pool_events: Runs<PoolEventRow>,
     contracts: Runs<ContractRow>,
     /// Contracts by who deployed them.
-    creations: HashMap<Address, Vec<(Address, Option<Time>)>>,
+    creations: Creations,
+    created: HashMap<Address, Time>,
     scams: Runs<ScamRow>,
     locks: ByToken<LockRow>,
     /// By who was paid.
@@ -224,7 +226,7 @@ impl Dataset {
         dataset.transfers = runs(&dataset.tables, "transfers", "token_address");
         dataset.pool_events = runs(&dataset.tables, "pool_events", "pool");
         dataset.contracts = runs(&dataset.tables, "contracts", "token_address");
-        dataset.creations = creations(&dataset.tables);
+        (dataset.creations, dataset.created) = creations(&dataset.tables);
         dataset.scams = runs(&dataset.tables, "scams", "address");
         dataset.locks = by_token(&dataset.tables, "locks", |row: &LockRow| row.token_address);
         dataset.funding = by_token(&dataset.tables, "funding", |row: &FundingRow| row.to_address);
@@ -340,6 +342,11 @@ impl Dataset {
         self.creations.get(creator).map_or(&[], Vec::as_slice)
     }
 
+    /// When the contract was deployed.
+    pub fn created_at(&self, contract: &Address) -> Option<Time> {
+        self.created.get(contract).copied()
+    }
+
     /// Known scams, by address.
     pub fn scams(&self) -> &Runs<ScamRow> {
         &self.scams
@@ -390,15 +397,21 @@ fn runs<T: FromFrame>(tables: &[Table], name: &str, key: &str) -> Runs<T> {
     tables.iter().find(|table| table.schema.name == name).map_or_else(Runs::default, |table| Runs::new(table, key))
 }
 
-/// Contracts by who deployed them; read without their code.
-fn creations(tables: &[Table]) -> HashMap<Address, Vec<(Address, Option<Time>)>> {
-    let mut all: HashMap<Address, Vec<(Address, Option<Time>)>> = HashMap::new();
+/// Contracts by who deployed them, with when.
+type Creations = HashMap<Address, Vec<(Address, Option<Time>)>>;
+
+/// Contracts by who deployed them, and when each was; read without their code.
+fn creations(tables: &[Table]) -> (Creations, HashMap<Address, Time>) {
+    let (mut all, mut times) = (Creations::new(), HashMap::new());
     for row in rows::<CreationRow>(tables, "contracts") {
+        if let Some(created) = row.created_at {
+            times.insert(row.token_address, created);
+        }
         if let Some(creator) = row.creator {
             all.entry(creator).or_default().push((row.token_address, row.created_at));
         }
     }
-    all
+    (all, times)
 }
 
 /// The rows of the table `name` by token: in memory, or where the large table is.

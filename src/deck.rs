@@ -24,13 +24,13 @@ use self::{
     flight::Flights,
     known::{BodyBytes, Known},
     load::LoadState,
-    pending::Pending,
+    pending::{Coming, Pending},
 };
 use crate::{
-    dataset::{Table, cache::CacheOptions},
+    dataset::cache::CacheOptions,
     error::{Code, Problem, Result},
     question::{
-        Question,
+        Find, Question,
         progress::Progress,
         snapshot::{AnswerSettings, Snapshot},
     },
@@ -171,21 +171,8 @@ impl Deck {
     /// The current generation, if it has all the tables of this kind of question: large ones may still be on their way.
     pub fn ready<Q: Question>(&self) -> Result<Arc<Snapshot>> {
         let snapshot = self.snapshot()?;
-        let unreached = |table: &&Table| table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.unreached);
-        let unreached = snapshot.dataset.tables.iter().filter(unreached).find(|table| Q::NEEDS.contains(&table.schema.name));
-        if let Some(table) = unreached {
-            let sources = table.elsewhere.iter().flat_map(|elsewhere| &elsewhere.sources).map(|name| format!("`{name}`"));
-            let sources = sources.collect::<Vec<_>>().join(", ");
-            let detail =
-                format!("The table `{}` cannot be had from {sources}: see /datasets for why, and ask again later.", table.schema.name);
-            return Err(Problem::new(Code::SourceUnavailable, detail));
-        }
-        match snapshot.dataset.importing.iter().find(|table| Q::NEEDS.contains(table)) {
-            None => Ok(snapshot),
-            Some(table) => {
-                Err(Problem::new(Code::Loading, format!("The table `{table}` is still being brought in: ask again in a moment.")))
-            }
-        }
+        snapshot.require(Q::NEEDS)?;
+        Ok(snapshot)
     }
 
     /// The current generation once it is whole.
@@ -222,11 +209,10 @@ impl Deck {
         // A defect in one analysis must not take the program with it.
         let answer = catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
             .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))));
-        if snapshot.dataset.is_damaged() {
-            return Err(self.mend());
-        }
+        self.check(snapshot)?;
         let answer = answer?;
-        let known = Arc::new(Known::new(answer, etag)?);
+        let links = question.paging(&answer).and_then(|paging| paging.links(&question.target()));
+        let known = Arc::new(Known::new(answer, etag, links)?);
         self.memo.insert(key, known.clone());
         Ok(known)
     }
@@ -243,7 +229,7 @@ impl Deck {
 
     /// Asks on the pool. Drop the result to cancel; `wake` is called once when the answer is there.
     pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> Pending<Q::Answer> {
-        let (sender, progress, pending) = Pending::new();
+        let (sender, progress, pending) = Coming::new();
         let heavy = question.heavy();
         if !self.lane(heavy).enter() {
             let busy = Problem::new(Code::Busy, format!("{} questions are waiting already: ask again in a moment.", self.options.queue));
@@ -259,6 +245,32 @@ impl Deck {
             wake();
         });
         pending
+    }
+
+    /// Finds rows in a generation the caller holds, here and now.
+    pub fn find_in<F: Find>(&self, snapshot: &Snapshot, wanted: &F, progress: &Progress) -> Result<F::Found> {
+        let found = catch_unwind(AssertUnwindSafe(|| wanted.find(snapshot, progress)))
+            .unwrap_or_else(|_| Err(Problem::new(Code::Defect, "Finding the rows met a defect of the program.")));
+        self.check(snapshot).and(found)
+    }
+
+    /// The problem that a large table of the generation turned out damaged, which a load is mending.
+    pub fn check(&self, snapshot: &Snapshot) -> Result<()> {
+        if snapshot.dataset.is_damaged() { Err(self.mend()) } else { Ok(()) }
+    }
+
+    /// As `find_in`, on a thread of its own that all processors may help. Drop the result to cancel; `wake` is called once when they
+    /// are there.
+    pub fn find<F: Find>(self: &Arc<Self>, snapshot: &Arc<Snapshot>, wanted: F, wake: impl FnOnce() + Send + 'static) -> Coming<F::Found> {
+        let (sender, progress, coming) = Coming::new();
+        let (deck, snapshot) = (Arc::clone(self), Arc::clone(snapshot));
+        let run = move || {
+            sender.send(deck.find_in(&snapshot, &wanted, &progress)).ok();
+            wake();
+        };
+        // Where no thread can be had the sender goes, and the outcome says so.
+        std::thread::Builder::new().name("find".into()).spawn(run).ok();
+        coming
     }
 
     /// Nothing asked with `ask` is waiting or being worked out.

@@ -205,7 +205,7 @@ fn claim(folder: &Path) -> Result<Option<String>, String> {
 
 /// A table may lie in one file only: those that an earlier run wrote in another format go, finished or not.
 fn remove_others(folder: &Path, table: &str, kept: Form) -> Result<(), String> {
-    for other in Form::ALL.into_iter().filter(|form| *form != kept) {
+    for other in Form::FILES.into_iter().filter(|form| *form != kept) {
         let name = format!("{table}.{}", other.ending());
         for path in [folder.join(format!(".{name}.part")), folder.join(name)] {
             match fs::remove_file(&path) {

@@ -96,6 +96,7 @@ codes! {
     Unauthorized "unauthorized" 401 "Unauthorized";
     RouteNotFound "route_not_found" 404 "Not Found";
     TokenNotFound "token_not_found" 404 "Not Found";
+    TableNotFound "table_not_found" 404 "Not Found";
     DexNotFound "dex_not_found" 404 "Not Found";
     JobNotFound "job_not_found" 404 "Not Found";
     NoCandles "no_candles" 404 "Not Found";

@@ -3,20 +3,26 @@
 
 pub mod filter;
 pub(crate) mod json;
+pub mod paging;
+pub mod parallel;
 pub mod parameter;
 pub mod progress;
 pub mod request;
 pub mod snapshot;
 
+pub mod batch;
 pub mod candles;
 pub mod dexes;
 pub mod fields;
 pub mod growth;
 pub mod holders;
+pub mod list;
 pub mod patterns;
 pub mod posts;
 pub mod search;
 pub mod security;
+pub mod tables;
+pub mod tabular;
 pub mod token;
 pub mod trendline;
 pub mod yields;
@@ -24,7 +30,7 @@ pub mod yields;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::{progress::Progress, request::Request, snapshot::Snapshot};
+use self::{paging::Paging, progress::Progress, request::Request, snapshot::Snapshot};
 use crate::{
     dataset::{Token, address::Address},
     error::{Code, Problem, Result},
@@ -41,6 +47,11 @@ pub trait Question: Request {
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders", "transfers"];
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer>;
+
+    /// How the answer stands among those beside it, where it is a part of many.
+    fn paging(&self, _: &Self::Answer) -> Option<Paging> {
+        None
+    }
 
     /// Whether it takes long enough that quick questions must not wait behind it.
     fn heavy(&self) -> bool {
@@ -61,6 +72,13 @@ pub trait Question: Request {
         }
         key
     }
+}
+
+/// Rows that are looked for: too many to be an answer of their own, and found in one generation for whoever shows or writes them.
+pub trait Find: Send + 'static {
+    type Found: Send + 'static;
+
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Found>;
 }
 
 /// The token, or the problem that it is not there.

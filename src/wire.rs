@@ -41,8 +41,8 @@ pub use self::{
 const REQUESTS_MAX: usize = 6;
 /// How often one who waits looks whether the answer is still wanted.
 const LOOK: Duration = Duration::from_millis(20);
-/// Bytes after which the ledger is told.
-const SPEND_EVERY: u64 = 256 << 20;
+/// Bytes after which the ledger is told: what a program that is killed may leave out of the day's account.
+const SPEND_EVERY: u64 = 16 << 20;
 
 /// Whether sources are asked at all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -36,7 +36,7 @@ pub struct TokenSummary {
     pub price: Option<f64>,
     /// USD.
     pub market_cap: Option<f64>,
-    /// Percent over the last 24 hours.
+    /// Percent over the last 24 hours; null where its candles end long before the newest in the data.
     pub price_change_24h: Option<f64>,
     /// Number of holders.
     pub holders: Option<i64>,
@@ -47,6 +47,12 @@ pub struct TokenSummary {
     /// The last candle, in any interval.
     #[serde(skip)]
     pub last_candle: Option<LastCandle>,
+    /// When its contract was deployed.
+    #[serde(skip)]
+    pub created_at: Option<Time>,
+    /// Milliseconds from then to the newest time in the data.
+    #[serde(skip)]
+    pub age: Option<i64>,
     /// What `fields` added.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Box<Figures>>,
@@ -64,6 +70,9 @@ pub struct LastCandle {
 /// What `fields` adds to a token, each only when it is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Figures {
+    /// When the contract was deployed; null where the data do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Added<Time>>,
     /// The trend of the trendline analysis; null without candles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trend: Option<Added<Trend>>,
@@ -97,6 +106,7 @@ impl Market {
     pub fn new(dataset: &Dataset) -> Self {
         let mut tokens: Vec<TokenSummary> = dataset.tokens().iter().map(|token| summary(dataset, token)).collect();
         mark_stale(&mut tokens);
+        mark_age(&mut tokens);
         Self { tokens }
     }
 
@@ -107,9 +117,21 @@ impl Market {
 
 fn mark_stale(tokens: &mut [TokenSummary]) {
     let newest = tokens.iter().filter_map(|token| Some(token.last_candle?.start.0)).max().unwrap_or_default();
-    for last in tokens.iter_mut().filter_map(|token| token.last_candle.as_mut()) {
+    for token in tokens {
+        let Some(last) = &mut token.last_candle else { continue };
         let behind = newest.saturating_sub(last.start.0);
         last.behind = Some(behind).filter(|behind| *behind > last.interval.0.saturating_mul(STALE_CANDLES));
+        // What changed in a day long past is no news.
+        token.price_change_24h = token.price_change_24h.filter(|_| last.behind.is_none());
+    }
+}
+
+/// There is no clock here: a token is as old as the newest candle, or the newest contract, makes it.
+fn mark_age(tokens: &mut [TokenSummary]) {
+    let times = |token: &TokenSummary| [token.last_candle.map(|last| last.start), token.created_at];
+    let newest = tokens.iter().flat_map(times).flatten().max();
+    for token in tokens {
+        token.age = newest.zip(token.created_at).map(|(newest, created)| newest.0.saturating_sub(created.0));
     }
 }
 
@@ -133,6 +155,8 @@ fn summary(dataset: &Dataset, token: &Token) -> TokenSummary {
         price_history: daily_closes(&series, false),
         last_candle: latest_series(&series)
             .and_then(|(interval, candles)| Some(LastCandle { start: Time(*candles.timestamp.last()?), interval, behind: None })),
+        created_at: dataset.created_at(&address),
+        age: None,
         figures: None,
     }
 }

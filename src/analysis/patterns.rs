@@ -175,6 +175,18 @@ pub enum Action {
     StrongSell,
 }
 
+impl Action {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::StrongBuy => "strong_buy",
+            Self::Buy => "buy",
+            Self::Hold => "hold",
+            Self::Sell => "sell",
+            Self::StrongSell => "strong_sell",
+        }
+    }
+}
+
 impl PatternsAnswer {
     /// The answer where there is nothing to see: too few candles, or a frame finer than the data.
     pub fn empty() -> Self {

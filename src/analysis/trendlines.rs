@@ -115,6 +115,16 @@ pub enum Trend {
     Sideways,
 }
 
+impl Trend {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Uptrend => "uptrend",
+            Self::Downtrend => "downtrend",
+            Self::Sideways => "sideways",
+        }
+    }
+}
+
 impl TrendlineAnswer {
     /// The answer where there is nothing to draw on: no valid candle, one, or a frame finer than the data.
     pub fn empty() -> Self {

@@ -64,7 +64,9 @@ pub struct Plan<'p> {
     pub eligible: usize,
     /// The work was cut before the bound was met.
     pub cut: bool,
+    /// Without a plan, as `naive` has it.
     pub highest: Totals,
+    pub unlimited: Totals,
     pub quoted: Totals,
 }
 
@@ -90,6 +92,7 @@ pub fn plan<'p>(pools: &'p Pools, holdings: &[Holding], wish: Wish, keep_on: &mu
     let positions = units::settle(&case, holdings, &optimum.deposits);
     let [highest, quoted] = naive::plans(&case);
     let mut plan = Plan { wallet: case.unit, eligible: case.candidates.len(), cut: effort.is_over(), highest, quoted, ..Plan::default() };
+    plan.unlimited = naive::unlimited(&case, pools, holdings, wish);
     for position in positions {
         let origin = case.origins[position.item as usize];
         let candidate = &case.candidates[origin as usize];
@@ -99,10 +102,7 @@ pub fn plan<'p>(pools: &'p Pools, holdings: &[Holding], wish: Wish, keep_on: &mu
     }
     plan.placements.sort_by(|a, b| b.value.total_cmp(&a.value).then_with(|| a.pool.id.cmp(&b.pool.id)));
     for placement in &plan.placements {
-        plan.totals.placed += placement.value;
-        plan.totals.earned += placement.value * placement.apy / 100.0;
-        plan.totals.gas += placement.pool.fee();
-        plan.totals.pools += 1;
+        plan.totals.add(placement.pool, placement.value, placement.value * placement.apy / 100.0);
     }
     plan.upper_bound = (optimum.bound * case.unit * (1.0 + ROUNDING)).max(plan.totals.net());
     plan.idle = idle(&case, holdings, &plan.placements);

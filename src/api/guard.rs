@@ -141,10 +141,10 @@ pub(super) fn allow_origin(api: &Api, parts: &Parts, reply: &mut Reply) {
         return;
     }
     let headers = reply.headers_mut();
-    headers.insert(VARY, HeaderValue::from_static("Origin"));
+    headers.append(VARY, HeaderValue::from_static("Origin"));
     if let Some(origin) = allowed_origin(api, parts) {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("etag, location, retry-after, x-request-id"));
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("etag, link, location, retry-after, x-request-id"));
     }
 }
 

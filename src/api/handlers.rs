@@ -10,17 +10,52 @@ use serde::Serialize;
 use super::{
     call::{Answered, Call, Step},
     datasets,
+    format::Format,
     reply::{self, IfNoneMatch, Reply},
+    routes::DEEP_ANALYSIS,
+    rows,
 };
 use crate::{
+    deck::known::Known,
     error::{Code, Problem, Result},
     jobs::{JobBody, Jobs},
-    question::{Question, known_token, parameter::Arguments, yields::YieldQuestion},
+    question::{
+        Question, known_token,
+        paging::Paging,
+        parameter::{Arguments, Parameter},
+        tabular::Tabular,
+        yields::YieldQuestion,
+    },
 };
 
 /// A question: from memory where the deck remembers it, else on its pool.
 pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
-    let question = Q::parse(&Arguments::new(Q::PARAMETERS, call.path, call.query)?)?;
+    ask_with::<Q>(call, Q::PARAMETERS)
+}
+
+/// As `ask`, of an endpoint that has other parameters than its question.
+pub(super) fn ask_with<Q: Question>(call: &Call<'_>, parameters: &'static [Parameter]) -> Answered {
+    answer(call, Q::parse(&Arguments::new(parameters, call.path, call.query)?)?)
+}
+
+/// A question whose answer is a list, in the format that the request asks for.
+pub(super) fn list<Q: Tabular>(call: &Call<'_>) -> Answered {
+    list_with::<Q>(call, call.parameters)
+}
+
+/// As `list`, of an endpoint that has other parameters than its question and `format`.
+pub(super) fn list_with<Q: Tabular>(call: &Call<'_>, parameters: &'static [Parameter]) -> Answered {
+    let arguments = Arguments::new(parameters, call.path, call.query)?;
+    let format = Format::chosen(&arguments, call.headers)?;
+    let question = Q::parse(&arguments)?;
+    let whole = !arguments.given("limit") && !arguments.given("page");
+    match format.form {
+        None => answer(call, question),
+        Some(form) => rows::stream(call, question, whole, format, form),
+    }
+}
+
+fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
     let deck = &call.api.deck;
     let snapshot = deck.ready::<Q>()?;
     // Told here and now: on the pool it would cost more than an answer from memory.
@@ -28,7 +63,7 @@ pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
         known_token(&snapshot, &token)?;
     }
     if let Some(known) = deck.known(&question) {
-        return Ok(Step::Now(reply::tagged(&known.json, &known.etag, call.if_none_match)));
+        return Ok(Step::Now(known_reply(&known, call.if_none_match)));
     }
     if call.if_none_match.given() {
         // A tag of this generation was given out with an answer, so there is one and it is the same still.
@@ -41,9 +76,18 @@ pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
     let pending = deck.ask(question, || {});
     Ok(Step::later(async move {
         let known = pending.await?;
-        let reply = reply::tagged(&known.json, &known.etag, IfNoneMatch::default());
+        let reply = known_reply(&known, IfNoneMatch::default());
         Ok(if any { reply::into_not_modified(&reply) } else { reply })
     }))
+}
+
+/// An answer with its tag and its links, or 304 where the client holds it already.
+fn known_reply<A>(known: &Known<A>, if_none_match: IfNoneMatch<'_>) -> Reply {
+    let mut reply = reply::tagged(&known.json, &known.etag, if_none_match);
+    if let Some(links) = &known.links {
+        reply::link(&mut reply, links);
+    }
+    reply
 }
 
 pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
@@ -72,7 +116,15 @@ pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
 pub(super) fn list_jobs(call: &Call<'_>) -> Answered {
     let arguments = Arguments::new(call.parameters, call.path, call.query)?;
     let (page, limit) = (arguments.integer("page")?, arguments.integer("limit")?);
-    with_jobs(call, move |jobs| reply::rendered(200, &jobs.list(page, limit)?))
+    let target = format!("{}jobs?page={page}&limit={limit}", DEEP_ANALYSIS[0]);
+    with_jobs(call, move |jobs| {
+        let list = jobs.list(page, limit)?;
+        let mut reply = reply::rendered(200, &list)?;
+        if let Some(links) = (Paging::Page { page, limit, total: list.total }).links(&target) {
+            reply::link(&mut reply, &links);
+        }
+        Ok(reply)
+    })
 }
 
 pub(super) fn job(call: &Call<'_>) -> Answered {

@@ -1,6 +1,8 @@
 //! The OpenAPI 3.1 document, written from the table of endpoints, the parameters of the questions, the shapes of the answers and
 //! the table of codes, so that it cannot tell anything else than what is answered.
 
+mod lists;
+
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use bytes::Bytes;
@@ -11,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::{
     call::{Answered, Call, Step},
     events::EVENTS,
+    format::FORMATS,
     reply,
     routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint, Shape, TAGS},
     stream::LAST_EVENT_ID,
@@ -27,6 +30,9 @@ static DOCUMENT: LazyLock<(Bytes, String)> = LazyLock::new(|| {
     let etag = digest[..8].iter().fold(String::from("\""), |tag, byte| format!("{tag}{byte:02x}")) + "\"";
     (text.into(), etag)
 });
+
+/// An answer of each endpoint, by its name: what the demo data answer, which a test holds.
+static EXAMPLES: LazyLock<Map<String, Value>> = LazyLock::new(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default());
 
 #[expect(clippy::unnecessary_wraps, reason = "every handler answers alike")]
 pub(super) fn answer(call: &Call<'_>) -> Answered {
@@ -106,7 +112,7 @@ fn words_as_enum(schema: &mut Schema) {
 fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut SchemaGenerator) -> Value {
     let mut success = json!({ "description": endpoint.summary });
     success["content"] = match endpoint.content {
-        Content::Json(shape) => json!({ "application/json": { "schema": shape(schemas) } }),
+        Content::Json(shape) => json!({ "application/json": { "schema": shape(schemas), "example": EXAMPLES.get(endpoint.name) } }),
         Content::Document => json!({ "application/json": { "schema": { "type": "object" } } }),
         Content::Events => {
             let kinds =
@@ -115,12 +121,22 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
         }
         Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
     };
+    if endpoint.rows {
+        for row in FORMATS.iter().filter(|row| row.form.is_some()) {
+            // What is no text has no schema in OpenAPI 3.1 but that it is bytes.
+            let bytes = if row.text { json!({ "type": "string" }) } else { json!({ "type": "string", "format": "binary" }) };
+            success["content"][row.media[0]] = json!({ "schema": bytes });
+        }
+    }
     let mut headers = json!({ "x-request-id": text_header("The request's own id where it sent one, else a new one.") });
     let mut answers = Map::new();
     if endpoint.tagged {
         headers["etag"] = text_header("Names this answer: equal as long as the data are.");
         let unchanged = json!({ "description": "Not modified: `If-None-Match` names the answer.", "headers": headers.clone() });
         answers.insert("304".into(), unchanged);
+    }
+    if endpoint.paged() {
+        headers["link"] = text_header("RFC 8288: where the pages beside this one are, `next` and others; of candles those before these.");
     }
     if endpoint.status == 202 {
         headers["location"] = text_header("Where the job is.");
@@ -185,6 +201,7 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
     for parameter in endpoint.parameters {
         codes.extend(match parameter.kind {
             ParameterKind::Address => &[Code::InvalidAddress, Code::TokenNotFound][..],
+            ParameterKind::Addresses { .. } => &[Code::InvalidAddress, Code::InvalidParameter],
             ParameterKind::Identifier => &[],
             _ => &[Code::InvalidParameter],
         });
@@ -245,7 +262,7 @@ fn described(parameter: &Parameter) -> Value {
     let mut described = json!({
         "name": parameter.name,
         "in": if path { "path" } else { "query" },
-        "required": path,
+        "required": path || matches!(parameter.kind, ParameterKind::Addresses { required: true, .. }),
         "description": parameter.meaning,
         "schema": match parameter.kind {
             ParameterKind::Address => json!({ "type": "string", "pattern": ADDRESS_PATTERN }),
@@ -257,8 +274,12 @@ fn described(parameter: &Parameter) -> Value {
                 let word = words.join("|");
                 json!({ "type": "string", "pattern": format!("^({word})(,({word}))*$"), "examples": [words[..words.len().min(2)].join(",")] })
             }
+            ParameterKind::Addresses { max, .. } => lists::addresses(max),
+            ParameterKind::Where(columns) => lists::conditions(columns),
+            ParameterKind::Sort { columns, default } => lists::sort(columns, default),
             ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
             ParameterKind::Text => json!({ "type": "string", "maxLength": 200 }),
+            ParameterKind::Line(bytes) => json!({ "type": "string", "maxLength": bytes }),
             ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
             ParameterKind::Time => json!({
                 "type": "string",

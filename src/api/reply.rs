@@ -1,7 +1,6 @@
 //! Replies: bodies, problems as RFC 9457, entity tags and the headers that every response carries. No decisions about who may ask.
 
 use std::{
-    convert::Infallible,
     pin::Pin,
     sync::{
         OnceLock,
@@ -14,11 +13,17 @@ use bytes::Bytes;
 use hyper::{
     HeaderMap, Response, StatusCode,
     body::{Frame, SizeHint},
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS},
+    header::{
+        CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LINK, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    },
 };
 use serde::Serialize;
 use tokio::sync::mpsc;
 
+use super::{
+    coding::Coding,
+    rows::{BrokenOff, RowStream},
+};
 use crate::error::{Code, Problem, Result};
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -35,30 +40,37 @@ pub(super) enum Body {
     Whole(Bytes),
     /// Pieces as they come.
     Stream(mpsc::Receiver<Bytes>),
+    /// Rows to their end.
+    Rows(RowStream),
 }
 
 pub(super) type Reply = Response<Body>;
 
 impl hyper::body::Body for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = BrokenOff;
 
-    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<std::result::Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<std::result::Result<Frame<Bytes>, BrokenOff>>> {
         match self.get_mut() {
             Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Self::Rows(rows) => rows.poll(context),
             Self::Stream(pieces) => pieces.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece)))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(bytes) if bytes.is_empty())
+        match self {
+            Self::Whole(bytes) => bytes.is_empty(),
+            Self::Rows(rows) => rows.is_done(),
+            Self::Stream(_) => false,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Self::Stream(_) => SizeHint::default(),
+            Self::Stream(_) | Self::Rows(_) => SizeHint::default(),
         }
     }
 }
@@ -110,11 +122,35 @@ pub(super) fn problem(problem: &Problem, instance: &str) -> Reply {
 
 /// The answer with its tag, or 304 where the client holds it already.
 pub(super) fn tagged(body: &Bytes, etag: &str, if_none_match: IfNoneMatch<'_>) -> Reply {
-    let mut reply = if if_none_match.holds(etag) { not_modified() } else { json(200, body.clone()) };
+    let (mut reply, held) = match if_none_match.held(etag) {
+        Some(held) => (not_modified(), held),
+        None => (json(200, body.clone()), etag.as_bytes()),
+    };
+    if let Ok(held) = HeaderValue::from_bytes(held) {
+        reply.headers_mut().insert(ETAG, held);
+    }
+    vary(&mut reply);
+    reply
+}
+
+/// Gives the reply its tag.
+pub(super) fn tag(reply: &mut Reply, etag: &str) {
     if let Ok(etag) = HeaderValue::from_str(etag) {
         reply.headers_mut().insert(ETAG, etag);
     }
-    reply
+    vary(reply);
+}
+
+/// What other requests would be answered otherwise by.
+pub(super) fn vary(reply: &mut Reply) {
+    reply.headers_mut().insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
+}
+
+/// Where the answers beside it are.
+pub(super) fn link(reply: &mut Reply, links: &str) {
+    if let Ok(links) = HeaderValue::from_str(links) {
+        reply.headers_mut().insert(LINK, links);
+    }
 }
 
 /// As if the client held the answer: for `If-None-Match: *`, which any answer meets.
@@ -123,6 +159,7 @@ pub(super) fn into_not_modified(reply: &Reply) -> Reply {
     if let Some(etag) = reply.headers().get(ETAG) {
         bare.headers_mut().insert(ETAG, etag.clone());
     }
+    vary(&mut bare);
     bare
 }
 
@@ -154,14 +191,27 @@ impl<'a> IfNoneMatch<'a> {
         self.0.is_some()
     }
 
-    /// Whether one of the tags is `etag`, compared weakly as RFC 9110 13.1.2 has it; `*` holds whatever is there.
+    /// Whether one of the tags is `etag` or that of one of its codings, compared weakly as RFC 9110 13.1.2 has it; `*` holds whatever is
+    /// there.
     pub(super) fn holds(self, etag: &str) -> bool {
         self.names(etag) || self.values().any(|value| value.trim_ascii() == b"*")
     }
 
     /// As `holds`, without `*`.
     pub(super) fn names(self, etag: &str) -> bool {
-        self.values().any(|value| list_names(value, etag.as_bytes()))
+        self.named(etag).is_some()
+    }
+
+    /// The tag that the client holds, as it says it; `etag` for `*`.
+    fn held<'e>(self, etag: &'e str) -> Option<&'e [u8]>
+    where
+        'a: 'e,
+    {
+        self.named(etag).or_else(|| self.holds(etag).then_some(etag.as_bytes()))
+    }
+
+    fn named(self, etag: &str) -> Option<&'a [u8]> {
+        self.values().find_map(|value| list_names(value, etag.as_bytes()))
     }
 
     fn values(self) -> impl Iterator<Item = &'a [u8]> {
@@ -169,17 +219,17 @@ impl<'a> IfNoneMatch<'a> {
     }
 }
 
-/// Reads the list tag by tag, since a quoted tag may hold a comma.
-fn list_names(mut list: &[u8], etag: &[u8]) -> bool {
+/// The tag of the list that is `etag`, or that of one of its codings. Reads the list tag by tag, since a quoted tag may hold a comma.
+fn list_names<'a>(mut list: &'a [u8], etag: &[u8]) -> Option<&'a [u8]> {
     loop {
         list = list.trim_ascii_start();
         let tag = list.strip_prefix(b"W/").unwrap_or(list);
-        let Some(length) = tag.strip_prefix(b"\"").and_then(|rest| rest.iter().position(|&byte| byte == b'"')) else { return false };
+        let Some(length) = tag.strip_prefix(b"\"").and_then(|rest| rest.iter().position(|&byte| byte == b'"')) else { return None };
         let (tag, rest) = tag.split_at(length + 2);
-        if tag == etag {
-            return true;
+        if tag == etag || Coding::untagged(tag).is_some_and(|tag| etag.strip_suffix(b"\"") == Some(tag)) {
+            return Some(tag);
         }
-        let Some(rest) = rest.trim_ascii_start().strip_prefix(b",") else { return false };
+        let Some(rest) = rest.trim_ascii_start().strip_prefix(b",") else { return None };
         list = rest;
     }
 }
@@ -253,12 +303,16 @@ mod tests {
             (r#""x","#, false),
             (r#""ab""#, false),
             (r#""x, "a""#, false),
+            (r#""x", "a-gzip""#, true),
+            (r#"W/"a-zstd""#, true),
+            (r#""a-rar""#, false),
+            (r#""-gzip""#, false),
             ("a", false),
             ("", false),
             (r#"w/"a""#, false),
             (r#"""#, false),
         ] {
-            assert_eq!(list_names(list.as_bytes(), b"\"a\""), found, "{list}");
+            assert_eq!(list_names(list.as_bytes(), b"\"a\"").is_some(), found, "{list}");
         }
     }
 

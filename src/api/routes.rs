@@ -1,14 +1,16 @@
 //! THE table of endpoints: the router, the 405s, the OpenAPI document and the figures all read it. A question is one line. How
 //! requests are judged and answered stands beside it, not in it.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{collections::BTreeMap, marker::PhantomData, sync::LazyLock};
 
 use hyper::Method;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::{
+    batch,
     call::{Answered, Call},
     datasets::Datasets,
+    format::FORMAT,
     handlers::{self, Health},
     openapi, stream,
 };
@@ -17,15 +19,19 @@ use crate::{
     jobs::{Job, JobBody, JobList, Report},
     question::{
         Question,
+        batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
         candles::CandlesQuestion,
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
         holders::{HolderCountsQuestion, HoldersQuestion},
-        parameter::{Parameter, ParameterKind, clip, parameter},
+        parameter::{PAGE, Parameter, ParameterKind, clip, parameter},
         patterns::PatternsQuestion,
         posts::{PostsQuestion, TokenPostsQuestion},
-        search::SearchQuestion,
+        request::Request,
+        search::{SearchQuestion, Tokens},
         security::SecurityQuestion,
+        tables::{TableQuestion, TablesQuestion},
+        tabular::Tabular,
         token::TokenQuestion,
         trendline::TrendlineQuestion,
         yields::{YieldBody, YieldQuestion},
@@ -55,6 +61,8 @@ pub struct Endpoint {
     pub open: bool,
     /// Its answers have entity tags.
     pub tagged: bool,
+    /// Its answer is a list that can be had in every format.
+    pub rows: bool,
     /// The shape of its JSON body; none where it reads none.
     pub body: Option<Shape>,
     pub(super) handler: Handler,
@@ -123,6 +131,7 @@ pub const TAGS: &[(&str, &str)] = &[
     ("analytics", "Rankings over all tokens."),
     ("yield", "Where to place a portfolio."),
     ("deep analysis", "Jobs that ask everything about some tokens."),
+    ("tables", "The tables of the dataset, row by row."),
     ("service", "The server and its data."),
 ];
 
@@ -143,12 +152,26 @@ pub const ENDPOINTS: &[Endpoint] = &[
         handler: Handler::Body(handlers::optimize),
         ..question::<YieldQuestion>("yield", &[])
     },
-    question::<SearchQuestion>("tokens", &[]),
-    question::<CandlesQuestion>("tokens", &[Code::NoCandles]),
-    question::<HoldersQuestion>("tokens", &[]),
-    question::<HolderCountsQuestion>("tokens", &[]),
-    question::<PostsQuestion>("tokens", &[]),
-    question::<AllDexesQuestion>("dexes", &[]),
+    Endpoint {
+        summary: "Search and browse tokens; with `addresses` the details of those, each as GET /tokens/{token_address} answers.",
+        parameters: &joined::<{ SearchQuestion::PARAMETERS.len() + 2 }>(SEARCH_PARAMETERS, TokenBatchQuestion::PARAMETERS),
+        content: Content::Json(list_or_batch),
+        handler: Handler::Plain(batch::tokens),
+        ..list::<SearchQuestion>("tokens", &[Code::InvalidAddress])
+    },
+    list::<CandlesQuestion>("tokens", &[Code::NoCandles]),
+    list::<HoldersQuestion>("tokens", &[]),
+    list::<HolderCountsQuestion>("tokens", &[]),
+    list::<PostsQuestion>("tokens", &[]),
+    list::<AllDexesQuestion>("dexes", &[]),
+    question::<CandleBatchQuestion>("tokens", &[]),
+    Endpoint {
+        parameters: &joined::<{ SecurityBatchQuestion::PARAMETERS.len() + 1 }>(SecurityBatchQuestion::PARAMETERS, &[batch::FORMAT]),
+        handler: Handler::Plain(batch::security),
+        ..question::<SecurityBatchQuestion>("security", &[])
+    },
+    question::<TablesQuestion>("tables", &[]),
+    list::<TableQuestion>("tables", &[Code::TableNotFound]),
     Endpoint {
         verb: Verb::Post,
         path: "/deep-analysis/jobs",
@@ -162,19 +185,13 @@ pub const ENDPOINTS: &[Endpoint] = &[
         content: shape::<Job>(),
         open: false,
         tagged: false,
+        rows: false,
         body: Some(SchemaGenerator::subschema_for::<JobBody>),
         handler: Handler::Body(handlers::create_job),
     },
     Endpoint {
         codes: &[],
-        parameters: &[
-            parameter(
-                "page",
-                ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 },
-                "Page number; past the end the page is empty.",
-            ),
-            parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page."),
-        ],
+        parameters: &[PAGE, parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page.")],
         ..job::<JobList>(Verb::Get, "/deep-analysis/jobs", "jobs", "Jobs, newest first.", handlers::list_jobs)
     },
     job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Job details.", handlers::job),
@@ -207,6 +224,23 @@ pub const ENDPOINTS: &[Endpoint] = &[
     plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), handlers::metrics),
 ];
 
+/// The parameters of two questions.
+const fn joined<const N: usize>(first: &[Parameter], second: &[Parameter]) -> [Parameter; N] {
+    let mut all = [first[0]; N];
+    let mut i = 0;
+    while i < N {
+        all[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
+        i += 1;
+    }
+    all
+}
+
+/// What GET /tokens answers.
+fn list_or_batch(schemas: &mut SchemaGenerator) -> Schema {
+    let shapes = [schemas.subschema_for::<Tokens>(), schemas.subschema_for::<<TokenBatchQuestion as Question>::Answer>()];
+    json_schema!({ "anyOf": shapes })
+}
+
 const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
     Endpoint {
         verb: Verb::Get,
@@ -221,9 +255,42 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
         content: shape::<Q::Answer>(),
         open: false,
         tagged: true,
+        rows: false,
         body: None,
         handler: Handler::Plain(handlers::ask::<Q>),
     }
+}
+
+/// A list, which is answered in every format.
+const fn list<Q: Tabular>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
+    Endpoint {
+        parameters: WithFormat::<Q>::PARAMETERS,
+        rows: true,
+        handler: Handler::Plain(handlers::list::<Q>),
+        ..question::<Q>(tag, codes)
+    }
+}
+
+/// The most parameters that a list has, `format` among them.
+const LIST_PARAMETERS_MAX: usize = 24;
+
+/// Of the search, without those that ask for something else.
+pub(super) const SEARCH_PARAMETERS: &[Parameter] = WithFormat::<SearchQuestion>::PARAMETERS;
+
+struct WithFormat<Q>(PhantomData<Q>);
+
+impl<Q: Question> WithFormat<Q> {
+    const ALL: &'static [Parameter; LIST_PARAMETERS_MAX] = &{
+        let mut all = [FORMAT; LIST_PARAMETERS_MAX];
+        let mut nth = 0;
+        while nth < Q::PARAMETERS.len() {
+            all[nth] = Q::PARAMETERS[nth];
+            nth += 1;
+        }
+        all
+    };
+    /// The question's own, and `format` after them.
+    const PARAMETERS: &'static [Parameter] = Self::ALL.split_at(Q::PARAMETERS.len() + 1).0;
 }
 
 const JOB: Parameter = parameter("job_id", ParameterKind::Identifier, "The job's id, as its creation answered it.");
@@ -259,6 +326,7 @@ const fn plain(
         content,
         open: false,
         tagged: false,
+        rows: false,
         body: None,
         handler: Handler::Plain(handler),
     }
@@ -269,6 +337,11 @@ const fn shape<A: JsonSchema>() -> Content {
 }
 
 impl Endpoint {
+    /// Whether its answers lead to those beside them.
+    pub fn paged(&self) -> bool {
+        self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name)) || self.name == CandlesQuestion::NAME
+    }
+
     /// Whether it asks the deck, and so needs data.
     pub fn asks(&self) -> bool {
         matches!(self.content, Content::Json(_)) && !self.open && !self.path.starts_with(DEEP_ANALYSIS[0])

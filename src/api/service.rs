@@ -16,13 +16,14 @@ use http_body_util::BodyExt;
 use hyper::{
     Method, Request, Response, Uri,
     body::{Body as _, Incoming},
-    header::{ALLOW, EXPECT, HeaderValue},
+    header::{ALLOW, CONTENT_TYPE, EXPECT, HeaderValue},
     http::request::Parts,
 };
 
 use super::{
-    Api, OfflineReply,
+    Api, OfflineReply, OfflineRows, batch,
     call::{Awaited, Call, Step},
+    coding,
     connection::{Phase, Pulse},
     guard,
     log::Entry,
@@ -60,8 +61,10 @@ impl hyper::service::Service<Request<Incoming>> for Face {
         self.pulse.enter(Phase::Busy);
         let mut position = None;
         let step = catch_unwind(AssertUnwindSafe(|| start(&self.api, &parts, body, &mut position)));
+        let step = step.unwrap_or_else(|_| Step::Now(defect(parts.uri.path())));
+        let step = coding::apply(&self.api, &parts.headers, step);
         let exchange = Exchange { api: Arc::clone(&self.api), pulse: Arc::clone(&self.pulse), parts, position, started };
-        match step.unwrap_or_else(|_| Step::Now(defect(exchange.parts.uri.path()))) {
+        match step {
             Step::Now(reply) => Answering { now: Some(exchange.finish(reply)), later: None },
             Step::Later(reply) => {
                 self.api.metrics.begin();
@@ -139,7 +142,7 @@ fn untagged_call<'a>(
     query: &'a str,
     parameters: &'static [crate::question::parameter::Parameter],
 ) -> Call<'a> {
-    Call { api, parameters, path, query, headers: None, if_none_match: IfNoneMatch::default(), head: false }
+    Call { api, parameters, path, query, if_none_match: IfNoneMatch::default(), headers: None, head: false }
 }
 
 fn no_route(api: &Api, refusal: &routes::NoRoute, path: &str) -> Reply {
@@ -197,7 +200,7 @@ fn linger(parts: &Parts, mut body: Incoming) {
 }
 
 /// A request under way, with what its reply needs of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Exchange {
     api: Arc<Api>,
     pulse: Arc<Pulse>,
@@ -215,11 +218,22 @@ impl Exchange {
         };
         reply::finish(&mut reply, self.api.ids.of(&self.parts.headers));
         guard::allow_origin(&self.api, &self.parts, &mut reply);
-        // A stream goes on for as long as the client stays.
-        if matches!(reply.body(), Body::Whole(_)) {
-            self.pulse.enter(Phase::Idle);
+        let status = reply.status().as_u16();
+        match reply.body_mut() {
+            Body::Whole(_) => {
+                self.pulse.enter(Phase::Idle);
+                self.note(status, bytes);
+            }
+            // Events go on for as long as the client stays.
+            Body::Stream(_) => self.note(status, bytes),
+            Body::Rows(rows) => {
+                let exchange = self.clone();
+                rows.ended = Some(Box::new(move |bytes, whole| {
+                    exchange.pulse.enter(Phase::Idle);
+                    exchange.note(if whole { status } else { HUNG_UP }, bytes);
+                }));
+            }
         }
-        self.note(reply.status().as_u16(), bytes);
         reply
     }
 
@@ -276,8 +290,9 @@ pub fn answer_offline(api: &Api, method: &str, target: &str, body: &[u8]) -> Off
     let reply = answered.unwrap_or_else(|refusal| reply::problem(&refusal, path));
     let status = reply.status().as_u16();
     match reply.into_body() {
-        Body::Whole(body) => OfflineReply { status, body },
-        Body::Stream(_) => OfflineReply { status, body: Bytes::new() },
+        Body::Whole(body) => OfflineReply { status, body, rows: None },
+        Body::Stream(_) => OfflineReply { status, body: Bytes::new(), rows: None },
+        Body::Rows(rows) => OfflineReply { status, body: Bytes::new(), rows: Some(OfflineRows(rows)) },
     }
 }
 
@@ -296,7 +311,26 @@ fn offline(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<Reply> 
         Handler::Plain(handler) => handler(&call)?,
         Handler::Body(handler) => handler(&call, body)?,
     };
-    runtime.block_on(settle(step))
+    let reply = runtime.block_on(settle(step))?;
+    let ends = reply.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == batch::NDJSON);
+    // Lines come from tasks of this runtime; other streams have no end.
+    Ok(if ends { runtime.block_on(whole(reply)) } else { reply })
+}
+
+/// The reply once all of its stream is there.
+async fn whole(reply: Reply) -> Reply {
+    let (parts, body) = reply.into_parts();
+    let body = match body {
+        Body::Stream(mut pieces) => {
+            let mut whole = BytesMut::new();
+            while let Some(piece) = pieces.recv().await {
+                whole.extend_from_slice(&piece);
+            }
+            Body::Whole(whole.freeze())
+        }
+        body => body,
+    };
+    Reply::from_parts(parts, body)
 }
 
 #[cfg(test)]

@@ -16,7 +16,13 @@ use super::{
     outcome::{Failure, Outcome, print, say},
     program::{Program, no_dataset},
 };
-use crate::{api, config::plain_reason, deck::DeckEvent, state::keys::Keys};
+use crate::{
+    api::{self, OfflineRows},
+    config::plain_reason,
+    deck::DeckEvent,
+    question::parameter::encode,
+    state::keys::Keys,
+};
 
 /// As much as the API takes.
 const BODY_MAX: u64 = 1 << 20;
@@ -78,7 +84,10 @@ pub(super) fn run(args: &Get) -> Outcome {
     let about_jobs = args.path.starts_with("/deep");
     let jobs = if about_jobs { Some(program.jobs().map_err(Failure::Bad)?) } else { None };
     let api = program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let reply = api::answer_offline(&api, method.word(), &args.path, &body.unwrap_or_default());
+    let reply = api::answer_offline(&api, method.word(), &sendable(&args.path), &body.unwrap_or_default());
+    if let Some(rows) = reply.rows {
+        return print_rows(rows, args.format);
+    }
     if reply.status >= 400 {
         return Err(Failure::Bad(problem_line(reply.status, &reply.body)));
     }
@@ -96,6 +105,23 @@ pub(super) fn run(args: &Get) -> Outcome {
         Format::Csv => print(&flatten::csv(&parsed(&reply.body)?)),
         Format::Table => print(flatten::table(&parsed(&reply.body)?).as_bytes()),
     }
+}
+
+/// The path with what no request line may hold percent-encoded, so that `where=cap>10m` can be typed as it reads.
+fn sendable(path: &str) -> String {
+    let held = |c: char| c.is_ascii_graphic() && !"\"<>\\^`{|}".contains(c);
+    path.chars().map(|c| if held(c) { c.to_string() } else { encode(c.encode_utf8(&mut [0; 4])) }).collect()
+}
+
+/// Rows in a format that the path asks for, as they come.
+fn print_rows(mut rows: OfflineRows, format: Format) -> Outcome {
+    if format != Format::Json {
+        return Err(Failure::Usage("the path asks for a format of its own: leave out --format".to_owned()));
+    }
+    while let Some(piece) = rows.next_piece().map_err(Failure::Bad)? {
+        print(&piece)?;
+    }
+    Ok(())
 }
 
 /// Loads the data, showing how far that has come.
@@ -156,6 +182,17 @@ fn problem_line(status: u16, body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_can_be_typed_as_it_reads() {
+        for (typed, sent) in [
+            ("/tokens?where=cap>10m age<90d", "/tokens?where=cap%3E10m%20age%3C90d"),
+            ("/tokens?where=name:\"usd ü\"&limit=3", "/tokens?where=name:%22usd%20%C3%BC%22&limit=3"),
+            ("/tokens?query=a%20b+c", "/tokens?query=a%20b+c"),
+        ] {
+            assert_eq!(sendable(typed), sent);
+        }
+    }
 
     #[test]
     fn a_problem_is_one_line() {

@@ -85,6 +85,7 @@ impl Program {
             rate_per_second: settings.rate(address),
             connections: settings.connections as usize,
             event_streams: settings.event_streams as usize,
+            row_streams: settings.row_streams as usize,
             header_time: seconds(settings.header_seconds),
             body_time: seconds(settings.body_seconds),
             idle_time: seconds(settings.idle_seconds),

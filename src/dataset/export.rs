@@ -6,7 +6,7 @@ pub mod form;
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::ErrorKind,
+    io::{BufWriter, ErrorKind, Write},
     ops::Range,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
@@ -15,10 +15,12 @@ use std::{
 use polars::prelude::DataFrame;
 use serde_json::Value;
 
-use self::form::{Form, STRETCH, Stretch, typed};
+use self::form::{Form, Stretch, typed};
 
 /// Stretches after which what was written is brought to the disk, so that the end does not wait for all of it.
 const STRETCHES_SYNCED: u64 = 128;
+/// Bytes gathered before they are written to a file.
+const BUFFER: usize = 1 << 18;
 
 /// The rows of a table.
 pub enum Rows {
@@ -94,8 +96,8 @@ pub fn check(path: &Path) -> Result<(), Unwritten> {
 /// What a file of that name is.
 fn form_of(path: &Path) -> Result<Form, Unwritten> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
-    let Some(form) = Form::ALL.into_iter().find(|form| form.ending() == ending) else {
-        let endings: Vec<String> = Form::ALL.iter().map(|form| format!(".{}", form.ending())).collect();
+    let Some(form) = Form::FILES.into_iter().find(|form| form.ending() == ending) else {
+        let endings: Vec<String> = Form::FILES.iter().map(|form| format!(".{}", form.ending())).collect();
         return Err(Unwritten::Failed(format!("`{}`: expected a file ending in {}", path.display(), endings.join(", "))));
     };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
@@ -125,29 +127,52 @@ pub fn write(path: &Path, columns: &[String], rows: &Rows, step: Step<'_>) -> Re
 
 /// Writes the rows into a file that is new and empty.
 fn fill(file: &File, form: Form, columns: &[String], rows: &Rows, step: Step<'_>) -> Result<(), Unwritten> {
-    // Parquet has one type a column, which is seen on all rows at hand.
+    let out = BufWriter::with_capacity(BUFFER, file.try_clone().map_err(failed)?);
+    let (mut stretches, mut full) = (0, None);
+    let mut synced = |done: u64| {
+        stretches += 1;
+        if stretches % STRETCHES_SYNCED == 0 {
+            full = file.sync_data().err();
+        }
+        full.is_none() && step(done)
+    };
+    let poured = pour(out, form, columns, rows, &mut synced);
+    full.map_or(poured, |error| Err(failed(error)))
+}
+
+/// Writes the rows into `out`, stretch by stretch, to its end.
+pub fn pour<W: Write + Send + 'static>(out: W, form: Form, columns: &[String], rows: &Rows, step: Step<'_>) -> Result<(), Unwritten> {
+    // One type a column is seen on all rows at hand.
     let whole;
     let rows = match rows {
-        Rows::Values(values) if form == Form::Parquet => {
+        Rows::Values(values) if form.is_typed() => {
             whole = Rows::Frames(Box::new(typed(columns, values).map_err(failed)?));
             &whole
         }
         rows => rows,
     };
-    let mut sink = form.over(file.try_clone().map_err(failed)?, columns).map_err(Unwritten::Failed)?;
+    let mut sink = form.over(out, columns).map_err(Unwritten::Failed)?;
     // A table without rows has types all the same.
     sink.rows(&rows.stretch(0..0).map_err(Unwritten::Failed)?).map_err(Unwritten::Failed)?;
-    for (nth, start) in (0..rows.count()).step_by(STRETCH).enumerate() {
+    for start in (0..rows.count()).step_by(form.stretch()) {
         if !step(start as u64) {
             return Err(Unwritten::Stopped);
         }
-        let stretch = rows.stretch(start..(start + STRETCH).min(rows.count())).map_err(Unwritten::Failed)?;
+        let stretch = rows.stretch(start..(start + form.stretch()).min(rows.count())).map_err(Unwritten::Failed)?;
         sink.rows(&stretch).map_err(Unwritten::Failed)?;
-        if (nth as u64 + 1).is_multiple_of(STRETCHES_SYNCED) {
-            file.sync_data().map_err(failed)?;
-        }
     }
     sink.finish().map_err(Unwritten::Failed)
+}
+
+/// Each row as a JSON object.
+pub fn objects(frame: &DataFrame) -> impl Iterator<Item = String> {
+    let names: Vec<String> = frame.get_column_names().iter().map(|name| form::member(name)).collect();
+    let cells = cells::of(frame);
+    (0..frame.height()).map(move |row| {
+        let mut text = Vec::new();
+        form::object(&names, &cells, row, &mut text);
+        String::from_utf8(text).unwrap_or_default()
+    })
 }
 
 fn failed(error: impl std::fmt::Display) -> Unwritten {
@@ -203,7 +228,10 @@ mod tests {
 
     use polars::prelude::{Column, NamedFrom, Series};
 
-    use super::{form::GROUP, *};
+    use super::{
+        form::{GROUP, STRETCH},
+        *,
+    };
 
     const GO_ON: fn(u64) -> bool = |_| true;
 
@@ -265,16 +293,20 @@ mod tests {
 
     #[test]
     fn many_rows_are_written_stretch_by_stretch_and_come_back_the_same() {
-        use polars::prelude::{ParquetReader, SerReader};
+        use polars::prelude::{IpcStreamReader, ParquetReader, SerReader};
         let folder = tempfile::tempdir().unwrap();
         let rows = Rows::Frames(Box::new(Numbers(GROUP + STRETCH + 5)));
         let whole = Numbers(0).frame(0..rows.count()).unwrap();
         let path = |ending: &str| folder.path().join(format!("t.{ending}"));
-        for ending in Form::ALL.map(Form::ending) {
+        for ending in Form::FILES.map(Form::ending) {
             assert_eq!(go(&path(ending), &["text", "number"], &rows), Ok(rows.count() as u64), "{ending}");
         }
         let parquet = ParquetReader::new(File::open(path("parquet")).unwrap()).finish().unwrap();
         assert!(parquet.equals_missing(&whole));
+        let stream = File::create(path("arrow")).unwrap();
+        assert_eq!(pour(stream, Form::Arrow, &[], &rows, &mut { GO_ON }), Ok(()));
+        let arrow = IpcStreamReader::new(File::open(path("arrow")).unwrap()).finish().unwrap();
+        assert!(arrow.equals_missing(&whole));
         let text = fs::read_to_string(path("csv")).unwrap();
         let expected = |row: usize| {
             let text = if row.is_multiple_of(3) { String::new() } else { format!("\"row \"\"{row}\"\"\"") };
@@ -308,7 +340,7 @@ mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         let columns = ["text".to_owned(), "number".to_owned()];
-        for form in Form::ALL {
+        for form in Form::FILES {
             let ending = form.ending();
             let path = folder.path().join(format!("t.{ending}"));
             // At once, in the middle, and when all is written but has no name yet.

@@ -1,6 +1,6 @@
 //! The rows of any table for those who show them cell by cell or stretch by stretch, wherever they are.
 
-use std::{ops::Range, sync::Arc};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use polars::prelude::{DataFrame, IdxCa, NamedFrom};
 
@@ -18,8 +18,13 @@ pub enum Grid {
 }
 
 impl Grid {
+    /// Of a table, with the columns that are not ours.
     pub fn of(table: &Table) -> Self {
-        table.large.as_ref().map_or_else(|| Self::Memory(table.frame.clone()), |large| Self::Large(Arc::clone(large)))
+        if let Some(large) = &table.large {
+            return Self::Large(Arc::clone(large));
+        }
+        let new: Vec<_> = table.others.columns().iter().filter(|column| table.frame.column(column.name()).is_err()).cloned().collect();
+        Self::Memory(if new.is_empty() { table.frame.clone() } else { table.frame.hstack(&new).unwrap_or_else(|_| table.frame.clone()) })
     }
 
     pub fn height(&self) -> usize {
@@ -77,18 +82,41 @@ impl Grid {
 pub struct Ordered {
     pub grid: Grid,
     pub places: Places,
-    pub columns: Vec<&'static str>,
+    /// Which of the places.
+    pub nth: Range<usize>,
+    pub columns: Vec<Cow<'static, str>>,
+}
+
+impl Ordered {
+    /// All of the places.
+    pub fn new(grid: Grid, places: Places, columns: Vec<&'static str>) -> Self {
+        Self { grid, nth: 0..places.len(), places, columns: columns.into_iter().map(Cow::Borrowed).collect() }
+    }
+
+    /// Those of the rows asked for that there are.
+    #[must_use]
+    pub fn within(mut self) -> Self {
+        let end = self.nth.end.min(self.places.len());
+        self.nth = self.nth.start.min(end)..end;
+        self
+    }
+
+    /// Every row, as one frame.
+    pub fn all(&self) -> Result<DataFrame, String> {
+        self.frame(0..self.nth.len())
+    }
 }
 
 impl Frames for Ordered {
     fn count(&self) -> usize {
-        self.places.len()
+        self.nth.len()
     }
 
     fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
-        let frame = self.grid.at(&self.places, rows, Some(&self.columns));
-        // Rows of a large table come with every column in the schema's order.
-        let frame = frame.select(self.columns.iter().copied()).map_err(|error| error.to_string())?;
+        let columns: Vec<&str> = self.columns.iter().map(|column| &**column).collect();
+        let frame = self.grid.at(&self.places, self.nth.start + rows.start..self.nth.start + rows.end, Some(&columns));
+        // Rows of a large table come in the schema's order of columns.
+        let frame = frame.select(columns).map_err(|error| error.to_string())?;
         if self.grid.is_damaged() { Err("the table in the cache is damaged: r reads the data again".to_owned()) } else { Ok(frame) }
     }
 }

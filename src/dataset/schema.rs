@@ -2,7 +2,7 @@
 //! `check`, `schema`, Data view, demo data, documents) reads it from here. No code that loads anything.
 
 /// A table of a dataset.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TableSchema {
     pub name: &'static str,
     pub meaning: &'static str,
@@ -14,7 +14,7 @@ pub struct TableSchema {
 }
 
 /// A column of a table. Its name is the Rust field, the JSON key and the table header.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Column {
     pub name: &'static str,
     pub kind: Kind,

@@ -17,13 +17,15 @@ pub struct Known<A> {
     pub json: Bytes,
     /// The strong entity tag, quotes included.
     pub etag: Box<str>,
+    /// The `Link` header to the answers beside it.
+    pub links: Option<Box<str>>,
 }
 
 impl<A: Serialize> Known<A> {
-    pub(super) fn new(answer: A, etag: String) -> Result<Self> {
+    pub(super) fn new(answer: A, etag: String, links: Option<String>) -> Result<Self> {
         let json = serde_json::to_vec(&answer)
             .map_err(|_| Problem::new(Code::Defect, "The answer cannot be written as JSON: a defect of the program."))?;
-        Ok(Self { answer, json: json.into(), etag: etag.into_boxed_str() })
+        Ok(Self { answer, json: json.into(), etag: etag.into_boxed_str(), links: links.map(String::into_boxed_str) })
     }
 }
 

@@ -15,23 +15,25 @@ use crate::{
     question::progress::Progress,
 };
 
-type Outcome<A> = Result<Arc<Known<A>>>;
+/// An answer on its way.
+pub type Pending<A> = Coming<Arc<Known<A>>>;
 
+/// Anything on its way.
 #[derive(Debug)]
-pub struct Pending<A> {
-    receiver: oneshot::Receiver<Outcome<A>>,
+pub struct Coming<T> {
+    receiver: oneshot::Receiver<Result<T>>,
     progress: Progress,
 }
 
-impl<A> Pending<A> {
-    pub(super) fn new() -> (oneshot::Sender<Outcome<A>>, Progress, Self) {
+impl<T> Coming<T> {
+    pub(super) fn new() -> (oneshot::Sender<Result<T>>, Progress, Self) {
         let (sender, receiver) = oneshot::channel();
         let progress = Progress::default();
         (sender, progress.clone(), Self { receiver, progress })
     }
 
     /// The outcome once it is there; it comes once.
-    pub fn poll_now(&mut self) -> Option<Outcome<A>> {
+    pub fn poll_now(&mut self) -> Option<Result<T>> {
         match self.receiver.try_recv() {
             Ok(outcome) => Some(outcome),
             Err(oneshot::error::TryRecvError::Empty) => None,
@@ -45,15 +47,15 @@ impl<A> Pending<A> {
     }
 }
 
-impl<A> Future for Pending<A> {
-    type Output = Outcome<A>;
+impl<T> Future for Coming<T> {
+    type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         Pin::new(&mut self.receiver).poll(context).map(|outcome| outcome.unwrap_or_else(|_| Err(lost())))
     }
 }
 
-impl<A> Drop for Pending<A> {
+impl<T> Drop for Coming<T> {
     fn drop(&mut self) {
         self.progress.cancel();
     }

@@ -317,7 +317,7 @@ impl Shared {
             }
             Analysis::Holders => {
                 let empty = snapshot.dataset.holders_of(&address).is_empty();
-                self.ending(snapshot, &HoldersQuestion { token_address, page: 1, limit: 50 }, progress).without(empty, "holder")
+                self.ending(snapshot, &HoldersQuestion::first(token_address), progress).without(empty, "holder")
             }
         }
     }

@@ -1,15 +1,19 @@
 //! The question behind GET /tokens/{token_address}/candles.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
     Question, known_token,
+    paging::Paging,
     parameter::{ParameterKind, TOKEN, parameter},
     patterns::{TIMEFRAMES, require_candles},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    tabular::{Tabled, Tabular},
 };
 use crate::{
     analysis::frames,
@@ -33,6 +37,9 @@ pub struct TokenCandles {
     pub timeframe: &'static str,
     /// The latest that fit, oldest first.
     pub candles: Vec<Candle>,
+    /// There are more before these that `limit` left out.
+    #[serde(skip)]
+    pub cut: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -59,17 +66,23 @@ impl Question for CandlesQuestion {
     const SUMMARY: &'static str = "A token's candles: stored, or resampled from finer ones.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
+    fn paging(&self, answer: &TokenCandles) -> Option<Paging> {
+        answer.candles.first().filter(|_| answer.cut).map(|first| Paging::Before(first.timestamp))
+    }
+
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenCandles> {
         known_token(snapshot, &self.token_address)?;
         require_candles(snapshot, &self.token_address)?;
         let series = snapshot.dataset.candles().of(&self.token_address);
         let frame = frames::frame(&series, interval(self.timeframe));
-        let mut candles = Vec::new();
+        let (mut candles, mut cut) = (Vec::new(), false);
         if let Some(frame) = &frame {
             let all = frame.as_candles();
             let start = self.from.map_or(0, |from| all.timestamp.partition_point(|&time| time < from.0));
             let end = self.to.map_or(all.len(), |to| all.timestamp.partition_point(|&time| time <= to.0)).max(start);
+            let from = start;
             let start = start.max(end.saturating_sub(usize::try_from(self.limit).unwrap_or(usize::MAX)));
+            cut = start > from;
             let finite = |number: f64| number.is_finite().then_some(number);
             candles.extend((start..end).map(|i| Candle {
                 timestamp: Time(all.timestamp[i]),
@@ -80,6 +93,14 @@ impl Question for CandlesQuestion {
                 volume: finite(all.volume[i]),
             }));
         }
-        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles })
+        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut })
+    }
+}
+
+impl Tabular for CandlesQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let limit = if whole { u64::MAX } else { self.limit };
+        let answer = Self { limit, ..self.clone() }.answer(snapshot, progress)?;
+        Tabled::of(&answer.candles, &["timestamp", "open", "high", "low", "close", "volume"])
     }
 }

@@ -1,19 +1,28 @@
 //! The questions behind GET /{contractAddress}/dexes, its detail, and GET /dexes.
 
+use std::cmp::Ordering;
+
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question, known_token,
+    Question,
+    filter::{ColumnKind, FieldValue, Filter, FilterColumn},
+    known_token,
+    list::{Key, Listed, Order, Rows, SORT, conditions, only, put_in_order, sort},
+    paging::Paging,
     parameter::{CONTRACT, EXPLAIN, PAGE, ParameterKind, clip, parameter},
     posts::page_of,
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    tabular::{Tabled, Tabular, members},
 };
 use crate::{
     analysis::dex::{DexDetail, DexList, detail, list},
-    dataset::{address::Address, chain::Chain},
+    dataset::{address::Address, chain::Chain, rows::DexRow},
     error::{Code, Problem, Result},
 };
 
@@ -70,6 +79,10 @@ impl Question for DexDetailQuestion {
 request! {
     /// A page of every DEX in the data.
     AllDexesQuestion at "/dexes" {
+        filter: Filter = conditions::<DexEntry>(),
+        sort: Vec<Order> = sort::<DexEntry>(None, SORT),
+        /// Of `DexEntry::MEMBERS`; empty: all.
+        only: Vec<&'static str> = only::<DexEntry>(),
         page: u64 = PAGE,
         limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "DEXes a page."),
     }
@@ -80,7 +93,8 @@ pub struct AllDexes {
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    pub dexes: Vec<DexEntry>,
+    /// By slug, then chain, unless `sort` says otherwise.
+    pub dexes: Rows<DexEntry>,
     /// Why there can be none, naming the table that is missing or could not be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
@@ -105,19 +119,65 @@ impl Question for AllDexesQuestion {
     const SUMMARY: &'static str = "Every DEX in the data, one entry for each chain.";
     const NEEDS: &'static [&'static str] = &[];
 
-    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<AllDexes> {
-        let rows = snapshot.dataset.dexes();
-        let dexes = page_of(rows.iter(), self.page, self.limit)
-            .map(|row| DexEntry {
-                dex_id: row.dex_id.clone(),
-                name: row.name.clone(),
-                chain: row.chain.clone(),
-                version: row.version.clone(),
-                router: row.router,
-                factory: row.factory,
-                total_value_locked: row.total_value_locked,
-            })
-            .collect();
-        Ok(AllDexes { page: self.page, limit: self.limit, total: rows.len() as u64, dexes, missing: snapshot.dataset.lack("dexes") })
+    fn paging(&self, answer: &AllDexes) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
     }
+
+    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<AllDexes> {
+        let mut rows: Vec<DexEntry> = snapshot.dataset.dexes().iter().map(DexEntry::of).collect();
+        rows.retain(|row| self.filter.matches(|column| row.field(column)));
+        put_in_order(&mut rows, &self.sort, |row, column| row.field(column).and_then(Key::of), |_, _| Ordering::Equal);
+        let total = rows.len() as u64;
+        let dexes = Rows::new(page_of(rows.into_iter(), self.page, self.limit).collect(), &self.only);
+        Ok(AllDexes { page: self.page, limit: self.limit, total, dexes, missing: snapshot.dataset.lack("dexes") })
+    }
+}
+
+impl Tabular for AllDexesQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
+        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
+        Tabled::of(&answer.dexes, &members(DexEntry::MEMBERS, &self.only))
+    }
+}
+
+impl DexEntry {
+    fn of(row: &DexRow) -> Self {
+        Self {
+            dex_id: row.dex_id.clone(),
+            name: row.name.clone(),
+            chain: row.chain.clone(),
+            version: row.version.clone(),
+            router: row.router,
+            factory: row.factory,
+            total_value_locked: row.total_value_locked,
+        }
+    }
+
+    fn field(&self, column: &str) -> Option<FieldValue<'_>> {
+        let address = |address: Option<Address>| address.map(|address| FieldValue::text(address.to_string()));
+        match column {
+            "dex_id" => Some(FieldValue::text(&self.dex_id)),
+            "name" => self.name.as_deref().map(FieldValue::text),
+            "chain" => Some(FieldValue::text(self.chain.as_str())),
+            "version" => self.version.as_deref().map(FieldValue::text),
+            "router" => address(self.router),
+            "factory" => address(self.factory),
+            "total_value_locked" => self.total_value_locked.map(FieldValue::Number),
+            _ => None,
+        }
+    }
+}
+
+impl Listed for DexEntry {
+    const COLUMNS: &'static [FilterColumn] = &[
+        FilterColumn::new("dex_id", ColumnKind::Text, &["id", "dex"]),
+        FilterColumn::new("name", ColumnKind::Text, &[]),
+        FilterColumn::new("chain", ColumnKind::Chain, &[]),
+        FilterColumn::new("version", ColumnKind::Text, &[]),
+        FilterColumn::new("router", ColumnKind::Text, &[]),
+        FilterColumn::new("factory", ColumnKind::Text, &[]),
+        FilterColumn::new("total_value_locked", ColumnKind::Number, &["tvl"]),
+    ];
+    const MEMBERS: &'static [&'static str] = &["dex_id", "name", "chain", "version", "router", "factory", "total_value_locked"];
 }

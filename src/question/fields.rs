@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// What `fields` can name, in the order of the answer.
-pub const FIELDS: &[&str] = &["trend", "best_pattern", "recommendedAction", "securityScore", "recommendation"];
+pub const FIELDS: &[&str] = &["created_at", "trend", "best_pattern", "recommendedAction", "securityScore", "recommendation"];
 
 /// Candles after which an old pattern counts a third: as the recommended action weighs them.
 const FADING: f64 = 20.0;
@@ -27,6 +27,9 @@ const FADING: f64 = 20.0;
 pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &Progress) -> Result<Figures> {
     let mut figures = Figures::default();
     let wants = |field: &str| fields.contains(&field);
+    if wants("created_at") {
+        figures.created_at = Some(Added(snapshot.dataset.created_at(&token)));
+    }
     if wants("trend") {
         let question = TrendlineQuestion { contract_address: token, period: PERIOD_DEFAULT, timeframe: None, explain: false };
         figures.trend = Some(Added(if_there(question.answer(snapshot, progress))?.map(|answer| answer.trend)));
@@ -94,7 +97,7 @@ mod tests {
     fn ask(query: &str) -> Result<Value> {
         let question = SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query)?)?;
         let answer = question.answer(&snapshot(), &Progress::default())?;
-        Ok(answer.tokens.iter().map(|token| serde_json::to_value(token).unwrap()).collect())
+        Ok(serde_json::to_value(answer.tokens).unwrap())
     }
 
     #[test]
@@ -103,9 +106,36 @@ mod tests {
         let of = |i: usize| ["trend", "best_pattern", "recommendedAction"].map(|field| figures[i].get(field).cloned());
         assert_eq!(of(0), [Some(json!(Trend::Uptrend)), Some(Value::Null), Some(json!(Action::Hold))]);
         assert_eq!(of(1), [Some(Value::Null), Some(Value::Null), Some(Value::Null)]);
+        assert_eq!(ask("only=symbol,trend").unwrap()[0], json!({ "symbol": "UP", "trend": "uptrend" }));
+        assert_eq!(ask("only=symbol&fields=trend").unwrap()[0], json!({ "symbol": "UP" }));
         let bare = ask("fields=").unwrap();
         assert!(FIELDS.iter().all(|field| bare[0].get(field).is_none()));
-        assert_eq!(ask("fields=tend").map_err(|problem| problem.code), Err(Code::InvalidParameter));
+        let refused = ask("fields=tend").unwrap_err();
+        assert!(refused.code == Code::InvalidParameter && refused.detail.contains("did you mean `trend`?"), "{refused}");
+    }
+
+    #[test]
+    fn tokens_are_kept_and_ordered_by_figures_that_are_worked_out_for_that() {
+        let symbols = |query: &str| ask(&format!("only=symbol&{query}")).map(|tokens| tokens.as_array().map_or(0, Vec::len));
+        assert_eq!(symbols("where=trend:uptrend"), Ok(1));
+        assert_eq!(symbols("where=trend!=uptrend"), Ok(0), "a token without candles has no trend");
+        assert_eq!(symbols("where=trend:uptrend%20chain:ethereum%20action=hold"), Ok(1));
+        assert_eq!(symbols("where=trend:downtrend"), Ok(0));
+        for (sort, first) in [("trend", "UP"), ("-trend,symbol", "UP"), ("symbol", "NONE"), ("-name,price", "UP"), ("price,-symbol", "UP")]
+        {
+            assert_eq!(ask(&format!("only=symbol&sort={sort}")).unwrap()[0], json!({ "symbol": first }), "{sort}");
+        }
+        for (query, says) in [
+            ("where=pric>1", "`where`: `pric` is not a column of this table; the nearest is `price`. The columns are symbol, name, "),
+            ("where=price>x", "`where`: `x` is a text, `price` is a number: write `price>1000`, "),
+            ("where=usd", "`where`: `usd` is no condition: write a column, a sign and a value, as in `symbol:usd`."),
+            ("sort=pric", "`sort` names `pric`, which is no column here: the nearest is `price`. Expected up to 4 of symbol, "),
+            ("sort=price,name,symbol,age,holders", "`sort` has 5 columns. Expected up to 4 of "),
+            ("only=pric", "`only` names `pric`: did you mean `price`? Expected some of token_address, "),
+        ] {
+            let refused = ask(query).unwrap_err();
+            assert!(refused.code == Code::InvalidParameter && refused.detail.starts_with(says), "{query}: {refused}");
+        }
     }
 
     #[test]

@@ -12,23 +12,35 @@ use std::borrow::Cow;
 use crate::dataset::time::{Day, Time};
 
 pub use self::{
-    columns::{ColumnKind, FilterColumn, column, nearest, of_table},
+    columns::{ColumnKind, FilterColumn, column, nearest, nearest_column, of_kind, of_table},
     parse::{FilterError, TEXT_BYTES_MAX, conditions, parse},
     value::Wanted,
 };
 
 /// A value of a row, as whoever has the row hands it over: of the kind that its column says.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum FieldValue<'a> {
     Number(f64),
-    Text(&'a str),
+    Text(Cow<'a, str>),
     /// Holds if any of them does, as the chains of a token.
-    List(&'a [&'a str]),
+    List(Vec<Cow<'a, str>>),
     Flag(bool),
     Time(Time),
     Day(Day),
     /// A length of time, in milliseconds.
     Duration(i64),
+}
+
+impl<'a> FieldValue<'a> {
+    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// Nothing, where there are none.
+    pub fn list(members: impl IntoIterator<Item: Into<Cow<'a, str>>>) -> Option<Self> {
+        let members: Vec<Cow<'a, str>> = members.into_iter().map(Into::into).collect();
+        (!members.is_empty()).then_some(Self::List(members))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,14 +59,13 @@ pub enum Operator {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Term {
     /// A plain word, in lower case; a quoted one is looked for as it stands.
-    Word {
-        word: String,
-        exact: bool,
-    },
+    Word { word: String, exact: bool },
     Compare {
         column: Cow<'static, str>,
         operator: Operator,
         wanted: Wanted,
+        /// As it was written, without blanks between its parts.
+        text: String,
     },
 }
 
@@ -70,6 +81,15 @@ impl Filter {
         self.terms.is_empty()
     }
 
+    /// The conditions as they were written, without the plain words.
+    pub fn conditions(&self) -> String {
+        let texts = self.terms.iter().filter_map(|term| match term {
+            Term::Word { .. } => None,
+            Term::Compare { text, .. } => Some(text.as_str()),
+        });
+        texts.collect::<Vec<_>>().join(" ")
+    }
+
     /// The plain words, for marking what matched.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().filter_map(|term| match term {
@@ -78,9 +98,25 @@ impl Filter {
         })
     }
 
+    /// The conditions on columns that `first` tells, and all others.
+    pub fn split(&self, first: impl Fn(&str) -> bool) -> (Self, Self) {
+        let is_first = |term: &&Term| matches!(term, Term::Compare { column, .. } if first(column));
+        let (chosen, others) = self.terms.iter().partition::<Vec<&Term>, _>(is_first);
+        let of = |terms: Vec<&Term>| Self { terms: terms.into_iter().cloned().collect(), searched: self.searched.clone() };
+        (of(chosen), of(others))
+    }
+
+    /// The columns that the conditions name.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.terms.iter().filter_map(|term| match term {
+            Term::Word { .. } => None,
+            Term::Compare { column, .. } => Some(&**column),
+        })
+    }
+
     /// Whether a condition names the column.
     pub fn names(&self, name: &str) -> bool {
-        self.terms.iter().any(|term| matches!(term, Term::Compare { column, .. } if column == name))
+        self.columns().any(|column| column == name)
     }
 
     /// Those of the columns that the filter can need.
@@ -92,8 +128,8 @@ impl Filter {
     /// Whether the row holds; `field` gives its value in a column, none where it has none. A missing value meets no condition.
     pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>) -> bool {
         self.terms.iter().all(|term| match term {
-            Term::Word { word, exact } => self.searched.iter().any(|column| field(column).is_some_and(|value| found(value, word, *exact))),
-            Term::Compare { column, operator, wanted } => field(column).is_some_and(|value| compare(value, *operator, wanted)),
+            Term::Word { word, exact } => self.searched.iter().any(|column| field(column).is_some_and(|value| found(&value, word, *exact))),
+            Term::Compare { column, operator, wanted, .. } => field(column).is_some_and(|value| compare(&value, *operator, wanted)),
         })
     }
 }
@@ -112,7 +148,7 @@ impl Filter {
     pub fn may_match(&self, range: impl Fn(&str) -> Option<Range>) -> bool {
         self.terms.iter().all(|term| match term {
             Term::Word { .. } => true,
-            Term::Compare { column, operator, wanted } => range(column).is_none_or(|range| may_hold(range, *operator, wanted)),
+            Term::Compare { column, operator, wanted, .. } => range(column).is_none_or(|range| may_hold(range, *operator, wanted)),
         })
     }
 }
@@ -138,7 +174,7 @@ fn between<T: PartialOrd + Copy>(low: T, high: T, operator: Operator, wanted: T)
     }
 }
 
-fn found(value: FieldValue<'_>, word: &str, exact: bool) -> bool {
+fn found(value: &FieldValue<'_>, word: &str, exact: bool) -> bool {
     let inside = |text: &str| if exact { text.to_lowercase().contains(word) } else { words::contains(word, text) };
     match value {
         FieldValue::Text(text) => inside(text),
@@ -147,30 +183,29 @@ fn found(value: FieldValue<'_>, word: &str, exact: bool) -> bool {
     }
 }
 
-fn compare(value: FieldValue<'_>, operator: Operator, wanted: &Wanted) -> bool {
+fn compare(value: &FieldValue<'_>, operator: Operator, wanted: &Wanted) -> bool {
     if operator == Operator::Differs {
-        // A list without members is no value either.
-        return value != FieldValue::List(&[]) && !compare(value, Operator::Equal, wanted);
+        return !compare(value, Operator::Equal, wanted);
     }
     match (value, wanted) {
-        (FieldValue::Number(value), Wanted::Number(wanted)) => holds(value, operator, *wanted),
+        (FieldValue::Number(value), Wanted::Number(wanted)) => holds(*value, operator, *wanted),
         (FieldValue::Text(value), Wanted::Text(wanted)) => compare_text(value, operator, wanted),
         // Names: `chain:base` is not met by `coinbase`.
         (FieldValue::Text(value), Wanted::Name(wanted)) => compare_text(value, Operator::Equal, wanted),
         (FieldValue::List(values), Wanted::Text(wanted) | Wanted::Name(wanted)) => {
             values.iter().any(|value| compare_text(value, Operator::Equal, wanted))
         }
-        (FieldValue::Flag(value), Wanted::Flag(wanted)) => value == *wanted,
+        (FieldValue::Flag(value), Wanted::Flag(wanted)) => value == wanted,
         (FieldValue::Time(value), Wanted::Text(part)) => value.to_string().contains(part),
         (FieldValue::Day(value), Wanted::Text(part)) => value.to_string().contains(part),
-        (FieldValue::Day(value), wanted) => compare(FieldValue::Time(value.start()), operator, wanted),
+        (FieldValue::Day(value), wanted) => compare(&FieldValue::Time(value.start()), operator, wanted),
         (FieldValue::Time(value), Wanted::Period { start, end }) => match operator {
-            Operator::Equal => (*start..*end).contains(&value),
-            operator => holds(value, operator, *start),
+            Operator::Equal => (*start..*end).contains(value),
+            operator => holds(*value, operator, *start),
         },
         (FieldValue::Duration(value), Wanted::Duration { length, unit }) => match operator {
-            Operator::Has | Operator::Equal => (*length..length.saturating_add(*unit)).contains(&value),
-            operator => holds(value, operator, *length),
+            Operator::Has | Operator::Equal => (*length..length.saturating_add(*unit)).contains(value),
+            operator => holds(*value, operator, *length),
         },
         // What a column holds and what it is compared with are matched when the filter is read.
         _ => false,
@@ -214,9 +249,9 @@ mod tests {
 
     fn usd_coin(column: &str) -> Option<FieldValue<'static>> {
         Some(match column {
-            "symbol" => FieldValue::Text("USDC"),
-            "name" => FieldValue::Text("USD Coin"),
-            "chain" => FieldValue::List(&["eth", "base"]),
+            "symbol" => FieldValue::text("USDC"),
+            "name" => FieldValue::text("USD Coin"),
+            "chain" => return FieldValue::list(["eth", "base"]),
             "market_cap" => FieldValue::Number(4.1e9),
             "price_change_24h" => FieldValue::Number(-0.5),
             "starred" => FieldValue::Flag(true),

@@ -1,18 +1,32 @@
 //! The questions behind GET /tokens/{token_address}/holders and /holder-counts.
 
+use std::{cmp::Ordering, ops::Range, sync::Arc};
+
+use polars::prelude::DataFrame;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question, known_token,
+    Question,
+    filter::{ColumnKind, FieldValue, Filter, FilterColumn},
+    known_token,
+    list::{Key, Listed, Order, Rows, SORT, conditions, only, put_in_order, sort},
+    paging::Paging,
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
     posts::{page_of, page_range},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    tabular::{Tabled, Tabular, frame, members},
 };
 use crate::{
-    dataset::{address::Address, time::Day},
+    dataset::{
+        Dataset,
+        address::Address,
+        export::Frames,
+        rows::{HolderCountRow, HolderRow},
+        time::Day,
+    },
     error::Result,
 };
 
@@ -22,6 +36,11 @@ request! {
     /// A page of a token's holders, largest balance first.
     HoldersQuestion at "/tokens/{token_address}/holders" {
         token_address: Address = TOKEN,
+        filter: Filter = conditions::<Holder>(),
+        /// None: largest balance first.
+        sort: Vec<Order> = sort::<Holder>(None, SORT),
+        /// Of `Holder::MEMBERS`; empty: all.
+        only: Vec<&'static str> = only::<Holder>(),
         page: u64 = PAGE,
         limit: u64 = LIMIT,
     }
@@ -33,7 +52,8 @@ pub struct Holders {
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    pub holders: Vec<Holder>,
+    /// Largest balance first, unless `sort` says otherwise.
+    pub holders: Rows<Holder>,
     /// Why there can be no holders, naming the table that is missing or could not be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
@@ -54,33 +74,143 @@ impl Question for HoldersQuestion {
     const SUMMARY: &'static str = "A token's holders, largest balance first.";
     const NEEDS: &'static [&'static str] = &["holders"];
 
-    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<Holders> {
+    fn paging(&self, answer: &Holders) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Holders> {
         known_token(snapshot, &self.token_address)?;
-        let rows = snapshot.dataset.holders_of(&self.token_address);
-        let holders = rows
-            .part(page_range(self.page, self.limit))
-            .into_iter()
-            .map(|row| Holder {
-                holder_address: row.holder_address,
-                balance: row.balance,
-                labels: snapshot.dataset.labels_of(&row.holder_address).iter().map(|label| label.label.clone()).collect(),
-            })
-            .collect();
+        let dataset = &snapshot.dataset;
+        let rows = dataset.holders_of(&self.token_address);
+        let (total, page) = match self.kept(dataset, progress)? {
+            None => (rows.len(), rows.part(page_range(self.page, self.limit))),
+            Some(kept) => (kept.len(), page_of(kept.into_iter(), self.page, self.limit).collect()),
+        };
+        let holders = page.iter().map(|row| Holder::of(row, dataset));
         Ok(Holders {
             token_address: self.token_address,
             page: self.page,
             limit: self.limit,
-            total: rows.len() as u64,
-            holders,
-            missing: snapshot.dataset.lack("holders"),
+            total: total as u64,
+            holders: Rows::new(holders.collect(), &self.only),
+            missing: dataset.lack("holders"),
         })
     }
+}
+
+impl HoldersQuestion {
+    /// The rows that are kept, in their order; none where that is all of them as they stand.
+    fn kept(&self, dataset: &Dataset, progress: &Progress) -> Result<Option<Vec<HolderRow>>> {
+        if self.filter.is_empty() && self.sort.is_empty() {
+            return Ok(None);
+        }
+        let rows = dataset.holders_of(&self.token_address);
+        let mut kept = Vec::new();
+        for (i, row) in rows.iter().enumerate() {
+            if i % 16_384 == 0 {
+                progress.step(i as u64, rows.len() as u64)?;
+            }
+            if self.filter.matches(|column| field(&row, dataset, column)) {
+                kept.push(row.into_owned());
+            }
+        }
+        put_in_order(&mut kept, &self.sort, |row, column| field(row, dataset, column).and_then(Key::of), |_, _| Ordering::Equal);
+        Ok(Some(kept))
+    }
+
+    /// The first page of all.
+    pub fn first(token_address: Address) -> Self {
+        Self { token_address, filter: Filter::default(), sort: Vec::new(), only: Vec::new(), page: 1, limit: 50 }
+    }
+}
+
+impl Holder {
+    fn of(row: &HolderRow, dataset: &Dataset) -> Self {
+        let labels = labels(dataset, &row.holder_address).map(str::to_owned).collect();
+        Self { holder_address: row.holder_address, balance: row.balance, labels }
+    }
+}
+
+impl Tabular for HoldersQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let dataset = &snapshot.dataset;
+        let kept = self.kept(dataset, progress)?;
+        let count = kept.as_ref().map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
+        let page = if whole { 0..count } else { page_range(self.page, self.limit) };
+        let rows = page.start.min(count)..page.end.min(count);
+        let members = members(Holder::MEMBERS, &self.only);
+        let holders = HolderFrames { snapshot: Arc::clone(snapshot), token: self.token_address, kept, rows, members: members.clone() };
+        Ok(Tabled::frames(Box::new(holders), &members))
+    }
+}
+
+/// A token's holders, read as they are written.
+struct HolderFrames {
+    snapshot: Arc<Snapshot>,
+    token: Address,
+    /// None where they are all, as they stand.
+    kept: Option<Vec<HolderRow>>,
+    /// Which of them.
+    rows: Range<usize>,
+    members: Vec<&'static str>,
+}
+
+impl Frames for HolderFrames {
+    fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn frame(&self, rows: Range<usize>) -> std::result::Result<DataFrame, String> {
+        let rows = self.rows.start + rows.start..self.rows.start + rows.end;
+        let dataset = &self.snapshot.dataset;
+        let read;
+        let rows = match &self.kept {
+            Some(kept) => &kept[rows],
+            None => {
+                read = dataset.holders_of(&self.token).part(rows);
+                &read
+            }
+        };
+        let holders: Vec<Holder> = rows.iter().map(|row| Holder::of(row, dataset)).collect();
+        if dataset.is_damaged() {
+            return Err("the table in the cache is damaged: it is read anew".to_owned());
+        }
+        frame(&holders, &self.members).map_err(|problem| problem.detail)
+    }
+}
+
+fn labels<'a>(dataset: &'a Dataset, holder: &Address) -> impl Iterator<Item = &'a str> {
+    dataset.labels_of(holder).iter().map(|label| label.label.as_str())
+}
+
+/// What `Holder::field` gives, of a row whose labels have not been gathered.
+fn field<'a>(row: &HolderRow, dataset: &'a Dataset, column: &str) -> Option<FieldValue<'a>> {
+    match column {
+        "holder_address" => Some(FieldValue::text(row.holder_address.to_string())),
+        "balance" => row.balance.map(FieldValue::Number),
+        "labels" => FieldValue::list(labels(dataset, &row.holder_address)),
+        _ => None,
+    }
+}
+
+impl Listed for Holder {
+    const COLUMNS: &'static [FilterColumn] = &[
+        FilterColumn::new("holder_address", ColumnKind::Text, &["address", "holder"]),
+        FilterColumn::new("balance", ColumnKind::Number, &[]),
+        FilterColumn::new("labels", ColumnKind::List, &["label"]),
+    ];
+    const MEMBERS: &'static [&'static str] = &["holder_address", "balance", "labels"];
 }
 
 request! {
     /// A page of a token's holder counts, newest first.
     HolderCountsQuestion at "/tokens/{token_address}/holder-counts" {
         token_address: Address = TOKEN,
+        filter: Filter = conditions::<HolderCount>(),
+        /// None: newest first.
+        sort: Vec<Order> = sort::<HolderCount>(None, SORT),
+        /// Of `HolderCount::MEMBERS`; empty: all.
+        only: Vec<&'static str> = only::<HolderCount>(),
         page: u64 = PAGE,
         limit: u64 = LIMIT,
     }
@@ -92,7 +222,8 @@ pub struct HolderCounts {
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    pub holder_counts: Vec<HolderCount>,
+    /// Newest first, unless `sort` says otherwise.
+    pub holder_counts: Rows<HolderCount>,
     /// Why there can be no counts, naming the table that is missing or could not be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
@@ -113,19 +244,54 @@ impl Question for HolderCountsQuestion {
     const SUMMARY: &'static str = "A token's number of holders day by day, newest first.";
     const NEEDS: &'static [&'static str] = &[];
 
+    fn paging(&self, answer: &HolderCounts) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
+
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<HolderCounts> {
         known_token(snapshot, &self.token_address)?;
-        let rows = snapshot.dataset.holder_counts_of(&self.token_address);
-        let holder_counts = page_of(rows.iter().rev(), self.page, self.limit)
-            .map(|row| HolderCount { date: row.date, holders: row.holders, whale_balance: row.whale_balance })
-            .collect();
+        let mut rows: Vec<HolderCount> = snapshot.dataset.holder_counts_of(&self.token_address).iter().rev().map(HolderCount::of).collect();
+        rows.retain(|row| self.filter.matches(|column| row.field(column)));
+        put_in_order(&mut rows, &self.sort, |row, column| row.field(column).and_then(Key::of), |_, _| Ordering::Equal);
         Ok(HolderCounts {
             token_address: self.token_address,
             page: self.page,
             limit: self.limit,
             total: rows.len() as u64,
-            holder_counts,
+            holder_counts: Rows::new(page_of(rows.into_iter(), self.page, self.limit).collect(), &self.only),
             missing: snapshot.dataset.lack("holder_counts"),
         })
     }
+}
+
+impl Tabular for HolderCountsQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
+        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
+        Tabled::of(&answer.holder_counts, &members(HolderCount::MEMBERS, &self.only))
+    }
+}
+
+impl HolderCount {
+    fn of(row: &HolderCountRow) -> Self {
+        Self { date: row.date, holders: row.holders, whale_balance: row.whale_balance }
+    }
+
+    fn field(&self, column: &str) -> Option<FieldValue<'_>> {
+        match column {
+            "date" => Some(FieldValue::Day(self.date)),
+            "holders" => self.holders.map(|count| FieldValue::Number(count as f64)),
+            "whale_balance" => self.whale_balance.map(FieldValue::Number),
+            _ => None,
+        }
+    }
+}
+
+impl Listed for HolderCount {
+    const COLUMNS: &'static [FilterColumn] = &[
+        FilterColumn::new("date", ColumnKind::Time, &[]),
+        FilterColumn::new("holders", ColumnKind::Number, &[]),
+        FilterColumn::new("whale_balance", ColumnKind::Number, &["whales"]),
+    ];
+    const MEMBERS: &'static [&'static str] = &["date", "holders", "whale_balance"];
 }

@@ -3,6 +3,10 @@
 
 use std::borrow::Cow;
 
+use super::{
+    filter::{self, Filter, FilterColumn, nearest},
+    list::{Order, SORTS_MAX},
+};
 use crate::{
     dataset::{
         address::Address,
@@ -33,10 +37,19 @@ pub enum ParameterKind {
     Word { words: &'static [&'static str], default: Option<&'static str> },
     /// Some of a few words in the query, separated by commas; none when omitted.
     Words(&'static [&'static str]),
+    /// Token contracts in the query, separated by commas; at least one. Where it is not required, the endpoint answers another question
+    /// without it.
+    Addresses { max: usize, required: bool },
+    /// Conditions on these columns, in the filter language.
+    Where(&'static [FilterColumn]),
+    /// Some of these columns, separated by commas, `-` before one that falls.
+    Sort { columns: &'static [FilterColumn], default: Option<&'static str> },
     /// `true` or `false` in the query; false when omitted.
     Flag,
     /// Free text in the query, up to 200 characters.
     Text,
+    /// Text in the query of up to so many bytes, which the question reads further.
+    Line(usize),
     /// A chain's name in the query.
     Chain,
     /// An RFC 3339 time, a date or epoch seconds in the query.
@@ -149,13 +162,83 @@ impl<'a> Arguments<'a> {
     /// In the order of the table, each once, so that equal wishes are one question.
     pub fn words(&self, name: &str) -> Result<Vec<&'static str>> {
         let ParameterKind::Words(words) = self.kind(name) else { return Ok(Vec::new()) };
-        let text = self.text(name)?.unwrap_or_default();
-        let wanted: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+        let wanted = self.parts(name)?;
         if let Some(word) = wanted.iter().find(|word| !words.contains(word)) {
-            let detail = format!("`{name}` names `{}`: expected some of {}, separated by commas.", clip(word), words.join(", "));
+            let near = nearest(word, words.iter().copied()).unwrap_or_default();
+            let detail = format!(
+                "`{name}` names `{}`: did you mean `{near}`? Expected some of {}, separated by commas.",
+                clip(word),
+                words.join(", ")
+            );
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
         Ok(words.iter().copied().filter(|word| wanted.contains(word)).collect())
+    }
+
+    /// As they were given, duplicates too.
+    pub fn addresses(&self, name: &str) -> Result<Vec<Address>> {
+        let ParameterKind::Addresses { max, .. } = self.kind(name) else { return Ok(Vec::new()) };
+        let parts = self.parts(name)?;
+        if parts.is_empty() {
+            let detail = format!("`{name}` is missing: give up to {max} token addresses, separated by commas.");
+            return Err(Problem::new(Code::InvalidParameter, detail));
+        }
+        if parts.len() > max {
+            let detail = format!("`{name}` has {} addresses: expected at most {max}.", parts.len());
+            return Err(Problem::new(Code::InvalidParameter, detail));
+        }
+        let read = |(i, part): (usize, &str)| {
+            Address::parse(part).ok_or_else(|| {
+                let place = i + 1;
+                let detail = format!("`{name}` has `{}` in place {place}: expected 0x followed by 40 hexadecimal digits.", clip(part));
+                Problem::new(Code::InvalidAddress, detail)
+            })
+        };
+        parts.into_iter().enumerate().map(read).collect()
+    }
+
+    /// Conditions that must all hold; none when omitted.
+    pub fn conditions(&self, name: &str) -> Result<Filter> {
+        let ParameterKind::Where(columns) = self.kind(name) else { return Ok(Filter::default()) };
+        let text = self.once(name)?.unwrap_or_default();
+        filter::conditions(text, columns).map_err(|error| Problem::new(Code::InvalidParameter, format!("`{name}`: {}.", error.message)))
+    }
+
+    /// The columns to order by, each once, the one that counts most first.
+    pub fn orders(&self, name: &str) -> Result<Vec<Order>> {
+        let ParameterKind::Sort { columns, default } = self.kind(name) else { return Ok(Vec::new()) };
+        let wanted = self.parts(name)?;
+        let wanted = if wanted.is_empty() { default.into_iter().collect() } else { wanted };
+        let refused = |why: String| {
+            let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+            let detail = format!(
+                "`{name}` {why}. Expected up to {SORTS_MAX} of {}, separated by commas, `-` first for descending.",
+                names.join(", ")
+            );
+            Problem::new(Code::InvalidParameter, detail)
+        };
+        let mut orders: Vec<Order> = Vec::new();
+        for part in wanted {
+            let (column, descending) =
+                part.strip_prefix('-').map_or((part.strip_prefix('+').unwrap_or(part), false), |column| (column, true));
+            let known = filter::column(column, columns).ok_or_else(|| {
+                let near = filter::nearest_column(column, columns).unwrap_or_default();
+                refused(format!("names `{}`, which is no column here: the nearest is `{near}`", clip(column)))
+            })?;
+            if orders.iter().all(|order| order.column != known.name) {
+                orders.push(Order { column: &known.name, descending });
+            }
+        }
+        if orders.len() > SORTS_MAX {
+            return Err(refused(format!("has {} columns", orders.len())));
+        }
+        Ok(orders)
+    }
+
+    /// What stands between the commas.
+    fn parts(&self, name: &str) -> Result<Vec<&str>> {
+        let text = self.once(name)?.unwrap_or_default();
+        Ok(text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect())
     }
 
     pub fn flag(&self, name: &str) -> Result<bool> {
@@ -170,12 +253,27 @@ impl<'a> Arguments<'a> {
     pub fn text(&self, name: &str) -> Result<Option<String>> {
         let text = self.once(name)?.map(str::trim).filter(|text| !text.is_empty());
         match text {
+            Some(text) if matches!(self.kind(name), ParameterKind::Line(_)) => self.line(name, text),
             Some(text) if text.chars().count() > TEXT_CHARS_MAX => Err(Problem::new(
                 Code::InvalidParameter,
                 format!("`{name}` is `{}`: expected at most {TEXT_CHARS_MAX} characters.", clip(text)),
             )),
             text => Ok(text.map(str::to_owned)),
         }
+    }
+
+    fn line(&self, name: &str, text: &str) -> Result<Option<String>> {
+        let ParameterKind::Line(bytes) = self.kind(name) else { return Ok(None) };
+        if text.len() > bytes {
+            let detail = format!("`{name}` is `{}` of {} bytes: expected at most {bytes}.", clip(text), text.len());
+            return Err(Problem::new(Code::InvalidParameter, detail));
+        }
+        Ok(Some(text.to_owned()))
+    }
+
+    /// Whether the request names it.
+    pub fn given(&self, name: &str) -> bool {
+        self.query.iter().any(|(known, _)| known == name)
     }
 
     pub fn chain(&self, name: &str) -> Result<Option<Chain>> {

@@ -1,24 +1,29 @@
 //! The questions behind GET /tokens/{token_address}/posts and GET /posts.
 
-use std::path::Path;
+use std::{borrow::Cow, cmp::Ordering, path::Path, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question, known_token,
+    Question,
+    filter::{ColumnKind, FieldValue, Filter, FilterColumn},
+    known_token,
+    list::{Key, Listed, Order, Rows, SORT, conditions, only, put_in_order, sort},
+    paging::Paging,
     parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
     progress::Progress,
     request::request,
-    search::Order,
     snapshot::Snapshot,
+    tabular::{Tabled, Tabular, members},
 };
 use crate::{
     dataset::{
         RowsOf,
         address::Address,
         cache::{By, LargeTable, Places, PlacesWriter, first, rank},
-        rows::{Post, PostFigures},
+        grid::{Grid, Ordered},
+        rows::Post,
     },
     error::Result,
 };
@@ -54,6 +59,10 @@ impl Question for TokenPostsQuestion {
     const SUMMARY: &'static str = "Paged posts for a token, newest first.";
     const NEEDS: &'static [&'static str] = &["posts"];
 
+    fn paging(&self, answer: &TokenPosts) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
+
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenPosts> {
         known_token(snapshot, &self.token_address)?;
         let posts = snapshot.dataset.posts_of(&self.token_address);
@@ -73,7 +82,10 @@ request! {
     PostsQuestion at "/posts" {
         query: Option<String> =
             parameter("query", ParameterKind::Text, "Words the title must hold; a token's address among them leaves only that token's posts."),
-        sort: Order = parameter("sort", ParameterKind::Word { words: POST_SORTS, default: Some("-published_at") }, "Column; `-` first for descending."),
+        filter: Filter = conditions::<Post>(),
+        sort: Vec<Order> = sort::<Post>(Some("-published_at"), SORT),
+        /// Of `Post::MEMBERS`; empty: all.
+        only: Vec<&'static str> = only::<Post>(),
         page: u64 = PAGE,
         limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Posts a page."),
     }
@@ -85,25 +97,41 @@ pub struct Posts {
     pub limit: u64,
     /// All posts that match.
     pub total: u64,
-    pub posts: Vec<Post>,
+    pub posts: Rows<Post>,
     /// Why there can be no posts, naming the table that is missing or could not be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
 
-/// What posts can be sorted by; `-` first for descending.
-pub const POST_SORTS: &[&str] = &[
-    "published_at",
-    "-published_at",
-    "title",
-    "-title",
-    "impressions",
-    "-impressions",
-    "engagement",
-    "-engagement",
-    "smart_engagement",
-    "-smart_engagement",
-];
+impl Listed for Post {
+    const COLUMNS: &'static [FilterColumn] = &[
+        FilterColumn::new("title", ColumnKind::Text, &[]),
+        FilterColumn::new("post_id", ColumnKind::Text, &["id"]),
+        FilterColumn::new("token_address", ColumnKind::Text, &["address", "token"]),
+        FilterColumn::new("link", ColumnKind::Text, &[]),
+        FilterColumn::new("published_at", ColumnKind::Time, &["published"]),
+        FilterColumn::new("impressions", ColumnKind::Number, &[]),
+        FilterColumn::new("engagement", ColumnKind::Number, &[]),
+        FilterColumn::new("smart_engagement", ColumnKind::Number, &["smart"]),
+    ];
+    const MEMBERS: &'static [&'static str] =
+        &["post_id", "token_address", "title", "link", "published_at", "impressions", "engagement", "smart_engagement"];
+}
+
+fn field<'a>(post: &'a Post, column: &str) -> Option<FieldValue<'a>> {
+    let count = |count: Option<i64>| count.map(|count| FieldValue::Number(count as f64));
+    match column {
+        "title" => post.title.as_deref().map(FieldValue::text),
+        "post_id" => Some(FieldValue::text(&post.post_id)),
+        "token_address" => Some(FieldValue::text(post.token_address.to_string())),
+        "link" => post.link.as_deref().map(FieldValue::text),
+        "published_at" => Some(FieldValue::Time(post.published_at)),
+        "impressions" => count(post.impressions),
+        "engagement" => count(post.engagement),
+        "smart_engagement" => count(post.smart_engagement),
+        _ => None,
+    }
+}
 
 impl Question for PostsQuestion {
     type Answer = Posts;
@@ -111,12 +139,30 @@ impl Question for PostsQuestion {
     const SUMMARY: &'static str = "Posts of all tokens: search and sort.";
     const NEEDS: &'static [&'static str] = &["posts"];
 
+    fn paging(&self, answer: &Posts) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Posts> {
         let posts = snapshot.dataset.posts();
         let page = page_range(self.page, self.limit);
         let (places, total) = self.places(snapshot, Some(page.end), progress)?;
         let posts = page.map_while(|nth| places.get(nth)).filter_map(|place| posts.get(place)).collect();
+        let posts = Rows::new(posts, &self.only);
         Ok(Posts { page: self.page, limit: self.limit, total: total as u64, posts, missing: snapshot.dataset.lack("posts") })
+    }
+}
+
+impl Tabular for PostsQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let members = members(Post::MEMBERS, &self.only);
+        let page = if whole { 0..usize::MAX } else { page_range(self.page, self.limit) };
+        let (places, _) = self.places(snapshot, if whole { None } else { Some(page.end) }, progress)?;
+        let Some(table) = snapshot.dataset.table("posts").filter(|table| table.loaded()) else {
+            return Tabled::of::<Post>(&[], &members);
+        };
+        let rows = Ordered { nth: page, ..Ordered::new(Grid::of(table), places, members.clone()) };
+        Ok(Tabled::frames(Box::new(rows.within()), &members))
     }
 }
 
@@ -130,12 +176,15 @@ impl PostsQuestion {
         let dataset = &snapshot.dataset;
         let step = |done, total| progress.step(done, total);
         let large = dataset.table("posts").and_then(|table| table.large.as_deref());
-        let by = (self.sort.column, self.sort.descending);
+        let ties: Vec<(&str, bool)> = self.sort.iter().skip(1).map(|order| (order.column, order.descending)).collect();
+        let by = self.sort.first().map_or(NEWEST, |order| (order.column, order.descending));
+        let newest = by == NEWEST && ties.is_empty();
         // The first of all posts: what decides among equals is named, so that not every post has to be put in order before.
-        if let (Some(table), Some(wanted), true, true) = (large, wanted, self.query.is_none(), by != NEWEST)
+        if let (Some(table), Some(wanted), true, false) = (large, wanted, self.query.is_none() && self.filter.is_empty(), newest)
             && wanted <= FIRST_MAX
         {
-            let by = By { ties: &[NEWEST, ("post_id", false)], ..By::from(by) };
+            let ties = [&ties[..], &[NEWEST, ("post_id", false)]].concat();
+            let by = By { ties: &ties, ..By::from(by) };
             let rows = Places::Run(0..table.height());
             return Ok((Places::from(first(table, by, &rows, wanted, step)?), table.height()));
         }
@@ -147,12 +196,15 @@ impl PostsQuestion {
             }
             None => Found { posts: dataset.posts(), start: 0, places: dataset.posts_newest(step)? },
         };
-        let found = if words.is_empty() { found } else { found.with_words(&words, large.map(LargeTable::folder), progress)? };
+        let folder = large.map(LargeTable::folder);
+        let found = if words.is_empty() { found } else { found.with_words(&words, folder, progress)? };
+        let found = if self.filter.is_empty() { found } else { found.that_meet(&self.filter, folder, progress)? };
         let total = found.places.len();
+        let ordered = By { ties: &ties, ..By::from(by) };
         let places = match (large, wanted) {
-            _ if by == NEWEST => found.places,
-            (Some(table), Some(wanted)) if wanted <= FIRST_MAX => Places::from(first(table, by, &found.places, wanted, step)?),
-            (Some(table), _) => rank(table, by, &found.places, step)?,
+            _ if newest => found.places,
+            (Some(table), Some(wanted)) if wanted <= FIRST_MAX => Places::from(first(table, ordered, &found.places, wanted, step)?),
+            (Some(table), _) => rank(table, ordered, &found.places, step)?,
             (None, _) => self.sorted(&found),
         };
         Ok((places, total))
@@ -160,25 +212,11 @@ impl PostsQuestion {
 
     /// The places of posts in memory, sorted. Stable, so that equal posts stay newest first; unknown figures come last either way.
     fn sorted(&self, found: &Found<'_>) -> Places {
-        let start = found.start;
-        let mut order: Vec<u32> = found.places.iter().map(|place| place as u32).collect();
-        let sort = &self.sort;
-        if sort.column == "title" {
-            let titles: Vec<Option<String>> = found.posts.titles().collect();
-            let title = |place: u32| titles.get(place as usize - start).and_then(Option::as_deref);
-            order.sort_by(|a, b| sort.compare(title(*a), title(*b)));
-            return Places::from(order);
-        }
-        let figure = |post: PostFigures| match sort.column {
-            "impressions" => post.impressions,
-            "engagement" => post.engagement,
-            "smart_engagement" => post.smart_engagement,
-            _ => Some(post.published_at.0),
-        };
-        let figures: Vec<Option<i64>> = found.posts.figures().map(figure).collect();
-        let figure = |place: u32| figures.get(place as usize - start).copied().flatten();
-        order.sort_by(|a, b| sort.compare(figure(*a), figure(*b)));
-        Places::from(order)
+        let posts: Vec<Cow<'_, Post>> = found.posts.iter().collect();
+        let mut rows: Vec<(u32, &Post)> =
+            found.places.iter().filter_map(|place| Some((place as u32, &**posts.get(place - found.start)?))).collect();
+        put_in_order(&mut rows, &self.sort, |(_, post), column| field(post, column).and_then(Key::of), |_, _| Ordering::Equal);
+        Places::from(rows.into_iter().map(|(place, _)| place).collect::<Vec<u32>>())
     }
 }
 
@@ -199,15 +237,18 @@ struct Found<'a> {
 impl Found<'_> {
     /// Those whose title holds all of the words.
     fn with_words(self, words: &[String], folder: Option<&Path>, progress: &Progress) -> Result<Self> {
-        let total = self.posts.len();
-        let mut holds = vec![0_u64; total.div_ceil(64)];
-        for (i, title) in self.posts.titles().enumerate() {
-            if i % 16_384 == 0 {
-                progress.step(i as u64, total as u64)?;
-            }
-            let title = title.unwrap_or_default().to_lowercase();
-            holds[i / 64] |= u64::from(words.iter().all(|word| title.contains(word.as_str()))) << (i % 64);
-        }
+        let titles = self.posts.titles().map(|title| title.unwrap_or_default().to_lowercase());
+        let holds = holding(titles, self.posts.len(), progress, |title| words.iter().all(|word| title.contains(word.as_str())))?;
+        self.keep(&holds, folder)
+    }
+
+    /// Those that meet all conditions.
+    fn that_meet(self, filter: &Filter, folder: Option<&Path>, progress: &Progress) -> Result<Self> {
+        let holds = holding(self.posts.iter(), self.posts.len(), progress, |post| filter.matches(|column| field(post, column)))?;
+        self.keep(&holds, folder)
+    }
+
+    fn keep(self, holds: &[u64], folder: Option<&Path>) -> Result<Self> {
         let start = self.start;
         let mut places = PlacesWriter::new(folder);
         for place in self.places.iter().filter(|place| holds[(place - start) / 64] >> ((place - start) % 64) & 1 == 1) {
@@ -215,6 +256,18 @@ impl Found<'_> {
         }
         Ok(Self { places: places.finish()?, ..self })
     }
+}
+
+/// A bit for each item: whether it holds.
+fn holding<T>(items: impl Iterator<Item = T>, total: usize, progress: &Progress, holds: impl Fn(&T) -> bool) -> Result<Vec<u64>> {
+    let mut bits = vec![0_u64; total.div_ceil(64)];
+    for (i, item) in items.enumerate() {
+        if i % 16_384 == 0 {
+            progress.step(i as u64, total as u64)?;
+        }
+        bits[i / 64] |= u64::from(holds(&item)) << (i % 64);
+    }
+    Ok(bits)
 }
 
 /// The places of the items of page `page` (from 1) of `limit` each.

@@ -16,6 +16,8 @@ struct Inner {
     done: AtomicU64,
     total: AtomicU64,
     cancelled: AtomicBool,
+    /// What this is a part of.
+    whole: Option<Progress>,
 }
 
 impl Progress {
@@ -24,6 +26,12 @@ impl Progress {
         self.0.done.store(done, Ordering::Relaxed);
         self.0.total.store(total, Ordering::Relaxed);
         if self.cancelled() { Err(Problem::new(Code::Cancelled, "The question was cancelled.")) } else { Ok(()) }
+    }
+
+    /// For a part of the question: it is cancelled with it, and its own steps are not told.
+    #[must_use]
+    pub fn quiet(&self) -> Self {
+        Self(Arc::new(Inner { whole: Some(self.clone()), ..Inner::default() }))
     }
 
     /// (done, total); total 0 while unknown.
@@ -36,6 +44,6 @@ impl Progress {
     }
 
     pub fn cancelled(&self) -> bool {
-        self.0.cancelled.load(Ordering::Relaxed)
+        self.0.cancelled.load(Ordering::Relaxed) || self.0.whole.as_ref().is_some_and(Self::cancelled)
     }
 }

@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 
 use super::{
+    filter::Filter,
+    list::Order,
     parameter::{Arguments, Parameter, ParameterKind, encode},
-    search::Order,
 };
 use crate::{
     dataset::{address::Address, chain::Chain, time::Time},
@@ -53,6 +54,8 @@ macro_rules! request {
             const PARAMETERS: &'static [$crate::question::parameter::Parameter] = &[$($parameter,)*];
 
             fn parse(arguments: &$crate::question::parameter::Arguments<'_>) -> $crate::error::Result<Self> {
+                // A question may have no parameters.
+                let _ = arguments;
                 Ok(Self { $($field: $crate::question::request::Value::read(arguments, &$parameter)?,)* })
             }
 
@@ -139,11 +142,12 @@ values! {
     Option<String>: |arguments, parameter| arguments.text(parameter.name), |value| value.as_deref().map(Cow::Borrowed);
     Option<Chain>: |arguments, parameter| arguments.chain(parameter.name), |value| value.as_ref().map(|chain| chain.to_string().into());
     Option<Time>: |arguments, parameter| arguments.time(parameter.name), |value| value.map(|time| time.to_string().into());
-    Option<Order>: |arguments, parameter| Ok(arguments.word(parameter.name)?.map(Order::parse)),
-        |value| value.map(|order| order.to_string().into());
-    /// An order that has a default.
-    Order: |arguments, parameter| Ok(Self::parse(arguments.word(parameter.name)?.unwrap_or_default())),
-        |value| Some(value.to_string().into());
+    Vec<Address>: |arguments, parameter| arguments.addresses(parameter.name),
+        |value| Some(value.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into());
+    /// No conditions are left out.
+    Filter: |arguments, parameter| arguments.conditions(parameter.name), |value| (!value.is_empty()).then(|| value.conditions().into());
+    Vec<Order>: |arguments, parameter| arguments.orders(parameter.name),
+        |value| (!value.is_empty()).then(|| value.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into());
     /// An empty list is left out.
     Vec<&'static str>: |arguments, parameter| arguments.words(parameter.name), |value| (!value.is_empty()).then(|| value.join(",").into());
 }

@@ -1,18 +1,26 @@
 //! The question behind GET /tokens: search and browse, so that a client can find addresses.
 
-use std::{cmp::Ordering, fmt};
+pub mod row;
+
+use std::{borrow::Cow, cmp::Ordering, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::row::{TokenRow, is_worked_out};
 use super::{
     Question,
     fields::{self, FIELDS},
+    filter::Filter,
+    list::{Key, Listed, Order, Rows, conditions, only, put_in_order, sort},
+    paging::Paging,
+    parallel,
     parameter::{PAGE, ParameterKind, clip, parameter},
     posts::page_of,
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    tabular::{Tabled, Tabular, members},
 };
 use crate::{
     analysis::{market::TokenSummary, token::descending},
@@ -24,14 +32,16 @@ request! {
     SearchQuestion at "/tokens" {
         query: Option<String> = parameter("query", ParameterKind::Text, "An address, symbol or name, or a part of one."),
         chain: Option<Chain> = parameter("chain", ParameterKind::Chain, "Only tokens on this chain: short name, alias or EIP-155 id."),
-        /// `None`: by rank of the match, else by market cap.
-        sort: Option<Order> = parameter(
-            "sort",
-            ParameterKind::Word { words: TOKEN_SORTS, default: None },
-            "Column, `-` first for descending; without it by rank of the match, then -market_cap.",
+        filter: Filter = conditions::<TokenSummary>(),
+        /// None: by rank of the match, then by market cap.
+        sort: Vec<Order> = sort::<TokenSummary>(
+            None,
+            "Up to 4 columns, separated by commas; `-` first for descending. Without it by rank of the match, then -market_cap.",
         ),
         /// Of `fields::FIELDS`, in its order.
         fields: Vec<&'static str> = parameter("fields", ParameterKind::Words(FIELDS), "Figures to add, separated by commas."),
+        /// Of the members of a token, in their order; empty: all but the figures that `fields` does not add.
+        only: Vec<&'static str> = only::<TokenSummary>(),
         page: u64 = PAGE,
         limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Tokens a page."),
     }
@@ -43,28 +53,8 @@ pub struct Tokens {
     pub limit: u64,
     /// All tokens that match.
     pub total: u64,
-    pub tokens: Vec<TokenSummary>,
+    pub tokens: Rows<TokenSummary>,
 }
-
-/// What tokens can be sorted by; `-` first for descending.
-pub const TOKEN_SORTS: &[&str] = &[
-    "market_cap",
-    "-market_cap",
-    "price",
-    "-price",
-    "price_change_24h",
-    "-price_change_24h",
-    "holders",
-    "-holders",
-    "holders_growth",
-    "-holders_growth",
-    "symbol",
-    "-symbol",
-    "name",
-    "-name",
-    "token_address",
-    "-token_address",
-];
 
 impl Question for SearchQuestion {
     type Answer = Tokens;
@@ -72,22 +62,42 @@ impl Question for SearchQuestion {
     const SUMMARY: &'static str = "Search and browse tokens.";
     const NEEDS: &'static [&'static str] = &["candles", "holders"];
 
+    fn paging(&self, answer: &Tokens) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
+
     fn heavy(&self) -> bool {
-        self.fields.iter().any(|field| ["securityScore", "recommendation"].contains(field))
+        let slow = |field: &&str| ["securityScore", "recommendation"].contains(field);
+        self.wanted().iter().any(|field| slow(field)) || !self.judged_by().is_empty()
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {
         let found = self.found(snapshot, progress)?;
         let total = found.len() as u64;
-        let mut tokens: Vec<_> = page_of(found.into_iter(), self.page, self.limit).map(|(_, token)| token.clone()).collect();
-        if !self.fields.is_empty() {
+        let mut tokens: Vec<_> = page_of(found.into_iter(), self.page, self.limit).map(|(_, row)| row.token.clone()).collect();
+        let fields = self.wanted();
+        if !fields.is_empty() {
             let count = tokens.len() as u64;
             for (i, token) in tokens.iter_mut().enumerate() {
                 progress.step(i as u64, count)?;
-                token.figures = Some(Box::new(fields::figures(snapshot, token.token_address, &self.fields, progress)?));
+                token.figures = Some(Box::new(fields::figures(snapshot, token.token_address, &fields, progress)?));
             }
         }
-        Ok(Tokens { page: self.page, limit: self.limit, total, tokens })
+        Ok(Tokens { page: self.page, limit: self.limit, total, tokens: Rows::new(tokens, &self.only) })
+    }
+}
+
+/// A row that was found, with the rank of its match.
+type Found<'a> = (u8, TokenRow<'a>);
+
+impl Tabular for SearchQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
+        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
+        let added = self.wanted();
+        let mut members = members(<TokenSummary as Listed>::MEMBERS, &self.only);
+        members.retain(|member| !FIELDS.contains(member) || added.contains(member));
+        Tabled::of(&answer.tokens, &members)
     }
 }
 
@@ -95,38 +105,58 @@ impl SearchQuestion {
     /// The page that the token is on, and how many tokens there are on all pages; none where it is on no page.
     pub fn page_of(&self, token: &Address, snapshot: &Snapshot) -> Option<(u64, u64)> {
         let found = self.found(snapshot, &Progress::default()).ok()?;
-        let place = found.iter().position(|(_, found)| found.token_address == *token)?;
+        let place = found.iter().position(|(_, found)| found.token.token_address == *token)?;
         Some((place as u64 / self.limit.max(1) + 1, found.len() as u64))
     }
 
+    /// The figures that each row is answered with.
+    fn wanted(&self) -> Vec<&'static str> {
+        let named = |field: &&str| if self.only.is_empty() { self.fields.contains(field) } else { self.only.contains(field) };
+        FIELDS.iter().copied().filter(|field| named(field)).collect()
+    }
+
+    /// The figures that must be worked out of every token to tell which are found, and in which order.
+    fn judged_by(&self) -> Vec<&'static str> {
+        let named = |field: &&str| self.filter.names(field) || self.sort.iter().any(|order| order.column == *field);
+        FIELDS.iter().copied().filter(|field| is_worked_out(field) && named(field)).collect()
+    }
+
     /// Every token that matches, with the rank of its match, in order.
-    fn found<'a>(&self, snapshot: &'a Snapshot, progress: &Progress) -> Result<Vec<(u8, &'a TokenSummary)>> {
+    fn found<'a>(&self, snapshot: &'a Snapshot, progress: &Progress) -> Result<Vec<Found<'a>>> {
         let tokens = &snapshot.market.tokens;
         if let Some(chain) = &self.chain {
             check_chain(chain, tokens)?;
         }
         let needle = self.query.as_deref().map(Needle::new);
-        let mut found: Vec<(u8, &TokenSummary)> = Vec::new();
+        let (slow, quick) = self.filter.split(is_worked_out);
+        let mut found: Vec<Found<'a>> = Vec::new();
         for (i, token) in tokens.iter().enumerate() {
             if i % 4_096 == 0 {
                 progress.step(i as u64, tokens.len() as u64)?;
             }
+            let row = TokenRow::plain(token);
             if self.chain.as_ref().is_none_or(|chain| token.chains.contains(chain))
+                && quick.matches(|column| row.field(column))
                 && let Some(rank) = needle.as_ref().map_or(Some(0), |needle| needle.rank(token))
             {
-                found.push((rank, token));
+                found.push((rank, row));
             }
         }
-        found.sort_by(|a, b| self.compare(*a, *b));
-        Ok(found)
-    }
-
-    fn compare(&self, (rank_a, a): (u8, &TokenSummary), (rank_b, b): (u8, &TokenSummary)) -> Ordering {
-        let sorted = match &self.sort {
-            Some(order) => order.compare_tokens(a, b),
-            None => rank_a.cmp(&rank_b).then_with(|| descending(a.market_cap, b.market_cap)),
+        let judged_by = self.judged_by();
+        if !judged_by.is_empty() {
+            parallel::each(&mut found, progress, |(_, row)| {
+                row.figures = Some(Cow::Owned(fields::figures(snapshot, row.token.token_address, &judged_by, &progress.quiet())?));
+                Ok(())
+            })?;
+            found.retain(|(_, row)| slow.matches(|column| row.field(column)));
+        }
+        let ties = |(rank_a, a): &Found<'a>, (rank_b, b): &Found<'a>| {
+            let by_rank = || rank_a.cmp(rank_b).then_with(|| descending(a.token.market_cap, b.token.market_cap));
+            let unsorted = if self.sort.is_empty() { by_rank() } else { Ordering::Equal };
+            unsorted.then_with(|| a.token.token_address.cmp(&b.token.token_address))
         };
-        sorted.then_with(|| a.token_address.cmp(&b.token_address))
+        put_in_order(&mut found, &self.sort, |(_, row), column| row.rank(column).and_then(Key::of), ties);
+        Ok(found)
     }
 }
 
@@ -143,54 +173,6 @@ fn check_chain(chain: &Chain, tokens: &[TokenSummary]) -> Result<()> {
             Chain::nearest(chain.as_str()).join(", ")
         ),
     ))
-}
-
-/// A column to sort by, and which way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
-    pub column: &'static str,
-    pub descending: bool,
-}
-
-impl Order {
-    /// From a word of a table of sorts: `-` first means descending.
-    pub fn parse(word: &'static str) -> Self {
-        match word.strip_prefix('-') {
-            Some(column) => Self { column, descending: true },
-            None => Self { column: word, descending: false },
-        }
-    }
-
-    /// Values in this order; what has none comes last either way.
-    pub(super) fn compare<T: PartialOrd>(&self, a: Option<T>, b: Option<T>) -> Ordering {
-        match (a, b) {
-            (Some(a), Some(b)) => {
-                let ascending = a.partial_cmp(&b).unwrap_or(Ordering::Equal);
-                if self.descending { ascending.reverse() } else { ascending }
-            }
-            (a, b) => b.is_some().cmp(&a.is_some()),
-        }
-    }
-
-    pub(super) fn compare_tokens(&self, a: &TokenSummary, b: &TokenSummary) -> Ordering {
-        let folded = |text: &Option<String>| text.as_ref().map(|text| text.to_lowercase());
-        match self.column {
-            "price" => self.compare(a.price, b.price),
-            "price_change_24h" => self.compare(a.price_change_24h, b.price_change_24h),
-            "holders" => self.compare(a.holders, b.holders),
-            "holders_growth" => self.compare(a.holders_growth, b.holders_growth),
-            "symbol" => self.compare(folded(&a.symbol), folded(&b.symbol)),
-            "name" => self.compare(folded(&a.name), folded(&b.name)),
-            "token_address" => self.compare(Some(a.token_address), Some(b.token_address)),
-            _ => self.compare(a.market_cap, b.market_cap),
-        }
-    }
-}
-
-impl fmt::Display for Order {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", if self.descending { "-" } else { "" }, self.column)
-    }
 }
 
 /// What is searched for: exact address, exact symbol, symbol prefix, name-word prefix, substring, one typo; lower rank is better.
@@ -256,6 +238,8 @@ mod tests {
             holders_growth: None,
             price_history: Vec::new(),
             last_candle: None,
+            created_at: None,
+            age: None,
             figures: None,
         }
     }
@@ -277,16 +261,6 @@ mod tests {
             ("doge", None),
         ] {
             assert_eq!(Needle::new(query).rank(&uni), rank, "{query}");
-        }
-    }
-
-    #[test]
-    fn what_has_no_value_comes_last_either_way() {
-        for word in ["price", "-price"] {
-            let order = Order::parse(word);
-            assert_eq!(order.compare(None, Some(1.0)), Ordering::Greater, "{word}");
-            assert_eq!(order.compare(Some(1.0), None), Ordering::Less, "{word}");
-            assert_eq!(order.to_string(), word);
         }
     }
 }

@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::security::memory::SecurityMemory;
+use super::{security::memory::SecurityMemory, tables::TableMemory};
 use crate::{
     analysis::{market::Market, yields::pools::Pools},
-    dataset::Dataset,
+    dataset::{Dataset, Table},
+    error::{Code, Problem, Result},
 };
 
 /// One generation, immutable; replaced whole on reload.
@@ -21,6 +22,8 @@ pub struct Snapshot {
     pub settings: AnswerSettings,
     /// What security inference keeps for the generation.
     pub security: SecurityMemory,
+    /// What is kept of the orders of tables.
+    pub tables: TableMemory,
     /// Hash of all that shapes answers: program version, settings, sources.
     digest: [u8; 32],
 }
@@ -51,7 +54,35 @@ impl Snapshot {
         hash.update(env!("CARGO_PKG_VERSION"));
         hash.update(format!("{settings:?}"));
         hash.update(dataset.identity);
-        Self { generation, market, yields, dataset, security: SecurityMemory::default(), digest: hash.finalize().into(), settings }
+        Self {
+            generation,
+            market,
+            yields,
+            dataset,
+            security: SecurityMemory::default(),
+            tables: TableMemory::default(),
+            digest: hash.finalize().into(),
+            settings,
+        }
+    }
+
+    /// Whether these tables are there as far as they can be: large ones may still be on their way.
+    pub fn require(&self, tables: &[&str]) -> Result<()> {
+        let unreached = |table: &&Table| table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.unreached);
+        let unreached = self.dataset.tables.iter().filter(unreached).find(|table| tables.contains(&table.schema.name));
+        if let Some(table) = unreached {
+            let sources = table.elsewhere.iter().flat_map(|elsewhere| &elsewhere.sources).map(|name| format!("`{name}`"));
+            let sources = sources.collect::<Vec<_>>().join(", ");
+            let detail =
+                format!("The table `{}` cannot be had from {sources}: see /datasets for why, and ask again later.", table.schema.name);
+            return Err(Problem::new(Code::SourceUnavailable, detail));
+        }
+        match self.dataset.importing.iter().find(|table| tables.contains(table)) {
+            None => Ok(()),
+            Some(table) => {
+                Err(Problem::new(Code::Loading, format!("The table `{table}` is still being brought in: ask again in a moment.")))
+            }
+        }
     }
 
     /// The strong entity tag of the answer to the canonical request, quotes included.

@@ -16,7 +16,7 @@ pub use self::{
 use crate::{
     question::{
         filter::{self, Filter, FilterColumn},
-        search::Order,
+        list::{Key, Order, put_in_order},
     },
     tui::{
         keymap::Action,
@@ -35,14 +35,31 @@ pub trait Fields: Sized + 'static {
     const FIELDS: &'static [Field<Self>];
     /// How the rows stand while nobody sorts them; none is as they come.
     const STANDARD: Option<Order> = None;
-    /// Columns that the rows can stand by at once.
-    const SORTED_BY: usize = 3;
     /// Rows have a star before them.
     const STARS: bool = false;
 
+    /// What a filter can name.
+    fn filter_columns() -> Vec<FilterColumn> {
+        let column = |field: &Field<Self>| {
+            let column = FilterColumn::new(field.column.key, field.kind?, field.aliases);
+            Some(if field.searched { column.searched() } else { column })
+        };
+        Self::FIELDS.iter().filter_map(column).collect()
+    }
+
+    /// What the row has in a column that a filter can name.
+    fn value<'a>(row: Row<'a, Self>, key: &str) -> Value<'a> {
+        List::<Self>::field(key).map_or(Value(None), |field| (field.value)(row))
+    }
+
+    /// What the row is ordered by in a column.
+    fn sort_key(row: Row<'_, Self>, key: &str) -> Option<Key> {
+        List::<Self>::field(key)?.sort_key(row)
+    }
+
     /// Reads a filter.
     fn read(text: &str) -> Result<Filter, String> {
-        filter::parse(text, &List::<Self>::filter_columns()).map_err(|error| error.to_string())
+        filter::parse(text, &Self::filter_columns()).map_err(|error| error.to_string())
     }
 
     fn starred(_: Self::Row<'_>) -> bool {
@@ -83,7 +100,7 @@ impl<L: Fields> Default for List<L> {
         let hidden = L::FIELDS.iter().filter(|field| field.optional).map(|field| field.column.key).collect();
         Self {
             cursor: Cursor::default(),
-            sorting: Sorting::new(L::STANDARD, L::SORTED_BY),
+            sorting: Sorting::new(L::STANDARD),
             order: None,
             filter: Filter::default(),
             filter_text: String::new(),
@@ -172,6 +189,21 @@ impl<L: Fields> List<L> {
     }
 }
 
+/// The mouse over two lists beside each other: the one it did something in has the keys from now on.
+pub fn mouse_of_two<A: Fields, B: Fields>(first: &mut List<A>, second: &mut List<B>, in_second: &mut bool, mouse: MouseEvent) -> Did {
+    match (first.mouse(mouse), second.mouse(mouse)) {
+        (Did::Nothing, Did::Nothing) => Did::Nothing,
+        (Did::Nothing, did) => {
+            *in_second = true;
+            did
+        }
+        (did, _) => {
+            *in_second = false;
+            did
+        }
+    }
+}
+
 /// What is shown, and how it stands.
 impl<L: Fields> List<L> {
     fn wanted(&self) -> impl Iterator<Item = &'static Field<L>> + '_ {
@@ -196,21 +228,8 @@ impl<L: Fields> List<L> {
         L::FIELDS.iter().filter(|field| field.optional).map(|field| field.column.key)
     }
 
-    /// Whether the order or the filter names an optional column.
-    pub fn needs_optional(&self) -> bool {
-        Self::optional().any(|key| self.filter.names(key) || self.sorting.keys().iter().any(|order| order.column == key))
-    }
-
     pub fn sort_columns(&self) -> Vec<SortColumn> {
         self.wanted().filter_map(|field| Some((field.column.key, field.falls?))).collect()
-    }
-
-    pub fn filter_columns() -> Vec<FilterColumn> {
-        let column = |field: &Field<L>| {
-            let column = FilterColumn::new(field.column.key, field.kind?, field.aliases);
-            Some(if field.searched { column.searched() } else { column })
-        };
-        L::FIELDS.iter().filter_map(column).collect()
     }
 
     pub fn filter(&self) -> &Filter {
@@ -246,33 +265,13 @@ impl<L: Fields> List<L> {
     /// Takes those of the rows at `places` that meet the filter, in order. Rows without a value come last either way, equals stay as
     /// they come.
     pub fn arrange<'a>(&mut self, places: impl IntoIterator<Item = usize>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
-        let looked_at: Vec<&Field<L>> =
-            self.filter.looked_at(Self::filter_columns()).iter().filter_map(|column| Self::field(&column.name)).collect();
-        let holds = |place: usize| {
-            self.filter.is_empty() || row(place).is_some_and(|row| Self::holds(&self.filter, &looked_at, Row { given: row }))
-        };
-        let mut order: Vec<u32> = places.into_iter().filter(|&place| holds(place)).map(|place| place as u32).collect();
-        for Order { column, descending } in self.sorting.keys().iter().rev() {
-            let Some(field) = Self::field(column) else { continue };
-            let key = |place: u32| row(place as usize).and_then(|row| field.sort_key(Row { given: row }));
-            let mut keyed: Vec<_> = order.iter().map(|&place| (key(place), place)).collect();
-            keyed.sort_by(|(a, _), (b, _)| match (a, b) {
-                (Some(a), Some(b)) if *descending => b.partial_cmp(a).unwrap_or(std::cmp::Ordering::Equal),
-                (Some(a), Some(b)) => a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal),
-                (a, b) => b.is_some().cmp(&a.is_some()),
-            });
-            order = keyed.into_iter().map(|(_, place)| place).collect();
-        }
+        let holds = |row| self.filter.matches(|key| L::value(Row { given: row }, key).0);
+        let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(holds);
+        let mut order: Vec<u32> = places.into_iter().filter(kept).map(|place| place as u32).collect();
+        let key = |&place: &u32, key: &str| row(place as usize).and_then(|row| L::sort_key(Row { given: row }, key));
+        put_in_order(&mut order, self.sorting.keys(), key, |_, _| std::cmp::Ordering::Equal);
         self.cursor.set_count(order.len());
         self.order = Some(order);
-    }
-
-    fn holds(filter: &Filter, looked_at: &[&Field<L>], row: Row<'_, L>) -> bool {
-        let values: Vec<Value<'_>> = looked_at.iter().map(|field| (field.value)(row)).collect();
-        // Members borrowed from the values, so that a list can be handed over as one.
-        let names: Vec<Vec<&str>> = values.iter().map(Value::names).collect();
-        let place = |key: &str| looked_at.iter().position(|field| field.column.key == key);
-        filter.matches(|key| place(key).and_then(|place| values[place].field(&names[place])))
     }
 }
 

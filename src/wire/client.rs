@@ -134,24 +134,66 @@ impl Connector {
             .http1_only()
             .redirect(policy);
         if !named {
-            builder = builder.dns_resolver(Arc::new(PublicOnly));
+            builder = builder.dns_resolver(Arc::new(PublicOnly { proxies: proxies(|name| std::env::var(name).ok()) }));
         }
         builder.build()
     }
 }
 
-/// Resolves names, and forgets the addresses that are not public.
-struct PublicOnly;
+/// The variables by which a person names a proxy; the client reads them too.
+const PROXIES: [&str; 6] = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+
+/// The hosts of the person's own proxies.
+fn proxies(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let host = |value: String| {
+        let url = if value.contains("://") { value } else { format!("http://{value}") };
+        reqwest::Url::parse(&url).ok()?.host_str().map(str::to_ascii_lowercase)
+    };
+    PROXIES.into_iter().filter_map(variable).filter_map(host).collect()
+}
+
+/// Resolves names, and forgets the addresses that are not public. A proxy may lie near: the person named it.
+struct PublicOnly {
+    proxies: Vec<String>,
+}
 
 impl Resolve for PublicOnly {
     fn resolve(&self, name: Name) -> Resolving {
+        let is_proxy = self.proxies.iter().any(|host| host.eq_ignore_ascii_case(name.as_str()));
         Box::pin(async move {
             let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            if is_proxy {
+                let all: Addrs = Box::new(found.into_iter());
+                return Ok(all);
+            }
             if !found.is_empty() && found.iter().all(|address| !is_public(address.ip())) {
                 return Err(io::Error::other(NEAR).into());
             }
             let public: Addrs = Box::new(found.into_iter().filter(|address| is_public(address.ip())));
             Ok(public)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_is_known_however_it_is_written() {
+        let hosts = |value: &str| proxies(|name| (name == "https_proxy").then(|| value.to_owned()));
+        for written in ["http://Proxy.corp:3128", "proxy.corp:3128", "http://me:secret@proxy.corp/"] {
+            assert_eq!(hosts(written), ["proxy.corp"], "{written}");
+        }
+        assert!(hosts("").is_empty());
+    }
+
+    #[tokio::test]
+    async fn only_a_proxy_may_lie_near() {
+        let resolver = PublicOnly { proxies: vec!["localhost".to_owned()] };
+        assert!(resolver.resolve("localhost".parse().expect("a name")).await.is_ok_and(|found| found.count() > 0));
+        let stranger = PublicOnly { proxies: Vec::new() };
+        let refused = stranger.resolve("localhost".parse().expect("a name")).await;
+        assert!(refused.is_err_and(|error| error.to_string().contains(NEAR)));
     }
 }

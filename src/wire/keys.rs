@@ -4,8 +4,11 @@
 use std::{
     collections::HashMap,
     fs,
+    io::Read as _,
     path::PathBuf,
-    process::{Command, Stdio},
+    process::{Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
 use object_store::{
@@ -17,6 +20,10 @@ use super::{client::Connector, fault::Fault, place::Place, source::Source};
 
 /// The largest file of `~/.aws` that is read.
 const FILE_MAX: u64 = 1 << 20;
+/// How long a command of the person's own may take to print keys: a person may have to confirm it elsewhere.
+const COMMAND_TIME: Duration = Duration::from_secs(60);
+/// How often one looks whether it has ended.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The store's builder, with the keys its source has.
 pub(super) async fn s3(place: &Place, source: Option<&Source>, connector: Connector) -> Result<AmazonS3Builder, Fault> {
@@ -26,7 +33,14 @@ pub(super) async fn s3(place: &Place, source: Option<&Source>, connector: Connec
         return Ok(builder.with_bucket_name(&place.root).with_http_connector(connector));
     };
     let plain = connector.plain;
-    let found = if source.anonymous { Found::None } else { find(&source.profile)? };
+    let found = if source.anonymous {
+        Found::None
+    } else {
+        // Files and a command of the person's own: not on the thread that requests run on.
+        let profile = source.profile.clone();
+        let found = tokio::task::spawn_blocking(move || find(&profile)).await;
+        found.map_err(|_| Fault::Failed("met a defect of the program".to_owned()))??
+    };
     let mut region = source.region.clone();
     let mut builder = match found {
         Found::Environment => AmazonS3Builder::from_env().with_skip_signature(false),
@@ -135,10 +149,32 @@ fn section(text: &str, title: &str) -> HashMap<String, String> {
 
 /// What a command of the person's own prints: `{"Version": 1, "AccessKeyId": …}`.
 fn printed(command: &str, region: Option<String>) -> Option<Keys> {
-    let output = Command::new("sh").arg("-c").arg(command).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    let text: serde_json::Value = serde_json::from_slice(&output.stdout).ok().filter(|_| output.status.success())?;
+    let text: serde_json::Value = serde_json::from_slice(&output(command, COMMAND_TIME)?).ok()?;
     let member = |name: &str| text.get(name).and_then(serde_json::Value::as_str).map(str::to_owned);
     Some(Keys { id: member("AccessKeyId")?, secret: member("SecretAccessKey")?, token: member("SessionToken"), region })
+}
+
+/// What the command prints; none where it fails, or does not end in time.
+fn output(line: &str, time: Duration) -> Option<Vec<u8>> {
+    let mut command = Command::new("sh");
+    let mut child = command.arg("-c").arg(line).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let until = Instant::now() + time;
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break Some(status),
+            Ok(None) if Instant::now() < until => thread::sleep(LOOK),
+            Ok(None) | Err(_) => {
+                child.kill().ok();
+                child.wait().ok();
+                break None;
+            }
+        }
+    };
+    // What a killed command began may hold its output open for long: that is not read.
+    status.filter(ExitStatus::success)?;
+    let mut printed = Vec::new();
+    child.stdout.take()?.take(FILE_MAX).read_to_end(&mut printed).ok()?;
+    Some(printed)
 }
 
 /// Whether this is a machine of Amazon's, whose service for keys is then asked; elsewhere the address would only cost time.
@@ -164,6 +200,7 @@ mod tests {
     fn a_command_of_the_persons_own_gives_keys() {
         let keys = printed(r#"echo '{"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "B"}'"#, None);
         assert!(keys.is_some_and(|keys| (keys.id.as_str(), keys.secret.as_str(), keys.token) == ("A", "B", None)));
+        assert_eq!(output("sleep 60", Duration::from_millis(50)), None, "it is not waited for");
         for command in ["echo '{}'", "exit 1", "echo nothing"] {
             assert!(printed(command, None).is_none(), "{command}");
         }

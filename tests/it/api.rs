@@ -1,8 +1,11 @@
 //! The HTTP contract against a running server: every status, the order of the checks, tags, methods, ids, the document.
 
 mod document;
+mod examples;
 mod hostile;
+mod lists;
 mod server;
+mod tables;
 
 use std::{
     fs,

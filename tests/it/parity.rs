@@ -25,6 +25,7 @@ use tokendeck::{
     jobs::{JobBody, JobOptions, Jobs},
     question::{
         Question,
+        batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
         candles::CandlesQuestion,
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
@@ -36,6 +37,7 @@ use tokendeck::{
         request::Request,
         search::SearchQuestion,
         security::SecurityQuestion,
+        tables::{TableQuestion, TablesQuestion},
         token::TokenQuestion,
         trendline::TrendlineQuestion,
         yields::YieldQuestion,
@@ -89,13 +91,18 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
     ("api_holders_growth", Some(held::<GrowthQuestion>), &["/api/analytics/tokens/holders-growth?window=1"]),
     (
         "tokens",
-        Some(held::<SearchQuestion>),
+        Some(held_tokens),
         &[
             "/tokens",
             "/tokens?limit=250&sort=symbol",
             "/tokens?query=uniswap&chain=base",
             "/tokens?query=usd&sort=-price&limit=5&page=2",
             "/tokens?fields=trend,best_pattern,recommendedAction",
+            "/tokens?where=cap%3E10m%20chain:ethereum%20age%3C900d&sort=-holders,symbol,%2Bname&only=symbol,holders,created_at",
+            "/tokens?where=pattern:double%20score%3E=20&sort=-score&only=symbol,best_pattern,securityScore&limit=5",
+            "/tokens?where=capp%3E1",
+            "/tokens?addresses={weth},{nobody},{UNI},{weth}",
+            "/tokens?addresses={weth},0x12",
         ],
     ),
     (
@@ -107,10 +114,60 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
             "/tokens/{weth}/candles?from=2026-08-01&to=2026-08-14T00:00:00Z",
         ],
     ),
-    ("holders", Some(held::<HoldersQuestion>), &["/tokens/{weth}/holders", "/tokens/{uni}/holders?limit=7&page=2"]),
-    ("holder_counts", Some(held::<HolderCountsQuestion>), &["/tokens/{weth}/holder-counts", "/tokens/{uni}/holder-counts"]),
-    ("posts", Some(held::<PostsQuestion>), &["/posts", "/posts?query=uni&limit=5", "/posts?sort=published_at&limit=250"]),
-    ("all_dexes", Some(held::<AllDexesQuestion>), &["/dexes", "/dexes?limit=3&page=2"]),
+    (
+        "holders",
+        Some(held::<HoldersQuestion>),
+        &[
+            "/tokens/{weth}/holders",
+            "/tokens/{uni}/holders?limit=7&page=2",
+            "/tokens/{uni}/holders?where=balance%3E1k%20labels!=burn&sort=labels,-balance&only=holder_address",
+        ],
+    ),
+    (
+        "holder_counts",
+        Some(held::<HolderCountsQuestion>),
+        &[
+            "/tokens/{weth}/holder-counts",
+            "/tokens/{uni}/holder-counts",
+            "/tokens/{uni}/holder-counts?where=date%3E=2026-08&sort=holders&only=date",
+        ],
+    ),
+    (
+        "posts",
+        Some(held::<PostsQuestion>),
+        &[
+            "/posts",
+            "/posts?query=uni&limit=5",
+            "/posts?sort=published_at&limit=250",
+            "/posts?where=impressions%3E10k%20title:a&sort=-engagement,title&only=title,link&limit=9",
+        ],
+    ),
+    (
+        "all_dexes",
+        Some(held::<AllDexesQuestion>),
+        &["/dexes", "/dexes?limit=3&page=2", "/dexes?where=chain:ethereum%20tvl%3E1m&sort=-tvl&only=dex_id,chain"],
+    ),
+    ("tables", Some(held::<TablesQuestion>), &["/tables"]),
+    (
+        "table",
+        Some(held::<TableQuestion>),
+        &[
+            "/tables/candles?limit=3",
+            "/tables/candles?where=close%3E100&sort=-close,timestamp&columns=close,timestamp",
+            "/tables/nowhere",
+            "/tables/tokens?where=usd",
+        ],
+    ),
+    (
+        "candle_batch",
+        Some(held::<CandleBatchQuestion>),
+        &["/candles?addresses={weth},{nobody},{uni}&timeframe=4h&from=2026-08-01", "/candles", "/candles?addresses={weth}&timeframe=2d"],
+    ),
+    (
+        "security_batch",
+        Some(held::<SecurityBatchQuestion>),
+        &["/security?addresses={uni},{nobody}&explain=true", "/security?addresses={uni},{uni}&format=json", "/security?addresses="],
+    ),
     ("jobs", None, &["/deep-analysis/jobs", "/deep_analysis/jobs?limit=1"]),
     ("job", None, &["/deep-analysis/jobs/{job}", "/deep-analysis/jobs/none"]),
     ("job_report", None, &["/deep-analysis/jobs/{job}/report"]),
@@ -125,6 +182,11 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
 fn held<Q: Question>(deck: &Deck, path: &[(&str, &str)], query: &str) -> Result<(Vec<u8>, String)> {
     let question = Q::parse(&Arguments::new(Q::PARAMETERS, path, query)?)?;
     keep(deck, &question).map(|bytes| (bytes, question.target()))
+}
+
+fn held_tokens(deck: &Deck, path: &[(&str, &str)], query: &str) -> Result<(Vec<u8>, String)> {
+    let of = if query.starts_with("addresses=") { held::<TokenBatchQuestion> } else { held::<SearchQuestion> };
+    of(deck, path, query)
 }
 
 fn keep<Q: Question>(deck: &Deck, question: &Q) -> Result<Vec<u8>> {

@@ -14,6 +14,7 @@ mod model;
 mod pivots;
 mod reversal;
 mod search;
+mod side;
 
 use self::candidate::Candidate;
 pub use self::{
@@ -137,11 +138,17 @@ fn thinned(places: &[usize], scored: &[company::Scored]) -> (Vec<usize>, Vec<com
 /// What is answered, of the stretches that the textbook leaves free.
 pub(super) fn finds(series: &Series, model: &Model, taken: &[(u32, u32)], explain: bool) -> Vec<Find> {
     let found = search::all(series, Some(&model.sieve));
-    let claims = found.kept.iter().zip(&found.logits).enumerate().map(|(place, (candidate, logit))| (candidate.claim(), *logit, place));
-    let kept = likeliest(claims.collect());
-    let measured = |place: usize| measures::all(series.tape(found.kept[place].flipped), &found.kept[place]);
-    let logit = |place: usize| model.own[found.kept[place].kind as usize].at_least(&measured(place), model::OWN_LEAST);
-    let likely = accompanied(kept.into_iter().filter_map(|place| Some((place, found.kept[place].claim(), logit(place)?))));
+    let mut measured = [0.0; MEASURES];
+    let mut logit = |place: usize| {
+        let candidate = &found.kept[place];
+        let (tape, judge) = (series.tape(candidate.flipped), &model.own[candidate.kind as usize]);
+        measures::most(tape, candidate, &mut measured);
+        let first = judge.first(&measured, model::OWN_LEAST)?;
+        measures::thorough(tape, candidate, &mut measured);
+        judge.rest(&measured, first, model::OWN_LEAST)
+    };
+    let places = found.in_order().into_iter().map(|place| place as usize);
+    let likely = accompanied(places.filter_map(|place| Some((place, found.kept[place].claim(), logit(place)?))));
     let offer = |one: &Likely| choice::Offer {
         start: one.claim.start,
         end: one.claim.end,
@@ -152,7 +159,8 @@ pub(super) fn finds(series: &Series, model: &Model, taken: &[(u32, u32)], explai
         let one = &likely[k];
         let mut find = find(series, &found.kept[one.place], offers[k].chance);
         if explain {
-            find.why = why(model, one, &measured(one.place));
+            let candidate = &found.kept[one.place];
+            find.why = why(model, one, &measures::all(series.tape(candidate.flipped), candidate));
         }
         find
     };

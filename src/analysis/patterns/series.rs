@@ -1,12 +1,12 @@
 //! The candles that take part, as logarithms of prices, with what makes questions about a stretch of them cheap; and the same upside
 //! down. No patterns here.
 
+use std::rc::Rc;
+
 use crate::dataset::candles::Candles;
 
 /// Candles whose true ranges are averaged.
 const AVERAGED: usize = 30;
-/// Candles of a block of [`Extremes`].
-const BLOCK: usize = 8;
 
 /// The valid candles, oldest first. All columns have one length.
 pub(super) struct Series {
@@ -29,12 +29,16 @@ pub(super) struct Tape {
     pub(super) low: Vec<f64>,
     pub(super) close: Vec<f64>,
     /// The mean true range (Wilder 1978) of the last 30 candles; of the first 30 at the start.
-    pub(super) range: Vec<f64>,
+    pub(super) range: Rc<[f64]>,
     closes: Sums,
-    ranges: Sums,
-    steps: Sums,
-    highest: Extremes<true>,
-    lowest: Extremes<false>,
+    ranges: Rc<Sums>,
+    steps: Rc<Sums>,
+    /// Of the highs; and of the negated lows, which are the highs of the other tape.
+    tops: Rc<Extremes>,
+    bottoms: Rc<Extremes>,
+    /// For each candle, how many candles before it the price was as high, and as low.
+    since_high: Rc<[u32]>,
+    since_low: Rc<[u32]>,
 }
 
 impl Series {
@@ -87,12 +91,15 @@ impl Tape {
                 (share * mean + (1.0 - share) * first).max(floor)
             })
             .collect();
+        let lows: Vec<f64> = negated(&low);
         Some(Self {
             closes: Sums::of(close.iter().copied()),
-            steps: Sums::of((0..count).map(|i| if i == 0 { 0.0 } else { (close[i] - close[i - 1]).abs() })),
-            ranges,
-            highest: Extremes::of(&high),
-            lowest: Extremes::of(&low),
+            steps: Rc::new(Sums::of((0..count).map(|i| if i == 0 { 0.0 } else { (close[i] - close[i - 1]).abs() }))),
+            ranges: Rc::new(ranges),
+            tops: Rc::new(Extremes::of(&high)),
+            bottoms: Rc::new(Extremes::of(&lows)),
+            since_high: since(&high),
+            since_low: since(&lows),
             range,
             open,
             high,
@@ -102,19 +109,20 @@ impl Tape {
     }
 
     fn mirrored(&self) -> Self {
-        let negated = |column: &[f64]| column.iter().map(|level| -level).collect::<Vec<_>>();
-        let (high, low, close) = (negated(&self.low), negated(&self.high), negated(&self.close));
+        let close = negated(&self.close);
         Self {
             open: negated(&self.open),
+            high: negated(&self.low),
+            low: negated(&self.high),
             closes: Sums::of(close.iter().copied()),
-            steps: self.steps.clone(),
-            ranges: self.ranges.clone(),
-            highest: Extremes::of(&high),
-            lowest: Extremes::of(&low),
-            range: self.range.clone(),
-            high,
-            low,
             close,
+            steps: Rc::clone(&self.steps),
+            ranges: Rc::clone(&self.ranges),
+            tops: Rc::clone(&self.bottoms),
+            bottoms: Rc::clone(&self.tops),
+            since_high: Rc::clone(&self.since_low),
+            since_low: Rc::clone(&self.since_high),
+            range: Rc::clone(&self.range),
         }
     }
 
@@ -132,12 +140,17 @@ impl Tape {
 
     /// The highest high from candle `a` to `b`.
     pub(super) fn top(&self, a: usize, b: usize) -> f64 {
-        self.highest.within(&self.high, a, b)
+        self.tops.within(a, b)
     }
 
     /// The lowest low from candle `a` to `b`.
     pub(super) fn bottom(&self, a: usize, b: usize) -> f64 {
-        self.lowest.within(&self.low, a, b)
+        -self.bottoms.within(a, b)
+    }
+
+    /// Candles before this one until the price was as extreme; `u32::MAX` where it never was.
+    pub(super) fn since(&self, at: usize, high: bool) -> u32 {
+        if high { self.since_high[at] } else { self.since_low[at] }
     }
 
     pub(super) fn mean_close(&self, a: usize, b: usize) -> f64 {
@@ -155,7 +168,6 @@ impl Tape {
 }
 
 /// Sums up to each place.
-#[derive(Clone)]
 struct Sums(Vec<f64>);
 
 impl Sums {
@@ -174,50 +186,63 @@ impl Sums {
     }
 }
 
-/// Extremes of any stretch: those of 1, 2, 4… blocks from each block on. The highest, or else the lowest.
-struct Extremes<const HIGHEST: bool> {
+/// The largest number of any stretch: those of 1, 2, 4… places from each place on.
+struct Extremes {
     levels: Vec<Vec<f64>>,
 }
 
-impl<const HIGHEST: bool> Extremes<HIGHEST> {
-    /// Enough for stretches of 1,024 candles; longer ones take more steps.
+impl Extremes {
+    /// Enough for stretches of 256 candles; longer ones take more steps.
     const LEVELS: usize = 8;
 
-    fn pick(a: f64, b: f64) -> f64 {
-        if (a < b) == HIGHEST { b } else { a }
-    }
-
     fn of(numbers: &[f64]) -> Self {
-        let whole = |block: &[f64]| block.iter().copied().reduce(Self::pick).unwrap_or(0.0);
-        let mut levels = vec![numbers.chunks(BLOCK).map(whole).collect::<Vec<_>>()];
+        let mut levels = vec![numbers.to_vec()];
         for level in 1..Self::LEVELS {
             let (below, far) = (&levels[level - 1], 1 << (level - 1));
             if below.len() <= far {
                 break;
             }
-            let next = below.iter().zip(&below[far..]).map(|(a, b)| Self::pick(*a, *b)).collect();
+            let next = below.iter().zip(&below[far..]).map(|(a, b)| larger(*a, *b)).collect();
             levels.push(next);
         }
         Self { levels }
     }
 
-    fn within(&self, numbers: &[f64], a: usize, b: usize) -> f64 {
-        let scan = |from: usize, to: usize, found: f64| numbers[from..to].iter().fold(found, |found, number| Self::pick(found, *number));
-        let (first, last) = (a.div_ceil(BLOCK), (b + 1) / BLOCK);
-        if first >= last {
-            return scan(a, b + 1, numbers[a]);
-        }
-        let mut found = scan(a, first * BLOCK, numbers[a]);
-        found = scan(last * BLOCK, b + 1, found);
-        // Two stretches that overlap cover all blocks between.
-        let level = ((last - first).ilog2() as usize).min(self.levels.len() - 1);
-        let (mut at, step) = (first, 1 << level);
-        while at + step < last {
-            found = Self::pick(found, self.levels[level][at]);
+    fn within(&self, a: usize, b: usize) -> f64 {
+        // Two stretches that overlap cover it.
+        let level = ((b + 1 - a).ilog2() as usize).min(self.levels.len() - 1);
+        let (numbers, step) = (&self.levels[level], 1 << level);
+        let last = b + 1 - step;
+        let (mut found, mut at) = (larger(numbers[a], numbers[last]), a + step);
+        while at < last {
+            found = larger(found, numbers[at]);
             at += step;
         }
-        Self::pick(found, self.levels[level][last - step])
+        found
     }
+}
+
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
+}
+
+/// For each place, how far back the last number is that is no smaller.
+fn since(numbers: &[f64]) -> Rc<[u32]> {
+    // The places that no later number reaches.
+    let mut standing: Vec<usize> = Vec::new();
+    let mut far = |(at, number): (usize, &f64)| {
+        while standing.last().is_some_and(|place| numbers[*place] < *number) {
+            standing.pop();
+        }
+        let far = standing.last().map_or(u32::MAX, |place| (at - place) as u32);
+        standing.push(at);
+        far
+    };
+    numbers.iter().enumerate().map(&mut far).collect()
+}
+
+fn negated(column: &[f64]) -> Vec<f64> {
+    column.iter().map(|level| -level).collect()
 }
 
 fn logarithm(price: f64, unit: f64) -> f64 {

@@ -22,7 +22,9 @@ pub(super) struct Turns<T> {
 
 impl<T: Extreme + Default> Turns<T> {
     pub(super) fn of(pivots: &[T]) -> Self {
-        pivots.iter().copied().collect()
+        let mut turns = Self { pivots: [T::default(); TURNS_MOST], count: pivots.len().min(TURNS_MOST) };
+        turns.pivots[..turns.count].copy_from_slice(&pivots[..turns.count]);
+        turns
     }
 
     /// Beyond the most, nothing is added.

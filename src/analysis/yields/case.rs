@@ -1,5 +1,7 @@
 //! From a wallet and its wishes to the problem: which pools are eligible, the least and most that may go into each, and the rows.
 
+use std::ops::Range;
+
 use super::{
     pools::{Pool, Pools},
     program::{Item, Program},
@@ -44,6 +46,19 @@ pub struct Case<'p> {
 const LEAST_USD: f64 = 1.0;
 const LEAST_PART: f64 = 0.002;
 
+/// The pools that take each holding, by its position; those of a chain's own coin, which has two names, belong to the first of them.
+pub(super) fn reachable(pools: &Pools, holdings: &[Holding]) -> Vec<(usize, Range<usize>)> {
+    let mut reachable: Vec<(usize, Range<usize>)> = Vec::new();
+    for (at, holding) in holdings.iter().enumerate().filter(|(_, holding)| holding.held.is_none()) {
+        let Some(chain) = &holding.chain else { continue };
+        let range = pools.on(holding.address, chain);
+        if !range.is_empty() && reachable.iter().all(|(_, claimed)| *claimed != range) {
+            reachable.push((at, range));
+        }
+    }
+    reachable
+}
+
 impl<'p> Case<'p> {
     pub fn new(pools: &'p Pools, holdings: &[Holding], wish: Wish) -> Self {
         let values: Vec<f64> =
@@ -60,23 +75,15 @@ impl<'p> Case<'p> {
     /// The pools that pass the filters.
     fn choose(&mut self, pools: &'p Pools, holdings: &[Holding], wish: Wish) {
         let limits = wish.risk.limits();
-        // Both names of a chain's own coin may be held; its pools then belong to the first.
-        let mut claimed = Vec::new();
-        for (at, holding) in holdings.iter().enumerate().filter(|(_, holding)| holding.held.is_none()) {
-            let Some(chain) = &holding.chain else { continue };
-            let range = pools.on(holding.address, chain);
-            if range.is_empty() || claimed.contains(&range) {
-                continue;
-            }
+        for (at, range) in reachable(pools, holdings) {
             let eligible = |pool: &&Pool| {
                 pool.tvl >= limits.least_tvl
                     && pool.score <= limits.score_max
                     && (limits.outliers || !pool.outlier)
                     && pool.quoted >= wish.min_apy
             };
-            let chosen = pools.pools[range.clone()].iter().filter(eligible);
+            let chosen = pools.pools[range].iter().filter(eligible);
             self.candidates.extend(chosen.map(|pool| Candidate { pool, holding: at, low: 0.0, high: 0.0, rows: [None; 3] }));
-            claimed.push(range);
         }
     }
 

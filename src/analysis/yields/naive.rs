@@ -1,7 +1,11 @@
-//! What people do without a plan, for comparison, held to the same limits: all into the pool that quotes most, or pools filled in the
-//! order of what they quote.
+//! What people do without a plan, for comparison: all into the pool that quotes most, held to the same limits or to none, or pools
+//! filled in the order of what they quote.
 
-use super::case::{Candidate, Case};
+use super::{
+    case::{Candidate, Case, Wish, reachable},
+    pools::{Pool, Pools},
+    wallet::Holding,
+};
 
 /// Totals of a plan in USD.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -11,12 +15,43 @@ pub struct Totals {
     pub earned: f64,
     pub gas: f64,
     pub pools: usize,
+    /// The scores of the pools, each times the USD in it.
+    pub risk: f64,
 }
 
 impl Totals {
     pub fn net(&self) -> f64 {
         self.earned - self.gas
     }
+
+    /// The mean score of what is placed, from 0 for the safest to 100; `None` where nothing is.
+    pub fn risk_score(&self) -> Option<f64> {
+        (self.placed > 0.0).then(|| self.risk / self.placed)
+    }
+
+    /// Adds a deposit of so many USD, which earns so many a year.
+    pub(super) fn add(&mut self, pool: &Pool, amount: f64, earned: f64) {
+        self.placed += amount;
+        self.earned += earned;
+        self.gas += pool.fee();
+        self.pools += 1;
+        self.risk += amount * pool.score;
+    }
+}
+
+/// All of each token into the one pool that quotes most, whatever its size and its risk: only the chains and the least yield that
+/// were wished for count. What a deposit does to the pool's own yield is counted.
+pub fn unlimited(case: &Case<'_>, pools: &Pools, holdings: &[Holding], wish: Wish) -> Totals {
+    let mut totals = Totals::default();
+    for (at, range) in reachable(pools, holdings) {
+        let quoting = pools.pools[range].iter().filter(|pool| pool.quoted >= wish.min_apy);
+        // Of equals the first by id, as in the order the pools are in.
+        let best = quoting.reduce(|best, pool| if pool.quoted > best.quoted { pool } else { best });
+        if let Some(pool) = best.filter(|_| case.values[at] > 0.0) {
+            totals.add(pool, case.values[at], pool.curve.value(case.values[at]));
+        }
+    }
+    totals
 }
 
 /// All of each token into the one pool that quotes most, as far as the limits let it; and each token into its pools in the order of
@@ -48,10 +83,7 @@ fn fill(case: &Case<'_>, order: &[&Candidate<'_>], one: bool) -> Totals {
         for &(row, weight) in candidate.rows.iter().flatten() {
             room[row as usize] -= weight * amount;
         }
-        totals.placed += amount;
-        totals.earned += candidate.pool.curve.value(amount);
-        totals.gas += candidate.pool.fee();
-        totals.pools += 1;
+        totals.add(candidate.pool, amount, candidate.pool.curve.value(amount));
     }
     totals
 }

@@ -199,6 +199,11 @@ impl Index {
         Some(*starts.get(at)? as usize..*starts.get(at + 1)? as usize)
     }
 
+    /// The place among the tokens of the one whose row it is.
+    pub(super) fn owner_at(&self, row: usize) -> Option<usize> {
+        self.starts().partition_point(|&start| start as usize <= row).checked_sub(1).filter(|owner| *owner < self.tokens().len())
+    }
+
     /// The stretches of one token that touch the rows: which token, which rows.
     pub(super) fn tokens_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, Range<usize>)> {
         let (starts, tokens) = (self.starts(), self.tokens());

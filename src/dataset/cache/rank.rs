@@ -17,7 +17,10 @@ use super::{
     places::{LIST_MAX, Places, PlacesWriter},
     table::{CellsOf, LargeTable},
 };
-use crate::dataset::order::{Spool, rising, rising_bytes, rising_whole};
+use crate::dataset::{
+    order::{Spool, rising, rising_bytes, rising_whole},
+    schema::Kind,
+};
 
 /// Rows that are sorted in memory at a time, as a rule.
 const PART: usize = LIST_MAX / 4;
@@ -63,6 +66,10 @@ struct Sorted<'a> {
 
 enum Keys<'a> {
     Cells(CellsOf<'a>),
+    /// Whole numbers that are kept as their digits.
+    Digits(CellsOf<'a>),
+    /// Of the tokens, which stand in order.
+    Owners(&'a LargeTable),
     /// Of candles, by their length.
     Intervals(&'a LargeTable),
 }
@@ -70,7 +77,9 @@ enum Keys<'a> {
 impl<'a> Sorted<'a> {
     fn of(table: &'a LargeTable, column: &str, falls: bool) -> io::Result<Self> {
         let keys = match table.cells(column) {
+            Some(cells) if table.schema().column(column).is_some_and(|column| column.kind == Kind::Uint256) => Keys::Digits(cells),
             Some(cells) => Keys::Cells(cells),
+            None if column == super::owner(table.schema()) => Keys::Owners(table),
             None if column == "interval" => Keys::Intervals(table),
             None => return Err(io::Error::other(format!("`{column}` cannot be sorted by"))),
         };
@@ -79,8 +88,8 @@ impl<'a> Sorted<'a> {
 
     fn cell(&self, place: usize) -> Option<&[u8]> {
         match &self.keys {
-            Keys::Cells(cells) => cells.bytes(place),
-            Keys::Intervals(_) => None,
+            Keys::Cells(cells) | Keys::Digits(cells) => cells.bytes(place),
+            Keys::Intervals(_) | Keys::Owners(_) => None,
         }
     }
 
@@ -88,7 +97,8 @@ impl<'a> Sorted<'a> {
     fn is_whole(&self) -> bool {
         match &self.keys {
             Keys::Cells(cells) => matches!(cells.form, Form::Float | Form::Integer | Form::Time),
-            Keys::Intervals(_) => true,
+            Keys::Digits(_) => false,
+            Keys::Intervals(_) | Keys::Owners(_) => true,
         }
     }
 
@@ -103,6 +113,12 @@ impl<'a> Sorted<'a> {
     fn rising(&self, place: usize) -> Option<u64> {
         let form = match &self.keys {
             Keys::Cells(cells) => cells.form,
+            // The longer number is the larger one.
+            Keys::Digits(cells) => {
+                let digits = cells.bytes(place)?;
+                return Some((digits.len().min(255) as u64) << 56 | rising_bytes(digits) >> 8);
+            }
+            Keys::Owners(table) => return table.owner_at(place).map(|owner| owner as u64),
             Keys::Intervals(table) => return table.interval_at(place).map(|interval| rising_whole(interval.0)),
         };
         let bytes = self.cell(place)?;
@@ -130,6 +146,7 @@ impl<'a> Sorted<'a> {
             return Ordering::Equal;
         }
         let (a, b) = (self.cell(a), self.cell(b));
+        // Of numbers with equal keys the lengths are equal too.
         let order = if self.falls { b.cmp(&a) } else { a.cmp(&b) };
         // An empty cell is last, whichever way the others go.
         a.is_none().cmp(&b.is_none()).then(order)

@@ -17,7 +17,7 @@ use super::{
     kept,
     map::Map,
 };
-use crate::dataset::{address::Address, candles::Interval, coerce, schema::TableSchema};
+use crate::dataset::{address::Address, alike::Texts, candles::Interval, coerce, schema::TableSchema};
 
 /// Names of the two files of a table.
 pub(super) const ROWS: &str = "rows.arrow";
@@ -132,6 +132,11 @@ impl LargeTable {
         self.index.tokens_in(row..row + 1).next().map(|(token, _)| token)
     }
 
+    /// The place of the row's token among all, which stand in order.
+    pub(super) fn owner_at(&self, row: usize) -> Option<usize> {
+        self.index.owner_at(row)
+    }
+
     /// The interval of a candle.
     pub(super) fn interval_at(&self, row: usize) -> Option<Interval> {
         self.index.runs_in(row..row + 1).next().map(|(interval, _)| Interval(interval))
@@ -233,14 +238,14 @@ impl LargeTable {
 
     /// A column that the index tells.
     fn told(&self, name: &'static str, rows: Range<usize>) -> Column {
-        let mut column = StringChunkedBuilder::new(PlSmallStr::from_static(name), rows.len());
-        let mut fill = |text: &str, rows: Range<usize>| rows.for_each(|_| column.append_value(text));
+        let mut column = Texts::with_capacity(rows.len());
+        let mut fill = |text: &str, rows: Range<usize>| column.push(Some(text), rows.len());
         if name == super::owner(self.schema) {
             self.index.tokens_in(rows).for_each(|(token, rows)| fill(&token.to_string(), rows));
         } else {
             self.index.runs_in(rows).for_each(|(interval, rows)| fill(&Interval(interval).to_string(), rows));
         }
-        column.finish().into_column()
+        column.finish(PlSmallStr::from_static(name))
     }
 
     fn validity(&self, region: &Region, rows: Range<usize>) -> Option<impl Iterator<Item = bool>> {

@@ -1,15 +1,13 @@
-//! How a table stands in a file: CSV, JSON, NDJSON or Parquet, rows taken stretch by stretch in bounded memory. Knows nothing of where the
-//! file lies or when it gets its name.
+//! How a table stands in a file or on its way to someone: CSV, JSON, NDJSON, Parquet or an Arrow stream, rows taken stretch by stretch in
+//! bounded memory. Knows nothing of where the bytes go.
 
-use std::{
-    fs::File,
-    io::{BufWriter, Write},
-};
+use std::io::Write;
 
 use polars::{
     io::parquet::write::BatchedWriter,
-    prelude::{Column, DataFrame, NamedFrom, ParquetWriter, PolarsResult, Series},
+    prelude::{Column, CompatLevel, DataFrame, NamedFrom, ParquetWriter, PolarsResult, Series},
 };
+use polars_arrow::io::ipc::write::{StreamWriter, WriteOptions};
 use serde_json::Value;
 
 use super::cells::{self, Cells};
@@ -18,7 +16,8 @@ use super::cells::{self, Cells};
 pub const STRETCH: usize = 8_192;
 /// Rows of a row group of a Parquet file: what is held in memory.
 pub(super) const GROUP: usize = 16 * STRETCH;
-const BUFFER: usize = 1 << 18;
+/// Rows of a record batch of an Arrow stream.
+const BATCH: usize = 4 * STRETCH;
 
 /// What a table can be written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +28,8 @@ pub enum Form {
     /// One object a line.
     Ndjson,
     Parquet,
+    /// The Arrow IPC stream format.
+    Arrow,
 }
 
 /// Rows handed over at once, of the columns that the file was begun with.
@@ -39,16 +40,17 @@ pub enum Stretch<'a> {
     Frame(DataFrame),
 }
 
-/// A file being written. Errors are for the person.
+/// A table being written. Errors are for the person.
 pub trait Sink {
     /// Takes further rows; none of them tell their types all the same.
     fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String>;
-    /// Ends the file, all of it handed to the system.
+    /// Ends the table, all of it handed on.
     fn finish(self: Box<Self>) -> Result<(), String>;
 }
 
 impl Form {
-    pub const ALL: [Self; 4] = [Self::Csv, Self::Json, Self::Ndjson, Self::Parquet];
+    /// What files are written as.
+    pub const FILES: [Self; 4] = [Self::Csv, Self::Json, Self::Ndjson, Self::Parquet];
 
     /// Of the file's name, without the dot.
     pub fn ending(self) -> &'static str {
@@ -57,17 +59,28 @@ impl Form {
             Self::Json => "json",
             Self::Ndjson => "ndjson",
             Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
         }
     }
 
-    /// Begins a table in a file that is new and empty.
-    pub fn over(self, file: File, columns: &[String]) -> Result<Box<dyn Sink>, String> {
-        let out = BufWriter::with_capacity(BUFFER, file);
+    /// Rows of a stretch that it takes best.
+    pub(super) fn stretch(self) -> usize {
+        if self == Self::Arrow { BATCH } else { STRETCH }
+    }
+
+    /// Whether every column must have one type.
+    pub(super) fn is_typed(self) -> bool {
+        matches!(self, Self::Parquet | Self::Arrow)
+    }
+
+    /// Begins a table in what is new and empty. Small pieces are written: what is slow at those needs a buffer.
+    pub fn over<W: Write + Send + 'static>(self, out: W, columns: &[String]) -> Result<Box<dyn Sink>, String> {
         Ok(match self {
             Self::Csv => Box::new(CsvFile::new(out, columns).map_err(said)?),
             Self::Json => Box::new(Objects::new(out, columns, ["[\n", ",\n", "\n]\n"]).map_err(said)?),
             Self::Ndjson => Box::new(Objects::new(out, columns, ["", "\n", "\n"]).map_err(said)?),
             Self::Parquet => Box::new(ParquetFile { out: Some(out), begun: None }),
+            Self::Arrow => Box::new(ArrowStream { out: StreamWriter::new(out, WriteOptions { compression: None }), begun: false }),
         })
     }
 }
@@ -84,6 +97,13 @@ impl Stretch<'_> {
         }
     }
 
+    fn typed(&self) -> Result<&DataFrame, String> {
+        match self {
+            Self::Frame(frame) => Ok(frame),
+            Self::Values(_) => Err("expected typed rows".to_owned()),
+        }
+    }
+
     pub(super) fn cells(&self, columns: usize) -> Vec<Cells<'_>> {
         match self {
             Self::Values(rows) => (0..columns).map(|column| Cells::Values(rows, column)).collect(),
@@ -92,21 +112,21 @@ impl Stretch<'_> {
     }
 }
 
-struct CsvFile {
-    writer: csv::Writer<BufWriter<File>>,
+struct CsvFile<W: Write> {
+    writer: csv::Writer<W>,
     columns: usize,
     text: Vec<u8>,
 }
 
-impl CsvFile {
-    fn new(out: BufWriter<File>, columns: &[String]) -> csv::Result<Self> {
+impl<W: Write> CsvFile<W> {
+    fn new(out: W, columns: &[String]) -> csv::Result<Self> {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record(columns)?;
         Ok(Self { writer, columns: columns.len(), text: Vec::new() })
     }
 }
 
-impl Sink for CsvFile {
+impl<W: Write> Sink for CsvFile<W> {
     fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
         let cells = stretch.cells(self.columns);
         for row in 0..stretch.height() {
@@ -125,8 +145,8 @@ impl Sink for CsvFile {
     }
 }
 
-struct Objects {
-    writer: BufWriter<File>,
+struct Objects<W> {
+    writer: W,
     /// The columns' names with what stands around them.
     names: Vec<String>,
     between: &'static str,
@@ -137,27 +157,22 @@ struct Objects {
     opened: bool,
 }
 
-impl Objects {
-    fn new(mut writer: BufWriter<File>, columns: &[String], [open, between, close]: [&'static str; 3]) -> std::io::Result<Self> {
+impl<W: Write> Objects<W> {
+    fn new(mut writer: W, columns: &[String], [open, between, close]: [&'static str; 3]) -> std::io::Result<Self> {
         writer.write_all(open.as_bytes())?;
-        let names = columns.iter().map(|name| format!("{}:", Value::from(name.as_str()))).collect();
+        let names = columns.iter().map(|name| member(name)).collect();
         Ok(Self { writer, names, between, close, text: Vec::new(), any: false, opened: !open.is_empty() })
     }
 }
 
-impl Sink for Objects {
+impl<W: Write> Sink for Objects<W> {
     fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
         let cells = stretch.cells(self.names.len());
         for row in 0..stretch.height() {
             self.text.clear();
             self.text.extend_from_slice(if self.any { self.between } else { "" }.as_bytes());
             self.any = true;
-            for (nth, (column, name)) in cells.iter().zip(&self.names).enumerate() {
-                self.text.push(if nth == 0 { b'{' } else { b',' });
-                self.text.extend_from_slice(name.as_bytes());
-                column.json(row, &mut self.text);
-            }
-            self.text.push(b'}');
+            object(&self.names, &cells, row, &mut self.text);
             self.writer.write_all(&self.text).map_err(said)?;
         }
         Ok(())
@@ -171,16 +186,34 @@ impl Sink for Objects {
     }
 }
 
-struct ParquetFile {
-    /// Until the types are known.
-    out: Option<BufWriter<File>>,
-    /// With the rows of the group that is not full yet.
-    begun: Option<(BatchedWriter<BufWriter<File>>, DataFrame)>,
+/// A member's name as it stands before its value.
+pub(super) fn member(name: &str) -> String {
+    format!("{}:", Value::from(name))
 }
 
-impl Sink for ParquetFile {
+/// Appends the row as an object.
+pub(super) fn object(names: &[String], cells: &[Cells<'_>], row: usize, text: &mut Vec<u8>) {
+    text.push(b'{');
+    for (nth, (column, name)) in cells.iter().zip(names).enumerate() {
+        if nth > 0 {
+            text.push(b',');
+        }
+        text.extend_from_slice(name.as_bytes());
+        column.json(row, text);
+    }
+    text.push(b'}');
+}
+
+struct ParquetFile<W: Write> {
+    /// Until the types are known.
+    out: Option<W>,
+    /// With the rows of the group that is not full yet.
+    begun: Option<(BatchedWriter<W>, DataFrame)>,
+}
+
+impl<W: Write> Sink for ParquetFile<W> {
     fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
-        let Stretch::Frame(frame) = stretch else { return Err("expected typed rows".to_owned()) };
+        let frame = stretch.typed()?;
         if let Some(out) = self.out.take() {
             self.begun = Some((ParquetWriter::new(out).batched(frame.schema()).map_err(said)?, frame.clear()));
         }
@@ -206,7 +239,39 @@ impl Sink for ParquetFile {
     }
 }
 
-fn write_group(writer: &mut BatchedWriter<BufWriter<File>>, group: &mut DataFrame) -> Result<(), String> {
+/// Texts with 64-bit offsets, which every reader of Arrow knows.
+const LEVEL: fn() -> CompatLevel = CompatLevel::oldest;
+
+struct ArrowStream<W: Write> {
+    out: StreamWriter<W>,
+    begun: bool,
+}
+
+impl<W: Write> Sink for ArrowStream<W> {
+    fn rows(&mut self, stretch: &Stretch<'_>) -> Result<(), String> {
+        let frame = stretch.typed()?;
+        if !std::mem::replace(&mut self.begun, true) {
+            let schema = frame.columns().iter().map(|column| column.field().to_arrow(LEVEL()));
+            self.out.start(&schema.map(|field| (field.name.clone(), field)).collect(), None).map_err(said)?;
+        }
+        if frame.height() == 0 {
+            return Ok(());
+        }
+        let mut whole = frame.clone();
+        whole.rechunk_mut();
+        for batch in whole.iter_chunks(LEVEL(), false) {
+            self.out.write(&batch, None).map_err(said)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), String> {
+        self.out.finish().map_err(said)?;
+        self.out.into_inner().flush().map_err(said)
+    }
+}
+
+fn write_group<W: Write>(writer: &mut BatchedWriter<W>, group: &mut DataFrame) -> Result<(), String> {
     group.rechunk_mut();
     writer.write_batch(group).map_err(said)?;
     *group = group.clear();

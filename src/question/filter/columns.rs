@@ -54,8 +54,8 @@ pub fn column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a FilterC
     columns.iter().find(|column| column.answers_to(name))
 }
 
-/// The names and other names of the columns, of which the nearest to `name`.
-pub(super) fn nearest_column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a str> {
+/// Of the names and other names of the columns, the nearest to `name`.
+pub fn nearest_column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a str> {
     nearest(name, columns.iter().flat_map(|column| std::iter::once(&*column.name).chain(column.aliases.iter().copied())))
 }
 
@@ -68,8 +68,13 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&
 
 /// The columns of a table as a filter names them; plain words look into what is text.
 pub fn of_table(schema: &TableSchema) -> Vec<FilterColumn> {
-    let searched = |kind| matches!(kind, Kind::Text | Kind::Address | Kind::Chain | Kind::Chains);
-    let kind = |kind| match kind {
+    schema.columns.iter().map(|ours| of_kind(Cow::Borrowed(ours.name), ours.kind, ours.aliases)).collect()
+}
+
+/// A column that holds cells of this kind.
+pub fn of_kind(name: Cow<'static, str>, kind: Kind, aliases: &'static [&'static str]) -> FilterColumn {
+    let searched = matches!(kind, Kind::Text | Kind::Address | Kind::Chain | Kind::Chains);
+    let kind = match kind {
         Kind::Text | Kind::Address | Kind::Hex => ColumnKind::Text,
         Kind::Chain | Kind::Chains => ColumnKind::Chain,
         Kind::Addresses => ColumnKind::List,
@@ -77,6 +82,5 @@ pub fn of_table(schema: &TableSchema) -> Vec<FilterColumn> {
         Kind::Time | Kind::Date => ColumnKind::Time,
         Kind::Boolean => ColumnKind::Flag,
     };
-    let column = |name, of, aliases| FilterColumn { searched: searched(of), ..FilterColumn::new(name, kind(of), aliases) };
-    schema.columns.iter().map(|ours| column(ours.name, ours.kind, ours.aliases)).collect()
+    FilterColumn { name, kind, aliases, searched }
 }

@@ -77,7 +77,8 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
             };
             let signed = (&text[sign.clone()], *operator);
             let wanted = value::read(column, name, signed, &value.0).map_err(|message| FilterError { message, at: value.1.clone() })?;
-            terms.push(Term::Compare { column: column.name.clone(), operator: *operator, wanted });
+            let text = [&text[at.clone()], &text[sign.clone()], &text[value.1.clone()]].concat();
+            terms.push(Term::Compare { column: column.name.clone(), operator: *operator, wanted, text });
             i += 3;
             continue;
         }
@@ -268,7 +269,14 @@ mod tests {
         fn any_text_reads_or_is_refused_in_words(text in "[ a-z0-9\"':=<>!%é漢.]{0,40}|\\PC{0,40}|.{0,600}|((cap|age|date|chain)[:=<>!]{1,2}[0-9dmky.%-]{0,9} ){0,40}") {
             for read in [parse, conditions] {
                 match read(&text, COLUMNS) {
-                    Ok(filter) => { filter.matches(|_| None); }
+                    Ok(filter) => {
+                        filter.matches(|_| None);
+                        // What was written reads the same once more.
+                        let written = filter.conditions();
+                        prop_assert!(written.len() <= text.len());
+                        let again = conditions(&written, COLUMNS);
+                        prop_assert_eq!(again.map(|again| again.conditions()), Ok(written));
+                    }
                     Err(error) => prop_assert!(text.get(error.at).is_some() && !error.message.is_empty()),
                 }
             }

@@ -23,7 +23,7 @@ pub struct YieldPlan {
     /// With `explain`: what stays where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unplaced: Option<Vec<Unplaced>>,
-    /// With `explain`: what is done without a plan, held to the same limits.
+    /// With `explain`: what is done without a plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<Vec<Alternative>>,
     /// With `explain`: where the money is, largest share first.
@@ -107,6 +107,8 @@ pub struct ExplainedSummary {
     pub horizon_days: u32,
     /// Pools that pass the filters.
     pub eligible_pools: u64,
+    /// The mean score of what is placed, 0 for the safest, 100 for the riskiest; null where nothing is.
+    pub risk_score: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -142,17 +144,23 @@ pub struct Allocation {
     pub share: f64,
 }
 
-/// A plan that needs no thought, to compare with.
+/// What is done without a plan, to compare with.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Alternative {
-    /// `highest_apy`: all of a token into the pool that quotes most; `by_quoted_apy`: pools filled in the order of what they quote.
+    /// `highest_apy`: each token into the pool that quotes most, as far as the limits let it, the rest idle; `highest_apy_unlimited`:
+    /// all of it, whatever the risk; `by_quoted_apy`: pools filled in the order of what they quote.
     pub name: &'static str,
     pub pools: u64,
+    /// What is placed.
     pub total_value_usd: f64,
     pub estimated_annual_yield_usd: f64,
     pub gas_estimate_usd: f64,
     pub net_yield_usd: f64,
+    /// What stays where it is.
+    pub idle_value_usd: f64,
+    /// The mean score of what is placed, 0 for the safest, 100 for the riskiest; null where nothing is.
+    pub risk_score: Option<f64>,
     /// What the plan nets more in a year.
     pub plan_advantage_usd: f64,
 }
@@ -174,6 +182,7 @@ impl YieldPlan {
             gap_percent: plan.gap().map(|gap| 100.0 * gap),
             horizon_days: HORIZON_DAYS,
             eligible_pools: plan.eligible as u64,
+            risk_score: totals.risk_score(),
         });
         Self {
             strategies: plan
@@ -190,8 +199,10 @@ impl YieldPlan {
             },
             steps,
             unplaced: explain.then(|| plan.idle.iter().map(|idle| unplaced(idle, &holdings[idle.holding])).collect()),
-            alternatives: explain
-                .then(|| vec![alternative("highest_apy", &plan.highest, totals), alternative("by_quoted_apy", &plan.quoted, totals)]),
+            alternatives: explain.then(|| {
+                let named = [("highest_apy", &plan.highest), ("highest_apy_unlimited", &plan.unlimited), ("by_quoted_apy", &plan.quoted)];
+                named.map(|(name, totals)| alternative(name, totals, plan)).to_vec()
+            }),
             allocation: explain.then(|| Allocations {
                 protocols: shares(plan, |placement| &placement.pool.protocol),
                 chains: shares(plan, |placement| placement.pool.chain.as_str()),
@@ -266,7 +277,7 @@ fn shares<'a>(plan: &'a Plan<'_>, name: impl Fn(&'a Placement<'_>) -> &'a str) -
     shares
 }
 
-fn alternative(name: &'static str, totals: &Totals, plan: &Totals) -> Alternative {
+fn alternative(name: &'static str, totals: &Totals, plan: &Plan<'_>) -> Alternative {
     Alternative {
         name,
         pools: totals.pools as u64,
@@ -274,7 +285,9 @@ fn alternative(name: &'static str, totals: &Totals, plan: &Totals) -> Alternativ
         estimated_annual_yield_usd: totals.earned,
         gas_estimate_usd: totals.gas,
         net_yield_usd: totals.net(),
-        plan_advantage_usd: plan.net() - totals.net(),
+        idle_value_usd: (plan.wallet - totals.placed).max(0.0),
+        risk_score: totals.risk_score(),
+        plan_advantage_usd: plan.totals.net() - totals.net(),
     }
 }
 

@@ -205,13 +205,13 @@ keys! {
         RemoveAmount "remove_amount" ["Delete" "d"] "Take the selected row's token out of the wallet.";
         Risk "risk" ["t"] "The next risk level: low, medium, high." ("risk" 98);
         Chains "chains" ["i"] "The next chain alone, or all." ("chain" 87);
-        MinimumApy "minimum_apy" ["m"] "A higher minimum APY." ("min APY" 97);
-        MinimumApyLess "minimum_apy_less" ["M"] "A lower minimum APY.";
+        MinimumApy "minimum_apy" ["m"] "Type the minimum APY, percent." ("min APY" 97);
+        NoMinimumApy "no_minimum_apy" ["M"] "No minimum APY.";
         Scale "scale" ["x"] "The plan for twice, four and ten times the amounts, and for them again." ("×2" 96);
         Compare "compare" ["n"] "The next pane: comparison, allocation, steps." ("pane" 86);
-        SavePlan "save_plan" ["v"] "Keep the request to compare with." ("keep" 85);
-        NextPlan "next_plan" ["p"] "Take up the next kept request." ("kept" 84);
-        DropPlan "drop_plan" ["V"] "Forget the kept request that is taken up.";
+        SavePlan "save_plan" ["v"] "Save the plan to compare with." ("save" 85);
+        NextPlan "next_plan" ["p"] "Load the next saved plan." ("saved" 84);
+        DropPlan "drop_plan" ["V"] "Delete the saved plan that is loaded.";
     }
     Jobs {
         StartJob "start_job" ["a"] "Start a deep analysis of tokens." ("start" 95);

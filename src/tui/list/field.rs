@@ -1,30 +1,22 @@
 //! A field of a list: everything that is known of one column stands in one row of its list's table.
 
-use std::borrow::Cow;
-
 use super::Fields;
 use crate::{
     dataset::time::{Day, Time},
-    question::filter::{ColumnKind, FieldValue},
+    question::{
+        filter::{ColumnKind, FieldValue},
+        list::Key,
+    },
     tui::{
         format,
         theme::Role,
-        widgets::table::{Cell, Column},
+        widgets::table::{Cell, Column, ColumnAlign},
     },
 };
 
 /// What a row has in a field: the filter compares it, the order is made of it, and a cell shows it where the field has none of its own.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value<'a> {
-    Missing,
-    Number(f64),
-    Text(Cow<'a, str>),
-    /// Names, the one that it is sorted by first.
-    List(Vec<Cow<'a, str>>),
-    Flag(bool),
-    Time(Time),
-    Day(Day),
-}
+pub struct Value<'a>(pub Option<FieldValue<'a>>);
 
 /// What a cell is drawn with, beside its row.
 #[derive(Debug, Clone, Copy)]
@@ -74,6 +66,18 @@ pub struct Field<L: Fields> {
     pub(super) member: &'static str,
 }
 
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty)?) |$field:ident| $does:expr;)*) => { $(
+        $(#[$doc])*
+        #[must_use]
+        pub const fn $name(self $(, $argument: $type)?) -> Self {
+            let mut $field = self;
+            $does;
+            $field
+        }
+    )* };
+}
+
 impl<L: Fields> Field<L> {
     const fn new(column: Column, kind: Option<ColumnKind>, falls: Option<bool>, value: for<'a> fn(Row<'a, L>) -> Value<'a>) -> Self {
         let member = column.key;
@@ -115,163 +119,55 @@ impl<L: Fields> Field<L> {
         priority: u8,
         cell: for<'a> fn(Row<'a, L>, &Look) -> Cell,
     ) -> Self {
-        Self::new(Column::text(key, title, width, width, priority), None, None, |_| Value::Missing).member("").plain().cell(cell)
+        Self::new(Column::text(key, title, width, width, priority), None, None, |_| Value(None)).member("").plain().cell(cell)
     }
 
-    #[must_use]
-    pub const fn cell(mut self, cell: for<'a> fn(Row<'a, L>, &Look) -> Cell) -> Self {
-        self.cell = Some(cell);
-        self
-    }
-
-    /// What rows are ordered by in place of the value.
-    #[must_use]
-    pub const fn rank(mut self, rank: for<'a> fn(Row<'a, L>) -> Option<f64>) -> Self {
-        self.rank = Some(rank);
-        self
-    }
-
-    /// What the value is to the filter.
-    #[must_use]
-    pub const fn of(mut self, kind: ColumnKind) -> Self {
-        self.kind = Some(kind);
-        self
-    }
-
-    /// No filter names it.
-    #[must_use]
-    pub const fn unfiltered(mut self) -> Self {
-        self.kind = None;
-        self
-    }
-
-    #[must_use]
-    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
-        self.aliases = aliases;
-        self
-    }
-
-    /// Plain words of the filter look into it.
-    #[must_use]
-    pub const fn searched(mut self) -> Self {
-        self.searched = true;
-        self
-    }
-
-    /// The order by it begins with the largest.
-    #[must_use]
-    pub const fn largest_first(mut self) -> Self {
-        self.falls = Some(true);
-        self
-    }
-
-    #[must_use]
-    pub const fn smallest_first(mut self) -> Self {
-        self.falls = Some(false);
-        self
-    }
-
-    #[must_use]
-    pub const fn unsorted(mut self) -> Self {
-        self.falls = None;
-        self
-    }
-
-    #[must_use]
-    pub const fn optional(mut self) -> Self {
-        self.optional = true;
-        self
-    }
-
-    /// The member of the row's JSON, where it is not called as the field; empty for what is not written.
-    #[must_use]
-    pub const fn member(mut self, member: &'static str) -> Self {
-        self.member = member;
-        self
-    }
-
-    /// Words of the filter are not marked in it.
-    #[must_use]
-    pub const fn plain(mut self) -> Self {
-        self.column.matched = false;
-        self
-    }
-
-    #[must_use]
-    pub const fn unit(mut self, unit: &'static str) -> Self {
-        self.column.unit = unit;
-        self
-    }
-
-    #[must_use]
-    pub const fn grows(mut self) -> Self {
-        self.column = self.column.grows();
-        self
-    }
-
-    #[must_use]
-    pub const fn decimal(mut self) -> Self {
-        self.column = self.column.decimal();
-        self
+    setters! {
+        cell(cell: for<'a> fn(Row<'a, L>, &Look) -> Cell) |field| field.cell = Some(cell);
+        /// What rows are ordered by in place of the value.
+        rank(rank: for<'a> fn(Row<'a, L>) -> Option<f64>) |field| field.rank = Some(rank);
+        /// What the value is to the filter.
+        of(kind: ColumnKind) |field| field.kind = Some(kind);
+        /// No filter names it.
+        unfiltered() |field| field.kind = None;
+        aliases(aliases: &'static [&'static str]) |field| field.aliases = aliases;
+        /// Plain words of the filter look into it.
+        searched() |field| field.searched = true;
+        /// The order by it begins with the largest.
+        largest_first() |field| field.falls = Some(true);
+        smallest_first() |field| field.falls = Some(false);
+        unsorted() |field| field.falls = None;
+        optional() |field| field.optional = true;
+        /// The member of the row's JSON, where it is not called as the field; empty for what is not written.
+        member(member: &'static str) |field| field.member = member;
+        /// Words of the filter are not marked in it.
+        plain() |field| field.column.matched = false;
+        unit(unit: &'static str) |field| field.column.unit = unit;
+        grows() |field| field.column.grows = true;
+        decimal() |field| field.column.align = ColumnAlign::Decimal;
     }
 
     pub fn show(&self, row: Row<'_, L>, look: &Look) -> Cell {
-        self.cell.map_or_else(|| (self.value)(row).cell(), |cell| cell(row, look))
+        self.cell.map_or_else(|| L::value(row, self.column.key).cell(), |cell| cell(row, look))
     }
 
-    pub(super) fn sort_key(&self, row: Row<'_, L>) -> Option<SortKey> {
-        self.rank.map_or_else(|| (self.value)(row).sort_key(), |rank| rank(row).map(SortKey::Number))
+    pub(super) fn sort_key(&self, row: Row<'_, L>) -> Option<Key> {
+        self.rank.map_or_else(|| (self.value)(row).0.and_then(Key::of), |rank| rank(row).map(Key::Number))
     }
-}
-
-/// What rows are ordered by: numbers before texts, texts without regard to case.
-#[derive(Debug, PartialEq, PartialOrd)]
-pub(super) enum SortKey {
-    Number(f64),
-    Text(String),
 }
 
 impl Value<'_> {
-    fn sort_key(&self) -> Option<SortKey> {
-        let number = |number: f64| (!number.is_nan()).then_some(SortKey::Number(number));
-        match self {
-            Self::Missing => None,
-            Self::Number(value) => number(*value),
-            Self::Text(text) => Some(SortKey::Text(text.to_lowercase())),
-            Self::List(names) => names.first().map(|name| SortKey::Text(name.to_lowercase())),
-            Self::Flag(flag) => number(f64::from(u8::from(*flag))),
-            Self::Time(time) => number(time.0 as f64),
-            Self::Day(day) => number(f64::from(day.0)),
-        }
-    }
-
-    /// As the filter takes it; `names` are the members of a list.
-    pub(super) fn field<'a>(&'a self, names: &'a [&'a str]) -> Option<FieldValue<'a>> {
-        Some(match self {
-            Self::Missing => return None,
-            Self::Number(number) => FieldValue::Number(*number),
-            Self::Text(text) => FieldValue::Text(text),
-            Self::List(_) => FieldValue::List(names),
-            Self::Flag(flag) => FieldValue::Flag(*flag),
-            Self::Time(time) => FieldValue::Time(*time),
-            Self::Day(day) => FieldValue::Day(*day),
-        })
-    }
-
-    pub(super) fn names(&self) -> Vec<&str> {
-        if let Self::List(names) = self { names.iter().map(AsRef::as_ref).collect() } else { Vec::new() }
-    }
-
     fn cell(self) -> Cell {
-        match self {
-            Self::Missing => Cell::missing(),
-            Self::Number(number) => Cell::figure(format::human(Some(number))),
-            Self::Text(text) => Cell::text(text.into_owned()),
-            Self::Flag(flag) => Cell::text(if flag { "yes" } else { "no" }),
-            Self::Time(time) => Cell::new(time.to_string(), Role::Dim),
-            Self::Day(day) => Cell::new(day.to_string(), Role::Dim),
+        let Some(value) = self.0 else { return Cell::missing() };
+        match value {
+            FieldValue::Number(number) => Cell::figure(format::human(Some(number))),
+            FieldValue::Text(text) => Cell::text(text.into_owned()),
+            FieldValue::Flag(flag) => Cell::text(if flag { "yes" } else { "no" }),
+            FieldValue::Time(time) => Cell::new(time.to_string(), Role::Dim),
+            FieldValue::Day(day) => Cell::new(day.to_string(), Role::Dim),
+            FieldValue::Duration(length) => Cell::text(format::age(length)),
             // `eth +4`
-            Self::List(names) => match &*names {
+            FieldValue::List(names) => match &*names {
                 [] => Cell::missing(),
                 [only] => Cell::text(only.to_string()),
                 [first, others @ ..] => Cell::text(first.to_string()).then(format!(" +{}", others.len()), Role::Dim),
@@ -282,7 +178,7 @@ impl Value<'_> {
 
 impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     fn from(value: Option<T>) -> Self {
-        value.map_or(Value::Missing, Into::into)
+        value.map_or(Value(None), Into::into)
     }
 }
 
@@ -307,16 +203,15 @@ macro_rules! values {
 }
 
 values! {
-    &'a str => |text| Self::Text(Cow::Borrowed(text));
-    String => |text| Self::Text(Cow::Owned(text));
-    f64 => |number| Self::Number(number);
+    &'a str => |text| Self(Some(FieldValue::text(text)));
+    String => |text| Self(Some(FieldValue::text(text)));
+    f64 => |number| Self(Some(FieldValue::Number(number)));
     // Beyond 2^53 rounded, as figures in lists are.
-    i64 => |number| Self::Number(number as f64);
-    u64 => |number| Self::Number(number as f64);
-    usize => |number| Self::Number(number as f64);
-    u16 => |number| Self::Number(f64::from(number));
-    bool => |flag| Self::Flag(flag);
-    Time => |time| Self::Time(time);
-    Day => |day| Self::Day(day);
-    Vec<Cow<'a, str>> => |names| Self::List(names);
+    i64 => |number| (number as f64).into();
+    u64 => |number| (number as f64).into();
+    usize => |number| (number as f64).into();
+    u16 => |number| f64::from(number).into();
+    Time => |time| Self(Some(FieldValue::Time(time)));
+    Day => |day| Self(Some(FieldValue::Day(day)));
+    FieldValue<'a> => |value| Self(Some(value));
 }

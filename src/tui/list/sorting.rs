@@ -3,7 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::{question::search::Order, tui::widgets::table::Column};
+use crate::{
+    question::list::{Order, SORTS_MAX},
+    tui::widgets::table::Column,
+};
 
 /// A column one can sort by, and whether it begins with the largest.
 pub type SortColumn = (&'static str, bool);
@@ -14,20 +17,18 @@ pub struct Sorting {
     chosen: Vec<Order>,
     /// The list's own order; none is that in which the rows come.
     standard: Option<Order>,
-    /// Columns that count at once.
-    most: usize,
 }
 
 impl Default for Sorting {
-    /// By one column, or as the rows come.
+    /// As the rows come.
     fn default() -> Self {
-        Self::new(None, 1)
+        Self::new(None)
     }
 }
 
 impl Sorting {
-    pub fn new(standard: Option<Order>, most: usize) -> Self {
-        Self { chosen: Vec::new(), standard, most }
+    pub fn new(standard: Option<Order>) -> Self {
+        Self { chosen: Vec::new(), standard }
     }
 
     /// What the rows stand by, the column that counts most first.
@@ -45,7 +46,7 @@ impl Sorting {
     }
 
     pub fn set(&mut self, keys: impl IntoIterator<Item = Order>) {
-        self.chosen = keys.into_iter().take(self.most).collect();
+        self.chosen = keys.into_iter().take(SORTS_MAX).collect();
         if self.chosen.as_slice() == self.standard.as_slice() {
             self.chosen.clear();
         }
@@ -77,7 +78,7 @@ impl Sorting {
         match keys.iter().position(|order| order.column == column) {
             Some(at) if keys[at].descending == descending => keys[at].descending = !descending,
             Some(at) => drop(keys.remove(at)),
-            None if also => keys.insert(keys.len().min(self.most.saturating_sub(1)), Order { column, descending }),
+            None if also => keys.insert(keys.len().min(SORTS_MAX - 1), Order { column, descending }),
             None => keys = vec![Order { column, descending }],
         }
         self.set(keys);
@@ -135,21 +136,21 @@ mod tests {
             ("also gone", &["name", "+cap", "+cap", "+cap"], "name", "name"),
         ];
         for (does, clicks, bare, standing) in cases {
-            for (standard, expected) in [(None, bare), (Some(Order::parse("-cap")), standing)] {
-                let mut sorting = Sorting::new(standard, 3);
+            for (standard, expected) in [(None, bare), (Some(Order::falling("cap")), standing)] {
+                let mut sorting = Sorting::new(standard);
                 for key in clicks {
                     let (also, key) = key.strip_prefix('+').map_or((false, *key), |key| (true, key));
                     assert_eq!(sorting.click(key, also, COLUMNS), key != "history");
                 }
                 assert_eq!(words(&sorting), expected, "{does} {standard:?}");
-                let mut again = Sorting::new(standard, 3);
+                let mut again = Sorting::new(standard);
                 again.restore(&sorting.save(), COLUMNS);
                 assert_eq!(again, sorting, "{does}");
             }
         }
         let mut seen = Vec::new();
-        for standard in [None, Some(Order::parse("-cap"))] {
-            let mut sorting = Sorting::new(standard, 3);
+        for standard in [None, Some(Order::falling("cap"))] {
+            let mut sorting = Sorting::new(standard);
             for _ in 0..3 {
                 sorting.next(COLUMNS);
                 seen.push(words(&sorting));
@@ -173,7 +174,7 @@ mod tests {
             (json!(null), ""),
         ];
         for (kept, expected) in cases {
-            let mut sorting = Sorting::new(None, 3);
+            let mut sorting = Sorting::default();
             sorting.restore(&kept, COLUMNS);
             assert_eq!(words(&sorting), expected, "{kept}");
         }

@@ -41,7 +41,7 @@ impl ExportDialog {
                 return Outcome::Run(Command::Export(self.input.value().trim().to_owned(), self.format));
             }
             KeyCode::Tab | KeyCode::Down => self.turn(1),
-            KeyCode::BackTab | KeyCode::Up => self.turn(Form::ALL.len() - 1),
+            KeyCode::BackTab | KeyCode::Up => self.turn(Form::FILES.len() - 1),
             _ => {
                 self.input.handle_event(&Event::Key(*key));
                 self.follow_ending();
@@ -61,17 +61,17 @@ impl ExportDialog {
 
     /// The next format, and the file's ending with it.
     fn turn(&mut self, by: usize) {
-        let place = Form::ALL.iter().position(|format| *format == self.format).unwrap_or(0);
-        self.format = Form::ALL[(place + by) % Form::ALL.len()];
+        let place = Form::FILES.iter().position(|format| *format == self.format).unwrap_or(0);
+        self.format = Form::FILES[(place + by) % Form::FILES.len()];
         let value = self.input.value();
-        let stem = Form::ALL.iter().find_map(|format| value.strip_suffix(&format!(".{}", format.ending()))).unwrap_or(value);
+        let stem = Form::FILES.iter().find_map(|format| value.strip_suffix(&format!(".{}", format.ending()))).unwrap_or(value);
         self.input = named(stem, self.format);
     }
 
     /// An ending that is typed chooses the format.
     fn follow_ending(&mut self) {
         let value = self.input.value();
-        if let Some(format) = Form::ALL.into_iter().find(|format| value.ends_with(&format!(".{}", format.ending()))) {
+        if let Some(format) = Form::FILES.into_iter().find(|format| value.ends_with(&format!(".{}", format.ending()))) {
             self.format = format;
         }
     }
@@ -89,7 +89,7 @@ impl ExportDialog {
         end += line(buffer, inside, 0, end, "▏", theme.accent().patch(base));
         line(buffer, inside, 0, end, &after, theme.text().patch(base));
         let mut x = line(buffer, inside, 2, 0, "as    ", theme.dim().patch(base));
-        for format in Form::ALL {
+        for format in Form::FILES {
             let style = if format == self.format { theme.accent() } else { theme.dim() };
             x += line(buffer, inside, 2, x, format.ending(), style.patch(base)) + 3;
         }

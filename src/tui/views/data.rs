@@ -3,12 +3,11 @@
 
 mod cells;
 mod findings;
-mod order;
 mod paths;
 mod rows;
 mod tables;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -19,6 +18,7 @@ use super::inset;
 use crate::{
     dataset::{Table as DataTable, TableState as Loaded, schema},
     deck::{load::LoadState, watch::Watching},
+    question::snapshot::Snapshot,
     tui::{
         format,
         keymap::{Action, ViewId},
@@ -70,13 +70,13 @@ impl View for Data {
         self.arrange(context);
         let Some(snapshot) = context.snapshot else { return };
         if let Some(table) = self.reopen.take().and_then(|name| snapshot.dataset.table(&name)) {
-            self.open_rows(table, snapshot.generation, context);
+            self.open_rows(table, snapshot, context);
         }
         match &mut self.open {
             Open::Nothing | Open::Findings(_) => {}
             Open::Rows(rows) if rows.generation == snapshot.generation => rows.refresh(context),
             Open::Rows(rows) => match snapshot.dataset.table(rows.schema.name).filter(|table| table.loaded()) {
-                Some(table) => **rows = rows.renewed(table, snapshot.generation, context),
+                Some(table) => **rows = rows.renewed(table, snapshot, context),
                 None => self.open = Open::Nothing,
             },
         }
@@ -154,13 +154,16 @@ impl View for Data {
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {
-        Some(Request::get("/datasets"))
+        match &self.open {
+            Open::Rows(rows) => Some(Request::get(rows.request())),
+            Open::Nothing | Open::Findings(_) => Some(Request::get("/datasets")),
+        }
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         match &self.open {
             Open::Findings(pane) => Some(pane.export()),
-            Open::Rows(rows) => Some(rows.export()),
+            Open::Rows(rows) => Some(rows.export(context)),
             Open::Nothing => context.snapshot.map(|_| self.list.export("tables", tables::rows(context))),
         }
     }
@@ -215,7 +218,7 @@ impl Data {
         };
         match &table.state {
             Loaded::Loaded => {
-                self.open_rows(table, snapshot.generation, context);
+                self.open_rows(table, snapshot, context);
                 Effect::Redraw
             }
             Loaded::Absent => Effect::Say(format!("`{}` is not in this dataset", table.schema.name)),
@@ -223,13 +226,13 @@ impl Data {
         }
     }
 
-    fn open_rows(&mut self, table: &DataTable, generation: u64, context: &Context<'_>) {
+    fn open_rows(&mut self, table: &DataTable, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         if !table.loaded() {
             return;
         }
-        let mut rows = Rows::new(table, generation);
+        let mut rows = Rows::new(table, snapshot);
         if let Some(kept) = self.kept.get(table.schema.name) {
-            rows.take_up(&kept.filter, kept.sorting.clone(), context);
+            rows.take_up(&kept.filter, &kept.sorting.clone(), context);
         }
         self.open = Open::Rows(Box::new(rows));
     }

@@ -18,7 +18,7 @@ use crate::{
     },
     tui::{
         keymap::{Action, ViewId},
-        list::{Did, Frame, List},
+        list::{Did, Frame, List, mouse_of_two},
         view::{Asked, Context, Effect, Export, Request, View},
         widgets::{
             panel::{self, Panel},
@@ -82,17 +82,10 @@ impl View for DexesView {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        let did = match (self.dexes.mouse(mouse), self.pools.mouse(mouse)) {
-            (Did::Nothing, Did::Nothing) => return Effect::Nothing,
-            (Did::Nothing, did) => {
-                self.in_pools = true;
-                did
-            }
-            (did, _) => {
-                self.in_pools = false;
-                did
-            }
-        };
+        let did = mouse_of_two(&mut self.dexes, &mut self.pools, &mut self.in_pools, mouse);
+        if did == Did::Nothing {
+            return Effect::Nothing;
+        }
         self.did(did, context)
     }
 

@@ -20,7 +20,7 @@ use crate::{
     jobs::Job,
     tui::{
         keymap::{Action, ViewId},
-        list::{Did, List},
+        list::{Did, List, mouse_of_two},
         view::{Context, Effect, Export, Request, View},
     },
 };
@@ -82,17 +82,10 @@ impl View for JobsView {
         if let Some(reader) = &mut self.reader {
             return reader.mouse(mouse);
         }
-        let did = match (self.list.mouse(mouse), self.tasks.mouse(mouse)) {
-            (Did::Nothing, Did::Nothing) => return Effect::Nothing,
-            (Did::Nothing, did) => {
-                self.in_tasks = true;
-                did
-            }
-            (did, _) => {
-                self.in_tasks = false;
-                did
-            }
-        };
+        let did = mouse_of_two(&mut self.list, &mut self.tasks, &mut self.in_tasks, mouse);
+        if did == Did::Nothing {
+            return Effect::Nothing;
+        }
         self.did(did, context)
     }
 

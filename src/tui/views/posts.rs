@@ -144,7 +144,7 @@ impl View for PostsView {
             selected: self.post().map(|post| List::<Posts>::written(PostRow { post, context }, &columns)),
             rows: Box::new(move |progress| {
                 let (places, _) = question.places(&snapshot, None, progress)?;
-                Ok(export::Rows::Frames(Box::new(Ordered { grid, places, columns })))
+                Ok(export::Rows::Frames(Box::new(Ordered::new(grid, places, columns))))
             }),
         })
     }
@@ -164,7 +164,7 @@ impl PostsView {
     fn source(&self) -> Option<Source> {
         let query = Some(self.list.filter_text().trim().to_owned()).filter(|words| !words.is_empty());
         let token = if self.all { None } else { Some(self.token?) };
-        Some(Source { token, query, sort: self.list.sorting.first()? })
+        Some(Source { token, query, sort: self.list.sorting.keys().to_vec() })
     }
 
     fn post(&self) -> Option<&Post> {

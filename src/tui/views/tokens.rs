@@ -10,14 +10,13 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use self::list::{TokenRow, Tokens};
+use self::list::{Shown, Tokens};
 use super::parts::{ListLine, absent, say, summary};
 use crate::{
     analysis::market::TokenSummary,
     dataset::{address::Address, export},
     question::{
-        filter::{Operator, Term, Wanted},
-        search::{Order, SearchQuestion, TOKEN_SORTS},
+        search::{SearchQuestion, row::is_worked_out},
         snapshot::Snapshot,
         token::TokenQuestion,
     },
@@ -180,7 +179,7 @@ impl View for TokensView {
     fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
         self.list.set_filter(text)?;
         self.stale = true;
-        if self.list.needs_optional() {
+        if self.needs_all() {
             self.figures.want_all();
         }
         self.refresh(context);
@@ -212,7 +211,12 @@ impl View for TokensView {
         }
         let question = self.question();
         // The page with the selected token, wherever the API has it.
-        let on = self.token(context).and_then(|token| question.page_of(&token, context.snapshot?));
+        let on = if self.needs_all() {
+            // Its rows stand in the same order, and to make that anew would take long.
+            self.list.cursor.selected().map(|row| (row as u64 / question.limit + 1, self.list.len() as u64))
+        } else {
+            self.token(context).and_then(|token| question.page_of(&token, context.snapshot?))
+        };
         let (page, total) = on.unwrap_or((1, 0));
         let question = SearchQuestion { page, ..question };
         Some(Request::of(&question).of_page(page, question.limit, total))
@@ -224,7 +228,7 @@ impl View for TokensView {
         let known = if self.choices.more { self.figures.known.clone() } else { figures::Known::new() };
         let row = move |place: usize, members: &[&str]| {
             let token = snapshot.market.tokens.get(place)?;
-            Some(List::<Tokens>::written(TokenRow { token, figures: known.get(&token.token_address), starred: false }, members))
+            Some(List::<Tokens>::written(Shown { token, figures: known.get(&token.token_address), starred: false }, members))
         };
         Some(Export {
             name: "tokens".to_owned(),
@@ -255,9 +259,14 @@ impl TokensView {
         context.snapshot?.market.tokens.get(self.list.selected()?).map(|token| token.token_address)
     }
 
+    /// Whether the rows depend on an optional figure, so that every token's are needed.
+    fn needs_all(&self) -> bool {
+        self.list.filter().columns().any(is_worked_out) || self.list.sorting.keys().iter().any(|order| is_worked_out(order.column))
+    }
+
     /// Has the figures computed that the rows on screen, or the order of all, want.
     fn compute(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
-        let needs_all = self.list.needs_optional();
+        let needs_all = self.needs_all();
         if !self.choices.more && !needs_all {
             return;
         }
@@ -333,7 +342,7 @@ impl TokensView {
     fn sorted(&mut self, context: &Context<'_>) -> Effect {
         let top = self.list.cursor.selected() == Some(0);
         self.stale = true;
-        if self.list.needs_optional() {
+        if self.needs_all() {
             self.figures.want_all();
         }
         self.refresh(context);
@@ -369,21 +378,16 @@ impl TokensView {
         self.selected(context)
     }
 
-    /// What the API is asked for the same list, as far as it knows the filter.
+    /// What the API is asked for the same list; it knows no watchlist.
     fn question(&self) -> SearchQuestion {
         let words: Vec<&str> = self.list.filter().words().collect();
-        let chain = self.list.filter().terms.iter().find_map(|term| match term {
-            Term::Compare { column, operator: Operator::Has | Operator::Equal, wanted: Wanted::Name(text) } if column == "chain" => {
-                Some(text.as_str())
-            }
-            _ => None,
-        });
-        let word = TOKEN_SORTS.iter().find(|word| self.list.sorting.first().is_some_and(|order| **word == order.to_string()));
         SearchQuestion {
             query: (!words.is_empty()).then(|| words.join(" ")),
-            chain: chain.and_then(crate::dataset::chain::Chain::parse),
-            sort: word.map(|word| Order::parse(word)),
+            chain: None,
+            filter: self.list.filter().split(|column| column != "starred").0,
+            sort: self.list.sorting.keys().to_vec(),
             fields: if self.choices.more { List::<Tokens>::optional().collect() } else { Vec::new() },
+            only: Vec::new(),
             page: 1,
             limit: 250,
         }
@@ -433,11 +437,11 @@ impl TokensView {
 }
 
 /// The rows of the list, by their places.
-fn rows<'a>(tokens: &'a [TokenSummary], known: &'a figures::Known, context: &'a Context<'_>) -> impl Fn(usize) -> Option<TokenRow<'a>> {
+fn rows<'a>(tokens: &'a [TokenSummary], known: &'a figures::Known, context: &'a Context<'_>) -> impl Fn(usize) -> Option<Shown<'a>> {
     move |place| {
         let token = tokens.get(place)?;
         let address = &token.token_address;
-        Some(TokenRow { token, figures: known.get(address), starred: context.watchlist.contains(address) })
+        Some(Shown { token, figures: known.get(address), starred: context.watchlist.contains(address) })
     }
 }
 

@@ -1,5 +1,5 @@
 //! The Yield view: a wallet in one line, its plan as a table with its proof, beside what is got without one. Wishes change by key and
-//! are answered at once; requests can be kept and compared.
+//! are answered at once; plans can be saved and compared.
 
 mod draw;
 mod list;
@@ -32,12 +32,10 @@ use crate::{
     },
 };
 
-/// The floors that `m` goes through, percent.
-const FLOORS: &[f64] = &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0];
 const SCALES: &[u64] = &[1, 2, 4, 10];
 /// What demo data start with.
 const EXAMPLE: &str = "12.5 WETH, 250k USDC";
-const KEPT_MAX: usize = 50;
+const SAVED_MAX: usize = 50;
 
 /// The pane shown where there is room for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,9 +45,9 @@ enum Pane {
     Steps,
 }
 
-/// A request that was kept, and what its plan netted then.
+/// A plan that was saved: its request, and what it netted a year then.
 #[derive(Debug, Clone, PartialEq)]
-struct Kept {
+struct SavedPlan {
     name: String,
     body: String,
     net: Option<f64>,
@@ -64,9 +62,9 @@ pub struct YieldView {
     min_apy: f64,
     scale: u64,
     pane: Pane,
-    kept: Vec<Kept>,
-    /// The kept request that is taken up.
-    taken: Option<usize>,
+    saved: Vec<SavedPlan>,
+    /// The saved plan that is loaded.
+    loaded: Option<usize>,
     /// The generation that the line was read with, and what was wrong with it.
     read: u64,
     unread: Option<String>,
@@ -84,8 +82,8 @@ impl Default for YieldView {
             min_apy: 0.0,
             scale: 1,
             pane: Pane::Comparison,
-            kept: Vec::new(),
-            taken: None,
+            saved: Vec::new(),
+            loaded: None,
             read: 0,
             unread: None,
             plan: Asked::default(),
@@ -131,15 +129,15 @@ impl View for YieldView {
             Action::Star => return self.strategy().map_or(Effect::Pass, |row| Effect::Star(row.token.address)),
             Action::AddAmount => return self.add(context),
             Action::RemoveAmount => return self.remove(context),
-            Action::SavePlan => return self.keep(),
-            Action::NextPlan => return self.take_up(context),
-            Action::DropPlan => return self.drop_kept(),
+            Action::SavePlan => return self.save_plan(),
+            Action::NextPlan => return self.load_next(context),
+            Action::DropPlan => return self.delete_loaded(),
             // The line above is the wallet, which Esc must not empty.
             Action::Back => return Effect::Nothing,
             Action::Risk => self.risk = RiskLevel::ALL[(self.risk as usize + 1) % RiskLevel::ALL.len()],
             Action::Chains => self.next_chain(context),
-            Action::MinimumApy => self.min_apy = FLOORS.iter().copied().find(|floor| *floor > self.min_apy).unwrap_or(FLOORS[0]),
-            Action::MinimumApyLess => self.min_apy = FLOORS.iter().rev().copied().find(|floor| *floor < self.min_apy).unwrap_or(FLOORS[0]),
+            Action::MinimumApy => return self.type_minimum(),
+            Action::NoMinimumApy => return self.no_minimum(context),
             Action::Scale => {
                 let at = SCALES.iter().position(|scale| *scale == self.scale).unwrap_or(0);
                 self.scale = SCALES[(at + 1) % SCALES.len()];
@@ -160,7 +158,7 @@ impl View for YieldView {
     fn answers(&self, action: Action) -> bool {
         match action {
             Action::OpenLink => false,
-            Action::NextPlan | Action::DropPlan => !self.kept.is_empty(),
+            Action::NextPlan | Action::DropPlan => !self.saved.is_empty(),
             _ => true,
         }
     }
@@ -207,7 +205,7 @@ impl View for YieldView {
         };
         self.read_line(text, snapshot)?;
         self.unread = None;
-        self.taken = None;
+        self.loaded = None;
         self.refresh(context);
         Ok(())
     }
@@ -225,13 +223,16 @@ impl View for YieldView {
     }
 
     fn export(&self, _: &Context<'_>) -> Option<Export> {
-        Some(self.list.export("yield-plan", |place| self.strategies().get(place)))
+        let plan = &self.plan.answer.as_ref()?.answer;
+        // Of the selected pool, the step that deposits.
+        let selected = self.list.selected().map(|place| 2 * place + 1);
+        Some(Export::of("yield-plan", list::EXPORTED, list::exported(plan), selected))
     }
 
     fn save(&self) -> Value {
-        let kept: Vec<Value> = self.kept.iter().map(|kept| json!({ "name": kept.name, "body": kept.body, "net": kept.net })).collect();
+        let saved: Vec<Value> = self.saved.iter().map(|plan| json!({ "name": plan.name, "body": plan.body, "net": plan.net })).collect();
         let chains: Vec<&str> = self.chains.iter().map(Chain::as_str).collect();
-        json!({ "wallet": self.line, "risk": self.risk.word(), "chains": chains, "min_apy": self.min_apy, "kept": kept })
+        json!({ "wallet": self.line, "risk": self.risk.word(), "chains": chains, "plans": saved })
     }
 
     fn restore(&mut self, saved: &Value) {
@@ -239,10 +240,10 @@ impl View for YieldView {
         self.line = text(&saved["wallet"]).unwrap_or_default();
         self.risk = RiskLevel::ALL.into_iter().find(|level| saved["risk"] == level.word()).unwrap_or(self.risk);
         self.chains = saved["chains"].as_array().into_iter().flatten().filter_map(|chain| Chain::parse(chain.as_str()?)).collect();
-        self.min_apy = saved["min_apy"].as_f64().filter(|floor| floor.is_finite()).unwrap_or(0.0);
-        let kept = saved["kept"].as_array().into_iter().flatten();
-        let kept = kept.filter_map(|kept| Some(Kept { name: text(&kept["name"])?, body: text(&kept["body"])?, net: kept["net"].as_f64() }));
-        self.kept = kept.take(KEPT_MAX).collect();
+        let plans = saved["plans"].as_array().into_iter().flatten();
+        let plans =
+            plans.filter_map(|plan| Some(SavedPlan { name: text(&plan["name"])?, body: text(&plan["body"])?, net: plan["net"].as_f64() }));
+        self.saved = plans.take(SAVED_MAX).collect();
     }
 }
 
@@ -295,7 +296,7 @@ impl YieldView {
 
     fn read_line(&mut self, text: &str, snapshot: &Snapshot) -> Result<(), String> {
         match wallet::parse(text, snapshot)? {
-            Wallet::Amounts(amounts) => self.amounts = amounts,
+            Wallet::Typed { amounts, min_apy } => (self.amounts, self.min_apy) = (amounts, min_apy),
             Wallet::Request(question) => self.take(*question),
         }
         text.clone_into(&mut self.line);
@@ -324,7 +325,8 @@ impl YieldView {
         if self.line.trim_start().starts_with('{') {
             return Effect::Warn("the wallet is a JSON request: edit it with /".to_owned());
         }
-        let is_other = |part: &&str| !matches!(wallet::parse(part, snapshot), Ok(Wallet::Amounts(amounts)) if amounts.contains_key(&token));
+        let is_other =
+            |part: &&str| !matches!(wallet::parse(part, snapshot), Ok(Wallet::Typed { amounts, .. }) if amounts.contains_key(&token));
         let line = self.line.split([',', ';']).map(str::trim).filter(is_other).collect::<Vec<_>>().join(", ");
         self.unread = self.read_line(&line, snapshot).err();
         self.refresh(context);
@@ -343,50 +345,79 @@ impl YieldView {
         self.chains = next.cloned().into_iter().collect();
     }
 
-    fn keep(&mut self) -> Effect {
-        let Some(body) = self.question().body().filter(|_| !self.amounts.is_empty()) else {
-            return Effect::Say("no wallet to keep".to_owned());
-        };
-        if self.kept.len() == KEPT_MAX {
-            return Effect::Warn(format!("{KEPT_MAX} requests are kept already: V forgets the one taken up"));
+    /// Opens the line with the minimum APY at its end, to be typed.
+    fn type_minimum(&self) -> Effect {
+        if self.line.trim_start().starts_with('{') {
+            return Effect::Warn("the wallet is a JSON request: edit its minApy with /".to_owned());
         }
-        let explained = self.plan.answer.as_ref().and_then(|known| known.answer.summary.explained.as_ref());
-        let name = format!("{} {}", self.kept.len() + 1, self.wishes());
-        self.kept.push(Kept { name: name.clone(), body, net: explained.map(|explained| explained.net_yield_usd) });
-        Effect::Say(format!("kept as {name}"))
+        let wallet = self.without_minimum();
+        let comma = if wallet.is_empty() { "" } else { ", " };
+        Effect::Edit(format!("{wallet}{comma}{} ", wallet::MINIMUM))
     }
 
-    fn take_up(&mut self, context: &Context<'_>) -> Effect {
-        if self.kept.is_empty() {
-            return Effect::Say("nothing is kept yet: v keeps this request".to_owned());
+    fn no_minimum(&mut self, context: &Context<'_>) -> Effect {
+        let Some(snapshot) = context.snapshot.filter(|_| !self.line.trim_start().starts_with('{')) else {
+            return Effect::Warn("the wallet is a JSON request: edit its minApy with /".to_owned());
+        };
+        let line = self.without_minimum();
+        self.unread = self.read_line(&line, snapshot).err();
+        self.refresh(context);
+        Effect::Redraw
+    }
+
+    /// The line without what it says of the minimum APY.
+    fn without_minimum(&self) -> String {
+        let others = self.line.split([',', ';']).map(str::trim).filter(|part| !part.is_empty() && wallet::minimum(part).is_none());
+        others.collect::<Vec<_>>().join(", ")
+    }
+
+    fn save_plan(&mut self) -> Effect {
+        let Some(body) = self.question().body().filter(|_| !self.amounts.is_empty()) else {
+            return Effect::Say("no wallet, so no plan to save".to_owned());
+        };
+        if self.saved.len() == SAVED_MAX {
+            return Effect::Warn(format!("{SAVED_MAX} plans are saved already: load one with p and delete it with V"));
         }
-        let at = self.taken.map_or(0, |at| (at + 1) % self.kept.len());
-        let kept = self.kept[at].clone();
-        match YieldQuestion::parse_body(kept.body.as_bytes()) {
+        let explained = self.plan.answer.as_ref().and_then(|known| known.answer.summary.explained.as_ref());
+        let net = explained.map(|explained| explained.net_yield_usd);
+        let wallet = if self.line.trim_start().starts_with('{') { "JSON request".to_owned() } else { self.without_minimum() };
+        let name = format!("{}: {}, {wallet}", self.saved.len() + 1, self.wishes());
+        let yearly = net.map(|net| format!(", {}/yr", format::fixed(net, 2))).unwrap_or_default();
+        let said = format!("saved plan {name}{yearly}");
+        self.saved.push(SavedPlan { name, body, net });
+        Effect::Say(said)
+    }
+
+    fn load_next(&mut self, context: &Context<'_>) -> Effect {
+        if self.saved.is_empty() {
+            return Effect::Say("no plan is saved yet: v saves this one".to_owned());
+        }
+        let at = self.loaded.map_or(0, |at| (at + 1) % self.saved.len());
+        let plan = self.saved[at].clone();
+        match YieldQuestion::parse_body(plan.body.as_bytes()) {
             Ok(question) => {
                 self.take(question);
-                (self.line, self.taken, self.unread) = (kept.body, Some(at), None);
+                (self.line, self.loaded, self.unread) = (plan.body, Some(at), None);
                 self.refresh(context);
-                Effect::Say(format!("taken up: {}", kept.name))
+                Effect::Say(format!("loaded plan {}", plan.name))
             }
             Err(problem) => Effect::Warn(problem.detail),
         }
     }
 
-    fn drop_kept(&mut self) -> Effect {
-        match self.taken.take().filter(|at| *at < self.kept.len()) {
-            Some(at) => Effect::Say(format!("forgotten: {}", self.kept.remove(at).name)),
-            None => Effect::Say("p takes up a kept request, V forgets it".to_owned()),
+    fn delete_loaded(&mut self) -> Effect {
+        match self.loaded.take().filter(|at| *at < self.saved.len()) {
+            Some(at) => Effect::Say(format!("deleted plan {}", self.saved.remove(at).name)),
+            None => Effect::Say("p loads a saved plan, V deletes it".to_owned()),
         }
     }
 
     /// The settings in a few words.
     fn wishes(&self) -> String {
         let chains: Vec<&str> = self.chains.iter().map(Chain::as_str).collect();
-        let chains = if chains.is_empty() { "all chains".to_owned() } else { chains.join(", ") };
+        let chains = if chains.is_empty() { String::new() } else { format!(" · {} only", chains.join(", ")) };
         let scale = if self.scale == 1 { String::new() } else { format!(" · ×{}", self.scale) };
-        let floor = if self.min_apy == 0.0 { String::new() } else { format!(" · at least {} %", format::exact(Some(self.min_apy))) };
-        format!("{} risk · {chains}{floor}{scale}", self.risk.word())
+        format!("{} risk · min APY {} %{chains}{scale}", self.risk.word(), format::exact(Some(self.min_apy)))
     }
 
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -400,7 +431,7 @@ impl YieldView {
     }
 
     fn draw_plan(&mut self, buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_>) {
-        draw::summary(buffer, area, plan, context);
+        draw::summary(buffer, area, plan, self.risk.word(), context);
         let below = Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(2), ..area };
         let below = inner(below);
         let panes = match below.height {

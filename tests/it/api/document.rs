@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 use tokendeck::{
-    api::{events::EVENTS, routes::ENDPOINTS},
+    api::{
+        events::EVENTS,
+        routes::{Content, ENDPOINTS},
+    },
     error::CODES,
 };
 
@@ -112,6 +115,10 @@ fn an_operation_tells_of_its_group_its_headers_and_what_is_unchanged() {
         let operation = &document["paths"][endpoint.path][endpoint.verb.word()];
         assert!(groups.contains(&&operation["tags"][0]), "{}", endpoint.path);
         assert_eq!(operation["responses"].get("304").is_some(), endpoint.tagged, "{}", endpoint.path);
+        if matches!(endpoint.content, Content::Json(_)) {
+            let content = &operation["responses"][endpoint.status.to_string()]["content"]["application/json"];
+            assert!(content["example"].is_object() || content["example"].is_array(), "{} has no example", endpoint.path);
+        }
         let headers = &operation["responses"][endpoint.status.to_string()]["headers"];
         assert!(headers.get("x-request-id").is_some(), "{}", endpoint.path);
         assert_eq!(headers.get("etag").is_some(), endpoint.tagged, "{}", endpoint.path);

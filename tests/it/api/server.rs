@@ -14,6 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokendeck::{
     api::{Api, ApiOptions, serve},
+    dataset::cache::CacheOptions,
     deck::{Deck, DeckOptions},
     jobs::{JobOptions, Jobs},
     state::keys::Keys,
@@ -30,7 +31,7 @@ pub(super) struct Running {
     pub address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
-    _folders: [TempDir; 2],
+    folders: [TempDir; 2],
 }
 
 fn write_dataset(folder: &Path) {
@@ -65,9 +66,15 @@ impl Running {
     }
 
     fn loading_with(options: ApiOptions) -> Self {
+        Self::over(write_dataset, CacheOptions::default(), options)
+    }
+
+    /// A server over the files that `write` puts into a folder, before they are loaded.
+    pub(super) fn over(write: impl Fn(&Path), mut cache: CacheOptions, options: ApiOptions) -> Self {
         let folders = [tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder")];
-        write_dataset(folders[0].path());
-        let deck = Deck::new(folders[0].path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+        write(folders[0].path());
+        cache.folder = cache.folder.map(|_| folders[1].path().join("cache"));
+        let deck = Deck::new(folders[0].path(), DeckOptions { workers: 1, cache, ..DeckOptions::default() }).expect("a deck");
         let jobs = Jobs::open(folders[1].path(), Arc::clone(&deck), JobOptions::default()).expect("jobs");
         let keys = Keys::open_with(Some(KEY), None, folders[1].path()).expect("keys");
         let api = Api::new(deck, Some(jobs), Arc::new(keys), options);
@@ -81,7 +88,12 @@ impl Running {
                 stopped.await.ok();
             }));
         });
-        Self { api, address, stop: Some(stop), thread: Some(thread), _folders: folders }
+        Self { api, address, stop: Some(stop), thread: Some(thread), folders: folders }
+    }
+
+    /// Where its data lie, and where it keeps its own.
+    pub(super) fn folders(&self) -> [&Path; 2] {
+        [self.folders[0].path(), self.folders[1].path()]
     }
 
     pub(super) fn connect(&self) -> TcpStream {
@@ -175,6 +187,22 @@ impl Answer {
 
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body of chunks put together; none where it broke off.
+    pub(super) fn chunks(&self) -> Option<Vec<u8>> {
+        assert_eq!(self.header("transfer-encoding"), Some("chunked"));
+        let (mut whole, mut rest) = (Vec::new(), &self.body[..]);
+        loop {
+            let end = rest.windows(2).position(|two| two == b"\r\n")?;
+            let length = usize::from_str_radix(std::str::from_utf8(&rest[..end]).ok()?, 16).ok()?;
+            rest = &rest[end + 2..];
+            if length == 0 {
+                return (rest == b"\r\n").then_some(whole);
+            }
+            whole.extend_from_slice(rest.get(..length)?);
+            rest = rest.get(length + 2..)?;
+        }
     }
 
     pub(super) fn json(&self) -> Value {

@@ -70,19 +70,18 @@ const NONE: f64 = -5.0;
 /// The company of each; `all` are ordered by start.
 pub(super) fn company(all: &[Scored]) -> Vec<[f64; COMPANY]> {
     let seen: Vec<Seen> = all.iter().map(Seen::of).collect();
-    // Those before that have not ended yet.
-    let mut open: Vec<Seen> = Vec::new();
-    let mut told = Vec::with_capacity(all.len());
+    let mut around = vec![Around::default(); all.len()];
+    // Two that share a candle see each other: once is enough.
     for (k, me) in seen.iter().enumerate() {
-        open.retain(|other| other.end >= me.start);
-        let mut around = Around::default();
-        for other in open.iter().chain(seen[k + 1..].iter().take_while(|other| other.start <= me.end)) {
-            around.see(me, other);
+        let (mine, theirs) = around[k..].split_at_mut(1);
+        for (other, their) in seen[k + 1..].iter().zip(theirs) {
+            if other.start > me.end {
+                break;
+            }
+            meet(me, other, &mut mine[0], their);
         }
-        told.push(around.told(me));
-        open.push(*me);
     }
-    told
+    seen.iter().zip(&around).map(|(me, around)| around.told(me)).collect()
 }
 
 /// A candidate with what is asked of it again and again.
@@ -91,7 +90,7 @@ struct Seen {
     start: i32,
     end: i32,
     length: i32,
-    circle: usize,
+    circle: u8,
     flipped: bool,
     logit: f64,
     chance: f64,
@@ -100,12 +99,13 @@ struct Seen {
 impl Seen {
     fn of(one: &Scored) -> Self {
         let (start, end) = (one.claim.start as i32, one.claim.end as i32);
-        let flipped = one.claim.flipped;
-        Self { start, end, length: end - start + 1, circle: circle(one.claim.kind), flipped, logit: one.logit, chance: one.chance }
+        let (circle, flipped) = (circle(one.claim.kind) as u8, one.claim.flipped);
+        Self { start, end, length: end - start + 1, circle, flipped, logit: one.logit, chance: one.chance }
     }
 }
 
 /// What the others around one say of it.
+#[derive(Clone)]
 struct Around {
     support: f64,
     kin: f64,
@@ -140,39 +140,57 @@ fn larger_of(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 
+/// Two that share a candle, the first of which starts no later.
+fn meet(a: &Seen, b: &Seen, of_a: &mut Around, of_b: &mut Around) {
+    // Without branches: these are as good as random, and there are about a hundred others to each.
+    let (b_smaller, a_smaller) = (5 * b.length < 3 * a.length, 5 * a.length < 3 * b.length);
+    of_a.smaller = larger_of(of_a.smaller, if b_smaller { b.logit } else { NONE });
+    of_b.larger = larger_of(of_b.larger, if b_smaller { a.logit } else { NONE });
+    of_a.larger = larger_of(of_a.larger, if a_smaller { b.logit } else { NONE });
+    of_b.smaller = larger_of(of_b.smaller, if a_smaller { a.logit } else { NONE });
+    if b.start - a.start <= 1 {
+        of_a.starts += b.chance;
+        of_b.starts += a.chance;
+    }
+    if (b.end - a.end).abs() <= 1 {
+        of_a.ends += b.chance;
+        of_b.ends += a.chance;
+    }
+    let both = a.end.min(b.end) - b.start + 1;
+    let all = a.length + b.length - both;
+    if 10 * both < 3 * all {
+        return;
+    }
+    let shared = f64::from(both) / f64::from(all);
+    if shared > 0.4 {
+        of_a.better += f64::from(u8::from(b.logit > a.logit));
+        of_b.better += f64::from(u8::from(a.logit > b.logit));
+    }
+    let same_side = a.flipped == b.flipped;
+    if a.circle == b.circle && (same_side || EITHER_SIDE.contains(&usize::from(a.circle))) {
+        if shared > 0.4 {
+            let alike = ((shared - 0.4) / 0.4).min(1.0);
+            of_a.support += b.chance * alike;
+            of_b.support += a.chance * alike;
+            of_a.kin += 1.0;
+            of_b.kin += 1.0;
+        }
+        return;
+    }
+    of_a.rival(b, shared, same_side);
+    of_b.rival(a, shared, same_side);
+}
+
 impl Around {
-    /// Another one that shares a candle with it.
-    fn see(&mut self, me: &Seen, other: &Seen) {
-        // Without branches: these are as good as random, and there are about a hundred others to each.
-        let smaller = 5 * other.length < 3 * me.length;
-        let larger = 3 * other.length > 5 * me.length;
-        self.smaller = larger_of(self.smaller, if smaller { other.logit } else { NONE });
-        self.larger = larger_of(self.larger, if larger { other.logit } else { NONE });
-        self.starts += if (other.start - me.start).abs() <= 1 { other.chance } else { 0.0 };
-        self.ends += if (other.end - me.end).abs() <= 1 { other.chance } else { 0.0 };
-        let both = me.end.min(other.end) - me.start.max(other.start) + 1;
-        let all = me.length + other.length - both;
-        if 10 * both < 3 * all {
-            return;
-        }
-        let shared = f64::from(both) / f64::from(all);
-        if shared > 0.4 && other.logit > me.logit {
-            self.better += 1.0;
-        }
-        let same_side = other.flipped == me.flipped;
-        if other.circle == me.circle && (same_side || EITHER_SIDE.contains(&me.circle)) {
-            if shared > 0.4 {
-                self.support += other.chance * ((shared - 0.4) / 0.4).min(1.0);
-                self.kin += 1.0;
-            }
-            return;
-        }
-        self.near = self.near.max(other.logit);
+    /// Another one of another name on about the same stretch.
+    fn rival(&mut self, other: &Seen, shared: f64, same_side: bool) {
+        self.near = larger_of(self.near, other.logit);
         if shared >= 0.5 {
-            let circle = &mut self.circles[other.circle + usize::from(!same_side && other.circle < REVERSALS)];
-            *circle = circle.max(other.logit);
+            let other_side = !same_side && usize::from(other.circle) < REVERSALS;
+            let circle = &mut self.circles[usize::from(other.circle) + usize::from(other_side)];
+            *circle = larger_of(*circle, other.logit);
             if shared >= 0.6 {
-                self.same = self.same.max(other.logit);
+                self.same = larger_of(self.same, other.logit);
             }
         }
     }

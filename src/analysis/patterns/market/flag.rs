@@ -158,9 +158,9 @@ fn emit(
             height: pole,
             own,
         };
-        found.push(shape);
+        found.push(&shape);
         if w1 < 0.65 * w0 && upper.slope < 0.0 && lower.slope > 0.0 && length >= 6.0 {
-            found.push(Candidate { kind: Kind::Pennant, ..shape });
+            found.push(&Candidate { kind: Kind::Pennant, ..shape });
         }
     }
 }

@@ -4,11 +4,11 @@
 use super::{
     candidate::{Candidate, Kind, OWN, Turns, strain},
     pivots::{Pivot, Scale},
-    search::Found,
+    search::{Found, Span},
     series::Tape,
+    side::Side,
     zigzag::TURNS_MOST,
 };
-use crate::analysis::numeric::Line;
 
 /// The widest lines, in ranges of a random walk as long.
 const WIDEST: f64 = 1.15;
@@ -18,17 +18,28 @@ const TURNS_LONGEST: usize = TURNS_MOST;
 /// All runs of turns at one scale, found in the tape as it is.
 pub(super) fn search(tape: &Tape, scale: &Scale, found: &mut Found<'_>) {
     let pivots = &scale.pivots;
+    let mut sides = [Side::new(-1.0), Side::new(1.0)];
     for start in 0..pivots.len().saturating_sub(3) {
-        let mut off = swing(&pivots[start..start + 3]);
-        for count in 4..=TURNS_LONGEST {
+        if !scale.is_new(start, TURNS_LONGEST) {
+            continue;
+        }
+        let first = pivots[start];
+        let mut off = 0.0;
+        sides.iter_mut().for_each(Side::clear);
+        for count in 1..=TURNS_LONGEST {
             let Some(run) = pivots.get(start..start + count) else { break };
-            let length = run[count - 1].at - run[0].at;
+            let last = run[count - 1];
+            let length = last.at - first.at;
             if length > 120 {
                 break;
             }
+            sides[usize::from(last.high)].push(last, first.at);
+            if count < 3 {
+                continue;
+            }
             off += swing(&run[count - 3..]);
-            if length >= 6 && scale.is_new(start, count) {
-                between(tape, run, off / (count - 2) as f64, found);
+            if count >= 4 && length >= 6 && scale.is_new(start, count) {
+                between(tape, run, &sides, off / (count - 2) as f64, found);
             }
         }
     }
@@ -40,105 +51,8 @@ fn swing(three: &[Pivot]) -> f64 {
     (three[1].price - three[0].price - share * (three[2].price - three[0].price)).abs()
 }
 
-/// The turns of one side: candles from the first turn of the run, and prices.
-struct Points {
-    x: [f64; SIDE_MOST],
-    y: [f64; SIDE_MOST],
-    count: usize,
-}
-
-/// Turns alternate, so half of them are on one side.
-const SIDE_MOST: usize = TURNS_MOST / 2;
-
-/// A line through the turns of one side.
-#[derive(Clone, Copy)]
-struct Side {
-    line: Line,
-    touches: f64,
-    /// The largest way by which a turn is outside.
-    over: f64,
-    /// The sum of the turns' distances.
-    stray: f64,
-}
-
-/// The line of the lowest cost among least squares and all pairs. `sign` is 1 for tops and -1 for bottoms.
-fn side(points: &Points, sign: f64, tolerance: f64) -> Side {
-    let Points { x, y, count } = points;
-    let line = match count {
-        3 => best::<3>(x, y, sign, tolerance),
-        4 => best::<4>(x, y, sign, tolerance),
-        5 => best::<5>(x, y, sign, tolerance),
-        _ => Line::through((x[0], y[0]), (x[1], y[1])),
-    };
-    let mut side = Side { line, touches: 0.0, over: 0.0, stray: 0.0 };
-    for (x, y) in x.iter().zip(y).take(*count) {
-        let off = sign * (y - line.at(*x));
-        side.touches += f64::from(u8::from(off.abs() <= tolerance));
-        side.over = side.over.max(off);
-        side.stray += off.abs();
-    }
-    side
-}
-
-/// In tolerances outward from the first turn, where a distance counts up to three, and thrice as much outside. Of so many points as the
-/// type says, so that the loops are laid out flat: this is what the search spends most of its time on.
-fn best<const N: usize>(x: &[f64; SIDE_MOST], y: &[f64; SIDE_MOST], sign: f64, tolerance: f64) -> Line {
-    let (x, base, scale) = (&x[..N], y[0], sign / tolerance);
-    let mut off = [0.0; N];
-    for (off, y) in off.iter_mut().zip(y) {
-        *off = (y - base) * scale;
-    }
-    let cost = |slope: f64, intercept: f64| {
-        let mut cost = 0.0;
-        for k in 0..N {
-            let away = off[k] - intercept - slope * x[k];
-            let (near, outside) = (away.abs(), away - 1.0);
-            cost += if near < 3.0 { near } else { 3.0 };
-            cost += if outside > 0.0 { 2.0 * outside } else { 0.0 };
-        }
-        cost
-    };
-    let (mut least, mut line) = (f64::MAX, (0.0, 0.0));
-    let mut consider = |slope: f64, intercept: f64| {
-        let cost = cost(slope, intercept);
-        // Lines that miss the same turn by far cost the same: then the first, not the one that rounding favours.
-        if cost < least - 1e-9 {
-            (least, line) = (cost, (slope, intercept));
-        }
-    };
-    let through = |a: usize, b: usize| {
-        let slope = (off[b] - off[a]) / (x[b] - x[a]);
-        (slope, off[a] - slope * x[a])
-    };
-    let (slope, intercept) = through(0, N - 1);
-    consider(slope, intercept);
-    let (slope, intercept) = least_squares(x, &off);
-    consider(slope, intercept);
-    for a in 0..N {
-        for b in a + 1..N {
-            let (slope, intercept) = through(a, b);
-            consider(slope, intercept);
-        }
-    }
-    Line { slope: line.0 / scale, intercept: base + line.1 / scale }
-}
-
-/// In one pass: there are few points, and they start near 0.
-fn least_squares(x: &[f64], y: &[f64]) -> (f64, f64) {
-    let (mut sx, mut sy, mut sxx, mut sxy) = (0.0, 0.0, 0.0, 0.0);
-    for (x, y) in x.iter().zip(y) {
-        sx += x;
-        sy += y;
-        sxx += x * x;
-        sxy += x * y;
-    }
-    let n = x.len() as f64;
-    let slope = (n * sxy - sx * sy) / (n * sxx - sx * sx);
-    (slope, (sy - slope * sx) / n)
-}
-
 /// Two lines along a run whose turns swing by `height` on average.
-fn between(tape: &Tape, run: &[Pivot], height: f64, found: &mut Found<'_>) {
+fn between(tape: &Tape, run: &[Pivot], sides: &[Side; 2], height: f64, found: &mut Found<'_>) {
     let (first, last) = (run[0], run[run.len() - 1]);
     let length = last.x(first.at);
     let range = tape.range[last.at as usize];
@@ -148,20 +62,12 @@ fn between(tape: &Tape, run: &[Pivot], height: f64, found: &mut Found<'_>) {
         return;
     }
     let tolerance = (0.12 * height).max(0.15 * range);
-    let mut sides = [const { Points { x: [0.0; SIDE_MOST], y: [0.0; SIDE_MOST], count: 0 } }; 2];
-    for pivot in run {
-        let side = &mut sides[usize::from(pivot.high)];
-        side.x[side.count] = pivot.x(first.at);
-        side.y[side.count] = pivot.price;
-        side.count += 1;
-    }
-    let upper = side(&sides[1], 1.0, tolerance);
-    let lower = side(&sides[0], -1.0, tolerance);
+    let [lower, upper] = [sides[0].best(tolerance), sides[1].best(tolerance)];
     let touches = upper.touches + lower.touches;
     let width = |x: f64| upper.line.at(x) - lower.line.at(x);
     let (w0, w1) = (width(0.0), width(length));
     let mean = f64::midpoint(w0, w1);
-    if touches < 4.0 || mean <= range || w0 <= 0.1 * mean || w1 <= 0.05 * mean {
+    if touches < 4 || mean <= range || w0 <= 0.1 * mean || w1 <= 0.05 * mean {
         return;
     }
     let (up, down) = (upper.line.slope * length / mean, lower.line.slope * length / mean);
@@ -174,11 +80,14 @@ fn between(tape: &Tape, run: &[Pivot], height: f64, found: &mut Found<'_>) {
     let limit = last.at as usize + (0.6 * length) as usize + 3;
     let end = tape.len() - 1;
     let mut exit = None;
-    for at in last.at as usize + 1..=end.min(limit) {
-        let x = (at - a) as f64;
-        let (over, under) = (tape.close[at] > upper.line.at(x) + slack, tape.close[at] < lower.line.at(x) - slack);
-        if over || under {
-            exit = Some((at, true, over));
+    let (over, under) = (upper.line.intercept + slack, lower.line.intercept - slack);
+    let from = last.at as usize + 1;
+    let mut x = length;
+    for (at, close) in (from..).zip(&tape.close[from..=end.min(limit)]) {
+        x += 1.0;
+        let is_over = *close > over + upper.line.slope * x;
+        if is_over || *close < under + lower.line.slope * x {
+            exit = Some((at, true, is_over));
             break;
         }
         // Past the apex there is nothing to break out of.
@@ -191,7 +100,7 @@ fn between(tape: &Tape, run: &[Pivot], height: f64, found: &mut Found<'_>) {
     }
     let Some((at, broken, over)) = exit else { return };
     let mut own = [0.0; OWN];
-    own[0] = touches;
+    own[0] = touches as f64;
     own[1] = upper.over.max(lower.over) / mean;
     own[2] = (upper.stray + lower.stray) / run.len() as f64 / mean;
     own[3] = up;
@@ -201,34 +110,28 @@ fn between(tape: &Tape, run: &[Pivot], height: f64, found: &mut Found<'_>) {
     own[7] = f64::from(u8::from(over));
     own[8] = f64::midpoint(up, down).abs();
     own[9] = (up - down).abs();
-    let shape = Candidate {
-        kind: Kind::Rectangle,
-        flipped: false,
-        turns: Turns::of(run),
-        start: first.at,
-        end: at as u32,
-        broken,
-        up: over,
-        upper: upper.line,
-        lower: lower.line,
-        height: mean,
-        own,
-    };
+    let span = Span { start: first.at, end: at as u32, broken, height: mean };
     for (kind, flipped) in kinds.into_iter().flatten() {
-        let mut shape = Candidate { kind, ..shape };
-        if !broken {
-            shape.up = expected(tape, kind, flipped, a, last.high);
+        let mut own = own;
+        if flipped {
+            (own[3], own[4], own[7]) = (-down, -up, 1.0 - own[7]);
         }
-        shape.own[12] = strained(kind, if flipped { (-down, -up) } else { (up, down) }, w1 / w0);
-        if !flipped {
-            found.push(shape);
-            continue;
-        }
-        let mut turned = shape.turned();
-        turned.own[3] = -down;
-        turned.own[4] = -up;
-        turned.own[7] = 1.0 - own[7];
-        found.push(turned);
+        own[12] = strained(kind, (own[3], own[4]), w1 / w0);
+        let Some(logit) = found.weigh(kind, flipped, span, &own) else { continue };
+        let shape = Candidate {
+            kind,
+            flipped: false,
+            turns: Turns::of(run),
+            start: first.at,
+            end: at as u32,
+            broken,
+            up: if broken { over } else { expected(tape, kind, flipped, a, last.high) },
+            upper: upper.line,
+            lower: lower.line,
+            height: mean,
+            own,
+        };
+        found.keep(&if flipped { shape.turned() } else { shape }, logit);
     }
 }
 

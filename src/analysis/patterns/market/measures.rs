@@ -3,6 +3,7 @@
 
 use super::{
     candidate::{Candidate, Kind, OWN},
+    search::Span,
     series::Tape,
 };
 
@@ -165,22 +166,21 @@ pub(super) fn word(kind: Kind, measure: usize) -> &'static str {
 /// Candles around a turn among which it should be the extreme.
 const AROUND: usize = 3;
 
-/// The measures that cost next to nothing, by which most candidates are dropped; the others are 0.
-pub(super) fn quick(tape: &Tape, candidate: &Candidate) -> [f64; ALL] {
-    let mut m = [0.0; ALL];
-    let (a, b) = (candidate.start as usize, candidate.end as usize);
-    let (h, length, range) = (candidate.height, candidate.length(), tape.range[a]);
+/// Writes the measures that cost next to nothing, by which most candidates are dropped; the others are left as they are.
+pub(super) fn quick(tape: &Tape, flipped: bool, span: Span, own: &[f64; OWN], m: &mut [f64; ALL]) {
+    let Span { start, end, broken, height } = span;
+    let (a, b) = (start as usize, end as usize);
+    let (length, range) = (f64::from(end - start + 1), tape.range[a]);
     let inside = tape.mean_range(a, b);
     m[0] = length;
-    m[1] = h / range;
-    m[2] = h / (inside * length.sqrt());
+    m[1] = height / range;
+    m[2] = height / (inside * length.sqrt());
     m[3] = inside / range;
-    m[20] = (tape.close[b] - tape.close[a]) / h;
-    m[27] = f64::from(u8::from(!candidate.broken));
+    m[20] = (tape.close[b] - tape.close[a]) / height;
+    m[27] = f64::from(u8::from(!broken));
     // Chartists draw more falling flags than rising ones, and more tops.
-    m[36] = f64::from(u8::from(candidate.flipped));
-    m[COMMON..].copy_from_slice(&candidate.own);
-    m
+    m[36] = f64::from(u8::from(flipped));
+    m[COMMON..].copy_from_slice(own);
 }
 
 /// Which measures are quick.
@@ -190,11 +190,25 @@ pub fn is_quick(measure: usize) -> bool {
 
 /// All measures, in the view of the kind's rising form.
 pub(super) fn all(tape: &Tape, candidate: &Candidate) -> [f64; ALL] {
-    let mut m = quick(tape, candidate);
-    let (a, b) = (candidate.start as usize, candidate.end as usize);
+    let mut m = [0.0; ALL];
+    most(tape, candidate, &mut m);
+    thorough(tape, candidate, &mut m);
+    m
+}
+
+/// Which measures look at every candle.
+pub(super) fn is_thorough(measure: usize) -> bool {
+    matches!(measure, 8 | 33 | 34)
+}
+
+/// Writes all but the thorough ones.
+pub(super) fn most(tape: &Tape, candidate: &Candidate, m: &mut [f64; ALL]) {
+    let Candidate { start, end, broken, height: h, .. } = *candidate;
+    quick(tape, candidate.flipped, Span { start, end, broken, height: h }, &candidate.own, m);
+    let (a, b) = (start as usize, end as usize);
     let turns = candidate.turns.as_slice();
     let last = candidate.turns.last();
-    let (h, length, range) = (candidate.height, candidate.length(), tape.range[a]);
+    let (length, range) = (candidate.length(), tape.range[a]);
     let (top, bottom) = (tape.top(a, b), tape.bottom(a, b));
     let span = (top - bottom).max(f64::MIN_POSITIVE);
     let from = turns[0].price;
@@ -204,7 +218,6 @@ pub(super) fn all(tape: &Tape, candidate: &Candidate) -> [f64; ALL] {
     m[6] = (tape.top(ago(20), a) - from) / h;
     m[7] = (tape.top(ago(45), a) - from) / h;
     let legs = legs(tape, candidate);
-    m[8] = legs.explained;
     m[9] = legs.uneven;
     m[10] = legs.smallest / h;
     m[11] = f64::from(candidate.end - last.at) / length;
@@ -212,14 +225,13 @@ pub(super) fn all(tape: &Tape, candidate: &Candidate) -> [f64; ALL] {
     let level = candidate.level(candidate.end);
     m[12] = side * (tape.close[b] - level) / tape.range[b];
     m[13] = side * (tape.close[b] - tape.close[b - 1]) / tape.range[b];
+    (m[14], m[15], m[16]) = (0.0, 0.0, 0.0);
     let after = |far: usize| (b + 1, (b + far).min(tape.len() - 1));
     let (next, until) = after(10);
     if next <= until {
         let (up, down) = ((tape.top(next, until) - tape.close[b]) / h, (tape.close[b] - tape.bottom(next, until)) / h);
         (m[14], m[15]) = if candidate.up { (up, down) } else { (down, up) };
-    }
-    let (next, until) = after(25);
-    if next <= until {
+        let (next, until) = after(25);
         m[16] = if candidate.up { tape.top(next, until) - tape.close[b] } else { tape.close[b] - tape.bottom(next, until) } / h;
     }
     m[17] = alone(tape, a, turns[0].high) / length;
@@ -235,27 +247,42 @@ pub(super) fn all(tape: &Tape, candidate: &Candidate) -> [f64; ALL] {
     m[30] = legs.smallest / range;
     m[31] = (tape.close[a.saturating_sub(5)] - bottom) / span;
     m[32] = off_extreme(tape, last.at as usize, last.high) / h;
-    let (outside, before) = kept(tape, candidate);
-    m[33] = outside;
-    m[34] = before;
     m[35] = ((tape.len() - 1 - b) as f64).min(25.0);
-    m
+}
+
+/// Writes those that look at every candle.
+pub(super) fn thorough(tape: &Tape, candidate: &Candidate, m: &mut [f64; ALL]) {
+    m[8] = explained(tape, candidate);
+    (m[33], m[34]) = kept(tape, candidate);
 }
 
 struct Legs {
-    explained: f64,
     uneven: f64,
     smallest: f64,
     way: f64,
 }
 
-/// The straight legs from turn to turn and on to the end.
+/// The straight legs from turn to turn, and the way that they and the one on to the end make.
 fn legs(tape: &Tape, candidate: &Candidate) -> Legs {
-    let (a, b) = (candidate.start as usize, candidate.end as usize);
     let turns = candidate.turns.as_slice();
-    let (mut off, mut smallest, mut way) = (0.0, f64::MAX, 0.0);
+    let last = candidate.turns.last();
+    let count = (turns.len() - 1) as f64;
+    let even = last.x(turns[0].at) / count;
+    let (mut smallest, mut way, mut squares) = (f64::MAX, (tape.close[candidate.end as usize] - last.price).abs(), 0.0);
+    for two in turns.windows(2) {
+        let leg = (two[1].price - two[0].price).abs();
+        smallest = smallest.min(leg);
+        way += leg;
+        squares += (two[1].x(two[0].at) - even).powi(2);
+    }
+    Legs { uneven: (squares / count).sqrt() / even.max(0.5), smallest, way }
+}
+
+/// The share of the closes' spread that the straight legs from turn to turn and on to the end explain.
+fn explained(tape: &Tape, candidate: &Candidate) -> f64 {
+    let (a, b) = (candidate.start as usize, candidate.end as usize);
     let mean = tape.mean_close(a, b);
-    let mut scatter = 0.0;
+    let (mut off, mut scatter) = (0.0, (tape.close[b] - mean).powi(2));
     let mut leg = |from: (usize, f64), to: (usize, f64)| {
         let slope = (to.1 - from.1) / (to.0 - from.0).max(1) as f64;
         for (i, close) in tape.close[from.0..to.0].iter().enumerate() {
@@ -263,47 +290,20 @@ fn legs(tape: &Tape, candidate: &Candidate) -> Legs {
             off += away * away;
             scatter += (close - mean) * (close - mean);
         }
-        way += (to.1 - from.1).abs();
     };
-    for two in turns.windows(2) {
+    for two in candidate.turns.as_slice().windows(2) {
         leg((two[0].at as usize, two[0].price), (two[1].at as usize, two[1].price));
-        smallest = smallest.min((two[1].price - two[0].price).abs());
     }
     let last = candidate.turns.last();
     leg((last.at as usize, last.price), (b, tape.close[b]));
-    scatter += (tape.close[b] - mean) * (tape.close[b] - mean);
-    let count = (turns.len() - 1) as f64;
-    let even = last.x(turns[0].at) / count;
-    let squares: f64 = turns.windows(2).map(|two| (two[1].x(two[0].at) - even).powi(2)).sum();
-    Legs {
-        explained: if scatter > 0.0 { (1.0 - off / scatter).clamp(-1.0, 1.0) } else { 0.0 },
-        uneven: (squares / count).sqrt() / even.max(0.5),
-        smallest,
-        way,
-    }
+    if scatter > 0.0 { (1.0 - off / scatter).clamp(-1.0, 1.0) } else { 0.0 }
 }
 
-/// Candles before a turn until the price was as extreme.
+/// Candles before a turn until the price was as extreme, 64 at the most.
 fn alone(tape: &Tape, at: usize, high: bool) -> f64 {
-    const FAR: usize = 64;
-    let mut back = 4;
-    // Doubling steps, then the stretch in between.
-    let beyond = |from: usize, to: usize| if high { tape.top(from, to) >= tape.high[at] } else { tape.bottom(from, to) <= tape.low[at] };
-    let mut clear = 0;
-    while clear < FAR {
-        if at < clear + 1 {
-            return FAR as f64;
-        }
-        let from = at.saturating_sub(back);
-        if beyond(from, at - clear - 1) {
-            break;
-        }
-        clear = back;
-        back *= 2;
-    }
-    let passed = |k: usize| if high { tape.high[at - k] >= tape.high[at] } else { tape.low[at - k] <= tape.low[at] };
-    let first = (clear + 1..=back.min(at)).find(|k| passed(*k)).unwrap_or(back.min(at) + 1);
-    first.min(FAR) as f64
+    const FAR: u32 = 64;
+    let since = tape.since(at, high);
+    f64::from(if since == u32::MAX && at > 32 { at as u32 + 1 } else { since }.min(FAR))
 }
 
 fn off_extreme(tape: &Tape, at: usize, high: bool) -> f64 {

@@ -1,7 +1,9 @@
 //! How likely a candidate is what its kind says: a sum of curves over its measures, in logits. And what each curve adds, which is the
 //! explanation.
 
-use super::{choice::Rule, coefficients};
+use std::ops::Range;
+
+use super::{choice::Rule, coefficients, measures};
 
 /// Knots of a curve.
 pub const KNOTS: usize = 5;
@@ -30,8 +32,10 @@ impl Curve {
 
     pub fn at(&self, value: f64) -> f64 {
         // Without a branch: which stretch a value lies in can't be foretold.
-        let k = self.knots[1..KNOTS - 1].iter().map(|knot| usize::from(value >= *knot)).sum::<usize>();
-        let inside = value.clamp(self.knots[0], self.knots[KNOTS - 1]);
+        let [low, .., high] = self.knots;
+        let k = usize::from(value >= self.knots[1]) + usize::from(value >= self.knots[2]) + usize::from(value >= self.knots[3]);
+        let inside = if value < low { low } else { value };
+        let inside = if inside > high { high } else { inside };
         self.adds[k] + (inside - self.knots[k]) * self.slopes[k]
     }
 
@@ -52,16 +56,15 @@ pub fn place(knots: &[f64; KNOTS], value: f64) -> (usize, f64) {
     (k, share)
 }
 
-/// Curves after which a judge looks whether the rest can still matter.
-const BLOCK: usize = 4;
-
 /// A base and curves over measures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judge {
     base: f64,
-    /// Those that can add or take most first.
+    /// Those over measures that look at every candle last; of the others those that can add or take most first.
     curves: Vec<Curve>,
-    /// The most that the curves from each block on can add.
+    /// How many come before those.
+    ready: usize,
+    /// The most that the curves from each one on can add.
     most: Vec<f64>,
 }
 
@@ -71,12 +74,14 @@ impl Judge {
             let (low, high) = curve.bounds();
             high - low
         };
-        curves.sort_by(|a, b| reach(b).total_cmp(&reach(a)).then(a.measure.cmp(&b.measure)));
-        let mut most: Vec<f64> = curves.chunks(BLOCK).map(|block| block.iter().map(|curve| curve.bounds().1).sum()).collect();
-        for k in (1..most.len()).rev() {
-            most[k - 1] += most[k];
+        let thorough = |curve: &Curve| measures::is_thorough(curve.measure);
+        curves.sort_by(|a, b| thorough(a).cmp(&thorough(b)).then(reach(b).total_cmp(&reach(a))).then(a.measure.cmp(&b.measure)));
+        let ready = curves.partition_point(|curve| !thorough(curve));
+        let mut most = vec![0.0; curves.len() + 1];
+        for (k, curve) in curves.iter().enumerate().rev() {
+            most[k] = most[k + 1] + curve.bounds().1;
         }
-        Self { base, curves, most }
+        Self { base, curves, ready, most }
     }
 
     pub fn base(&self) -> f64 {
@@ -93,14 +98,28 @@ impl Judge {
 
     /// None as soon as it is certain to be below `least`.
     pub fn at_least(&self, measures: &[f64], least: f64) -> Option<f64> {
-        let mut logit = self.base;
-        for (block, most) in self.curves.chunks(BLOCK).zip(&self.most) {
+        self.rest(measures, self.first(measures, least)?, least)
+    }
+
+    /// Without the measures that look at every candle; None where these can't lift it to `least` any more.
+    pub(super) fn first(&self, measures: &[f64], least: f64) -> Option<f64> {
+        self.add(0..self.ready, measures, self.base, least)
+    }
+
+    /// With these.
+    pub(super) fn rest(&self, measures: &[f64], first: f64, least: f64) -> Option<f64> {
+        self.add(self.ready..self.curves.len(), measures, first, least)
+    }
+
+    fn add(&self, range: Range<usize>, measures: &[f64], mut logit: f64, least: f64) -> Option<f64> {
+        let last = self.most[range.end];
+        for (curve, most) in self.curves[range.clone()].iter().zip(&self.most[range]) {
             if logit + most < least {
                 return None;
             }
-            logit += block.iter().map(|curve| curve.at(measures[curve.measure])).sum::<f64>();
+            logit += curve.at(measures[curve.measure]);
         }
-        (logit >= least).then_some(logit)
+        (logit + last >= least).then_some(logit)
     }
 
     /// Each measure, its value and what it adds.

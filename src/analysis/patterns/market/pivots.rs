@@ -43,15 +43,16 @@ impl Pivot {
 /// The turning points of one scale.
 pub(super) struct Scale {
     pub(super) pivots: Vec<Pivot>,
-    /// For each turn, whether the leg to the next one was not there at the finer scale, so that what spans it has not been looked at.
-    pub(super) fresh: Vec<bool>,
+    /// For each turn, how many turns a run from it must have so that it spans a leg that was not there at the finer scale: a shorter
+    /// one has been looked at.
+    fresh: Vec<u32>,
     pub(super) theta: f64,
 }
 
 impl Scale {
     /// Whether the run of `count` turns from `start` on has not been looked at.
     pub(super) fn is_new(&self, start: usize, count: usize) -> bool {
-        self.fresh[start..start + count - 1].iter().any(|fresh| *fresh)
+        self.fresh[start] as usize <= count
     }
 }
 
@@ -74,8 +75,8 @@ pub(super) fn scales(tape: &Tape) -> Vec<Scale> {
     scales
 }
 
-fn fresh(pivots: &[Pivot], finer: Option<&Scale>) -> Vec<bool> {
-    let Some(finer) = finer else { return vec![true; pivots.len()] };
+fn fresh(pivots: &[Pivot], finer: Option<&Scale>) -> Vec<u32> {
+    let Some(finer) = finer else { return vec![2; pivots.len()] };
     let mut k = 0;
     let mut fresh = Vec::with_capacity(pivots.len());
     for (i, pivot) in pivots.iter().enumerate() {
@@ -84,7 +85,10 @@ fn fresh(pivots: &[Pivot], finer: Option<&Scale>) -> Vec<bool> {
         }
         let known = finer.pivots[k.min(finer.pivots.len())..].iter().take_while(|old| old.at == pivot.at).position(|old| old == pivot);
         let next = known.and_then(|place| finer.pivots.get(k + place + 1));
-        fresh.push(next.is_none() || next != pivots.get(i + 1));
+        fresh.push(if next.is_none() || next != pivots.get(i + 1) { 2 } else { u32::MAX });
+    }
+    for i in (1..fresh.len()).rev() {
+        fresh[i - 1] = fresh[i - 1].min(fresh[i].saturating_add(1));
     }
     fresh
 }

@@ -117,7 +117,7 @@ fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Found<'_>) {
         own[9] = (tape.top(c, exit.at) - peak.price) / height;
         own[12] = (apart.abs() / height / 0.15).max(uneven / UNEVEN);
         own[13] = fall(tape, a, peak.price) / height;
-        found.push(bottom(Kind::Double, turns, &exit, (flat(peak.price), lowest), height, own));
+        found.push(&bottom(Kind::Double, turns, &exit, (flat(peak.price), lowest), height, own));
     }
 }
 
@@ -170,7 +170,7 @@ fn head_and_shoulders(tape: &Tape, run: &[Pivot], found: &mut Found<'_>) {
             .max(strain(own[10], 0.28, 0.4))
             .max(strain(own[11], 0.92, 0.8));
         own[13] = fall(tape, a, neck.min(nape)) / height;
-        found.push(bottom(Kind::HeadAndShoulders, Turns::of(run), &exit, (line, head), height, own));
+        found.push(&bottom(Kind::HeadAndShoulders, Turns::of(run), &exit, (line, head), height, own));
     }
 }
 
@@ -198,5 +198,5 @@ fn triple(tape: &Tape, run: &[Pivot], found: &mut Found<'_>) {
     own[5] = (tape.top(c, exit.at) - peak) / height;
     own[12] = (own[0] / 0.2).max(own[1] / 0.25);
     own[13] = fall(tape, a, peak) / height;
-    found.push(bottom(Kind::Triple, Turns::of(run), &exit, (flat(peak), lowest), height, own));
+    found.push(&bottom(Kind::Triple, Turns::of(run), &exit, (flat(peak), lowest), height, own));
 }

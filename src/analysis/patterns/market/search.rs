@@ -2,7 +2,7 @@
 
 use super::{
     bowl,
-    candidate::Candidate,
+    candidate::{Candidate, Kind, OWN},
     flag, lines, measures,
     model::{Judge, SIEVE_LEAST},
     pivots::{self, Pivot, Scale},
@@ -13,32 +13,105 @@ use super::{
 
 /// What the families hand their candidates to.
 pub(super) struct Found<'a> {
-    pub(super) series: &'a Series,
+    series: &'a Series,
     /// By their quick measures the far-off ones are dropped at once; all are kept without judges.
     sieve: Option<&'a [Judge]>,
     /// Whether the tape that is searched is the one upside down.
     flipped: bool,
+    /// With judges, of those that claim the same the likeliest.
     pub(super) kept: Vec<Candidate>,
-    /// The logits of those kept, where there are judges.
-    pub(super) logits: Vec<f64>,
+    /// Of those kept.
+    logits: Vec<f64>,
+    /// For each candle the last kept one that starts there, and for each kept one the one before it that starts with it.
+    last: Vec<u32>,
+    before: Vec<u32>,
+    /// Where the quick measures are written.
+    measures: [f64; measures::ALL],
 }
 
-impl Found<'_> {
-    pub(super) fn push(&mut self, mut candidate: Candidate) {
-        candidate.flipped ^= self.flipped;
-        if let Some(judges) = self.sieve {
-            let measures = measures::quick(self.series.tape(candidate.flipped), &candidate);
-            let Some(logit) = judges[candidate.kind as usize].at_least(&measures, SIEVE_LEAST) else { return };
-            self.logits.push(logit);
+/// None of them.
+const NONE: u32 = u32::MAX;
+
+/// What the quick measures need to know.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    pub(super) start: u32,
+    pub(super) end: u32,
+    pub(super) broken: bool,
+    pub(super) height: f64,
+}
+
+impl<'a> Found<'a> {
+    fn new(series: &'a Series, sieve: Option<&'a [Judge]>) -> Self {
+        let room = if sieve.is_some() { 2 * series.len() } else { 0 };
+        Self {
+            series,
+            sieve,
+            flipped: false,
+            kept: Vec::with_capacity(room),
+            logits: Vec::with_capacity(room),
+            last: vec![NONE; series.len()],
+            before: Vec::with_capacity(room),
+            measures: [0.0; measures::ALL],
         }
+    }
+
+    pub(super) fn push(&mut self, candidate: &Candidate) {
+        let Candidate { kind, flipped, start, end, broken, height, .. } = *candidate;
+        if let Some(logit) = self.weigh(kind, flipped, Span { start, end, broken, height }, &candidate.own) {
+            self.keep(candidate, logit);
+        }
+    }
+
+    /// How likely it is by its quick measures, as seen in the tape that is searched; None where it is too far off to be kept.
+    pub(super) fn weigh(&mut self, kind: Kind, flipped: bool, span: Span, own: &[f64; OWN]) -> Option<f64> {
+        let Some(judges) = self.sieve else { return Some(0.0) };
+        let flipped = flipped ^ self.flipped;
+        measures::quick(self.series.tape(flipped), flipped, span, own, &mut self.measures);
+        judges[kind as usize].at_least(&self.measures, SIEVE_LEAST)
+    }
+
+    pub(super) fn keep(&mut self, candidate: &Candidate, logit: f64) {
+        let candidate = Candidate { flipped: candidate.flipped ^ self.flipped, ..*candidate };
+        let last = &mut self.last[candidate.start as usize];
+        if self.sieve.is_some() {
+            let claim = candidate.claim();
+            let mut at = *last;
+            while let Some(other) = self.kept.get(at as usize) {
+                if other.claim() == claim {
+                    if logit > self.logits[at as usize] {
+                        (self.kept[at as usize], self.logits[at as usize]) = (candidate, logit);
+                    }
+                    return;
+                }
+                at = self.before[at as usize];
+            }
+        }
+        self.before.push(*last);
+        *last = self.kept.len() as u32;
         self.kept.push(candidate);
+        self.logits.push(logit);
+    }
+
+    /// The places of those kept, in order of their claims.
+    pub(super) fn in_order(&self) -> Vec<u32> {
+        let mut order = Vec::with_capacity(self.kept.len());
+        for last in &self.last {
+            let (first, mut at) = (order.len(), *last);
+            while at != NONE {
+                order.push(at);
+                at = self.before[at as usize];
+            }
+            order[first..].sort_unstable_by_key(|place| self.kept[*place as usize].claim());
+        }
+        order
     }
 }
 
 /// The stretches that may be a pattern, overlapping; with judges only those that these leave likely.
 pub(super) fn all<'a>(series: &'a Series, sieve: Option<&'a [Judge]>) -> Found<'a> {
     let scales = pivots::scales(&series.way);
-    let mut found = Found { series, sieve, flipped: false, kept: Vec::new(), logits: Vec::new() };
+    let mut found = Found::new(series, sieve);
     for scale in &scales {
         lines::search(&series.way, scale, &mut found);
     }

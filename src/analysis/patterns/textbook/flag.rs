@@ -5,6 +5,7 @@ use super::{
     find::{Edge, Pivot, Turns},
     name::PatternName as P,
     pair::{self, Pair},
+    pivots::Fresh,
     shape::{Marks, Shape, evenness, explained, off_the_legs, scatter, strain},
     sure,
 };
@@ -32,8 +33,9 @@ const SLACK: f64 = 0.02;
 
 /// All rising flags and pennants at one scale of a view.
 pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
+    let mut fresh = Fresh::new(pivots);
     for start in 1..pivots.len().saturating_sub(TURNS.start() - 1) {
-        if !pivots[start].high {
+        if !pivots[start].high || !fresh.is_any(start - 1, start + TURNS.end() - 1) {
             continue;
         }
         let mut pole = None;

@@ -5,6 +5,7 @@ use super::{
     View,
     find::{Edge, Pivot, Turns},
     name::PatternName as P,
+    pivots::Fresh,
     shape::{Marks, Shape, evenness, off_the_legs, strain},
     sure,
 };
@@ -121,7 +122,12 @@ fn sides(turns: &[Pivot]) -> Option<[(Line, f64); 2]> {
 /// that is smaller than its neighbours is skipped. A zigzag of one theta cannot leave out the noise in the wide part of a narrowing
 /// pattern and keep the small swings at its end.
 pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
+    let mut fresh = Fresh::new(pivots);
     for start in 0..pivots.len().saturating_sub(LEAST - 1) {
+        // With a gap, two more turns are passed.
+        if !fresh.is_any(start.saturating_sub(1), start + MOST + 1) {
+            continue;
+        }
         for gap in 0..MOST - 1 {
             if gap == 0 || is_notch(pivots, start + gap) {
                 runs(view, pivots, (start, gap), found);

@@ -49,3 +49,24 @@ pub(super) fn coarser(finer: &[Pivot], theta: f64) -> Vec<Pivot> {
     }
     pivots
 }
+
+/// Where the next fresh leg is, asked for places that never go back. Most turns of a scale were there at the finer one.
+pub(super) struct Fresh<'a> {
+    pivots: &'a [Pivot],
+    next: usize,
+}
+
+impl<'a> Fresh<'a> {
+    pub(super) fn new(pivots: &'a [Pivot]) -> Self {
+        Self { pivots, next: 0 }
+    }
+
+    /// Whether one begins at the turns from `from` to before `to`.
+    pub(super) fn is_any(&mut self, from: usize, to: usize) -> bool {
+        self.next = self.next.max(from);
+        while self.pivots.get(self.next).is_some_and(|pivot| !pivot.fresh) {
+            self.next += 1;
+        }
+        self.next < to.min(self.pivots.len())
+    }
+}

@@ -1,15 +1,10 @@
-//! A cell of a table of the dataset as text: short in a row, exact where one looks at it alone, and as JSON. Reads one cell at a
-//! time, so that a table of any size costs what is on screen.
+//! A cell of a table of the dataset as text: short in a row, exact where one looks at it alone, and as JSON.
 
-use polars::prelude::{AnyValue, DataFrame, TimeUnit};
 use serde_json::{Value, json};
 
+pub(super) use crate::dataset::cell::{CellValue, value};
 use crate::{
-    dataset::{
-        grid::Grid,
-        schema::Kind,
-        time::{Day, Time},
-    },
+    dataset::schema::Kind,
     tui::{
         format,
         theme::Role,
@@ -19,52 +14,6 @@ use crate::{
 
 /// Figures of up to this many cells are shown whole.
 const EXACT_MAX: usize = 14;
-
-/// A value of a frame in the few shapes that canonical columns have.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum CellValue {
-    Missing,
-    Text(String),
-    Integer(i64),
-    Float(f64),
-    Flag(bool),
-    Time(Time),
-    Day(Day),
-    List(Vec<String>),
-}
-
-/// The value in `row` of the column `name`; missing where there is no such cell.
-pub(super) fn value(grid: &Grid, name: &str, row: usize) -> CellValue {
-    match grid {
-        Grid::Memory(frame) => in_frame(frame, name, row),
-        Grid::Large(table) => in_frame(&table.stretch(row..row + 1, Some(&[name])), name, 0),
-    }
-}
-
-/// As `value`, of rows that are at hand.
-pub(super) fn in_frame(frame: &DataFrame, name: &str, row: usize) -> CellValue {
-    let Ok(column) = frame.column(name) else { return CellValue::Missing };
-    column.get(row).map_or(CellValue::Missing, |value| of(&value))
-}
-
-fn of(value: &AnyValue<'_>) -> CellValue {
-    match value {
-        AnyValue::Null => CellValue::Missing,
-        AnyValue::Boolean(flag) => CellValue::Flag(*flag),
-        AnyValue::String(text) => CellValue::Text((*text).to_owned()),
-        AnyValue::StringOwned(text) => CellValue::Text(text.to_string()),
-        AnyValue::Float32(number) => CellValue::Float(f64::from(*number)),
-        AnyValue::Float64(number) => CellValue::Float(*number),
-        AnyValue::Date(day) => CellValue::Day(Day(*day)),
-        AnyValue::Datetime(ticks, unit, _) | AnyValue::DatetimeOwned(ticks, unit, _) => CellValue::Time(Time(match unit {
-            TimeUnit::Milliseconds => *ticks,
-            TimeUnit::Microseconds => ticks.div_euclid(1_000),
-            TimeUnit::Nanoseconds => ticks.div_euclid(1_000_000),
-        })),
-        AnyValue::List(members) => CellValue::List(members.iter().map(|member| exact(&of(&member))).collect()),
-        other => other.extract::<i64>().map_or_else(|| CellValue::Text(other.to_string()), CellValue::Integer),
-    }
-}
 
 /// As it stands in a row.
 pub(super) fn cell(value: &CellValue, kind: Kind) -> Cell {
@@ -157,9 +106,10 @@ pub(super) fn column(name: &'static str, kind: Kind, first: bool) -> Column {
 
 #[cfg(test)]
 mod tests {
-    use polars::prelude::{DataType, IntoColumn, NamedFrom, Series, TimeZone};
+    use polars::prelude::{DataFrame, DataType, IntoColumn, NamedFrom, Series, TimeUnit, TimeZone};
 
     use super::*;
+    use crate::dataset::cell::in_frame;
 
     fn frame() -> DataFrame {
         let times = Series::new("timestamp".into(), [Some(1_760_000_000_000_i64), None])

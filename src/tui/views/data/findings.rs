@@ -14,7 +14,7 @@ use crate::{
     tui::{
         format,
         keymap::Action,
-        list::{Did, Field, Fields, Frame, List},
+        list::{Did, Field, Fields, Frame, List, mouse_of_two},
         text,
         theme::Role,
         view::{Context, Effect, Export},
@@ -127,17 +127,10 @@ impl FindingsPane {
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Effect {
-        let did = match (self.reasons.mouse(mouse), self.cells.mouse(mouse)) {
-            (Did::Nothing, Did::Nothing) => return Effect::Nothing,
-            (Did::Nothing, did) => {
-                self.inside = true;
-                did
-            }
-            (did, _) => {
-                self.inside = false;
-                did
-            }
-        };
+        let did = mouse_of_two(&mut self.reasons, &mut self.cells, &mut self.inside, mouse);
+        if did == Did::Nothing {
+            return Effect::Nothing;
+        }
         self.did(did)
     }
 

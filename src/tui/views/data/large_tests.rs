@@ -10,7 +10,7 @@ use crate::{
         load::load_with,
         progress::Silent,
     },
-    question::{progress::Progress, search::Order},
+    question::{list::Order, progress::Progress},
     tui::views::fixture::Stage,
 };
 
@@ -72,9 +72,9 @@ impl Bench {
         let Self { stage, view, .. } = self;
         let Open::Rows(rows) = &mut view.open else { panic!("the rows are open") };
         let mut sorting = Sorting::default();
-        stage.look(|context| rows.take_up("", sorting.clone(), context));
+        stage.look(|context| rows.take_up("", &sorting, context));
         sorting.set(sort.map(|(column, descending)| Order { column, descending }));
-        stage.look(|context| rows.take_up(filter, sorting, context));
+        stage.look(|context| rows.take_up(filter, &sorting, context));
     }
 
     /// Shows the rows so; `whole` waits for the last of the order.

@@ -6,24 +6,28 @@ mod inspect;
 
 use crossterm::event::{MouseEvent, MouseEventKind};
 
-use super::{
-    super::many,
-    Kept, cells,
-    order::{self, Shown, Wanted},
-};
+use std::sync::Arc;
+
+use super::{super::many, Kept, cells};
 use crate::{
     dataset::{
         Table as DataTable, export,
         grid::{Grid, Ordered},
         schema::{Column, Kind, TableSchema},
     },
-    question::{filter, search::Order},
+    deck::pending::Coming,
+    question::{
+        filter::{self, Filter},
+        list::Order,
+        parameter::encode,
+        snapshot::Snapshot,
+        tables::order::{Shown, SortBy, Wanted, Whole},
+    },
     tui::{
         format,
         keymap::Action,
         list::{Cursor, Did, SortColumn, Sorting},
-        task::Task,
-        view::{Context, Effect, Export},
+        view::{Context, Effect, Export, Wake},
         widgets::table::{Hit, TableState},
     },
 };
@@ -38,6 +42,8 @@ pub(super) fn sort_columns(schema: &'static TableSchema) -> Vec<SortColumn> {
 pub(super) struct Rows {
     pub(super) schema: &'static TableSchema,
     pub(super) generation: u64,
+    /// The generation that the rows are of.
+    snapshot: Arc<Snapshot>,
     grid: Grid,
     /// The columns that the table has, in the schema's order.
     columns: Vec<&'static Column>,
@@ -47,7 +53,7 @@ pub(super) struct Rows {
     /// The rows in the order shown.
     order: Shown,
     /// The next order on its way, and what it will be.
-    next: Option<(Task<Shown>, Wanted)>,
+    next: Option<(Coming<Shown>, Wanted)>,
     problem: Option<String>,
     cursor: Cursor,
     /// The selected column, and the first of those that scroll.
@@ -59,14 +65,15 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn new(table: &DataTable, generation: u64) -> Self {
+    pub(super) fn new(table: &DataTable, snapshot: &Arc<Snapshot>) -> Self {
         let grid = Grid::of(table);
         let columns = table.schema.columns.iter().filter(|column| grid.has(column.name)).collect();
         Self {
             schema: table.schema,
-            generation,
+            generation: snapshot.generation,
+            snapshot: Arc::clone(snapshot),
             columns,
-            shown: Wanted::default(),
+            shown: Wanted::all(table.schema),
             filter_text: String::new(),
             order: Shown::all(grid.height()),
             grid,
@@ -81,8 +88,8 @@ impl Rows {
     }
 
     /// The table of another generation, with what was chosen in this one.
-    pub(super) fn renewed(&self, table: &DataTable, generation: u64, context: &Context<'_>) -> Self {
-        let mut rows = Self::new(table, generation);
+    pub(super) fn renewed(&self, table: &DataTable, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
+        let mut rows = Self::new(table, snapshot);
         (rows.cursor.state, rows.column, rows.first) =
             (self.cursor.state, self.column.min(rows.columns.len().saturating_sub(1)), self.first);
         rows.filter_text.clone_from(&self.filter_text);
@@ -96,9 +103,13 @@ impl Rows {
     }
 
     pub(super) fn sorting(&self) -> Sorting {
-        let mut sorting = Sorting::default();
-        sorting.set(self.wanted().sort.map(|(column, descending)| Order { column, descending }));
-        sorting
+        sorted_by(self.wanted())
+    }
+
+    /// These rows in this order.
+    fn sorted(&self, filter: Filter, sorting: &Sorting) -> Wanted {
+        let sort = sorting.keys().iter().map(|order| SortBy { column: order.column.into(), falls: order.descending });
+        Wanted { table: self.schema, filter, sort: sort.collect() }
     }
 
     pub(super) fn kept(&self) -> Kept {
@@ -106,10 +117,10 @@ impl Rows {
     }
 
     /// Takes up the filter and order of an earlier run.
-    pub(super) fn take_up(&mut self, filter_text: &str, sorting: Sorting, context: &Context<'_>) {
+    pub(super) fn take_up(&mut self, filter_text: &str, sorting: &Sorting, context: &Context<'_>) {
         if let Ok(filter) = filter::parse(filter_text, &filter::of_table(self.schema)) {
             filter_text.clone_into(&mut self.filter_text);
-            self.ask(Wanted { filter, sort: sorting.first().map(|order| (order.column, order.descending)) }, context);
+            self.ask(self.sorted(filter, sorting), context);
         }
     }
 
@@ -119,27 +130,27 @@ impl Rows {
             (self.shown, self.order, self.next) = (wanted, Shown::all(self.grid.height()), None);
             return;
         }
-        let (grid, schema, asked) = (self.grid.clone(), self.schema, wanted.clone());
-        self.next = Some((Task::start(context.wake, move |progress| order::shown(&grid, &asked, schema, progress)), wanted));
+        let wake = Wake::clone(context.wake);
+        self.next = Some((context.deck.find(&self.snapshot, wanted.clone(), move || wake()), wanted));
     }
 
     /// Takes the order that has come.
     pub(super) fn refresh(&mut self, context: &Context<'_>) {
-        let Some((task, wanted)) = &mut self.next else { return };
-        let Some(outcome) = task.poll() else { return };
+        let Some((coming, wanted)) = &mut self.next else { return };
+        let Some(outcome) = coming.poll_now() else { return };
         match outcome {
             Ok(order) => {
                 // The place stays when the others follow the first rows.
                 if self.order.of.is_none() || *wanted != self.shown {
                     self.cursor.state = TableState::default();
                 }
-                self.shown = std::mem::take(wanted);
+                self.shown = wanted.clone();
                 self.order = order;
                 self.next = None;
                 if self.order.of.is_some() {
-                    let (grid, asked, first) = (self.grid.clone(), self.shown.clone(), self.order.clone());
-                    let task = Task::start(context.wake, move |progress| order::whole(&grid, &asked, first, progress));
-                    self.next = Some((task, self.shown.clone()));
+                    let whole = Whole { wanted: self.shown.clone(), found: self.order.clone() };
+                    let wake = Wake::clone(context.wake);
+                    self.next = Some((context.deck.find(&self.snapshot, whole, move || wake()), self.shown.clone()));
                 }
                 return;
             }
@@ -151,9 +162,9 @@ impl Rows {
     pub(super) fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
         let filter = filter::parse(text, &filter::of_table(self.schema)).map_err(|error| error.to_string())?;
         text.clone_into(&mut self.filter_text);
-        let sort = self.wanted().sort;
-        if *self.wanted() != (Wanted { filter: filter.clone(), sort }) {
-            self.ask(Wanted { filter, sort }, context);
+        let wanted = Wanted { filter, ..self.wanted().clone() };
+        if *self.wanted() != wanted {
+            self.ask(wanted, context);
         }
         Ok(())
     }
@@ -218,9 +229,9 @@ impl Rows {
     fn sort(&mut self, change: impl FnOnce(&mut Sorting), context: &Context<'_>) {
         let mut sorting = self.sorting();
         change(&mut sorting);
-        let sort = sorting.first().map(|order| (order.column, order.descending));
-        if sort != self.wanted().sort {
-            self.ask(Wanted { sort, ..self.wanted().clone() }, context);
+        let wanted = self.sorted(self.wanted().filter.clone(), &sorting);
+        if wanted != *self.wanted() {
+            self.ask(wanted, context);
         }
     }
 
@@ -269,22 +280,41 @@ impl Rows {
 
     /// Every row of the filter and order that are chosen, also of those that are still being made; read stretch by stretch where they
     /// are written.
-    pub(super) fn export(&self) -> Export {
-        let (grid, schema, columns) = (self.grid.clone(), self.schema, self.columns.clone());
+    pub(super) fn export(&self, context: &Context<'_>) -> Export {
+        let (grid, deck, snapshot) = (self.grid.clone(), Arc::clone(context.deck), Arc::clone(&self.snapshot));
+        let columns: Vec<&'static str> = self.columns.iter().map(|column| column.name).collect();
         let wanted = self.wanted().clone();
         let order = (wanted == self.shown).then(|| self.order.clone());
         let cells = |row| self.columns.iter().map(|column| cells::json(&cells::value(&self.grid, column.name, row))).collect();
         Export {
             name: self.schema.name.to_owned(),
-            columns: columns.iter().map(|column| column.name.to_owned()).collect(),
+            columns: columns.iter().map(|&column| column.to_owned()).collect(),
             count: (wanted.filter == self.shown.filter).then(|| self.order.total()),
             selected: self.row(self.cursor.state.selected).map(cells),
             rows: Box::new(move |progress| {
-                let order = order.map_or_else(|| order::shown(&grid, &wanted, schema, progress), Ok)?;
-                let places = order::whole(&grid, &wanted, order, progress)?.places;
-                Ok(export::Rows::Frames(Box::new(Ordered { grid, places, columns: columns.iter().map(|column| column.name).collect() })))
+                let found = order.map_or_else(|| deck.find_in(&snapshot, &wanted, progress), Ok)?;
+                let places = deck.find_in(&snapshot, &Whole { wanted, found }, progress)?.places;
+                Ok(export::Rows::Frames(Box::new(Ordered::new(grid, places, columns))))
             }),
         }
+    }
+
+    /// The same rows over HTTP; plain words are the terminal's own.
+    pub(super) fn request(&self) -> String {
+        let mut target = format!("/tables/{}", self.schema.name);
+        let mut separator = '?';
+        let mut add = |name: &str, value: &str| {
+            target.push_str(&format!("{separator}{name}={}", encode(value)));
+            separator = '&';
+        };
+        if !self.filter_text.is_empty() && self.shown.filter.words().next().is_none() {
+            add("where", &self.filter_text);
+        }
+        let sort: Vec<String> = self.sorting().keys().iter().map(ToString::to_string).collect();
+        if !sort.is_empty() {
+            add("sort", &sort.join(","));
+        }
+        target
     }
 
     /// `1,204 of 64,000 rows`.
@@ -297,4 +327,11 @@ impl Rows {
             _ => all,
         }
     }
+}
+
+fn sorted_by(wanted: &Wanted) -> Sorting {
+    let order = |by: &SortBy| wanted.table.column(&by.column).map(|column| Order { column: column.name, descending: by.falls });
+    let mut sorting = Sorting::default();
+    sorting.set(wanted.sort.iter().filter_map(order));
+    sorting
 }

@@ -50,7 +50,7 @@ impl Fields for Tables {
                 })
             })
             .cell(|row, look| state_cell(*row, look.ascii)),
-        F::hidden("reason", ColumnKind::Text, |_| Value::Missing),
+        F::hidden("reason", ColumnKind::Text, |_| Value(None)),
         F::figure("rows", "rows", 11, 240, |row| row.loaded().map(DataTable::height).into())
             .cell(|row, _| row.figure(|table| Cell::text(format::count(table.height() as u64)))),
         F::figure("rows_bad", "set aside", 9, 200, |row| row.loaded().map(|table| table.rows_bad).into()).cell(|row, _| {
@@ -59,12 +59,12 @@ impl Fields for Tables {
                 bad => Cell::new(format::count(bad), Role::Warning),
             })
         }),
-        F::text("findings", "findings", [13, 20], 230, |_| Value::Missing)
+        F::text("findings", "findings", [13, 20], 230, |_| Value(None))
             .rank(|row| row.loaded().map(|table| errors(table) as f64 * 1e9 + warnings(table) as f64))
             .cell(|row, look| row.told(|table| findings_cell(table, look.ascii)))
             .largest_first()
             .member("errors"),
-        F::hidden("warnings", ColumnKind::Number, |_| Value::Missing),
+        F::hidden("warnings", ColumnKind::Number, |_| Value(None)),
         F::text("source", "source", [14, 26], 120, |row| row.loaded().and_then(|table| Some(&table.sources.first()?.file)).into())
             .cell(|row, look| row.told(|table| source_cell(table, look.cells)))
             .grows()

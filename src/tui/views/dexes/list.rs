@@ -5,7 +5,10 @@ use serde_json::Value as Json;
 use crate::{
     analysis::dex::{DexSummary, Pool},
     dataset::chain::Chain,
-    question::{filter::ColumnKind, search::Order},
+    question::{
+        filter::{ColumnKind, FieldValue},
+        list::Order,
+    },
     tui::{
         list::{Field, Fields},
         theme::Role,
@@ -33,12 +36,14 @@ impl Fields for Dexes {
             .unsorted()
             .plain(),
         // A chain may be given by its short name or its number.
-        D::text("chainId", "chain", [5, 8], 220, |dex| dex.0.chain_id.as_deref().map(|id| vec![chain(id).into(), id.into()]).into())
-            .cell(|dex, _| dex.0.chain_id.as_deref().map_or_else(Cell::missing, |id| Cell::text(chain(id))))
-            .of(ColumnKind::Chain)
-            .aliases(&["chain"])
-            .searched()
-            .plain(),
+        D::text("chainId", "chain", [5, 8], 220, |dex| {
+            dex.0.chain_id.as_deref().map(|id| FieldValue::List(vec![chain(id).into(), id.into()])).into()
+        })
+        .cell(|dex, _| dex.0.chain_id.as_deref().map_or_else(Cell::missing, |id| Cell::text(chain(id))))
+        .of(ColumnKind::Chain)
+        .aliases(&["chain"])
+        .searched()
+        .plain(),
         D::figure("volume24h", "vol 24h", 9, 240, |dex| dex.0.volume24h.into()).aliases(&["volume", "vol"]),
         D::picture("bar", "", 0, 20, |dex, look| beside(dex.0.volume24h, dex.1, look.cells, look.ascii)),
         D::figure("poolCount", "pools", 5, 150, |dex| dex.0.pool_count.into()).aliases(&["pools"]),
@@ -46,7 +51,7 @@ impl Fields for Dexes {
         D::figure("liquidity", "liquidity", 9, 100, |dex| dex.0.best_pool.liquidity.into()).member(""),
     ];
 
-    const STANDARD: Option<Order> = Some(Order { column: "volume24h", descending: true });
+    const STANDARD: Option<Order> = Some(Order::falling("volume24h"));
 
     fn fit(column: &mut Column, width: u16) {
         match column.key {
@@ -83,7 +88,7 @@ impl Fields for Pools {
         P::figure("volume24h", "volume 24h", 10, 220, |pool| pool.0.volume24h.into()),
     ];
 
-    const STANDARD: Option<Order> = Some(Order { column: "liquidity", descending: true });
+    const STANDARD: Option<Order> = Some(Order::falling("liquidity"));
 
     fn fit(column: &mut Column, width: u16) {
         match column.key {

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use crate::{
     dataset::rows::HolderCountRow,
-    question::{filter::ColumnKind, growth::GrowthEntry, search::Order},
+    question::{filter::ColumnKind, growth::GrowthEntry, list::Order},
     tui::{
         format,
         list::{Field, Fields},
@@ -71,7 +71,7 @@ impl Fields for Ranking {
         F::hidden("base_counted", ColumnKind::Time, |row| row.entry.base_counted.into()),
     ];
 
-    const STANDARD: Option<Order> = Some(Order { column: "holders_growth", descending: true });
+    const STANDARD: Option<Order> = Some(Order::falling("holders_growth"));
     const STARS: bool = true;
 
     fn starred(row: Ranked<'_>) -> bool {

@@ -5,10 +5,10 @@ use serde_json::{Value as Json, json};
 use crate::{
     dataset::address::Address,
     jobs::{self, Job, JobStatus, Task, TaskProgress, TaskStatus},
-    question::filter::ColumnKind,
+    question::filter::{ColumnKind, FieldValue},
     tui::{
         format,
-        list::{Field, Fields, Value},
+        list::{Field, Fields},
         text,
         theme::Role,
         view::Context,
@@ -58,7 +58,7 @@ impl Fields for JobList {
             .cell(|row, look| marked(job_mark(row.job.status, look.ascii), row.job.status.word()))
             .searched(),
         J::text("tokens", "tokens", [8, 12], 80, |row| {
-            Value::List(tokens(row.job).into_iter().map(|address| token_name(address, row.context).into()).collect())
+            FieldValue::list(tokens(row.job).into_iter().map(|address| token_name(address, row.context))).into()
         })
         .cell(|row, _| Cell::text(names(row.job, row.context)))
         .of(ColumnKind::List)

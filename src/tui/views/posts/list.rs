@@ -6,7 +6,7 @@ use crate::{
     dataset::rows::Post,
     question::{
         filter::{ColumnKind, Filter},
-        search::Order,
+        list::Order,
     },
     tui::{
         format,
@@ -46,8 +46,7 @@ impl Fields for Posts {
         F::figure("smart_engagement", "smart", 7, 140, |row| float(row.post.smart_engagement).into()),
     ];
 
-    const STANDARD: Option<Order> = Some(Order { column: "published_at", descending: true });
-    const SORTED_BY: usize = 1;
+    const STANDARD: Option<Order> = Some(Order::falling("published_at"));
 
     /// The filter of posts is words of the title, which the question looks for.
     fn read(text: &str) -> Result<Filter, String> {

@@ -5,8 +5,9 @@ use crate::{
     dataset::{address::Address, rows::Post},
     error::Problem,
     question::{
+        filter::Filter,
+        list::Order,
         posts::{PostsQuestion, TokenPostsQuestion},
-        search::Order,
     },
     tui::view::{Asked, Context, Request},
 };
@@ -25,13 +26,13 @@ pub(super) struct Source {
     /// One token's alone.
     pub token: Option<Address>,
     pub query: Option<String>,
-    pub sort: Order,
+    pub sort: Vec<Order>,
 }
 
 impl Source {
     /// One token's posts as they come have a question of their own.
     fn plain(&self) -> Option<Address> {
-        self.token.filter(|_| self.query.is_none() && self.sort == Order::parse("-published_at"))
+        self.token.filter(|_| self.query.is_none() && self.sort == [Order::falling("published_at")])
     }
 
     fn limit(&self) -> u64 {
@@ -45,7 +46,14 @@ impl Source {
     pub(super) fn question(&self, page: u64) -> PostsQuestion {
         let token = self.token.map(|token| token.to_string());
         let words: Vec<&str> = token.as_deref().into_iter().chain(self.query.as_deref()).collect();
-        PostsQuestion { query: (!words.is_empty()).then(|| words.join(" ")), sort: self.sort, page, limit: PAGE }
+        PostsQuestion {
+            query: (!words.is_empty()).then(|| words.join(" ")),
+            filter: Filter::default(),
+            sort: self.sort.clone(),
+            only: Vec::new(),
+            page,
+            limit: PAGE,
+        }
     }
 
     /// The request for the page that holds the row.

@@ -3,17 +3,16 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::list::{TokenRow, Tokens};
+use super::list::{LISTED, Shown, Tokens};
 use crate::{
-    analysis::{
-        market::{Added, Figures},
-        patterns::{Action as Advice, Pattern},
-        security::score::too_little_known,
-        trendlines::Trend,
-    },
+    analysis::{market::Figures, security::score::too_little_known},
     dataset::address::Address,
     error::Result,
-    question::{fields, snapshot::Snapshot},
+    question::{
+        fields,
+        search::row::{rank, word},
+        snapshot::Snapshot,
+    },
     tui::{
         format,
         list::{Field, List, Look},
@@ -28,44 +27,35 @@ use crate::{
 // advice.
 type F = Field<Tokens>;
 
-pub(super) const TREND: F = F::text("trend", "trend", [9, 9], 190, |row| trend(row.figures).map(|(word, _)| word).into())
-    .rank(|row| trend(row.figures).map(|(_, rank)| rank))
-    .cell(|row, look| figure(*row, look, |figures| trend(Some(figures)).map(|(word, rank)| Cell::new(word, by_sign(rank)))))
-    .largest_first()
-    .optional();
+pub(super) const TREND: F =
+    F::text("trend", "trend", [9, 9], 190, LISTED).cell(|row, look| worded(*row, look, "trend")).largest_first().optional();
 
-pub(super) const PATTERN: F =
-    F::text("best_pattern", "pattern", [16, 32], 195, |row| row.figures.and_then(pattern).map(|pattern| pattern.name.word()).into())
-        .rank(|row| Some(pattern(row.figures?)?.confidence))
-        .cell(|row, look| {
-            figure(*row, look, |figures| {
-                let pattern = pattern(figures)?;
-                let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement, look.ascii));
-                let confidence = Cell::new(format!("{:.2} ", pattern.confidence), Role::Dim);
-                Some(confidence.then(format!("{arrow} {}", pattern.name.word()), by_sign(moves)))
-            })
-        })
-        .aliases(&["pattern"])
-        .largest_first()
-        .optional();
-
-pub(super) const ACTION: F = F::text("recommendedAction", "action", [11, 11], 192, |row| advice(row.figures).map(|(word, _)| word).into())
-    .rank(|row| advice(row.figures).map(|(_, rank)| rank))
-    .cell(|row, look| figure(*row, look, |figures| advice(Some(figures)).map(|(word, rank)| Cell::new(word, by_sign(rank)))))
-    .aliases(&["action"])
-    .largest_first()
-    .optional();
-
-pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, |row| row.figures.and_then(score).into())
+pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [16, 32], 195, LISTED)
     .cell(|row, look| {
         figure(*row, look, |figures| {
-            let score = score(figures)?;
+            let pattern = figures.best_pattern.as_ref()?.0.as_ref()?;
+            let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement, look.ascii));
+            let confidence = Cell::new(format!("{:.2} ", pattern.confidence), Role::Dim);
+            Some(confidence.then(format!("{arrow} {}", pattern.name.word()), by_sign(moves)))
+        })
+    })
+    .largest_first()
+    .optional();
+
+pub(super) const ACTION: F = F::text("recommendedAction", "action", [11, 11], 192, LISTED)
+    .cell(|row, look| worded(*row, look, "recommendedAction"))
+    .largest_first()
+    .optional();
+
+pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
+    .cell(|row, look| {
+        figure(*row, look, |figures| {
+            let score = figures.security_score.as_ref()?.0?;
             let unknown = figures.recommendation.as_ref().and_then(|added| added.0).is_some_and(too_little_known);
             let known = || Cell::new(score.to_string(), if score < SCORE_LOW { Role::Warning } else { Role::Text });
             Some(if unknown { Cell::new(format!("{score}?"), Role::Dim) } else { known() })
         })
     })
-    .aliases(&["score"])
     .optional();
 
 /// Scores below are `HIGH RISK` or `AVOID`.
@@ -142,9 +132,14 @@ impl Store {
 }
 
 /// A figure's cell: a dim `…` while it is not computed.
-fn figure(row: TokenRow<'_>, look: &Look, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
+fn figure(row: Shown<'_>, look: &Look, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
     let waiting = || Cell::new(if look.ascii { "..." } else { "…" }, Role::Dim);
     row.figures.map_or_else(waiting, |figures| cell(figures).unwrap_or_else(Cell::missing))
+}
+
+/// A figure that is a word.
+fn worded(row: Shown<'_>, look: &Look, key: &str) -> Cell {
+    figure(row, look, |figures| Some(Cell::new(word(figures, key)?, by_sign(rank(figures, key).unwrap_or_default()))))
 }
 
 fn by_sign(value: f64) -> Role {
@@ -155,43 +150,20 @@ fn by_sign(value: f64) -> Role {
     }
 }
 
-fn added<T>(figure: Option<&Added<T>>) -> Option<&T> {
-    figure?.0.as_ref()
-}
-
-fn score(figures: &Figures) -> Option<i64> {
-    added(figures.security_score.as_ref()).copied()
-}
-
-fn pattern(figures: &Figures) -> Option<&Pattern> {
-    added(figures.best_pattern.as_ref())
-}
-
-/// The word, and what rows are ordered by.
-fn trend(figures: Option<&Figures>) -> Option<(&'static str, f64)> {
-    Some(match added(figures?.trend.as_ref())? {
-        Trend::Uptrend => ("uptrend", 1.0),
-        Trend::Sideways => ("sideways", 0.0),
-        Trend::Downtrend => ("downtrend", -1.0),
-    })
-}
-
-fn advice(figures: Option<&Figures>) -> Option<(&'static str, f64)> {
-    Some(match added(figures?.recommended_action.as_ref())? {
-        Advice::StrongBuy => ("strong_buy", 2.0),
-        Advice::Buy => ("buy", 1.0),
-        Advice::Hold => ("hold", 0.0),
-        Advice::Sell => ("sell", -1.0),
-        Advice::StrongSell => ("strong_sell", -2.0),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        analysis::patterns::PatternName,
-        tui::list::{Row, Value},
+        analysis::{
+            market::Added,
+            patterns::{Action as Advice, Pattern, PatternName},
+            trendlines::Trend,
+        },
+        dataset::time::Time,
+        tui::{
+            list::{Fields, Row, Value},
+            views::fixture,
+        },
     };
 
     #[test]
@@ -205,7 +177,7 @@ mod tests {
             end_index: 40,
             detail: None,
         };
-        let token = &crate::tui::views::fixture::token();
+        let token = &fixture::token();
         for (trend, advice) in [
             (Trend::Uptrend, Advice::StrongBuy),
             (Trend::Sideways, Advice::Buy),
@@ -214,6 +186,7 @@ mod tests {
             (Trend::Uptrend, Advice::StrongSell),
         ] {
             let figures = Figures {
+                created_at: None,
                 trend: Some(Added(Some(trend))),
                 best_pattern: Some(Added(Some(pattern.clone()))),
                 recommended_action: Some(Added(Some(advice))),
@@ -221,22 +194,17 @@ mod tests {
                 recommendation: Some(Added(Some("HIGH RISK"))),
             };
             let json = serde_json::to_value(&figures).unwrap();
-            let row = Row::<Tokens> { given: TokenRow { token, figures: Some(&figures), starred: false } };
-            let word = |field: &F| (field.value)(row);
-            for (field, expected) in
-                [(TREND, &json["trend"]), (PATTERN, &json["best_pattern"]["name"]), (ACTION, &json["recommendedAction"])]
-            {
-                assert_eq!(word(&field), Value::from(expected.as_str()));
+            let row = Row::<Tokens> { given: Shown { token, figures: Some(&figures), starred: false } };
+            let words = [&json["trend"], &json["best_pattern"]["name"], &json["recommendedAction"]];
+            for (field, expected) in [TREND, PATTERN, ACTION].iter().zip(words) {
+                assert_eq!(Tokens::value(row, field.column.key), Value::from(expected.as_str()));
+                assert!(Tokens::sort_key(row, field.column.key).is_some());
             }
-            assert_eq!(word(&SCORE), Value::Number(21.0));
+            assert_eq!(Tokens::value(row, SCORE.column.key), Value::from(21.0));
         }
         assert!(List::<Tokens>::optional().count() == 4 && List::<Tokens>::optional().all(|key| fields::FIELDS.contains(&key)));
-        let cell = |field: F, figures: Figures| {
-            field.show(
-                Row { given: TokenRow { token, figures: Some(&figures), starred: false } },
-                &Look { cells: 9, ascii: false, now: crate::dataset::time::Time(0) },
-            )
-        };
+        let look = Look { cells: 9, ascii: false, now: Time(0) };
+        let cell = |field: F, figures: Figures| field.show(Row { given: Shown { token, figures: Some(&figures), starred: false } }, &look);
         assert_eq!(cell(TREND, Figures::default()), Cell::missing());
         assert_eq!(cell(SCORE, Figures::default()), Cell::missing());
         let scored = Figures { security_score: Some(Added(Some(21))), ..Figures::default() };

@@ -1,16 +1,22 @@
 //! The list of the Tokens view: one row of the table for each field of a token.
 
+use std::borrow::Cow;
+
 use serde_json::Value as Json;
 
 use super::figures;
 use crate::{
     analysis::market::{Figures, TokenSummary},
-    question::{filter::ColumnKind, search::Order},
+    question::{
+        filter::{ColumnKind, FieldValue, FilterColumn},
+        list::{Key, Listed, Order},
+        search::row::TokenRow,
+    },
     tui::{
         format,
-        list::{Field, Fields, Value},
+        list::{Field, Fields, Row, Value},
         theme::Role,
-        views::parts::{change, float, low},
+        views::parts::{change, low},
         widgets::{
             sparkline::sparkline,
             table::{Cell, Column},
@@ -21,7 +27,7 @@ use crate::{
 pub(super) struct Tokens;
 
 #[derive(Clone, Copy)]
-pub(super) struct TokenRow<'a> {
+pub(super) struct Shown<'a> {
     pub token: &'a TokenSummary,
     /// Of the optional columns; none while they are not computed.
     pub figures: Option<&'a Figures>,
@@ -30,22 +36,19 @@ pub(super) struct TokenRow<'a> {
 
 type F = Field<Tokens>;
 
+/// The value is the one that the API's `where` compares.
+pub(super) const LISTED: for<'a> fn(Row<'a, Tokens>) -> Value<'a> = |_| Value(None);
+
 impl Fields for Tokens {
-    type Row<'a> = TokenRow<'a>;
+    type Row<'a> = Shown<'a>;
 
     const FIELDS: &'static [F] = &[
-        F::hidden("token_address", ColumnKind::Text, |row| row.token.token_address.to_string().into()).aliases(&["address"]),
-        F::text("symbol", "symbol", [6, 8], 255, |row| (&row.token.symbol).into()).searched(),
-        F::text("name", "name", [8, 18], 200, |row| (&row.token.name).into()).searched().grows(),
-        F::text("chain", "chain", [7, 8], 50, |row| Value::List(row.token.chains.iter().map(|chain| chain.as_str().into()).collect()))
-            .of(ColumnKind::Chain)
-            .aliases(&["chains"])
-            .member("chains"),
-        F::figure("price", "price", 10, 220, |row| row.token.price.into())
-            .cell(|row, _| Cell::figure(format::price(row.token.price)))
-            .decimal(),
-        F::figure("price_change_24h", "24h", 7, 210, |row| row.token.price_change_24h.filter(|_| stale(row.token).is_none()).into())
-            .aliases(&["24h", "change"])
+        F::hidden("token_address", ColumnKind::Text, LISTED),
+        F::text("symbol", "symbol", [6, 8], 255, LISTED),
+        F::text("name", "name", [8, 18], 200, LISTED).grows(),
+        F::text("chain", "chain", [7, 8], 50, LISTED).member("chains"),
+        F::figure("price", "price", 10, 220, LISTED).cell(|row, _| Cell::figure(format::price(row.token.price))).decimal(),
+        F::figure("price_change_24h", "24h", 7, 210, LISTED)
             // What changed in a day long past is no news.
             .cell(|row, look| match stale(row.token) {
                 Some(_) => Cell::new("stale", Role::Dim),
@@ -53,10 +56,9 @@ impl Fields for Tokens {
             })
             .unit("%")
             .decimal(),
-        F::figure("market_cap", "cap", 6, 205, |row| row.token.market_cap.into()).aliases(&["cap", "mcap"]),
-        F::figure("holders", "holders", 7, 40, |row| float(row.token.holders).into()),
-        F::figure("holders_growth", "7d", 6, 30, |row| row.token.holders_growth.into())
-            .aliases(&["7d", "growth"])
+        F::figure("market_cap", "cap", 6, 205, LISTED),
+        F::figure("holders", "holders", 7, 40, LISTED),
+        F::figure("holders_growth", "7d", 6, 30, LISTED)
             .cell(|row, look| changed(row.token.holders_growth, look.ascii))
             .unit("%")
             .decimal(),
@@ -66,13 +68,25 @@ impl Fields for Tokens {
         figures::PATTERN,
         figures::ACTION,
         figures::SCORE,
-        F::hidden("starred", ColumnKind::Flag, |row| row.starred.into()).aliases(&["star", "watchlist"]).member(""),
     ];
 
-    const STANDARD: Option<Order> = Some(Order { column: "market_cap", descending: true });
+    const STANDARD: Option<Order> = Some(Order::falling("market_cap"));
     const STARS: bool = true;
 
-    fn starred(row: TokenRow<'_>) -> bool {
+    /// Those of the API's `where`, and the watchlist.
+    fn filter_columns() -> Vec<FilterColumn> {
+        [TokenSummary::COLUMNS, &[FilterColumn::new("starred", ColumnKind::Flag, &["star", "watchlist"])]].concat()
+    }
+
+    fn value<'a>(row: Row<'a, Self>, key: &str) -> Value<'a> {
+        if key == "starred" { FieldValue::Flag(row.starred).into() } else { listed(*row).field(key).into() }
+    }
+
+    fn sort_key(row: Row<'_, Self>, key: &str) -> Option<Key> {
+        listed(*row).rank(key).and_then(Key::of)
+    }
+
+    fn starred(row: Shown<'_>) -> bool {
         row.starred
     }
 
@@ -94,13 +108,17 @@ impl Fields for Tokens {
         }
     }
 
-    fn json(row: TokenRow<'_>) -> Json {
+    fn json(row: Shown<'_>) -> Json {
         let mut token = serde_json::to_value(row.token).unwrap_or_default();
         if let (Some(token), Ok(Json::Object(figures))) = (token.as_object_mut(), serde_json::to_value(row.figures)) {
             token.extend(figures);
         }
         token
     }
+}
+
+fn listed(row: Shown<'_>) -> TokenRow<'_> {
+    TokenRow { token: row.token, figures: row.figures.map(Cow::Borrowed) }
 }
 
 /// How old the last candle is against the newest in the dataset, in milliseconds, where that is too old to be live.
@@ -167,8 +185,8 @@ mod tests {
         for (sort, filter, expected) in cases {
             let mut list = List::<Tokens>::default();
             list.set_filter(filter).unwrap();
-            list.sorting.set(sort.iter().map(|word| Order::parse(word)));
-            list.arrange(0..4, |i| Some(TokenRow { token: tokens.get(i)?, figures: None, starred: i == 1 }));
+            list.sorting.set(sort.iter().map(|word| word.strip_prefix('-').map_or(Order::rising(word), Order::falling)));
+            list.arrange(0..4, |i| Some(Shown { token: tokens.get(i)?, figures: None, starred: i == 1 }));
             assert_eq!(list.places().collect::<Vec<_>>(), expected, "{sort:?} {filter}");
         }
     }

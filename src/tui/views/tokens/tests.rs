@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     analysis::trendlines::Trend,
     dataset::Dataset,
-    question::{Question, progress::Progress},
+    question::{Question, parameter::Arguments, progress::Progress, request::Request as _},
     tui::views::fixture::{Stage, address, market},
 };
 
@@ -80,7 +80,10 @@ fn a_filter_leaves_what_holds_and_esc_takes_it_off() {
     assert!(text.contains("4 of 10") && text.contains("DAI") && !text.contains("UNI "), "{text}");
     assert!(view.set_filter("capp>1m", &stage.context()).is_err());
     assert_eq!(view.filter(), Some("chain:base cap>1m"));
-    assert_eq!(view.request(&stage.context()).expect("a request").target, "/tokens?chain=base&sort=-market_cap&page=1&limit=250");
+    assert_eq!(
+        view.request(&stage.context()).expect("a request").target,
+        "/tokens?where=chain%3Abase%20cap%3E1m&sort=-market_cap&page=1&limit=250"
+    );
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert_eq!(view.export(&stage.context()).expect("rows to export").values().len(), 10);
 }
@@ -196,6 +199,26 @@ fn settled(stage: &Stage, view: &mut TokensView, height: u16, done: impl Fn(&Tok
         }
     }
     panic!("not done:\n{}", stage.text(view, 140, height))
+}
+
+#[test]
+fn the_conditions_of_a_request_keep_the_rows_that_the_filter_keeps() {
+    let (stage, mut view) = stage();
+    stage.draw(&mut view, 140, 38);
+    let snapshot = Arc::clone(stage.context().snapshot.expect("loaded data"));
+    for filter in
+        ["", "cap>1m", "chain:base", "chain!=ethereum", "price<=1 holders>10", "name:coin", "change<0", "age<900d", "created>2025", "7d!=0"]
+    {
+        view.set_filter(filter, &stage.context()).expect("a filter that reads");
+        let target = view.question().target();
+        let (_, query) = target.split_once('?').expect("a query");
+        let asked = SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query).unwrap()).unwrap();
+        assert_eq!(asked, view.question(), "{filter}");
+        let answer = asked.answer(&snapshot, &Progress::default()).expect("an answer");
+        let answered: Vec<_> = answer.tokens.iter().map(|token| token.token_address).collect();
+        let shown: Vec<_> = view.list.places().map(|place| snapshot.market.tokens[place].token_address).collect();
+        assert_eq!(answered, shown, "{filter}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Kept, Pane, YieldView};
+use super::{Pane, SavedPlan, YieldView};
 use crate::{
     question::yields::answer::{Allocation, YieldPlan},
     tui::{
@@ -19,11 +19,29 @@ use crate::{
 const WIDE: u16 = 120;
 
 /// What an alternative is called.
-const NAMES: &[(&str, &str)] = &[("highest_apy", "all into the highest APY"), ("by_quoted_apy", "filled by quoted APY")];
+const NAMES: &[(&str, &str)] = &[
+    ("highest_apy", "highest APY first, up to the cap"),
+    ("highest_apy_unlimited", "highest APY, no cap"),
+    ("by_quoted_apy", "best quoted APY first"),
+];
 
 fn usd(value: f64) -> String {
     let whole = format::fixed(value.abs(), 2);
-    if value < 0.0 { format!("-{whole}") } else { whole }
+    if value < 0.0 && whole != "0.00" { format!("-{whole}") } else { whole }
+}
+
+/// The difference to the plan, with its colour: what rounds to nothing has neither sign nor colour.
+fn difference(value: f64) -> (String, Role) {
+    match usd(value) {
+        same if same == "0.00" => (same, Role::Dim),
+        less if value < 0.0 => (less, Role::Down),
+        more => (format!("+{more}"), Role::Up),
+    }
+}
+
+/// A score from 0 for the safest to 100.
+fn risk(score: Option<f64>) -> String {
+    score.map_or_else(|| format::MISSING.to_owned(), |score| format::fixed(score, 0))
 }
 
 /// Words and figures in a row, as many as fit; the column after them.
@@ -40,25 +58,26 @@ fn pairs(buffer: &mut Buffer, row: Rect, pairs: &[(&str, String, Role)], context
 }
 
 /// The plan's figures, and how near it is to the best there can be.
-pub(super) fn summary(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_>) {
+pub(super) fn summary(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, level: &str, context: &Context<'_>) {
     let summary = &plan.summary;
     let Some(explained) = &summary.explained else { return };
     let row = |y: u16| Rect { y: area.y + y, height: 1.min(area.height.saturating_sub(y)), ..area };
     let figures = [
-        ("net a year", format!("{} USD", usd(explained.net_yield_usd)), Role::Up),
-        ("on", usd(summary.total_value_usd), Role::Text),
-        ("at", format!("{} %", format::fixed(summary.weighted_apy, 2)), Role::Text),
+        ("net yield/yr", format!("{} USD", usd(explained.net_yield_usd)), Role::Up),
+        ("deployed", usd(summary.total_value_usd), Role::Text),
+        ("APY", format!("{} %", format::fixed(summary.weighted_apy, 2)), Role::Text),
+        ("risk", risk(explained.risk_score), Role::Text),
         ("gas", usd(summary.gas_estimate_usd), Role::Text),
         ("idle", usd(explained.idle_value_usd), Role::Text),
         ("pools", format!("{} of {} eligible", plan.strategies.len(), format::count(explained.eligible_pools)), Role::Text),
     ];
     pairs(buffer, row(0), &figures, context);
-    let (sentence, role) = match explained.gap_percent {
-        Some(gap) => (format!("within {} % of the best possible", format::fixed(gap, 2)), Role::Up),
-        None => ("nothing is placed; more may be possible".to_owned(), Role::Warning),
+    let (word, sentence, role) = match explained.gap_percent {
+        Some(gap) if format::fixed(gap, 2) == "0.00" => ("proved", format!("optimal for {level} risk"), Role::Up),
+        Some(gap) => ("proved", format!("within {} % of the best for {level} risk", format::fixed(gap, 2)), Role::Up),
+        None => ("nothing is placed", "more may be possible".to_owned(), Role::Warning),
     };
-    let proof = [("proved", sentence, role), ("no plan nets over", usd(explained.upper_bound_usd), Role::Text)];
-    pairs(buffer, row(1), &proof, context);
+    pairs(buffer, row(1), &[(word, sentence, role), ("at most", usd(explained.upper_bound_usd), Role::Text)], context);
 }
 
 impl YieldView {
@@ -67,7 +86,7 @@ impl YieldView {
         if area.width < WIDE {
             return self.draw_pane(buffer, area, self.pane, plan, context);
         }
-        let (left, middle) = (area.width * 37 / 100, area.width * 27 / 100);
+        let (left, middle) = (area.width * 45 / 100, area.width * 23 / 100);
         let mut x = area.x;
         for (pane, width) in [(Pane::Comparison, left), (Pane::Allocation, middle), (Pane::Steps, area.width - left - middle)] {
             let gap = if x + width < area.right() { 2 } else { 0 };
@@ -78,40 +97,69 @@ impl YieldView {
 
     fn draw_pane(&self, buffer: &mut Buffer, area: Rect, pane: Pane, plan: &YieldPlan, context: &Context<'_>) {
         let (title, note) = match pane {
-            Pane::Comparison => ("compared", "net a year"),
+            Pane::Comparison => ("compared", "risk · net yield/yr · more than this plan"),
             Pane::Allocation => ("allocation", "share of what is placed"),
             Pane::Steps => ("steps", "gas, USD"),
         };
         let body = Panel { note, ascii: context.ascii, ..Panel::new(title) }.render(area, buffer, context.theme);
         match pane {
-            Pane::Comparison => comparison(buffer, body, plan, &self.kept, context),
+            Pane::Comparison => comparison(buffer, body, plan, &self.saved, context),
             Pane::Allocation => allocation(buffer, body, plan, context),
             Pane::Steps => steps(buffer, body, plan, context),
         }
     }
 }
 
-fn comparison(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, kept: &[Kept], context: &Context<'_>) {
+/// One line of the comparison.
+struct Compared {
+    name: String,
+    /// Said where there is room for it.
+    rest: &'static str,
+    risk: String,
+    net: String,
+    more: (String, Role),
+}
+
+fn comparison(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, saved: &[SavedPlan], context: &Context<'_>) {
     let theme = context.theme;
-    let net = plan.summary.explained.as_ref().map(|explained| explained.net_yield_usd);
-    let mut rows = vec![("this plan".to_owned(), net.map_or_else(String::new, usd), String::new(), Role::Up)];
-    for alternative in plan.alternatives.iter().flatten() {
+    let explained = plan.summary.explained.as_ref();
+    let none = || (String::new(), Role::Dim);
+    let mut rows = vec![Compared {
+        name: "this plan".to_owned(),
+        rest: "",
+        risk: risk(explained.and_then(|explained| explained.risk_score)),
+        net: explained.map_or_else(String::new, |explained| usd(explained.net_yield_usd)),
+        more: none(),
+    }];
+    rows.extend(plan.alternatives.iter().flatten().map(|alternative| {
         let name = NAMES.iter().find(|(known, _)| *known == alternative.name).map_or(alternative.name, |(_, name)| name);
-        let sign = if alternative.plan_advantage_usd > 0.0 { "-" } else { "+" };
-        let less = format!("{sign}{}", format::fixed(alternative.plan_advantage_usd.abs(), 2));
-        rows.push((name.to_owned(), usd(alternative.net_yield_usd), less, Role::Text));
-    }
-    rows.extend(
-        kept.iter().map(|kept| (format!("kept: {}", kept.name), kept.net.map_or_else(String::new, usd), String::new(), Role::Text)),
-    );
-    let tail = rows.iter().map(|(_, _, less, _)| text::width(less) as u16 + 2).max().unwrap_or_default();
-    for (y, (name, net, less, role)) in rows.iter().enumerate().take(usize::from(area.height)) {
+        Compared {
+            name: name.to_owned(),
+            rest: if usd(alternative.idle_value_usd) == "0.00" { "" } else { ", rest idle" },
+            risk: risk(alternative.risk_score),
+            net: usd(alternative.net_yield_usd),
+            more: difference(-alternative.plan_advantage_usd),
+        }
+    }));
+    rows.extend(saved.iter().map(|saved| Compared {
+        name: format!("saved {}", saved.name),
+        rest: "",
+        risk: String::new(),
+        net: saved.net.map_or_else(String::new, usd),
+        more: none(),
+    }));
+    let widest = |of: fn(&Compared) -> &str| rows.iter().map(|row| text::width(of(row)) as u16 + 2).max().unwrap_or_default();
+    let [more, net, scores] = [widest(|row| &row.more.0), widest(|row| &row.net), widest(|row| &row.risk)];
+    for (y, compared) in rows.iter().enumerate().take(usize::from(area.height)) {
         let row = Rect { y: area.y + y as u16, height: 1, ..area };
-        put_right(buffer, row, 0, less, theme.style(Role::Down));
-        let figures = Rect { width: row.width.saturating_sub(tail), ..row };
-        put_right(buffer, figures, 0, net, theme.style(*role));
-        let room = usize::from(figures.width).saturating_sub(text::width(net) + 3);
-        put(buffer, row, 1, 0, &text::truncate(name, room), theme.text());
+        let left = |taken: u16| Rect { width: row.width.saturating_sub(taken), ..row };
+        put_right(buffer, row, 0, &compared.more.0, theme.style(compared.more.1));
+        put_right(buffer, left(more), 0, &compared.net, theme.style(if y == 0 { Role::Up } else { Role::Text }));
+        put_right(buffer, left(more + net), 0, &compared.risk, theme.dim());
+        let room = usize::from(left(more + net + scores).width).saturating_sub(1);
+        let whole = format!("{}{}", compared.name, compared.rest);
+        let name = if text::width(&whole) <= room { whole } else { text::truncate(&compared.name, room).into_owned() };
+        put(buffer, row, 1, 0, &name, theme.text());
     }
 }
 

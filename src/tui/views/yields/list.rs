@@ -1,9 +1,9 @@
-//! The list of the Yield view: one row of the table for each field of a strategy.
+//! The list of the Yield view: one row of the table for each field of a strategy. And the plan's steps as they are exported.
 
-use serde_json::Value as Json;
+use serde_json::Value;
 
 use crate::{
-    question::{filter::ColumnKind, yields::answer::Strategy},
+    question::yields::answer::{Step, Strategy, YieldPlan},
     tui::{
         format,
         list::{Field, Fields, Row},
@@ -24,31 +24,24 @@ impl Fields for Strategies {
         F::text("protocol", "protocol", [10, 24], 250, |row| (&row.protocol).into()).grows(),
         F::text("chain", "chain", [5, 10], 170, |row| row.chain.to_string().into())
             .cell(|row, _| Cell::new(row.chain.to_string(), Role::Dim)),
-        F::hidden("token_address", ColumnKind::Text, |row| row.token.address.to_string().into()),
         F::text("symbol", "token", [5, 8], 240, |row| (&row.token.symbol).into()),
-        F::figure("amount", "amount", 14, 120, |row| row.value_usd.into())
+        F::figure("amount", "amount", 18, 120, |row| row.value_usd.into())
             .cell(|row, _| row.tokens.as_ref().map_or_else(Cell::missing, |tokens| Cell::new(shortened(tokens), Role::Dim)))
             .unsorted(),
-        F::figure("value", "value", 10, 230, |row| row.value_usd.into())
-            .cell(|row, _| Cell::figure(two(row.value_usd)))
-            .unit("USD")
-            .member("valueUsd"),
+        F::figure("value", "value", 10, 230, |row| row.value_usd.into()).cell(|row, _| Cell::figure(two(row.value_usd))).unit("USD"),
         F::picture("share", "share", 10, 130, |row, look| {
             Cell::new(low_bar(row.share.unwrap_or_default(), look.cells, look.ascii), Role::Accent)
-        })
-        .member("share"),
-        F::figure("apy", "apy after", 9, 245, |row| row.apy.into())
+        }),
+        F::figure("apy", "net apy", 8, 245, |row| row.apy.into())
             .cell(|row, _| Cell::new(two(Some(row.apy)), Role::Up))
             .unit("%")
             .decimal(),
         F::figure("quoted", "quoted", 8, 140, |row| row.quoted_apy.into())
             .cell(|row, _| Cell::new(two(row.quoted_apy), Role::Dim))
             .unit("%")
-            .decimal()
-            .member("quotedApy"),
-        F::figure("risk", "risk", 5, 110, |row| row.risk_score.into()).cell(risk).member("riskScore"),
+            .decimal(),
+        F::figure("risk", "risk", 5, 110, |row| row.risk_score.into()).cell(risk),
         F::figure("tvl", "tvl", 7, 100, |row| row.tvl.into()),
-        F::hidden("poolId", ColumnKind::Text, |row| (&row.pool_id).into()),
     ];
 
     fn fit(column: &mut Column, width: u16) {
@@ -61,18 +54,6 @@ impl Fields for Strategies {
             (column.min, column.ideal) = (bar, bar);
         }
     }
-
-    fn json(row: &Strategy) -> Json {
-        serde_json::to_value(row).unwrap_or_default()
-    }
-
-    fn written(row: &Json, member: &str) -> Json {
-        match member {
-            "token_address" => row["token"]["address"].clone(),
-            "symbol" | "amount" => row["token"][member].clone(),
-            member => row[member].clone(),
-        }
-    }
 }
 
 fn two(value: Option<f64>) -> String {
@@ -83,10 +64,57 @@ fn risk(row: Row<'_, Strategies>, _: &crate::tui::list::Look) -> Cell {
     Cell::new(row.risk_score.map_or_else(|| format::MISSING.to_owned(), |score| format::fixed(score, 0)), Role::Dim)
 }
 
-/// An amount without the places that nobody reads in a table.
+/// An amount in whole tokens: every digit, or six decimals where there are more.
 fn shortened(tokens: &str) -> String {
-    match tokens.split_once('.') {
-        Some((whole, part)) if part.len() > 4 => format!("{whole}.{}…", &part[..4]),
-        _ => tokens.to_owned(),
+    let long = tokens.split_once('.').is_some_and(|(_, part)| part.len() > 6);
+    let value = tokens.parse().ok();
+    match value.filter(|_| long) {
+        Some(value) => format::fixed(value, 6).trim_end_matches('0').trim_end_matches('.').to_owned(),
+        None => format::exact(value),
     }
+}
+
+/// A row for each step, in their order; the deposits tell of their pool. `amount` is in smallest units, `tokens` in whole ones.
+pub(super) const EXPORTED: &[&str] = &[
+    "step",
+    "action",
+    "gasEstimateUsd",
+    "protocol",
+    "chain",
+    "token_address",
+    "symbol",
+    "amount",
+    "tokens",
+    "apy",
+    "tvl",
+    "poolId",
+    "quotedApy",
+    "valueUsd",
+    "riskScore",
+    "share",
+];
+
+pub(super) fn exported(plan: &YieldPlan) -> Vec<Vec<Value>> {
+    let placed = 2 * plan.strategies.len();
+    let row = |(at, step): (usize, &Step)| {
+        let step = serde_json::to_value(step).unwrap_or_default();
+        // An approval and a deposit for each placement, then what is held.
+        let told = match plan.strategies.get(at / 2) {
+            Some(strategy) => serde_json::to_value(strategy).unwrap_or_default(),
+            None => serde_json::to_value(plan.unplaced.iter().flatten().nth(at - placed)).unwrap_or_default(),
+        };
+        let token = if told["token"].is_object() { &told["token"] } else { &told };
+        let of = |column: &&str| match *column {
+            "step" => Value::from(at + 1),
+            "action" | "gasEstimateUsd" => step[*column].clone(),
+            "token_address" => token["address"].clone(),
+            "symbol" | "amount" => token[*column].clone(),
+            "protocol" | "chain" | "tokens" => told[*column].clone(),
+            // Said once, of the deposit.
+            _ if at % 2 == 0 => Value::Null,
+            column => told[column].clone(),
+        };
+        EXPORTED.iter().map(of).collect()
+    };
+    plan.steps.iter().enumerate().map(row).collect()
 }

@@ -58,12 +58,11 @@ fn wishes_change_by_key_and_are_answered_at_once() {
     let medium = plan(&view).clone();
     for (action, part) in [
         (Action::Risk, "\"riskLevel\":\"high\""),
-        (Action::MinimumApy, "\"minApy\":1.0"),
         (Action::Chains, "\"chains\":[\"base\"]"),
         (Action::Chains, "\"chains\":[\"eth\"]"),
         (Action::Chains, "\"chains\":[]"),
         (Action::Scale, "\"25000000000000000000\""),
-        (Action::MinimumApyLess, "\"minApy\":0.0"),
+        (Action::NoMinimumApy, "\"minApy\":0.0"),
     ] {
         stage.act(&mut view, action);
         stage.draw(&mut view, 140, 38);
@@ -72,6 +71,19 @@ fn wishes_change_by_key_and_are_answered_at_once() {
         assert!(request.body.as_ref().expect("a body").contains(part), "{action:?}: {request:?}");
     }
     assert_ne!(*plan(&view), medium);
+}
+
+#[test]
+fn the_minimum_apy_is_typed_with_the_wallet() {
+    let (mut stage, mut view) = stage();
+    assert_eq!(stage.act(&mut view, Action::MinimumApy), Effect::Edit(format!("{EXAMPLE}, min APY ")));
+    view.set_filter(&format!("{EXAMPLE}, min APY 2.5 %"), &stage.context()).expect("a filter that reads");
+    let body = view.request(&stage.context()).expect("a request").body.expect("a body");
+    assert!(body.contains("\"minApy\":2.5"), "{body}");
+    assert_eq!(stage.act(&mut view, Action::MinimumApy), Effect::Edit(format!("{EXAMPLE}, min APY ")), "typed anew, not twice");
+    stage.act(&mut view, Action::NoMinimumApy);
+    assert_eq!((view.line.as_str(), view.min_apy), (EXAMPLE, 0.0));
+    assert!(view.set_filter("1 WETH, min APY lots", &stage.context()).unwrap_err().contains("expected a percentage"));
 }
 
 #[test]
@@ -98,14 +110,14 @@ fn requests_are_kept_between_runs_taken_up_and_forgotten() {
     stage.act(&mut view, Action::SavePlan);
     let mut again = YieldView::default();
     again.restore(&view.save());
-    assert_eq!((again.kept.clone(), again.line.clone(), again.risk), (view.kept.clone(), view.line.clone(), RiskLevel::High));
+    assert_eq!((again.saved.clone(), again.line.clone(), again.risk), (view.saved.clone(), view.line.clone(), RiskLevel::High));
     stage.draw(&mut again, 140, 38);
-    assert!(stage.text(&mut again, 220, 38).contains("kept: 1 medium risk"));
+    assert!(stage.text(&mut again, 220, 38).contains("saved 1: medium risk · min APY 0 %, 12.5 WETH, 250k USDC"));
     stage.act(&mut again, Action::NextPlan);
     assert_eq!(again.risk, RiskLevel::Medium);
     stage.act(&mut again, Action::DropPlan);
-    assert_eq!(again.kept.len(), 1);
-    for odd in [Value::Null, json!([1]), json!({ "wallet": 3, "risk": "x", "kept": [{ "name": 1 }, 2] })] {
+    assert_eq!(again.saved.len(), 1);
+    for odd in [Value::Null, json!([1]), json!({ "wallet": 3, "risk": "x", "plans": [{ "name": 1 }, 2] })] {
         YieldView::default().restore(&odd);
     }
 }
@@ -116,6 +128,17 @@ fn what_is_exported_is_what_is_answered() {
     let export = view.export(&stage.context()).expect("rows to export");
     let columns = export.columns.len();
     let rows = export.values();
-    assert_eq!(rows.len(), plan(&view).strategies.len());
-    assert!(rows.iter().all(|row| row.len() == columns && !row.iter().any(Value::is_null)), "{rows:?}");
+    let plan = plan(&view);
+    assert_eq!(rows.len(), plan.steps.len());
+    assert!(rows.iter().all(|row| row.len() == columns));
+    for (at, strategy) in plan.strategies.iter().enumerate() {
+        let (approval, deposit) = (&rows[2 * at], &rows[2 * at + 1]);
+        assert!(approval[1].as_str().is_some_and(|action| action.starts_with("Approve ")) && approval[9].is_null(), "{approval:?}");
+        assert!(deposit[1].as_str().is_some_and(|action| action.starts_with("Deposit ")), "{deposit:?}");
+        assert_eq!((&deposit[7], &deposit[9]), (&json!(strategy.token.amount), &json!(strategy.apy)));
+        assert!(!deposit.iter().any(Value::is_null), "{deposit:?}");
+    }
+    for (held, row) in plan.unplaced.iter().flatten().zip(&rows[2 * plan.strategies.len()..]) {
+        assert_eq!((&row[5], &row[7]), (&json!(held.address), &json!(held.amount)));
+    }
 }

@@ -1,5 +1,5 @@
-//! What is typed as a wallet: amounts in whole tokens (`1.5 WETH, 250k USDC@base`), or the JSON body of a request. Exact to the last
-//! digit; knows the tokens of one generation.
+//! What is typed as a wallet: amounts in whole tokens and the least yield (`1.5 WETH, 250k USDC@base, min APY 2.5 %`), or the JSON body
+//! of a request. Exact to the last digit; knows the tokens of one generation.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,37 @@ use crate::{
 /// A wallet as it was meant.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Wallet {
-    /// By token, in smallest units.
-    Amounts(BTreeMap<Address, U256>),
+    Typed {
+        /// By token, in smallest units.
+        amounts: BTreeMap<Address, U256>,
+        /// Percent.
+        min_apy: f64,
+    },
     /// A whole request, with its settings.
     Request(Box<YieldQuestion>),
 }
 
+/// Percent; more is no wish that anything could meet.
+const MINIMUM_MAX: f64 = 10_000.0;
+
 /// Letters that stand for zeros.
 const ZEROS: &[(char, u32)] = &[('k', 3), ('m', 6), ('b', 9)];
+
+/// What a part of the line begins with that says the minimum APY.
+pub(super) const MINIMUM: &str = "min APY";
+
+/// The minimum APY that a part of the line says, percent; none where it says something else.
+pub(super) fn minimum(part: &str) -> Option<Result<f64, String>> {
+    let word = |text: &str, word: &str| {
+        let head = text.get(..word.len()).filter(|head| head.eq_ignore_ascii_case(word));
+        head.map(|_| text[word.len()..].trim_start().to_owned())
+    };
+    let rest = word(part, "min ")?;
+    let rest = word(&rest, "apy").unwrap_or(rest);
+    let number = rest.trim_end_matches('%').trim_end();
+    let percent = number.parse().ok().filter(|percent: &f64| (0.0..=MINIMUM_MAX).contains(percent));
+    Some(percent.ok_or_else(|| format!("`{part}`: expected a percentage from 0 to {MINIMUM_MAX}, as in {MINIMUM} 2.5 %")))
+}
 
 /// An amount and its token, or what was wrong with them, for the person.
 pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<Wallet, String> {
@@ -30,8 +53,12 @@ pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<Wallet, String> {
             .map(|question| Wallet::Request(Box::new(question)))
             .map_err(|problem| problem.detail);
     }
-    let mut amounts = BTreeMap::new();
+    let (mut amounts, mut min_apy) = (BTreeMap::new(), 0.0);
     for part in text.split([',', ';', '\n']).map(str::trim).filter(|part| !part.is_empty()) {
+        if let Some(minimum) = minimum(part) {
+            min_apy = minimum?;
+            continue;
+        }
         let Some((amount, name)) = part.split_once(char::is_whitespace) else {
             return Err(format!("`{part}`: expected an amount and a token, as in 1.5 WETH"));
         };
@@ -40,7 +67,7 @@ pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<Wallet, String> {
         let whole: &mut U256 = amounts.entry(token.row.token_address).or_default();
         *whole = whole.checked_add(amount).ok_or_else(|| format!("`{part}`: more than 2^256-1 of the smallest unit"))?;
     }
-    Ok(Wallet::Amounts(amounts))
+    Ok(Wallet::Typed { amounts, min_apy })
 }
 
 /// The token of an address, or the largest of a symbol, on a chain if one is given behind `@`.
@@ -86,7 +113,7 @@ mod tests {
         let tokens = "token_address,symbol,name,chain,decimals,market_cap\n0x1,USDC,USD,eth,6,9\n0x2,USDC,USD,base,6,5\n0x3,WETH,Ether,eth,18,7\n0x4,NOD,None,eth,,1";
         let snapshot = Snapshot::new(1, sample::dataset(&[("tokens", tokens)]), AnswerSettings::default());
         let amounts = |text: &str| match parse(text, &snapshot)? {
-            Wallet::Amounts(amounts) => {
+            Wallet::Typed { amounts, .. } => {
                 Ok(amounts.into_iter().map(|(token, amount)| (token.0[19], amount.to_string())).collect::<Vec<_>>())
             }
             Wallet::Request(question) => Err(format!("{:?}", question.risk_level)),
@@ -103,7 +130,13 @@ mod tests {
             amounts(r#"{"tokens":{"0x0000000000000000000000000000000000000001":"5"},"settings":{"riskLevel":"low"}}"#),
             Err("Low".to_owned())
         );
+        for (text, percent) in [("1 USDC", 0.0), ("1 USDC, min APY 2.5 %", 2.5), ("min 3%; 1 USDC", 3.0), ("MIN apy 4", 4.0)] {
+            assert!(matches!(parse(text, &snapshot), Ok(Wallet::Typed { min_apy, .. }) if min_apy == percent), "{text}");
+        }
         for (text, part) in [
+            ("min APY x", "expected a percentage"),
+            ("min APY -1", "expected a percentage"),
+            ("min APY nan", "expected a percentage"),
             ("WETH", "expected an amount and a token"),
             ("1 WBTC", "no such token"),
             ("1 USDC@arb", "no such token"),

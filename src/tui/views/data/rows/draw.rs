@@ -3,11 +3,8 @@
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Rows, cells, inspect};
-use crate::question::search::Order;
 use crate::tui::{
-    format,
-    list::Sorting,
-    text,
+    format, text,
     theme::Role,
     view::Context,
     views::inset,
@@ -51,7 +48,7 @@ impl Rows {
         if !self.filter_text.is_empty() {
             title = format!("{title} / {}", self.filter_text);
         }
-        let progress = self.next.as_ref().map(|(task, _)| match task.progress() {
+        let progress = self.next.as_ref().map(|(coming, _)| match coming.progress() {
             (_, 0) => None,
             (done, total) => Some(done as f64 / total as f64),
         });
@@ -73,11 +70,9 @@ impl Rows {
             let Some(row) = places.get(row) else { return Vec::new() };
             shown.iter().map(|column| cells::cell(&cells::value(grid, column.name, row), column.kind)).collect()
         };
-        let mut sorting = Sorting::default();
-        sorting.set(self.shown.sort.map(|(column, descending)| Order { column, descending }));
         let words: Vec<&str> = self.shown.filter.words().collect();
         let empty = if self.filter_text.is_empty() { "the table has no rows" } else { "no row meets the filter; / changes it" };
-        let (sort, ascii) = (sorting.marks(&columns), context.ascii);
+        let (sort, ascii) = (super::sorted_by(&self.shown).marks(&columns), context.ascii);
         let table = Table { sort, words: &words, empty, ascii, ..Table::new(&columns, count, &row) };
         self.cursor.draw(&table, buffer, table_area, theme);
         self.mark_cell(buffer, table_area, context);

@@ -1,0 +1,277 @@
+//! Codings that make answers smaller, for clients that take one: chosen by what they like, kept beside the answer's tag. What is
+//! small, or no text, goes as it is.
+
+use std::{
+    io::{self, Write},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
+use hyper::{
+    HeaderMap,
+    header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue},
+};
+use quick_cache::{Weighter, sync::Cache};
+
+use super::{
+    Api,
+    call::Step,
+    format::weighed,
+    reply::{self, Body, Reply},
+};
+use crate::{
+    dataset::export::Unwritten,
+    error::{Code, Problem},
+};
+
+/// Bodies up to this size go as they are.
+const BYTES_MIN: usize = 1_024;
+/// Bodies up to this size are coded at once, larger ones off the threads that answer requests.
+const BYTES_AT_ONCE: usize = 32 << 10;
+/// Bytes of coded bodies that are kept.
+const MEMO_BYTES: u64 = 32 << 20;
+
+/// A coding of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Coding {
+    Zstd,
+    Brotli,
+    Gzip,
+}
+
+impl Coding {
+    /// Of those that a client likes equally the first is taken.
+    const ALL: [Self; 3] = [Self::Zstd, Self::Brotli, Self::Gzip];
+
+    pub(super) fn token(self) -> &'static str {
+        match self {
+            Self::Zstd => "zstd",
+            Self::Brotli => "br",
+            Self::Gzip => "gzip",
+        }
+    }
+
+    /// The one that the client likes best, if it likes one as well as none.
+    pub(super) fn wanted(headers: Option<&HeaderMap>) -> Option<Self> {
+        Liking::of(headers?)?.best
+    }
+
+    /// The tag of an answer in this coding.
+    pub(super) fn tag(coding: Option<Self>, etag: &str) -> String {
+        match coding {
+            None => etag.to_owned(),
+            Some(coding) => format!("{}-{}\"", etag.trim_end_matches('"'), coding.token()),
+        }
+    }
+
+    /// The tag of the answer itself, where one of its codings is tagged so.
+    pub(super) fn untagged(tag: &[u8]) -> Option<&[u8]> {
+        let inside = tag.strip_suffix(b"\"")?;
+        Self::ALL.into_iter().find_map(|coding| inside.strip_suffix(coding.token().as_bytes())?.strip_suffix(b"-"))
+    }
+
+    fn encode(self, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut coded = Vec::with_capacity(bytes.len() / 4);
+        match self {
+            Self::Zstd => zstd::stream::copy_encode(bytes, &mut coded, 3)?,
+            Self::Brotli => {
+                let mut out = brotli::CompressorWriter::new(&mut coded, 32 << 10, 5, 20);
+                out.write_all(bytes)?;
+                out.flush()?;
+            }
+            Self::Gzip => {
+                let mut out = GzEncoder::new(&mut coded, Compression::default());
+                out.write_all(bytes)?;
+                out.finish()?;
+            }
+        }
+        Ok(coded)
+    }
+
+    /// Codes what is written on its way to `out`, fast; its end is written when it is dropped.
+    pub(super) fn around(coding: Option<Self>, out: impl Write + Send + 'static) -> Result<Box<dyn Write + Send>, Unwritten> {
+        Ok(match coding {
+            None => Box::new(out),
+            Some(Self::Zstd) => {
+                let coded = zstd::Encoder::new(out, 1).map_err(|error| Unwritten::Failed(error.to_string()))?;
+                Box::new(coded.auto_finish())
+            }
+            Some(Self::Brotli) => Box::new(brotli::CompressorWriter::new(out, 32 << 10, 2, 20)),
+            Some(Self::Gzip) => Box::new(GzEncoder::new(out, Compression::fast())),
+        })
+    }
+}
+
+/// What a client says of codings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Liking {
+    best: Option<Coding>,
+    /// It takes nothing that is not coded.
+    coded_only: bool,
+}
+
+impl Liking {
+    /// None where the request says nothing.
+    fn of(headers: &HeaderMap) -> Option<Self> {
+        if !headers.contains_key(ACCEPT_ENCODING) {
+            return None;
+        }
+        let lists = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+        let said: Vec<(&str, u16)> = lists.flat_map(|list| list.split(',')).map(weighed).collect();
+        let named = |token: &str| said.iter().find(|(name, _)| name.eq_ignore_ascii_case(token)).map(|(_, weight)| *weight);
+        let any = named("*");
+        let identity = named("identity").or(any.filter(|weight| *weight == 0));
+        let liked = Coding::ALL.into_iter().filter_map(|coding| {
+            let weight = named(coding.token()).or(if coding == Coding::Gzip { named("x-gzip") } else { None }).or(any)?;
+            Some((weight, coding)).filter(|(weight, _)| *weight > 0 && *weight >= identity.unwrap_or(0))
+        });
+        // `max_by_key` takes the last of equals.
+        let best = liked.rev().max_by_key(|(weight, _)| *weight).map(|(_, coding)| coding);
+        Some(Self { best, coded_only: identity == Some(0) })
+    }
+}
+
+/// Coded bodies by their tags.
+#[derive(Debug)]
+pub(super) struct CodedMemo(Cache<Box<str>, Bytes, CodedBytes>);
+
+#[derive(Debug, Clone)]
+struct CodedBytes;
+
+impl Weighter<Box<str>, Bytes> for CodedBytes {
+    fn weight(&self, tag: &Box<str>, coded: &Bytes) -> u64 {
+        (coded.len() + tag.len() + 100) as u64
+    }
+}
+
+impl Default for CodedMemo {
+    fn default() -> Self {
+        Self(Cache::with_weighter(1_000, MEMO_BYTES, CodedBytes))
+    }
+}
+
+/// The reply in the coding that the request asks for, if it asks for one.
+pub(super) fn apply(api: &Arc<Api>, headers: &HeaderMap, step: Step) -> Step {
+    let Some(liking) = Liking::of(headers) else { return step };
+    let Some(coding) = liking.best else { return step };
+    let min = if liking.coded_only { 0 } else { BYTES_MIN };
+    match step {
+        Step::Now(reply) => coded(api, coding, min, reply),
+        Step::Later(reply) => {
+            let api = Arc::clone(api);
+            Step::later(async move {
+                match coded(&api, coding, min, reply.await?) {
+                    Step::Now(reply) => Ok(reply),
+                    Step::Later(reply) => reply.await,
+                }
+            })
+        }
+    }
+}
+
+fn coded(api: &Arc<Api>, coding: Coding, min: usize, reply: Reply) -> Step {
+    let Body::Whole(bytes) = reply.body() else { return Step::Now(reply) };
+    if bytes.len() <= min || !is_text(&reply) {
+        return Step::Now(reply);
+    }
+    let bytes = bytes.clone();
+    let tag = reply.headers().get(ETAG).and_then(|etag| etag.to_str().ok()).map(|etag| Coding::tag(Some(coding), etag));
+    if let Some(known) = tag.as_deref().and_then(|tag| api.coded.0.get(tag)) {
+        return Step::Now(with(reply, coding, tag.as_deref(), known));
+    }
+    let (api, at_once) = (Arc::clone(api), bytes.len() <= BYTES_AT_ONCE);
+    let work = move || {
+        let Ok(coded) = coding.encode(&bytes) else { return reply };
+        let coded = Bytes::from(coded);
+        if let Some(tag) = &tag {
+            api.coded.0.insert(tag.as_str().into(), coded.clone());
+        }
+        with(reply, coding, tag.as_deref(), coded)
+    };
+    if at_once {
+        return Step::Now(work());
+    }
+    Step::later(async move {
+        let worked = tokio::task::spawn_blocking(work).await;
+        worked.map_err(|_| Problem::new(Code::Defect, "Coding the answer met a defect of the program."))
+    })
+}
+
+fn is_text(reply: &Reply) -> bool {
+    let kind = reply.headers().get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    kind.starts_with(b"application/json") || kind.starts_with(b"application/problem+json") || kind.starts_with(b"text/")
+}
+
+/// The reply with its body coded.
+fn with(mut reply: Reply, coding: Coding, tag: Option<&str>, coded: Bytes) -> Reply {
+    *reply.body_mut() = Body::Whole(coded);
+    reply.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding.token()));
+    match tag {
+        Some(tag) => reply::tag(&mut reply, tag),
+        None => reply::vary(&mut reply),
+    }
+    reply
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    #[test]
+    fn the_client_says_which_coding_it_likes() {
+        for (said, best, coded_only) in [
+            ("gzip", Some(Coding::Gzip), false),
+            ("x-gzip", Some(Coding::Gzip), false),
+            ("deflate, gzip, br, zstd", Some(Coding::Zstd), false),
+            ("gzip, BR", Some(Coding::Brotli), false),
+            ("gzip;q=1, zstd;q=0.5", Some(Coding::Gzip), false),
+            ("gzip;q=0.2, br;q=0.4", Some(Coding::Brotli), false),
+            ("gzip;q=0", None, false),
+            ("identity", None, false),
+            ("identity, gzip;q=0.5", None, false),
+            ("", None, false),
+            ("deflate", None, false),
+            ("*", Some(Coding::Zstd), false),
+            ("*, zstd;q=0", Some(Coding::Brotli), false),
+            ("*;q=0", None, true),
+            ("gzip, *;q=0", Some(Coding::Gzip), true),
+            ("identity;q=0, br", Some(Coding::Brotli), true),
+            ("gzip;q=broken", Some(Coding::Gzip), false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_ENCODING, said.parse().expect("a header value"));
+            assert_eq!(Liking::of(&headers), Some(Liking { best, coded_only }), "{said}");
+        }
+        assert_eq!(Liking::of(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn what_is_coded_reads_back() {
+        let text = "a line of an answer\n".repeat(5_000);
+        for coding in Coding::ALL {
+            let coded = coding.encode(text.as_bytes()).expect("room in memory");
+            assert!(coded.len() < text.len() / 10);
+            let mut read = String::new();
+            match coding {
+                Coding::Zstd => zstd::Decoder::new(&coded[..]).expect("a decoder").read_to_string(&mut read),
+                Coding::Brotli => brotli::Decompressor::new(&coded[..], 4_096).read_to_string(&mut read),
+                Coding::Gzip => flate2::read::GzDecoder::new(&coded[..]).read_to_string(&mut read),
+            }
+            .expect("what was coded");
+            assert!(read == text, "{coding:?}");
+        }
+    }
+
+    #[test]
+    fn a_tag_tells_its_coding_and_what_it_codes() {
+        for coding in Coding::ALL {
+            let tag = Coding::tag(Some(coding), "\"0a1b\"");
+            assert_eq!(Coding::untagged(tag.as_bytes()), Some(&b"\"0a1b"[..]), "{tag}");
+        }
+        assert_eq!(Coding::tag(None, "\"0a\""), "\"0a\"");
+        assert!(Coding::untagged(b"\"0a\"").is_none() && Coding::untagged(b"-gzip").is_none());
+    }
+}

@@ -1,0 +1,133 @@
+//! The formats that rows are answered in, and how a request names one: `format=`, else `Accept`, else JSON.
+
+use hyper::{HeaderMap, header::ACCEPT};
+
+use crate::{
+    dataset::export::form::Form,
+    error::Result,
+    question::parameter::{Arguments, Parameter, ParameterKind, parameter},
+};
+
+/// A format as requests and answers name it.
+#[derive(Debug)]
+pub(super) struct Format {
+    pub(super) word: &'static str,
+    /// What it is answered as, and what `Accept` may call it besides.
+    pub(super) media: &'static [&'static str],
+    /// None of JSON, which is the answer in its own shape; the others are its rows alone.
+    pub(super) form: Option<Form>,
+    /// Text, which a coding makes smaller.
+    pub(super) text: bool,
+}
+
+/// THE table of formats; of what a client likes equally the first is taken.
+pub(super) const FORMATS: &[Format] = &[
+    Format { word: "json", media: &["application/json"], form: None, text: true },
+    Format {
+        word: "ndjson",
+        media: &["application/x-ndjson", "application/ndjson", "application/jsonl"],
+        form: Some(Form::Ndjson),
+        text: true,
+    },
+    Format { word: "csv", media: &["text/csv"], form: Some(Form::Csv), text: true },
+    Format { word: "arrow", media: &["application/vnd.apache.arrow.stream"], form: Some(Form::Arrow), text: false },
+    Format { word: "parquet", media: &["application/vnd.apache.parquet"], form: Some(Form::Parquet), text: false },
+];
+
+const WORDS: &[&str] = &["json", "ndjson", "csv", "arrow", "parquet"];
+
+pub(super) const FORMAT: Parameter = parameter(
+    "format",
+    ParameterKind::Word { words: WORDS, default: None },
+    "How the rows are written; else as `Accept` says, else json. Without `limit` and `page` the others than json are a stream of all rows.",
+);
+
+impl Format {
+    pub(super) fn chosen(arguments: &Arguments<'_>, headers: Option<&HeaderMap>) -> Result<&'static Self> {
+        Ok(match arguments.word(FORMAT.name)? {
+            Some(word) => FORMATS.iter().find(|row| row.word == word).unwrap_or(&FORMATS[0]),
+            None => headers.and_then(accepted).unwrap_or(&FORMATS[0]),
+        })
+    }
+}
+
+/// The format that the client likes best, and names most exactly among those; none where it likes none.
+fn accepted(headers: &HeaderMap) -> Option<&'static Format> {
+    let ranges: Vec<(&str, u16)> =
+        headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(weighed).collect();
+    let liking = |row: &Format| {
+        let matching = ranges.iter().filter_map(|(range, weight)| Some((exactness(range, row.media)?, *weight)));
+        matching.max_by_key(|(exactness, _)| *exactness).map(|(exactness, weight)| (weight, exactness))
+    };
+    let liked = FORMATS.iter().filter_map(|row| Some((liking(row).filter(|(weight, _)| *weight > 0)?, row)));
+    // `max_by_key` takes the last of equals.
+    liked.rev().max_by_key(|(liking, _)| *liking).map(|(_, row)| row)
+}
+
+/// How exactly the range names one of the types; none where it does not.
+fn exactness(range: &str, media: &[&str]) -> Option<u8> {
+    let kind = range.strip_suffix("/*");
+    if range == "*/*" {
+        Some(0)
+    } else if media.iter().any(|known| known.eq_ignore_ascii_case(range)) {
+        Some(2)
+    } else if kind.is_some_and(|kind| media[0].split('/').next().is_some_and(|known| known.eq_ignore_ascii_case(kind))) {
+        Some(1)
+    } else {
+        None
+    }
+}
+
+/// `text/csv;q=0.5` and its weight in thousandths; one that cannot be read counts as 1.
+pub(super) fn weighed(item: &str) -> (&str, u16) {
+    let mut parts = item.split(';');
+    let name = parts.next().unwrap_or_default().trim();
+    let weight = parts.filter_map(|part| part.split_once('=')).find(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
+    let weight = weight.and_then(|(_, weight)| weight.trim().parse::<f64>().ok()).filter(|weight| (0.0..=1.0).contains(weight));
+    (name, (weight.unwrap_or(1.0) * 1_000.0).round() as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_formats_is_the_list_of_words() {
+        assert!(FORMATS.iter().map(|row| row.word).eq(WORDS.iter().copied()));
+        assert!(FORMATS.iter().all(|row| row.form.is_some_and(|form| form.ending() == row.word) || row.form.is_none()));
+    }
+
+    #[test]
+    fn the_query_comes_first_and_then_what_the_client_likes_best() {
+        let table: &'static [Parameter] = &[FORMAT];
+        for (query, accept, format) in [
+            ("", "", "json"),
+            ("", "*/*", "json"),
+            ("", "text/csv", "csv"),
+            ("", "TEXT/CSV; charset=utf-8", "csv"),
+            ("", "text/*", "csv"),
+            ("", "application/x-ndjson", "ndjson"),
+            ("", "application/jsonl, application/json;q=0.9", "ndjson"),
+            ("", "application/vnd.apache.arrow.stream", "arrow"),
+            ("", "application/vnd.apache.parquet;q=0.1, */*;q=0.05", "parquet"),
+            ("", "text/csv, */*", "csv"),
+            ("", "text/csv;q=0.5, application/json", "json"),
+            ("", "text/csv;q=0", "json"),
+            ("", "text/csv;q=0, */*", "json"),
+            ("", "application/*", "json"),
+            ("", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "json"),
+            ("", "application/xml", "json"),
+            ("format=json", "text/csv", "json"),
+            ("format=arrow", "text/csv", "arrow"),
+        ] {
+            let mut headers = HeaderMap::new();
+            if !accept.is_empty() {
+                headers.insert(ACCEPT, accept.parse().expect("a header value"));
+            }
+            let arguments = Arguments::new(table, &[], query).expect("a query");
+            assert_eq!(Format::chosen(&arguments, Some(&headers)).map(|row| row.word), Ok(format), "{query} {accept}");
+        }
+        let arguments = Arguments::new(table, &[], "format=xml").expect("a query");
+        assert!(Format::chosen(&arguments, None).is_err());
+    }
+}

@@ -1,0 +1,255 @@
+//! Rows on their way to a client: found by the deck, written on a thread of their own into pieces that wait for the client, so that
+//! memory does not grow with the rows. A client that leaves ends the work; what fails in the middle ends the connection.
+
+use std::{
+    io::{self, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    task::{Context, Poll, ready},
+    thread,
+};
+
+use bytes::{Bytes, BytesMut};
+use hyper::{
+    Response,
+    body::Frame,
+    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue},
+};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+
+use super::{
+    call::{Answered, Call, Step},
+    coding::Coding,
+    format::{FORMAT, Format},
+    reply::{self, Body},
+};
+use crate::{
+    dataset::export::{self, Rows, Unwritten, form::Form},
+    deck::Deck,
+    error::{Code, Problem, Result},
+    question::{
+        Find, known_token,
+        paging::{link, turned},
+        progress::Progress,
+        snapshot::Snapshot,
+        tabular::{Tabled, Tabular},
+    },
+};
+
+/// Bytes of a piece, and pieces that wait for a client.
+const PIECE: usize = 256 << 10;
+const PIECES: usize = 4;
+
+/// A part of what is streamed.
+#[derive(Debug)]
+enum Piece {
+    Data(Bytes),
+    /// All of it was sent: without this it broke off.
+    End,
+}
+
+/// What is streamed broke off: the client must not take what came for all.
+#[derive(Debug)]
+pub(super) struct BrokenOff;
+
+impl std::fmt::Display for BrokenOff {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the rows broke off")
+    }
+}
+
+impl std::error::Error for BrokenOff {}
+
+/// Called once at the end, with the bytes sent and whether they were all.
+pub(super) type Ended = Box<dyn FnOnce(u64, bool) + Send>;
+
+/// Rows as hyper takes them.
+pub(super) struct RowStream {
+    pieces: mpsc::Receiver<Piece>,
+    bytes: u64,
+    done: bool,
+    pub(super) ended: Option<Ended>,
+}
+
+impl std::fmt::Debug for RowStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RowStream").field("bytes", &self.bytes).field("done", &self.done).finish_non_exhaustive()
+    }
+}
+
+impl RowStream {
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<std::result::Result<Frame<Bytes>, BrokenOff>>> {
+        if self.done {
+            return Poll::Ready(None);
+        }
+        let piece = ready!(self.pieces.poll_recv(context));
+        Poll::Ready(self.take(piece).transpose().map(|piece| piece.map(Frame::data)))
+    }
+
+    /// The next piece, for a thread that may wait; none at the end.
+    pub(super) fn wait(&mut self) -> std::result::Result<Option<Bytes>, BrokenOff> {
+        if self.done {
+            return Ok(None);
+        }
+        let piece = self.pieces.blocking_recv();
+        self.take(piece)
+    }
+
+    fn take(&mut self, piece: Option<Piece>) -> std::result::Result<Option<Bytes>, BrokenOff> {
+        match piece {
+            Some(Piece::Data(bytes)) => {
+                self.bytes += bytes.len() as u64;
+                Ok(Some(bytes))
+            }
+            Some(Piece::End) => {
+                self.end(true);
+                Ok(None)
+            }
+            None => {
+                self.end(false);
+                Err(BrokenOff)
+            }
+        }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    fn end(&mut self, whole: bool) {
+        self.done = true;
+        if let Some(ended) = self.ended.take() {
+            ended(self.bytes, whole);
+        }
+    }
+}
+
+impl Drop for RowStream {
+    fn drop(&mut self) {
+        self.end(false);
+    }
+}
+
+/// The rows of a list, as the deck looks for them.
+struct RowsOf<Q> {
+    question: Q,
+    whole: bool,
+    snapshot: Arc<Snapshot>,
+}
+
+impl<Q: Tabular> Find for RowsOf<Q> {
+    type Found = Tabled;
+
+    fn find(&self, _: &Snapshot, progress: &Progress) -> Result<Tabled> {
+        self.question.tabled(&self.snapshot, self.whole, progress)
+    }
+}
+
+/// The list in a format that is streamed: its page, or with `whole` all of it.
+pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row: &'static Format, form: Form) -> Answered {
+    let (api, head) = (call.api, call.head);
+    let snapshot = api.deck.ready::<Q>()?;
+    if let Some(token) = question.token() {
+        known_token(&snapshot, &token)?;
+    }
+    let coding = if row.text { Coding::wanted(call.headers) } else { None };
+    let target = question.target();
+    let etag = Coding::tag(coding, &snapshot.etag(&format!("{target}\n{}{}", row.word, if whole { " whole" } else { "" })));
+    if call.if_none_match.names(&etag) {
+        return Ok(Step::Now(reply::tagged(&Bytes::new(), &etag, call.if_none_match)));
+    }
+    let any = call.if_none_match.holds("");
+    let Ok(permit) = Arc::clone(&api.row_streams).try_acquire_owned() else {
+        let detail = format!("{} clients are being sent rows already: ask again in a moment.", api.options.row_streams);
+        return Err(Problem::new(Code::Busy, detail));
+    };
+    let deck = Arc::clone(&api.deck);
+    let coming = deck.find(&snapshot, RowsOf { question, whole, snapshot: Arc::clone(&snapshot) }, || {});
+    Ok(Step::later(async move {
+        let tabled = coming.await?;
+        let next = tabled.next.clone();
+        let body = if head || any { Body::Whole(Bytes::new()) } else { Body::Rows(send(deck, snapshot, tabled, form, coding, permit)?) };
+        let mut reply = Response::new(body);
+        reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(row.media[0]));
+        if let Some(coding) = coding {
+            reply.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding.token()));
+        }
+        if let Some(cursor) = next {
+            reply::link(&mut reply, &link("next", &turned(&turned(&target, "cursor", &cursor), FORMAT.name, row.word)));
+        }
+        reply::tag(&mut reply, &etag);
+        Ok(if any { reply::into_not_modified(&reply) } else { reply })
+    }))
+}
+
+fn send(
+    deck: Arc<Deck>,
+    snapshot: Arc<Snapshot>,
+    tabled: Tabled,
+    form: Form,
+    coding: Option<Coding>,
+    permit: OwnedSemaphorePermit,
+) -> Result<RowStream> {
+    let (sender, pieces) = mpsc::channel(PIECES);
+    let write = move || {
+        let _permit = permit;
+        let out = Coding::around(coding, Pieces { sender: sender.clone(), gathered: BytesMut::new() });
+        let rows = Rows::Frames(tabled.rows);
+        let mut wanted = |_| !sender.is_closed();
+        let written = catch_unwind(AssertUnwindSafe(|| export::pour(out?, form, &tabled.columns, &rows, &mut wanted)));
+        match written {
+            Ok(Ok(())) => sender.blocking_send(Piece::End).unwrap_or_default(),
+            Ok(Err(Unwritten::Stopped)) => {}
+            Ok(Err(Unwritten::Failed(reason))) if !sender.is_closed() => tracing::warn!("rows broke off: {reason}"),
+            Ok(Err(Unwritten::Failed(_))) => {}
+            Err(_) => tracing::error!("rows broke off: a defect of the program"),
+        }
+        deck.check(&snapshot).ok();
+    };
+    let started = thread::Builder::new().name("rows".into()).spawn(write);
+    started.map_err(|error| Problem::new(Code::Busy, format!("The rows cannot be sent now: {error}. Ask again in a moment.")))?;
+    Ok(RowStream { pieces, bytes: 0, done: false, ended: None })
+}
+
+/// What is written, gathered into pieces for the client.
+struct Pieces {
+    sender: mpsc::Sender<Piece>,
+    gathered: BytesMut,
+}
+
+impl Pieces {
+    /// Waits until the client has taken enough of what was sent before.
+    fn send(&mut self) -> io::Result<()> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        let piece = Piece::Data(self.gathered.split().freeze());
+        self.sender.blocking_send(piece).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.gathered.capacity() == 0 {
+            self.gathered.reserve(PIECE);
+        }
+        // A column of a record batch is larger than a piece.
+        let taken = &bytes[..bytes.len().min(PIECE - self.gathered.len().min(PIECE))];
+        self.gathered.extend_from_slice(taken);
+        if self.gathered.len() >= PIECE {
+            self.send()?;
+        }
+        Ok(taken.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.send()
+    }
+}
+
+impl Drop for Pieces {
+    /// The end of a coding is written when it is dropped.
+    fn drop(&mut self) {
+        self.send().ok();
+    }
+}

@@ -1,0 +1,54 @@
+//! One cell of a table at a time, so that a table of any size costs what is looked at. How it is shown is not known here.
+
+use polars::prelude::{AnyValue, DataFrame, TimeUnit};
+
+use super::{
+    grid::Grid,
+    time::{Day, Time},
+};
+
+/// A value of a frame in the few shapes that canonical columns have.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CellValue {
+    Missing,
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Flag(bool),
+    Time(Time),
+    Day(Day),
+    List(Vec<String>),
+}
+
+/// The value in `row` of the column `name`; missing where there is no such cell.
+pub fn value(grid: &Grid, name: &str, row: usize) -> CellValue {
+    match grid {
+        Grid::Memory(frame) => in_frame(frame, name, row),
+        Grid::Large(table) => in_frame(&table.stretch(row..row + 1, Some(&[name])), name, 0),
+    }
+}
+
+/// As `value`, of rows that are at hand.
+pub fn in_frame(frame: &DataFrame, name: &str, row: usize) -> CellValue {
+    let Ok(column) = frame.column(name) else { return CellValue::Missing };
+    column.get(row).map_or(CellValue::Missing, |value| of(&value))
+}
+
+fn of(value: &AnyValue<'_>) -> CellValue {
+    match value {
+        AnyValue::Null => CellValue::Missing,
+        AnyValue::Boolean(flag) => CellValue::Flag(*flag),
+        AnyValue::String(text) => CellValue::Text((*text).to_owned()),
+        AnyValue::StringOwned(text) => CellValue::Text(text.to_string()),
+        AnyValue::Float32(number) => CellValue::Float(f64::from(*number)),
+        AnyValue::Float64(number) => CellValue::Float(*number),
+        AnyValue::Date(day) => CellValue::Day(Day(*day)),
+        AnyValue::Datetime(ticks, unit, _) | AnyValue::DatetimeOwned(ticks, unit, _) => CellValue::Time(Time(match unit {
+            TimeUnit::Milliseconds => *ticks,
+            TimeUnit::Microseconds => ticks.div_euclid(1_000),
+            TimeUnit::Nanoseconds => ticks.div_euclid(1_000_000),
+        })),
+        AnyValue::List(members) => CellValue::List(members.iter().map(|member| member.get_str().unwrap_or_default().to_owned()).collect()),
+        other => other.extract::<i64>().map_or_else(|| CellValue::Text(other.to_string()), CellValue::Integer),
+    }
+}

@@ -1,0 +1,243 @@
+//! The questions about many tokens at once: GET /tokens?addresses=, GET /candles and GET /security. Each token is answered as its own
+//! endpoint answers, or with the problem that it would answer; in the order asked, duplicates kept.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Question,
+    candles::{CandlesQuestion, TokenCandles},
+    parallel,
+    parameter::{EXPLAIN, Parameter, ParameterKind, parameter},
+    patterns::TIMEFRAMES,
+    progress::Progress,
+    request::request,
+    security::SecurityQuestion,
+    snapshot::Snapshot,
+    token::TokenQuestion,
+};
+use crate::{
+    analysis::{security::SecurityInference, token::TokenDetail},
+    dataset::{address::Address, time::Time},
+    error::{Code, Problem, ProblemBody, Result},
+};
+
+/// Tokens of one request.
+pub const ADDRESSES_MAX: usize = 100;
+/// Candles of one answer.
+pub const CANDLES_MAX: usize = 100_000;
+
+const ADDRESSES: Parameter = addresses(true, "Up to 100 token contracts, separated by commas.");
+
+/// Asks for these tokens instead of a list.
+pub const INSTEAD: Parameter =
+    addresses(false, "Up to 100 token contracts, separated by commas, whose details are wanted instead of a list.");
+
+const fn addresses(required: bool, meaning: &'static str) -> Parameter {
+    parameter("addresses", ParameterKind::Addresses { max: ADDRESSES_MAX, required }, meaning)
+}
+
+request! {
+    /// The details of many tokens.
+    TokenBatchQuestion at "/tokens" {
+        addresses: Vec<Address> = INSTEAD,
+    }
+}
+
+request! {
+    /// The candles of many tokens.
+    CandleBatchQuestion at "/candles" {
+        addresses: Vec<Address> = ADDRESSES,
+        timeframe: &'static str = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
+        from: Option<Time> = parameter("from", ParameterKind::Time, "The earliest start of a candle."),
+        to: Option<Time> = parameter("to", ParameterKind::Time, "The latest start of a candle."),
+    }
+}
+
+request! {
+    /// The security inferences of many tokens.
+    SecurityBatchQuestion at "/security" {
+        addresses: Vec<Address> = ADDRESSES,
+        explain: bool = EXPLAIN,
+    }
+}
+
+/// An answer for each token, in the order asked.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "{A}Batch")]
+pub struct Batch<A> {
+    pub tokens: Vec<Part<A>>,
+}
+
+/// What the token's own endpoint answers, or the problem with it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum Part<A> {
+    Answer(A),
+    Refused(RefusedToken),
+}
+
+/// A token that has no answer, and why.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RefusedToken {
+    pub token_address: Address,
+    pub error: ProblemBody,
+}
+
+/// A security inference with the token it is about.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct TokenSecurity {
+    pub token_address: Address,
+    #[serde(flatten)]
+    pub inference: SecurityInference,
+}
+
+impl<A> Part<A> {
+    /// The answer, or the problem as its own answer would say it. That nobody waits any more is no problem of the token's.
+    pub fn of(token_address: Address, answer: Result<A>) -> Result<Self> {
+        match answer {
+            Ok(answer) => Ok(Self::Answer(answer)),
+            Err(problem) if problem.code == Code::Cancelled => Err(problem),
+            Err(problem) => Ok(Self::Refused(RefusedToken { token_address, error: problem.body(None) })),
+        }
+    }
+}
+
+/// Asks about each token once, several at a time.
+fn batch<A: Clone + Send>(addresses: &[Address], progress: &Progress, answer: impl Fn(Address) -> Result<A> + Sync) -> Result<Batch<A>> {
+    let mut once: Vec<(Address, Option<Part<A>>)> = addresses.iter().map(|address| (*address, None)).collect();
+    once.sort_by_key(|(address, _)| *address);
+    once.dedup_by_key(|(address, _)| *address);
+    parallel::each(&mut once, progress, |(address, part)| {
+        *part = Some(Part::of(*address, answer(*address))?);
+        Ok(())
+    })?;
+    let parts: HashMap<Address, Part<A>> = once.into_iter().filter_map(|(address, part)| Some((address, part?))).collect();
+    Ok(Batch { tokens: addresses.iter().filter_map(|address| parts.get(address).cloned()).collect() })
+}
+
+impl Question for TokenBatchQuestion {
+    type Answer = Batch<TokenDetail>;
+    const NAME: &'static str = "token_batch";
+    const SUMMARY: &'static str = "Detailed information for many tokens.";
+    const NEEDS: &'static [&'static str] = TokenQuestion::NEEDS;
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
+        batch(&self.addresses, progress, |token_address| TokenQuestion { token_address }.answer(snapshot, &progress.quiet()))
+    }
+}
+
+impl Question for CandleBatchQuestion {
+    type Answer = Batch<TokenCandles>;
+    const NAME: &'static str = "candle_batch";
+    const SUMMARY: &'static str = "Candles of many tokens, 100,000 in all.";
+    const NEEDS: &'static [&'static str] = CandlesQuestion::NEEDS;
+
+    /// Of a whole market's candles it is slow work.
+    fn heavy(&self) -> bool {
+        true
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
+        let Self { addresses, timeframe, from, to } = self;
+        let total = addresses.len() as u64;
+        let (mut tokens, mut count) = (Vec::with_capacity(addresses.len()), 0);
+        for (i, &token_address) in addresses.iter().enumerate() {
+            progress.step(i as u64, total)?;
+            // One candle more than fits tells that they do not fit.
+            let limit = (CANDLES_MAX + 1 - count) as u64;
+            let answer = CandlesQuestion { token_address, timeframe, from: *from, to: *to, limit }.answer(snapshot, progress);
+            count += answer.as_ref().map_or(0, |answer| answer.candles.len());
+            if count > CANDLES_MAX {
+                let detail = format!(
+                    "`addresses` have more than {CANDLES_MAX} candles: ask for fewer tokens at once, for a longer `timeframe`, or for less time \
+                     between `from` and `to`."
+                );
+                return Err(Problem::new(Code::InvalidParameter, detail));
+            }
+            tokens.push(Part::of(token_address, answer)?);
+        }
+        Ok(Batch { tokens })
+    }
+}
+
+impl Question for SecurityBatchQuestion {
+    type Answer = Batch<TokenSecurity>;
+    const NAME: &'static str = "security_batch";
+    const SUMMARY: &'static str = "Security inference for many tokens; as NDJSON a line for each, as they are done.";
+    const NEEDS: &'static [&'static str] = SecurityQuestion::NEEDS;
+
+    fn heavy(&self) -> bool {
+        true
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
+        batch(&self.addresses, progress, |token_address| {
+            let question = SecurityQuestion { contract_address: token_address, explain: self.explain };
+            Ok(TokenSecurity { token_address, inference: question.answer(snapshot, &progress.quiet())? })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        dataset::sample,
+        question::{parameter::Arguments, snapshot::AnswerSettings},
+    };
+
+    fn snapshot() -> Snapshot {
+        let candles = (1..=20).map(|day| format!("0x1,2026-01-{day:02},{day},{day},{day},{day},1d\n")).collect::<Vec<_>>().concat();
+        let dataset = sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,UP,Up,eth\n0x2,NONE,None,eth"),
+            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{candles}")),
+        ]);
+        Snapshot::new(1, dataset, AnswerSettings::default())
+    }
+
+    fn ask<Q: Question>(query: &str) -> Result<serde_json::Value> {
+        let question = Q::parse(&Arguments::new(Q::PARAMETERS, &[], query)?)?;
+        let (_, written) = question.target().split_once('?').map(|(path, query)| (path.to_owned(), query.to_owned())).expect("a query");
+        assert_eq!(Q::parse(&Arguments::new(Q::PARAMETERS, &[], &written)?)?.target(), question.target());
+        Ok(serde_json::to_value(question.answer(&snapshot(), &Progress::default())?).expect("JSON"))
+    }
+
+    /// The addresses of one digit each.
+    fn addresses(digits: &str) -> String {
+        digits.chars().map(|digit| format!("0x{:0>40}", digit)).collect::<Vec<_>>().join(",")
+    }
+
+    #[test]
+    fn tokens_come_in_the_order_asked_with_duplicates_and_each_with_its_own_problem() {
+        let asked = addresses("2131");
+        let details = ask::<TokenBatchQuestion>(&format!("addresses={asked}")).unwrap();
+        let rows = details["tokens"].as_array().unwrap();
+        assert_eq!(rows.iter().map(|row| row["symbol"].as_str().unwrap_or("-")).collect::<Vec<_>>(), ["NONE", "UP", "-", "UP"]);
+        assert_eq!((&rows[2]["token_address"], &rows[2]["error"]["code"]), (&addresses("3").into(), &"token_not_found".into()));
+        let candles = ask::<CandleBatchQuestion>(&format!("addresses={asked}&from=2026-01-19")).unwrap();
+        let counts: Vec<_> = candles["tokens"].as_array().unwrap().iter().map(|row| row["candles"].as_array().map(Vec::len)).collect();
+        assert_eq!(counts, [None, Some(2), None, Some(2)]);
+        assert_eq!(candles["tokens"][0]["error"]["code"], "no_candles");
+        let security = ask::<SecurityBatchQuestion>(&format!("addresses={asked}")).unwrap();
+        assert!(security["tokens"].as_array().unwrap().iter().all(|row| row["error"]["status"] == 404), "{security}");
+    }
+
+    #[test]
+    fn addresses_are_few_and_each_is_one() {
+        for (query, says) in [
+            (String::new(), "`addresses` is missing"),
+            ("addresses=".into(), "`addresses` is missing"),
+            ("addresses=,".into(), "`addresses` is missing"),
+            (format!("addresses={},0x12", addresses("1")), "`addresses` has `0x12` in place 2"),
+            (format!("addresses={}", addresses(&"1".repeat(101))), "`addresses` has 101 addresses: expected at most 100"),
+        ] {
+            let refused = ask::<CandleBatchQuestion>(&query).unwrap_err();
+            assert!(refused.code.status() == 400 && refused.detail.starts_with(says), "{query}: {refused}");
+        }
+        assert!(ask::<TokenBatchQuestion>(&format!("addresses={}", addresses(&"1".repeat(100)))).is_ok());
+    }
+}

@@ -1,0 +1,264 @@
+//! What every list of our own knows: `where` keeps rows, `sort` orders them by up to four columns, `only` names the members that are
+//! wanted. Which columns and members there are is each row's; nothing here reads data.
+
+use std::{borrow::Cow, cmp::Ordering, fmt, ops::Deref};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{
+    Serialize, Serializer,
+    ser::{Error as _, SerializeMap, SerializeSeq},
+};
+use serde_json::Value;
+
+use super::{
+    filter::{FieldValue, FilterColumn},
+    parameter::{Parameter, ParameterKind, parameter},
+};
+
+/// Columns that rows can be ordered by at once.
+pub const SORTS_MAX: usize = 4;
+
+/// A row of a list.
+pub trait Listed: Serialize + JsonSchema {
+    /// What conditions can name and rows can be ordered by.
+    const COLUMNS: &'static [FilterColumn];
+    /// The members it is answered with, in their order.
+    const MEMBERS: &'static [&'static str];
+}
+
+/// `where` of a list of such rows.
+pub const fn conditions<T: Listed>() -> Parameter {
+    let meaning = "Conditions that must all hold, as in `name:usd`: column, one of : = != > >= < <=, value. A missing value meets none.";
+    parameter("where", ParameterKind::Where(T::COLUMNS), meaning)
+}
+
+/// `sort` of a list of such rows.
+pub const fn sort<T: Listed>(default: Option<&'static str>, meaning: &'static str) -> Parameter {
+    parameter("sort", ParameterKind::Sort { columns: T::COLUMNS, default }, meaning)
+}
+
+pub const SORT: &str = "Up to 4 columns, separated by commas; `-` first for descending. Rows without a value come last.";
+
+/// `only` of a list of such rows.
+pub const fn only<T: Listed>() -> Parameter {
+    parameter("only", ParameterKind::Words(T::MEMBERS), "The members that each row has, separated by commas; all when omitted.")
+}
+
+/// A column to sort by, and which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    pub column: &'static str,
+    pub descending: bool,
+}
+
+impl Order {
+    /// From the name of a column: `-` first means descending.
+    pub const fn rising(column: &'static str) -> Self {
+        Self { column, descending: false }
+    }
+
+    pub const fn falling(column: &'static str) -> Self {
+        Self { column, descending: true }
+    }
+
+    /// Values in this order; what has none comes last either way.
+    pub(super) fn compare<T: PartialOrd>(&self, a: Option<T>, b: Option<T>) -> Ordering {
+        match (a, b) {
+            (Some(a), Some(b)) => {
+                let ascending = a.partial_cmp(&b).unwrap_or(Ordering::Equal);
+                if self.descending { ascending.reverse() } else { ascending }
+            }
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.descending { "-" } else { "" }, self.column)
+    }
+}
+
+/// A value that rows are ordered by; texts regardless of letter case, lists by their first member.
+#[derive(Debug, Clone, PartialEq, PartialOrd)]
+pub enum Key {
+    Number(f64),
+    Text(String),
+}
+
+impl Key {
+    /// None of a list without members.
+    pub fn of(value: FieldValue<'_>) -> Option<Self> {
+        let text = |text: &Cow<'_, str>| Self::Text(text.to_lowercase());
+        Some(match value {
+            FieldValue::Number(number) => Self::Number(number),
+            FieldValue::Text(value) => text(&value),
+            FieldValue::List(members) => text(members.first()?),
+            FieldValue::Flag(flag) => Self::Number(f64::from(u8::from(flag))),
+            FieldValue::Time(time) => Self::Number(time.0 as f64),
+            FieldValue::Day(day) => Self::Number(f64::from(day.0)),
+            FieldValue::Duration(length) => Self::Number(length as f64),
+        })
+    }
+}
+
+/// Puts rows in order: by each of `orders`, then as `ties` says, then as they stood. `key` gives what a row has in a column.
+pub fn put_in_order<R>(rows: &mut Vec<R>, orders: &[Order], key: impl Fn(&R, &str) -> Option<Key>, ties: impl Fn(&R, &R) -> Ordering) {
+    let keys = |row: &R| orders.iter().map(|order| key(row, order.column)).collect::<Vec<_>>();
+    let mut keyed: Vec<(Vec<Option<Key>>, R)> = rows.drain(..).map(|row| (keys(&row), row)).collect();
+    keyed.sort_by(|(keys_a, a), (keys_b, b)| {
+        let mut columns = orders.iter().zip(keys_a.iter().zip(keys_b));
+        let by_columns = columns.find_map(|(order, (a, b))| Some(order.compare(a.as_ref(), b.as_ref())).filter(|found| found.is_ne()));
+        by_columns.unwrap_or_else(|| ties(a, b))
+    });
+    rows.extend(keyed.into_iter().map(|(_, row)| row));
+}
+
+/// The rows of an answer, each with all its members or with those that `only` names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows<T> {
+    rows: Vec<T>,
+    /// Of the row's members; empty: all of them.
+    only: Vec<&'static str>,
+}
+
+impl<T> Rows<T> {
+    pub fn new(rows: Vec<T>, only: &[&'static str]) -> Self {
+        Self { rows, only: only.to_vec() }
+    }
+}
+
+impl<T> Deref for Rows<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.rows
+    }
+}
+
+impl<T: Serialize> Serialize for Rows<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.only.is_empty() {
+            return self.rows.serialize(serializer);
+        }
+        let mut sequence = serializer.serialize_seq(Some(self.rows.len()))?;
+        for row in &self.rows {
+            let members = serde_json::to_value(row).map_err(S::Error::custom)?;
+            sequence.serialize_element(&Picked { members, only: &self.only })?;
+        }
+        sequence.end()
+    }
+}
+
+/// Some members of a row.
+struct Picked<'a> {
+    members: Value,
+    only: &'a [&'static str],
+}
+
+impl Serialize for Picked<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let picked = self.only.iter().filter_map(|name| Some((name, self.members.get(name)?)));
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in picked {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<T: Listed> JsonSchema for Rows<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("ListOf{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<Vec<Row<T>>>()
+    }
+}
+
+/// A row as the document shows it: `only` may leave any member out.
+struct Row<T>(std::marker::PhantomData<T>);
+
+impl<T: Listed> JsonSchema for Row<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Listed{}", T::schema_name().trim_start_matches("Token")).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = T::json_schema(generator);
+        schema.remove("required");
+        let meaning = schema.get("description").and_then(Value::as_str).unwrap_or("A row.");
+        let meaning = format!("{} It has all its members, or those that `only` names.", meaning.trim());
+        schema.insert("description".into(), meaning.into());
+        schema
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        analysis::market::TokenSummary,
+        dataset::{rows::Post, time::Day},
+        question::{
+            dexes::DexEntry,
+            holders::{Holder, HolderCount},
+        },
+    };
+
+    #[test]
+    fn what_has_no_value_comes_last_either_way() {
+        for order in [Order::rising("price"), Order::falling("price")] {
+            assert_eq!(order.compare(None, Some(1.0)), Ordering::Greater, "{order}");
+            assert_eq!(order.compare(Some(1.0), None), Ordering::Less, "{order}");
+        }
+        let mut rows = vec![("b", Some(1.0)), ("a", None), ("c", Some(1.0)), ("d", Some(2.0))];
+        let key = |row: &(&str, Option<f64>), column: &str| match column {
+            "name" => Some(Key::Text(row.0.to_owned())),
+            _ => row.1.map(Key::Number),
+        };
+        put_in_order(&mut rows, &[Order::falling("value"), Order::falling("name")], key, |_, _| Ordering::Equal);
+        assert_eq!(rows.iter().map(|row| row.0).collect::<String>(), "dcba");
+        assert_eq!((Order::rising("price").to_string(), Order::falling("price").to_string()), ("price".to_owned(), "-price".to_owned()));
+    }
+
+    /// Every member by its name, and no column twice.
+    fn check<T: Listed>() {
+        let schema = SchemaGenerator::default().into_root_schema_for::<T>();
+        let properties: Vec<&str> =
+            schema.get("properties").and_then(Value::as_object).expect("an object").keys().map(String::as_str).collect();
+        let sorted = |mut names: Vec<&'static str>| {
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(sorted(T::MEMBERS.to_vec()), properties, "{}", T::schema_name());
+        let names: Vec<&str> =
+            T::COLUMNS.iter().flat_map(|column| std::iter::once(&*column.name).chain(column.aliases.iter().copied())).collect();
+        let mut once = names.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), names.len(), "{}", T::schema_name());
+    }
+
+    #[test]
+    fn each_list_names_the_members_of_its_rows() {
+        check::<TokenSummary>();
+        check::<Post>();
+        check::<Holder>();
+        check::<HolderCount>();
+        check::<DexEntry>();
+    }
+
+    #[test]
+    fn only_the_named_members_are_written() {
+        let row = HolderCount { date: Day(20_000), holders: Some(3), whale_balance: None };
+        let text = |only: &[&'static str]| serde_json::to_string(&Rows::new(vec![row.clone()], only)).unwrap();
+        assert_eq!(text(&[]), r#"[{"date":"2024-10-04","holders":3,"whale_balance":null}]"#);
+        assert_eq!(text(&["holders", "whale_balance"]), r#"[{"holders":3,"whale_balance":null}]"#);
+    }
+}

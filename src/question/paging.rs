@@ -1,0 +1,94 @@
+//! Where the answers beside an answer are asked for: the pages of a list, the candles before these. Written as the `Link` header of
+//! RFC 8288 has it, with targets relative to the server.
+
+use super::parameter::encode;
+use crate::dataset::time::{SECOND_MS, Time};
+
+/// How an answer stands among those beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Paging {
+    /// One page of `total` rows.
+    Page { page: u64, limit: u64, total: u64 },
+    /// There is more before this time.
+    Before(Time),
+    /// There is more from this cursor on.
+    From(String),
+}
+
+impl Paging {
+    /// The links from the answer to the canonical request `target`; none where there is nothing beside it.
+    pub fn links(self, target: &str) -> Option<String> {
+        match self {
+            Self::Page { page, limit, total } => {
+                let last = total.div_ceil(limit.max(1)).max(1);
+                let pages = [
+                    ("first", Some(1)),
+                    ("prev", page.checked_sub(1).filter(|page| *page > 0).map(|page| page.min(last))),
+                    ("next", page.checked_add(1).filter(|page| *page <= last)),
+                    ("last", Some(last)),
+                ];
+                let links = pages.into_iter().filter_map(|(relation, page)| Some((relation, page?)));
+                let links: Vec<String> = links.map(|(relation, page)| link(relation, &turned(target, "page", &page.to_string()))).collect();
+                Some(links.join(", "))
+            }
+            Self::From(cursor) => Some(link("next", &turned(target, "cursor", &cursor))),
+            // `to` is in whole seconds, and a candle that starts at it counts.
+            Self::Before(time) => Some(link("next", &turned(target, "to", &Time(time.0 - SECOND_MS).to_string()))),
+        }
+    }
+}
+
+/// One link of a header.
+pub fn link(relation: &str, target: &str) -> String {
+    format!("<{target}>; rel=\"{relation}\"")
+}
+
+/// The request with another value of the parameter.
+pub fn turned(target: &str, name: &str, value: &str) -> String {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let pair = format!("{name}={}", encode(value));
+    let is_it = |pair: &&str| pair.split('=').next() == Some(name);
+    let mut pairs: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty()).collect();
+    match pairs.iter().position(|pair| is_it(&pair)) {
+        Some(place) => pairs[place] = &pair,
+        None => pairs.push(&pair),
+    }
+    format!("{path}?{}", pairs.join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_lead_to_those_beside_them() {
+        let relations = |page, limit, total| {
+            let links = Paging::Page { page, limit, total }.links("/x?a=page%3D9&page=1&limit=5").unwrap();
+            let parts = links.split(", ").map(|link| {
+                let (target, relation) = link.split_once("; ").unwrap();
+                let page = target.strip_prefix("</x?a=page%3D9&page=").unwrap().strip_suffix("&limit=5>").unwrap();
+                format!("{}{page}", relation.trim_start_matches("rel=").trim_matches('"'))
+            });
+            parts.collect::<Vec<_>>().join(" ")
+        };
+        for (page, limit, total, expected) in [
+            (1, 5, 0, "first1 last1"),
+            (1, 5, 5, "first1 last1"),
+            (1, 5, 6, "first1 next2 last2"),
+            (2, 5, 6, "first1 prev1 last2"),
+            (3, 5, 20, "first1 prev2 next4 last4"),
+            (9, 5, 6, "first1 prev2 last2"),
+            (u64::MAX, 1, u64::MAX, "first1 prev18446744073709551614 last18446744073709551615"),
+        ] {
+            assert_eq!(relations(page, limit, total), expected, "{page} {limit} {total}");
+        }
+    }
+
+    #[test]
+    fn candles_lead_to_those_before() {
+        let before = Paging::Before(Time(1_769_855_415_000));
+        let expected = "</x?from=2025&to=2026-01-31T10%3A30%3A14Z>; rel=\"next\"";
+        assert_eq!(before.clone().links("/x?from=2025").as_deref(), Some(expected));
+        assert_eq!(before.links("/x?from=2025&to=2027").as_deref(), Some(expected));
+    }
+}

@@ -1,0 +1,72 @@
+//! Work on many items at once inside one question. Not on the deck's threads: one of those that waited for its parts would take up
+//! another question meanwhile, which may wait for this very one.
+
+use std::{
+    num::NonZero,
+    sync::{Mutex, PoisonError},
+};
+
+use super::progress::Progress;
+use crate::error::{Code, Problem, Result};
+
+/// Threads of one question at the most.
+const THREADS_MAX: usize = 4;
+
+/// Does `work` on each item, several at a time; the first problem ends it.
+pub fn each<T: Send>(items: &mut [T], progress: &Progress, work: impl Fn(&mut T) -> Result<()> + Sync) -> Result<()> {
+    let total = items.len() as u64;
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX).min(items.len());
+    let queue = Mutex::new((0, items.iter_mut()));
+    let next = || {
+        let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let (done, items) = &mut *queue;
+        let item = items.next()?;
+        *done += 1;
+        Some((*done, item))
+    };
+    let run = || {
+        while let Some((done, item)) = next() {
+            let worked = progress.step(done, total).and_then(|()| work(item));
+            if worked.is_err() {
+                // The others find nothing left to do.
+                while next().is_some() {}
+                return worked;
+            }
+        }
+        Ok(())
+    };
+    if threads < 2 {
+        return run();
+    }
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
+        let ended = running.into_iter().map(|thread| {
+            thread.join().unwrap_or_else(|_| Err(Problem::new(Code::Defect, "A part of the answer met a defect of the program.")))
+        });
+        ended.fold(Ok(()), Result::and)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_item_is_worked_on_once_and_a_problem_ends_it() {
+        let mut items: Vec<u32> = (0..1_000).collect();
+        let twice = |item: &mut u32| {
+            *item *= 2;
+            Ok(())
+        };
+        assert_eq!(each(&mut items, &Progress::default(), twice), Ok(()));
+        assert!(items.iter().enumerate().all(|(i, item)| *item == 2 * i as u32));
+        let progress = Progress::default();
+        progress.cancel();
+        assert_eq!(each(&mut items, &progress, twice).map_err(|problem| problem.code), Err(Code::Cancelled));
+        let refuse = |item: &mut u32| if *item == 50 { Err(Problem::new(Code::NoCandles, "none")) } else { Ok(()) };
+        assert_eq!(each(&mut items, &Progress::default(), refuse).map_err(|problem| problem.code), Err(Code::NoCandles));
+        assert_eq!(each(&mut Vec::<u32>::new(), &progress, refuse), Ok(()));
+        let defect = each(&mut items, &Progress::default(), |_| panic!("a defect"));
+        assert_eq!(defect.map_err(|problem| problem.code), Err(Code::Defect));
+    }
+}

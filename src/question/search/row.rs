@@ -1,0 +1,140 @@
+//! A token as a row of the list: what conditions and orders can name, and its value in each. The API and the terminal read it here, so
+//! that the same conditions keep the same tokens.
+
+use std::borrow::Cow;
+
+use crate::{
+    analysis::{
+        market::{Figures, TokenSummary},
+        patterns::Action,
+        trendlines::Trend,
+    },
+    question::{
+        fields::FIELDS,
+        filter::{ColumnKind, FieldValue, FilterColumn},
+        list::Listed,
+    },
+};
+
+/// A token with as much of its optional figures as is known.
+#[derive(Debug, Clone)]
+pub struct TokenRow<'a> {
+    pub token: &'a TokenSummary,
+    pub figures: Option<Cow<'a, Figures>>,
+}
+
+impl Listed for TokenSummary {
+    const COLUMNS: &'static [FilterColumn] = &[
+        FilterColumn::new("symbol", ColumnKind::Text, &[]).searched(),
+        FilterColumn::new("name", ColumnKind::Text, &[]).searched(),
+        FilterColumn::new("token_address", ColumnKind::Text, &["address"]),
+        FilterColumn::new("chain", ColumnKind::Chain, &["chains"]),
+        FilterColumn::new("price", ColumnKind::Number, &[]),
+        FilterColumn::new("price_change_24h", ColumnKind::Number, &["24h", "change"]),
+        FilterColumn::new("market_cap", ColumnKind::Number, &["cap", "mcap"]),
+        FilterColumn::new("holders", ColumnKind::Number, &[]),
+        FilterColumn::new("holders_growth", ColumnKind::Number, &["7d", "growth"]),
+        FilterColumn::new("age", ColumnKind::Duration, &[]),
+        FilterColumn::new("created_at", ColumnKind::Time, &["created"]),
+        FilterColumn::new("trend", ColumnKind::Text, &[]),
+        FilterColumn::new("best_pattern", ColumnKind::Text, &["pattern"]),
+        FilterColumn::new("recommendedAction", ColumnKind::Text, &["action"]),
+        FilterColumn::new("securityScore", ColumnKind::Number, &["score"]),
+        FilterColumn::new("recommendation", ColumnKind::Text, &[]),
+    ];
+    const MEMBERS: &'static [&'static str] = &[
+        "token_address",
+        "symbol",
+        "name",
+        "chains",
+        "price",
+        "market_cap",
+        "price_change_24h",
+        "holders",
+        "holders_growth",
+        "price_history",
+        "created_at",
+        "trend",
+        "best_pattern",
+        "recommendedAction",
+        "securityScore",
+        "recommendation",
+    ];
+}
+
+/// Whether the column is a figure that is worked out when it is asked for.
+pub fn is_worked_out(column: &str) -> bool {
+    column != "created_at" && FIELDS.contains(&column)
+}
+
+impl<'a> TokenRow<'a> {
+    pub fn plain(token: &'a TokenSummary) -> Self {
+        Self { token, figures: None }
+    }
+
+    /// What a condition on the column compares.
+    pub fn field(&self, column: &str) -> Option<FieldValue<'a>> {
+        let token = self.token;
+        match column {
+            "symbol" => token.symbol.as_deref().map(FieldValue::text),
+            "name" => token.name.as_deref().map(FieldValue::text),
+            "token_address" => Some(FieldValue::text(token.token_address.to_string())),
+            "chain" => FieldValue::list(token.chains.iter().map(crate::dataset::chain::Chain::as_str)),
+            "price" => token.price.map(FieldValue::Number),
+            "price_change_24h" => token.price_change_24h.map(FieldValue::Number),
+            "market_cap" => token.market_cap.map(FieldValue::Number),
+            "holders" => token.holders.map(|count| FieldValue::Number(count as f64)),
+            "holders_growth" => token.holders_growth.map(FieldValue::Number),
+            "age" => token.age.map(FieldValue::Duration),
+            "created_at" => token.created_at.map(FieldValue::Time),
+            column => {
+                let figures = self.figures.as_deref()?;
+                word(figures, column).map(FieldValue::text).or_else(|| number(figures, column).map(FieldValue::Number))
+            }
+        }
+    }
+
+    /// What the column orders by.
+    pub fn rank(&self, column: &str) -> Option<FieldValue<'a>> {
+        match self.figures.as_deref().filter(|_| is_worked_out(column) && column != "recommendation") {
+            Some(figures) => rank(figures, column).map(FieldValue::Number),
+            None => self.field(column),
+        }
+    }
+}
+
+/// The word of a column that has words.
+pub fn word(figures: &Figures, column: &str) -> Option<&'static str> {
+    match column {
+        "trend" => figures.trend.as_ref()?.0.map(Trend::word),
+        "best_pattern" => figures.best_pattern.as_ref()?.0.as_ref().map(|pattern| pattern.name.word()),
+        "recommendedAction" => figures.recommended_action.as_ref()?.0.map(Action::word),
+        "recommendation" => figures.recommendation.as_ref()?.0,
+        _ => None,
+    }
+}
+
+fn number(figures: &Figures, column: &str) -> Option<f64> {
+    (column == "securityScore").then(|| rank(figures, column)).flatten()
+}
+
+/// Rising trends and advice to buy are high, patterns go by confidence.
+pub fn rank(figures: &Figures, column: &str) -> Option<f64> {
+    match column {
+        "trend" => figures.trend.as_ref()?.0.map(|trend| match trend {
+            Trend::Uptrend => 1.0,
+            Trend::Sideways => 0.0,
+            Trend::Downtrend => -1.0,
+        }),
+        "best_pattern" => figures.best_pattern.as_ref()?.0.as_ref().map(|pattern| pattern.confidence),
+        "recommendedAction" => figures.recommended_action.as_ref()?.0.map(|advice| match advice {
+            Action::StrongBuy => 2.0,
+            Action::Buy => 1.0,
+            Action::Hold => 0.0,
+            Action::Sell => -1.0,
+            Action::StrongSell => -2.0,
+        }),
+        "securityScore" => figures.security_score.as_ref()?.0.map(|score| score as f64),
+        _ => None,
+    }
+}

@@ -1,0 +1,192 @@
+//! The questions behind GET /tables and /tables/{table}: the rows of any table of the dataset, filtered, sorted, page by page or all.
+
+pub mod columns;
+mod memory;
+pub mod order;
+mod page;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer, ser::SerializeSeq};
+use serde_json::value::RawValue;
+
+use polars::prelude::DataFrame;
+
+pub use self::memory::TableMemory;
+use self::page::Asked;
+use super::{
+    Question,
+    filter::{self, nearest},
+    paging::Paging,
+    parameter::{Parameter, ParameterKind, clip, parameter},
+    progress::Progress,
+    request::request,
+    snapshot::Snapshot,
+    tabular::{Tabled, Tabular},
+};
+use crate::{
+    dataset::{Table, export, schema::TABLES},
+    error::{Code, Problem, Result},
+};
+
+request! {
+    /// The tables that are loaded.
+    TablesQuestion at "/tables" {}
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Tables {
+    /// Those that are loaded; GET /datasets tells why others are not.
+    pub tables: Vec<TableEntry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TableEntry {
+    pub name: &'static str,
+    pub meaning: &'static str,
+    pub rows: u64,
+    /// Its rows are read from the cache on disk.
+    pub large: bool,
+    pub columns: Vec<ColumnEntry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ColumnEntry {
+    pub name: String,
+    /// As `tokendeck schema` tells it.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    pub meaning: &'static str,
+}
+
+impl Question for TablesQuestion {
+    type Answer = Tables;
+    const NAME: &'static str = "tables";
+    const SUMMARY: &'static str = "The tables of the dataset and their columns.";
+    const NEEDS: &'static [&'static str] = &[];
+
+    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<Tables> {
+        let entry = |table: &Table| TableEntry {
+            name: table.schema.name,
+            meaning: table.schema.meaning,
+            rows: table.height() as u64,
+            large: table.large.is_some(),
+            columns: columns::of(table)
+                .into_iter()
+                .map(|column| ColumnEntry { name: column.name.into_owned(), kind: column.kind.word(), meaning: column.meaning })
+                .collect(),
+        };
+        Ok(Tables { tables: snapshot.dataset.tables.iter().filter(|table| table.loaded()).map(entry).collect() })
+    }
+}
+
+const WHERE: Parameter = parameter(
+    "where",
+    ParameterKind::Line(filter::TEXT_BYTES_MAX),
+    "Conditions that must all hold: a column, a sign and a value each, as in `close>100 timestamp>=2026-01`.",
+);
+
+request! {
+    /// Some rows of a table.
+    TableQuestion at "/tables/{table}" {
+        table: String = parameter("table", ParameterKind::Identifier, "The table, as GET /tables names it."),
+        columns: Option<String> =
+            parameter("columns", ParameterKind::Line(2_000), "The columns wanted, separated by commas, in this order; else all."),
+        conditions: Option<String> = WHERE,
+        sort: Option<String> =
+            parameter("sort", ParameterKind::Line(500), "Up to 4 columns, separated by commas, `-` before one that falls; else as the rows stand."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 10_000, default: 100 }, "Rows to return; without it, the streamed formats give all."),
+        cursor: Option<String> = parameter("cursor", ParameterKind::Line(64), "Where to go on: `next` of the page before."),
+    }
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct TableRows {
+    pub table: &'static str,
+    pub limit: u64,
+    /// All rows that match; null where they would have to be counted.
+    pub total: Option<u64>,
+    /// The `cursor` of the page after this one; null after the last.
+    pub next: Option<String>,
+    /// An object a row, a member a column.
+    pub rows: RowFrame,
+}
+
+/// Rows as they stand in the table's columns; an object each in JSON.
+#[derive(Debug, Clone)]
+pub struct RowFrame(pub DataFrame);
+
+impl Serialize for RowFrame {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut rows = serializer.serialize_seq(Some(self.0.height()))?;
+        for row in export::objects(&self.0) {
+            rows.serialize_element(&RawValue::from_string(row).map_err(serde::ser::Error::custom)?)?;
+        }
+        rows.end()
+    }
+}
+
+impl JsonSchema for RowFrame {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Rows".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": { "type": "object" } })
+    }
+}
+
+impl Question for TableQuestion {
+    type Answer = TableRows;
+    const NAME: &'static str = "table";
+    const SUMMARY: &'static str = "Rows of a table of the dataset: choose columns, filter, sort; page by page, or all of them as a stream.";
+    /// What it needs is told by the table asked for.
+    const NEEDS: &'static [&'static str] = &[];
+
+    fn paging(&self, answer: &TableRows) -> Option<Paging> {
+        answer.next.clone().map(Paging::From)
+    }
+
+    fn heavy(&self) -> bool {
+        self.conditions.is_some() || self.sort.is_some()
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TableRows> {
+        let asked = Asked::read(self, snapshot)?;
+        let page = asked.page(self.limit, progress)?;
+        Ok(TableRows {
+            table: asked.table.schema.name,
+            limit: self.limit,
+            total: page.total,
+            next: page.next,
+            rows: RowFrame(page.rows.all().map_err(|reason| Problem::new(Code::Defect, format!("The rows cannot be had: {reason}.")))?),
+        })
+    }
+}
+
+impl Tabular for TableQuestion {
+    fn tabled(&self, snapshot: &std::sync::Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let asked = Asked::read(self, snapshot)?;
+        let page = if whole { asked.rest(progress)? } else { asked.page(self.limit, progress)? };
+        let columns = page.rows.columns.iter().map(ToString::to_string).collect();
+        Ok(Tabled { columns, rows: Box::new(page.rows), next: page.next })
+    }
+}
+
+/// The table, or the problem that it is not there.
+pub fn known_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> {
+    let dataset = &snapshot.dataset;
+    let Some(table) = dataset.table(name) else {
+        let nearest = nearest(name, TABLES.iter().map(|table| table.name)).unwrap_or_default();
+        let detail = format!("No table `{}`: did you mean `{nearest}`? GET /tables lists the tables there are.", clip(name));
+        return Err(Problem::new(Code::TableNotFound, detail));
+    };
+    snapshot.require(&[table.schema.name])?;
+    match dataset.lack(table.schema.name) {
+        None => Ok(table),
+        Some(lack) => Err(Problem::new(Code::TableNotFound, lack)),
+    }
+}

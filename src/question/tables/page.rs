@@ -1,0 +1,157 @@
+//! The page of a table that a request asks for, and the cursor that leads to the next one. Which rows in which order is `order`'s.
+
+use std::{borrow::Cow, ops::Range};
+
+use super::{
+    TableQuestion, columns, known_table,
+    order::{Shown, Wanted},
+};
+use crate::{
+    dataset::{
+        Table,
+        cache::Places,
+        grid::{Grid, Ordered},
+    },
+    error::{Code, Problem, Result},
+    question::{filter, progress::Progress, request::Request, snapshot::Snapshot},
+};
+
+/// More of the first rows of an order than these come from the order of all.
+const FIRST_MAX: usize = 50_000;
+/// Fewer are not made.
+const FIRST_MIN: usize = 1_000;
+
+/// A request, read beside the data it asks.
+pub(super) struct Asked<'a> {
+    pub(super) table: &'a Table,
+    snapshot: &'a Snapshot,
+    grid: Grid,
+    columns: Vec<Cow<'static, str>>,
+    wanted: Wanted,
+    /// What names the rows and their order: the same for every page.
+    key: String,
+    /// Where the page begins: of rows that are filtered on the way the place of its first, else how many are before it.
+    start: usize,
+}
+
+/// Some rows.
+pub(super) struct Page {
+    pub(super) rows: Ordered,
+    pub(super) total: Option<u64>,
+    pub(super) next: Option<String>,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn read(question: &TableQuestion, snapshot: &'a Snapshot) -> Result<Self> {
+        let table = known_table(snapshot, &question.table)?;
+        let columns = columns::of(table);
+        let text = question.conditions.as_deref().unwrap_or_default();
+        let filter = filter::conditions(text, &columns::for_filter(table))
+            .map_err(|error| Problem::new(Code::InvalidParameter, format!("`where`: {error}.")))?;
+        let sort = columns::sort(question.sort.as_deref(), &columns)?;
+        let key = TableQuestion { columns: None, cursor: None, limit: 0, ..question.clone() }.target();
+        let mut asked = Self {
+            table,
+            snapshot,
+            grid: Grid::of(table),
+            columns: columns::chosen(question.columns.as_deref(), &columns)?,
+            wanted: Wanted { table: table.schema, filter, sort },
+            key,
+            start: 0,
+        };
+        if let Some(cursor) = &question.cursor {
+            asked.start = asked.read_cursor(cursor)?;
+        }
+        Ok(asked)
+    }
+
+    /// Up to `limit` rows.
+    pub(super) fn page(&self, limit: u64, progress: &Progress) -> Result<Page> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        if self.is_filtered_on_the_way() {
+            let mut rows = self.wanted.next(self.table, &self.grid, self.start, limit.saturating_add(1), progress)?;
+            let next = rows.get(limit).map(|place| self.cursor(*place as usize));
+            rows.truncate(limit);
+            // All of them were seen where they are few.
+            let total = (self.start == 0 && next.is_none()).then_some(rows.len() as u64);
+            return Ok(Page { rows: self.rows(Places::from(rows), 0..limit), total, next });
+        }
+        let end = self.start.saturating_add(limit);
+        let shown = self.order(end, progress)?;
+        let total = shown.total();
+        let next = (end < total).then(|| self.cursor(end));
+        Ok(Page { rows: self.rows(shown.places, self.start..end), total: Some(total as u64), next })
+    }
+
+    /// All rows from where the page begins.
+    pub(super) fn rest(&self, progress: &Progress) -> Result<Page> {
+        let shown = self.order(usize::MAX, progress)?;
+        let (total, mut start) = (shown.total(), self.start);
+        if self.is_filtered_on_the_way() {
+            // The places rise, so the first one from there on is found by halves.
+            let mut below = 0..total;
+            while !below.is_empty() {
+                let middle = below.start + below.len() / 2;
+                let before = shown.places.get(middle).is_some_and(|place| place < self.start);
+                below = if before { middle + 1..below.end } else { below.start..middle };
+            }
+            start = below.start;
+        }
+        Ok(Page { rows: self.rows(shown.places, start..total), total: Some(total as u64), next: None })
+    }
+
+    /// Of a large table in its own order only the rows up to the end of the page are looked at.
+    fn is_filtered_on_the_way(&self) -> bool {
+        matches!(self.grid, Grid::Large(_)) && !self.wanted.filter.is_empty() && self.wanted.sort.is_empty()
+    }
+
+    /// The rows in their order, at least the first `end` of them.
+    fn order(&self, end: usize, progress: &Progress) -> Result<Shown> {
+        if self.wanted.is_all() {
+            return Ok(Shown::all(self.grid.height()));
+        }
+        let memory = &self.snapshot.tables;
+        let kept = match memory.get(&self.key) {
+            Some(Shown { places, of: None }) => return Ok(Shown { places, of: None }),
+            Some(shown) if shown.places.len() >= end => return Ok(shown),
+            Some(Shown { of: Some(kept), .. }) => kept,
+            None => self.wanted.kept(self.table, &self.grid, progress)?,
+        };
+        let count = Some(end.max(FIRST_MIN).next_power_of_two()).filter(|_| end <= FIRST_MAX);
+        let shown = self.wanted.ordered(&self.grid, kept, count, progress)?;
+        memory.keep(self.key.clone(), shown.clone());
+        Ok(shown)
+    }
+
+    fn rows(&self, places: Places, nth: Range<usize>) -> Ordered {
+        Ordered { grid: self.grid.clone(), nth, places, columns: self.columns.clone() }.within()
+    }
+
+    /// Names the place, the data and the rows asked for, so that it leads nowhere else.
+    fn cursor(&self, place: usize) -> String {
+        let [data, asked] = self.marks();
+        format!("{place:x}-{data}-{asked}")
+    }
+
+    fn read_cursor(&self, cursor: &str) -> Result<usize> {
+        let refused = |why: &str| Problem::new(Code::InvalidParameter, format!("`cursor` {why}: ask for the first page without it."));
+        let mut parts = cursor.split('-');
+        let (place, data, asked) = (parts.next(), parts.next(), parts.next());
+        let place = place.and_then(|place| usize::from_str_radix(place, 16).ok()).filter(|_| parts.next().is_none());
+        let (Some(place), Some(data), Some(asked)) = (place, data, asked) else {
+            return Err(refused("is no `next` of a page"));
+        };
+        let marks = self.marks();
+        if data != marks[0] {
+            return Err(refused("is of an older generation of the data"));
+        }
+        if asked != marks[1] {
+            return Err(refused("belongs to another table, `where` or `sort`"));
+        }
+        Ok(place)
+    }
+
+    fn marks(&self) -> [String; 2] {
+        ["", self.key.as_str()].map(|text| self.snapshot.etag(text).trim_matches('"').chars().take(12).collect())
+    }
+}

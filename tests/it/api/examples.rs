@@ -1,0 +1,121 @@
+//! The answers that stand as examples in the OpenAPI document: what the demo data answer today, long lists shortened.
+//! `TOKENDECK_BLESS=1` writes them afresh.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Map, Value, json};
+use tokendeck::{
+    api::{
+        Api, ApiOptions, answer_offline,
+        routes::{Content, ENDPOINTS, Endpoint, Verb},
+    },
+    config::Config,
+    deck::Deck,
+    jobs::{JobOptions, Jobs},
+    question::parameter::{EXAMPLE_TOKEN, ParameterKind},
+    state::keys::Keys,
+};
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
+/// Elements that a list keeps.
+const SHOWN: usize = 2;
+
+/// What stands for a path's free identifiers.
+const IDENTIFIERS: &[(&str, &str)] = &[("dex_id", "uniswap-v3"), ("dexId", "uniswap-v3"), ("table", "tokens")];
+/// Queries without which an endpoint has nothing to answer.
+const QUERIES: &[(&str, &str)] = &[
+    ("candle_batch", "addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0x00000000000000000000000000000000000000ff"),
+    ("security_batch", "addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0x00000000000000000000000000000000000000ff"),
+    ("table", "where=symbol:uni&columns=token_address,symbol,price,market_cap"),
+];
+
+fn api(folder: &Path) -> Arc<Api> {
+    let deck = Deck::new(Path::new(DEMO), Config::parse(None, "").expect("defaults").deck_options()).expect("a deck");
+    deck.load().expect("the demo data");
+    let jobs = Jobs::open(folder, Arc::clone(&deck), JobOptions::default()).expect("jobs");
+    Api::new(deck, Some(jobs), Arc::new(Keys::in_memory().expect("a key")), ApiOptions::default())
+}
+
+/// The example request of an endpoint.
+fn target(endpoint: &Endpoint, job: &str) -> String {
+    let mut target = endpoint.path.to_owned();
+    for parameter in endpoint.parameters.iter().filter(|parameter| parameter.kind.in_path()) {
+        let named = || IDENTIFIERS.iter().find(|(name, _)| *name == parameter.name).map(|(_, value)| *value);
+        let value = match parameter.kind {
+            ParameterKind::Address => EXAMPLE_TOKEN,
+            _ if parameter.name == "job_id" => job,
+            _ => named().unwrap_or_else(|| panic!("`{}` of {} has no example", parameter.name, endpoint.path)),
+        };
+        target = target.replace(&format!("{{{}}}", parameter.name), value);
+    }
+    let query = QUERIES.iter().find(|(name, _)| *name == endpoint.name).map(|(_, query)| format!("?{query}"));
+    target + &query.unwrap_or_default()
+}
+
+/// Lists shortened, and what differs from run to run made the same.
+fn shown(value: &mut Value, job: &str) {
+    match value {
+        Value::Array(items) => {
+            items.truncate(SHOWN);
+            items.iter_mut().for_each(|item| shown(item, job));
+        }
+        Value::Object(members) => {
+            for (name, member) in members {
+                match name.as_str() {
+                    "load_ms" => *member = json!(12),
+                    "modified" => *member = json!("2026-08-14T12:00:00Z"),
+                    _ => shown(member, job),
+                }
+            }
+        }
+        Value::String(text) if text == job => "01J5G3V7Y8Q2M4N6P8R0S2T4V6".clone_into(text),
+        _ => {}
+    }
+}
+
+fn examples() -> Value {
+    let folder = tempfile::tempdir().expect("a folder");
+    let api = api(folder.path());
+    let answer = |verb: &str, target: &str, body: &Value| {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let reply = answer_offline(&api, verb, target, body.as_bytes());
+        assert!(reply.status < 300, "{verb} {target}: {}", String::from_utf8_lossy(&reply.body));
+        serde_json::from_slice::<Value>(&reply.body).expect("JSON")
+    };
+    let created = answer("POST", "/deep-analysis/jobs", &json!({ "token_address": EXAMPLE_TOKEN }));
+    let job = created["job_id"].as_str().expect("an id");
+    let until = Instant::now() + Duration::from_mins(1);
+    while ["queued", "running"].map(Value::from).contains(&answer("GET", &format!("/deep-analysis/jobs/{job}"), &Value::Null)["status"]) {
+        assert!(Instant::now() < until, "the job does not end");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let body = json!({ "tokens": { EXAMPLE_TOKEN: "1000000000000000000" } });
+    let mut examples = Map::new();
+    for endpoint in ENDPOINTS.iter().filter(|endpoint| matches!(endpoint.content, Content::Json(_))) {
+        let mut example = match (endpoint.verb, endpoint.path) {
+            (_, "/deep-analysis/jobs") if endpoint.verb == Verb::Post => created.clone(),
+            // The job has ended by now; what a terminated one looks like is what its details say.
+            (Verb::Delete, _) => created.clone(),
+            (Verb::Post, path) => answer("POST", path, &body),
+            _ => answer("GET", &target(endpoint, job), &Value::Null),
+        };
+        shown(&mut example, job);
+        examples.insert(endpoint.name.to_owned(), example);
+    }
+    Value::Object(examples)
+}
+
+#[test]
+fn the_documents_examples_are_what_the_demo_data_answer() {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/api/examples.json");
+    let today = format!("{:#}\n", examples());
+    if std::env::var_os("TOKENDECK_BLESS").is_some() {
+        std::fs::write(&file, &today).expect("written");
+    }
+    let written = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(written == today, "{} is not what the demo data answer: run the tests with TOKENDECK_BLESS=1", file.display());
+}

@@ -1,0 +1,100 @@
+//! Our own lists and batches over HTTP: conditions, orders, members, links to the pages beside one, lines as they are done.
+
+use serde_json::{Value, json};
+use tokendeck::api::answer_offline;
+
+use super::server::{Running, TOKEN, UNKNOWN, get};
+
+const OTHER: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
+
+#[test]
+fn conditions_orders_and_members_are_taken_and_what_is_unknown_is_named() {
+    let server = Running::start();
+    for (path, rows) in [
+        ("/tokens?only=symbol", json!([{ "symbol": "UNI" }, { "symbol": "USDT" }])),
+        ("/tokens?only=symbol&sort=price", json!([{ "symbol": "USDT" }, { "symbol": "UNI" }])),
+        ("/tokens?only=symbol&sort=%2Bmarket_cap,-price", json!([{ "symbol": "UNI" }, { "symbol": "USDT" }])),
+        ("/tokens?only=symbol,price&where=price%3C2", json!([{ "symbol": "USDT", "price": 1.0 }])),
+        ("/tokens?only=symbol&where=market_cap!=1", json!([])),
+        ("/tokens?only=symbol&where=", json!([{ "symbol": "UNI" }, { "symbol": "USDT" }])),
+    ] {
+        let answer = server.ask(&get(path, "")).json();
+        assert_eq!((&answer["tokens"], &answer["total"]), (&rows, &rows.as_array().map(Vec::len).into()), "{path}");
+    }
+    let long = format!("/tokens?where=symbol:{}", "a".repeat(500));
+    for (path, says) in [
+        ("/tokens?where=pric%3E1", "the nearest is `price`. The columns are symbol, name, "),
+        ("/tokens?where=price%3Ex", "write `price>1000`"),
+        ("/tokens?where=uni", "`uni` is no condition"),
+        (&*long, "507 bytes: expected at most 500"),
+        ("/tokens?where=price%3E1&where=price%3C9", "given more than once"),
+        ("/tokens?sort=pric", "the nearest is `price`"),
+        ("/tokens?only=pric", "did you mean `price`?"),
+        ("/tokens?fields=trent", "did you mean `trend`?"),
+        ("/posts?where=titel:x", "the nearest is `title`"),
+        ("/dexes?sort=tvll", "the nearest is `tvl`"),
+    ] {
+        let answer = server.ask(&get(path, ""));
+        answer.is_problem(400, "invalid_parameter", path);
+        assert!(answer.json()["detail"].as_str().is_some_and(|detail| detail.contains(says)), "{path}: {}", answer.json());
+    }
+    // The documented lists know none of it, and pass it over.
+    let answer = server.ask(&get(&format!("/tokens/{TOKEN}/posts?where=x&only=y&sort=z"), ""));
+    assert_eq!((answer.status, &answer.json()["total"]), (200, &json!(1)));
+}
+
+#[test]
+fn a_page_leads_to_those_beside_it() {
+    let server = Running::start();
+    let link = |path: &str| server.ask(&get(path, "")).header("link").map(str::to_owned);
+    let page = |page: u8| format!("</tokens?sort=symbol&page={page}&limit=1>");
+    let (first, second) = (page(1), page(2));
+    assert_eq!(
+        link("/tokens?limit=1&sort=symbol&page=1"),
+        Some(format!("{first}; rel=\"first\", {second}; rel=\"next\", {second}; rel=\"last\""))
+    );
+    assert_eq!(
+        link("/tokens?limit=1&sort=symbol&page=2"),
+        Some(format!("{first}; rel=\"first\", {first}; rel=\"prev\", {second}; rel=\"last\""))
+    );
+    for path in ["/posts", "/dexes", "/deep-analysis/jobs", &format!("/tokens/{TOKEN}/posts"), &format!("/tokens/{TOKEN}/holders")] {
+        assert!(link(path).is_some_and(|links| links.contains("page=1&limit=") && !links.contains("next")), "{path}");
+    }
+    assert_eq!(link(&format!("/tokens/{TOKEN}")), None);
+}
+
+#[test]
+fn many_tokens_are_answered_in_one_request() {
+    let server = Running::start();
+    let asked = format!("addresses={OTHER},{UNKNOWN},{TOKEN},{OTHER}");
+    let details = server.ask(&get(&format!("/tokens?{asked}"), "")).json();
+    let symbols: Vec<&Value> = details["tokens"].as_array().expect("rows").iter().map(|row| &row["symbol"]).collect();
+    assert_eq!(symbols, [&json!("USDT"), &Value::Null, &json!("UNI"), &json!("USDT")]);
+    assert_eq!(details["tokens"][1]["error"]["code"], "token_not_found");
+    assert_eq!(details["tokens"][2], server.ask(&get(&format!("/tokens/{TOKEN}"), "")).json());
+    for (path, code) in [
+        ("/candles".to_owned(), "invalid_parameter"),
+        ("/security?addresses=".to_owned(), "invalid_parameter"),
+        ("/candles?addresses=0x12".to_owned(), "invalid_address"),
+        (format!("/tokens?{asked}&page=2&strict=true"), "invalid_parameter"),
+        (format!("/security?{asked}&format=xml"), "invalid_parameter"),
+    ] {
+        server.ask(&get(&path, "")).is_problem(400, code, &path);
+    }
+    let whole = server.ask(&get(&format!("/security?{asked}"), ""));
+    assert_eq!((whole.header("content-type"), whole.header("vary")), (Some("application/json"), Some("Accept")));
+    let mut expected: Vec<Value> = whole.json()["tokens"].as_array().expect("rows").clone();
+    let by_address = |row: &Value| row["token_address"].as_str().map(str::to_owned);
+    expected.sort_by_key(by_address);
+    for (path, accept) in
+        [(format!("/security?{asked}"), "Accept: application/x-ndjson\r\n"), (format!("/security?{asked}&format=ndjson"), "")]
+    {
+        let lines = server.ask(&get(&path, accept));
+        assert_eq!((lines.status, lines.header("content-type")), (200, Some("application/x-ndjson")), "{path}");
+        assert_eq!(String::from_utf8_lossy(&lines.body).matches("{\"token_address\":\"0x").count(), 4, "{path}");
+    }
+    let printed = answer_offline(&server.api, "GET", &format!("/security?{asked}&format=ndjson"), b"");
+    let mut lines: Vec<Value> = printed.body.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    lines.sort_by_key(by_address);
+    assert_eq!(lines, expected);
+}

@@ -1,0 +1,352 @@
+//! Rows of tables over HTTP: the same of a small table and a large one, page by page and as a stream, in every format and coding.
+
+use std::{
+    fs,
+    io::{Cursor, Read, Write},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use polars::prelude::{DataFrame, DataType, IpcStreamReader, ParquetReader, SerReader, TimeUnit, TimeZone};
+use serde_json::{Value, json};
+use tokendeck::{
+    api::{ApiOptions, answer_offline},
+    dataset::cache::CacheOptions,
+    question::parameter::encode,
+};
+
+use super::server::{Answer, Running, TOKEN, get, until};
+
+const ROWS: usize = 60_000;
+
+/// Hourly candles of three tokens; some volumes are missing, and closes are repeated.
+fn write_dataset(folder: &Path) {
+    let tokens = [TOKEN, "0xdac17f958d2ee523a2206206994597c13d831ec7", "0x00000000000000000000000000000000000000aa"];
+    let rows: String = tokens.iter().enumerate().map(|(i, token)| format!("{token},T{i},Token {i},eth,1,rank {i},{i}\n")).collect();
+    fs::write(folder.join("tokens.csv"), format!("token_address,symbol,name,chain,price,note,place\n{rows}")).expect("a written file");
+    let mut text = String::from("token_address,timestamp,open,high,low,close,volume\n");
+    for i in (0..ROWS).map(|i| i * 7_919 % ROWS) {
+        let close = 1 + i * 31 % 977;
+        let volume = if i % 7 == 0 { String::new() } else { (i * 17 % 4_001).to_string() };
+        text.push_str(&format!("{},{},{close},{close},{close},{close},{volume}\n", tokens[i % 3], 1_500_000_000 + i / 3 * 3_600));
+    }
+    fs::write(folder.join("candles.csv"), text).expect("a written file");
+}
+
+fn over(large: bool, options: ApiOptions) -> Running {
+    let cache = if large {
+        CacheOptions { folder: Some("cache".into()), rows_min: 10, block_rows: 500, ..CacheOptions::default() }
+    } else {
+        CacheOptions::default()
+    };
+    let running = Running::over(write_dataset, cache, options);
+    running.api.deck.load().expect("the dataset loads");
+    let snapshot = running.api.deck.snapshot().expect("a snapshot");
+    assert_eq!(snapshot.dataset.table("candles").is_some_and(|table| table.large.is_some()), large);
+    running
+}
+
+fn page(server: &Running, target: &str) -> Value {
+    let reply = answer_offline(&server.api, "GET", target, b"");
+    assert_eq!(reply.status, 200, "{target}: {}", String::from_utf8_lossy(&reply.body));
+    serde_json::from_slice(&reply.body).expect("JSON")
+}
+
+/// Every row of the pages from the first to the last.
+fn pages(server: &Running, target: &str) -> Vec<Value> {
+    let (mut rows, mut cursor) = (Vec::new(), None);
+    loop {
+        let at = cursor.map_or(String::new(), |cursor: String| format!("&cursor={cursor}"));
+        let page = page(server, &format!("{target}{at}"));
+        rows.extend(page["rows"].as_array().expect("rows").clone());
+        match page["next"].as_str() {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => return rows,
+        }
+    }
+}
+
+/// The stream that the target gives without a server.
+fn stream(server: &Running, target: &str) -> Vec<u8> {
+    let mut reply = answer_offline(&server.api, "GET", target, b"");
+    let rows = reply.rows.as_mut().unwrap_or_else(|| panic!("{target}: {}", String::from_utf8_lossy(&reply.body)));
+    let mut whole = Vec::new();
+    while let Some(piece) = rows.next_piece().expect("a stream to its end") {
+        whole.extend_from_slice(&piece);
+    }
+    whole
+}
+
+fn lines(text: &[u8]) -> Vec<Value> {
+    String::from_utf8_lossy(text).lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+#[test]
+fn a_large_table_and_a_small_one_answer_alike_by_page_and_whole() {
+    let servers = [over(false, ApiOptions::default()), over(true, ApiOptions::default())];
+    for (conditions, sort, count) in [
+        ("", "", Some(ROWS)),
+        ("close>900", "", None),
+        ("close>900 volume<100", "-volume,timestamp", None),
+        ("timestamp>=2018", "-close,+volume,-timestamp,token_address", None),
+        ("", "token_address", Some(ROWS)),
+        ("close>10000", "close", Some(0)),
+        ("token_address:00aa close=5", "interval,-timestamp", None),
+    ] {
+        let query = format!("where={}&sort={}", encode(conditions), encode(sort));
+        let [small, large] = [0, 1].map(|i| lines(&stream(&servers[i], &format!("/tables/candles?{query}&format=ndjson"))));
+        assert!(small == large, "{query}: {} and {} rows", small.len(), large.len());
+        assert!(count.is_none_or(|count| count == small.len()) && (count == Some(0)) == small.is_empty(), "{query}");
+        for server in &servers {
+            let size = (small.len() / 3).clamp(1, 9_000);
+            assert!(pages(server, &format!("/tables/candles?{query}&limit={size}")) == small, "{query} by page");
+            let first = page(server, &format!("/tables/candles?{query}&limit=10000"));
+            let total = &first["total"];
+            assert!(*total == small.len() || (total.is_null() && small.len() > 10_000), "{query}: {total}");
+        }
+    }
+}
+
+#[test]
+fn columns_are_those_asked_for_and_the_files_own_are_kept() {
+    let server = over(false, ApiOptions::default());
+    let answer = page(&server, "/tables/tokens?columns=note,symbol,place&where=place%3E=1&sort=-note");
+    assert_eq!(
+        answer,
+        json!({ "table": "tokens", "limit": 100, "total": 2, "next": null, "rows": [
+            { "note": "rank 2", "symbol": "T2", "place": 2 }, { "note": "rank 1", "symbol": "T1", "place": 1 },
+        ] })
+    );
+    let tables = page(&server, "/tables");
+    let names: Vec<&str> = tables["tables"].as_array().expect("tables").iter().filter_map(|table| table["name"].as_str()).collect();
+    assert_eq!(names, ["tokens", "candles"]);
+    assert_eq!((&tables["tables"][1]["rows"], &tables["tables"][1]["large"]), (&json!(ROWS), &json!(false)));
+    assert_eq!(tables["tables"][1]["columns"][1], json!({ "name": "timestamp", "type": "time", "meaning": "start of the interval" }));
+}
+
+#[test]
+fn what_cannot_be_asked_of_a_table_is_refused_with_what_can() {
+    let server = over(false, ApiOptions::default());
+    let next = page(&server, "/tables/candles?limit=5")["next"].as_str().expect("a cursor").to_owned();
+    for (target, status, code, says) in [
+        ("/tables/candels", 404, "table_not_found", "`candles`"),
+        ("/tables/holders", 404, "table_not_found", "holders.csv"),
+        ("/tables/candles?columns=cloze", 400, "invalid_parameter", "`close`"),
+        ("/tables/candles?sort=-clos", 400, "invalid_parameter", "`close`"),
+        ("/tables/candles?sort=close,-close", 400, "invalid_parameter", "once"),
+        ("/tables/candles?sort=open,high,low,close,volume", 400, "invalid_parameter", "at most 4"),
+        ("/tables/candles?where=usd", 400, "invalid_parameter", "`usd`"),
+        ("/tables/candles?where=close%3Eabc", 400, "invalid_parameter", "a number"),
+        (&format!("/tables/candles?where=close%3E1{}", "0".repeat(600)), 400, "invalid_parameter", "500"),
+        ("/tables/candles?limit=0", 400, "invalid_parameter", "10000"),
+        ("/tables/candles?limit=10001&format=csv", 400, "invalid_parameter", "10000"),
+        ("/tables/candles?format=xml", 400, "invalid_parameter", "parquet"),
+        ("/tables/candles?cursor=x", 400, "invalid_parameter", "`next`"),
+        (&format!("/tables/candles?cursor={next}&sort=close"), 400, "invalid_parameter", "another"),
+        (&format!("/tables/tokens?cursor={next}"), 400, "invalid_parameter", "another"),
+        ("/tables/candles?strict=true&page=2", 400, "invalid_parameter", "cursor"),
+    ] {
+        for target in [target.to_owned(), format!("{target}{}format=ndjson", if target.contains('?') { "&" } else { "?" })] {
+            if target.matches("format").count() > 1 {
+                continue;
+            }
+            let answer = server.ask(&get(&target, ""));
+            answer.is_problem(status, code, &target);
+            assert!(answer.json()["detail"].as_str().is_some_and(|detail| detail.contains(says)), "{target}: {}", answer.json());
+        }
+    }
+    // The same data again change nothing; other data do.
+    server.api.deck.load().expect("a dataset");
+    assert_eq!(server.ask(&get(&format!("/tables/candles?limit=5&cursor={next}"), "")).status, 200);
+    fs::write(server.folders()[0].join("candles.csv"), format!("token_address,timestamp,open,high,low,close\n{TOKEN},0,1,1,1,1\n"))
+        .expect("a written file");
+    server.api.deck.load().expect("a dataset");
+    let answer = server.ask(&get(&format!("/tables/candles?limit=5&cursor={next}"), ""));
+    answer.is_problem(400, "invalid_parameter", "older");
+    assert!(answer.json()["detail"].as_str().is_some_and(|detail| detail.contains("older generation")));
+}
+
+fn column_types(frame: &DataFrame) -> Vec<(String, DataType)> {
+    frame.columns().iter().map(|column| (column.name().to_string(), column.dtype().clone())).collect()
+}
+
+#[test]
+fn every_format_reads_back_as_the_table() {
+    for large in [false, true] {
+        let server = over(large, ApiOptions::default());
+        let target = "/tables/candles?where=close%3E300&sort=-close,timestamp";
+        let expected = lines(&stream(&server, &format!("{target}&format=ndjson")));
+        let arrow = IpcStreamReader::new(Cursor::new(stream(&server, &format!("{target}&format=arrow")))).finish().expect("Arrow");
+        let parquet = ParquetReader::new(Cursor::new(stream(&server, &format!("{target}&format=parquet")))).finish().expect("Parquet");
+        assert!(arrow.equals_missing(&parquet));
+        let time = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
+        let kinds = |names: &[&str], kind: &DataType| names.iter().map(|name| ((*name).to_owned(), kind.clone())).collect::<Vec<_>>();
+        let types = [
+            kinds(&["token_address"], &DataType::String),
+            kinds(&["timestamp"], &time),
+            kinds(&["open", "high", "low", "close", "volume"], &DataType::Float64),
+            kinds(&["interval"], &DataType::String),
+        ];
+        assert_eq!(column_types(&arrow), types.concat());
+        let closes: Vec<Option<f64>> = arrow.column("close").and_then(|column| column.f64()).expect("closes").iter().collect();
+        let volumes: Vec<Option<f64>> = arrow.column("volume").and_then(|column| column.f64()).expect("volumes").iter().collect();
+        assert!(expected.iter().map(|row| row["close"].as_f64()).eq(closes));
+        assert!(expected.iter().map(|row| row["volume"].as_f64()).eq(volumes));
+        let csv = String::from_utf8(stream(&server, &format!("{target}&format=csv"))).expect("text");
+        assert_eq!(csv.lines().count(), expected.len() + 1);
+        assert!(csv.starts_with("token_address,timestamp,open,high,low,close,volume,interval\n"));
+        // An empty table has its columns all the same.
+        let none = "/tables/candles?where=close%3C0";
+        let arrow = IpcStreamReader::new(Cursor::new(stream(&server, &format!("{none}&format=arrow")))).finish().expect("Arrow");
+        let parquet = ParquetReader::new(Cursor::new(stream(&server, &format!("{none}&format=parquet")))).finish().expect("Parquet");
+        assert_eq!((arrow.height(), column_types(&arrow), column_types(&parquet)), (0, types.concat(), types.concat()));
+    }
+}
+
+#[test]
+fn our_own_lists_are_answered_in_every_format() {
+    let server = Running::start();
+    for (target, list) in [
+        ("/tokens", "tokens"),
+        ("/tokens?only=symbol,price", "tokens"),
+        ("/posts", "posts"),
+        ("/posts?only=title,post_id", "posts"),
+        (&format!("/tokens/{TOKEN}/holders"), "holders"),
+        (&format!("/tokens/{TOKEN}/holder-counts"), "holder_counts"),
+        ("/dexes", "dexes"),
+    ] {
+        let separator = if target.contains('?') { "&" } else { "?" };
+        let rows = page(&server, target)[list].as_array().expect("rows").clone();
+        let named = |format: &str| format!("{target}{separator}format={format}");
+        assert_eq!(lines(&stream(&server, &named("ndjson"))), rows, "{target}");
+        let arrow = IpcStreamReader::new(Cursor::new(stream(&server, &named("arrow")))).finish().expect("Arrow");
+        let parquet = ParquetReader::new(Cursor::new(stream(&server, &named("parquet")))).finish().expect("Parquet");
+        assert_eq!((arrow.height(), column_types(&arrow)), (rows.len(), column_types(&parquet)), "{target}");
+        if let Some(row) = rows.first() {
+            let members: Vec<&String> = row.as_object().expect("a row").keys().collect();
+            assert!(arrow.get_column_names().iter().map(|name| name.as_str()).eq(members), "{target}");
+        }
+    }
+    // What is documented answers JSON, whatever is liked.
+    for target in [format!("/tokens/{TOKEN}"), format!("/tokens/{TOKEN}/posts"), "/analytics/tokens/holders-growth".to_owned()] {
+        let answer = server.ask(&get(&format!("{target}?format=csv"), "Accept: text/csv\r\n"));
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")), "{target}");
+    }
+}
+
+fn decoded(coding: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut read = Vec::new();
+    match coding {
+        "gzip" => flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut read),
+        "br" => brotli::Decompressor::new(bytes, 4_096).read_to_end(&mut read),
+        "zstd" => zstd::Decoder::new(bytes).expect("a decoder").read_to_end(&mut read),
+        _ => panic!("{coding}"),
+    }
+    .expect("what was coded");
+    read
+}
+
+#[test]
+fn answers_are_coded_and_tagged_as_asked() {
+    let server = over(false, ApiOptions::default());
+    let plain = server.ask(&get("/tables/candles", ""));
+    assert_eq!((plain.header("content-encoding"), plain.header("vary")), (None, Some("Accept, Accept-Encoding")));
+    let mut tags = vec![plain.header("etag").expect("a tag").to_owned()];
+    for coding in ["gzip", "br", "zstd"] {
+        for _ in 0..2 {
+            let answer = server.ask(&get("/tables/candles", &format!("Accept-Encoding: {coding}\r\n")));
+            assert_eq!(answer.header("content-encoding"), Some(coding));
+            assert!(decoded(coding, &answer.body) == plain.body && answer.body.len() < plain.body.len() / 2, "{coding}");
+            let etag = answer.header("etag").expect("a tag").to_owned();
+            let again = server.ask(&get("/tables/candles", &format!("Accept-Encoding: {coding}\r\nIf-None-Match: {etag}\r\n")));
+            assert_eq!((again.status, again.header("etag")), (304, Some(&*etag)), "{coding}");
+            tags.push(etag);
+        }
+        // A stream is coded on its way, as far as it is text.
+        let answer = server.ask(&get("/tables/candles?format=csv&columns=close", &format!("Accept-Encoding: {coding}\r\n")));
+        assert_eq!(answer.header("content-encoding"), Some(coding));
+        let text = decoded(coding, &answer.chunks().expect("a whole stream"));
+        assert_eq!(text.iter().filter(|byte| **byte == b'\n').count(), ROWS + 1);
+        tags.push(answer.header("etag").expect("a tag").to_owned());
+        let answer = server.ask(&get("/tables/candles?format=arrow", &format!("Accept-Encoding: {coding}\r\n")));
+        assert_eq!((answer.header("content-encoding"), answer.header("vary")), (None, Some("Accept, Accept-Encoding")));
+        let small = server.ask(&get(&format!("/tokens/{TOKEN}"), &format!("Accept-Encoding: {coding}\r\n")));
+        assert_eq!(small.header("content-encoding"), None);
+    }
+    let head = server.ask(b"HEAD /tables/candles HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept-Encoding: gzip\r\nx-api-key: 0123456789abcdef0123456789abcdef\r\n\r\n");
+    assert_eq!((head.status, head.header("content-encoding"), head.body.len()), (200, Some("gzip"), 0));
+    for (format, kind) in [("text/csv", "text/csv"), ("application/x-ndjson", "application/x-ndjson")] {
+        let answer = server.ask(&get("/tables/candles?limit=2", &format!("Accept: {format}\r\n")));
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some(kind)));
+        assert!(answer.header("link").is_some_and(|link| link.contains("cursor=2-") && link.ends_with("rel=\"next\"")));
+        tags.push(answer.header("etag").expect("a tag").to_owned());
+    }
+    let several = tags.len();
+    tags.sort_unstable();
+    tags.dedup();
+    // Each coding was asked twice.
+    assert_eq!(tags.len(), several - 3);
+}
+
+/// The file of this name below the folder.
+fn found(folder: &Path, name: &str) -> Option<PathBuf> {
+    let entries: Vec<PathBuf> = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
+    let here = entries.iter().find(|path| path.ends_with(name)).cloned();
+    here.or_else(|| entries.iter().find_map(|path| found(path, name)))
+}
+
+#[test]
+fn a_stream_that_breaks_off_does_not_look_whole() {
+    let server = over(true, ApiOptions::default());
+    let rows = found(&server.folders()[1].join("cache"), "rows.arrow").expect("a large table");
+    let mut bytes = fs::read(&rows).expect("its rows");
+    // What was read already is not looked at again, so much is changed.
+    let (from, to) = (bytes.len() / 3, bytes.len() - 8_192);
+    bytes[from..to].iter_mut().step_by(1_000).for_each(|byte| *byte ^= 1);
+    // The file is mapped, so it is written where it is.
+    let mut file = fs::OpenOptions::new().write(true).open(&rows).expect("its file");
+    file.write_all(&bytes).expect("a written file");
+    for format in ["ndjson", "csv", "arrow", "parquet"] {
+        let raw = server.raw(&get(&format!("/tables/candles?format={format}"), ""));
+        let text = String::from_utf8_lossy(&raw[..raw.len().min(400)]).into_owned();
+        // Once it is known to be damaged it is not begun; a load makes it anew.
+        if !text.starts_with("HTTP/1.1 200") {
+            assert!(text.starts_with("HTTP/1.1 503"), "{text}");
+            continue;
+        }
+        assert!(Answer::parse(&raw).chunks().is_none(), "{format}");
+        return;
+    }
+    panic!("no stream was begun");
+}
+
+#[test]
+fn streams_are_limited_and_end_with_their_client() {
+    let server = over(true, ApiOptions { row_streams: 1, ..ApiOptions::default() });
+    let mut slow = server.connect();
+    slow.write_all(&get("/tables/candles?format=ndjson", "")).expect("sent");
+    let mut first = [0; 1_000];
+    slow.read_exact(&mut first).expect("the stream begins");
+    let busy = server.ask(&get("/tables/candles?format=csv", ""));
+    busy.is_problem(503, "busy", "one stream at a time");
+    assert_eq!(busy.header("retry-after"), Some("1"));
+    // Pages are no streams.
+    assert_eq!(server.ask(&get("/tables/candles?limit=3", "")).status, 200);
+    drop(slow);
+    until(|| server.ask(&get("/tables/candles?format=csv&columns=close", "")).status == 200);
+    // The connection goes on after a stream.
+    let mut kept = server.connect();
+    kept.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+    for _ in 0..2 {
+        let request = String::from_utf8(get("/tables/candles?format=csv&limit=3", "")).expect("text").replace("Connection: close\r\n", "");
+        until(|| server.ask(&get("/tables/candles?format=csv&limit=1", "")).status == 200);
+        kept.write_all(request.as_bytes()).expect("sent");
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"0\r\n\r\n") {
+            let mut byte = [0];
+            kept.read_exact(&mut byte).expect("an answer");
+            answer.push(byte[0]);
+        }
+        assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
+    }
+}
