@@ -8,6 +8,7 @@ pub mod event;
 pub mod format;
 pub mod fuzzy;
 pub mod keymap;
+pub mod list;
 pub mod memory;
 pub mod overlay;
 pub mod picture;

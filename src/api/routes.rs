@@ -62,8 +62,6 @@ pub struct Endpoint {
     pub open: bool,
     /// Its answers have entity tags.
     pub tagged: bool,
-    /// Its answer is a list that can be had in every format.
-    pub rows: bool,
     /// The shape of its JSON body; none where it reads none.
     pub body: Option<Shape>,
     pub(super) handler: Handler,
@@ -186,7 +184,6 @@ pub const ENDPOINTS: &[Endpoint] = &[
         content: shape::<Job>(),
         open: false,
         tagged: false,
-        rows: false,
         body: Some(SchemaGenerator::subschema_for::<JobBody>),
         handler: Handler::Body(handlers::create_job),
     },
@@ -262,7 +259,6 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
         content: shape::<Q::Answer>(),
         open: false,
         tagged: true,
-        rows: false,
         body: None,
         handler: Handler::Plain(handlers::ask::<Q>),
     }
@@ -270,12 +266,7 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
 
 /// A list, which is answered in every format.
 const fn list<Q: Tabular>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
-    Endpoint {
-        parameters: WithFormat::<Q>::PARAMETERS,
-        rows: true,
-        handler: Handler::Plain(handlers::list::<Q>),
-        ..question::<Q>(tag, codes)
-    }
+    Endpoint { parameters: WithFormat::<Q>::PARAMETERS, handler: Handler::Plain(handlers::list::<Q>), ..question::<Q>(tag, codes) }
 }
 
 /// The most parameters that a list has, `format` among them.
@@ -333,7 +324,6 @@ const fn plain(
         content,
         open: false,
         tagged: false,
-        rows: false,
         body: None,
         handler: Handler::Plain(handler),
     }
@@ -347,6 +337,12 @@ impl Endpoint {
     /// Whether its answers lead to those beside them.
     pub fn paged(&self) -> bool {
         self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name)) || self.name == CandlesQuestion::NAME
+    }
+
+    /// The formats that `format` chooses among, where it knows the parameter.
+    pub fn formats(&self) -> Option<&'static [&'static str]> {
+        let format = self.parameters.iter().find(|parameter| parameter.name == FORMAT.name)?;
+        if let ParameterKind::Word { words, .. } = format.kind { Some(words) } else { None }
     }
 
     /// Whether it asks the deck, and so needs data.

@@ -435,7 +435,6 @@ impl App {
             match (action, self.token) {
                 (Action::Star, Some(token)) => return self.carry_out(Effect::Star(token)),
                 (Action::CopyValue, Some(token)) => return self.carry_out(Effect::Copy(token.to_string(), "address")),
-                (Action::Back, _) if self.load.running && self.snapshot.is_some() => return self.setup.deck.cancel_load(),
                 (Action::Back, _) => return self.back(),
                 _ => {}
             }
@@ -443,10 +442,12 @@ impl App {
         self.carry_out(effect);
     }
 
-    /// Takes the filter off, and with none goes back to the view this one was opened from.
+    /// Takes the filter off; with none stops the load that runs, else goes back to the view this one was opened from.
     fn back(&mut self) {
-        if self.view().filter().is_some_and(|filter| !filter.is_empty()) {
-            self.with_view(self.current, |view, context| view.set_filter("", context).ok());
+        if self.with_view(self.current, super::view::take_filter_off) {
+            self.look_again();
+        } else if self.load.running && self.snapshot.is_some() {
+            self.setup.deck.cancel_load();
         } else if let Some(view) = self.opened_from.take() {
             self.go(view);
         }

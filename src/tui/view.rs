@@ -105,6 +105,11 @@ pub trait View {
     fn restore(&mut self, _: &serde_json::Value) {}
 }
 
+/// Esc where the view had nothing of its own to close: false when there is no filter to take off.
+pub fn take_filter_off(view: &mut dyn View, context: &Context<'_>) -> bool {
+    view.filter().is_some_and(|filter| !filter.is_empty()) && view.set_filter("", context).is_ok()
+}
+
 /// What a view wants done that it cannot do itself.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {

@@ -6,15 +6,11 @@ pub mod data;
 pub mod dexes;
 #[cfg(test)]
 mod fixture;
-#[cfg(test)]
-mod fixture_panes;
 pub mod growth;
 pub mod jobs;
 mod parts;
 pub mod posts;
-mod rows;
 pub mod security;
-mod sorting;
 pub mod tokens;
 pub(super) mod waiting;
 pub mod yields;

@@ -73,7 +73,7 @@ impl<'a> TokenRow<'a> {
     }
 
     /// What a condition on the column compares.
-    pub fn field(&self, column: &str) -> Option<FieldValue<'_>> {
+    pub fn field(&self, column: &str) -> Option<FieldValue<'a>> {
         let token = self.token;
         match column {
             "symbol" => token.symbol.as_deref().map(FieldValue::text),
@@ -95,7 +95,7 @@ impl<'a> TokenRow<'a> {
     }
 
     /// What the column orders by.
-    pub fn rank(&self, column: &str) -> Option<FieldValue<'_>> {
+    pub fn rank(&self, column: &str) -> Option<FieldValue<'a>> {
         match self.figures.as_deref().filter(|_| is_worked_out(column) && column != "recommendation") {
             Some(figures) => rank(figures, column).map(FieldValue::Number),
             None => self.field(column),

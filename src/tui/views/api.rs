@@ -3,23 +3,20 @@
 mod latency;
 mod log;
 
-use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use super::{inset, many, sorting::Sorting};
-use crate::question::filter::{self, Filter};
+use self::log::Requests;
+use super::{inset, many};
 use crate::tui::{
     format,
     keymap::{Action, ViewId},
+    list::{Did, Frame, List},
     text,
     theme::Role,
     view::{ApiState, Context, Effect, Export, Request, RequestLine, View},
-    widgets::{
-        panel::Panel,
-        put,
-        table::{Hit, Table, TableState},
-    },
+    widgets::{panel::Panel, put},
 };
 
 /// Requests kept on screen.
@@ -27,7 +24,7 @@ const LOG_MAX: usize = 500;
 /// From this width the histogram stands beside the log.
 const WIDE: u16 = 110;
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Api {
     state: ApiState,
     key: Option<String>,
@@ -35,13 +32,8 @@ pub struct Api {
     /// Newest first.
     requests: Vec<RequestLine>,
     histogram: Vec<(u64, u64)>,
-    /// Places in `requests`, filtered and in order.
-    shown: Vec<usize>,
-    filter_text: String,
-    filter: Filter,
-    sorting: Sorting,
-    log: TableState,
-    log_area: Rect,
+    /// Places are those in `requests`.
+    log: List<Requests>,
 }
 
 impl View for Api {
@@ -64,19 +56,10 @@ impl View for Api {
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        let (count, page) = (self.shown.len(), Table::height(self.log_area).max(1) as isize);
         match action {
             Action::ShowKey => self.key_shown = !self.key_shown,
             Action::StartStop => return self.start_or_stop(context),
             Action::Back if self.key_shown => self.key_shown = false,
-            Action::Up => self.log.step(-1, count),
-            Action::Down => self.log.step(1, count),
-            Action::PageUp => self.log.step(-page, count),
-            Action::PageDown => self.log.step(page, count),
-            Action::First => self.log.select(0, count),
-            Action::Last => self.log.select(usize::MAX, count),
-            Action::Sort => self.sorting.next(log::COLUMNS.len()),
-            Action::SortReverse => self.sorting.reverse(),
             Action::CopyValue => {
                 return match (self.selected(), &self.state) {
                     (Some(request), _) => Effect::Copy(request.path.clone(), "path"),
@@ -84,30 +67,17 @@ impl View for Api {
                     (None, _) => Effect::Say("nothing to copy: no request was answered yet".to_owned()),
                 };
             }
-            _ => return Effect::Pass,
+            action if self.log.act(action) == Did::Nothing => return Effect::Pass,
+            _ => self.arrange(),
         }
-        self.arrange();
         Effect::Redraw
     }
 
     fn mouse(&mut self, mouse: MouseEvent, _: &Context<'_>) -> Effect {
-        let (count, height) = (self.shown.len(), Table::height(self.log_area));
-        match mouse.kind {
-            MouseEventKind::ScrollUp => self.log.scroll(-3, count, height),
-            MouseEventKind::ScrollDown => self.log.scroll(3, count, height),
-            MouseEventKind::Down(MouseButton::Left) => {
-                let table = Table::new(log::COLUMNS, count, &|_| Vec::new());
-                match table.hit(self.log_area, mouse.column, mouse.row, &self.log) {
-                    Some(Hit::Row(row) | Hit::Star(row) | Hit::Scrollbar(row)) => self.log.select(row, count),
-                    Some(Hit::Header(column)) => {
-                        self.sorting.click(column);
-                        self.arrange();
-                    }
-                    None => return Effect::Nothing,
-                }
-            }
-            _ => return Effect::Nothing,
+        if self.log.mouse(mouse) == Did::Nothing {
+            return Effect::Nothing;
         }
+        self.arrange();
         Effect::Redraw
     }
 
@@ -132,12 +102,11 @@ impl View for Api {
     }
 
     fn filter(&self) -> Option<&str> {
-        Some(&self.filter_text)
+        Some(self.log.filter_text())
     }
 
     fn set_filter(&mut self, text: &str, _: &Context<'_>) -> Result<(), String> {
-        self.filter = filter::parse(text, log::FILTER).map_err(|error| error.to_string())?;
-        text.clone_into(&mut self.filter_text);
+        self.log.set_filter(text)?;
         self.arrange();
         Ok(())
     }
@@ -147,47 +116,35 @@ impl View for Api {
     }
 
     fn export(&self, _: &Context<'_>) -> Option<Export> {
-        let columns = ["time", "method", "path", "status", "micros", "bytes"];
-        let rows = self.shown.iter().filter_map(|&place| self.requests.get(place)).map(|line| {
-            vec![json!(line.time), json!(line.method), json!(line.path), json!(line.status), json!(line.micros), json!(line.bytes)]
-        });
-        Some(Export::of("requests", &columns, rows.collect(), Some(self.log.selected)))
+        Some(self.log.export("requests", |place| self.requests.get(place)))
     }
 
     fn save(&self) -> Value {
-        json!({"filter": self.filter_text, "sort": self.sorting.save(|column| log::COLUMNS.get(column).map(|column| column.key))})
+        self.log.save(json!({}))
     }
 
     fn restore(&mut self, kept: &Value) {
-        self.sorting = Sorting::restore(&kept["sort"], |name| log::COLUMNS.iter().position(|column| column.key == name));
-        if let Some((text, filter)) = kept["filter"].as_str().and_then(|text| Some((text, filter::parse(text, log::FILTER).ok()?))) {
-            (self.filter_text, self.filter) = (text.to_owned(), filter);
-        }
+        self.log.restore(kept);
     }
 }
 
 impl Api {
     fn selected(&self) -> Option<&RequestLine> {
-        self.shown.get(self.log.selected).and_then(|&place| self.requests.get(place))
+        self.requests.get(self.log.selected()?)
     }
 
     /// Keeps the selection on its request when newer ones came, unless it is on the newest, where it stays.
     fn follow(&mut self, newest_before: Option<&RequestLine>) {
-        if self.log.selected == 0 || self.sorting.0.is_some() || !self.filter.is_empty() {
+        if self.log.cursor.state.selected == 0 || self.log.sorting.is_chosen() || !self.log.filter().is_empty() {
             return;
         }
         let came = newest_before.and_then(|before| self.requests.iter().position(|line| line == before)).unwrap_or(0);
-        self.log.selected += came;
-        self.log.offset += came;
+        self.log.cursor.state.selected += came;
+        self.log.cursor.state.offset += came;
     }
 
     fn arrange(&mut self) {
-        let requests = &self.requests;
-        let mut shown: Vec<usize> =
-            (0..requests.len()).filter(|&place| self.filter.matches(|column| log::field(&requests[place], column))).collect();
-        self.sorting.sort(&mut shown, |&place, column| log::sort_key(&requests[place], column));
-        self.shown = shown;
-        self.log.select(self.log.selected, self.shown.len());
+        self.log.arrange(0..self.requests.len(), |place| self.requests.get(place));
     }
 
     fn start_or_stop(&mut self, context: &Context<'_>) -> Effect {
@@ -254,10 +211,9 @@ impl Api {
         if failed > 0 {
             note = format!("{note} · {} in the last {}", many(failed as u64, "error", "errors"), self.requests.len());
         }
-        let title = if self.filter_text.is_empty() { "requests".to_owned() } else { format!("requests / {}", self.filter_text) };
+        let title = self.log.titled("requests");
         let panel = Panel { note: if total > 0 { &note } else { "" }, focused: true, ascii: context.ascii, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, theme));
-        self.log_area = body;
         if self.requests.is_empty() {
             put(buffer, body, 1, 1, "no request yet", theme.text());
             let says = match self.state {
@@ -269,12 +225,7 @@ impl Api {
             }
             return;
         }
-        let words: Vec<&str> = self.filter.words().collect();
-        let row = |i: usize| self.shown.get(i).and_then(|&place| self.requests.get(place)).map_or_else(Vec::new, log::row);
-        let empty = "no request meets the filter";
-        let table =
-            Table { sort: self.sorting.0, words: &words, empty, ascii: context.ascii, ..Table::new(log::COLUMNS, self.shown.len(), &row) };
-        table.render(body, buffer, theme, &mut self.log);
+        self.log.draw(buffer, Frame::new(body, "no request meets the filter"), context, |place| self.requests.get(place));
     }
 }
 

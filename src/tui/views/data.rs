@@ -9,27 +9,24 @@ mod tables;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use self::{findings::FindingsPane, rows::Rows};
-use super::{inset, sorting::Sorting};
+use self::{findings::FindingsPane, rows::Rows, tables::Tables};
+use super::inset;
 use crate::{
-    dataset::{Table as DataTable, TableState as Loaded, findings::Severity, schema},
+    dataset::{Table as DataTable, TableState as Loaded, schema},
     deck::{load::LoadState, watch::Watching},
     question::snapshot::Snapshot,
     tui::{
         format,
         keymap::{Action, ViewId},
+        list::{Did, Frame, List, Sorting},
         text,
         theme::Role,
         view::{Context, Effect, Export, Request, View},
-        widgets::{
-            panel::Panel,
-            put,
-            table::{Hit, Table, TableState},
-        },
+        widgets::{panel::Panel, put},
     },
 };
 
@@ -39,7 +36,7 @@ const WIDE: u16 = 150;
 const DETAIL_MIN: u16 = 7;
 
 /// What lies open over the list of tables.
-#[derive(Debug, Default)]
+#[derive(Default)]
 enum Open {
     #[default]
     Nothing,
@@ -51,20 +48,17 @@ enum Open {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Kept {
     filter: String,
-    sort: Option<(&'static str, bool)>,
+    sorting: Sorting,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Data {
-    list: TableState,
-    sorting: Sorting,
-    /// Places of the tables in the order shown.
-    order: Vec<usize>,
+    /// Places are those of the tables of the dataset, or of the schema while nothing is loaded.
+    list: List<Tables>,
     open: Open,
     kept: BTreeMap<&'static str, Kept>,
     /// A table that was open at the end of the last run.
     reopen: Option<String>,
-    list_area: Rect,
 }
 
 impl View for Data {
@@ -73,7 +67,7 @@ impl View for Data {
     }
 
     fn refresh(&mut self, context: &Context<'_>) {
-        self.order = tables::in_order(context.snapshot.map(|snapshot| &snapshot.dataset), self.sorting);
+        self.arrange(context);
         let Some(snapshot) = context.snapshot else { return };
         if let Some(table) = self.reopen.take().and_then(|name| snapshot.dataset.table(&name)) {
             self.open_rows(table, snapshot, context);
@@ -106,12 +100,11 @@ impl View for Data {
             (Action::Findings, _) => return self.show_findings(context),
             (_, Open::Findings(_) | Open::Rows(_)) => return Effect::Pass,
             (Action::Open, _) => return self.show_rows(context),
-            (Action::Sort, _) => self.sorting.next(tables::COLUMNS.len()),
-            (Action::SortReverse, _) => self.sorting.reverse(),
             (Action::CopyValue, _) => {
                 return self.table(context).map_or(Effect::Nothing, |table| Effect::Copy(table.schema.name.to_owned(), "table"));
             }
-            (action, _) => return self.step(action),
+            (action, _) if self.list.act(action) == Did::Nothing => return Effect::Pass,
+            _ => {}
         }
         self.refresh(context);
         Effect::Redraw
@@ -123,24 +116,11 @@ impl View for Data {
             Open::Rows(rows) => return rows.mouse(mouse, context),
             Open::Nothing => {}
         }
-        let (count, height) = (self.order.len(), Table::height(self.list_area));
-        match mouse.kind {
-            MouseEventKind::ScrollUp => self.list.scroll(-3, count, height),
-            MouseEventKind::ScrollDown => self.list.scroll(3, count, height),
-            MouseEventKind::Down(MouseButton::Left) => {
-                let table = Table::new(tables::COLUMNS, count, &|_| Vec::new());
-                match table.hit(self.list_area, mouse.column, mouse.row, &self.list) {
-                    // A second click opens, as Enter does.
-                    Some(Hit::Row(row)) if row == self.list.selected => return self.show_rows(context),
-                    Some(Hit::Row(row) | Hit::Star(row) | Hit::Scrollbar(row)) => self.list.select(row, count),
-                    Some(Hit::Header(column)) => {
-                        self.sorting.click(column);
-                        self.refresh(context);
-                    }
-                    None => return Effect::Nothing,
-                }
-            }
-            _ => return Effect::Nothing,
+        match self.list.mouse(mouse) {
+            Did::Nothing => return Effect::Nothing,
+            // A second click opens, as Enter does.
+            Did::Again => return self.show_rows(context),
+            _ => self.refresh(context),
         }
         Effect::Redraw
     }
@@ -184,7 +164,7 @@ impl View for Data {
         match &self.open {
             Open::Findings(pane) => Some(pane.export()),
             Open::Rows(rows) => Some(rows.export(context)),
-            Open::Nothing => self.export_tables(context),
+            Open::Nothing => context.snapshot.map(|_| self.list.export("tables", tables::rows(context))),
         }
     }
 
@@ -192,24 +172,24 @@ impl View for Data {
         let mut kept = self.kept.clone();
         let mut open = Value::Null;
         if let Open::Rows(rows) = &self.open {
-            kept.insert(rows.schema.name, Kept { filter: rows.filter_text.clone(), sort: rows.sort() });
+            kept.insert(rows.schema.name, rows.kept());
             open = json!(rows.schema.name);
         }
         let rows: serde_json::Map<String, Value> = kept
             .into_iter()
             .filter(|(_, kept)| *kept != Kept::default())
-            .map(|(name, kept)| (name.to_owned(), json!({"filter": kept.filter, "sort": kept.sort.map(|(column, _)| column), "falls": kept.sort.is_some_and(|sort| sort.1)})))
+            .map(|(name, kept)| (name.to_owned(), json!({"filter": kept.filter, "sort": kept.sorting.save()})))
             .collect();
-        json!({"sort": self.sorting.save(|column| tables::COLUMNS.get(column).map(|column| column.key)), "rows": rows, "open": open})
+        self.list.save(json!({"rows": rows, "open": open}))
     }
 
     fn restore(&mut self, kept: &Value) {
-        self.sorting = Sorting::restore(&kept["sort"], |name| tables::COLUMNS.iter().position(|column| column.key == name));
+        self.list.restore(kept);
         for (name, kept) in kept["rows"].as_object().into_iter().flatten() {
             let Some(schema) = schema::table(name) else { continue };
-            let column = kept["sort"].as_str().and_then(|name| schema.column(name));
-            let sort = column.map(|column| (column.name, kept["falls"].as_bool().unwrap_or(false)));
-            self.kept.insert(schema.name, Kept { filter: kept["filter"].as_str().unwrap_or_default().to_owned(), sort });
+            let mut sorting = Sorting::default();
+            sorting.restore(&kept["sort"], &rows::sort_columns(schema));
+            self.kept.insert(schema.name, Kept { filter: kept["filter"].as_str().unwrap_or_default().to_owned(), sorting });
         }
         self.reopen = kept["open"].as_str().map(str::to_owned);
     }
@@ -217,28 +197,19 @@ impl View for Data {
 
 impl Data {
     fn table<'a>(&self, context: &Context<'a>) -> Option<&'a DataTable> {
-        self.order.get(self.list.selected).and_then(|&place| context.snapshot?.dataset.tables.get(place))
+        context.snapshot?.dataset.tables.get(self.list.selected()?)
     }
 
     fn close(&mut self) {
         if let Open::Rows(rows) = &self.open {
-            self.kept.insert(rows.schema.name, Kept { filter: rows.filter_text.clone(), sort: rows.sort() });
+            self.kept.insert(rows.schema.name, rows.kept());
         }
         self.open = Open::Nothing;
     }
 
-    fn step(&mut self, action: Action) -> Effect {
-        let (count, page) = (self.order.len(), Table::height(self.list_area).max(1) as isize);
-        match action {
-            Action::Up => self.list.step(-1, count),
-            Action::Down => self.list.step(1, count),
-            Action::PageUp => self.list.step(-page, count),
-            Action::PageDown => self.list.step(page, count),
-            Action::First => self.list.select(0, count),
-            Action::Last => self.list.select(usize::MAX, count),
-            _ => return Effect::Pass,
-        }
-        Effect::Redraw
+    fn arrange(&mut self, context: &Context<'_>) {
+        let places = tables::places(context.snapshot.map(|snapshot| &snapshot.dataset));
+        self.list.arrange(places, tables::rows(context));
     }
 
     fn show_rows(&mut self, context: &Context<'_>) -> Effect {
@@ -261,7 +232,7 @@ impl Data {
         }
         let mut rows = Rows::new(table, snapshot);
         if let Some(kept) = self.kept.get(table.schema.name) {
-            rows.take_up(&kept.filter, kept.sort, context);
+            rows.take_up(&kept.filter, &kept.sorting.clone(), context);
         }
         self.open = Open::Rows(Box::new(rows));
     }
@@ -288,10 +259,10 @@ impl Data {
     }
 
     fn draw_tables(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        if self.order.is_empty() {
-            self.order = tables::in_order(context.snapshot.map(|snapshot| &snapshot.dataset), self.sorting);
+        if self.list.is_empty() {
+            self.arrange(context);
         }
-        let wanted = self.order.len() as u16 + 2;
+        let wanted = self.list.len() as u16 + 2;
         let (left, right) = if area.width >= WIDE {
             let width = area.width - (area.width * 36 / 100).min(84);
             (Rect { width, ..area }, Rect { x: area.x + width + 2, width: area.width - width - 2, ..area })
@@ -309,44 +280,17 @@ impl Data {
         let note = if load.running {
             if context.snapshot.is_some() { "loading · Esc stops it" } else { "loading" }.to_owned()
         } else {
-            format!("{loaded} of {} loaded{}", self.order.len(), watching(load))
+            format!("{loaded} of {} loaded{}", self.list.len(), watching(load))
         };
         let panel = Panel { note: &note, focused: true, progress: share, ascii: context.ascii, ..Panel::new("tables") };
         let mut body = inset(panel.render(left, buffer, context.theme));
         if let Some(failure) = load.failure.as_ref().filter(|_| !load.running) {
             progress_line(buffer, &mut body, &format!("! the last load failed: {}", failure.reason), context);
         }
-        self.list_area = body;
-        tables::draw_list(buffer, body, &self.order, self.sorting, &mut self.list, context);
-        if let Some(&place) = self.order.get(self.list.selected) {
+        self.list.draw(buffer, Frame::new(body, ""), context, tables::rows(context));
+        if let Some(place) = self.list.selected() {
             tables::draw_detail(buffer, right, place, context);
         }
-    }
-
-    fn export_tables(&self, context: &Context<'_>) -> Option<Export> {
-        let tables = &context.snapshot?.dataset.tables;
-        let columns = ["table", "state", "reason", "rows", "rows_bad", "errors", "warnings", "sources", "load_ms"];
-        let rows = self.order.iter().filter_map(|&place| tables.get(place)).map(|table| {
-            let (state, reason) = match &table.state {
-                Loaded::Loaded => ("loaded", Value::Null),
-                Loaded::Absent => ("absent", Value::Null),
-                Loaded::Unusable(reason) => ("unusable", json!(reason)),
-            };
-            let sources: Vec<&str> = table.sources.iter().map(|source| source.file.as_str()).collect();
-            let findings = |severity| json!(table.findings.count(severity));
-            vec![
-                json!(table.schema.name),
-                json!(state),
-                reason,
-                json!(table.height()),
-                json!(table.rows_bad),
-                findings(Severity::Error),
-                findings(Severity::Warning),
-                json!(sources),
-                json!(table.load_ms),
-            ]
-        });
-        Some(Export::of("tables", &columns, rows.collect(), Some(self.list.selected)))
     }
 }
 

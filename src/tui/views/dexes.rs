@@ -7,25 +7,22 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use super::{
-    parts::{absent, say, symbol_of},
-    rows::{Click, Rows, Sorting, order_by},
-};
+use self::list::{Dexes, Pools};
+use super::parts::{absent, say, symbol_of};
 use crate::{
-    analysis::dex::{DexDetail, DexSummary},
+    analysis::dex::{DexDetail, DexSummary, Pool},
     dataset::address::Address,
     question::{
         Question,
         dexes::{DexDetailQuestion, DexListQuestion},
-        filter::{self, Filter},
     },
     tui::{
         keymap::{Action, ViewId},
+        list::{Did, Frame, List, mouse_of_two},
         view::{Asked, Context, Effect, Export, Request, View},
         widgets::{
             panel::{self, Panel},
             progress,
-            table::Table,
         },
     },
 };
@@ -33,14 +30,11 @@ use crate::{
 /// From this width on the DEX stands beside the list, else below it.
 const BESIDE_WIDTH: u16 = 130;
 
+#[derive(Default)]
 pub struct DexesView {
-    dexes: Rows,
-    pools: Rows,
-    /// The DEXes as they are shown, as places in the answer.
-    order: Vec<u32>,
-    sorting: Sorting,
-    filter_text: String,
-    filter: Filter,
+    /// Places are those in the answer.
+    dexes: List<Dexes>,
+    pools: List<Pools>,
     /// Keys go to the pools.
     in_pools: bool,
     /// How many addresses of the selected DEX were copied.
@@ -50,24 +44,6 @@ pub struct DexesView {
     detail: Asked<DexDetailQuestion>,
 }
 
-impl Default for DexesView {
-    fn default() -> Self {
-        Self {
-            dexes: Rows::default(),
-            pools: Rows::default(),
-            order: Vec::new(),
-            sorting: Sorting { key: "volume24h", descending: true },
-            filter_text: String::new(),
-            filter: Filter::default(),
-            in_pools: false,
-            copied: 0,
-            token: None,
-            list: Asked::default(),
-            detail: Asked::default(),
-        }
-    }
-}
-
 impl View for DexesView {
     fn id(&self) -> ViewId {
         ViewId::Dexes
@@ -75,8 +51,11 @@ impl View for DexesView {
 
     fn refresh(&mut self, context: &Context<'_>) {
         if self.token != context.token {
-            let (filter_text, filter) = (std::mem::take(&mut self.filter_text), std::mem::take(&mut self.filter));
-            *self = Self { token: context.token, sorting: self.sorting, filter_text, filter, ..Self::default() };
+            (self.token, self.in_pools) = (context.token, false);
+            self.list.clear();
+            self.detail.clear();
+            self.arrange();
+            self.moved_to_another();
         }
         let Some(token) = self.token else { return };
         if self.list.refresh(DexListQuestion { contract_address: token, explain: false }, context) {
@@ -85,44 +64,29 @@ impl View for DexesView {
         if let Some(question) = self.detail_question() {
             self.detail.refresh(question, context);
         }
+        self.arrange_pools();
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        let rows = if self.in_pools { &mut self.pools } else { &mut self.dexes };
-        if rows.act(action) {
-            self.moved(context);
-            return Effect::Redraw;
+        let did = if self.in_pools { self.pools.act(action) } else { self.dexes.act(action) };
+        if did != Did::Nothing {
+            return self.did(did, context);
         }
         match action {
             Action::Open | Action::Right if !self.in_pools && self.detail.answer.is_some() => self.in_pools = true,
             Action::Back | Action::Left if self.in_pools => self.in_pools = false,
-            Action::Back if !self.filter_text.is_empty() => {
-                (self.filter_text, self.filter) = Default::default();
-                self.arrange();
-                self.refresh(context);
-            }
             Action::CopyValue => return self.copy(),
-            Action::Sort => self.sort(self.sorting.next(list::SORTS), context),
-            Action::SortReverse => self.sort(self.sorting.reversed(), context),
             _ => return Effect::Pass,
         }
         Effect::Redraw
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        match (self.dexes.mouse(mouse), self.pools.mouse(mouse)) {
-            (Some(Click::Header(key)), _) => match self.sorting.clicked(key, list::SORTS) {
-                Some(sorting) => self.sort(sorting, context),
-                None => return Effect::Nothing,
-            },
-            (Some(_), _) => {
-                self.in_pools = false;
-                self.moved(context);
-            }
-            (None, Some(_)) => self.in_pools = true,
-            (None, None) => return Effect::Nothing,
+        let did = mouse_of_two(&mut self.dexes, &mut self.pools, &mut self.in_pools, mouse);
+        if did == Did::Nothing {
+            return Effect::Nothing;
         }
-        Effect::Redraw
+        self.did(did, context)
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -136,22 +100,20 @@ impl View for DexesView {
             self.draw_dex(buffer, Rect { x: area.right() - width, width, ..area }, context);
         } else {
             // The list takes what it needs, up to half.
-            let height = (self.order.len() as u16 + 3).clamp(5, (area.height / 2).max(5)).min(area.height);
+            let height = (self.dexes.len() as u16 + 3).clamp(5, (area.height / 2).max(5)).min(area.height);
             self.draw_list(buffer, Rect { height, ..area }, context);
             self.draw_dex(buffer, Rect { y: area.y + height, height: area.height - height, ..area }, context);
         }
     }
 
     fn filter(&self) -> Option<&str> {
-        Some(&self.filter_text)
+        Some(self.dexes.filter_text())
     }
 
     fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        self.filter = filter::parse(text, list::FILTERS).map_err(|error| error.to_string())?;
-        text.clone_into(&mut self.filter_text);
+        self.dexes.set_filter(text)?;
         self.in_pools = false;
-        self.arrange();
-        self.moved(context);
+        self.did(Did::Sorted, context);
         Ok(())
     }
 
@@ -169,34 +131,24 @@ impl View for DexesView {
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         let symbol = symbol_of(context, &self.token?).to_lowercase();
         if self.in_pools {
-            let (name, detail) = (format!("{symbol}-pools"), self.detail()?);
-            let rows = detail.pools.iter().map(|pool| list::exported(pool, list::POOLS_EXPORTED)).collect();
-            return Some(Export::of(name, list::POOLS_EXPORTED, rows, self.pools.selected()));
+            return Some(self.pools.export(format!("{symbol}-pools"), pools(&self.detail()?.pools)));
         }
         let answered = &self.list.answer.as_ref()?.answer.dexes;
-        let dexes = self.order.iter().filter_map(|&i| answered.get(i as usize));
-        let rows = dexes.map(|dex| list::exported(dex, list::DEXES_EXPORTED)).collect();
-        Some(Export::of(format!("{symbol}-dexes"), list::DEXES_EXPORTED, rows, self.dexes.selected()))
+        Some(self.dexes.export(format!("{symbol}-dexes"), dexes(answered)))
     }
 
     fn save(&self) -> Value {
-        json!({ "sort": self.sorting.save(), "filter": self.filter_text })
+        self.dexes.save(json!({}))
     }
 
     fn restore(&mut self, kept: &Value) {
-        self.sorting = self.sorting.restore(&kept["sort"], list::SORTS);
-        if let Some(text) = kept["filter"].as_str()
-            && let Ok(filter) = filter::parse(text, list::FILTERS)
-        {
-            (self.filter_text, self.filter) = (text.to_owned(), filter);
-        }
+        self.dexes.restore(kept);
     }
 }
 
 impl DexesView {
     fn dex(&self) -> Option<&DexSummary> {
-        let place = *self.order.get(self.dexes.selected()?)?;
-        self.list.answer.as_ref()?.answer.dexes.get(place as usize)
+        self.list.answer.as_ref()?.answer.dexes.get(self.dexes.selected()?)
     }
 
     fn detail_question(&self) -> Option<DexDetailQuestion> {
@@ -209,36 +161,35 @@ impl DexesView {
         (detail.name == dex.name && detail.chain_id == dex.chain_id).then_some(detail)
     }
 
+    /// The selected DEX stays selected.
     fn arrange(&mut self) {
         let before = self.dex().map(|dex| dex.dex_id.clone());
-        let dexes = self.list.answer.as_ref().map_or(&[][..], |known| &known.answer.dexes);
-        let Sorting { key, descending } = self.sorting;
-        let dex = |i: u32| &dexes[i as usize];
-        self.order = (0..dexes.len() as u32).filter(|&i| list::holds(&self.filter, dex(i))).collect();
-        match key {
-            "name" => order_by(&mut self.order, descending, |i| Some(dex(i).name.to_lowercase())),
-            "chainId" => order_by(&mut self.order, descending, |i| dex(i).chain_id.as_deref().map(list::chain)),
-            "poolCount" => order_by(&mut self.order, descending, |i| Some(dex(i).pool_count)),
-            "liquidity" => order_by(&mut self.order, descending, |i| dex(i).best_pool.liquidity),
-            _ => order_by(&mut self.order, descending, |i| dex(i).volume24h),
+        let answered = self.list.answer.as_ref().map_or(&[][..], |known| &known.answer.dexes);
+        self.dexes.arrange(0..answered.len(), dexes(answered));
+        if !self.dexes.point_to(|place| answered.get(place).map(|dex| &dex.dex_id) == before.as_ref()) {
+            self.dexes.cursor.select(0);
         }
-        self.dexes.set_count(self.order.len());
-        let place = self.order.iter().position(|&i| Some(&dex(i).dex_id) == before.as_ref());
-        self.dexes.select(place.unwrap_or(0));
     }
 
-    fn sort(&mut self, sorting: Sorting, context: &Context<'_>) {
-        self.sorting = sorting;
-        self.arrange();
-        self.refresh(context);
+    fn arrange_pools(&mut self) {
+        let known = self.detail().map_or_else(Vec::new, |detail| detail.pools.clone());
+        self.pools.arrange(0..known.len(), pools(&known));
     }
 
-    fn moved(&mut self, context: &Context<'_>) {
+    fn did(&mut self, did: Did, context: &Context<'_>) -> Effect {
+        if did == Did::Sorted && !self.in_pools {
+            self.arrange();
+        }
         if !self.in_pools {
-            self.pools.select(0);
-            self.copied = 0;
+            self.moved_to_another();
         }
         self.refresh(context);
+        Effect::Redraw
+    }
+
+    fn moved_to_another(&mut self) {
+        self.pools.cursor.select(0);
+        self.copied = 0;
     }
 
     /// The pool's address; of a DEX its addresses one after the other: router, factory, best pool.
@@ -264,13 +215,11 @@ impl DexesView {
 
     fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
-        let mut title =
+        let whose =
             self.token.map_or_else(|| "no token selected".to_owned(), |token| format!("where {} trades", symbol_of(context, &token)));
-        if !self.filter_text.is_empty() {
-            title.push_str(&format!(" / {}", self.filter_text));
-        }
+        let title = self.dexes.titled(&whose);
         let all = self.list.answer.as_ref().map_or(0, |known| known.answer.dexes.len());
-        let note = match (self.order.len(), all) {
+        let note = match (self.dexes.len(), all) {
             (_, 0) => String::new(),
             (shown, all) if shown < all => format!("{shown} of {all} DEXes"),
             (1, _) => "1 DEX".to_owned(),
@@ -291,19 +240,9 @@ impl DexesView {
             return say(buffer, body, context, "no pool of this token is in the data; 1 chooses another token");
         }
         let body = Rect { x: body.x + 1, width: body.width.saturating_sub(1), ..body };
-        let (columns, cells) = list::dex_columns(body.width);
-        let (order, dexes) = (&self.order, &known.answer.dexes);
-        let most = list::most(dexes.iter().map(|dex| dex.volume24h));
-        let dex = |row: usize| order.get(row).and_then(|&i| dexes.get(i as usize));
-        let row = |row: usize| dex(row).map_or_else(Vec::new, |dex| list::dex_cells(dex, most, cells, context.ascii));
-        let table = Table {
-            sort: self.sorting.place(&columns),
-            focused: !self.in_pools,
-            ascii: context.ascii,
-            empty: "no DEX matches: Esc takes the filter off",
-            ..Table::new(&columns, order.len(), &row)
-        };
-        self.dexes.draw(&table, buffer, body, theme);
+        self.dexes.focused = !self.in_pools;
+        let frame = Frame::new(body, "no DEX matches: Esc takes the filter off");
+        self.dexes.draw(buffer, frame, context, dexes(&known.answer.dexes));
     }
 
     fn draw_dex(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -328,20 +267,21 @@ impl DexesView {
         let Some(detail) = detail else { return progress::skeleton(body, buffer, theme, context.ascii) };
         let used = sheet::draw(detail, buffer, body, context).min(body.height);
         let body = Rect { y: body.y + used, height: body.height - used, ..body };
-        let (columns, cells) = list::pool_columns(body.width);
-        let whole = body.width >= list::WHOLE_ADDRESS_WIDTH;
-        let pools = detail.pools.clone();
-        let most = list::most(pools.iter().map(|pool| pool.liquidity));
-        let row = |row: usize| pools.get(row).map_or_else(Vec::new, |pool| list::pool_cells(pool, whole, most, cells, context.ascii));
-        let table = Table {
-            sort: Some((columns.iter().position(|column| column.key == "liquidity").unwrap_or(0), true)),
-            focused: self.in_pools,
-            ascii: context.ascii,
-            empty: "no pools",
-            ..Table::new(&columns, pools.len(), &row)
-        };
-        self.pools.draw(&table, buffer, body, theme);
+        let known = detail.pools.clone();
+        self.pools.focused = self.in_pools;
+        self.pools.draw(buffer, Frame::new(body, "no pools"), context, pools(&known));
     }
+}
+
+/// The rows of the list of DEXes, by their places.
+fn dexes<'a>(answered: &'a [DexSummary]) -> impl Fn(usize) -> Option<(&'a DexSummary, f64)> {
+    let most = list::most(answered.iter().map(|dex| dex.volume24h));
+    move |place| Some((answered.get(place)?, most))
+}
+
+fn pools<'a>(answered: &'a [Pool]) -> impl Fn(usize) -> Option<(&'a Pool, f64)> {
+    let most = list::most(answered.iter().map(|pool| pool.liquidity));
+    move |place| Some((answered.get(place)?, most))
 }
 
 #[cfg(test)]

@@ -6,24 +6,22 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use super::{
-    parts::{ListLine, absent, say},
-    rows::{Click, Rows, Sorting},
-};
+use self::list::{Ranked, Ranking};
+use super::parts::{ListLine, absent, say, summary};
 use crate::{
     analysis::growth::WINDOW_DAYS_DEFAULT,
     dataset::address::Address,
     question::{
         Question,
-        filter::{self, Filter},
         growth::{GrowthEntry, GrowthQuestion, WINDOWS},
     },
     tui::{
         format,
         keymap::{Action, ViewId},
+        list::{Did, Frame, List},
         text,
         view::{Asked, Context, Effect, Export, Request, View},
-        widgets::{panel, progress, put, table::Table},
+        widgets::{panel, progress, put},
     },
 };
 
@@ -31,29 +29,16 @@ use crate::{
 const LIMIT: u64 = 1_000;
 
 pub struct GrowthView {
-    rows: Rows,
-    /// The entries shown, as places in the ranking.
-    order: Vec<u32>,
+    /// Places are those in the ranking.
+    list: List<Ranking>,
     window: u64,
-    filter_text: String,
-    filter: Filter,
-    sorting: Sorting,
     followed: Option<Address>,
     ranking: Asked<GrowthQuestion>,
 }
 
 impl Default for GrowthView {
     fn default() -> Self {
-        Self {
-            rows: Rows::default(),
-            order: Vec::new(),
-            window: WINDOW_DAYS_DEFAULT,
-            filter_text: String::new(),
-            filter: Filter::default(),
-            sorting: Sorting { key: "holders_growth", descending: true },
-            followed: None,
-            ranking: Asked::default(),
-        }
+        Self { list: List::default(), window: WINDOW_DAYS_DEFAULT, followed: None, ranking: Asked::default() }
     }
 }
 
@@ -64,7 +49,7 @@ impl View for GrowthView {
 
     fn refresh(&mut self, context: &Context<'_>) {
         if self.ranking.refresh(self.question(), context) {
-            self.arrange();
+            self.arrange(context);
         }
         // A ranking starts at its top; after that it follows the program's token.
         if self.followed != context.token {
@@ -76,8 +61,9 @@ impl View for GrowthView {
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        if self.rows.act(action) {
-            return self.selected(context);
+        let did = self.list.act(action);
+        if did != Did::Nothing {
+            return self.did(did, context);
         }
         let token = self.entry().map(|entry| entry.token_address);
         match action {
@@ -87,14 +73,8 @@ impl View for GrowthView {
             Action::Window => {
                 let at = WINDOWS.iter().position(|days| days.parse() == Ok(self.window)).unwrap_or(0);
                 self.window = WINDOWS[(at + 1) % WINDOWS.len()].parse().unwrap_or(WINDOW_DAYS_DEFAULT);
-                self.rows.select(0);
+                self.list.cursor.select(0);
                 self.refresh(context);
-            }
-            Action::Sort => self.sort(self.sorting.next(list::SORTS)),
-            Action::SortReverse => self.sort(self.sorting.reversed()),
-            Action::Back if !self.filter_text.is_empty() => {
-                (self.filter_text, self.filter) = Default::default();
-                self.arrange();
             }
             _ => return Effect::Pass,
         }
@@ -102,18 +82,8 @@ impl View for GrowthView {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        match self.rows.mouse(mouse) {
-            Some(Click::Row) => self.selected(context),
-            Some(Click::Star) => self.entry().map_or(Effect::Nothing, |entry| Effect::Star(entry.token_address)),
-            Some(Click::Header(key)) => match self.sorting.clicked(key, list::SORTS) {
-                Some(sorting) => {
-                    self.sort(sorting);
-                    Effect::Redraw
-                }
-                None => Effect::Nothing,
-            },
-            None => Effect::Nothing,
-        }
+        let did = self.list.mouse(mouse);
+        self.did(did, context)
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -124,9 +94,9 @@ impl View for GrowthView {
         let ranking = self.ranking.answer.as_ref().map_or(&[][..], |known| &known.answer.tokens);
         let days = if self.window == 1 { "over 1 day" } else { &format!("over {} days", self.window) };
         let line = ListLine {
-            filter: &self.filter_text,
+            filter: self.list.filter_text(),
             notes: &[days.to_owned()],
-            shown: self.order.len() as u64,
+            shown: self.list.len() as u64,
             total: ranking.len() as u64,
             nouns: ["token ranked", "tokens ranked"],
         };
@@ -148,13 +118,12 @@ impl View for GrowthView {
     }
 
     fn filter(&self) -> Option<&str> {
-        Some(&self.filter_text)
+        Some(self.list.filter_text())
     }
 
-    fn set_filter(&mut self, text: &str, _: &Context<'_>) -> Result<(), String> {
-        self.filter = filter::parse(text, list::FILTERS).map_err(|error| error.to_string())?;
-        text.clone_into(&mut self.filter_text);
-        self.arrange();
+    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+        self.list.set_filter(text)?;
+        self.arrange(context);
         Ok(())
     }
 
@@ -170,25 +139,19 @@ impl View for GrowthView {
         Some(Request::of(&self.question()))
     }
 
-    fn export(&self, _: &Context<'_>) -> Option<Export> {
+    fn export(&self, context: &Context<'_>) -> Option<Export> {
         let ranking = &self.ranking.answer.as_ref()?.answer.tokens;
-        let rows = self.order.iter().filter_map(|&i| ranking.get(i as usize)).map(list::exported);
-        Some(Export::of(format!("holders-growth-{}d", self.window), list::EXPORTED, rows.collect(), self.rows.selected()))
+        Some(self.list.export(format!("holders-growth-{}d", self.window), rows(ranking, 0.0, context)))
     }
 
     fn save(&self) -> Value {
-        json!({ "window": self.window, "sort": self.sorting.save(), "filter": self.filter_text })
+        self.list.save(json!({ "window": self.window }))
     }
 
     fn restore(&mut self, kept: &Value) {
         let known = |days: &u64| WINDOWS.iter().any(|word| word.parse() == Ok(*days));
         self.window = kept["window"].as_u64().filter(known).unwrap_or(self.window);
-        self.sorting = self.sorting.restore(&kept["sort"], list::SORTS);
-        if let Some(text) = kept["filter"].as_str()
-            && let Ok(filter) = filter::parse(text, list::FILTERS)
-        {
-            (self.filter_text, self.filter) = (text.to_owned(), filter);
-        }
+        self.list.restore(kept);
     }
 }
 
@@ -202,31 +165,34 @@ impl GrowthView {
     }
 
     fn entry(&self) -> Option<&GrowthEntry> {
-        let place = *self.order.get(self.rows.selected()?)?;
-        self.ranking().get(place as usize)
+        self.ranking().get(self.list.selected()?)
     }
 
     /// Orders the ranking afresh; the selection stays on its token, unless it is at the top.
-    fn arrange(&mut self) {
+    fn arrange(&mut self, context: &Context<'_>) {
         // Who has moved has made the row's token the program's.
-        let before = self.followed.filter(|_| self.rows.state.selected > 0);
-        self.order = list::order(self.ranking(), &self.filter, self.sorting);
-        self.rows.set_count(self.order.len());
-        self.rows.select(0);
+        let before = self.followed.filter(|_| self.list.cursor.selected() > Some(0));
+        let ranking = self.ranking.answer.as_ref().map_or(&[][..], |known| &known.answer.tokens);
+        self.list.arrange(0..ranking.len(), rows(ranking, 0.0, context));
+        self.list.cursor.select(0);
         self.point_to(before);
     }
 
     fn point_to(&mut self, token: Option<Address>) {
-        let ranking = self.ranking();
-        let at = |i: &u32| ranking.get(*i as usize).is_some_and(|entry| Some(entry.token_address) == token);
-        if let Some(place) = self.order.iter().position(at) {
-            self.rows.select(place);
-        }
+        let ranking = self.ranking.answer.as_ref().map_or(&[][..], |known| &known.answer.tokens);
+        self.list.point_to(|place| ranking.get(place).map(|entry| entry.token_address) == token);
     }
 
-    fn sort(&mut self, sorting: Sorting) {
-        self.sorting = sorting;
-        self.arrange();
+    fn did(&mut self, did: Did, context: &Context<'_>) -> Effect {
+        match did {
+            Did::Moved | Did::Again => self.selected(context),
+            Did::Star => self.entry().map_or(Effect::Nothing, |entry| Effect::Star(entry.token_address)),
+            Did::Sorted => {
+                self.arrange(context);
+                Effect::Redraw
+            }
+            Did::Nothing | Did::Header(_) => Effect::Nothing,
+        }
     }
 
     fn selected(&mut self, context: &Context<'_>) -> Effect {
@@ -237,27 +203,15 @@ impl GrowthView {
     }
 
     fn draw_table(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let layout = list::Layout::of(area.width);
         let ranking = self.ranking.answer.as_ref().map_or(&[][..], |known| &known.answer.tokens);
-        let order = &self.order;
-        let entry = |row: usize| order.get(row).and_then(|&i| Some((i, ranking.get(i as usize)?)));
-        let most = order.iter().filter_map(|&i| ranking.get(i as usize)).map(|entry| entry.holders_growth.abs()).fold(0.0, f64::max);
-        let row = |row: usize| entry(row).map_or_else(Vec::new, |(place, entry)| list::cells(entry, place, most, &layout, context));
-        let star = |row: usize| entry(row).is_some_and(|(_, entry)| context.watchlist.contains(&entry.token_address));
-        let words: Vec<&str> = self.filter.words().collect();
-        let table = Table {
-            sort: self.sorting.place(&layout.columns),
-            words: &words,
-            star: Some(&star),
-            empty: if self.filter.is_empty() {
-                "no token has two counts this far apart: t tries another window"
-            } else {
-                "no token matches: Esc takes the filter off"
-            },
-            ascii: context.ascii,
-            ..Table::new(&layout.columns, order.len(), &row)
+        let grown = |place: usize| ranking.get(place).map(|entry| entry.holders_growth.abs());
+        let most = self.list.places().filter_map(grown).fold(0.0, f64::max);
+        let empty = if self.list.filter().is_empty() {
+            "no token has two counts this far apart: t tries another window"
+        } else {
+            "no token matches: Esc takes the filter off"
         };
-        self.rows.draw(&table, buffer, area, context.theme);
+        self.list.draw(buffer, Frame::new(area, empty), context, rows(ranking, most, context));
     }
 
     /// The selected token's exact figures in one line.
@@ -274,6 +228,17 @@ impl GrowthView {
             x += 3 + put(buffer, row, x + 3, 0, word, theme.dim());
             x += 1 + put(buffer, row, x + 1, 0, &value, theme.text());
         }
+    }
+}
+
+/// The rows of the list, by their places.
+fn rows<'a>(ranking: &'a [GrowthEntry], most: f64, context: &'a Context<'_>) -> impl Fn(usize) -> Option<Ranked<'a>> {
+    move |place| {
+        let entry = ranking.get(place)?;
+        let token = &entry.token_address;
+        let counts = context.snapshot.map_or(&[][..], |snapshot| snapshot.dataset.holder_counts_of(token));
+        let holders = summary(context, token).and_then(|summary| summary.holders);
+        Some(Ranked { entry, place, most, holders, counts, starred: context.watchlist.contains(token) })
     }
 }
 

@@ -10,11 +10,9 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
+use self::list::{PostRow, Posts};
 use self::pages::{Pages, Source};
-use super::{
-    parts::{ListLine, absent, say, symbol_of},
-    rows::{Click, Rows, Sorting},
-};
+use super::parts::{ListLine, absent, say, symbol_of};
 use crate::{
     dataset::{
         address::Address,
@@ -22,42 +20,28 @@ use crate::{
         grid::{Grid, Ordered},
         rows::Post,
     },
-    question::{Question, list::Order, posts::TokenPostsQuestion},
+    question::{Question, posts::TokenPostsQuestion},
     tui::{
         keymap::{Action, ViewId},
+        list::{Did, Frame, List},
         view::{Context, Effect, Export, Request, View},
-        widgets::{panel, progress, table::Table},
+        widgets::{panel, progress},
     },
 };
 
 /// From this width on the whole post stands beside the table, else below it.
 const BESIDE_WIDTH: u16 = 120;
 
+#[derive(Default)]
 pub struct PostsView {
-    rows: Rows,
+    list: List<Posts>,
     /// Every token's posts, not the selected one's alone.
     all: bool,
-    filter: String,
-    sorting: Sorting,
     /// The whole post is shown.
     open: bool,
     /// The token of the posts shown, when it is one.
     token: Option<Address>,
     pages: Pages,
-}
-
-impl Default for PostsView {
-    fn default() -> Self {
-        Self {
-            rows: Rows::default(),
-            all: false,
-            filter: String::new(),
-            sorting: Sorting { key: "published_at", descending: true },
-            open: false,
-            token: None,
-            pages: Pages::default(),
-        }
-    }
 }
 
 impl View for PostsView {
@@ -69,17 +53,18 @@ impl View for PostsView {
         if self.token != context.token {
             self.token = context.token;
             if !self.all {
-                self.rows.select(0);
+                self.list.cursor.select(0);
                 self.open = false;
             }
         }
+        self.list.show(list::TOKEN, self.all);
         let Some(source) = self.source() else { return };
-        self.pages.refresh(&source, self.rows.state.selected, context);
-        self.rows.set_count(self.pages.total());
+        self.pages.refresh(&source, self.list.cursor.state.selected, context);
+        self.list.set_count(self.pages.total());
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        if self.rows.act(action) {
+        if self.list.act(action) != Did::Nothing {
             self.refresh(context);
             return Effect::Redraw;
         }
@@ -88,16 +73,14 @@ impl View for PostsView {
                 self.open = self.post().is_some();
                 return Effect::Redraw;
             }
-            Action::Back => return self.back(context),
+            Action::Back if self.open => self.open = false,
             Action::OpenLink => return self.with_link(Effect::OpenLink),
             Action::CopyValue => return self.with_link(|link| Effect::Copy(link, "link")),
             Action::Star => return self.post().map_or(Effect::Pass, |post| Effect::Star(post.token_address)),
             Action::AllPosts => {
                 self.all = !self.all;
-                self.rows.select(0);
+                self.list.cursor.select(0);
             }
-            Action::Sort => self.sorting = self.sorting.next(list::SORTS),
-            Action::SortReverse => self.sorting = self.sorting.reversed(),
             _ => return Effect::Pass,
         }
         self.refresh(context);
@@ -105,13 +88,8 @@ impl View for PostsView {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        match self.rows.mouse(mouse) {
-            Some(Click::Header(key)) => match self.sorting.clicked(key, list::SORTS) {
-                Some(sorting) => self.sorting = sorting,
-                None => return Effect::Nothing,
-            },
-            Some(_) => {}
-            None => return Effect::Nothing,
+        if self.list.mouse(mouse) == Did::Nothing {
+            return Effect::Nothing;
         }
         self.refresh(context);
         Effect::Redraw
@@ -136,13 +114,12 @@ impl View for PostsView {
     }
 
     fn filter(&self) -> Option<&str> {
-        Some(&self.filter)
+        Some(self.list.filter_text())
     }
 
     fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        list::check(text)?;
-        text.clone_into(&mut self.filter);
-        self.rows.select(0);
+        self.list.set_filter(text)?;
+        self.list.cursor.select(0);
         self.refresh(context);
         Ok(())
     }
@@ -152,19 +129,19 @@ impl View for PostsView {
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {
-        self.source().map(|source| source.request(self.rows.selected().unwrap_or(0), self.pages.total()))
+        self.source().map(|source| source.request(self.list.selected().unwrap_or(0), self.pages.total()))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         let snapshot = Arc::clone(context.snapshot?);
         let question = self.pages.source()?.question(1);
         let grid = Grid::of(snapshot.dataset.table("posts")?);
-        let columns: Vec<&'static str> = list::EXPORTED.iter().copied().filter(|column| grid.has(column)).collect();
+        let columns: Vec<&'static str> = self.list.members().into_iter().filter(|column| grid.has(column)).collect();
         Some(Export {
             name: "posts".to_owned(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
             count: Some(self.pages.total()),
-            selected: self.post().map(|post| list::exported(post, &columns)),
+            selected: self.post().map(|post| List::<Posts>::written(PostRow { post, context }, &columns)),
             rows: Box::new(move |progress| {
                 let (places, _) = question.places(&snapshot, None, progress)?;
                 Ok(export::Rows::Frames(Box::new(Ordered::new(grid, places, columns))))
@@ -173,29 +150,25 @@ impl View for PostsView {
     }
 
     fn save(&self) -> Value {
-        json!({ "all": self.all, "sort": self.sorting.save(), "filter": self.filter })
+        self.list.save(json!({ "all": self.all }))
     }
 
     fn restore(&mut self, kept: &Value) {
         self.all = kept["all"].as_bool().unwrap_or(self.all);
-        self.sorting = self.sorting.restore(&kept["sort"], list::SORTS);
-        if let Some(text) = kept["filter"].as_str().filter(|text| list::check(text).is_ok()) {
-            text.clone_into(&mut self.filter);
-        }
+        self.list.restore(kept);
     }
 }
 
 impl PostsView {
     /// Which posts are wanted.
     fn source(&self) -> Option<Source> {
-        let query = Some(self.filter.trim().to_owned()).filter(|words| !words.is_empty());
-        let sort = Order { column: self.sorting.key, descending: self.sorting.descending };
+        let query = Some(self.list.filter_text().trim().to_owned()).filter(|words| !words.is_empty());
         let token = if self.all { None } else { Some(self.token?) };
-        Some(Source { token, query, sort })
+        Some(Source { token, query, sort: self.list.sorting.keys().to_vec() })
     }
 
     fn post(&self) -> Option<&Post> {
-        self.pages.post(self.rows.selected()?)
+        self.pages.post(self.list.selected()?)
     }
 
     fn with_link(&self, effect: impl FnOnce(String) -> Effect) -> Effect {
@@ -204,18 +177,6 @@ impl PostsView {
             Some(None) => Effect::Say("this post has no link".to_owned()),
             None => Effect::Pass,
         }
-    }
-
-    fn back(&mut self, context: &Context<'_>) -> Effect {
-        if self.open {
-            self.open = false;
-        } else if !self.filter.is_empty() {
-            self.filter.clear();
-        } else {
-            return Effect::Pass;
-        }
-        self.refresh(context);
-        Effect::Redraw
     }
 
     fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -231,22 +192,12 @@ impl PostsView {
         if !self.pages.answered() {
             return progress::skeleton(area, buffer, context.theme, context.ascii);
         }
-        let columns = list::columns(self.all);
-        let pages = &self.pages;
-        let symbol = |token: &Address| symbol_of(context, token);
-        let row = |row: usize| pages.post(row).map_or_else(Vec::new, |post| list::cells(post, self.all.then_some(&symbol), context.now));
-        let lower = self.filter.to_lowercase();
+        let lower = self.list.filter_text().to_lowercase();
         let words: Vec<&str> = lower.split_whitespace().collect();
         let nothing = if self.all { "no post" } else { "no post of this token; a shows every token's" };
-        let empty = if self.filter.is_empty() { nothing } else { "no title has these words: Esc takes the filter off" };
-        let table = Table {
-            sort: self.sorting.place(&columns),
-            words: &words,
-            empty,
-            ascii: context.ascii,
-            ..Table::new(&columns, pages.total(), &row)
-        };
-        self.rows.draw(&table, buffer, area, context.theme);
+        let empty = if words.is_empty() { nothing } else { "no title has these words: Esc takes the filter off" };
+        let frame = Frame { words: Some(&words), ..Frame::new(area, empty) };
+        self.list.draw(buffer, frame, context, |place| Some(PostRow { post: self.pages.post(place)?, context }));
     }
 
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -261,7 +212,7 @@ impl PostsView {
         });
         let shown = self.pages.total() as u64;
         let total = posts.map_or(shown, |posts| posts as u64);
-        let line = ListLine { filter: &self.filter, notes: &[whose], shown, total, nouns: ["post", "posts"] };
+        let line = ListLine { filter: self.list.filter_text(), notes: &[whose], shown, total, nouns: ["post", "posts"] };
         line.draw(buffer, area, context);
     }
 }

@@ -10,17 +10,20 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use super::{
-    parts::{ListLine, absent, say, summary},
-    rows::{Click, Rows, Sorting},
-};
+use self::list::{Shown, Tokens};
+use super::parts::{ListLine, absent, say, summary};
 use crate::{
+    analysis::market::TokenSummary,
     dataset::{address::Address, export},
-    question::{filter::Filter, list::Order, search::SearchQuestion, snapshot::Snapshot, token::TokenQuestion},
+    question::{
+        search::{SearchQuestion, row::is_worked_out},
+        snapshot::Snapshot,
+        token::TokenQuestion,
+    },
     tui::{
         keymap::{Action, ViewId},
+        list::{Did, Frame, List},
         view::{Asked, Context, Effect, Export, Request, View},
-        widgets::table::Table,
     },
 };
 
@@ -31,16 +34,12 @@ const BELOW_HEIGHT: u16 = 36;
 
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
 pub struct TokensView {
-    rows: Rows,
-    /// The tokens shown, as places in the market's list.
-    order: Vec<u32>,
-    /// The generation and the watchlist that `order` was made from.
+    /// Places are those of the market's list.
+    list: List<Tokens>,
+    /// The generation and the watchlist that the list was made from.
     made: Option<(u64, HashSet<Address>)>,
     /// The filter or the sorting changed since.
     stale: bool,
-    filter_text: String,
-    filter: Filter,
-    sorting: Sorting,
     choices: Choices,
     /// Over the table, where there is no room for it elsewhere.
     detail_open: bool,
@@ -72,13 +71,9 @@ enum Place {
 impl Default for TokensView {
     fn default() -> Self {
         Self {
-            rows: Rows::default(),
-            order: Vec::new(),
+            list: List::default(),
             made: None,
             stale: true,
-            filter_text: String::new(),
-            filter: Filter::default(),
-            sorting: Sorting { key: "market_cap", descending: true },
             choices: Choices { watched_only: false, detail_shown: true, more: false },
             detail_open: false,
             figures: figures::Store::default(),
@@ -108,8 +103,9 @@ impl View for TokensView {
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        if self.rows.act(action) {
-            return self.selected(context);
+        let did = self.list.act(action);
+        if did != Did::Nothing {
+            return self.did(did, context);
         }
         match action {
             Action::Open => return self.open(context),
@@ -120,12 +116,10 @@ impl View for TokensView {
             }
             Action::MoreColumns => return self.toggle_more(context),
             Action::AllFigures => {
-                self.choices.more = true;
+                self.show_more(true);
                 self.figures.want_all();
                 self.refresh(context);
             }
-            Action::Sort => return self.sort(self.sorting.next(&list::sorts(self.choices.more)), context),
-            Action::SortReverse => return self.sort(self.sorting.reversed(), context),
             Action::Detail if self.place == Place::Over => self.detail_open = !self.detail_open,
             Action::Detail => self.choices.detail_shown = !self.choices.detail_shown,
             Action::Watchlist => {
@@ -140,15 +134,8 @@ impl View for TokensView {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        match self.rows.mouse(mouse) {
-            Some(Click::Row) => self.selected(context),
-            Some(Click::Star) => self.token(context).map_or(Effect::Nothing, Effect::Star),
-            Some(Click::Header(key)) => match self.sorting.clicked(key, &list::sorts(self.choices.more)) {
-                Some(sorting) => self.sort(sorting, context),
-                None => Effect::Nothing,
-            },
-            None => Effect::Nothing,
-        }
+        let did = self.list.mouse(mouse);
+        self.did(did, context)
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -166,7 +153,7 @@ impl View for TokensView {
             _ => Place::Over,
         };
         match self.place {
-            _ if self.order.is_empty() => self.draw_list(buffer, area, context),
+            _ if self.list.is_empty() => self.draw_list(buffer, area, context),
             Place::Over if self.detail_open => self.draw_detail(buffer, area, context),
             Place::Beside if self.choices.detail_shown => {
                 // Inside it a whole address fits.
@@ -176,7 +163,7 @@ impl View for TokensView {
             }
             Place::Below if self.choices.detail_shown => {
                 // The table leaves it what a short list does not need.
-                let spare = usize::from(area.height).saturating_sub(self.order.len() + 3) as u16;
+                let spare = usize::from(area.height).saturating_sub(self.list.len() + 3) as u16;
                 let height = (area.height * 9 / 20).clamp(16, 24).max(spare);
                 self.draw_list(buffer, Rect { height: area.height - height, ..area }, context);
                 self.draw_detail(buffer, Rect { y: area.bottom() - height, height, ..area }, context);
@@ -186,14 +173,13 @@ impl View for TokensView {
     }
 
     fn filter(&self) -> Option<&str> {
-        Some(&self.filter_text)
+        Some(self.list.filter_text())
     }
 
     fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        self.filter = list::parse(text)?;
-        text.clone_into(&mut self.filter_text);
+        self.list.set_filter(text)?;
         self.stale = true;
-        if list::needs_more(&self.filter) {
+        if self.needs_all() {
             self.figures.want_all();
         }
         self.refresh(context);
@@ -208,7 +194,7 @@ impl View for TokensView {
         let Some(snapshot) = context.snapshot else { return };
         self.arrange(context);
         if !self.point_to(Some(token), snapshot) {
-            (self.filter_text, self.filter) = Default::default();
+            self.list.clear_filter();
             self.choices.watched_only = false;
             self.stale = true;
             self.refresh(context);
@@ -227,7 +213,7 @@ impl View for TokensView {
         // The page with the selected token, wherever the API has it.
         let on = if self.needs_all() {
             // Its rows stand in the same order, and to make that anew would take long.
-            self.rows.selected().map(|row| (row as u64 / question.limit + 1, self.order.len() as u64))
+            self.list.cursor.selected().map(|row| (row as u64 / question.limit + 1, self.list.len() as u64))
         } else {
             self.token(context).and_then(|token| question.page_of(&token, context.snapshot?))
         };
@@ -238,39 +224,31 @@ impl View for TokensView {
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         let snapshot = Arc::clone(context.snapshot?);
-        let more = self.fields();
-        let (order, known) = (self.order.clone(), if more.is_empty() { figures::Known::new() } else { self.figures.known.clone() });
-        let row = |snapshot: &Snapshot, place: u32, more: &[&str], known: &figures::Known| {
-            snapshot.market.tokens.get(place as usize).map(|token| list::exported(token, more, known))
+        let (places, members): (Vec<usize>, _) = (self.list.places().collect(), self.list.members());
+        let known = if self.choices.more { self.figures.known.clone() } else { figures::Known::new() };
+        let row = move |place: usize, members: &[&str]| {
+            let token = snapshot.market.tokens.get(place)?;
+            Some(List::<Tokens>::written(Shown { token, figures: known.get(&token.token_address), starred: false }, members))
         };
-        let selected = self.rows.selected().and_then(|selected| self.order.get(selected));
         Some(Export {
             name: "tokens".to_owned(),
-            columns: list::EXPORTED.iter().chain(&more).map(|&column| column.to_owned()).collect(),
-            count: Some(order.len()),
-            selected: selected.and_then(|&place| row(&snapshot, place, &more, &known)),
-            rows: Box::new(move |_| {
-                Ok(export::Rows::Values(order.iter().filter_map(|&place| row(&snapshot, place, &more, &known)).collect()))
-            }),
+            columns: members.iter().map(|&member| member.to_owned()).collect(),
+            count: Some(places.len()),
+            selected: self.list.selected().and_then(|place| row(place, &members)),
+            rows: Box::new(move |_| Ok(export::Rows::Values(places.iter().filter_map(|&place| row(place, &members)).collect()))),
         })
     }
 
     fn save(&self) -> Value {
         let Choices { watched_only, detail_shown, more } = self.choices;
-        let sort = self.sorting.save();
-        json!({ "sort": sort, "filter": self.filter_text, "watchlist": watched_only, "detail": detail_shown, "more": more })
+        self.list.save(json!({ "watchlist": watched_only, "detail": detail_shown, "more": more }))
     }
 
     fn restore(&mut self, kept: &Value) {
-        self.choices.more = kept["more"].as_bool().unwrap_or(self.choices.more);
-        self.sorting = self.sorting.restore(&kept["sort"], &list::sorts(self.choices.more));
+        self.show_more(kept["more"].as_bool().unwrap_or(self.choices.more));
+        self.list.restore(kept);
         self.choices.watched_only = kept["watchlist"].as_bool().unwrap_or(self.choices.watched_only);
         self.choices.detail_shown = kept["detail"].as_bool().unwrap_or(self.choices.detail_shown);
-        if let Some(text) = kept["filter"].as_str()
-            && let Ok(filter) = list::parse(text)
-        {
-            (self.filter_text, self.filter) = (text.to_owned(), filter);
-        }
         self.stale = true;
     }
 }
@@ -278,43 +256,38 @@ impl View for TokensView {
 impl TokensView {
     /// The token under the selection.
     fn token(&self, context: &Context<'_>) -> Option<Address> {
-        let place = *self.order.get(self.rows.selected()?)?;
-        context.snapshot?.market.tokens.get(place as usize).map(|token| token.token_address)
+        context.snapshot?.market.tokens.get(self.list.selected()?).map(|token| token.token_address)
     }
 
-    /// Whether the rows depend on an optional column, so that every token's figures are needed.
+    /// Whether the rows depend on an optional figure, so that every token's are needed.
     fn needs_all(&self) -> bool {
-        figures::is_optional(self.sorting.key) || list::needs_more(&self.filter)
+        self.list.filter().columns().any(is_worked_out) || self.list.sorting.keys().iter().any(|order| is_worked_out(order.column))
     }
 
     /// Has the figures computed that the rows on screen, or the order of all, want.
     fn compute(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
-        if !self.choices.more && !self.needs_all() {
+        let needs_all = self.needs_all();
+        if !self.choices.more && !needs_all {
             return;
         }
-        let tokens = &snapshot.market.tokens;
-        let rows = self.order.get(self.rows.on_screen()).unwrap_or_default();
-        let screen: Vec<Address> = rows.iter().filter_map(|&i| tokens.get(i as usize)).map(|token| token.token_address).collect();
-        let needs_all = self.needs_all();
+        let token = |place: usize| snapshot.market.tokens.get(place).map(|token| token.token_address);
+        let screen: Vec<Address> = self.list.on_screen().filter_map(token).collect();
         if self.figures.refresh(snapshot, &screen, needs_all, context) && needs_all {
             self.made = None;
         }
     }
 
     /// Shows the optional columns or hides them; an order by one of them goes with it.
-    fn toggle_more(&mut self, context: &Context<'_>) -> Effect {
-        self.choices.more = !self.choices.more;
-        if !self.choices.more && figures::is_optional(self.sorting.key) {
-            self.sorting = Self::default().sorting;
-            self.stale = true;
-        }
-        self.refresh(context);
-        self.selected(context)
+    fn show_more(&mut self, more: bool) {
+        self.choices.more = more;
+        List::<Tokens>::optional().for_each(|key| self.list.show(key, more));
+        self.stale = true;
     }
 
-    /// What `fields` of the request names.
-    fn fields(&self) -> Vec<&'static str> {
-        if self.choices.more { figures::field_names() } else { Vec::new() }
+    fn toggle_more(&mut self, context: &Context<'_>) -> Effect {
+        self.show_more(!self.choices.more);
+        self.refresh(context);
+        self.selected(context)
     }
 
     /// Orders the tokens afresh if anything they depend on changed; the selection stays on the program's token.
@@ -325,13 +298,16 @@ impl TokensView {
         if same_rows && same_stars && !self.stale {
             return;
         }
-        let (tokens, known) = (&snapshot.market.tokens, &self.figures.known);
-        self.order = list::order(tokens, &self.filter, self.sorting, context.watchlist, self.choices.watched_only, known);
-        self.rows.set_count(self.order.len());
+        let tokens = &snapshot.market.tokens;
+        let row = rows(tokens, &self.figures.known, context);
+        let watched = |place: &usize| {
+            !self.choices.watched_only || tokens.get(*place).is_some_and(|token| context.watchlist.contains(&token.token_address))
+        };
+        self.list.arrange((0..tokens.len()).filter(watched), row);
         self.made = Some((snapshot.generation, context.watchlist.clone()));
         // A row that a star took away leaves the selection where it is; rows that a filter left start at the best.
         if !self.point_to(context.token, snapshot) && std::mem::take(&mut self.stale) {
-            self.rows.select(0);
+            self.list.cursor.select(0);
         }
         self.stale = false;
     }
@@ -339,9 +315,17 @@ impl TokensView {
     /// Puts the selection on the token; false when it is not among the rows.
     fn point_to(&mut self, token: Option<Address>, snapshot: &Arc<Snapshot>) -> bool {
         let tokens = &snapshot.market.tokens;
-        let place =
-            token.and_then(|token| self.order.iter().position(|&i| tokens.get(i as usize).is_some_and(|t| t.token_address == token)));
-        place.map(|place| self.rows.select(place)).is_some()
+        token.is_some_and(|token| self.list.point_to(|place| tokens.get(place).is_some_and(|known| known.token_address == token)))
+    }
+
+    /// What a key or a click in the list leads to.
+    fn did(&mut self, did: Did, context: &Context<'_>) -> Effect {
+        match did {
+            Did::Star => self.token(context).map_or(Effect::Nothing, Effect::Star),
+            Did::Moved | Did::Again => self.selected(context),
+            Did::Sorted => self.sorted(context),
+            Did::Nothing | Did::Header(_) => Effect::Nothing,
+        }
     }
 
     fn selected(&mut self, context: &Context<'_>) -> Effect {
@@ -355,16 +339,15 @@ impl TokensView {
     }
 
     /// The selection stays on its token, unless it is at the top: who looks at the top wants the new one.
-    fn sort(&mut self, sorting: Sorting, context: &Context<'_>) -> Effect {
-        let top = self.rows.selected() == Some(0);
-        self.sorting = sorting;
+    fn sorted(&mut self, context: &Context<'_>) -> Effect {
+        let top = self.list.cursor.selected() == Some(0);
         self.stale = true;
-        if figures::is_optional(sorting.key) {
+        if self.needs_all() {
             self.figures.want_all();
         }
         self.refresh(context);
         if top {
-            self.rows.select(0);
+            self.list.cursor.select(0);
         }
         self.selected(context)
     }
@@ -379,15 +362,13 @@ impl TokensView {
         Effect::Open(token, ViewId::Chart)
     }
 
-    /// Closes the detail, then takes the filter and the watchlist off.
+    /// Closes the detail, stops the work, then takes the watchlist off; a filter, which the program takes off, goes before it.
     fn back(&mut self, context: &Context<'_>) -> Effect {
         if self.place == Place::Over && self.detail_open {
             self.detail_open = false;
         } else if self.figures.all {
             self.figures.stop();
-        } else if !self.filter_text.is_empty() {
-            (self.filter_text, self.filter) = Default::default();
-        } else if self.choices.watched_only {
+        } else if self.choices.watched_only && self.list.filter().is_empty() {
             self.choices.watched_only = false;
         } else {
             return Effect::Pass;
@@ -399,14 +380,13 @@ impl TokensView {
 
     /// What the API is asked for the same list; it knows no watchlist.
     fn question(&self) -> SearchQuestion {
-        let words: Vec<&str> = self.filter.words().collect();
-        let Sorting { key, descending } = self.sorting;
+        let words: Vec<&str> = self.list.filter().words().collect();
         SearchQuestion {
             query: (!words.is_empty()).then(|| words.join(" ")),
             chain: None,
-            filter: self.filter.split(|column| column != "starred").0,
-            sort: vec![Order { column: key, descending }],
-            fields: self.fields(),
+            filter: self.list.filter().split(|column| column != "starred").0,
+            sort: self.list.sorting.keys().to_vec(),
+            fields: if self.choices.more { List::<Tokens>::optional().collect() } else { Vec::new() },
             only: Vec::new(),
             page: 1,
             limit: 250,
@@ -423,32 +403,13 @@ impl TokensView {
             say(buffer, Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(1), ..area }, context, &sentence);
             return;
         }
-        let (columns, spark) = list::columns(area.width, self.choices.more);
-        let order = &self.order;
-        let token = |row: usize| order.get(row).and_then(|&i| tokens.get(i as usize));
-        let cells = |token| {
-            let mut cells = list::cells(token, spark, context.ascii);
-            if self.choices.more {
-                cells.extend(figures::cells(token, &self.figures.known, context.ascii));
-            }
-            cells
+        let empty = if self.choices.watched_only && self.list.filter().is_empty() {
+            "the watchlist is empty: w stars a token, W shows every token"
+        } else {
+            "no token matches: Esc takes the filter off"
         };
-        let row = |row: usize| token(row).map_or_else(Vec::new, cells);
-        let star = |row: usize| token(row).is_some_and(|token| context.watchlist.contains(&token.token_address));
-        let words: Vec<&str> = self.filter.words().collect();
-        let table = Table {
-            sort: self.sorting.place(&columns),
-            words: &words,
-            star: Some(&star),
-            empty: if self.choices.watched_only && self.filter.is_empty() {
-                "the watchlist is empty: w stars a token, W shows every token"
-            } else {
-                "no token matches: Esc takes the filter off"
-            },
-            ascii: context.ascii,
-            ..Table::new(&columns, order.len(), &row)
-        };
-        self.rows.draw(&table, buffer, area, context.theme);
+        let row = rows(tokens, &self.figures.known, context);
+        self.list.draw(buffer, Frame::new(area, empty), context, row);
     }
 
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>, total: usize) {
@@ -458,9 +419,9 @@ impl TokensView {
         }
         notes.extend(self.figures.note(total));
         let line = ListLine {
-            filter: &self.filter_text,
+            filter: self.list.filter_text(),
             notes: &notes,
-            shown: self.order.len() as u64,
+            shown: self.list.len() as u64,
             total: total as u64,
             nouns: ["token", "tokens"],
         };
@@ -472,6 +433,15 @@ impl TokensView {
         let known = self.detail.answer.as_ref().map(|known| &known.answer).filter(|detail| detail.token_address == summary.token_address);
         let shown = detail::Shown { summary, detail: known, problem: self.detail.problem.as_ref() };
         detail::draw(&shown, buffer, area, context);
+    }
+}
+
+/// The rows of the list, by their places.
+fn rows<'a>(tokens: &'a [TokenSummary], known: &'a figures::Known, context: &'a Context<'_>) -> impl Fn(usize) -> Option<Shown<'a>> {
+    move |place| {
+        let token = tokens.get(place)?;
+        let address = &token.token_address;
+        Some(Shown { token, figures: known.get(address), starred: context.watchlist.contains(address) })
     }
 }
 

@@ -12,11 +12,8 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use ruint::aliases::U256;
 use serde_json::{Value, json};
 
-use self::wallet::Wallet;
-use super::{
-    parts::{absent, say, symbol_of},
-    rows::{Click, Rows},
-};
+use self::{list::Strategies, wallet::Wallet};
+use super::parts::{absent, say, symbol_of};
 use crate::{
     dataset::{address::Address, chain::Chain},
     question::{
@@ -27,10 +24,11 @@ use crate::{
     tui::{
         format,
         keymap::{Action, ViewId},
+        list::{Did, Frame, List},
         text,
         theme::Role,
         view::{Asked, Context, Effect, Export, Request, View},
-        widgets::{panel, progress, put, put_right, table::Table},
+        widgets::{panel, progress, put, put_right},
     },
 };
 
@@ -56,7 +54,7 @@ struct SavedPlan {
 }
 
 pub struct YieldView {
-    rows: Rows,
+    list: List<Strategies>,
     line: String,
     amounts: BTreeMap<Address, U256>,
     risk: RiskLevel,
@@ -76,7 +74,7 @@ pub struct YieldView {
 impl Default for YieldView {
     fn default() -> Self {
         Self {
-            rows: Rows::default(),
+            list: List::default(),
             line: String::new(),
             amounts: BTreeMap::new(),
             risk: RiskLevel::Medium,
@@ -115,12 +113,13 @@ impl View for YieldView {
         } else {
             self.plan.refresh(self.question(), context);
         }
-        self.rows.set_count(self.strategies().len());
+        self.arrange();
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        if self.rows.act(action) {
-            return self.selected(context);
+        let did = self.list.act(action);
+        if did != Did::Nothing {
+            return self.did(did, context);
         }
         match action {
             Action::Open => return self.strategy().map_or(Effect::Pass, |row| Effect::Open(row.token.address, ViewId::Chart)),
@@ -158,17 +157,15 @@ impl View for YieldView {
 
     fn answers(&self, action: Action) -> bool {
         match action {
-            Action::Sort | Action::SortReverse | Action::OpenLink => false,
+            Action::OpenLink => false,
             Action::NextPlan | Action::DropPlan => !self.saved.is_empty(),
             _ => true,
         }
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        match self.rows.mouse(mouse) {
-            Some(Click::Row | Click::Star) => self.selected(context),
-            _ => Effect::Nothing,
-        }
+        let did = self.list.mouse(mouse);
+        self.did(did, context)
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -228,7 +225,7 @@ impl View for YieldView {
     fn export(&self, _: &Context<'_>) -> Option<Export> {
         let plan = &self.plan.answer.as_ref()?.answer;
         // Of the selected pool, the step that deposits.
-        let selected = self.rows.selected().map(|row| 2 * row + 1);
+        let selected = self.list.selected().map(|place| 2 * place + 1);
         Some(Export::of("yield-plan", list::EXPORTED, list::exported(plan), selected))
     }
 
@@ -273,7 +270,21 @@ impl YieldView {
     }
 
     fn strategy(&self) -> Option<&Strategy> {
-        self.strategies().get(self.rows.selected()?)
+        self.strategies().get(self.list.selected()?)
+    }
+
+    fn arrange(&mut self) {
+        let strategies = self.plan.answer.as_ref().map_or(&[][..], |known| &known.answer.strategies);
+        self.list.arrange(0..strategies.len(), |place| strategies.get(place));
+    }
+
+    fn did(&mut self, did: Did, context: &Context<'_>) -> Effect {
+        match did {
+            Did::Nothing => return Effect::Nothing,
+            Did::Sorted => self.arrange(),
+            _ => {}
+        }
+        self.selected(context)
     }
 
     fn selected(&self, context: &Context<'_>) -> Effect {
@@ -430,16 +441,10 @@ impl YieldView {
         };
         let rows = (plan.strategies.len() as u16 + 2).max(4);
         let table = Rect { height: (below.height - panes).min(rows), ..below };
-        let (columns, bar) = list::columns(area.width.saturating_sub(2));
-        let row = |row: usize| plan.strategies.get(row).map_or_else(Vec::new, |strategy| list::cells(strategy, bar, context.ascii));
-        let drawn = Table {
-            empty: "nothing can be placed within these limits: the steps below say why",
-            ascii: context.ascii,
-            ..Table::new(&columns, plan.strategies.len(), &row)
-        };
         // In line with what stands above it.
         let inset = Rect { x: table.x + 1.min(table.width), width: table.width.saturating_sub(2), ..table };
-        self.rows.draw(&drawn, buffer, inset, context.theme);
+        let frame = Frame::new(inset, "nothing can be placed within these limits: the steps below say why");
+        self.list.draw(buffer, frame, context, |place| plan.strategies.get(place));
         if panes > 0 {
             let rest = Rect { y: table.bottom(), height: below.bottom() - table.bottom(), ..below };
             self.draw_panes(buffer, rest, plan, context);

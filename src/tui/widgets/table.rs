@@ -125,8 +125,8 @@ pub struct Table<'a> {
     pub count: usize,
     /// Builds row `i`: one cell for each column. Called only for rows on screen.
     pub row: &'a dyn Fn(usize) -> Vec<Cell>,
-    /// The column sorted by, and whether it falls.
-    pub sort: Option<(usize, bool)>,
+    /// The columns sorted by, the one that counts most first, and whether each falls.
+    pub sort: Vec<(usize, bool)>,
     /// Marked where they occur in columns with `matched`.
     pub words: &'a [&'a str],
     /// A gutter with ★ before the rows it says so of.
@@ -140,7 +140,7 @@ pub struct Table<'a> {
 
 impl<'a> Table<'a> {
     pub fn new(columns: &'a [Column], count: usize, row: &'a dyn Fn(usize) -> Vec<Cell>) -> Self {
-        Self { columns, count, row, sort: None, words: &[], star: None, focused: true, empty: "", ascii: false }
+        Self { columns, count, row, sort: Vec::new(), words: &[], star: None, focused: true, empty: "", ascii: false }
     }
 
     /// Rows that fit in the area, for page keys.
@@ -201,6 +201,13 @@ impl<'a> Table<'a> {
         Some(if column < self.gutter() { Hit::Star(row) } else { Hit::Row(row) })
     }
 
+    /// The width of every column in the area; 0 of one that has no room.
+    pub fn widths(&self, area: Rect) -> Vec<usize> {
+        let places = self.places(area);
+        let width = |column| places.iter().find(|place| place.column == column).map_or(0, |place| usize::from(place.width));
+        (0..self.columns.len()).map(width).collect()
+    }
+
     fn gutter(&self) -> u16 {
         if self.star.is_some() { GUTTER } else { 0 }
     }
@@ -226,18 +233,21 @@ impl<'a> Table<'a> {
             if !column.unit.is_empty() {
                 title = format!("{title} {}", column.unit);
             }
-            let sorted = self.sort.filter(|(sorted, _)| *sorted == place.column);
+            let sorted = self.sort.iter().position(|(sorted, _)| *sorted == place.column);
             let style = if sorted.is_some() { theme.accent() } else { theme.dim() };
-            let mark = match (sorted, self.ascii) {
-                (Some((_, true)), false) => " ▾",
-                (Some((_, false)), false) => " ▴",
-                (Some((_, true)), true) => " v",
-                (Some((_, false)), true) => " ^",
-                (None, _) => "",
-            };
+            let mark = sorted.map_or_else(String::new, |nth| {
+                let arrow = match (self.sort[nth].1, self.ascii) {
+                    (true, false) => "▾",
+                    (false, false) => "▴",
+                    (true, true) => "v",
+                    (false, true) => "^",
+                };
+                // Of several, those after the first say which they are.
+                if nth == 0 { format!(" {arrow}") } else { format!(" {arrow}{}", nth + 1) }
+            });
             let cells = usize::from(place.width);
             // The mark is the last to go; the title gives way.
-            let title = text::truncate(&title, cells.saturating_sub(mark.chars().count())).into_owned() + mark;
+            let title = text::truncate(&title, cells.saturating_sub(mark.chars().count())).into_owned() + &mark;
             let slot = Rect { x: area.x + place.x, y: area.y, width: place.width, height: 1 };
             super::put(buf, slot, 0, 0, &text::fit(&title, cells, column.align.plain()), style);
         }

@@ -5,7 +5,7 @@ use crate::{
     dataset::time::Time,
     tui::{
         picture,
-        views::fixture_panes::{FakeApi, NOW, SIZES, Stage, UNI},
+        views::fixture::{FakeApi, NOW, SIZES, Stage, UNI},
     },
 };
 
@@ -44,14 +44,14 @@ fn listening() -> ApiState {
 fn the_api_at_work() {
     let (stage, mut view) = stage(listening(), requests());
     stage.hold("api-listening", &mut view, SIZES);
-    stage.squeeze(&mut view);
+    stage.draw_in_odd_sizes(&mut view);
 }
 
 #[test]
 fn an_api_that_nobody_asked_or_that_could_not_start_says_what_to_do() {
     let (first, mut view) = stage(ApiState::Off, Vec::new());
     first.hold("api-off", &mut view, &[(80, 20)]);
-    first.squeeze(&mut view);
+    first.draw_in_odd_sizes(&mut view);
     let (second, mut view) = stage(ApiState::Failed("127.0.0.1:8787 is in use by another program".to_owned()), Vec::new());
     second.hold("api-failed", &mut view, &[(80, 20)]);
     let said = second.look(|context| view.act(Action::StartStop, context));
@@ -61,7 +61,7 @@ fn an_api_that_nobody_asked_or_that_could_not_start_says_what_to_do() {
 #[test]
 fn the_key_stands_on_the_screen_only_when_asked_for() {
     let (stage, mut view) = stage(listening(), requests());
-    let shown = |view: &mut Api| picture::text(&stage.draw(view, 140, 38)).contains("5f0c1a9e77b2");
+    let shown = |view: &mut Api| picture::text(&stage.draw_now(view, 140, 38)).contains("5f0c1a9e77b2");
     assert!(!shown(&mut view));
     stage.look(|context| view.act(Action::ShowKey, context));
     assert!(shown(&mut view));
@@ -81,14 +81,14 @@ fn the_log_is_filtered_sorted_and_keeps_its_place_when_more_comes() {
     let newer = RequestLine { time: NOW, path: "/healthz".to_owned(), ..requests()[0].clone() };
     stage.api = Box::new(FakeApi { state: listening(), requests: std::iter::once(newer).chain(requests()).collect() });
     stage.look(|context| view.refresh(context));
-    assert_eq!((view.selected().cloned(), view.log.selected), (before, 3));
+    assert_eq!((view.selected().cloned(), view.log.cursor.selected()), (before, Some(3)));
     stage.look(|context| view.set_filter("status>=400 took>1k", context)).expect("a filter that reads");
-    assert!(view.shown.iter().all(|&place| view.requests[place].status == 422) && view.shown.len() == 15);
+    assert!(view.log.places().all(|place| view.requests[place].status == 422) && view.log.len() == 15);
     stage.look(|context| view.set_filter("", context)).expect("a filter that reads");
-    view.sorting = Sorting(Some((4, true)));
+    view.log.sorting.restore(&json!(["-duration"]), &view.log.sort_columns());
     view.arrange();
-    assert_eq!(view.requests[view.shown[0]].micros, 18_240);
+    assert_eq!(view.requests[view.log.place(0).expect("a row")].micros, 18_240);
     let mut other = Api::default();
     other.restore(&view.save());
-    assert_eq!((other.sorting, other.filter_text), (view.sorting, view.filter_text));
+    assert_eq!(other.save(), view.save());
 }

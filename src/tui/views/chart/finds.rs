@@ -18,10 +18,10 @@ use crate::{
     tui::{
         format,
         keymap::Action,
+        list::{Cursor, Did},
         text,
         theme::Role,
         view::{Asked, Context},
-        views::rows::{Click, Rows},
         widgets::{
             panel::{self, Panel},
             put,
@@ -78,7 +78,7 @@ pub(super) struct Finds {
     listed: Vec<usize>,
     /// The place last chosen; while its family is hidden the next one that is listed stands in.
     place: usize,
-    rows: Rows,
+    rows: Cursor,
     /// The list stands beside the chart.
     beside: bool,
     /// The list was drawn, not only its line.
@@ -94,7 +94,7 @@ impl Default for Finds {
             hidden: Vec::new(),
             listed: Vec::new(),
             place: 0,
-            rows: Rows::default(),
+            rows: Cursor::default(),
             beside: false,
             on_screen: false,
             look: Look::Latest,
@@ -177,7 +177,7 @@ impl Finds {
 
     /// A click on the list that chose a pattern.
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> bool {
-        let clicked = self.shown && self.on_screen && self.rows.mouse(mouse) == Some(Click::Row);
+        let clicked = self.shown && self.on_screen && matches!(self.rows.mouse(mouse), Did::Moved | Did::Again);
         if let Some(row) = self.rows.selected().filter(|_| clicked) {
             self.choose(row);
             self.look = self.look.max(Look::Zoomed);

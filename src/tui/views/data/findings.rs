@@ -1,8 +1,8 @@
 //! What the loader found wrong in a table: every reason with its count, and under it the cells it was met in.
 
-use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::json;
+use serde_json::Value as Json;
 
 use super::paths;
 use crate::{
@@ -10,47 +10,66 @@ use crate::{
         Table as DataTable,
         findings::{Finding, FindingCount, KEPT_PER_REASON, Severity},
     },
+    question::filter::ColumnKind,
     tui::{
         format,
         keymap::Action,
+        list::{Did, Field, Fields, Frame, List, mouse_of_two},
         text,
         theme::Role,
         view::{Context, Effect, Export},
         views::{inset, many},
-        widgets::{
-            panel::Panel,
-            put,
-            table::{Cell, Column, Hit, Table, TableState},
-        },
+        widgets::{panel::Panel, put, table::Cell},
     },
 };
 
-const REASONS: &[Column] = &[
-    Column::text("severity", "severity", 10, 10, 255),
-    Column::figure("count", "count", 9, 250),
-    Column::text("column", "column", 10, 16, 200),
-    Column::text("file", "file", 12, 24, 100),
-    Column::text("reason", "reason", 20, 40, 240).grows(),
-];
+struct Reasons;
+struct Cells;
 
-const CELLS: &[Column] = &[
-    Column::figure("row", "row", 11, 255),
-    Column::text("column", "column", 10, 16, 200),
-    Column::text("value", "value", 16, 40, 250),
-    Column::text("file", "file", 12, 24, 100).grows(),
-];
+impl Fields for Reasons {
+    type Row<'a> = &'a FindingCount;
 
-#[derive(Debug)]
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::<Self>::text("severity", "severity", [10, 10], 255, |count| (count.severity as usize).into())
+            .cell(|count, look| severity(count.severity, look.ascii)),
+        Field::<Self>::figure("count", "count", 9, 250, |count| count.count.into()).cell(|count, _| Cell::text(format::count(count.count))),
+        Field::<Self>::text("column", "column", [10, 16], 200, |count| (&count.column).into()),
+        Field::<Self>::text("file", "file", [12, 24], 100, |count| (&count.file).into())
+            .cell(|count, look| Cell::new(paths::cut(&count.file, look.cells), Role::Dim)),
+        Field::<Self>::text("reason", "reason", [20, 40], 240, |count| (&count.reason).into()).grows(),
+    ];
+}
+
+impl Fields for Cells {
+    type Row<'a> = &'a Finding;
+
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::<Self>::hidden("severity", ColumnKind::Text, |finding| (finding.severity as usize).into()),
+        Field::<Self>::figure("row", "row", 11, 255, |finding| finding.row.into())
+            .cell(|finding, _| finding.row.map_or_else(Cell::missing, |row| Cell::text(format::count(row))))
+            .smallest_first(),
+        Field::<Self>::text("column", "column", [10, 16], 200, |finding| (&finding.column).into()),
+        Field::<Self>::text("value", "value", [16, 40], 250, |finding| (&finding.value).into()),
+        Field::<Self>::text("file", "file", [12, 24], 100, |finding| (&finding.file).into())
+            .cell(|finding, look| Cell::new(paths::cut(&finding.file, look.cells), Role::Dim))
+            .grows(),
+        Field::<Self>::hidden("reason", ColumnKind::Text, |finding| (&finding.reason).into()),
+    ];
+
+    fn json(finding: &Finding) -> Json {
+        serde_json::to_value(finding).unwrap_or_default()
+    }
+}
+
 pub(super) struct FindingsPane {
     pub(super) table: &'static str,
     counts: Vec<FindingCount>,
     kept: Vec<Finding>,
-    reasons: TableState,
-    cells: TableState,
+    reasons: List<Reasons>,
+    /// The cells in which the selected reason was met, as places in what was kept.
+    cells: List<Cells>,
     /// Keys go to the cells.
     inside: bool,
-    reasons_area: Rect,
-    cells_area: Rect,
 }
 
 impl FindingsPane {
@@ -58,51 +77,49 @@ impl FindingsPane {
     pub(super) fn new(table: &DataTable) -> Self {
         let mut counts = table.findings.counts().to_vec();
         counts.sort_by(|a, b| a.severity.cmp(&b.severity).then(b.count.cmp(&a.count)));
-        Self {
-            table: table.schema.name,
-            counts,
-            kept: table.findings.kept().to_vec(),
-            reasons: TableState::default(),
-            cells: TableState::default(),
-            inside: false,
-            reasons_area: Rect::default(),
-            cells_area: Rect::default(),
-        }
+        let kept = table.findings.kept().to_vec();
+        let mut pane = Self { table: table.schema.name, counts, kept, reasons: List::default(), cells: List::default(), inside: false };
+        pane.arrange();
+        pane
     }
 
-    /// The cells in which the selected reason was met.
-    fn met(&self) -> Vec<&Finding> {
-        let Some(reason) = self.counts.get(self.reasons.selected) else { return Vec::new() };
-        let same = |finding: &&Finding| (&finding.file, &finding.column, &finding.reason) == (&reason.file, &reason.column, &reason.reason);
-        self.kept.iter().filter(same).collect()
+    fn reason(&self) -> Option<&FindingCount> {
+        self.counts.get(self.reasons.selected()?)
+    }
+
+    fn arrange(&mut self) {
+        self.reasons.arrange(0..self.counts.len(), |place| self.counts.get(place));
+        let (reason, kept) = (self.reason().cloned(), &self.kept);
+        let same = |place: &usize| {
+            let (finding, Some(reason)) = (&kept[*place], &reason) else { return false };
+            (&finding.file, &finding.column, &finding.reason) == (&reason.file, &reason.column, &reason.reason)
+        };
+        self.cells.arrange((0..kept.len()).filter(same), |place| kept.get(place));
     }
 
     pub(super) fn act(&mut self, action: Action) -> Effect {
-        let (count, area) = if self.inside { (self.met().len(), self.cells_area) } else { (self.counts.len(), self.reasons_area) };
-        let page = Table::height(area).max(1) as isize;
-        let before = self.reasons.selected;
-        let state = if self.inside { &mut self.cells } else { &mut self.reasons };
+        let did = if self.inside { self.cells.act(action) } else { self.reasons.act(action) };
         match action {
-            Action::Up => state.step(-1, count),
-            Action::Down => state.step(1, count),
-            Action::PageUp => state.step(-page, count),
-            Action::PageDown => state.step(page, count),
-            Action::First => state.select(0, count),
-            Action::Last => state.select(usize::MAX, count),
+            _ if did != Did::Nothing => {}
             Action::Open | Action::Right if !self.counts.is_empty() => self.inside = true,
             Action::Back | Action::Left if self.inside => self.inside = false,
             Action::CopyValue => return self.copy(),
             _ => return Effect::Pass,
         }
-        if before != self.reasons.selected {
-            self.cells = TableState::default();
+        self.did(did)
+    }
+
+    fn did(&mut self, did: Did) -> Effect {
+        if did != Did::Nothing && !self.inside {
+            self.cells.cursor.select(0);
         }
+        self.arrange();
         Effect::Redraw
     }
 
     fn copy(&self) -> Effect {
-        let met = self.met();
-        match (met.get(self.cells.selected).filter(|_| self.inside), self.counts.get(self.reasons.selected)) {
+        let met = self.cells.selected().and_then(|place| self.kept.get(place));
+        match (met.filter(|_| self.inside), self.reason()) {
             (Some(finding), _) => Effect::Copy(finding.value.clone().unwrap_or_default(), "value"),
             (None, Some(reason)) => Effect::Copy(reason.reason.clone(), "reason"),
             (None, None) => Effect::Nothing,
@@ -110,30 +127,11 @@ impl FindingsPane {
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Effect {
-        let at = (mouse.column, mouse.row).into();
-        let inside = self.cells_area.contains(at);
-        if !inside && !self.reasons_area.contains(at) {
+        let did = mouse_of_two(&mut self.reasons, &mut self.cells, &mut self.inside, mouse);
+        if did == Did::Nothing {
             return Effect::Nothing;
         }
-        let (count, area, columns) =
-            if inside { (self.met().len(), self.cells_area, CELLS) } else { (self.counts.len(), self.reasons_area, REASONS) };
-        let state = if inside { &mut self.cells } else { &mut self.reasons };
-        match mouse.kind {
-            MouseEventKind::ScrollUp => state.scroll(-3, count, Table::height(area)),
-            MouseEventKind::ScrollDown => state.scroll(3, count, Table::height(area)),
-            MouseEventKind::Down(MouseButton::Left) => {
-                let hit = Table::new(columns, count, &|_| Vec::new()).hit(area, mouse.column, mouse.row, state);
-                if let Some(Hit::Row(row) | Hit::Scrollbar(row)) = hit {
-                    state.select(row, count);
-                    if !inside {
-                        self.cells = TableState::default();
-                    }
-                }
-                self.inside = inside;
-            }
-            _ => return Effect::Nothing,
-        }
-        Effect::Redraw
+        self.did(did)
     }
 
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -149,26 +147,18 @@ impl FindingsPane {
         let height = (self.counts.len() as u16 + 2).clamp(3, (area.height / 2).max(3)).min(area.height);
         let panel = Panel { note: &note, focused: !self.inside, ascii: context.ascii, ..Panel::new(&title) };
         let body = inset(panel.render(Rect { height, ..area }, buffer, theme));
-        self.reasons_area = body;
-        let room = paths::room(REASONS, "file", self.counts.len(), body);
-        let row = |i: usize| self.counts.get(i).map_or_else(Vec::new, |count| reason_row(count, room, context.ascii));
-        let table = Table {
-            focused: !self.inside,
-            empty: "nothing was found wrong in this table",
-            ascii: context.ascii,
-            ..Table::new(REASONS, self.counts.len(), &row)
-        };
-        table.render(body, buffer, theme, &mut self.reasons);
+        self.reasons.focused = !self.inside;
+        let frame = Frame::new(body, "nothing was found wrong in this table");
+        self.reasons.draw(buffer, frame, context, |place| self.counts.get(place));
         let rest = Rect { y: area.y + height, height: area.height - height, ..area };
         self.draw_cells(buffer, rest, context);
     }
 
     fn draw_cells(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
-        let Some(reason) = self.counts.get(self.reasons.selected).cloned() else { return };
-        let met: Vec<Finding> = self.met().into_iter().cloned().collect();
+        let Some(reason) = self.reason().cloned() else { return };
         let note = if reason.count > KEPT_PER_REASON {
-            format!("the first {} of {}", met.len(), format::count(reason.count))
+            format!("the first {} of {}", self.cells.len(), format::count(reason.count))
         } else {
             many(reason.count, "time", "times")
         };
@@ -180,29 +170,15 @@ impl FindingsPane {
         }
         let used = (says.len() as u16 + 1).min(body.height);
         let body = Rect { y: body.y + used, height: body.height - used, ..body };
-        self.cells_area = body;
-        let room = paths::room(CELLS, "file", met.len(), body);
-        let row = |i: usize| met.get(i).map_or_else(Vec::new, |finding| cell_row(finding, room));
-        let table = Table { focused: self.inside, ascii: context.ascii, ..Table::new(CELLS, met.len(), &row) };
-        table.render(body, buffer, theme, &mut self.cells);
+        self.cells.focused = self.inside;
+        self.cells.draw(buffer, Frame::new(body, ""), context, |place| self.kept.get(place));
     }
 
     /// Every finding kept, as `/datasets` gives them.
     pub(super) fn export(&self) -> Export {
-        let columns = ["severity", "file", "row", "column", "value", "reason"];
-        let rows = self.kept.iter().map(|finding| {
-            vec![
-                json!(finding.severity),
-                json!(finding.file),
-                json!(finding.row),
-                json!(finding.column),
-                json!(finding.value),
-                json!(finding.reason),
-            ]
-        });
-        let met = self.met();
-        let selected = met.get(self.cells.selected).and_then(|chosen| self.kept.iter().position(|finding| std::ptr::eq(finding, *chosen)));
-        Export::of(format!("{}-findings", self.table), &columns, rows.collect(), selected)
+        let members = self.cells.members();
+        let rows = self.kept.iter().map(|finding| List::<Cells>::written(finding, &members)).collect();
+        Export::of(format!("{}-findings", self.table), &members, rows, self.cells.selected())
     }
 }
 
@@ -215,23 +191,4 @@ fn severity(severity: Severity, ascii: bool) -> Cell {
         (Severity::Note, true) => ("- ", "note", Role::Dim),
     };
     Cell::new(mark, role).then(word, role)
-}
-
-fn optional(text: Option<&String>) -> Cell {
-    text.map_or_else(Cell::missing, |text| Cell::text(text.clone()))
-}
-
-fn reason_row(count: &FindingCount, room: usize, ascii: bool) -> Vec<Cell> {
-    vec![
-        severity(count.severity, ascii),
-        Cell::text(format::count(count.count)),
-        optional(count.column.as_ref()),
-        Cell::new(paths::cut(&count.file, room), Role::Dim),
-        Cell::text(count.reason.clone()),
-    ]
-}
-
-fn cell_row(finding: &Finding, room: usize) -> Vec<Cell> {
-    let row = finding.row.map_or_else(Cell::missing, |row| Cell::text(format::count(row)));
-    vec![row, optional(finding.column.as_ref()), optional(finding.value.as_ref()), Cell::new(paths::cut(&finding.file, room), Role::Dim)]
 }

@@ -10,8 +10,8 @@ use crate::{
         load::load_with,
         progress::Silent,
     },
-    question::progress::Progress,
-    tui::views::fixture_panes::Stage,
+    question::{list::Order, progress::Progress},
+    tui::views::fixture::Stage,
 };
 
 const ROWS: usize = 12_000;
@@ -71,8 +71,10 @@ impl Bench {
     fn ask(&mut self, filter: &str, sort: Option<(&'static str, bool)>) {
         let Self { stage, view, .. } = self;
         let Open::Rows(rows) = &mut view.open else { panic!("the rows are open") };
-        stage.look(|context| rows.take_up("", None, context));
-        stage.look(|context| rows.take_up(filter, sort, context));
+        let mut sorting = Sorting::default();
+        stage.look(|context| rows.take_up("", &sorting, context));
+        sorting.set(sort.map(|(column, descending)| Order { column, descending }));
+        stage.look(|context| rows.take_up(filter, &sorting, context));
     }
 
     /// Shows the rows so; `whole` waits for the last of the order.

@@ -4,21 +4,21 @@
 mod draw;
 mod inspect;
 
+use crossterm::event::{MouseEvent, MouseEventKind};
+
 use std::sync::Arc;
 
-use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::Rect;
-
-use super::{super::many, cells};
+use super::{super::many, Kept, cells};
 use crate::{
     dataset::{
         Table as DataTable, export,
         grid::{Grid, Ordered},
-        schema::{Column, TableSchema},
+        schema::{Column, Kind, TableSchema},
     },
     deck::pending::Coming,
     question::{
-        filter,
+        filter::{self, Filter},
+        list::Order,
         parameter::encode,
         snapshot::Snapshot,
         tables::order::{Shown, SortBy, Wanted, Whole},
@@ -26,10 +26,17 @@ use crate::{
     tui::{
         format,
         keymap::Action,
+        list::{Cursor, Did, SortColumn, Sorting},
         view::{Context, Effect, Export, Wake},
-        widgets::table::{Hit, Table, TableState},
+        widgets::table::{Hit, TableState},
     },
 };
+
+/// What the rows of a table can be sorted by: figures and times begin with the largest.
+pub(super) fn sort_columns(schema: &'static TableSchema) -> Vec<SortColumn> {
+    let falls = |kind| matches!(kind, Kind::Integer | Kind::Float | Kind::Uint256 | Kind::Time | Kind::Date);
+    schema.columns.iter().map(|column| (column.name, falls(column.kind))).collect()
+}
 
 #[derive(Debug)]
 pub(super) struct Rows {
@@ -48,13 +55,12 @@ pub(super) struct Rows {
     /// The next order on its way, and what it will be.
     next: Option<(Coming<Shown>, Wanted)>,
     problem: Option<String>,
-    state: TableState,
+    cursor: Cursor,
     /// The selected column, and the first of those that scroll.
     column: usize,
     first: usize,
     inspector: Option<inspect::Inspector>,
-    /// Where the table was drawn last and which columns it had.
-    area: Rect,
+    /// The columns that were on screen last.
     drawn: Vec<usize>,
 }
 
@@ -73,11 +79,10 @@ impl Rows {
             grid,
             next: None,
             problem: None,
-            state: TableState::default(),
+            cursor: Cursor::default(),
             column: 0,
             first: 1,
             inspector: None,
-            area: Rect::default(),
             drawn: Vec::new(),
         }
     }
@@ -85,7 +90,8 @@ impl Rows {
     /// The table of another generation, with what was chosen in this one.
     pub(super) fn renewed(&self, table: &DataTable, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
         let mut rows = Self::new(table, snapshot);
-        (rows.state, rows.column, rows.first) = (self.state, self.column.min(rows.columns.len().saturating_sub(1)), self.first);
+        (rows.cursor.state, rows.column, rows.first) =
+            (self.cursor.state, self.column.min(rows.columns.len().saturating_sub(1)), self.first);
         rows.filter_text.clone_from(&self.filter_text);
         rows.ask(self.wanted().clone(), context);
         rows
@@ -96,22 +102,26 @@ impl Rows {
         self.next.as_ref().map_or(&self.shown, |(_, wanted)| wanted)
     }
 
-    pub(super) fn sort(&self) -> Option<(&'static str, bool)> {
+    pub(super) fn sorting(&self) -> Sorting {
         sorted_by(self.wanted())
     }
 
-    /// Takes up the filter and order of an earlier run.
-    pub(super) fn take_up(&mut self, filter_text: &str, sort: Option<(&'static str, bool)>, context: &Context<'_>) {
-        if let Ok(filter) = filter::parse(filter_text, &filter::of_table(self.schema)) {
-            filter_text.clone_into(&mut self.filter_text);
-            self.ask(Wanted { filter, ..self.sorted(sort) }, context);
-        }
+    /// These rows in this order.
+    fn sorted(&self, filter: Filter, sorting: &Sorting) -> Wanted {
+        let sort = sorting.keys().iter().map(|order| SortBy { column: order.column.into(), falls: order.descending });
+        Wanted { table: self.schema, filter, sort: sort.collect() }
     }
 
-    /// Every row, in this order.
-    fn sorted(&self, sort: Option<(&'static str, bool)>) -> Wanted {
-        let sort = sort.into_iter().map(|(column, falls)| SortBy { column: column.into(), falls });
-        Wanted { sort: sort.collect(), ..Wanted::all(self.schema) }
+    pub(super) fn kept(&self) -> Kept {
+        Kept { filter: self.filter_text.clone(), sorting: self.sorting() }
+    }
+
+    /// Takes up the filter and order of an earlier run.
+    pub(super) fn take_up(&mut self, filter_text: &str, sorting: &Sorting, context: &Context<'_>) {
+        if let Ok(filter) = filter::parse(filter_text, &filter::of_table(self.schema)) {
+            filter_text.clone_into(&mut self.filter_text);
+            self.ask(self.sorted(filter, sorting), context);
+        }
     }
 
     fn ask(&mut self, wanted: Wanted, context: &Context<'_>) {
@@ -132,7 +142,7 @@ impl Rows {
             Ok(order) => {
                 // The place stays when the others follow the first rows.
                 if self.order.of.is_none() || *wanted != self.shown {
-                    self.state = TableState::default();
+                    self.cursor.state = TableState::default();
                 }
                 self.shown = wanted.clone();
                 self.order = order;
@@ -179,7 +189,7 @@ impl Rows {
     }
 
     pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        let (count, page) = (self.count(), Table::height(self.area).max(1) as isize);
+        self.cursor.set_count(self.count());
         if let Some(inspector) = &mut self.inspector
             && matches!(action, Action::Left | Action::Right)
         {
@@ -188,23 +198,20 @@ impl Rows {
             return Effect::Redraw;
         }
         match action {
-            Action::Up => self.state.step(-1, count),
-            Action::Down => self.state.step(1, count),
-            Action::PageUp => self.state.step(-page, count),
-            Action::PageDown => self.state.step(page, count),
-            Action::First => self.state.select(0, count),
-            Action::Last => self.state.select(usize::MAX, count),
+            action if self.cursor.act(action) => {}
             Action::Left => self.column = self.column.saturating_sub(1),
             Action::Right => self.column = (self.column + 1).min(self.columns.len().saturating_sub(1)),
             Action::Open if self.inspector.is_some() => self.inspector = None,
-            Action::Open if count > 0 => self.inspector = Some(inspect::Inspector { field: self.column, ..inspect::Inspector::default() }),
+            Action::Open if self.count() > 0 => {
+                self.inspector = Some(inspect::Inspector { field: self.column, ..inspect::Inspector::default() })
+            }
             Action::Back if self.next.is_some() => {
                 self.next = None;
                 return Effect::Say("cancelled".to_owned());
             }
             Action::Back if self.inspector.is_some() => self.inspector = None,
             Action::Sort => self.sort_by(self.column, context),
-            Action::SortReverse => self.turn(context),
+            Action::SortReverse => self.sort(Sorting::reverse, context),
             Action::CopyValue => return self.copy(),
             Action::OpenLink => return self.open_link(),
             _ => return Effect::Pass,
@@ -212,27 +219,24 @@ impl Rows {
         Effect::Redraw
     }
 
-    /// By the column; once more, the other way round; once more, not at all.
+    /// As a click on the header of the column.
     fn sort_by(&mut self, column: usize, context: &Context<'_>) {
-        let Some(column) = self.columns.get(column) else { return };
-        let sort = match self.sort() {
-            Some((sorted, false)) if sorted == column.name => Some((column.name, true)),
-            Some((sorted, true)) if sorted == column.name => None,
-            _ => Some((column.name, false)),
-        };
-        self.ask(Wanted { filter: self.wanted().filter.clone(), ..self.sorted(sort) }, context);
+        let Some(name) = self.columns.get(column).map(|column| column.name) else { return };
+        let columns = sort_columns(self.schema);
+        self.sort(|sorting| _ = sorting.click(name, false, &columns), context);
     }
 
-    fn turn(&mut self, context: &Context<'_>) {
-        let mut wanted = self.wanted().clone();
-        if let Some(by) = wanted.sort.first_mut() {
-            by.falls = !by.falls;
+    fn sort(&mut self, change: impl FnOnce(&mut Sorting), context: &Context<'_>) {
+        let mut sorting = self.sorting();
+        change(&mut sorting);
+        let wanted = self.sorted(self.wanted().filter.clone(), &sorting);
+        if wanted != *self.wanted() {
             self.ask(wanted, context);
         }
     }
 
     fn selected(&self) -> Option<(usize, &'static Column)> {
-        Some((self.row(self.state.selected)?, self.columns.get(self.column)?))
+        Some((self.row(self.cursor.state.selected)?, self.columns.get(self.column)?))
     }
 
     fn copy(&self) -> Effect {
@@ -244,7 +248,7 @@ impl Rows {
 
     /// The link of the row, if the table has links.
     fn open_link(&self) -> Effect {
-        let row = self.row(self.state.selected);
+        let row = self.row(self.cursor.state.selected);
         match row.map(|row| cells::plain(&cells::value(&self.grid, "link", row))) {
             Some(link) if !link.is_empty() => Effect::OpenLink(link),
             _ => Effect::Say("no link in this row".to_owned()),
@@ -252,39 +256,24 @@ impl Rows {
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        let (count, height) = (self.count(), Table::height(self.area));
-        if !self.area.contains((mouse.column, mouse.row).into()) {
+        if !self.cursor.is_under(mouse) {
             return Effect::Nothing;
         }
-        match mouse.kind {
-            MouseEventKind::ScrollUp => self.state.scroll(-3, count, height),
-            MouseEventKind::ScrollDown => self.state.scroll(3, count, height),
-            MouseEventKind::ScrollLeft => self.column = self.column.saturating_sub(1),
-            MouseEventKind::ScrollRight => self.column = (self.column + 1).min(self.columns.len().saturating_sub(1)),
-            MouseEventKind::Down(MouseButton::Left) => {
-                let columns = self.screen_columns();
-                let table = Table::new(&columns, count, &|_| Vec::new());
-                let hit = table.hit(self.area, mouse.column, mouse.row, &self.state);
-                // The header above the place says which column it is.
-                let above = table.hit(self.area, mouse.column, self.area.y, &self.state);
-                let column = match above {
-                    Some(Hit::Header(place)) => self.drawn.get(place).copied(),
-                    _ => None,
-                };
-                match hit {
-                    Some(Hit::Header(_)) => {
-                        self.column = column.unwrap_or(self.column);
-                        self.sort_by(self.column, context);
-                    }
-                    Some(Hit::Row(row) | Hit::Star(row)) => {
-                        self.state.select(row, count);
-                        self.column = column.unwrap_or(self.column);
-                    }
-                    Some(Hit::Scrollbar(row)) => self.state.select(row, count),
-                    None => {}
+        let last = self.columns.len().saturating_sub(1);
+        // The header above the place says which column it is.
+        let above = self.cursor.column_at(mouse.column).and_then(|key| self.columns.iter().position(|column| column.name == key));
+        let scrollbar = matches!(self.cursor.hit(mouse.column, mouse.row), Some(Hit::Scrollbar(_)));
+        match (mouse.kind, self.cursor.mouse(mouse)) {
+            (MouseEventKind::ScrollLeft, _) => self.column = self.column.saturating_sub(1),
+            (MouseEventKind::ScrollRight, _) => self.column = (self.column + 1).min(last),
+            (_, Did::Nothing) => return Effect::Nothing,
+            (MouseEventKind::Down(_), did) if !scrollbar => {
+                self.column = above.unwrap_or(self.column);
+                if matches!(did, Did::Header(_)) {
+                    self.sort_by(self.column, context);
                 }
             }
-            _ => return Effect::Nothing,
+            _ => {}
         }
         Effect::Redraw
     }
@@ -301,7 +290,7 @@ impl Rows {
             name: self.schema.name.to_owned(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
             count: (wanted.filter == self.shown.filter).then(|| self.order.total()),
-            selected: self.row(self.state.selected).map(cells),
+            selected: self.row(self.cursor.state.selected).map(cells),
             rows: Box::new(move |progress| {
                 let found = order.map_or_else(|| deck.find_in(&snapshot, &wanted, progress), Ok)?;
                 let places = deck.find_in(&snapshot, &Whole { wanted, found }, progress)?.places;
@@ -321,8 +310,9 @@ impl Rows {
         if !self.filter_text.is_empty() && self.shown.filter.words().next().is_none() {
             add("where", &self.filter_text);
         }
-        if let Some((column, falls)) = self.sort() {
-            add("sort", &format!("{}{column}", if falls { "-" } else { "" }));
+        let sort: Vec<String> = self.sorting().keys().iter().map(ToString::to_string).collect();
+        if !sort.is_empty() {
+            add("sort", &sort.join(","));
         }
         target
     }
@@ -339,7 +329,9 @@ impl Rows {
     }
 }
 
-fn sorted_by(wanted: &Wanted) -> Option<(&'static str, bool)> {
-    let by = wanted.sort.first()?;
-    wanted.table.column(&by.column).map(|column| (column.name, by.falls))
+fn sorted_by(wanted: &Wanted) -> Sorting {
+    let order = |by: &SortBy| wanted.table.column(&by.column).map(|column| Order { column: column.name, descending: by.falls });
+    let mut sorting = Sorting::default();
+    sorting.set(wanted.sort.iter().filter_map(order));
+    sorting
 }

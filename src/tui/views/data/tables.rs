@@ -2,6 +2,8 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
+use serde_json::{Value as Json, json};
+
 use super::paths;
 use crate::{
     dataset::{
@@ -9,42 +11,121 @@ use crate::{
         findings::Severity,
         schema::{Need, TABLES, TableSchema},
     },
+    question::filter::ColumnKind,
     tui::{
-        format, text,
+        format,
+        list::{Field, Fields, Value},
+        text,
         theme::Role,
         view::Context,
-        views::{
-            many,
-            sorting::{SortKey, Sorting},
-            thin_bar,
-        },
-        widgets::{
-            panel::Panel,
-            put,
-            table::{Cell, Column, Table, TableState},
-        },
+        views::{many, thin_bar},
+        widgets::{panel::Panel, put, table::Cell},
     },
 };
 
-pub(super) const COLUMNS: &[Column] = &[
-    Column::text("table", "table", 14, 14, 255),
-    Column::text("state", "state", 14, 14, 250),
-    Column::figure("rows", "rows", 11, 240),
-    Column::figure("rows_bad", "set aside", 9, 200),
-    Column::text("findings", "findings", 13, 20, 230),
-    Column::text("source", "source", 14, 26, 120).grows(),
-    Column::figure("bytes", "size", 8, 80),
-    Column::figure("age", "age", 5, 110),
-    Column::figure("load_ms", "load", 8, 60),
-];
+pub(super) struct Tables;
+
+#[derive(Clone, Copy)]
+pub(super) struct TableRow<'a> {
+    schema: &'static TableSchema,
+    /// None while nothing is loaded.
+    table: Option<&'a DataTable>,
+    context: &'a Context<'a>,
+}
+
+type F = Field<Tables>;
+
+impl Fields for Tables {
+    type Row<'a> = TableRow<'a>;
+
+    const FIELDS: &'static [F] = &[
+        F::text("table", "table", [14, 14], 255, |row| row.schema.name.into())
+            .cell(|row, _| Cell::new(row.schema.name, if row.table.is_some_and(DataTable::loaded) { Role::Text } else { Role::Dim })),
+        F::text("state", "state", [14, 14], 250, |row| row.table.map(|table| state_mark(&table.state, true).1).into())
+            .rank(|row| {
+                Some(match row.table?.state {
+                    Loaded::Unusable(_) => 0.0,
+                    Loaded::Loaded => 1.0,
+                    Loaded::Absent => 2.0,
+                })
+            })
+            .cell(|row, look| state_cell(*row, look.ascii)),
+        F::hidden("reason", ColumnKind::Text, |_| Value(None)),
+        F::figure("rows", "rows", 11, 240, |row| row.loaded().map(DataTable::height).into())
+            .cell(|row, _| row.figure(|table| Cell::text(format::count(table.height() as u64)))),
+        F::figure("rows_bad", "set aside", 9, 200, |row| row.loaded().map(|table| table.rows_bad).into()).cell(|row, _| {
+            row.figure(|table| match table.rows_bad {
+                0 => Cell::missing(),
+                bad => Cell::new(format::count(bad), Role::Warning),
+            })
+        }),
+        F::text("findings", "findings", [13, 20], 230, |_| Value(None))
+            .rank(|row| row.loaded().map(|table| errors(table) as f64 * 1e9 + warnings(table) as f64))
+            .cell(|row, look| row.told(|table| findings_cell(table, look.ascii)))
+            .largest_first()
+            .member("errors"),
+        F::hidden("warnings", ColumnKind::Number, |_| Value(None)),
+        F::text("source", "source", [14, 26], 120, |row| row.loaded().and_then(|table| Some(&table.sources.first()?.file)).into())
+            .cell(|row, look| row.told(|table| source_cell(table, look.cells)))
+            .grows()
+            .member("sources"),
+        F::figure("bytes", "size", 8, 80, |row| row.loaded().map(bytes).into())
+            .cell(|row, _| row.figure(|table| Cell::new(format::bytes(bytes(table)), Role::Dim)))
+            .member(""),
+        // The younger the smaller.
+        F::figure("age", "age", 5, 110, |row| row.loaded().and_then(newest).map(|ms| -ms).into())
+            .cell(|row, look| {
+                row.figure(|table| match newest(table) {
+                    Some(ms) => Cell::new(format::age(look.now.0 - ms), Role::Dim),
+                    None => Cell::missing(),
+                })
+            })
+            .smallest_first()
+            .member(""),
+        F::figure("load_ms", "load", 8, 60, |row| row.loaded().map(|table| table.load_ms).into())
+            .cell(|row, _| row.figure(|table| Cell::new(format::duration(table.load_ms * 1_000), Role::Dim))),
+    ];
+
+    fn json(row: TableRow<'_>) -> Json {
+        let Some(table) = row.table else { return Json::Null };
+        let (state, reason) = match &table.state {
+            Loaded::Loaded => ("loaded", None),
+            Loaded::Absent => ("absent", None),
+            Loaded::Unusable(reason) => ("unusable", Some(reason)),
+        };
+        let sources: Vec<&str> = table.sources.iter().map(|source| source.file.as_str()).collect();
+        json!({
+            "table": table.schema.name, "state": state, "reason": reason, "rows": table.height(), "rows_bad": table.rows_bad,
+            "errors": errors(table), "warnings": warnings(table), "sources": sources, "load_ms": table.load_ms,
+        })
+    }
+}
+
+impl<'a> TableRow<'a> {
+    fn loaded(self) -> Option<&'a DataTable> {
+        self.table.filter(|table| table.loaded())
+    }
+
+    /// How far it is while it is read: what is done, of how much.
+    fn loading(self) -> Option<(u64, u64)> {
+        let load = self.context.load;
+        load.tables.iter().find(|(table, ..)| load.running && table == self.schema.name).map(|(_, done, total)| (*done, *total))
+    }
+
+    /// What is known of a table that could be read. In the cells of one that is not there nothing is missing: there is nothing they could be about.
+    fn figure(self, cell: impl FnOnce(&DataTable) -> Cell) -> Cell {
+        self.told(|table| if table.loaded() { cell(table) } else { Cell::missing() })
+    }
+
+    /// What is known of a table also where it could not be used.
+    fn told(self, cell: impl FnOnce(&DataTable) -> Cell) -> Cell {
+        let known = self.table.filter(|table| table.loaded() || (table.state != Loaded::Absent && self.loading().is_none()));
+        known.map_or_else(|| Cell::text(""), cell)
+    }
+}
 
 /// Cells of a path in the detail beside which the rest of its line may stand.
 const FILE_MIN: usize = 24;
-
-/// The tables as they stand, or the schema's while nothing is loaded.
-pub(super) fn count(dataset: Option<&Dataset>) -> usize {
-    dataset.map_or(TABLES.len(), |dataset| dataset.tables.len())
-}
 
 fn schema(dataset: Option<&Dataset>, place: usize) -> Option<&'static TableSchema> {
     match dataset {
@@ -53,31 +134,22 @@ fn schema(dataset: Option<&Dataset>, place: usize) -> Option<&'static TableSchem
     }
 }
 
-pub(super) fn in_order(dataset: Option<&Dataset>, sorting: Sorting) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..count(dataset)).collect();
-    // What is there comes first.
+/// The places of the tables, what is there first.
+pub(super) fn places(dataset: Option<&Dataset>) -> Vec<usize> {
     let absent = |place: usize| dataset.and_then(|dataset| dataset.tables.get(place)).is_some_and(|table| table.state == Loaded::Absent);
+    let mut places: Vec<usize> = (0..dataset.map_or(TABLES.len(), |dataset| dataset.tables.len())).collect();
     places.sort_by_key(|&place| absent(place));
-    sorting.sort(&mut places, |&place, column| {
-        let Some(table) = dataset.and_then(|dataset| dataset.tables.get(place)) else { return SortKey::Missing };
-        match COLUMNS[column].key {
-            "table" => SortKey::from(table.schema.name),
-            "state" => SortKey::Number(match table.state {
-                Loaded::Unusable(_) => 0.0,
-                Loaded::Loaded => 1.0,
-                Loaded::Absent => 2.0,
-            }),
-            _ if !table.loaded() => SortKey::Missing,
-            "rows" => SortKey::from(table.height() as u64),
-            "rows_bad" => SortKey::from(table.rows_bad),
-            "findings" => SortKey::Number(errors(table) as f64 * 1e9 + warnings(table) as f64),
-            "source" => table.sources.first().map_or(SortKey::Missing, |source| SortKey::from(source.file.as_str())),
-            "bytes" => SortKey::from(table.sources.iter().map(|source| source.bytes).sum::<u64>()),
-            "age" => newest(table).map_or(SortKey::Missing, |ms| SortKey::Number(-(ms as f64))),
-            _ => SortKey::from(table.load_ms),
-        }
-    });
     places
+}
+
+/// The rows of the list, by their places.
+pub(super) fn rows<'a>(context: &'a Context<'a>) -> impl Fn(usize) -> Option<TableRow<'a>> {
+    let dataset = context.snapshot.map(|snapshot| &snapshot.dataset);
+    move |place| Some(TableRow { schema: schema(dataset, place)?, table: dataset.and_then(|dataset| dataset.tables.get(place)), context })
+}
+
+fn bytes(table: &DataTable) -> u64 {
+    table.sources.iter().map(|source| source.bytes).sum()
 }
 
 fn errors(table: &DataTable) -> u64 {
@@ -93,47 +165,17 @@ fn newest(table: &DataTable) -> Option<i64> {
     table.sources.iter().filter_map(|source| source.modified).map(|time| time.0).max()
 }
 
-pub(super) fn draw_list(buffer: &mut Buffer, area: Rect, order: &[usize], sorting: Sorting, state: &mut TableState, context: &Context<'_>) {
-    let dataset = context.snapshot.map(|snapshot| &snapshot.dataset);
-    let room = paths::room(COLUMNS, "source", order.len(), area);
-    let row = |i: usize| order.get(i).map_or_else(Vec::new, |&place| cells(dataset, place, room, context));
-    let table = Table { sort: sorting.0, ascii: context.ascii, ..Table::new(COLUMNS, order.len(), &row) };
-    table.render(area, buffer, context.theme, state);
-}
-
-/// `room` is the width of the source.
-fn cells(dataset: Option<&Dataset>, place: usize, room: usize, context: &Context<'_>) -> Vec<Cell> {
-    let Some(schema) = schema(dataset, place) else { return Vec::new() };
-    let table = dataset.and_then(|dataset| dataset.tables.get(place));
-    let name = Cell::new(schema.name, if table.is_some_and(DataTable::loaded) { Role::Text } else { Role::Dim });
-    if let Some((_, done, total)) = context.load.tables.iter().find(|(table, ..)| context.load.running && table == schema.name) {
-        let share = if *total == 0 { 0.0 } else { *done as f64 / *total as f64 };
-        let [bar, track] = thin_bar(share, 8, context.ascii);
-        let figure = if *total == 0 { " open".to_owned() } else { format!(" {:3.0} %", (share * 100.0).floor()) };
-        let loading = Cell::new(bar, Role::Accent).then(track, Role::Grid).then(figure, Role::Text);
-        let mut row = vec![name, loading];
-        row.extend(table.filter(|table| table.loaded()).map_or_else(Vec::new, |table| figures(table, room, context)));
-        row.resize(COLUMNS.len(), Cell::text(""));
-        return row;
+/// How it stands, or how far it is.
+fn state_cell(row: TableRow<'_>, ascii: bool) -> Cell {
+    if let Some((done, total)) = row.loading() {
+        let share = if total == 0 { 0.0 } else { done as f64 / total as f64 };
+        let [bar, track] = thin_bar(share, 8, ascii);
+        let figure = if total == 0 { " open".to_owned() } else { format!(" {:3.0} %", (share * 100.0).floor()) };
+        return Cell::new(bar, Role::Accent).then(track, Role::Grid).then(figure, Role::Text);
     }
-    let Some(table) = table else {
-        let mut row = vec![name, Cell::new("not read yet", Role::Dim)];
-        row.resize(COLUMNS.len(), Cell::text(""));
-        return row;
-    };
-    let (mark, word, role) = state_mark(&table.state, context.ascii);
-    let mut row = vec![name, Cell::new(format!("{mark} "), role).then(word, role)];
-    match &table.state {
-        Loaded::Loaded => row.extend(figures(table, room, context)),
-        Loaded::Unusable(_) => {
-            row.extend([Cell::missing(), Cell::missing()]);
-            row.push(findings_cell(table, context.ascii));
-            row.push(source_cell(table, room));
-        }
-        // Nothing is missing in these cells: there is nothing they could be about.
-        Loaded::Absent => row.resize(COLUMNS.len(), Cell::text("")),
-    }
-    row
+    let Some(table) = row.table else { return Cell::new("not read yet", Role::Dim) };
+    let (mark, word, role) = state_mark(&table.state, ascii);
+    Cell::new(format!("{mark} "), role).then(word, role)
 }
 
 fn state_mark(state: &Loaded, ascii: bool) -> (&'static str, &'static str, Role) {
@@ -145,22 +187,6 @@ fn state_mark(state: &Loaded, ascii: bool) -> (&'static str, &'static str, Role)
         (Loaded::Absent, true) => (".", "not there", Role::Dim),
         (Loaded::Unusable(_), true) => ("x", "unusable", Role::Down),
     }
-}
-
-/// Everything after the state.
-fn figures(table: &DataTable, room: usize, context: &Context<'_>) -> Vec<Cell> {
-    let aside = if table.rows_bad == 0 { Cell::missing() } else { Cell::new(format::count(table.rows_bad), Role::Warning) };
-    let bytes: u64 = table.sources.iter().map(|source| source.bytes).sum();
-    let age = newest(table).map_or_else(Cell::missing, |ms| Cell::new(format::age(context.now.0 - ms), Role::Dim));
-    vec![
-        Cell::text(format::count(table.height() as u64)),
-        aside,
-        findings_cell(table, context.ascii),
-        source_cell(table, room),
-        Cell::new(format::bytes(bytes), Role::Dim),
-        age,
-        Cell::new(format::duration(table.load_ms * 1_000), Role::Dim),
-    ]
 }
 
 /// `✗ 2  ! 14  · 3`: errors, warnings, notes.

@@ -1,9 +1,11 @@
 //! What the Data view shows and does.
 
+use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
+
 use super::*;
 use crate::tui::{
     picture,
-    views::fixture_panes::{self, SIZES, Stage},
+    views::fixture::{self, SIZES, Stage},
 };
 
 fn view(stage: &Stage) -> Data {
@@ -25,10 +27,8 @@ fn settled(stage: &Stage, view: &mut Data) {
 }
 
 fn select(view: &mut Data, stage: &Stage, table: &str) {
-    view.list.selected = stage.look(|context| {
-        let tables = &context.snapshot.expect("loaded data").dataset.tables;
-        view.order.iter().position(|&place| tables[place].schema.name == table).expect("a table of the schema")
-    });
+    let is_it = |place: usize, context: &Context<'_>| context.snapshot.expect("loaded data").dataset.tables[place].schema.name == table;
+    assert!(stage.look(|context| view.list.point_to(|place| is_it(place, context))), "a table of the schema");
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn every_table_stands_with_its_state_files_and_findings() {
     stage.hold("data-unusable", &mut view, &[(140, 38)]);
     select(&mut view, &stage, "pools");
     stage.hold("data-absent", &mut view, &[(80, 20)]);
-    stage.squeeze(&mut view);
+    stage.draw_in_odd_sizes(&mut view);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn findings_are_counted_by_reason_and_listed() {
         view.act(Action::Open, context);
     });
     stage.hold("data-findings", &mut view, SIZES);
-    stage.squeeze(&mut view);
+    stage.draw_in_odd_sizes(&mut view);
     let export = stage.look(|context| view.export(context)).expect("rows to export");
     assert_eq!(export.selected.expect("a selected row")[5], "expected a number from 0: the cell is left empty");
     stage.look(|context| {
@@ -92,7 +92,7 @@ fn rows_are_browsed_cell_by_cell() {
         view.act(Action::Last, context);
     });
     stage.hold("data-rows", &mut view, SIZES);
-    stage.squeeze(&mut view);
+    stage.draw_in_odd_sizes(&mut view);
     let copied = stage.look(|context| view.act(Action::CopyValue, context));
     assert!(matches!(copied, Effect::Copy(_, "close")), "{copied:?}");
     let export = stage.look(|context| view.export(context)).expect("rows to export");
@@ -105,7 +105,7 @@ fn rows_are_browsed_cell_by_cell() {
 fn columns_scroll_with_the_first_one_frozen() {
     let stage = Stage::loaded();
     let mut view = opened(&stage, "tokens");
-    let header = |view: &mut Data| picture::text(&stage.draw(view, 80, 20)).lines().nth(2).expect("a line").trim_start().to_owned();
+    let header = |view: &mut Data| picture::text(&stage.draw_now(view, 80, 20)).lines().nth(2).expect("a line").trim_start().to_owned();
     assert!(header(&mut view).starts_with("TOKEN_ADDRESS") && !header(&mut view).contains("LISTED"));
     stage.look(|context| (0..20).for_each(|_| drop(view.act(Action::Right, context))));
     let scrolled = header(&mut view);
@@ -126,16 +126,16 @@ fn rows_are_filtered_and_sorted_off_the_drawing_thread() {
         view.act(Action::Sort, context);
     });
     settled(&stage, &mut view);
-    let shown = picture::text(&stage.draw(&mut view, 140, 38));
+    let shown = picture::text(&stage.draw_now(&mut view, 140, 38));
     let place = |symbol: &str| shown.find(symbol).unwrap_or_else(|| panic!("{symbol} in {shown}"));
-    assert!(place("USDC") < place("UNI ") && place("UNI ") < place("LINK") && !shown.contains("PEPX"), "{shown}");
+    assert!(place("LINK") < place("UNI ") && place("UNI ") < place("USDC") && !shown.contains("PEPX"), "{shown}");
     assert!(shown.contains("3 of 5 rows"), "{shown}");
     // What was chosen is there again in the next run.
     let mut other = Data::default();
     other.restore(&view.save());
     stage.look(|context| other.refresh(context));
     settled(&stage, &mut other);
-    assert_eq!(picture::text(&stage.draw(&mut other, 140, 38)).lines().nth(3), shown.lines().nth(3));
+    assert_eq!(picture::text(&stage.draw_now(&mut other, 140, 38)).lines().nth(3), shown.lines().nth(3));
     assert!(stage.look(|context| view.set_filter("nope:1", context)).is_err());
 }
 
@@ -145,10 +145,10 @@ fn another_generation_keeps_what_was_chosen() {
     let mut view = opened(&stage, "tokens");
     stage.look(|context| view.set_filter("uni", context)).expect("a filter that reads");
     settled(&stage, &mut view);
-    stage.snapshot = Some(stage.deck.stand_on(fixture_panes::dataset()));
+    stage.snapshot = Some(stage.deck.stand_on(fixture::dataset()));
     stage.look(|context| view.refresh(context));
     settled(&stage, &mut view);
-    assert!(picture::text(&stage.draw(&mut view, 80, 20)).contains("1 of 5 rows"));
+    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).contains("1 of 5 rows"));
     stage.snapshot = Some(stage.deck.stand_on(crate::dataset::Dataset::new(Vec::new())));
     stage.look(|context| view.refresh(context));
     assert!(matches!(view.open, Open::Nothing));
@@ -166,7 +166,7 @@ fn a_row_is_inspected_whole() {
         view.act(Action::Open, context);
     });
     stage.hold("data-inspect", &mut view, SIZES);
-    stage.squeeze(&mut view);
+    stage.draw_in_odd_sizes(&mut view);
     stage.look(|context| {
         assert_eq!(view.act(Action::Back, context), Effect::Redraw);
         assert_eq!(view.act(Action::Back, context), Effect::Redraw);
@@ -178,28 +178,20 @@ fn a_row_is_inspected_whole() {
 fn the_mouse_selects_opens_and_sorts() {
     let stage = Stage::loaded();
     let mut view = view(&stage);
-    stage.draw(&mut view, 140, 38);
-    let click = |column, row| MouseEvent {
-        kind: MouseEventKind::Down(MouseButton::Left),
-        column,
-        row,
-        modifiers: crossterm::event::KeyModifiers::NONE,
-    };
-    let before = view.order.clone();
-    stage.look(|context| {
-        view.mouse(click(36, 2), context);
-        view.mouse(click(36, 2), context);
-    });
-    assert_eq!(view.sorting, Sorting(Some((2, true))));
-    assert_ne!(view.order, before);
+    stage.draw_now(&mut view, 140, 38);
+    let click = |column, row| MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column, row, modifiers: KeyModifiers::NONE };
+    let before: Vec<usize> = view.list.places().collect();
+    stage.look(|context| view.mouse(click(36, 2), context));
+    assert_eq!(view.list.sorting.save(), json!(["-rows"]));
+    assert_ne!(view.list.places().collect::<Vec<_>>(), before);
     stage.look(|context| {
         view.mouse(click(3, 4), context);
         view.mouse(click(3, 4), context);
     });
     assert!(matches!(&view.open, Open::Rows(rows) if rows.schema.name == "tokens"));
-    stage.draw(&mut view, 140, 38);
+    stage.draw_now(&mut view, 140, 38);
     stage.look(|context| view.mouse(click(1, 2), context));
     settled(&stage, &mut view);
     let Open::Rows(rows) = &view.open else { panic!("closed") };
-    assert_eq!(rows.sort(), Some(("token_address", false)));
+    assert_eq!(rows.sorting().save(), json!(["token_address"]));
 }

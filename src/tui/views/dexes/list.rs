@@ -1,95 +1,110 @@
-//! The rows of the DEXes view: the token's DEXes, and the pools of one.
+//! The lists of the DEXes view, the token's DEXes and the pools of one: one row of a table for each field.
 
-use std::borrow::Cow;
-
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::Value as Json;
 
 use crate::{
     analysis::dex::{DexSummary, Pool},
     dataset::chain::Chain,
-    question::filter::{ColumnKind, FieldValue, Filter, FilterColumn},
+    question::{
+        filter::{ColumnKind, FieldValue},
+        list::Order,
+    },
     tui::{
-        format,
+        list::{Field, Fields},
         theme::Role,
-        views::{parts::low_bar, rows::SortColumn},
+        views::parts::low_bar,
         widgets::table::{Cell, Column},
     },
 };
 
-const DEXES: &[Column] = &[
-    Column { matched: false, ..Column::text("name", "name", 8, 11, 255).grows() },
-    Column { matched: false, ..Column::text("dexId", "id", 10, 18, 200) },
-    Column { matched: false, ..Column::text("chainId", "chain", 5, 8, 220) },
-    Column::figure("volume24h", "vol 24h", 9, 240),
-    Column { matched: false, ..Column::text("bar", "", 0, 0, 20) },
-    Column::figure("poolCount", "pools", 5, 150),
-    Column { matched: false, ..Column::text("pair", "best pair", 9, 13, 120) },
-    Column::figure("liquidity", "liquidity", 9, 100),
-];
+pub(super) struct Dexes;
+pub(super) struct Pools;
 
-pub(super) const SORTS: &[SortColumn] =
-    &[("name", false), ("chainId", false), ("volume24h", true), ("poolCount", true), ("liquidity", true)];
+type D = Field<Dexes>;
+type P = Field<Pools>;
 
-pub(super) const FILTERS: &[FilterColumn] = &[
-    FilterColumn::new("name", ColumnKind::Text, &[]).searched(),
-    FilterColumn::new("dexId", ColumnKind::Text, &["id", "dex"]).searched(),
-    FilterColumn::new("chainId", ColumnKind::Chain, &["chain"]).searched(),
-    FilterColumn::new("volume24h", ColumnKind::Number, &["volume", "vol"]),
-    FilterColumn::new("poolCount", ColumnKind::Number, &["pools"]),
-    FilterColumn::new("liquidity", ColumnKind::Number, &[]),
-];
+impl Fields for Dexes {
+    /// With the largest volume, whose bar is full.
+    type Row<'a> = (&'a DexSummary, f64);
 
-/// Whether the DEX meets every condition. A chain may be given by its number or its short name.
-pub(super) fn holds(filter: &Filter, dex: &DexSummary) -> bool {
-    filter.is_empty()
-        || filter.matches(|column| match column {
-            "name" => Some(FieldValue::text(&dex.name)),
-            "dexId" => Some(FieldValue::text(&dex.dex_id)),
-            "chainId" => dex.chain_id.as_deref().and_then(|id| FieldValue::list([Cow::Borrowed(id), chain(id).into()])),
-            "volume24h" => dex.volume24h.map(FieldValue::Number),
-            "poolCount" => Some(FieldValue::Number(dex.pool_count as f64)),
-            "liquidity" => dex.best_pool.liquidity.map(FieldValue::Number),
-            _ => None,
+    const FIELDS: &'static [D] = &[
+        D::text("name", "name", [8, 11], 255, |dex| (&dex.0.name).into()).searched().plain().grows(),
+        D::text("dexId", "id", [10, 18], 200, |dex| (&dex.0.dex_id).into())
+            .cell(|dex, _| Cell::new(dex.0.dex_id.clone(), Role::Dim))
+            .aliases(&["id", "dex"])
+            .searched()
+            .unsorted()
+            .plain(),
+        // A chain may be given by its short name or its number.
+        D::text("chainId", "chain", [5, 8], 220, |dex| {
+            dex.0.chain_id.as_deref().map(|id| FieldValue::List(vec![chain(id).into(), id.into()])).into()
         })
-}
+        .cell(|dex, _| dex.0.chain_id.as_deref().map_or_else(Cell::missing, |id| Cell::text(chain(id))))
+        .of(ColumnKind::Chain)
+        .aliases(&["chain"])
+        .searched()
+        .plain(),
+        D::figure("volume24h", "vol 24h", 9, 240, |dex| dex.0.volume24h.into()).aliases(&["volume", "vol"]),
+        D::picture("bar", "", 0, 20, |dex, look| beside(dex.0.volume24h, dex.1, look.cells, look.ascii)),
+        D::figure("poolCount", "pools", 5, 150, |dex| dex.0.pool_count.into()).aliases(&["pools"]),
+        D::text("pair", "best pair", [9, 13], 120, |dex| (&dex.0.best_pool.pair).into()).unsorted().unfiltered().plain().member("bestPool"),
+        D::figure("liquidity", "liquidity", 9, 100, |dex| dex.0.best_pool.liquidity.into()).member(""),
+    ];
 
-const POOLS: &[Column] = &[
-    Column { matched: false, ..Column::text("pair", "pair", 9, 14, 255).grows() },
-    Column { matched: false, ..Column::text("address", "address", 11, 11, 100) },
-    Column::figure("liquidity", "liquidity", 11, 240),
-    Column { matched: false, ..Column::text("bar", "", 0, 0, 20) },
-    Column::figure("volume24h", "volume 24h", 10, 220),
-];
+    const STANDARD: Option<Order> = Some(Order::falling("volume24h"));
+
+    fn fit(column: &mut Column, width: u16) {
+        match column.key {
+            "name" if width < 60 => column.ideal = 12,
+            "bar" => fit_bar(column, if width >= 104 { (width - 92).min(24) } else { 0 }),
+            _ => {}
+        }
+    }
+
+    fn json((dex, _): Self::Row<'_>) -> Json {
+        serde_json::to_value(dex).unwrap_or_default()
+    }
+}
 
 /// From this width on a pool's address is shown whole.
-pub(super) const WHOLE_ADDRESS_WIDTH: u16 = 92;
+const WHOLE_ADDRESS_WIDTH: u16 = 92;
+const ADDRESS_CELLS: u16 = 42;
 
-/// The columns at a width, and the cells of a bar among them.
-pub(super) fn dex_columns(width: u16) -> (Vec<Column>, usize) {
-    let mut columns = DEXES.to_vec();
-    if width < 60 {
-        columns[0].ideal = 12;
+impl Fields for Pools {
+    /// With the largest liquidity, whose bar is full.
+    type Row<'a> = (&'a Pool, f64);
+
+    const FIELDS: &'static [P] = &[
+        P::text("pair", "pair", [9, 14], 255, |pool| (&pool.0.pair).into()).plain().grows(),
+        P::text("address", "address", [11, 11], 100, |pool| pool.0.address.to_string().into())
+            .cell(|pool, look| {
+                let whole = look.cells >= usize::from(ADDRESS_CELLS);
+                Cell::new(if whole { pool.0.address.to_string() } else { pool.0.address.short() }, Role::Dim)
+            })
+            .unsorted()
+            .plain(),
+        P::figure("liquidity", "liquidity", 11, 240, |pool| pool.0.liquidity.into()),
+        P::picture("bar", "", 0, 20, |pool, look| beside(pool.0.liquidity, pool.1, look.cells, look.ascii)),
+        P::figure("volume24h", "volume 24h", 10, 220, |pool| pool.0.volume24h.into()),
+    ];
+
+    const STANDARD: Option<Order> = Some(Order::falling("liquidity"));
+
+    fn fit(column: &mut Column, width: u16) {
+        match column.key {
+            "address" if width >= WHOLE_ADDRESS_WIDTH => (column.min, column.ideal) = (ADDRESS_CELLS, ADDRESS_CELLS),
+            "bar" => fit_bar(column, if (64..WHOLE_ADDRESS_WIDTH).contains(&width) { (width - 54).min(16) } else { 0 }),
+            _ => {}
+        }
     }
-    let cells = if width >= 104 { width - 92 } else { 0 };
-    (with_bar(columns, cells.min(24)), usize::from(cells.min(24)))
+
+    fn json((pool, _): Self::Row<'_>) -> Json {
+        serde_json::to_value(pool).unwrap_or_default()
+    }
 }
 
-pub(super) fn pool_columns(width: u16) -> (Vec<Column>, usize) {
-    let mut columns = POOLS.to_vec();
-    if width >= WHOLE_ADDRESS_WIDTH {
-        (columns[1].min, columns[1].ideal) = (42, 42);
-    }
-    let cells = if (64..WHOLE_ADDRESS_WIDTH).contains(&width) { width - 54 } else { 0 };
-    (with_bar(columns, cells.min(16)), usize::from(cells.min(16)))
-}
-
-/// The bar's column so wide, or gone.
-fn with_bar(mut columns: Vec<Column>, cells: u16) -> Vec<Column> {
-    for column in columns.iter_mut().filter(|column| column.key == "bar") {
-        (column.min, column.ideal) = (cells, cells);
-    }
-    columns
+fn fit_bar(column: &mut Column, cells: u16) {
+    (column.min, column.ideal) = (cells, cells);
 }
 
 /// A bar of the value beside the largest of its column.
@@ -106,35 +121,4 @@ pub(super) fn most(values: impl Iterator<Item = Option<f64>>) -> f64 {
 /// The chain's short name by its EIP-155 number.
 pub(super) fn chain(id: &str) -> String {
     Chain::known(id).map_or_else(|| id.to_owned(), |chain| chain.to_string())
-}
-
-pub(super) fn dex_cells(dex: &DexSummary, most: f64, cells: usize, ascii: bool) -> Vec<Cell> {
-    vec![
-        Cell::text(dex.name.clone()),
-        Cell::new(dex.dex_id.clone(), Role::Dim),
-        dex.chain_id.as_deref().map_or_else(Cell::missing, |id| Cell::text(chain(id))),
-        Cell::figure(format::human(dex.volume24h)),
-        beside(dex.volume24h, most, cells, ascii),
-        Cell::text(format::count(dex.pool_count.unsigned_abs())),
-        Cell::text(dex.best_pool.pair.clone()),
-        Cell::figure(format::human(dex.best_pool.liquidity)),
-    ]
-}
-
-pub(super) fn pool_cells(pool: &Pool, whole: bool, most: f64, cells: usize, ascii: bool) -> Vec<Cell> {
-    vec![
-        Cell::text(pool.pair.clone()),
-        Cell::new(if whole { pool.address.to_string() } else { pool.address.short() }, Role::Dim),
-        Cell::figure(format::human(pool.liquidity)),
-        beside(pool.liquidity, most, cells, ascii),
-        Cell::figure(format::human(pool.volume24h)),
-    ]
-}
-
-pub(super) const DEXES_EXPORTED: &[&str] = &["dexId", "name", "chainId", "volume24h", "poolCount", "bestPool"];
-pub(super) const POOLS_EXPORTED: &[&str] = &["address", "pair", "liquidity", "volume24h"];
-
-pub(super) fn exported(row: &impl Serialize, columns: &[&str]) -> Vec<Value> {
-    let row = serde_json::to_value(row).unwrap_or_default();
-    columns.iter().map(|column| row[*column].clone()).collect()
 }

@@ -53,23 +53,23 @@ fn enter_goes_into_the_pools_and_esc_comes_back() {
 fn dexes_are_sorted_and_the_selected_one_stays() {
     let (mut stage, mut view) = shown::<DexesView>();
     let selected = view.dex().map(|dex| dex.dex_id.clone());
-    for _ in list::SORTS {
+    for _ in view.dexes.sort_columns() {
         stage.act(&mut view, Action::Sort);
         assert_eq!(view.dex().map(|dex| dex.dex_id.clone()), selected);
     }
     let mut again = DexesView::default();
     again.restore(&view.save());
-    assert_eq!(again.sorting, view.sorting);
+    assert_eq!(again.dexes.sorting, view.dexes.sorting);
 }
 
 #[test]
 fn a_filter_leaves_the_dexes_that_meet_it_until_esc() {
     let (mut stage, mut view) = shown::<DexesView>();
-    let all = view.order.len();
+    let all = view.dexes.len();
     let cases = [("", all), ("uni", 2), ("chain:eth", 2), ("chain:1", 2), ("pools>1 uni", 1), ("vol>1t", 0)];
     for (text, left) in cases {
         view.set_filter(text, &stage.context()).expect("a filter that reads");
-        assert_eq!(view.order.len(), left, "{text}");
+        assert_eq!(view.dexes.len(), left, "{text}");
         stage.draw(&mut view, 80, 20);
     }
     let refused = view.set_filter("volum>1", &stage.context()).unwrap_err();
@@ -79,7 +79,7 @@ fn a_filter_leaves_the_dexes_that_meet_it_until_esc() {
     again.restore(&view.save());
     assert_eq!(again.filter(), Some("vol>1t"));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
-    assert_eq!((view.order.len(), view.filter()), (all, Some("")));
+    assert_eq!((view.dexes.len(), view.filter()), (all, Some("")));
 }
 
 #[test]

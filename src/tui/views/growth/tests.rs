@@ -31,7 +31,7 @@ fn windows_turn_and_are_asked_for() {
         stage.draw(&mut view, 140, 38);
         let target = view.request(&stage.context()).expect("a request").target;
         assert_eq!(target, format!("/analytics/tokens/holders-growth?limit=1000&window={days}&explain=true"));
-        assert!(!view.order.is_empty());
+        assert!(!view.list.is_empty());
     }
 }
 
@@ -47,7 +47,7 @@ fn a_row_selects_its_token_and_opens_its_chart() {
     view.set_filter("growth<0", &stage.context()).expect("a filter that reads");
     assert_eq!(view.export(&stage.context()).expect("rows to export").values().len(), 2);
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
-    assert_eq!(view.order.len(), 9);
+    assert_eq!(view.list.len(), 9);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn what_is_missing_is_said_and_choices_are_kept() {
     let stage = Stage::new(Some(Dataset::default()));
     assert!(stage.text(&mut GrowthView::default(), 80, 20).contains("no `holder_counts` table in this dataset"));
     let mut view = GrowthView { window: 30, ..GrowthView::default() };
-    view.sort(view.sorting.next(list::SORTS));
+    view.list.act(Action::Sort);
     let mut again = GrowthView::default();
     again.restore(&view.save());
     assert_eq!(again.save(), view.save());

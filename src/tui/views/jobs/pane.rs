@@ -4,18 +4,20 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
     super::{inset, many},
-    Focus, JobsView, rows,
+    JobsView,
+    rows::{self, TaskRow},
 };
 use crate::{
     jobs::{self, Job, JobStatus},
     tui::{
-        format, text,
+        format,
+        list::Frame,
+        text,
         theme::Role,
         view::Context,
         widgets::{
             panel::{self, Panel},
             progress, put,
-            table::Table,
         },
     },
 };
@@ -41,7 +43,7 @@ impl JobsView {
             return (Rect { width, ..area }, right);
         }
         // The list takes what it needs, the tasks never less than a job's six with their rule, header and two lines of detail.
-        let wanted = self.shown.len().max(2) as u16 + 2;
+        let wanted = self.list.len().max(2) as u16 + 2;
         let height = wanted.min(area.height.saturating_sub(TASK_ROWS_MIN).max(area.height / 3));
         let lower = Rect { y: area.y + height, height: area.height - height, ..area };
         (Rect { height, ..area }, lower)
@@ -51,7 +53,7 @@ impl JobsView {
         let theme = context.theme;
         let count = |status: JobStatus| self.desk.reading.jobs.iter().filter(|job| job.status == status).count();
         let (running, queued) = (count(JobStatus::Running), count(JobStatus::Queued));
-        let mut note = match (self.shown.len() as u64, self.desk.reading.total) {
+        let mut note = match (self.list.len() as u64, self.desk.reading.total) {
             (_, 0) => String::new(),
             (shown, total) if shown == total => many(total, "job", "jobs"),
             (shown, total) => format!("{} of {}", format::count(shown), many(total, "job", "jobs")),
@@ -61,26 +63,16 @@ impl JobsView {
                 note = format!("{note} · {n} {word}");
             }
         }
-        let title = if self.filter_text.is_empty() { "deep analyses".to_owned() } else { format!("deep analyses / {}", self.filter_text) };
-        let panel = Panel { note: &note, focused: self.focus == Focus::Jobs, ascii: context.ascii, ..Panel::new(&title) };
+        let title = self.list.titled("deep analyses");
+        let panel = Panel { note: &note, focused: !self.in_tasks, ascii: context.ascii, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, theme));
-        self.list_area = body;
         if self.desk.reading.jobs.is_empty() {
             self.draw_empty(buffer, body, context);
             return;
         }
-        let words: Vec<&str> = self.filter.words().collect();
-        let jobs = &self.desk.reading.jobs;
-        let row = |i: usize| self.shown.get(i).and_then(|&place| jobs.get(place)).map_or_else(Vec::new, |job| rows::job_row(job, context));
-        let table = Table {
-            sort: self.sorting.0,
-            words: &words,
-            focused: self.focus == Focus::Jobs,
-            empty: "no job meets the filter; Esc in / takes it back",
-            ascii: context.ascii,
-            ..Table::new(rows::COLUMNS, self.shown.len(), &row)
-        };
-        table.render(body, buffer, theme, &mut self.list);
+        self.list.focused = !self.in_tasks;
+        let frame = Frame::new(body, "no job meets the filter; Esc in / takes it back");
+        self.list.draw(buffer, frame, context, rows::rows(&self.desk.reading.jobs, context));
     }
 
     /// What is missing and what to do.
@@ -105,7 +97,7 @@ impl JobsView {
     fn draw_tasks(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
         let Some(job) = self.job().cloned() else {
-            self.tasks_area = Rect::default();
+            self.tasks.cursor.hide();
             return;
         };
         let done = rows::ended(&job);
@@ -115,7 +107,7 @@ impl JobsView {
         let panel = Panel {
             title: &title,
             note: &note,
-            focused: self.focus == Focus::Tasks,
+            focused: self.in_tasks,
             progress: running.then(|| Some(done as f64 / job.tasks.len() as f64)),
             ascii: context.ascii,
         };
@@ -124,23 +116,17 @@ impl JobsView {
         let detail = if body.height >= 7 { 3 } else { 0 };
         let room = Rect { height: body.height - detail, ..body };
         let table_area = Rect { height: room.height.min(job.tasks.len() as u16 + 1), ..room };
-        self.tasks_area = table_area;
-        let columns = rows::task_columns(&job);
-        let none = Vec::new();
         let watched = self.desk.reading.progress.as_ref().filter(|(id, _)| *id == job.job_id);
-        let progress = rows::by_task(watched.map_or(&none, |(_, progress)| progress));
-        let row = |i: usize| {
-            job.tasks
-                .get(i)
-                .map_or_else(Vec::new, |task| rows::task_row(task, columns, progress.get(task.task_id.as_str()).copied(), context))
+        let progress = watched.map_or(&[][..], |(_, progress)| progress);
+        let row = |place: usize| {
+            let task = job.tasks.get(place)?;
+            Some(TaskRow { task, progress: progress.iter().find(|progress| progress.task_id == task.task_id), context })
         };
-        let table = Table {
-            focused: self.focus == Focus::Tasks,
-            empty: "the job has no tasks",
-            ascii: context.ascii,
-            ..Table::new(columns, job.tasks.len(), &row)
-        };
-        table.render(table_area, buffer, theme, &mut self.tasks);
+        // A job of one token does not say its name in every row.
+        self.tasks.show(rows::TOKEN, rows::tokens(&job).len() > 1);
+        self.tasks.set_count(job.tasks.len());
+        self.tasks.focused = self.in_tasks;
+        self.tasks.draw(buffer, Frame::new(table_area, "the job has no tasks"), context, row);
         if detail > 0 {
             self.draw_detail(buffer, Rect { y: table_area.bottom(), height: body.bottom() - table_area.bottom(), ..body }, &job, context);
         }
@@ -150,7 +136,7 @@ impl JobsView {
     fn draw_detail(&self, buffer: &mut Buffer, area: Rect, job: &Job, context: &Context<'_>) {
         let theme = context.theme;
         let mut y = 1;
-        let task = job.tasks.get(self.tasks.selected).filter(|_| self.focus == Focus::Tasks);
+        let task = self.tasks.selected().and_then(|task| job.tasks.get(task)).filter(|_| self.in_tasks);
         if let Some(task) = task {
             for line in text::wrap(&task.description, usize::from(area.width), usize::from(area.height.saturating_sub(1)).min(3)) {
                 put(buffer, area, 0, y, &line, theme.text());

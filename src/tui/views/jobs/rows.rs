@@ -1,49 +1,141 @@
 //! What stands in a row of the jobs and of the tasks: words, glyphs, bars. Draws no panel and keeps nothing.
 
-use std::collections::HashMap;
+use serde_json::{Value as Json, json};
 
 use crate::{
     dataset::address::Address,
     jobs::{self, Job, JobStatus, Task, TaskProgress, TaskStatus},
-    question::{
-        filter::{FieldValue, FilterColumn},
-        list::Listed,
-    },
+    question::filter::{ColumnKind, FieldValue},
     tui::{
-        format, text,
+        format,
+        list::{Field, Fields},
+        text,
         theme::Role,
         view::Context,
-        views::{sorting::SortKey, thin_bar},
-        widgets::table::{Cell, Column},
+        views::thin_bar,
+        widgets::table::Cell,
     },
 };
 
-pub(super) const COLUMNS: &[Column] = &[
-    Column::text("job_id", "job", 13, 13, 255),
-    Column::figure("age", "age", 5, 60),
-    Column::text("status", "status", 12, 12, 250),
-    Column::text("tokens", "tokens", 8, 12, 80).grows(),
-    Column::text("tasks", "tasks", 16, 17, 200),
-    Column::figure("tokens_used", "tokens used", 11, 20),
-];
+pub(super) struct JobList;
+pub(super) struct TaskList;
 
-/// Those of the API's `where`.
-pub(super) const FILTER: &[FilterColumn] = Job::COLUMNS;
+#[derive(Clone, Copy)]
+pub(super) struct JobRow<'a> {
+    pub job: &'a Job,
+    pub context: &'a Context<'a>,
+}
 
-/// As `TASK_COLUMNS`, without the token.
-const ONE_TOKEN_COLUMNS: &[Column] = &[TASK_COLUMNS[0], TASK_COLUMNS[1], TASK_COLUMNS[3], TASK_COLUMNS[4]];
+#[derive(Clone, Copy)]
+pub(super) struct TaskRow<'a> {
+    pub task: &'a Task,
+    pub progress: Option<&'a TaskProgress>,
+    pub context: &'a Context<'a>,
+}
 
-const TASK_COLUMNS: &[Column] = &[
-    Column::text("status", "status", 12, 12, 250),
-    Column::text("task", "task", 9, 10, 255),
-    Column::text("token", "token", 6, 9, 100),
-    Column::text("progress", "progress", 16, 16, 90),
-    Column::text("description", "description", 16, 32, 110).grows(),
-];
+type J = Field<JobList>;
+type T = Field<TaskList>;
 
-/// A job of one token does not say its name in every row.
-pub(super) fn task_columns(job: &Job) -> &'static [Column] {
-    if tokens(job).len() > 1 { TASK_COLUMNS } else { ONE_TOKEN_COLUMNS }
+impl Fields for JobList {
+    type Row<'a> = JobRow<'a>;
+
+    const FIELDS: &'static [J] = &[
+        J::text("job_id", "job", [13, 13], 255, |row| (&row.job.job_id).into())
+            .cell(|row, _| Cell::text(format::short_address(&row.job.job_id)))
+            .aliases(&["job", "id"])
+            .searched(),
+        // The younger the smaller.
+        J::figure("age", "age", 5, 60, |row| jobs::created(&row.job.job_id).map(|time| -time.0).into())
+            .cell(|row, look| {
+                let age = jobs::created(&row.job.job_id).map(|time| format::age(look.now.0 - time.0));
+                Cell::new(age.unwrap_or_else(|| format::MISSING.to_owned()), Role::Dim)
+            })
+            .unfiltered()
+            .smallest_first()
+            .member(""),
+        J::text("status", "status", [12, 12], 250, |row| row.job.status.word().into())
+            .rank(|row| Some(f64::from(row.job.status as u8)))
+            .cell(|row, look| marked(job_mark(row.job.status, look.ascii), row.job.status.word()))
+            .searched(),
+        J::text("tokens", "tokens", [8, 12], 80, |row| {
+            FieldValue::list(tokens(row.job).into_iter().map(|address| token_name(address, row.context))).into()
+        })
+        .cell(|row, _| Cell::text(names(row.job, row.context)))
+        .of(ColumnKind::List)
+        .aliases(&["token"])
+        .searched()
+        .grows(),
+        J::hidden("tasks_ended", ColumnKind::Number, |row| ended(row.job).into()).aliases(&["ended"]),
+        // Ordered by how much of it is done.
+        J::text("tasks", "tasks", [16, 17], 200, |row| row.job.tasks.len().into())
+            .rank(|row| Some(done(row.job)))
+            .cell(|row, look| {
+                let role = match row.job.status {
+                    JobStatus::Terminated => Role::WarningSoft,
+                    status if status.ended() => Role::UpSoft,
+                    _ => Role::Accent,
+                };
+                let of = format!(" {}/{}", ended(row.job), row.job.tasks.len());
+                bar_cell(done(row.job), 10, role, look.ascii).then(of, Role::Text)
+            })
+            .of(ColumnKind::Number)
+            .largest_first(),
+        J::figure("tokens_used", "tokens used", 11, 20, |row| row.job.tokens_used.into())
+            .cell(|row, _| Cell::text(format::count(row.job.tokens_used)))
+            .aliases(&["used"]),
+    ];
+
+    fn json(JobRow { job, .. }: JobRow<'_>) -> Json {
+        json!({
+            "job_id": job.job_id, "status": job.status, "tokens": tokens(job), "tasks_ended": ended(job), "tasks": job.tasks.len(),
+            "tokens_used": job.tokens_used,
+        })
+    }
+}
+
+/// The column that a job of one token does without.
+pub(super) const TOKEN: &str = "token";
+
+impl Fields for TaskList {
+    type Row<'a> = TaskRow<'a>;
+
+    const FIELDS: &'static [T] = &[
+        T::hidden("task_id", ColumnKind::Text, |row| (&row.task.task_id).into()),
+        T::text("status", "status", [12, 12], 250, |row| row.task.status.word().into())
+            .cell(|row, look| marked(task_mark(row.task.status, look.ascii), row.task.status.word()))
+            .unsorted(),
+        T::text("task", "task", [9, 10], 255, |row| parts(row.task).0.into()).unsorted().member(""),
+        T::text(TOKEN, "token", [6, 9], 100, |row| token_name(parts(row.task).1, row.context).into()).unsorted().member(""),
+        T::picture("progress", "progress", 16, 90, |row, look| {
+            let of = row.progress.filter(|progress| progress.total > 0);
+            let bar = |share, role| bar_cell(share, 10, role, look.ascii);
+            match (row.task.status, of.map(|progress| progress.done as f64 / progress.total as f64)) {
+                (TaskStatus::Completed, _) => bar(1.0, Role::UpSoft),
+                (TaskStatus::Running, Some(share)) => {
+                    bar(share, Role::Accent).then(format!(" {:3.0} %", (share * 100.0).floor()), Role::Text)
+                }
+                (TaskStatus::Running, None) => bar(0.0, Role::Accent).then(" at it", Role::Dim),
+                _ => bar(0.0, Role::Grid),
+            }
+        }),
+        T::text("description", "description", [16, 32], 110, |row| (&row.task.description).into())
+            .cell(|row, _| {
+                let role = match row.task.status {
+                    TaskStatus::Failed => Role::Warning,
+                    TaskStatus::Skipped | TaskStatus::Queued => Role::Dim,
+                    _ => Role::Text,
+                };
+                // The columns before it say what it is about; the reason alone is left. Under the table it stands whole.
+                let reason = row.task.description.split_once(": ").filter(|_| row.task.status != TaskStatus::Completed);
+                Cell::new(reason.map_or(&*row.task.description, |(_, reason)| reason).to_owned(), role)
+            })
+            .unsorted()
+            .grows(),
+    ];
+
+    fn json(TaskRow { task, .. }: TaskRow<'_>) -> Json {
+        json!({"task_id": task.task_id, "status": task.status, "description": task.description})
+    }
 }
 
 /// (analysis, address) of `market-0x…`.
@@ -115,75 +207,16 @@ fn bar_cell(share: f64, cells: usize, role: Role, ascii: bool) -> Cell {
     Cell::new(filled, role).then(rest, Role::Grid)
 }
 
-pub(super) fn job_row(job: &Job, context: &Context<'_>) -> Vec<Cell> {
-    let (mark, role) = job_mark(job.status, context.ascii);
-    let age = jobs::created(&job.job_id).map_or_else(|| format::MISSING.to_owned(), |time| format::age(context.now.0 - time.0));
-    let (done, all) = (ended(job), job.tasks.len());
-    let bar_role = if job.status == JobStatus::Terminated {
-        Role::WarningSoft
-    } else if job.status.ended() {
-        Role::UpSoft
-    } else {
-        Role::Accent
-    };
-    let share = if all == 0 { 0.0 } else { done as f64 / all as f64 };
-    vec![
-        Cell::new(format::short_address(&job.job_id), Role::Text),
-        Cell::new(age, Role::Dim),
-        Cell::new(format!("{mark} "), role).then(job.status.word(), role),
-        Cell::text(names(job, context)),
-        bar_cell(share, 10, bar_role, context.ascii).then(format!(" {done}/{all}"), Role::Text),
-        Cell::text(format::count(job.tokens_used)),
-    ]
+fn marked((mark, role): (&'static str, Role), word: &'static str) -> Cell {
+    Cell::new(format!("{mark} "), role).then(word, role)
 }
 
-pub(super) fn task_row(task: &Task, columns: &[Column], progress: Option<&TaskProgress>, context: &Context<'_>) -> Vec<Cell> {
-    let (mark, role) = task_mark(task.status, context.ascii);
-    let (analysis, address) = parts(task);
-    let share = progress.filter(|progress| progress.total > 0).map(|progress| progress.done as f64 / progress.total as f64);
-    let bar = match (task.status, share) {
-        (TaskStatus::Completed, _) => bar_cell(1.0, 10, Role::UpSoft, context.ascii),
-        (TaskStatus::Running, Some(share)) => {
-            bar_cell(share, 10, Role::Accent, context.ascii).then(format!(" {:3.0} %", (share * 100.0).floor()), Role::Text)
-        }
-        (TaskStatus::Running, None) => bar_cell(0.0, 10, Role::Accent, context.ascii).then(" at it", Role::Dim),
-        _ => bar_cell(0.0, 10, Role::Grid, context.ascii),
-    };
-    let says = match task.status {
-        TaskStatus::Failed => Role::Warning,
-        TaskStatus::Skipped | TaskStatus::Queued => Role::Dim,
-        _ => Role::Text,
-    };
-    let mut row = vec![Cell::new(format!("{mark} "), role).then(task.status.word(), role), Cell::text(analysis.to_owned())];
-    if columns.iter().any(|column| column.key == "token") {
-        row.push(Cell::text(token_name(address, context)));
-    }
-    // The columns before it say what it is about; the reason alone is left. Under the table it stands whole.
-    let reason = task.description.split_once(": ").filter(|_| task.status != TaskStatus::Completed);
-    row.extend([bar, Cell::new(reason.map_or(&*task.description, |(_, reason)| reason).to_owned(), says)]);
-    row
+/// The share of a job's tasks that have ended.
+fn done(job: &Job) -> f64 {
+    ended(job) as f64 / job.tasks.len().max(1) as f64
 }
 
-pub(super) fn sort_key(job: &Job, column: usize, context: &Context<'_>) -> SortKey {
-    match COLUMNS[column].key {
-        "job_id" => SortKey::from(job.job_id.as_str()),
-        // The younger the smaller.
-        "age" => jobs::created(&job.job_id).map_or(SortKey::Missing, |time| SortKey::Number(-(time.0 as f64))),
-        "status" => SortKey::Number(f64::from(job.status as u8)),
-        "tokens" => SortKey::from(names(job, context).as_str()),
-        "tasks" => SortKey::Number(ended(job) as f64 / job.tasks.len().max(1) as f64),
-        _ => SortKey::from(job.tokens_used),
-    }
-}
-
-/// The value of a job in a column, for the filter; `names` are those of its tokens.
-pub(super) fn field<'a>(job: &'a Job, column: &str, names: &'a [String]) -> Option<FieldValue<'a>> {
-    match column {
-        "tokens" => FieldValue::list(names.iter().map(String::as_str)),
-        column => job.field(column),
-    }
-}
-
-pub(super) fn by_task(progress: &[TaskProgress]) -> HashMap<&str, &TaskProgress> {
-    progress.iter().map(|progress| (progress.task_id.as_str(), progress)).collect()
+/// The rows of the list of jobs, by their places.
+pub(super) fn rows<'a>(jobs: &'a [Job], context: &'a Context<'a>) -> impl Fn(usize) -> Option<JobRow<'a>> {
+    move |place| Some(JobRow { job: jobs.get(place)?, context })
 }

@@ -6,7 +6,7 @@ use crate::{
     jobs::{JobOptions, JobStatus, Jobs, Task, TaskProgress, TaskStatus},
     tui::{
         picture,
-        views::fixture_panes::{LINK, NOW, SIZES, Stage, UNI},
+        views::fixture::{LINK, NOW, SIZES, Stage, UNI},
     },
 };
 
@@ -87,7 +87,7 @@ fn jobs_with_the_tasks_of_the_selected_one() {
     let stage = Stage::loaded();
     let mut view = arranged(&stage);
     stage.hold("jobs", &mut view, SIZES);
-    stage.squeeze(&mut view);
+    stage.draw_in_odd_sizes(&mut view);
 }
 
 #[test]
@@ -113,10 +113,10 @@ fn without_jobs_it_says_how_to_start_one() {
     let stage = Stage::loaded();
     let mut view = JobsView::default();
     stage.hold("jobs-off", &mut view, &[(80, 20)]);
-    stage.squeeze(&mut view);
+    stage.draw_in_odd_sizes(&mut view);
     assert_eq!(stage.look(|context| view.act(Action::StartJob, context)), Effect::Warn(pane::NO_STORE.to_owned()));
     view.desk.problem = Some(Problem::new(Code::Busy, "The job store cannot be used right now: check that its disk has room."));
-    assert!(picture::text(&stage.draw(&mut view, 80, 20)).contains("! The job store cannot be used"));
+    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).contains("! The job store cannot be used"));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn the_selection_stays_on_its_job_when_others_come() {
     let before = view.job().expect("a selected job").job_id.clone();
     view.desk.reading.jobs.insert(0, job(id(0, 'z'), JobStatus::Queued, &[(UNI, "UNI")], &[]));
     stage.look(|context| view.arrange(context));
-    assert_eq!((view.job().expect("a selected job").job_id.as_str(), view.list.selected), (before.as_str(), 2));
+    assert_eq!((view.job().expect("a selected job").job_id.as_str(), view.list.cursor.selected()), (before.as_str(), Some(2)));
     // The one that was just started is the exception.
     view.newest_before = Some(view.desk.reading.jobs[0].job_id.clone());
     let started = id(0, 'y');
@@ -154,7 +154,7 @@ fn a_second_start_leads_to_the_job_that_is_open() {
 fn jobs_are_filtered_and_sorted() {
     let stage = Stage::loaded();
     let mut view = arranged(&stage);
-    let shown = |view: &JobsView| view.shown.iter().map(|&place| view.desk.reading.jobs[place].status.word()).collect::<Vec<_>>();
+    let shown = |view: &JobsView| view.list.places().map(|place| view.desk.reading.jobs[place].status.word()).collect::<Vec<_>>();
     for (text, expected) in
         [("status:running", &["running"][..]), ("link terminated", &["terminated"]), ("used>1", &["completed"]), ("nothing", &[])]
     {
@@ -163,12 +163,12 @@ fn jobs_are_filtered_and_sorted() {
     }
     assert!(stage.look(|context| view.set_filter("state:x", context)).unwrap_err().contains("nearest is `status`"));
     stage.look(|context| view.set_filter("", context)).expect("a filter that reads");
-    view.sorting = Sorting(Some((2, true)));
+    view.list.sorting.restore(&json!(["-status"]), &view.list.sort_columns());
     stage.look(|context| view.arrange(context));
     assert_eq!(shown(&view)[0], "terminated");
     let mut other = JobsView::default();
     other.restore(&view.save());
-    assert_eq!(other.sorting, view.sorting);
+    assert_eq!(other.list.sorting, view.list.sorting);
 }
 
 #[test]
@@ -193,11 +193,11 @@ fn a_report_is_read_as_an_outline_and_copied_as_json() {
     let text = ReportText { job_id: id(900, 'c'), status: "completed", lines: outline::lines(&report), json: text };
     view.reader = Some(Reader::new(Ok(text)));
     stage.hold("jobs-report", &mut view, &[(80, 20), (140, 38)]);
-    stage.squeeze(&mut view);
-    stage.draw(&mut view, 80, 20);
+    stage.draw_in_odd_sizes(&mut view);
+    stage.draw_now(&mut view, 80, 20);
     stage.look(|context| view.act(Action::Right, context));
     stage.look(|context| view.act(Action::Right, context));
-    assert!(picture::text(&stage.draw(&mut view, 80, 20)).lines().nth(1).expect("a line").contains("LINK"));
+    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).lines().nth(1).expect("a line").contains("LINK"));
     assert!(matches!(stage.look(|context| view.act(Action::CopyValue, context)), Effect::Copy(json, "report") if json.starts_with('{')));
     let target = stage.look(|context| view.request(context)).expect("a request").target;
     assert!(target.ends_with("/report"), "{target}");
@@ -214,13 +214,13 @@ fn a_job_is_started_watched_and_read_from_the_store() {
     let until = |view: &mut JobsView, reached: &dyn Fn(&JobsView) -> bool| {
         let start = std::time::Instant::now();
         while !reached(view) {
-            assert!(start.elapsed().as_secs() < 60, "{view:?}");
+            assert!(start.elapsed().as_secs() < 60, "{:?}", view.desk);
             std::thread::sleep(std::time::Duration::from_millis(5));
             stage.look(|context| view.refresh(context));
         }
     };
     until(&mut view, &|view| view.desk.read);
-    assert!(picture::text(&stage.draw(&mut view, 80, 20)).contains("no deep analysis yet"));
+    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).contains("no deep analysis yet"));
     let said = stage.look(|context| view.act(Action::StartJob, context));
     assert_eq!(said, Effect::Say("starting a deep analysis of UNI".to_owned()));
     until(&mut view, &|view| view.job().is_some_and(|job| job.status.ended()));
@@ -229,6 +229,6 @@ fn a_job_is_started_watched_and_read_from_the_store() {
     assert!(matches!(&said, Effect::Warn(says) if says.contains("has ended already")), "{said:?}");
     stage.look(|context| view.act(Action::Open, context));
     until(&mut view, &|view| view.reader.as_ref().is_some_and(|reader| reader.json().is_some()));
-    let shown = picture::text(&stage.draw(&mut view, 80, 20));
+    let shown = picture::text(&stage.draw_now(&mut view, 80, 20));
     assert!(shown.contains("UNI  0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"), "{shown}");
 }

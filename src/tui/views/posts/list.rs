@@ -1,55 +1,63 @@
-//! The rows of the Posts table: columns, sorting, cells.
+//! The list of the Posts view: one row of the table for each field of a post. Posts are ordered and searched by their question.
 
-use serde_json::Value;
+use serde_json::Value as Json;
 
 use crate::{
-    dataset::{address::Address, rows::Post, time::Time},
+    dataset::rows::Post,
+    question::{
+        filter::{ColumnKind, Filter},
+        list::Order,
+    },
     tui::{
         format,
+        list::{Field, Fields},
         theme::Role,
-        views::{parts::float, rows::SortColumn},
-        widgets::table::{Cell, Column},
+        view::Context,
+        views::parts::{float, symbol_of},
+        widgets::table::Cell,
     },
 };
 
 /// What the query may be long.
 const WORDS_MAX: usize = 200;
 
-const COLUMNS: &[Column] = &[
-    Column::figure("published_at", "age", 5, 240),
-    Column { matched: false, ..Column::text("token_address", "token", 6, 9, 150) },
-    Column::text("title", "title", 16, 60, 255).grows(),
-    Column::figure("impressions", "impressions", 11, 100),
-    Column::figure("engagement", "engagement", 10, 120),
-    Column::figure("smart_engagement", "smart", 7, 140),
-];
+pub(super) struct Posts;
 
-pub(super) const SORTS: &[SortColumn] =
-    &[("published_at", true), ("title", false), ("impressions", true), ("engagement", true), ("smart_engagement", true)];
-
-pub(super) fn columns(all: bool) -> Vec<Column> {
-    COLUMNS.iter().copied().filter(|column| all || column.key != "token_address").collect()
+#[derive(Clone, Copy)]
+pub(super) struct PostRow<'a> {
+    pub post: &'a Post,
+    pub context: &'a Context<'a>,
 }
 
-/// The filter of posts is words of the title.
-pub(super) fn check(text: &str) -> Result<(), String> {
-    if text.chars().count() > WORDS_MAX { Err(format!("the words are longer than {WORDS_MAX} characters")) } else { Ok(()) }
+type F = Field<Posts>;
+
+impl Fields for Posts {
+    type Row<'a> = PostRow<'a>;
+
+    const FIELDS: &'static [F] = &[
+        F::hidden("post_id", ColumnKind::Text, |row| (&row.post.post_id).into()),
+        F::figure("published_at", "age", 5, 240, |row| row.post.published_at.into())
+            .cell(|row, look| Cell::new(format::age(look.now.0.saturating_sub(row.post.published_at.0)), Role::Dim)),
+        F::text(TOKEN, "token", [6, 9], 150, |row| symbol_of(row.context, &row.post.token_address).into()).unsorted().plain(),
+        F::text("title", "title", [16, 60], 255, |row| (&row.post.title).into()).grows(),
+        F::hidden("link", ColumnKind::Text, |row| (&row.post.link).into()),
+        F::figure("impressions", "impressions", 11, 100, |row| float(row.post.impressions).into()),
+        F::figure("engagement", "engagement", 10, 120, |row| float(row.post.engagement).into()),
+        F::figure("smart_engagement", "smart", 7, 140, |row| float(row.post.smart_engagement).into()),
+    ];
+
+    const STANDARD: Option<Order> = Some(Order::falling("published_at"));
+
+    /// The filter of posts is words of the title, which the question looks for.
+    fn read(text: &str) -> Result<Filter, String> {
+        let long = text.chars().count() > WORDS_MAX;
+        if long { Err(format!("the words are longer than {WORDS_MAX} characters")) } else { Ok(Filter::default()) }
+    }
+
+    fn json(row: PostRow<'_>) -> Json {
+        serde_json::to_value(row.post).unwrap_or_default()
+    }
 }
 
-/// The post's cells; with the token's where `symbol` tells it.
-pub(super) fn cells(post: &Post, symbol: Option<&dyn Fn(&Address) -> String>, now: Time) -> Vec<Cell> {
-    let figure = |value: Option<i64>| Cell::figure(format::human(float(value)));
-    let mut cells = vec![Cell::new(format::age(now.0.saturating_sub(post.published_at.0)), Role::Dim)];
-    cells.extend(symbol.map(|symbol| Cell::text(symbol(&post.token_address))));
-    cells.push(post.title.as_ref().map_or_else(Cell::missing, |title| Cell::text(title.clone())));
-    cells.extend([figure(post.impressions), figure(post.engagement), figure(post.smart_engagement)]);
-    cells
-}
-
-pub(super) const EXPORTED: &[&str] =
-    &["post_id", "token_address", "title", "link", "published_at", "impressions", "engagement", "smart_engagement"];
-
-pub(super) fn exported(post: &Post, columns: &[&str]) -> Vec<Value> {
-    let row = serde_json::to_value(post).unwrap_or_default();
-    columns.iter().map(|column| row[*column].clone()).collect()
-}
+/// The column that is shown only beside other tokens' posts.
+pub(super) const TOKEN: &str = "token_address";

@@ -26,13 +26,13 @@ pub(super) struct Source {
     /// One token's alone.
     pub token: Option<Address>,
     pub query: Option<String>,
-    pub sort: Order,
+    pub sort: Vec<Order>,
 }
 
 impl Source {
     /// One token's posts as they come have a question of their own.
     fn plain(&self) -> Option<Address> {
-        self.token.filter(|_| self.query.is_none() && self.sort == Order::falling("published_at"))
+        self.token.filter(|_| self.query.is_none() && self.sort == [Order::falling("published_at")])
     }
 
     fn limit(&self) -> u64 {
@@ -49,7 +49,7 @@ impl Source {
         PostsQuestion {
             query: (!words.is_empty()).then(|| words.join(" ")),
             filter: Filter::default(),
-            sort: vec![self.sort],
+            sort: self.sort.clone(),
             only: Vec::new(),
             page,
             limit: PAGE,

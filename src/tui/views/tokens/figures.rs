@@ -3,11 +3,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use super::list::{LISTED, Shown, Tokens};
 use crate::{
-    analysis::{
-        market::{Figures, TokenSummary},
-        security::score::too_little_known,
-    },
+    analysis::{market::Figures, security::score::too_little_known},
     dataset::address::Address,
     error::Result,
     question::{
@@ -17,31 +15,54 @@ use crate::{
     },
     tui::{
         format,
+        list::{Field, List, Look},
         task::{self, Task},
         theme::Role,
         view::Context,
-        views::rows::SortColumn,
-        widgets::table::{Cell, Column},
+        widgets::table::Cell,
     },
 };
 
-/// The optional columns, each named as the field of GET /tokens that it shows.
-pub(super) const COLUMNS: &[Column] = &[
-    Column::text("trend", "trend", 9, 9, 190),
-    Column::text("best_pattern", "pattern", 16, 32, 195),
-    Column::text("recommendedAction", "action", 11, 11, 192),
-    Column::figure("securityScore", "score", 5, 191),
-];
+// The optional columns, each named as the field of GET /tokens that it shows. Most wanted first: the surest pattern, the strongest
+// advice.
+type F = Field<Tokens>;
 
-/// Most wanted first: the surest pattern, the strongest advice.
-pub(super) const SORTS: &[SortColumn] = &[("trend", true), ("best_pattern", true), ("recommendedAction", true), ("securityScore", true)];
+pub(super) const TREND: F =
+    F::text("trend", "trend", [9, 9], 190, LISTED).cell(|row, look| worded(*row, look, "trend")).largest_first().optional();
+
+pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [16, 32], 195, LISTED)
+    .cell(|row, look| {
+        figure(*row, look, |figures| {
+            let pattern = figures.best_pattern.as_ref()?.0.as_ref()?;
+            let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement, look.ascii));
+            let confidence = Cell::new(format!("{:.2} ", pattern.confidence), Role::Dim);
+            Some(confidence.then(format!("{arrow} {}", pattern.name.word()), by_sign(moves)))
+        })
+    })
+    .largest_first()
+    .optional();
+
+pub(super) const ACTION: F = F::text("recommendedAction", "action", [11, 11], 192, LISTED)
+    .cell(|row, look| worded(*row, look, "recommendedAction"))
+    .largest_first()
+    .optional();
+
+pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
+    .cell(|row, look| {
+        figure(*row, look, |figures| {
+            let score = figures.security_score.as_ref()?.0?;
+            let unknown = figures.recommendation.as_ref().and_then(|added| added.0).is_some_and(too_little_known);
+            let known = || Cell::new(score.to_string(), if score < SCORE_LOW { Role::Warning } else { Role::Text });
+            Some(if unknown { Cell::new(format!("{score}?"), Role::Dim) } else { known() })
+        })
+    })
+    .optional();
+
+/// Scores below are `HIGH RISK` or `AVOID`.
+const SCORE_LOW: i64 = 40;
 
 /// Tokens of one piece of work, so that figures are seen soon and stopping is quick.
 const BATCH: usize = 64;
-
-pub(super) fn is_optional(key: &str) -> bool {
-    COLUMNS.iter().any(|column| column.key == key)
-}
 
 /// The figures known so far.
 pub(super) type Known = HashMap<Address, Figures>;
@@ -85,7 +106,7 @@ impl Store {
                 let snapshot = Arc::clone(snapshot);
                 self.task = Some(Task::start(context.wake, move |progress| {
                     // With the score its word: a score of what was hardly looked at must not look like one.
-                    let names = [field_names(), vec!["recommendation"]].concat();
+                    let names: Vec<&str> = List::<Tokens>::optional().chain(["recommendation"]).collect();
                     let figures = |token: Address| Ok((token, fields::figures(&snapshot, token, &names, progress)?));
                     wanted.into_iter().map(figures).collect::<Result<Batch>>()
                 }));
@@ -110,61 +131,43 @@ impl Store {
     }
 }
 
-/// The fields of GET /tokens that the columns show.
-pub(super) fn field_names() -> Vec<&'static str> {
-    COLUMNS.iter().map(|column| column.key).collect()
+/// A figure's cell: a dim `…` while it is not computed.
+fn figure(row: Shown<'_>, look: &Look, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
+    let waiting = || Cell::new(if look.ascii { "..." } else { "…" }, Role::Dim);
+    row.figures.map_or_else(waiting, |figures| cell(figures).unwrap_or_else(Cell::missing))
 }
 
-/// The column of numbers; a low score is a warning.
-const SCORE: &str = "securityScore";
-/// Scores below are `HIGH RISK` or `AVOID`.
-const SCORE_LOW: f64 = 40.0;
-
-/// One cell for each of `COLUMNS`; a dim `…` while it is not computed.
-pub(super) fn cells(token: &TokenSummary, known: &Known, ascii: bool) -> Vec<Cell> {
-    let figures = known.get(&token.token_address);
-    COLUMNS.iter().map(|column| figures.map_or_else(|| waiting(ascii), |figures| cell(figures, column.key, ascii))).collect()
+/// A figure that is a word.
+fn worded(row: Shown<'_>, look: &Look, key: &str) -> Cell {
+    figure(row, look, |figures| Some(Cell::new(word(figures, key)?, by_sign(rank(figures, key).unwrap_or_default()))))
 }
 
-fn waiting(ascii: bool) -> Cell {
-    Cell::new(if ascii { "..." } else { "…" }, Role::Dim)
-}
-
-fn cell(figures: &Figures, key: &str, ascii: bool) -> Cell {
-    if let (SCORE, Some(score)) = (key, rank(figures, key)) {
-        let unknown = figures.recommendation.as_ref().and_then(|added| added.0).is_some_and(too_little_known);
-        return if unknown {
-            Cell::new(format!("{score}?"), Role::Dim)
-        } else {
-            Cell::new(format!("{score}"), if score < SCORE_LOW { Role::Warning } else { Role::Text })
-        };
-    }
-    let Some(word) = word(figures, key) else { return Cell::missing() };
-    let by_sign = |sign: f64| match sign {
-        sign if sign > 0.0 => Role::Up,
-        sign if sign < 0.0 => Role::Down,
+fn by_sign(value: f64) -> Role {
+    match value {
+        value if value > 0.0 => Role::Up,
+        value if value < 0.0 => Role::Down,
         _ => Role::Dim,
-    };
-    match (key, figures.best_pattern.as_ref().and_then(|added| added.0.as_ref())) {
-        ("best_pattern", Some(pattern)) => {
-            let arrow = format::direction(pattern.projected_movement, ascii);
-            Cell::new(format!("{:.2} ", pattern.confidence), Role::Dim).then(format!("{arrow} {word}"), by_sign(pattern.projected_movement))
-        }
-        _ => Cell::new(word, by_sign(rank(figures, key).unwrap_or_default())),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{
-        market::Added,
-        patterns::{Action as Advice, Pattern, PatternName},
-        trendlines::Trend,
+    use crate::{
+        analysis::{
+            market::Added,
+            patterns::{Action as Advice, Pattern, PatternName},
+            trendlines::Trend,
+        },
+        dataset::time::Time,
+        tui::{
+            list::{Fields, Row, Value},
+            views::fixture,
+        },
     };
 
     #[test]
-    fn words_are_those_of_the_api_and_every_column_has_word_rank_and_sort() {
+    fn words_are_those_of_the_api_and_every_column_has_its_field() {
         let pattern = Pattern {
             name: PatternName::DoubleBottom,
             confidence: 0.81,
@@ -174,6 +177,7 @@ mod tests {
             end_index: 40,
             detail: None,
         };
+        let token = &fixture::token();
         for (trend, advice) in [
             (Trend::Uptrend, Advice::StrongBuy),
             (Trend::Sideways, Advice::Buy),
@@ -190,18 +194,22 @@ mod tests {
                 recommendation: Some(Added(Some("HIGH RISK"))),
             };
             let json = serde_json::to_value(&figures).unwrap();
-            assert_eq!(word(&figures, "trend"), json["trend"].as_str());
-            assert_eq!(word(&figures, "best_pattern"), json["best_pattern"]["name"].as_str());
-            assert_eq!(word(&figures, "recommendedAction"), json["recommendedAction"].as_str());
-            assert!(COLUMNS.iter().all(|column| rank(&figures, column.key).is_some()));
+            let row = Row::<Tokens> { given: Shown { token, figures: Some(&figures), starred: false } };
+            let words = [&json["trend"], &json["best_pattern"]["name"], &json["recommendedAction"]];
+            for (field, expected) in [TREND, PATTERN, ACTION].iter().zip(words) {
+                assert_eq!(Tokens::value(row, field.column.key), Value::from(expected.as_str()));
+                assert!(Tokens::sort_key(row, field.column.key).is_some());
+            }
+            assert_eq!(Tokens::value(row, SCORE.column.key), Value::from(21.0));
         }
-        assert_eq!(SORTS.iter().map(|(key, _)| *key).collect::<Vec<_>>(), field_names());
-        assert!(COLUMNS.iter().all(|column| fields::FIELDS.contains(&column.key)));
-        assert_eq!(cell(&Figures::default(), "trend", false), Cell::missing());
-        assert_eq!(cell(&Figures::default(), SCORE, false), Cell::missing());
+        assert!(List::<Tokens>::optional().count() == 4 && List::<Tokens>::optional().all(|key| fields::FIELDS.contains(&key)));
+        let look = Look { cells: 9, ascii: false, now: Time(0) };
+        let cell = |field: F, figures: Figures| field.show(Row { given: Shown { token, figures: Some(&figures), starred: false } }, &look);
+        assert_eq!(cell(TREND, Figures::default()), Cell::missing());
+        assert_eq!(cell(SCORE, Figures::default()), Cell::missing());
         let scored = Figures { security_score: Some(Added(Some(21))), ..Figures::default() };
-        assert_eq!(cell(&scored, SCORE, false), Cell::new("21", Role::Warning));
-        let unknown = Figures { recommendation: Some(Added(Some("NOT ENOUGH DATA"))), ..scored.clone() };
-        assert_eq!(cell(&unknown, SCORE, false), Cell::new("21?", Role::Dim));
+        assert_eq!(cell(SCORE, scored.clone()), Cell::new("21", Role::Warning));
+        let unknown = Figures { recommendation: Some(Added(Some("NOT ENOUGH DATA"))), ..scored };
+        assert_eq!(cell(SCORE, unknown), Cell::new("21?", Role::Dim));
     }
 }

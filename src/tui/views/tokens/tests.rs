@@ -4,8 +4,9 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
 
 use super::*;
 use crate::{
+    analysis::trendlines::Trend,
     dataset::Dataset,
-    question::{Question, parameter::Arguments, progress::Progress, request::Request as _, search::row::word},
+    question::{Question, parameter::Arguments, progress::Progress, request::Request as _},
     tui::views::fixture::{Stage, address, market},
 };
 
@@ -21,7 +22,6 @@ fn click(column: u16, row: u16) -> MouseEvent {
 fn screens_look_as_they_did() {
     let (stage, mut view) = stage();
     insta::assert_snapshot!("tokens", stage.screens(&mut view));
-    view.filter_text.clear();
     view.detail_open = true;
     insta::assert_snapshot!("tokens_detail_narrow", stage.text(&mut view, 80, 20));
     insta::assert_snapshot!("tokens_detail_below", stage.text(&mut view, 90, 50));
@@ -93,9 +93,9 @@ fn the_selection_stays_on_its_token_when_rows_move() {
     let (mut stage, mut view) = stage();
     stage.token = Some(address(2));
     stage.draw(&mut view, 140, 38);
-    for _ in 0..list::sorts(false).len() {
+    for _ in view.list.sort_columns() {
         stage.act(&mut view, Action::Sort);
-        assert_eq!(view.token(&stage.context()), Some(address(2)), "{:?}", view.sorting);
+        assert_eq!(view.token(&stage.context()), Some(address(2)), "{:?}", view.list.sorting);
     }
     stage.token = Some(address(5));
     view.refresh(&stage.context());
@@ -107,7 +107,7 @@ fn the_watchlist_shows_starred_tokens_alone() {
     let (mut stage, mut view) = stage();
     stage.draw(&mut view, 140, 38);
     stage.act(&mut view, Action::Watchlist);
-    assert_eq!(view.order.len(), 2);
+    assert_eq!(view.list.len(), 2);
     stage.act(&mut view, Action::Star);
     stage.act(&mut view, Action::Star);
     assert!(stage.text(&mut view, 140, 38).contains("the watchlist is empty"));
@@ -121,7 +121,7 @@ fn the_mouse_selects_rows_sorts_by_headers_and_stars() {
     assert!(matches!(view.mouse(click(5, 4), &context), Effect::Select(_)));
     assert!(matches!(view.mouse(click(0, 4), &context), Effect::Star(_)));
     view.mouse(click(3, 1), &context);
-    assert_eq!(view.sorting, Sorting { key: "symbol", descending: false });
+    assert_eq!(view.list.sorting.save(), json!(["symbol"]));
     assert_eq!(view.mouse(click(138, 30), &context), Effect::Nothing);
 }
 
@@ -155,7 +155,7 @@ fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_ord
     stage.draw(&mut view, 140, 10);
     assert!(!stage.text(&mut view, 140, 10).contains("PATTERN"));
     stage.act(&mut view, Action::MoreColumns);
-    let shown = settled(&stage, &mut view, 10, |view| view.figures.known.len() >= view.rows.on_screen().len());
+    let shown = settled(&stage, &mut view, 10, |view| view.figures.known.len() >= view.list.on_screen().count());
     assert!(shown.contains("PATTERN") && shown.contains("ACTION") && shown.contains("SCORE") && shown.contains("hold"), "{shown}");
     let (known, all) = (view.figures.known.len(), market().tokens().len());
     assert!(known < all, "{known} of {all}: only what is on screen");
@@ -177,17 +177,17 @@ fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
     view.set_filter("trend:uptrend", &stage.context()).expect("a filter that reads");
     let all = market().tokens().len();
     settled(&stage, &mut view, 38, |view| view.figures.known.len() == all && !view.figures.all);
-    let trend = |view: &TokensView, i: u32| {
-        let token = &stage.context().snapshot.expect("loaded data").market.tokens[i as usize];
-        word(&view.figures.known[&token.token_address], "trend")
+    let trend = |view: &TokensView, place: usize| {
+        let token = &stage.context().snapshot.expect("loaded data").market.tokens[place];
+        view.figures.known[&token.token_address].trend.clone().and_then(|trend| trend.0)
     };
-    assert!(!view.order.is_empty() && view.order.len() < all);
-    assert!(view.order.iter().all(|&i| trend(&view, i) == Some("uptrend")));
+    assert!(!view.list.is_empty() && view.list.len() < all);
+    assert!(view.list.places().all(|place| trend(&view, place) == Some(Trend::Uptrend)));
     view.figures.want_all();
     stage.act(&mut view, Action::Back);
-    assert!(!view.figures.all && view.filter_text == "trend:uptrend", "the first Esc stops the work");
+    assert!(!view.figures.all && view.list.filter_text() == "trend:uptrend", "the first Esc stops the work");
     stage.act(&mut view, Action::Back);
-    assert_eq!((view.filter_text.as_str(), view.order.len()), ("", all));
+    assert_eq!((view.list.filter_text(), view.list.len()), ("", all));
 }
 
 /// Draws until `done`, or fails.
@@ -216,7 +216,7 @@ fn the_conditions_of_a_request_keep_the_rows_that_the_filter_keeps() {
         assert_eq!(asked, view.question(), "{filter}");
         let answer = asked.answer(&snapshot, &Progress::default()).expect("an answer");
         let answered: Vec<_> = answer.tokens.iter().map(|token| token.token_address).collect();
-        let shown: Vec<_> = view.order.iter().map(|&place| snapshot.market.tokens[place as usize].token_address).collect();
+        let shown: Vec<_> = view.list.places().map(|place| snapshot.market.tokens[place].token_address).collect();
         assert_eq!(answered, shown, "{filter}");
     }
 }

@@ -1,4 +1,4 @@
-//! The rows of a plan: columns and cells of the strategies, and its steps as they are exported.
+//! The list of the Yield view: one row of the table for each field of a strategy. And the plan's steps as they are exported.
 
 use serde_json::Value;
 
@@ -6,54 +6,62 @@ use crate::{
     question::yields::answer::{Step, Strategy, YieldPlan},
     tui::{
         format,
+        list::{Field, Fields, Row},
         theme::Role,
         views::parts::low_bar,
         widgets::table::{Cell, Column},
     },
 };
 
-const COLUMNS: &[Column] = &[
-    Column::text("protocol", "protocol", 10, 24, 250).grows(),
-    Column::text("chain", "chain", 5, 10, 170),
-    Column::text("symbol", "token", 5, 8, 240),
-    Column::figure("amount", "amount", 18, 120),
-    Column::figure("value", "value", 10, 230).unit("USD"),
-    Column { matched: false, ..Column::text("share", "share", 10, 10, 130) },
-    Column::figure("apy", "net apy", 8, 245).unit("%").decimal(),
-    Column::figure("quoted", "quoted", 8, 140).unit("%").decimal(),
-    Column::figure("risk", "risk", 5, 110),
-    Column::figure("tvl", "tvl", 7, 100),
-];
+pub(super) struct Strategies;
 
-/// The columns at a width, with the cells that bars have in them.
-pub(super) fn columns(width: u16) -> (Vec<Column>, usize) {
-    let bar: u16 = match width {
-        ..100 => 10,
-        100..180 => 18,
-        _ => 36,
-    };
-    let mut columns = COLUMNS.to_vec();
-    for column in columns.iter_mut().filter(|column| column.key == "share") {
-        (column.min, column.ideal) = (bar, bar);
+type F = Field<Strategies>;
+
+impl Fields for Strategies {
+    type Row<'a> = &'a Strategy;
+
+    const FIELDS: &'static [F] = &[
+        F::text("protocol", "protocol", [10, 24], 250, |row| (&row.protocol).into()).grows(),
+        F::text("chain", "chain", [5, 10], 170, |row| row.chain.to_string().into())
+            .cell(|row, _| Cell::new(row.chain.to_string(), Role::Dim)),
+        F::text("symbol", "token", [5, 8], 240, |row| (&row.token.symbol).into()),
+        F::figure("amount", "amount", 18, 120, |row| row.value_usd.into())
+            .cell(|row, _| row.tokens.as_ref().map_or_else(Cell::missing, |tokens| Cell::new(shortened(tokens), Role::Dim)))
+            .unsorted(),
+        F::figure("value", "value", 10, 230, |row| row.value_usd.into()).cell(|row, _| Cell::figure(two(row.value_usd))).unit("USD"),
+        F::picture("share", "share", 10, 130, |row, look| {
+            Cell::new(low_bar(row.share.unwrap_or_default(), look.cells, look.ascii), Role::Accent)
+        }),
+        F::figure("apy", "net apy", 8, 245, |row| row.apy.into())
+            .cell(|row, _| Cell::new(two(Some(row.apy)), Role::Up))
+            .unit("%")
+            .decimal(),
+        F::figure("quoted", "quoted", 8, 140, |row| row.quoted_apy.into())
+            .cell(|row, _| Cell::new(two(row.quoted_apy), Role::Dim))
+            .unit("%")
+            .decimal(),
+        F::figure("risk", "risk", 5, 110, |row| row.risk_score.into()).cell(risk),
+        F::figure("tvl", "tvl", 7, 100, |row| row.tvl.into()),
+    ];
+
+    fn fit(column: &mut Column, width: u16) {
+        let bar = match width {
+            ..100 => 10,
+            100..180 => 18,
+            _ => 36,
+        };
+        if column.key == "share" {
+            (column.min, column.ideal) = (bar, bar);
+        }
     }
-    (columns, usize::from(bar))
 }
 
-pub(super) fn cells(strategy: &Strategy, bar: usize, ascii: bool) -> Vec<Cell> {
-    let text = |text: &Option<String>| text.as_ref().map_or_else(Cell::missing, |text| Cell::text(text.clone()));
-    let two = |value: Option<f64>| value.map_or_else(|| format::MISSING.to_owned(), |value| format::fixed(value, 2));
-    vec![
-        text(&strategy.protocol),
-        Cell::new(strategy.chain.to_string(), Role::Dim),
-        text(&strategy.token.symbol),
-        strategy.tokens.as_ref().map_or_else(Cell::missing, |tokens| Cell::new(shortened(tokens), Role::Dim)),
-        Cell::figure(two(strategy.value_usd)),
-        Cell::new(low_bar(strategy.share.unwrap_or_default(), bar, ascii), Role::Accent),
-        Cell::new(two(Some(strategy.apy)), Role::Up),
-        Cell::new(two(strategy.quoted_apy), Role::Dim),
-        Cell::new(strategy.risk_score.map_or_else(|| format::MISSING.to_owned(), |score| format::fixed(score, 0)), Role::Dim),
-        Cell::figure(format::human(Some(strategy.tvl))),
-    ]
+fn two(value: Option<f64>) -> String {
+    value.map_or_else(|| format::MISSING.to_owned(), |value| format::fixed(value, 2))
+}
+
+fn risk(row: Row<'_, Strategies>, _: &crate::tui::list::Look) -> Cell {
+    Cell::new(row.risk_score.map_or_else(|| format::MISSING.to_owned(), |score| format::fixed(score, 0)), Role::Dim)
 }
 
 /// An amount in whole tokens: every digit, or six decimals where there are more.

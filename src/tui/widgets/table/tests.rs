@@ -40,7 +40,7 @@ fn lines(buffer: &Buffer) -> Vec<String> {
 fn drawn(width: u16, height: u16, count: usize, state: &mut TableState) -> Buffer {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
-    let table = Table { sort: Some((4, true)), star: Some(&|i| i == 0), words: &["ether"], ..Table::new(COLUMNS, count, &row) };
+    let table = Table { sort: vec![(4, true)], star: Some(&|i| i == 0), words: &["ether"], ..Table::new(COLUMNS, count, &row) };
     table.render(area, &mut buffer, &Theme::default(), state);
     buffer
 }
@@ -146,7 +146,7 @@ proptest! {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 120, 40));
         let mut state = TableState { selected, offset };
         for area in [Rect::new(x, y, width, height), Rect::new(x % 130, y % 45, width % 130, height % 45)] {
-            let table = Table { sort: Some((1, false)), star: Some(&|i| i % 3 == 0), ..Table::new(COLUMNS, count, &row) };
+            let table = Table { sort: vec![(1, false)], star: Some(&|i| i % 3 == 0), ..Table::new(COLUMNS, count, &row) };
             table.render(area, &mut buffer, &Theme::default(), &mut state);
             let _ = table.hit(area, x, y, &state);
         }

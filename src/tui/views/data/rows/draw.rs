@@ -11,7 +11,7 @@ use crate::tui::{
     widgets::{
         panel::{self, Panel},
         put,
-        table::{Cell, Column, Hit, Table},
+        table::{Cell, Column, Table},
     },
 };
 
@@ -35,7 +35,7 @@ impl Rows {
         if !left.is_empty() {
             self.draw_table(buffer, left, context);
         }
-        if let (Some(inspector), Some(row)) = (&mut self.inspector, self.order.places.get(self.state.selected)) {
+        if let (Some(inspector), Some(row)) = (&mut self.inspector, self.order.places.get(self.cursor.state.selected)) {
             let place = inspect::Place { grid: &self.grid, columns: &self.columns, row, table: self.schema.name };
             inspector.field = self.column;
             inspector.draw(buffer, right, &place, context);
@@ -62,28 +62,20 @@ impl Rows {
             panel::failure(Rect { height: 1, ..body }, buffer, theme, problem);
             table_area = Rect { y: table_area.y + 1, height: table_area.height.saturating_sub(1), ..table_area };
         }
-        self.area = table_area;
         self.settle_columns(table_area.width);
         let columns = self.screen_columns();
-        let row = |shown: usize| -> Vec<Cell> {
-            let Some(row) = self.row(shown) else { return Vec::new() };
-            let cell = |&place: &usize| {
-                let column = self.columns[place];
-                cells::cell(&cells::value(&self.grid, column.name, row), column.kind)
-            };
-            self.drawn.iter().map(cell).collect()
+        let (grid, places, count) = (&self.grid, &self.order.places, self.count());
+        let shown: Vec<_> = self.drawn.iter().map(|&place| self.columns[place]).collect();
+        let row = |row: usize| -> Vec<Cell> {
+            let Some(row) = places.get(row) else { return Vec::new() };
+            shown.iter().map(|column| cells::cell(&cells::value(grid, column.name, row), column.kind)).collect()
         };
-        let sort = super::sorted_by(&self.shown).and_then(|(name, falls)| {
-            let place = self.drawn.iter().position(|&place| self.columns[place].name == name)?;
-            Some((place, falls))
-        });
         let words: Vec<&str> = self.shown.filter.words().collect();
         let empty = if self.filter_text.is_empty() { "the table has no rows" } else { "no row meets the filter; / changes it" };
-        let mut state = self.state;
-        let table = Table { sort, words: &words, empty, ascii: context.ascii, ..Table::new(&columns, self.count(), &row) };
-        table.render(table_area, buffer, theme, &mut state);
-        self.mark_cell(buffer, &table, context, state);
-        self.state = state;
+        let (sort, ascii) = (super::sorted_by(&self.shown).marks(&columns), context.ascii);
+        let table = Table { sort, words: &words, empty, ascii, ..Table::new(&columns, count, &row) };
+        self.cursor.draw(&table, buffer, table_area, theme);
+        self.mark_cell(buffer, table_area, context);
         if line > 0 {
             self.draw_line(buffer, Rect { y: body.bottom() - 1, height: 1, ..body }, context);
         }
@@ -121,7 +113,7 @@ impl Rows {
         self.drawn = std::iter::once(0).chain(first..(first + shown).min(count)).collect();
     }
 
-    pub(super) fn screen_columns(&self) -> Vec<Column> {
+    fn screen_columns(&self) -> Vec<Column> {
         let mut columns: Vec<Column> =
             self.drawn.iter().map(|&place| cells::column(self.columns[place].name, self.columns[place].kind, place == 0)).collect();
         // Where none takes what is left, the figures would stand far from their titles: the last text does.
@@ -135,18 +127,15 @@ impl Rows {
     }
 
     /// The selected cell and its title in the accent.
-    fn mark_cell(&self, buffer: &mut Buffer, table: &Table<'_>, context: &Context<'_>, state: crate::tui::widgets::table::TableState) {
-        let Some(place) = self.drawn.iter().position(|&place| place == self.column) else { return };
-        let area = self.area.intersection(buffer.area);
+    fn mark_cell(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let Some(column) = self.columns.get(self.column) else { return };
+        let (area, state) = (area.intersection(buffer.area), self.cursor.state);
         let line = state.selected.saturating_sub(state.offset) as u16 + 1;
         // The scrollbar is no part of the last column.
-        let scrolls = table.count > Table::height(area);
-        for x in area.left()..area.right().saturating_sub(if scrolls { BAR } else { 0 }) {
-            if table.hit(area, x, area.y, &state) != Some(Hit::Header(place)) {
-                continue;
-            }
+        let bar = if self.count() > Table::height(area) { BAR } else { 0 };
+        for x in (area.left()..area.right().saturating_sub(bar)).filter(|&x| self.cursor.column_at(x) == Some(column.name)) {
             for y in [0, line] {
-                if y < area.height && (y == 0 || table.count > 0) {
+                if y < area.height && (y == 0 || self.count() > 0) {
                     buffer[(x, area.y + y)].set_style(context.theme.accent());
                 }
             }

@@ -1,0 +1,147 @@
+//! Where the person is in a table on screen: moving by key, wheel and click. What the rows hold is not known here.
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use crate::tui::{
+    keymap::Action,
+    theme::Theme,
+    widgets::table::{Cell, Column, Hit, Table, TableState},
+};
+
+/// Rows the wheel moves by.
+const WHEEL_ROWS: isize = 3;
+
+/// A table as it was drawn last, and the selected row.
+#[derive(Debug, Default)]
+pub struct Cursor {
+    pub state: TableState,
+    count: usize,
+    area: Rect,
+    columns: Vec<Column>,
+    starred: bool,
+}
+
+/// What a key or the mouse did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Did {
+    Nothing,
+    /// Another row may be selected now.
+    Moved,
+    /// The row that was selected already was clicked.
+    Again,
+    /// The star of the row was clicked, which is selected now.
+    Star,
+    /// The header of the column with this key was clicked.
+    Header(&'static str),
+    /// The rows are to stand in another order, or others of them.
+    Sorted,
+}
+
+impl Cursor {
+    /// The selected row, if there is one.
+    pub fn selected(&self) -> Option<usize> {
+        (self.state.selected < self.count).then_some(self.state.selected)
+    }
+
+    pub fn select(&mut self, row: usize) {
+        self.state.select(row, self.count);
+    }
+
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    pub fn set_count(&mut self, count: usize) {
+        self.count = count;
+        self.state.selected = self.state.selected.min(count.saturating_sub(1));
+    }
+
+    /// The rows that were on screen last.
+    pub fn on_screen(&self) -> std::ops::Range<usize> {
+        self.state.offset.min(self.count)..(self.state.offset + self.height()).min(self.count)
+    }
+
+    fn height(&self) -> usize {
+        Table::height(self.area).max(1)
+    }
+
+    /// Whether the mouse is over the table.
+    pub fn is_under(&self, mouse: MouseEvent) -> bool {
+        self.area.contains((mouse.column, mouse.row).into())
+    }
+
+    /// Carries out a movement; false when the action is none.
+    pub fn act(&mut self, action: Action) -> bool {
+        let page = self.height() as isize;
+        match action {
+            Action::Up => self.state.step(-1, self.count),
+            Action::Down => self.state.step(1, self.count),
+            Action::PageUp => self.state.step(-page, self.count),
+            Action::PageDown => self.state.step(page, self.count),
+            Action::First => self.state.select(0, self.count),
+            Action::Last => self.state.select(usize::MAX, self.count),
+            _ => return false,
+        }
+        true
+    }
+
+    pub fn mouse(&mut self, mouse: MouseEvent) -> Did {
+        if !self.is_under(mouse) {
+            return Did::Nothing;
+        }
+        match mouse.kind {
+            MouseEventKind::ScrollUp => self.state.scroll(-WHEEL_ROWS, self.count, self.height()),
+            MouseEventKind::ScrollDown => self.state.scroll(WHEEL_ROWS, self.count, self.height()),
+            MouseEventKind::Down(MouseButton::Left) | MouseEventKind::Drag(MouseButton::Left) => return self.click(mouse),
+            _ => return Did::Nothing,
+        }
+        Did::Moved
+    }
+
+    fn click(&mut self, mouse: MouseEvent) -> Did {
+        let dragged = matches!(mouse.kind, MouseEventKind::Drag(_));
+        match self.hit(mouse.column, mouse.row) {
+            Some(Hit::Scrollbar(row)) => self.select(row),
+            None => return Did::Nothing,
+            Some(_) if dragged => return Did::Nothing,
+            Some(Hit::Header(column)) => return self.columns.get(column).map_or(Did::Nothing, |column| Did::Header(column.key)),
+            Some(Hit::Row(row)) if row == self.state.selected => return Did::Again,
+            Some(Hit::Row(row)) => self.select(row),
+            Some(Hit::Star(row)) => {
+                self.select(row);
+                return Did::Star;
+            }
+        }
+        Did::Moved
+    }
+
+    /// What lies at a place of the screen.
+    pub fn hit(&self, x: u16, y: u16) -> Option<Hit> {
+        const NO_STAR: &dyn Fn(usize) -> bool = &|_| false;
+        let row: &dyn Fn(usize) -> Vec<Cell> = &|_| Vec::new();
+        let table = Table { star: self.starred.then_some(NO_STAR), ..Table::new(&self.columns, self.count, row) };
+        table.hit(self.area, x, y, &self.state)
+    }
+
+    /// The key of the column at a place of the screen.
+    pub fn column_at(&self, x: u16) -> Option<&'static str> {
+        match self.hit(x, self.area.y) {
+            Some(Hit::Header(column)) => self.columns.get(column).map(|column| column.key),
+            _ => None,
+        }
+    }
+
+    /// Draws the table and remembers where.
+    pub fn draw(&mut self, table: &Table<'_>, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        self.set_count(table.count);
+        (self.area, self.starred) = (area.intersection(buffer.area), table.star.is_some());
+        self.columns = table.columns.to_vec();
+        table.render(area, buffer, theme, &mut self.state);
+    }
+
+    /// Nothing is on screen of it, so that nothing is hit.
+    pub fn hide(&mut self) {
+        self.area = Rect::default();
+    }
+}

@@ -1,0 +1,217 @@
+//! A field of a list: everything that is known of one column stands in one row of its list's table.
+
+use super::Fields;
+use crate::{
+    dataset::time::{Day, Time},
+    question::{
+        filter::{ColumnKind, FieldValue},
+        list::Key,
+    },
+    tui::{
+        format,
+        theme::Role,
+        widgets::table::{Cell, Column, ColumnAlign},
+    },
+};
+
+/// What a row has in a field: the filter compares it, the order is made of it, and a cell shows it where the field has none of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Value<'a>(pub Option<FieldValue<'a>>);
+
+/// What a cell is drawn with, beside its row.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// The width of the column as it is drawn.
+    pub cells: usize,
+    pub ascii: bool,
+    pub now: Time,
+}
+
+/// A row of the list `L`, which says what it is.
+pub struct Row<'a, L: Fields> {
+    pub given: L::Row<'a>,
+}
+
+impl<L: Fields> Clone for Row<'_, L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L: Fields> Copy for Row<'_, L> {}
+
+impl<'a, L: Fields> std::ops::Deref for Row<'a, L> {
+    type Target = L::Row<'a>;
+
+    fn deref(&self) -> &L::Row<'a> {
+        &self.given
+    }
+}
+
+/// A field of the list `L`. Made by `text`, `figure`, `hidden` or `picture`; what follows changes it.
+pub struct Field<L: Fields> {
+    pub column: Column,
+    pub value: for<'a> fn(Row<'a, L>) -> Value<'a>,
+    pub(super) cell: Option<for<'a> fn(Row<'a, L>, &Look) -> Cell>,
+    pub(super) rank: Option<for<'a> fn(Row<'a, L>) -> Option<f64>>,
+    pub(super) kind: Option<ColumnKind>,
+    pub(super) aliases: &'static [&'static str],
+    pub(super) searched: bool,
+    /// Whether the order by it begins with the largest; none where rows are not ordered by it.
+    pub(super) falls: Option<bool>,
+    pub(super) shown: bool,
+    /// On screen and in files only when it is asked for.
+    pub(super) optional: bool,
+    /// The member of the row's JSON that is written to files; empty for none.
+    pub(super) member: &'static str,
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty)?) |$field:ident| $does:expr;)*) => { $(
+        $(#[$doc])*
+        #[must_use]
+        pub const fn $name(self $(, $argument: $type)?) -> Self {
+            let mut $field = self;
+            $does;
+            $field
+        }
+    )* };
+}
+
+impl<L: Fields> Field<L> {
+    const fn new(column: Column, kind: Option<ColumnKind>, falls: Option<bool>, value: for<'a> fn(Row<'a, L>) -> Value<'a>) -> Self {
+        let member = column.key;
+        Self { column, value, cell: None, rank: None, kind, aliases: &[], searched: false, falls, shown: true, optional: false, member }
+    }
+
+    /// A column of text of so many cells, at least and ideally.
+    pub const fn text(
+        key: &'static str,
+        title: &'static str,
+        [min, ideal]: [u16; 2],
+        priority: u8,
+        value: for<'a> fn(Row<'a, L>) -> Value<'a>,
+    ) -> Self {
+        Self::new(Column::text(key, title, min, ideal, priority), Some(ColumnKind::Text), Some(false), value)
+    }
+
+    /// A column of figures.
+    pub const fn figure(
+        key: &'static str,
+        title: &'static str,
+        width: u16,
+        priority: u8,
+        value: for<'a> fn(Row<'a, L>) -> Value<'a>,
+    ) -> Self {
+        Self::new(Column::figure(key, title, width, priority), Some(ColumnKind::Number), Some(true), value)
+    }
+
+    /// What is filtered by or written to files and has no column.
+    pub const fn hidden(key: &'static str, kind: ColumnKind, value: for<'a> fn(Row<'a, L>) -> Value<'a>) -> Self {
+        Self { shown: false, ..Self::new(Column::text(key, "", 0, 0, 0), Some(kind), None, value) }
+    }
+
+    /// What is only looked at.
+    pub const fn picture(
+        key: &'static str,
+        title: &'static str,
+        width: u16,
+        priority: u8,
+        cell: for<'a> fn(Row<'a, L>, &Look) -> Cell,
+    ) -> Self {
+        Self::new(Column::text(key, title, width, width, priority), None, None, |_| Value(None)).member("").plain().cell(cell)
+    }
+
+    setters! {
+        cell(cell: for<'a> fn(Row<'a, L>, &Look) -> Cell) |field| field.cell = Some(cell);
+        /// What rows are ordered by in place of the value.
+        rank(rank: for<'a> fn(Row<'a, L>) -> Option<f64>) |field| field.rank = Some(rank);
+        /// What the value is to the filter.
+        of(kind: ColumnKind) |field| field.kind = Some(kind);
+        /// No filter names it.
+        unfiltered() |field| field.kind = None;
+        aliases(aliases: &'static [&'static str]) |field| field.aliases = aliases;
+        /// Plain words of the filter look into it.
+        searched() |field| field.searched = true;
+        /// The order by it begins with the largest.
+        largest_first() |field| field.falls = Some(true);
+        smallest_first() |field| field.falls = Some(false);
+        unsorted() |field| field.falls = None;
+        optional() |field| field.optional = true;
+        /// The member of the row's JSON, where it is not called as the field; empty for what is not written.
+        member(member: &'static str) |field| field.member = member;
+        /// Words of the filter are not marked in it.
+        plain() |field| field.column.matched = false;
+        unit(unit: &'static str) |field| field.column.unit = unit;
+        grows() |field| field.column.grows = true;
+        decimal() |field| field.column.align = ColumnAlign::Decimal;
+    }
+
+    pub fn show(&self, row: Row<'_, L>, look: &Look) -> Cell {
+        self.cell.map_or_else(|| L::value(row, self.column.key).cell(), |cell| cell(row, look))
+    }
+
+    pub(super) fn sort_key(&self, row: Row<'_, L>) -> Option<Key> {
+        self.rank.map_or_else(|| (self.value)(row).0.and_then(Key::of), |rank| rank(row).map(Key::Number))
+    }
+}
+
+impl Value<'_> {
+    fn cell(self) -> Cell {
+        let Some(value) = self.0 else { return Cell::missing() };
+        match value {
+            FieldValue::Number(number) => Cell::figure(format::human(Some(number))),
+            FieldValue::Text(text) => Cell::text(text.into_owned()),
+            FieldValue::Flag(flag) => Cell::text(if flag { "yes" } else { "no" }),
+            FieldValue::Time(time) => Cell::new(time.to_string(), Role::Dim),
+            FieldValue::Day(day) => Cell::new(day.to_string(), Role::Dim),
+            FieldValue::Duration(length) => Cell::text(format::age(length)),
+            // `eth +4`
+            FieldValue::List(names) => match &*names {
+                [] => Cell::missing(),
+                [only] => Cell::text(only.to_string()),
+                [first, others @ ..] => Cell::text(first.to_string()).then(format!(" +{}", others.len()), Role::Dim),
+            },
+        }
+    }
+}
+
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value(None), Into::into)
+    }
+}
+
+impl<'a> From<&'a Option<String>> for Value<'a> {
+    fn from(text: &'a Option<String>) -> Self {
+        text.as_deref().into()
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(text: &'a String) -> Self {
+        text.as_str().into()
+    }
+}
+
+macro_rules! values {
+    ($($of:ty => |$value:ident| $to:expr;)*) => { $(impl<'a> From<$of> for Value<'a> {
+        fn from($value: $of) -> Self {
+            $to
+        }
+    })* };
+}
+
+values! {
+    &'a str => |text| Self(Some(FieldValue::text(text)));
+    String => |text| Self(Some(FieldValue::text(text)));
+    f64 => |number| Self(Some(FieldValue::Number(number)));
+    // Beyond 2^53 rounded, as figures in lists are.
+    i64 => |number| (number as f64).into();
+    u64 => |number| (number as f64).into();
+    usize => |number| (number as f64).into();
+    u16 => |number| f64::from(number).into();
+    Time => |time| Self(Some(FieldValue::Time(time)));
+    Day => |day| Self(Some(FieldValue::Day(day)));
+    FieldValue<'a> => |value| Self(Some(value));
+}
