@@ -208,7 +208,7 @@ mod tests {
 
     /// The addresses of one digit each.
     fn addresses(digits: &str) -> String {
-        digits.chars().map(|digit| format!("0x{:0>40}", digit)).collect::<Vec<_>>().join(",")
+        digits.chars().map(|digit| format!("0x{digit:0>40}")).collect::<Vec<_>>().join(",")
     }
 
     #[test]

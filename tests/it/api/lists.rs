@@ -58,7 +58,7 @@ fn a_page_leads_to_those_beside_it() {
         Some(format!("{first}; rel=\"first\", {first}; rel=\"prev\", {second}; rel=\"last\""))
     );
     for path in ["/posts", "/dexes", "/deep-analysis/jobs", &format!("/tokens/{TOKEN}/posts"), &format!("/tokens/{TOKEN}/holders")] {
-        assert!(link(path).is_some_and(|links| links.contains("page=1&limit=") && !links.contains("next")), "{path}");
+        assert!(link(path).is_some_and(|links| links.contains("page=1") && !links.contains("next")), "{path}");
     }
     assert_eq!(link(&format!("/tokens/{TOKEN}")), None);
 }
