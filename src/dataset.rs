@@ -142,7 +142,7 @@ pub struct Spot {
 }
 
 /// A file that rows came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Source {
     /// Relative to the dataset's folder where it lies in it.
     pub file: String,

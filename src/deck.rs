@@ -17,7 +17,7 @@ use std::{
     },
 };
 
-use quick_cache::sync::Cache;
+use quick_cache::{Equivalent, sync::Cache};
 use tokio::sync::broadcast;
 
 use self::{
@@ -85,6 +85,16 @@ type Memo = Cache<MemoKey, Arc<dyn Remembered>, BodyBytes>;
 
 /// (generation, canonical request)
 type MemoKey = (u64, Box<str>);
+
+/// A key that is looked for: it hashes and compares as a `MemoKey`, and nothing is copied for it.
+#[derive(Hash)]
+struct Sought<'a>(u64, &'a str);
+
+impl Equivalent<MemoKey> for Sought<'_> {
+    fn equivalent(&self, (generation, target): &MemoKey) -> bool {
+        self.0 == *generation && *self.1 == **target
+    }
+}
 
 /// An answer of any question, as the memo holds it.
 pub(crate) trait Remembered: Any + Send + Sync {
@@ -185,7 +195,12 @@ impl Deck {
     /// The remembered answer, if this very question was answered from the current generation.
     pub fn known<Q: Question>(&self, question: &Q) -> Option<Arc<Known<Q::Answer>>> {
         let snapshot = self.snapshot().ok()?;
-        self.remembered::<Q>(&(snapshot.generation, question.key().into_boxed_str()))
+        self.known_in(&snapshot, question)
+    }
+
+    /// As `known`, from a generation the caller holds.
+    pub fn known_in<Q: Question>(&self, snapshot: &Snapshot, question: &Q) -> Option<Arc<Known<Q::Answer>>> {
+        self.remembered::<Q>(snapshot.generation, &question.key())
     }
 
     /// Answers here and now, on the caller's thread, from memory where it can.
@@ -197,12 +212,12 @@ impl Deck {
     /// As `answer`, from a generation the caller holds, so that several questions see the same data.
     pub fn answer_from<Q: Question>(&self, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Result<Arc<Known<Q::Answer>>> {
         let key = (snapshot.generation, question.key().into_boxed_str());
-        if let Some(known) = self.remembered::<Q>(&key) {
+        if let Some(known) = self.remembered::<Q>(key.0, &key.1) {
             return Ok(known);
         }
         // What takes long is not done twice at once.
         let _flight = if question.heavy() { Some(self.flights.take(&key, progress)?) } else { None };
-        if let Some(known) = self.remembered::<Q>(&key) {
+        if let Some(known) = self.remembered::<Q>(key.0, &key.1) {
             return Ok(known);
         }
         let etag = snapshot.etag(&question.target());
@@ -301,8 +316,8 @@ impl Deck {
         &self.options
     }
 
-    fn remembered<Q: Question>(&self, key: &MemoKey) -> Option<Arc<Known<Q::Answer>>> {
-        self.memo.get(key).and_then(|known| known.any().downcast().ok())
+    fn remembered<Q: Question>(&self, generation: u64, key: &str) -> Option<Arc<Known<Q::Answer>>> {
+        self.memo.get(&Sought(generation, key)).and_then(|known| known.any().downcast().ok())
     }
 }
 

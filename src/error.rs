@@ -33,6 +33,44 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// As `body` is written in JSON, at the cost of an answer from memory: whoever asks for what is not there does so often.
+    pub fn json(&self, instance: Option<&str>) -> Vec<u8> {
+        let row = self.code.row();
+        let room = 128 + self.detail.len() + instance.map_or(0, str::len);
+        let mut json = Vec::with_capacity(room);
+        // The words of the table need no escapes.
+        json.extend_from_slice(b"{\"type\":\"about:blank\",\"title\":\"");
+        json.extend_from_slice(row.title.as_bytes());
+        json.extend_from_slice(b"\",\"status\":");
+        let digit = |power: u16| b'0' + (row.status / power % 10) as u8;
+        json.extend([digit(100), digit(10), digit(1)]);
+        json.extend_from_slice(b",\"code\":\"");
+        json.extend_from_slice(row.word.as_bytes());
+        json.extend_from_slice(b"\",\"detail\":");
+        push_text(&mut json, &self.detail);
+        if let Some(instance) = instance {
+            json.extend_from_slice(b",\"instance\":");
+            push_text(&mut json, instance);
+        }
+        json.push(b'}');
+        json
+    }
+}
+
+/// The text as a JSON string; most need no escapes, and that is seen at a glance.
+fn push_text(json: &mut Vec<u8>, text: &str) {
+    let escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    // Without a way out of the middle, so that many bytes are looked at in one step.
+    if text.bytes().fold(false, |any, byte| any | escaped(byte)) {
+        json.extend(serde_json::to_vec(text).unwrap_or_default());
+    } else {
+        json.push(b'"');
+        json.extend_from_slice(text.as_bytes());
+        json.push(b'"');
+    }
+}
+
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.detail)
@@ -137,6 +175,19 @@ impl Code {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_problem_is_written_as_its_body_is() {
+        for row in CODES {
+            for text in ["No token `0x1`: GET /tokens?query=… finds them.", "", "a \"quoted\" \\ text\n\u{1}\u{7f}é漢"] {
+                for instance in [None, Some("/tokens/0x1"), Some("/\"")] {
+                    let problem = Problem::new(row.code, text);
+                    let body = serde_json::to_vec(&problem.body(instance)).unwrap();
+                    assert_eq!(String::from_utf8_lossy(&problem.json(instance)), String::from_utf8_lossy(&body));
+                }
+            }
+        }
+    }
 
     #[test]
     fn the_table_of_codes_is_in_the_order_of_the_enum() {

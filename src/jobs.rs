@@ -2,6 +2,7 @@
 //! is acknowledged is on disk first. Knows no face.
 
 mod id;
+mod list;
 mod owner;
 mod report;
 mod request;
@@ -15,6 +16,7 @@ use serde::Serialize;
 
 pub use self::{
     id::created,
+    list::{JobList, JobsWanted},
     report::{Report, TokenReport},
     request::JobBody,
     store::Purge,
@@ -155,15 +157,6 @@ pub struct Task {
     pub description: String,
 }
 
-/// A page of the jobs, newest first.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct JobList {
-    pub page: u64,
-    pub limit: u64,
-    pub total: u64,
-    pub jobs: Vec<Job>,
-}
-
 /// How far a task has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskProgress {
@@ -223,14 +216,14 @@ impl Jobs {
         Ok(job)
     }
 
-    /// A page of the jobs, newest first; `page` from 1.
-    pub fn list(&self, page: u64, limit: u64) -> Result<JobList> {
+    /// How many jobs there are, and a page of them, newest first; `page` from 1.
+    pub fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
         let shared = self.workers.shared();
         let (total, mut jobs) = shared.store.list(page, limit)?;
         for job in &mut jobs {
             shared.describe(job);
         }
-        Ok(JobList { page, limit, total, jobs })
+        Ok((total, jobs))
     }
 
     pub fn job(&self, id: &str) -> Result<Job> {

@@ -5,14 +5,15 @@ use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use hyper::{
-    HeaderMap, Response,
-    header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderValue},
+    Response,
+    header::{CONNECTION, CONTENT_TYPE, HeaderValue},
 };
 use serde::Serialize;
 use tokio::{sync::mpsc, task::JoinSet};
 
 use super::{
     call::{Answered, Call, Step, stopped},
+    format::Format,
     handlers::{ask_with, list_with},
     reply::{self, Body, Reply},
     routes::SEARCH_PARAMETERS,
@@ -56,10 +57,7 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
 /// GET /security: the whole answer, or its lines.
 pub(super) fn security(call: &Call<'_>) -> Answered {
     let arguments = Arguments::new(call.parameters, call.path, call.query)?;
-    let lines = match arguments.word(FORMAT.name)? {
-        Some(word) => word == "ndjson",
-        None => call.headers.is_some_and(wants_lines),
-    };
+    let lines = Format::chosen(&arguments, call.headers)?.word == "ndjson";
     let vary = |mut reply: Reply| {
         reply::vary(&mut reply);
         reply
@@ -71,17 +69,6 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
         Step::Now(reply) => Step::Now(vary(reply)),
         Step::Later(reply) => Step::later(async move { reply.await.map(vary) }),
     })
-}
-
-/// Whether lines are named among what the client takes, and JSON is not.
-fn wants_lines(headers: &HeaderMap) -> bool {
-    let named = |kind: &str| {
-        let lists = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        lists
-            .flat_map(|list| list.split(','))
-            .any(|range| range.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(kind)))
-    };
-    named(NDJSON) && !named("application/json")
 }
 
 fn send_lines(call: &Call<'_>, question: SecurityBatchQuestion) -> Result<Reply> {

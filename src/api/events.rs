@@ -170,7 +170,10 @@ mod tests {
 
     fn generations(pieces: &[Bytes]) -> Vec<String> {
         let text = |piece: &Bytes| String::from_utf8_lossy(piece).into_owned();
-        pieces.iter().map(|piece| text(piece).lines().filter(|line| !line.starts_with("id: ")).collect::<Vec<_>>().join(" ")).collect()
+        pieces
+            .iter()
+            .map(|piece| text(piece).lines().filter(|line| !line.starts_with("id: ") && !line.is_empty()).collect::<Vec<_>>().join(" "))
+            .collect()
     }
 
     #[test]

@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn the_table_of_formats_is_the_list_of_words() {
         assert!(FORMATS.iter().map(|row| row.word).eq(WORDS.iter().copied()));
-        assert!(FORMATS.iter().all(|row| row.form.is_some_and(|form| form.ending() == row.word) || row.form.is_none()));
+        assert!(FORMATS.iter().all(|row| row.form.is_none_or(|form| form.ending() == row.word)));
     }
 
     #[test]

@@ -18,11 +18,11 @@ use super::{
 use crate::{
     deck::known::Known,
     error::{Code, Problem, Result},
-    jobs::{JobBody, Jobs},
+    jobs::{JobBody, Jobs, JobsWanted},
     question::{
         Question, known_token,
         paging::Paging,
-        parameter::{Arguments, Parameter},
+        parameter::{Arguments, PAGE, Parameter},
         tabular::Tabular,
         yields::YieldQuestion,
     },
@@ -62,7 +62,7 @@ fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
     if let Some(token) = question.token() {
         known_token(&snapshot, &token)?;
     }
-    if let Some(known) = deck.known(&question) {
+    if let Some(known) = deck.known_in(&snapshot, &question) {
         return Ok(Step::Now(known_reply(&known, call.if_none_match)));
     }
     if call.if_none_match.given() {
@@ -115,12 +115,18 @@ pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
 
 pub(super) fn list_jobs(call: &Call<'_>) -> Answered {
     let arguments = Arguments::new(call.parameters, call.path, call.query)?;
-    let (page, limit) = (arguments.integer("page")?, arguments.integer("limit")?);
-    let target = format!("{}jobs?page={page}&limit={limit}", DEEP_ANALYSIS[0]);
+    let wanted = JobsWanted {
+        filter: arguments.conditions("where")?,
+        sort: arguments.orders("sort")?,
+        only: arguments.words("only")?,
+        page: arguments.integer(PAGE.name)?,
+        limit: arguments.integer("limit")?,
+    };
+    let target = format!("{}jobs?{}", DEEP_ANALYSIS[0], call.query);
     with_jobs(call, move |jobs| {
-        let list = jobs.list(page, limit)?;
+        let list = jobs.select(&wanted)?;
         let mut reply = reply::rendered(200, &list)?;
-        if let Some(links) = (Paging::Page { page, limit, total: list.total }).links(&target) {
+        if let Some(links) = (Paging::Page { page: list.page, limit: list.limit, total: list.total }).links(&target) {
             reply::link(&mut reply, &links);
         }
         Ok(reply)

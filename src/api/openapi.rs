@@ -121,8 +121,8 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
         }
         Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
     };
-    if endpoint.rows {
-        for row in FORMATS.iter().filter(|row| row.form.is_some()) {
+    if let Some(words) = endpoint.formats() {
+        for row in FORMATS.iter().filter(|row| row.form.is_some() && words.contains(&row.word)) {
             // What is no text has no schema in OpenAPI 3.1 but that it is bytes.
             let bytes = if row.text { json!({ "type": "string" }) } else { json!({ "type": "string", "format": "binary" }) };
             success["content"][row.media[0]] = json!({ "schema": bytes });

@@ -102,7 +102,7 @@ pub(super) fn problem(problem: &Problem, instance: &str) -> Reply {
     static UNAUTHORIZED: OnceLock<Bytes> = OnceLock::new();
     // A path that was refused for its length is not sent back whole.
     let instance = &instance[..instance.floor_char_boundary(INSTANCE_BYTES_MAX)];
-    let render = |instance| Bytes::from(serde_json::to_vec(&problem.body(instance)).unwrap_or_default());
+    let render = |instance| Bytes::from(problem.json(instance));
     let body = match problem.code {
         Code::Unauthorized => UNAUTHORIZED.get_or_init(|| render(None)).clone(),
         _ => render(Some(instance)),
@@ -224,13 +224,12 @@ fn list_names<'a>(mut list: &'a [u8], etag: &[u8]) -> Option<&'a [u8]> {
     loop {
         list = list.trim_ascii_start();
         let tag = list.strip_prefix(b"W/").unwrap_or(list);
-        let Some(length) = tag.strip_prefix(b"\"").and_then(|rest| rest.iter().position(|&byte| byte == b'"')) else { return None };
+        let length = tag.strip_prefix(b"\"").and_then(|rest| rest.iter().position(|&byte| byte == b'"'))?;
         let (tag, rest) = tag.split_at(length + 2);
         if tag == etag || Coding::untagged(tag).is_some_and(|tag| etag.strip_suffix(b"\"") == Some(tag)) {
             return Some(tag);
         }
-        let Some(rest) = rest.trim_ascii_start().strip_prefix(b",") else { return None };
-        list = rest;
+        list = rest.trim_ascii_start().strip_prefix(b",")?;
     }
 }
 

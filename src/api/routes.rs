@@ -24,6 +24,7 @@ use crate::{
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
         holders::{HolderCountsQuestion, HoldersQuestion},
+        list,
         parameter::{PAGE, Parameter, ParameterKind, clip, parameter},
         patterns::PatternsQuestion,
         posts::{PostsQuestion, TokenPostsQuestion},
@@ -61,8 +62,6 @@ pub struct Endpoint {
     pub open: bool,
     /// Its answers have entity tags.
     pub tagged: bool,
-    /// Its answer is a list that can be had in every format.
-    pub rows: bool,
     /// The shape of its JSON body; none where it reads none.
     pub body: Option<Shape>,
     pub(super) handler: Handler,
@@ -185,13 +184,18 @@ pub const ENDPOINTS: &[Endpoint] = &[
         content: shape::<Job>(),
         open: false,
         tagged: false,
-        rows: false,
         body: Some(SchemaGenerator::subschema_for::<JobBody>),
         handler: Handler::Body(handlers::create_job),
     },
     Endpoint {
         codes: &[],
-        parameters: &[PAGE, parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page.")],
+        parameters: &[
+            list::conditions::<Job>(),
+            list::sort::<Job>(None, list::SORT),
+            list::only::<Job>(),
+            PAGE,
+            parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page."),
+        ],
         ..job::<JobList>(Verb::Get, "/deep-analysis/jobs", "jobs", "Jobs, newest first.", handlers::list_jobs)
     },
     job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Job details.", handlers::job),
@@ -255,7 +259,6 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
         content: shape::<Q::Answer>(),
         open: false,
         tagged: true,
-        rows: false,
         body: None,
         handler: Handler::Plain(handlers::ask::<Q>),
     }
@@ -263,12 +266,7 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
 
 /// A list, which is answered in every format.
 const fn list<Q: Tabular>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
-    Endpoint {
-        parameters: WithFormat::<Q>::PARAMETERS,
-        rows: true,
-        handler: Handler::Plain(handlers::list::<Q>),
-        ..question::<Q>(tag, codes)
-    }
+    Endpoint { parameters: WithFormat::<Q>::PARAMETERS, handler: Handler::Plain(handlers::list::<Q>), ..question::<Q>(tag, codes) }
 }
 
 /// The most parameters that a list has, `format` among them.
@@ -326,7 +324,6 @@ const fn plain(
         content,
         open: false,
         tagged: false,
-        rows: false,
         body: None,
         handler: Handler::Plain(handler),
     }
@@ -340,6 +337,12 @@ impl Endpoint {
     /// Whether its answers lead to those beside them.
     pub fn paged(&self) -> bool {
         self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name)) || self.name == CandlesQuestion::NAME
+    }
+
+    /// The formats that `format` chooses among, where it knows the parameter.
+    pub fn formats(&self) -> Option<&'static [&'static str]> {
+        let format = self.parameters.iter().find(|parameter| parameter.name == FORMAT.name)?;
+        if let ParameterKind::Word { words, .. } = format.kind { Some(words) } else { None }
     }
 
     /// Whether it asks the deck, and so needs data.

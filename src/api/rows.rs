@@ -199,9 +199,9 @@ fn send(
         let written = catch_unwind(AssertUnwindSafe(|| export::pour(out?, form, &tabled.columns, &rows, &mut wanted)));
         match written {
             Ok(Ok(())) => sender.blocking_send(Piece::End).unwrap_or_default(),
-            Ok(Err(Unwritten::Stopped)) => {}
             Ok(Err(Unwritten::Failed(reason))) if !sender.is_closed() => tracing::warn!("rows broke off: {reason}"),
-            Ok(Err(Unwritten::Failed(_))) => {}
+            // The client has gone.
+            Ok(Err(_)) => {}
             Err(_) => tracing::error!("rows broke off: a defect of the program"),
         }
         deck.check(&snapshot).ok();

@@ -110,7 +110,7 @@ pub(super) fn run(args: &Get) -> Outcome {
 /// The path with what no request line may hold percent-encoded, so that `where=cap>10m` can be typed as it reads.
 fn sendable(path: &str) -> String {
     let held = |c: char| c.is_ascii_graphic() && !"\"<>\\^`{|}".contains(c);
-    path.chars().map(|c| if held(c) { c.to_string() } else { encode(c.encode_utf8(&mut [0; 4])) }).collect()
+    path.chars().map(|c| if held(c) { c.to_string() } else { encode(c.encode_utf8(&mut [0; 4])).into_owned() }).collect()
 }
 
 /// Rows in a format that the path asks for, as they come.

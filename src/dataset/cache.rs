@@ -12,6 +12,7 @@ mod codes;
 mod columns;
 mod entry;
 mod gather;
+mod grow;
 mod import;
 mod index;
 mod journal;
@@ -31,8 +32,9 @@ pub use self::{
 };
 pub(crate) use self::{
     entry::{Key, KeyFile, Place},
+    grow::{Tail, grow},
     import::{Fault, Import},
-    index::{Report, SourceFile},
+    index::{FileEnd, Report, SourceFile},
 };
 use super::schema::{Column, Kind, TableSchema};
 

@@ -7,7 +7,7 @@
 pub(crate) mod cell;
 pub(crate) mod list;
 pub(crate) mod manner;
-mod number;
+pub(crate) mod number;
 mod time;
 
 use std::borrow::{Borrow, Cow};

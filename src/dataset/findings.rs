@@ -10,6 +10,10 @@ pub const KEPT_PER_REASON: u64 = 100;
 /// The same of notes, which no row is lost by.
 const NOTES_KEPT_PER_REASON: u64 = 1;
 
+fn kept_of(severity: Severity) -> u64 {
+    if severity == Severity::Note { NOTES_KEPT_PER_REASON } else { KEPT_PER_REASON }
+}
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -94,8 +98,7 @@ impl Findings {
             self.counts.len() - 1
         });
         self.counts[position].count += 1;
-        let most = if finding.severity == Severity::Note { NOTES_KEPT_PER_REASON } else { KEPT_PER_REASON };
-        if self.counts[position].count <= most {
+        if self.counts[position].count <= kept_of(finding.severity) {
             self.kept.push(finding);
         }
     }
@@ -120,6 +123,15 @@ impl Findings {
         self.positions.remove(&key);
         self.positions.insert((key.0, key.1, all.clone()), position);
         (self.counts[position].count, self.counts[position].reason) = (1, all);
+    }
+
+    /// Takes in the findings of others.
+    pub(crate) fn absorb(&mut self, others: &Self) {
+        others.kept.iter().for_each(|finding| self.add(finding.clone()));
+        for count in &others.counts {
+            let kept = count.count.min(kept_of(count.severity));
+            self.count_more(&count.file, count.column.as_deref(), &count.reason, count.count - kept);
+        }
     }
 
     /// The findings kept, in the order they were met.

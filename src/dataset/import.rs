@@ -248,7 +248,7 @@ impl Run<'_> {
         let asked = Asked { looked, tokens: &self.tokens, said, options: self.options, decimals: &self.context.decimals };
         let plan = match &self.options.table {
             Some(table) => format::mapped::open(&asked, table)?,
-            None => format.plan(&asked)?.with_said(self.options),
+            None => format.plan(&asked)?.with_said(&asked)?,
         };
         self.hold_to_one_token(looked, &plan)?;
         report.says.clone_from(&plan.says);
@@ -291,9 +291,10 @@ impl Run<'_> {
                 None => spare,
             });
             report.previews.push(report::Preview { table: take.table, columns: bound, rows: shown });
-            report.taken.push(Taken::of(take.table, amount, take.left_out));
+            approximate.extend(amount.approximate.iter().map(|column| (take.table, *column)));
+            report.taken.push(Taken::of(take.table, &amount, take.left_out));
             if !self.options.broken_too {
-                sound(take.table, amount, &report.findings)?;
+                sound(take.table, &amount, &report.findings)?;
             }
         }
         if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {

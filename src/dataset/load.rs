@@ -15,7 +15,7 @@ mod manners;
 pub(in crate::dataset) mod others;
 mod path;
 mod table;
-mod units;
+pub(in crate::dataset) mod units;
 
 use std::{
     collections::{HashMap, HashSet},

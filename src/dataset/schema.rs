@@ -229,14 +229,14 @@ pub const TABLES: &[TableSchema] = &[
         key: &["transaction_hash", "log_index"],
         order: &["token_address", "timestamp", "block_number", "log_index"],
         columns: columns! {
-            "token_address" Address Cell "the token";
-            "timestamp" Time Optional "when its block was made";
-            "block_number" Integer Optional "the block";
-            "transaction_hash" Hex Cell "the transaction";
+            "token_address" Address Cell "the token" ["contract_address", "erc20"];
+            "timestamp" Time Optional "when its block was made" ["block_timestamp", "block_time", "evt_block_time"];
+            "block_number" Integer Optional "the block" ["evt_block_number"];
+            "transaction_hash" Hex Cell "the transaction" ["tx_hash", "evt_tx_hash"];
             "from_address" Address Column "who sent";
             "to_address" Address Column "who received";
-            "value" Uint256 Column "smallest units";
-            "log_index" Integer Optional "position in the block's log";
+            "value" Uint256 Column "smallest units" ["value_string"];
+            "log_index" Integer Optional "position in the block's log" ["evt_index"];
             "status" Integer Optional "1 succeeded, 0 failed";
         },
     },
@@ -256,12 +256,12 @@ pub const TABLES: &[TableSchema] = &[
         key: &["token_address"],
         order: &["token_address"],
         columns: columns! {
-            "token_address" Address Cell "the contract";
+            "token_address" Address Cell "the contract" ["address", "contract_address"];
             "bytecode" Hex Column "runtime code";
             "creation_bytecode" Hex Optional "code that deploys it";
             "source" Text Optional "source text";
-            "creator" Address Optional "who deployed it";
-            "created_at" Time Optional "when it was deployed";
+            "creator" Address Optional "who deployed it" ["deployer"];
+            "created_at" Time Optional "when it was deployed" ["block_timestamp"];
             "is_proxy" Boolean Optional "forwards its calls";
             "is_verified" Boolean Optional "its source is published";
             "storage" Text Optional "storage slots, JSON object";

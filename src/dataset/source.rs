@@ -16,7 +16,13 @@ mod records;
 mod sane;
 mod text;
 
-use std::{fs::File, io::Read, path::Path, sync::Arc};
+use std::{
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    os::unix::fs::FileExt,
+    path::Path,
+    sync::Arc,
+};
 
 use polars::prelude::{Column, IdxSize};
 
@@ -147,10 +153,17 @@ pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wan
     let packed = head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || text::is_utf16(head);
     let end = layout.end.filter(|_| !packed && matches!(named, Some(Format::Csv | Format::Tsv | Format::Ndjson)));
     let end = end.map_or(Ok(u64::MAX), |end| whole_lines(&*file, end)).map_err(unread)?;
+    let delimiter = layout.delimiter.or((named == Some(Format::Tsv)).then_some(b'\t'));
+    if let (Some(from), Some(named), false) = (layout.from, named, packed) {
+        let mut rest = InOrder::new(Arc::clone(&file)).map_err(unread)?;
+        rest.seek(SeekFrom::Start(from.bytes)).map_err(unread)?;
+        let rest = text::Input::new(rest.take(end.saturating_sub(from.bytes)), &[])?;
+        let header = text::Input::new(InOrder::new(file).map_err(unread)?.take(from.bytes), head)?;
+        return going_on(header, rest, named, &Layout { delimiter, ..layout.clone() }, from.rows, wanted);
+    }
     let file = InOrder::new(file).map_err(unread)?.take(end);
     match named {
-        Some(Format::Csv) => fields(text::Input::new(file, head)?, layout, layout.delimiter, wanted),
-        Some(Format::Tsv) => fields(text::Input::new(file, head)?, layout, layout.delimiter.or(Some(b'\t')), wanted),
+        Some(Format::Csv | Format::Tsv) => Ok(Box::new(fields(text::Input::new(file, head)?, layout, delimiter, wanted)?)),
         Some(Format::Ndjson) => Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(file, head)?, wanted))),
         Some(Format::Json) => Ok(Box::new(json::JsonRows::new(text::Input::new(file, head)?, wanted))),
         Some(Format::Parquet) => Err("is not Parquet: it does not begin with `PAR1`; give it the extension of what it holds".to_owned()),
@@ -159,12 +172,49 @@ pub(crate) fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wan
     }
 }
 
+/// Rows of lines that were appended to a file whose header is in `header`.
+fn going_on(
+    header: text::Input,
+    rest: text::Input,
+    named: Format,
+    layout: &Layout,
+    rows: u64,
+    wanted: Wanted,
+) -> Result<Box<dyn RowSource>, String> {
+    Ok(match named {
+        Format::Csv | Format::Tsv => {
+            let before = fields(header, layout, layout.delimiter, Arc::clone(&wanted))?;
+            Box::new(before.going_on(rest, rows, wanted)?)
+        }
+        Format::Ndjson => Box::new(ndjson::NdjsonRows::going_on(rest, rows, wanted)),
+        Format::Json | Format::Parquet | Format::Ipc => return Err("has no lines, so none can have been appended".to_owned()),
+    })
+}
+
+/// How many bytes of whole lines the file has, if it is one of lines to which more may be appended: text, not packed, and the last of the
+/// `bytes` it had ends a line.
+pub(crate) fn lines_of(path: &Path, bytes: u64) -> Option<u64> {
+    let named = format_of(path.file_name()?.to_str()?).map(|(_, format)| format);
+    let file = File::open(path).ok().filter(|_| matches!(named, Some(Format::Csv | Format::Tsv | Format::Ndjson)))?;
+    let mut head = [0; 4];
+    FileExt::read_exact_at(&file, &mut head, 0).ok()?;
+    let packed = head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || text::is_utf16(&head);
+    if packed { None } else { whole_lines(&file, bytes).ok().filter(|lines| *lines > 0) }
+}
+
 /// How many of the file's first `end` bytes are whole lines.
 fn whole_lines(file: &dyn ReadAt, end: u64) -> std::io::Result<u64> {
-    let start = end.saturating_sub(text::MAX_RECORD as u64);
-    let mut tail = vec![0; (end.min(file.bytes()?).saturating_sub(start)) as usize];
-    file.read_exact_at(&mut tail, start)?;
-    Ok(tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| start + at as u64 + 1))
+    let end = end.min(file.bytes()?);
+    // As a rule it is among the last few.
+    for back in [64 << 10, text::MAX_RECORD as u64] {
+        let start = end.saturating_sub(back);
+        let mut tail = vec![0; (end - start) as usize];
+        file.read_exact_at(&mut tail, start)?;
+        if let Some(at) = tail.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+    }
+    Ok(0)
 }
 
 /// How a text file with fields is laid out where its name cannot tell.
@@ -178,6 +228,15 @@ pub(crate) struct Layout {
     pub end: Option<u64>,
     /// What stands between its cells; else what its first line has.
     pub delimiter: Option<u8>,
+    /// What was read before of a text file that is not packed: only what follows is.
+    pub from: Option<From>,
+}
+
+/// How far a text file was read: whole lines, and the rows they made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct From {
+    pub bytes: u64,
+    pub rows: u64,
 }
 
 impl Layout {
@@ -193,20 +252,20 @@ pub(crate) fn separated(
     layout: &Layout,
     wanted: Wanted,
 ) -> Result<Box<dyn RowSource>, String> {
-    fields(text::Input::new(reader, head)?, layout, layout.delimiter, wanted)
+    Ok(Box::new(fields(text::Input::new(reader, head)?, layout, layout.delimiter, wanted)?))
 }
 
-fn fields(mut input: text::Input, layout: &Layout, delimiter: Option<u8>, wanted: Wanted) -> Result<Box<dyn RowSource>, String> {
+fn fields(mut input: text::Input, layout: &Layout, delimiter: Option<u8>, wanted: Wanted) -> Result<csv::CsvRows, String> {
     let delimiter = layout.delimiter.or(delimiter);
     for _ in 0..layout.skip {
         let length = input.line()?;
         input.consume(length);
     }
-    Ok(Box::new(match &layout.names {
-        Some(names) if names.is_empty() => csv::CsvRows::numbered(input, delimiter, wanted)?,
-        Some(names) => csv::CsvRows::headless(input, names, delimiter, wanted)?,
-        None => csv::CsvRows::open(input, delimiter, wanted)?,
-    }))
+    match &layout.names {
+        Some(names) if names.is_empty() => csv::CsvRows::numbered(input, delimiter, wanted),
+        Some(names) => csv::CsvRows::headless(input, names, delimiter, wanted),
+        None => csv::CsvRows::open(input, delimiter, wanted),
+    }
 }
 
 /// Rows of newline-delimited JSON from any reader that begins with `head`.

@@ -40,7 +40,7 @@ pub struct LoadState {
     /// The files as the last load found them, and what they began and ended with.
     sight: Option<Sight>,
     ends: Ends,
-    /// How long the last load took.
+    /// How long the last load took, if it was of what was appended alone: the first one of all says nothing of that.
     took: Duration,
 }
 
@@ -133,7 +133,7 @@ impl Deck {
         let mut state = self.load_lock();
         state.running = false;
         state.asks = asks;
-        state.took = start.elapsed();
+        state.took = if growing { start.elapsed() } else { Duration::ZERO };
         let moved = again && matches!(&outcome, Err(LoadError::Moved));
         if moved {
             state.sight = Some(Sight::default());
@@ -234,7 +234,7 @@ impl Deck {
         self.load_lock().sight.clone()
     }
 
-    /// What these files began and ended with, and how long they took.
+    /// What these files began and ended with, and how long what was appended last took.
     pub(super) fn loaded_ends(&self) -> (Ends, Duration) {
         let state = self.load_lock();
         (state.ends.clone(), state.took)

@@ -144,8 +144,8 @@ impl Watch {
         let begun = Instant::now();
         let mut since = begun;
         let (ends, took) = deck.loaded_ends();
-        // What takes long to load is not loaded on and on.
-        let patience = PATIENCE.max(3 * took);
+        // No more than half of the time goes into loading.
+        let patience = PATIENCE.max(took);
         loop {
             let quiet = if sight.lacks_what(last) { GRACE } else { QUIET };
             let left = quiet.saturating_sub(since.elapsed());

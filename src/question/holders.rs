@@ -164,12 +164,11 @@ impl Frames for HolderFrames {
         let rows = self.rows.start + rows.start..self.rows.start + rows.end;
         let dataset = &self.snapshot.dataset;
         let read;
-        let rows = match &self.kept {
-            Some(kept) => &kept[rows],
-            None => {
-                read = dataset.holders_of(&self.token).part(rows);
-                &read
-            }
+        let rows = if let Some(kept) = &self.kept {
+            &kept[rows]
+        } else {
+            read = dataset.holders_of(&self.token).part(rows);
+            &read
         };
         let holders: Vec<Holder> = rows.iter().map(|row| Holder::of(row, dataset)).collect();
         if dataset.is_damaged() {

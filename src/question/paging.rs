@@ -49,7 +49,7 @@ pub fn turned(target: &str, name: &str, value: &str) -> String {
     let pair = format!("{name}={}", encode(value));
     let is_it = |pair: &&str| pair.split('=').next() == Some(name);
     let mut pairs: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty()).collect();
-    match pairs.iter().position(|pair| is_it(&pair)) {
+    match pairs.iter().position(|pair| is_it(pair)) {
         Some(place) => pairs[place] = &pair,
         None => pairs.push(&pair),
     }

@@ -215,7 +215,12 @@ impl PostsQuestion {
         let posts: Vec<Cow<'_, Post>> = found.posts.iter().collect();
         let mut rows: Vec<(u32, &Post)> =
             found.places.iter().filter_map(|place| Some((place as u32, &**posts.get(place - found.start)?))).collect();
-        put_in_order(&mut rows, &self.sort, |(_, post), column| field(post, column).and_then(Key::of), |_, _| Ordering::Equal);
+        // Texts by their letters as they are, as the order of a large table has them.
+        let key = |post: &Post, column: &str| match field(post, column)? {
+            FieldValue::Text(text) => Some(Key::Text(text.into_owned())),
+            value => Key::of(value),
+        };
+        put_in_order(&mut rows, &self.sort, |(_, post), column| key(post, column), |_, _| Ordering::Equal);
         Places::from(rows.into_iter().map(|(place, _)| place).collect::<Vec<u32>>())
     }
 }

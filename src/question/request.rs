@@ -75,11 +75,16 @@ pub(super) use request;
 pub(super) fn target(path: &str, values: &[(Parameter, Option<Cow<'_, str>>)]) -> String {
     let mut target = String::with_capacity(128);
     let mut rest = path;
-    while let Some((before, (name, after))) = rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?))) {
-        target.push_str(before);
+    // Searched byte by byte: paths are short, and this is done for every request.
+    let find = |text: &str, sign: u8| text.bytes().position(|byte| byte == sign);
+    while let Some(start) = find(rest, b'{')
+        && let Some(length) = find(&rest[start..], b'}')
+    {
+        let name = &rest[start + 1..start + length];
+        target.push_str(&rest[..start]);
         let value = values.iter().find(|(parameter, _)| parameter.name == name).and_then(|(_, value)| value.as_deref());
         target.push_str(&encode(value.unwrap_or_default()));
-        rest = after;
+        rest = &rest[start + length + 1..];
     }
     target.push_str(rest);
     let mut separator = '?';

@@ -68,7 +68,7 @@ impl Question for SearchQuestion {
 
     fn heavy(&self) -> bool {
         let slow = |field: &&str| ["securityScore", "recommendation"].contains(field);
-        self.wanted().iter().any(|field| slow(field)) || !self.judged_by().is_empty()
+        self.wanted().iter().any(slow) || !self.judged_by().is_empty()
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {

@@ -90,7 +90,7 @@ struct Checked(reqwest::Client);
 impl HttpService for Checked {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let asked = request.headers().get(RANGE).and_then(|range| range.to_str().ok()).and_then(bounds);
-        let answer = self.0.call(request).await?;
+        let answer = self.0.call(request).await.map_err(|error| if is_nobody(&error) { final_one(error) } else { error })?;
         let Some((start, end)) = asked.filter(|_| answer.status().is_success()) else { return Ok(answer) };
         let given = answer.headers().get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
         let given = given.and_then(|range| bounds(range.split_once('/')?.0));
@@ -102,6 +102,26 @@ impl HttpService for Checked {
             _ => Err(HttpError::new(HttpErrorKind::Unknown, io::Error::other(NO_PARTS))),
         }
     }
+}
+
+/// Whether nobody is there to answer: no name, no way, no one who listens. To ask again and again within seconds helps nobody, and who has
+/// what was brought before waits for it.
+fn is_nobody(error: &HttpError) -> bool {
+    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = source {
+        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        let nobody = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NetworkUnreachable, io::ErrorKind::HostUnreachable];
+        if kind.is_some_and(|kind| nobody.contains(&kind)) || error.to_string() == "dns error" {
+            return true;
+        }
+        source = error.source();
+    }
+    false
+}
+
+/// The error as one after which the store does not ask again.
+fn final_one(error: HttpError) -> HttpError {
+    HttpError::new(HttpErrorKind::Unknown, error)
 }
 
 /// First and last byte of `bytes=0-7` and `bytes 0-7`.

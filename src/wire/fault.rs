@@ -83,7 +83,9 @@ fn of_chain(error: &(dyn Error + 'static)) -> Fault {
     if says(NO_PARTS) || says("Range Requests") {
         return unavailable(NO_PARTS);
     }
-    let kind = chain().find_map(|error| error.downcast_ref::<HttpError>()).map(HttpError::kind);
+    // Around the one that tells may stand one that says no more than that it is the last.
+    let kinds = || chain().filter_map(|error| error.downcast_ref::<HttpError>()).map(HttpError::kind);
+    let kind = kinds().find(|kind| *kind != HttpErrorKind::Unknown);
     match kind {
         Some(HttpErrorKind::Connect) => unavailable("cannot be reached: nobody answers there"),
         Some(HttpErrorKind::Timeout) => unavailable("cannot be reached in time"),

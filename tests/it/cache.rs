@@ -1,5 +1,6 @@
 //! Large tables: what is read from the cache is what would be read into memory, through kills, damage, a second program, a full disk.
 
+mod grow;
 mod rows;
 mod stretches;
 

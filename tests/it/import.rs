@@ -1,6 +1,7 @@
 //! `tokendeck import` as it is run: every format, what goes wrong with files in practice, and what an import may not do: lose a line of
 //! the person's, write twice what is there, or leave a table half written.
 
+mod amounts;
 mod folder;
 mod formats;
 mod real;

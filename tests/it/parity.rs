@@ -168,7 +168,15 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
         Some(held::<SecurityBatchQuestion>),
         &["/security?addresses={uni},{nobody}&explain=true", "/security?addresses={uni},{uni}&format=json", "/security?addresses="],
     ),
-    ("jobs", None, &["/deep-analysis/jobs", "/deep_analysis/jobs?limit=1"]),
+    (
+        "jobs",
+        None,
+        &[
+            "/deep-analysis/jobs",
+            "/deep_analysis/jobs?limit=1",
+            "/deep-analysis/jobs?where=status:completed%20tokens:{weth}&sort=-created&only=job_id,status",
+        ],
+    ),
     ("job", None, &["/deep-analysis/jobs/{job}", "/deep-analysis/jobs/none"]),
     ("job_report", None, &["/deep-analysis/jobs/{job}/report"]),
     // A stream has no end; that it opens is the API's own test.

@@ -34,14 +34,14 @@ pub(super) fn sort(columns: &[FilterColumn], default: Option<&'static str>) -> V
 
 /// What conditions look like; the values that a column takes are those that it can be compared with.
 fn pattern(columns: &[FilterColumn]) -> String {
+    const ANY: &str = ":|=|!=|>=|<=|>|<";
+    const WORD: &str = "[^\\s\":=<>!][^\\s\"]*|\"[^\"]*\"";
+    const DAY: &str = "[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|1[0-9]|2[0-8]))?)?";
     let of_kind = |kinds: &[ColumnKind], signs: &str, value: &str| {
         let named = columns.iter().filter(|column| kinds.contains(&column.kind));
         let names: Vec<&str> = named.flat_map(|column| std::iter::once(&*column.name).chain(column.aliases.iter().copied())).collect();
         (!names.is_empty()).then(|| format!("({}) *({signs}) *({value})", names.join("|")))
     };
-    const ANY: &str = ":|=|!=|>=|<=|>|<";
-    const WORD: &str = "[^\\s\":=<>!][^\\s\"]*|\"[^\"]*\"";
-    const DAY: &str = "[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|1[0-9]|2[0-8]))?)?";
     let kinds = [
         of_kind(&[ColumnKind::Number], ANY, "-?[0-9]{1,15}(\\.[0-9]{1,9})?[kmbt]?%?"),
         of_kind(&[ColumnKind::Text, ColumnKind::List, ColumnKind::Chain], ":|=|!=", WORD),

@@ -4,6 +4,7 @@
 use std::{
     fs::{File, OpenOptions},
     io,
+    ops::Range,
     os::unix::fs::FileExt,
     path::Path,
 };
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Form, Kept,
     arrow::{self, BODY_AT, Node},
+    table::{LargeTable, Values},
 };
 use crate::dataset::address::Address;
 
@@ -98,8 +100,35 @@ impl Columns {
         Ok(())
     }
 
-    /// Writes what is left and all around it; gives back where the columns lie, and the length of the file.
-    pub(super) fn finish(mut self) -> io::Result<(Vec<Region>, u64)> {
+    /// Appends rows of another table as they stand there. None where they are damaged.
+    pub(super) fn copy(&mut self, from: &LargeTable, rows: Range<usize>) -> io::Result<Option<()>> {
+        let first = self.rows;
+        for (nth, sink) in self.sinks.iter_mut().enumerate() {
+            let Some(raw) = from.raw(nth, rows.clone()) else { return Ok(None) };
+            write(&self.file, &mut sink.region.values, &mut sink.values)?;
+            match raw.values {
+                Values::Fixed(bytes) => append(&self.file, &mut sink.region.values, bytes)?,
+                Values::Texts { ends, data } => {
+                    let by = (sink.region.data.1 + sink.data.len() as u64).wrapping_sub(ends.first().copied().unwrap_or_default());
+                    for ends in ends.get(1..).unwrap_or_default().chunks(GATHERED / 8) {
+                        sink.values.extend(ends.iter().flat_map(|end| end.wrapping_add(by).to_le_bytes()));
+                        write(&self.file, &mut sink.region.values, &mut sink.values)?;
+                    }
+                    write(&self.file, &mut sink.region.data, &mut sink.data)?;
+                    append(&self.file, &mut sink.region.data, data)?;
+                }
+            }
+            for row in raw.empty {
+                sink.mark(first + row as u64);
+            }
+        }
+        self.rows += rows.len() as u64;
+        Ok(Some(()))
+    }
+
+    /// Writes what is left and all around it; gives back where the columns lie, and the length of the file. With `durable` it stands on the
+    /// disk then; without, what a crash may lose shows by the checksums.
+    pub(super) fn finish(mut self, durable: bool) -> io::Result<(Vec<Region>, u64)> {
         let rows = self.rows;
         for sink in &mut self.sinks {
             write(&self.file, &mut sink.region.values, &mut sink.values)?;
@@ -117,7 +146,9 @@ impl Columns {
         self.file.write_all_at(&head, 0)?;
         let tail = arrow::tail(&self.kept, body);
         self.file.write_all_at(&tail, self.end)?;
-        self.file.sync_all()?;
+        if durable {
+            self.file.sync_all()?;
+        }
         Ok((self.sinks.into_iter().map(|sink| sink.region).collect(), self.end + tail.len() as u64))
     }
 }
@@ -148,11 +179,16 @@ fn bytes_of_hex(text: &str) -> impl Iterator<Item = u8> {
     text.as_bytes().get(2..).unwrap_or_default().chunks_exact(2).map(move |pair| nibble(pair[0]) << 4 | nibble(pair[1]))
 }
 
-/// Appends the bytes to the buffer in the file.
+/// Appends the bytes to the buffer in the file, and empties them.
 fn write(file: &File, buffer: &mut (u64, u64), bytes: &mut Vec<u8>) -> io::Result<()> {
+    append(file, buffer, bytes)?;
+    bytes.clear();
+    Ok(())
+}
+
+fn append(file: &File, buffer: &mut (u64, u64), bytes: &[u8]) -> io::Result<()> {
     file.write_all_at(bytes, buffer.0 + buffer.1)?;
     buffer.1 += bytes.len() as u64;
-    bytes.clear();
     Ok(())
 }
 

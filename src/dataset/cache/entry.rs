@@ -13,7 +13,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    index::{Index, Report},
+    index::{Index, Report, SourceFile},
     table::{INDEX, LargeTable},
 };
 use crate::dataset::{
@@ -24,18 +24,20 @@ use crate::dataset::{
 };
 
 /// Counts up whenever a table is kept or read otherwise than before.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const LOCK: &str = ".lock";
 const PART: &str = ".part";
 /// How often a program that waits for another looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A file as the key names it: path, length, time in nanoseconds, hash of head and tail.
+/// A file as the key names it: path, length, time in nanoseconds, hash of head and tail, length of what is read.
 pub(crate) struct KeyFile {
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
     pub(crate) modified: u128,
     pub(crate) ends: [u8; 32],
+    /// Bytes that are read: fewer where it is appended to and its last line is not whole.
+    pub(crate) lines: u64,
 }
 
 /// What a table was made from: equal keys mean equal tables.
@@ -43,6 +45,10 @@ pub(crate) struct KeyFile {
 pub(crate) struct Key(String);
 
 impl Key {
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+
     pub(crate) fn of(
         schema: &TableSchema,
         manifest: &TableManifest,
@@ -74,6 +80,7 @@ impl Key {
             add(&file.bytes.to_le_bytes());
             add(&file.modified.to_le_bytes());
             add(&file.ends);
+            add(&file.lines.to_le_bytes());
         }
         let digest: [u8; 32] = hash.finalize().into();
         Self(digest.first_chunk().map_or_else(String::new, |name| format!("{:032x}", u128::from_be_bytes(*name))))
@@ -111,6 +118,38 @@ impl Place {
         // For the user alone, as the data may be.
         DirBuilder::new().recursive(true).mode(0o700).create(&tables)?;
         Ok(Self { tables, name: key.0.clone() })
+    }
+
+    /// The table of the cache with most in it of those made with `stem` and whose report `fits`, with its name.
+    pub(crate) fn like(
+        &self,
+        schema: &'static TableSchema,
+        stem: &Key,
+        fits: impl Fn(&Report) -> bool,
+    ) -> Option<(LargeTable, Report, String)> {
+        let mut best: Option<(u64, PathBuf, String)> = None;
+        let read = |report: &Report| report.sources.iter().map(SourceFile::bytes).sum::<u64>();
+        for entry in fs::read_dir(&self.tables).into_iter().flatten().flatten() {
+            let (folder, Ok(name)) = (entry.path(), entry.file_name().into_string()) else { continue };
+            if name.ends_with(PART) || name.ends_with(LOCK) || name == self.name {
+                continue;
+            }
+            let Ok(index) = Index::open(&folder.join(INDEX)) else { continue };
+            let about = &index.about;
+            let bytes = read(&about.report);
+            let more = best.as_ref().is_none_or(|best| best.0 < bytes);
+            if about.table == schema.name && about.report.stem == stem.0 && more && fits(&about.report) {
+                best = Some((bytes, folder, name));
+            }
+        }
+        let (_, folder, name) = best?;
+        let (table, report) = LargeTable::open(&folder, schema).ok()?;
+        Some((table, report, name))
+    }
+
+    /// Takes a table that no one grows from any more out of the cache. Programs that have it open go on with it.
+    pub(super) fn drop_beside(&self, name: &str) {
+        remove(&self.tables.join(name));
     }
 
     fn folder(&self) -> PathBuf {

@@ -239,7 +239,7 @@ impl Import {
         }
         (progress.borrow_mut())(total, total)?;
         let rows = columns.rows();
-        let (regions, length) = columns.finish()?;
+        let (regions, length) = columns.finish(true)?;
         let block = self.options.block_rows.max(1);
         let survey = bounds::survey(&made.join(ROWS), &self.columns, &regions, rows, block)?;
         let about = About { table: self.schema.name.to_owned(), rows, regions, block, bytes: length, report: report(&dropped) };

@@ -5,7 +5,7 @@ use std::{fs::File, io::Write, ops::Range, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{bounds::Bounds, columns::Region, map::Map};
+use super::{bounds::Bounds, columns::Region, entry::KeyFile, map::Map};
 use crate::dataset::{Source, address::Address, findings::Findings, invariants::series::Observed, time::Time};
 
 /// Bytes of `rows.arrow` that one checksum covers: a page, which is what a touch reads.
@@ -34,8 +34,32 @@ pub(crate) struct Report {
     pub(crate) findings: Findings,
     /// What is judged beside other tables, at every load.
     pub(crate) observed: Vec<Observed>,
+    /// Columns whose figures are not exact.
+    pub(crate) approximate: Vec<String>,
     pub(crate) rows_bad: u64,
     pub(crate) load_ms: u64,
+    /// What it was made with but for its files: one with the same can grow from it.
+    pub(crate) stem: String,
+    /// Where each file ended.
+    pub(crate) ends: Vec<FileEnd>,
+    /// The table of the cache that this one grew from.
+    pub(crate) grown_from: Option<String>,
+}
+
+/// Where a file ended, and what its end showed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FileEnd {
+    /// What is known of the file at its end only, which the findings of the report are without.
+    pub(crate) notes: Findings,
+    /// Bytes read, all of them whole lines, and the hash of what these begin and end with. Of a file where reading cannot go on, 0.
+    pub(crate) bytes: u64,
+    pub(crate) hash: [u8; 32],
+    /// Its rows, those set aside, those left out by `where`.
+    pub(crate) rows: u64,
+    pub(crate) rows_bad: u64,
+    pub(crate) left_out: u64,
+    /// What was learnt of it, as whoever reads it notes it.
+    pub(crate) learnt: serde_json::Value,
 }
 
 /// A file that rows came from, and the hash of its ends.
@@ -52,6 +76,20 @@ impl SourceFile {
     pub(crate) fn new(source: &Source, ends: [u8; 32]) -> Self {
         let modified = source.modified.map(|time| time.0);
         Self { file: source.file.clone(), bytes: source.bytes, modified, rows: source.rows, ends }
+    }
+
+    /// Whether it is the file as it was.
+    pub(crate) fn is(&self, file: &KeyFile) -> bool {
+        let modified = i64::try_from(file.modified / 1_000_000).ok();
+        self.bytes == file.bytes && self.ends == file.ends && (self.modified == modified || file.modified == 0)
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.file
     }
 
     pub(crate) fn source(&self) -> Source {

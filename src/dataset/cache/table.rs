@@ -33,6 +33,7 @@ pub struct LargeTable {
     seen: Vec<AtomicU64>,
     damaged: AtomicBool,
     folder: PathBuf,
+    grown_from: Option<String>,
 }
 
 impl LargeTable {
@@ -50,8 +51,9 @@ impl LargeTable {
             return Err("the file has other columns than it should have".to_owned());
         }
         let report = std::mem::take(&mut index.about.report);
+        let grown_from = report.grown_from.clone();
         let seen = (0..slabs.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        let table = Self { schema, columns, index, map, seen, damaged: AtomicBool::new(false), folder: folder.to_owned() };
+        let table = Self { schema, columns, index, map, seen, damaged: AtomicBool::new(false), folder: folder.to_owned(), grown_from };
         // The frame of the Arrow file: before the columns and after them.
         let length = table.map.bytes().len();
         let frame = table.whole(0..super::arrow::BODY_AT as usize) && table.whole(length.saturating_sub(SLAB)..length);
@@ -236,6 +238,46 @@ impl LargeTable {
         })
     }
 
+    /// The table of the cache that this one grew from.
+    pub(super) fn grown_from(&self) -> Option<&str> {
+        self.grown_from.as_deref()
+    }
+
+    /// Bytes of each column of texts.
+    pub(super) fn text_bytes(&self) -> Vec<u64> {
+        let regions = self.columns.iter().zip(&self.index.about.regions);
+        regions.filter(|((_, form), _)| form.width().is_none()).map(|(_, region)| region.data.1).collect()
+    }
+
+    /// Rows of the column at that place among those kept; none where they are damaged.
+    pub(super) fn raw(&self, nth: usize, rows: Range<usize>) -> Option<Raw<'_>> {
+        let (form, region) = (self.columns.get(nth)?.1, self.index.about.regions.get(nth)?);
+        let values = if let Some(width) = form.width() {
+            Values::Fixed(self.part(region.values, rows.start * width..rows.end * width)?)
+        } else {
+            let ends: &[u64] = bytemuck::try_cast_slice(self.part(region.values, rows.start * 8..(rows.end + 1) * 8)?).ok()?;
+            Values::Texts { ends, data: self.part(region.data, *ends.first()? as usize..*ends.last()? as usize)? }
+        };
+        let empty = if region.nulls == 0 {
+            Vec::new()
+        } else {
+            self.validity(region, rows)?.enumerate().filter(|(_, valid)| !valid).map(|(row, _)| row).collect()
+        };
+        Some(Raw { values, empty })
+    }
+
+    /// The stretches of one token, and of one interval, that touch the rows.
+    pub(super) fn marks_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, i64, usize)> {
+        let tokens = self.index.tokens_in(rows);
+        tokens.flat_map(|(token, rows)| self.index.runs_in(rows).map(move |(interval, rows)| (token, interval, rows.start)))
+    }
+
+    /// Where the rows of tokens from this one on begin.
+    pub(super) fn start_from(&self, token: &Address) -> usize {
+        let at = self.index.tokens().partition_point(|known| *known < token.0);
+        self.index.starts().get(at).map_or(self.height(), |start| *start as usize)
+    }
+
     /// A column that the index tells.
     fn told(&self, name: &'static str, rows: Range<usize>) -> Column {
         let mut column = Texts::with_capacity(rows.len());
@@ -253,6 +295,22 @@ impl LargeTable {
         let bits = if region.nulls == 0 { None } else { Some(self.part(region.validity, first..rows.end.div_ceil(8))?) };
         Some(rows.map(move |row| bits.is_none_or(|bits| bits[row / 8 - first] >> (row % 8) & 1 == 1)))
     }
+}
+
+/// Rows of one column as they stand in the file.
+pub(super) struct Raw<'a> {
+    pub(super) values: Values<'a>,
+    /// The places among them of those without a value.
+    pub(super) empty: Vec<usize>,
+}
+
+pub(super) enum Values<'a> {
+    Fixed(&'a [u8]),
+    /// Where the text before them and each of them ends, and their bytes.
+    Texts {
+        ends: &'a [u64],
+        data: &'a [u8],
+    },
 }
 
 /// One column, to read cells of.

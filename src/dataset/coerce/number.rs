@@ -109,10 +109,15 @@ pub(super) fn uint256(cell: &Cell<'_>, decimal: Option<Decimal>) -> Read<String>
     read.map(|number| number.map(|number| number.to_string()))
 }
 
-/// As `uint256`; where the person says that amounts are `approximate`, of a floating-point number too.
+/// Whether the cell is a floating-point number so large that it may not be the one that was meant: its last digits are lost.
+pub(crate) fn lost_digits(cell: &Cell<'_>) -> bool {
+    matches!(cell, Cell::Float(number) if number.is_finite() && *number > EXACT)
+}
+
+/// As `uint256`; where the person says that amounts are `approximate`, or their column's type does, of a floating-point number too.
 pub(super) fn uint256_said(cell: &Cell<'_>, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
     let read = uint256(cell, decimal);
-    if read.is_ok() || !approximate {
+    if read.is_ok() || !approximate && !lost_digits(cell) {
         return read;
     }
     let number = float(cell, None, decimal)?.filter(|number| *number >= 0.0);

@@ -27,7 +27,7 @@ use super::{
     ImportOptions, candles,
     look::Looked,
     names::{DECIMALS, Names},
-    sheet::Sheet,
+    sheet::{Sheet, json::LIST},
     tokens::{Found, Said, Tokens},
 };
 use crate::dataset::{
@@ -280,7 +280,11 @@ impl Plan {
 
 impl Plan {
     /// With what the person says of columns, which goes before what was found. Candles have seen to it, as theirs are held against the rows.
-    pub(super) fn with_said(mut self, options: &ImportOptions) -> Self {
+    pub(super) fn with_said(mut self, asked: &Asked<'_>) -> Result<Self, String> {
+        let options = asked.options;
+        if self.takes.iter().any(|take| take.table != "candles") {
+            one_list(asked)?;
+        }
         for take in &mut self.takes {
             let column = |ours: &str| schema::table(take.table).and_then(|schema| schema.column(ours)).map(|column| column.name);
             let set: Vec<(&'static str, &String)> = options.set.iter().filter_map(|(ours, value)| Some((column(ours)?, value))).collect();
@@ -301,8 +305,21 @@ impl Plan {
                 take.left_out = "are not picked";
             }
         }
-        self
+        Ok(self)
     }
+}
+
+/// Of several lists of one shape, which is meant must be said: `removed` beside `tokens` is no part of these. Candles part series by it.
+fn one_list(asked: &Asked<'_>) -> Result<(), String> {
+    let lists = asked.looked.sheet.as_ref().map_or(&[][..], Sheet::lists);
+    let picked = asked.options.pick.iter().any(|(name, _)| name == LIST);
+    if picked || lists.len() < 2 {
+        return Ok(());
+    }
+    let shown: Vec<String> = lists.iter().take(6).map(|list| format!("`{list}`")).collect();
+    let more = if lists.len() > 6 { ", …" } else { "" };
+    let first = &lists[0];
+    Err(format!("holds several lists of the same shape: {}{more}; say which to take, as in `--pick {LIST}={first}`", shown.join(", ")))
 }
 
 impl Take {

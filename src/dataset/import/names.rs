@@ -1,6 +1,8 @@
 //! What columns are called elsewhere, and how their names are compared: letters and digits alone, in lower case, without the numbers
 //! some sources count them by (`1. open`).
 
+use super::sheet::json::LIST;
+
 /// The name by which columns are compared.
 pub(super) fn plain(name: &str) -> String {
     let name = name.trim_start_matches('\u{feff}').trim();
@@ -92,6 +94,7 @@ pub(super) const SERIES: &[&str] = &[
     "代币符号",
     "交易对",
     "币种",
+    LIST,
 ];
 pub(super) const PLACES: &[&str] = &["exchange", "exchangeid", "exchangename", "source", "venue", "provider", "exch", "交易所", "platform"];
 pub(super) const QUOTES: &[&str] = &["quote", "quoteasset", "quotecurrency", "vscurrency", "quotesymbol", "conversionsymbol"];

@@ -114,6 +114,11 @@ pub(super) fn words(name: &str) -> Vec<String> {
     words.map(plain).collect()
 }
 
+/// The coin that a word of a file's name is.
+pub(super) fn coin(name: &str) -> Option<String> {
+    words(name).iter().map(|word| usual(word)).find(|word| BASES.contains(&word.as_str()))
+}
+
 /// The address in a name: `0x` and 40 hex digits, no more.
 pub(super) fn address(name: &str) -> Option<Address> {
     let at = name.match_indices("0x").map(|(at, _)| at);

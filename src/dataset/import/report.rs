@@ -106,7 +106,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    pub(super) fn of(table: &'static str, amount: Amount, left_out_why: &'static str) -> Self {
+    pub(super) fn of(table: &'static str, amount: &Amount, left_out_why: &'static str) -> Self {
         let (new, changed, same, repeated) = (0, 0, 0, 0);
         Self { table, rows: amount.rows, new, changed, same, repeated, set_aside: amount.bad, left_out: amount.left_out, left_out_why }
     }

@@ -44,7 +44,7 @@ impl Sheet {
     /// The table in separated text, whose first rows are these.
     pub(super) fn separated(rows: &[Line], delimiter: u8) -> Option<Self> {
         let laid = header::laid(rows)?;
-        let layout = Layout { skip: laid.skip, names: Some(laid.names.clone()), delimiter: Some(delimiter), end: None };
+        let layout = Layout { skip: laid.skip, names: Some(laid.names.clone()), delimiter: Some(delimiter), ..Layout::default() };
         let first = rows[laid.first.min(rows.len())..].iter().take(ROWS).map(|(_, row)| row.clone()).collect();
         let beside = laid.preamble.into_iter().map(|text| ("preamble".to_owned(), text)).collect();
         Some(Self::made(laid.names, laid.named, first, beside, delimiter == b';', How::Separated(layout)))
@@ -55,6 +55,11 @@ impl Sheet {
         let mut beside = json.beside.clone();
         beside.push(("place".to_owned(), json.place.clone()));
         Self::made(apart(&json.names), json.named, first, beside, false, How::Json(Arc::new(json)))
+    }
+
+    /// The lists of one shape that its rows are of, where it is made of several.
+    pub(super) fn lists(&self) -> &[String] {
+        if let How::Json(json) = &self.how { &json.lists } else { &[] }
     }
 
     /// A sheet of a workbook.

@@ -2,7 +2,10 @@
 //! than it was taken for.
 
 use super::take::{Amount, Stop};
-use crate::dataset::findings::{Findings, Severity};
+use crate::dataset::{
+    findings::{Findings, Severity},
+    load::units::NO_DECIMALS,
+};
 
 /// Rows of one key that say different things, from which a file holds several series.
 const CONFLICTS_MIN: u64 = 5;
@@ -13,14 +16,15 @@ const BROKEN_MIN: u64 = 2;
 const UNREADABLE_MAX: f64 = 0.5;
 
 /// Refuses a file of which too many rows break what must hold, naming the first.
-pub(super) fn sound(table: &str, amount: Amount, findings: &Findings) -> Result<(), Stop> {
+pub(super) fn sound(table: &str, amount: &Amount, findings: &Findings) -> Result<(), Stop> {
     let rows = (amount.rows - amount.left_out).max(1) as f64;
     let unreadable = if table == "candles" { amount.bad } else { 0 };
     let broken = amount.broken + unreadable;
     let many =
         broken >= BROKEN_MIN && broken as f64 > BROKEN_MAX * rows || amount.bad as f64 > UNREADABLE_MAX * rows && amount.bad < amount.rows;
     if !many {
-        return Ok(());
+        // A list of tokens may well leave out the supply of those whose decimals it does not have.
+        return if table == "tokens" { Ok(()) } else { counted(amount, findings) };
     }
     let first = findings.kept().iter().find(|finding| finding.severity != Severity::Note && finding.row.is_some());
     let shown = first.map_or_else(String::new, |finding| {
@@ -33,6 +37,21 @@ pub(super) fn sound(table: &str, amount: Amount, findings: &Findings) -> Result<
          all the same",
         broken.max(amount.bad),
         amount.rows
+    )))
+}
+
+/// Refuses a file of which many amounts would be left empty, as nobody says how they are counted.
+fn counted(amount: &Amount, findings: &Findings) -> Result<(), Stop> {
+    let lost: u64 = findings.counts().iter().filter(|count| count.reason == NO_DECIMALS).map(|count| count.count).sum();
+    if lost < BROKEN_MIN || lost as f64 <= BROKEN_MAX * amount.rows as f64 {
+        return Ok(());
+    }
+    let first = findings.kept().iter().find(|finding| finding.reason == NO_DECIMALS).and_then(|finding| finding.row);
+    Err(Stop::Refused(format!(
+        "has {lost} of {} rows of tokens whose decimals are not known, the first of them row {}, so that their amounts would be left empty: import a token list \
+         that has them first, or say --broken-too to take it all the same",
+        amount.rows,
+        first.unwrap_or_default()
     )))
 }
 

@@ -38,7 +38,7 @@ impl From<Cancelled> for Stop {
 type Keep<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), Stop> + 'a;
 
 /// How much was read of a source.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Amount {
     pub rows: u64,
     /// Rows that could not be read.
@@ -47,6 +47,8 @@ pub(super) struct Amount {
     pub left_out: u64,
     /// Rows that break a rule of `invariants`.
     pub broken: u64,
+    /// Columns of ours whose amounts stand as floating-point numbers, and lost digits by it.
+    pub approximate: Vec<&'static str>,
 }
 
 /// A source to be read into a table.
@@ -69,11 +71,13 @@ impl Reading<'_> {
         let mut rows = FileRows::new(self.context, self.schema, self.manifest, self.name);
         std::mem::swap(&mut rows.findings, findings);
         let outcome = self.read(source, &mut rows, &mut keep);
+        let names = self.schema.columns.iter().map(|column| column.name);
+        let approximate = names.filter(|name| rows.state.approximate.contains(*name)).collect();
         if outcome.is_ok() {
             rows.end();
         }
         std::mem::swap(&mut rows.findings, findings);
-        outcome.map(|()| Amount { rows: rows.rows, bad: rows.rows_bad, left_out: rows.left_out, broken: rows.broken })
+        outcome.map(|()| Amount { rows: rows.rows, bad: rows.rows_bad, left_out: rows.left_out, broken: rows.broken, approximate })
     }
 
     fn read(&self, source: &mut dyn RowSource, rows: &mut FileRows<'_>, keep: &mut Keep<'_>) -> Result<(), Stop> {

@@ -56,7 +56,13 @@ pub(super) struct Said<'a> {
     pub as_usd: bool,
 }
 
-const SAY: &str = "say which it is with --token ADDRESS, or with --coin BTC where it has no contract";
+/// What to say of a file of that symbol, or of one that does not tell it.
+fn say(symbol: Option<&str>) -> String {
+    // A ticker of letters and digits; what else stands in such a column is no coin's.
+    let is_ticker = |symbol: &&str| symbol.len() <= 10 && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let coin = symbol.filter(is_ticker).unwrap_or("SYMBOL");
+    format!("say which it is with --token ADDRESS, or with --coin {coin} where it has no contract")
+}
 
 impl Tokens {
     pub(super) fn has(&self, address: &Address) -> bool {
@@ -94,7 +100,12 @@ impl Tokens {
             ([one], _) | (_, [one]) => Ok(Some(one.address)),
             _ => {
                 let names: Vec<String> = here.iter().take(4).map(|known| known.address.to_string()).collect();
-                Err(format!("is of `{symbol}`, and the dataset has {} tokens of that symbol ({}): {SAY}", here.len(), names.join(", ")))
+                Err(format!(
+                    "is of `{symbol}`, and the dataset has {} tokens of that symbol ({}): {}",
+                    here.len(),
+                    names.join(", "),
+                    say(Some(symbol))
+                ))
             }
         }
     }
@@ -124,10 +135,13 @@ impl Tokens {
             };
             return Ok(found(address, known.or(symbol), By::Said, says));
         }
-        let Some(symbol) = symbol else { return Err(format!("does not say which token it is of: {SAY}")) };
+        let Some(symbol) = symbol else { return Err(format!("does not say which token it is of: {}", say(pair::coin(name).as_deref()))) };
         match self.by_symbol(&symbol, said.chain)? {
             Some(address) => Ok(found(address, Some(symbol), By::File, place.to_owned())),
-            None => Err(format!("is of `{symbol}`, which is no token of the dataset: {SAY}, or import a list that has it first")),
+            None => Err(format!(
+                "is of `{symbol}`, which is no token of the dataset: {}, or import a list that has it first",
+                say(Some(&symbol))
+            )),
         }
     }
 
@@ -138,7 +152,7 @@ impl Tokens {
         match &symbols[..] {
             [] => Ok(None),
             [one] => Ok(Some(one.clone())),
-            many => Err(format!("could be of `{}` by its name: {SAY}", many.join("`, `"))),
+            many => Err(format!("could be of `{}` by its name: {}", many.join("`, `"), say(None))),
         }
     }
 
@@ -222,8 +236,24 @@ mod tests {
             ("export.csv", Some("UNI/USD"), None, Ok((uni.as_str(), 1.0))),
             ("coinmetrics_uni.csv", None, None, Ok((uni.as_str(), 1.0))),
             ("candles.csv", None, Some(other.as_str()), Ok((other.as_str(), 1.0))),
-            ("XRPUSDT.csv", None, None, Err("is of `XRP`, which is no token of the dataset: say which it is with --token ADDRESS, or")),
-            ("candles.csv", None, None, Err("does not say which token it is of: say which it is with --token ADDRESS, or")),
+            (
+                "XRPUSDT.csv",
+                None,
+                None,
+                Err("is of `XRP`, which is no token of the dataset: say which it is with --token ADDRESS, or with --coin XRP"),
+            ),
+            (
+                "eth_hourly.csv",
+                None,
+                None,
+                Err("does not say which token it is of: say which it is with --token ADDRESS, or with --coin ETH"),
+            ),
+            (
+                "candles.csv",
+                None,
+                None,
+                Err("does not say which token it is of: say which it is with --token ADDRESS, or with --coin SYMBOL"),
+            ),
             ("UNI_BTC.csv", None, None, Err("has prices of UNI in BTC, and candles are in USD")),
             ("uni-pepe.csv", None, None, Err("could be of `UNI`, `PEPE` by its name")),
             ("XRPUSDT.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),

@@ -94,6 +94,11 @@ struct Step {
 }
 
 impl Series {
+    /// How many are followed.
+    pub(crate) fn count(&self) -> usize {
+        self.all.len().max(self.transfers.len())
+    }
+
     /// Takes in rows of the table in canonical columns, whose numbers in the file are given.
     pub(crate) fn add(&mut self, table: &str, frame: &DataFrame, numbers: &[u32]) {
         // Columns that are not as they should be have been told of already.

@@ -94,7 +94,10 @@ pub(in crate::dataset) fn bind<'a>(
                 let inside = |from: &&str| path::heads(from).skip(1).any(|head| names.iter().any(|name| same(name, head)));
                 rule.from.as_deref().filter(inside).map(str::to_owned)
             });
-            let own = || claim(column, names.iter().filter(free).filter(|name| answers(column, name)));
+            let first = OURS_FIRST.contains(&schema.name);
+            let ours = || claim(column, names.iter().filter(free).filter(|name| first && same(column.name, name)));
+            let others = || claim(column, names.iter().filter(free).filter(|name| answers(column, name)));
+            let own = || ours().and_then(|found| if found.is_some() { Ok(found) } else { others() });
             bound.raw = if named.is_some() { named } else { own()? };
             for (name, unit) in other_names(schema, column) {
                 if bound.units.is_none() && (bound.raw.is_none() || unit == Unit::Raw) {
@@ -111,6 +114,10 @@ pub(in crate::dataset) fn bind<'a>(
         .collect();
     bound.map(|bound| with_elements(schema, bound))
 }
+
+/// Tables in which our own name for a column stands before those of other sources: a lake's `address` beside `token_address` is another
+/// thing. In others the two would be two figures for one.
+const OURS_FIRST: &[&str] = &["transfers", "contracts"];
 
 /// Columns that are elements of a list where a file has the list alone: table, column, list, element.
 const ELEMENTS: &[(&str, &str, &str, usize)] = &[("pools", "token0", "tokens", 1), ("pools", "token1", "tokens", 2)];

@@ -45,6 +45,11 @@ impl FileRows<'_> {
             Content::Cells(cells)
         };
         let kind = bound.column.kind;
+        if let (Kind::Uint256, Content::Cells(cells)) = (kind, &cells)
+            && cells.iter().any(coerce::number::lost_digits)
+        {
+            self.state.approximate.insert(bound.column.name.to_owned());
+        }
         if matches!(kind, Kind::Time | Kind::Date) && bound.rule.format.is_none() && bound.constant.is_none() {
             self.state.manners.note_times(bound.column, cells.times(), || cells.first());
         }

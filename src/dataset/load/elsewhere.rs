@@ -133,7 +133,7 @@ pub(super) fn locate(context: &Context<'_>, schema: &'static TableSchema, manife
 
 /// Bytes of the files elsewhere that are not here; none of a table that was brought into the cache.
 fn missing(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[Found]) -> u64 {
-    if super::gather::place(context, schema, manifest, files).is_some_and(|(place, _)| place.is_there()) {
+    if super::gather::place(context, schema, manifest, files).is_some_and(|placed| placed.place.is_there()) {
         return 0;
     }
     let cache = context.cache.folder.as_deref();

@@ -1,7 +1,7 @@
 //! One file of a table: its batches become canonical frames, and what is wrong becomes findings. Order and repeated keys are settled
 //! later, over all files.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,18 @@ pub(crate) struct FileState {
     pub timed: u64,
     /// Columns that are not ours are kept.
     pub others: bool,
+    /// Amounts that stand as floating-point numbers, and lost digits by it.
+    pub approximate: BTreeSet<String>,
+}
+
+/// Series of a file up to which what was learnt of it is kept with a table of the cache.
+const SERIES_KEPT: usize = 20_000;
+
+impl FileState {
+    /// What was learnt, so that reading can go on once the file was appended to; none where it is much.
+    pub(super) fn kept(&self) -> Option<serde_json::Value> {
+        if self.series.count() > SERIES_KEPT { None } else { serde_json::to_value(self).ok() }
+    }
 }
 
 /// What is wrong with a cell that must not be empty.

@@ -10,7 +10,7 @@ use crate::dataset::{
     manifest::TableManifest,
     progress::Cancelled,
     schema::TableSchema,
-    source::{guarded, locate::Found},
+    source::{From, guarded, lines_of, locate::Found},
 };
 
 pub(super) struct Gathered {
@@ -115,6 +115,9 @@ pub(crate) struct ReadState {
     pub(crate) learnt: FileState,
     /// What was found so far, the sources up to this file among it.
     pub(crate) report: Report,
+    /// Where reading goes on, of a file that was appended to.
+    #[serde(skip)]
+    pub(crate) from: Option<From>,
 }
 
 /// A large table and what its load found.
@@ -127,27 +130,30 @@ const ROW_BYTES: u64 = 100;
 pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[Found]) -> bool {
     let bytes: u64 = files.iter().filter_map(|file| super::table::stamp(file).ok()).map(|(bytes, _)| bytes).sum();
     let large = |place: &Place| place.is_begun() || bytes >= context.cache.rows_min.saturating_mul(ROW_BYTES);
-    place(context, schema, manifest, files).is_some_and(|(place, _)| !place.is_there() && large(&place))
+    place(context, schema, manifest, files).is_some_and(|placed| !placed.place.is_there() && large(&placed.place))
 }
 
-/// Where the table lies in the cache, if it may be large and there is one; and the hash of the ends of each file.
-pub(super) fn place(
-    context: &Context<'_>,
-    schema: &'static TableSchema,
-    manifest: &TableManifest,
-    files: &[Found],
-) -> Option<(Place, Vec<[u8; 32]>)> {
+/// Where a table lies in the cache.
+pub(super) struct Placed {
+    pub(super) place: Place,
+    /// What it is made with but for its files.
+    pub(super) stem: Key,
+    pub(super) files: Vec<KeyFile>,
+}
+
+/// Where the table lies in the cache, if it may be large and there is one.
+pub(super) fn place(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[Found]) -> Option<Placed> {
     let cache = context.cache.folder.as_deref()?;
     crate::dataset::cache::kept(schema)?;
-    let keys: Option<Vec<KeyFile>> = files.iter().map(key_of).collect();
+    let keys: Option<Vec<KeyFile>> = files.iter().map(|file| key_of(file, context.growing)).collect();
     let keys = keys?;
     // A row takes a byte at least, but for columns that say the same over and over, which memory holds as well.
     if keys.iter().map(|file| file.bytes).sum::<u64>() < context.cache.rows_min {
         return None;
     }
-    let key = Key::of(schema, manifest, &context.decimals, &context.blocks.files, &keys);
-    match Place::new(cache, &key) {
-        Ok(place) => Some((place, keys.into_iter().map(|file| file.ends).collect())),
+    let key = |files: &[KeyFile]| Key::of(schema, manifest, &context.decimals, &context.blocks.files, files);
+    match Place::new(cache, &key(&keys)) {
+        Ok(place) => Some(Placed { place, stem: key(&[]), files: keys }),
         Err(error) => {
             tracing::warn!("the cache `{}` cannot be used, so `{}` is read into memory: {error}", cache.display(), schema.name);
             None
@@ -156,9 +162,10 @@ pub(super) fn place(
 }
 
 /// The file as the key of the cache names it; none where it cannot be read, or is no file.
-fn key_of(file: &Found) -> Option<KeyFile> {
+fn key_of(file: &Found, growing: bool) -> Option<KeyFile> {
     if let Some(object) = &file.object {
-        return Some(KeyFile { path: file.path.clone(), bytes: object.bytes, modified: 0, ends: identity::mark(object) });
+        let (path, bytes) = (file.path.clone(), object.bytes);
+        return Some(KeyFile { path, bytes, modified: 0, ends: identity::mark(object), lines: bytes });
     }
     let meta = std::fs::metadata(&file.path).ok().filter(std::fs::Metadata::is_file)?;
     let modified = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
@@ -167,5 +174,6 @@ fn key_of(file: &Found) -> Option<KeyFile> {
         bytes: meta.len(),
         modified: modified.map_or(0, |time| time.as_nanos()),
         ends: identity::ends(&file.path).ok()?,
+        lines: if growing { lines_of(&file.path, meta.len()).unwrap_or(meta.len()) } else { meta.len() },
     })
 }

@@ -29,6 +29,11 @@ pub(crate) fn ends(path: &Path) -> io::Result<[u8; 32]> {
     hashed(path, u64::MAX, END)
 }
 
+/// As `ends`, of the file's first `size` bytes.
+pub(crate) fn beginning(path: &Path, size: u64) -> io::Result<[u8; 32]> {
+    hashed(path, size, END)
+}
+
 /// The hash of what the file's first `size` bytes begin and end with.
 pub(crate) fn tips(path: &Path, size: u64) -> io::Result<[u8; 32]> {
     hashed(path, size, TIP)

@@ -1,11 +1,13 @@
 //! One table: its files one after the other, then repeated keys, order and the canonical frame; or, of one that is large, the cache's
 //! table.
 
+mod grow;
 mod notes;
+mod read;
 
 use std::{
     fs,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     time::{Instant, UNIX_EPOCH},
 };
 
@@ -13,28 +15,22 @@ use polars::prelude::DataFrame;
 
 use super::{
     Context,
-    bind::{bind, missing, wanted},
     elsewhere::{self, Located, Pulse},
-    file::{FileRows, FileState},
     fill,
     gather::{self, Gathered, Opened, ReadState},
-    identity, others, path,
+    others,
 };
 use crate::dataset::{
-    Source, Spot, Table, TableState,
-    cache::{Fault, LargeTable, Place, Report, SourceFile},
-    coerce,
+    Spot, Table, TableState,
+    cache::{Fault, FileEnd, LargeTable, Place, Report, SourceFile},
     findings::Findings,
     manifest::TableManifest,
     order,
     progress::Cancelled,
     schema::TableSchema,
     source::{
-        self, Layout, MAX_ROWS, RowSource, guarded,
-        kept::Kept,
+        guarded,
         locate::{self, Found},
-        object::RemoteFile,
-        partition::{self, Partitioned},
     },
     time::Time,
 };
@@ -121,6 +117,10 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
         manifest,
         table: &mut table,
         hashes: Vec::new(),
+        ends: Vec::new(),
+        stem: String::new(),
+        grown_from: None,
+        grows: false,
         done: 0,
         total: 0,
         start,
@@ -130,6 +130,7 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
     let attend = elsewhere::urls(manifest).next().is_some();
     let outcome =
         if attend { elsewhere::attended(context.progress, schema.name, &pulse, || reading.read_whole()) } else { reading.read_whole() };
+    reading.tell_ends();
     if matches!(outcome, Ok(Some(_))) {
         reading.note_approximate();
     }
@@ -168,6 +169,13 @@ struct Reading<'a> {
     manifest: &'a TableManifest,
     table: &'a mut Table,
     hashes: Vec<[u8; 32]>,
+    /// Where each file ended, and what that showed, which is not among the findings yet.
+    ends: Vec<FileEnd>,
+    /// What the table in the cache is made with but for its files, and what it grew from.
+    stem: String,
+    grown_from: Option<String>,
+    /// Only what was appended is read.
+    grows: bool,
     /// Bytes read and to read, all files together.
     done: u64,
     total: u64,
@@ -176,12 +184,6 @@ struct Reading<'a> {
     pulse: &'a Pulse,
     /// Why nobody is asked for files elsewhere.
     offline: Option<crate::wire::Fault>,
-}
-
-/// Whether the file is of lines, and not packed.
-fn is_text(name: &str) -> bool {
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    ["csv", "tsv", "ndjson", "jsonl"].iter().any(|text| ending.eq_ignore_ascii_case(text))
 }
 
 /// A file's size and time, to see whether it changes while it is read.
@@ -224,10 +226,20 @@ impl Reading<'_> {
             return Ok(None);
         }
         self.total = files.iter().filter_map(|file| stamp(file).ok()).map(|(bytes, _)| bytes).sum();
-        let (place, ends) = gather::place(self.context, self.schema, self.manifest, files).unzip();
-        if let Some(opened) = place.as_ref().and_then(|place: &Place| place.open(self.schema)) {
+        let placed = gather::place(self.context, self.schema, self.manifest, files);
+        self.stem = placed.as_ref().map(|placed| placed.stem.text().to_owned()).unwrap_or_default();
+        if let Some(opened) = placed.as_ref().and_then(|placed| placed.place.open(self.schema)) {
             return Ok(Some(self.take_up(opened)));
         }
+        if let Some(placed) = &placed {
+            match self.grow(files, placed) {
+                Ok(None) => self.forget(),
+                Ok(Some(large)) => return Ok(Some(Content::Large(Arc::new(large)))),
+                Err(Stop::Ready(opened)) => return Ok(Some(self.take_up(*opened))),
+                Err(stop) => return Err(stop),
+            }
+        }
+        let (place, ends) = placed.map(|placed| (placed.place, placed.files.iter().map(|file| file.ends).collect::<Vec<_>>())).unzip();
         let outcome = self.gather(files, place.clone(), &ends.unwrap_or_default());
         match outcome {
             Err(Stop::Ready(opened)) => Ok(Some(self.take_up(*opened))),
@@ -251,7 +263,15 @@ impl Reading<'_> {
     fn forget(&mut self) {
         *self.table = Table::absent(self.schema);
         self.hashes.clear();
-        self.done = 0;
+        self.ends.clear();
+        (self.grown_from, self.grows, self.done) = (None, false, 0);
+    }
+
+    /// Tells what the ends of the files showed, once no more comes.
+    fn tell_ends(&mut self) {
+        for end in std::mem::take(&mut self.ends) {
+            self.table.findings.absorb(&end.notes);
+        }
     }
 
     /// Goes on from what an earlier run found.
@@ -260,7 +280,8 @@ impl Reading<'_> {
         self.hashes = report.sources.iter().map(|source| source.ends).collect();
         self.done = self.table.sources.iter().map(|source| source.bytes).sum();
         (self.table.findings, self.table.rows_bad, self.table.load_ms) = (report.findings, report.rows_bad, report.load_ms);
-        self.table.observed = report.observed;
+        (self.table.observed, self.table.approximate) = (report.observed, report.approximate);
+        self.ends = report.ends;
     }
 
     /// What was found so far, in `files` files.
@@ -270,8 +291,12 @@ impl Reading<'_> {
             sources: sources.map(|(source, ends)| SourceFile::new(source, *ends)).collect(),
             findings: findings.clone(),
             observed: self.table.observed.clone(),
+            approximate: self.table.approximate.clone(),
             rows_bad: self.table.rows_bad,
             load_ms: self.start.elapsed().as_millis() as u64,
+            stem: self.stem.clone(),
+            ends: self.ends.iter().take(files).cloned().collect(),
+            grown_from: self.grown_from.clone(),
         }
     }
 
@@ -301,139 +326,6 @@ impl Reading<'_> {
         }
         let Some(frame) = gathered.held else { return Ok(None) };
         self.finish(frame, &gathered.origins, files).map(|frame| Some(Content::Memory(frame)))
-    }
-
-    fn read_file(&mut self, at: u32, file: &Found, ends: Option<&[u8; 32]>, gathered: &mut Gathered, from: &ReadState) -> Result<(), Stop> {
-        let Some(object) = &file.object else { return self.read_from(at, file, None, ends, gathered, from) };
-        let remote = elsewhere::open(self.context, object, self.pulse, self.offline.as_ref())?;
-        let mark = identity::mark(object);
-        let outcome = self.read_from(at, file, Some(&remote), Some(&mark), gathered, from);
-        outcome.map_err(|stop| elsewhere::blame(&file.name, &remote).filter(|_| matches!(stop, Stop::Unusable(_))).unwrap_or(stop))
-    }
-
-    fn read_from(
-        &mut self,
-        at: u32,
-        file: &Found,
-        remote: Option<&Arc<RemoteFile>>,
-        ends: Option<&[u8; 32]>,
-        gathered: &mut Gathered,
-        from: &ReadState,
-    ) -> Result<(), Stop> {
-        let before = stamp(file)?;
-        self.table.sources.push(Source { file: file.name.clone(), bytes: before.0, modified: before.1, rows: 0 });
-        self.hashes.push([0; 32]);
-        self.step(false, self.done)?;
-        let end = self.context.growing.then_some(before.0);
-        let layout = Layout { skip: self.manifest.skip, names: self.manifest.headless.then(Vec::new), end, delimiter: None };
-        let wanted = wanted(self.schema, self.manifest);
-        let source = match remote {
-            Some(remote) => source::open_bytes(Arc::clone(remote) as _, &file.name, &layout, wanted)?,
-            None => source::open_as(&file.path, &layout, wanted)?,
-        };
-        let mut source = Partitioned::over(source, partition::parts(&file.name));
-        source.skip(from.batches)?;
-        let mut rows = FileRows {
-            findings: std::mem::take(&mut self.table.findings),
-            rows_bad: from.file_bad,
-            rows: from.rows,
-            left_out: from.left_out,
-            state: FileState { others: others::are_kept(self.schema), ..from.learnt.clone() },
-            ..FileRows::new(self.context, self.schema, self.manifest, &file.name)
-        };
-        let outcome = self.read_rows(&mut *source, &mut rows, gathered, (at, from.batches), before.0);
-        let observed = if outcome.is_ok() { rows.end() } else { Vec::new() };
-        self.table.findings = std::mem::take(&mut rows.findings);
-        outcome?;
-        self.table.observed.extend(observed);
-        let FileRows { rows: count, rows_bad: bad, left_out, frames, numbers, .. } = rows;
-        let bound = bind(self.schema, self.manifest, source.columns())?;
-        if let Some(reason) = missing(self.schema, &bound, source.columns()) {
-            return Err(Stop::Unusable(reason));
-        }
-        let known = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
-        let theirs = |name: &str| source.columns().iter().any(|column| path::heads(name).any(|head| column.eq_ignore_ascii_case(head)));
-        let lacks = |name: &str| !known(name) && !theirs(name);
-        if let Some((name, _)) = self.manifest.keep.iter().find(|(name, _)| lacks(name)) {
-            let table = self.schema.name;
-            return Err(Stop::Unusable(format!("has no column `{name}`, which dataset.toml names in [tables.{table}.where]")));
-        }
-        self.note_unknown(&file.name, source.columns(), &bound);
-        if left_out > 0 {
-            self.note(&file.name, format!("`where` leaves out {left_out} of {count} rows"));
-        }
-        let hash = ends.map_or_else(|| identity::ends(&file.path), |ends| Ok(*ends)).map_err(|error| format!("cannot be read: {error}"))?;
-        // What is appended meanwhile was not read. A large table would be brought into the cache time and again: it waits for rest.
-        let after = stamp(file)?;
-        let appended = || end.is_some_and(|end| after.0 >= end) && is_text(&file.name) && gathered.import.is_none();
-        if after != before && !appended() {
-            return Err(Stop::Moved);
-        }
-        self.table.rows_bad += bad;
-        if let (Some(source), Some(slot)) = (self.table.sources.last_mut(), self.hashes.last_mut()) {
-            (source.rows, *slot) = (count, hash);
-        }
-        self.done += before.0;
-        if gathered.import.is_none() {
-            let mut frame = stacked(frames, self.schema)?;
-            if self.schema.name == "candles" {
-                fill::intervals(&mut frame);
-            }
-            gathered.hold(at, frame, numbers)?;
-        }
-        Ok(())
-    }
-
-    /// Of a large table: the files up to this one are taken in for good, and what was kept of those elsewhere is needed no more.
-    fn settle(&mut self, at: usize, files: &[Found], gathered: &mut Gathered) -> Result<(), Stop> {
-        let Some(import) = gathered.import.as_mut().filter(|_| files[at].object.is_some()) else { return Ok(()) };
-        import.note(ReadState { file: at as u32 + 1, report: self.report(at + 1, &self.table.findings), ..ReadState::default() })?;
-        let cache = self.context.cache.folder.as_deref();
-        elsewhere::objects(&files[..=at]).for_each(|object| cache.iter().for_each(|cache| Kept::forget(cache, object)));
-        Ok(())
-    }
-
-    /// Reads the file to its end, batch by batch; `from` is its place among the files and the batches of it that were taken before.
-    fn read_rows(
-        &mut self,
-        source: &mut dyn RowSource,
-        rows: &mut FileRows<'_>,
-        gathered: &mut Gathered,
-        from: (u32, u64),
-        bytes: u64,
-    ) -> Result<(), Stop> {
-        let (file, mut batches) = from;
-        loop {
-            let batch = match source.next_batch() {
-                Ok(Some(batch)) => batch,
-                Ok(None) => return Ok(()),
-                Err(reason) => {
-                    self.table.fault = Some(Spot { file: rows.file.to_owned(), row: source.stopped_at() });
-                    return Err(reason.into());
-                }
-            };
-            rows.add(batch, source.columns())?;
-            batches += 1;
-            let done = self.done + source.bytes_read().min(bytes);
-            if gathered.rows() + rows.numbers.len() as u64 > MAX_ROWS {
-                return Err(Stop::Unusable(format!("brings the table over {MAX_ROWS} rows, more than it may have")));
-            }
-            gathered.take(self.schema, file, &mut rows.frames, &mut rows.numbers, &mut || self.step(false, done))?;
-            if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {
-                let report = self.report(file as usize, &rows.findings);
-                let (learnt, file_bad, left_out) = (rows.state.clone(), rows.rows_bad, rows.left_out);
-                import.note(ReadState { file, batches, rows: rows.rows, file_bad, left_out, learnt, report })?;
-            }
-            self.step(gathered.import.is_some(), done)?;
-        }
-    }
-
-    /// Tells how far reading is. Of a large table the last third is its ordering.
-    fn step(&self, large: bool, done: u64) -> Result<(), Cancelled> {
-        let of = if large { self.total + self.total / 2 } else { self.total };
-        self.pulse.done.store(done, Ordering::Relaxed);
-        self.pulse.total.store(of, Ordering::Relaxed);
-        self.context.progress.step(self.schema.name, done, of)
     }
 
     /// Makes the table in the cache; its figures go there with it.
@@ -468,16 +360,4 @@ impl Reading<'_> {
         }
         Ok(guarded("table", || order::sorted(self.schema.order, frame))?)
     }
-}
-
-/// The frames of a file as one.
-fn stacked(frames: Vec<DataFrame>, schema: &TableSchema) -> Result<DataFrame, String> {
-    let mut frames = frames.into_iter();
-    let empty = || DataFrame::new(0, schema.columns.iter().map(|column| coerce::empty(column, 0)).collect());
-    let Some(mut whole) = frames.next() else { return guarded("table", empty) };
-    for mut frame in frames {
-        others::align(&mut whole, &mut frame)?;
-        guarded("table", || whole.vstack_mut(&frame).map(|_| ()))?;
-    }
-    Ok(whole)
 }

@@ -10,7 +10,8 @@ use crate::dataset::{
     schema::TableSchema,
 };
 
-const NO_DECIMALS: &str = "the token's decimals are unknown, so its smallest units cannot be converted; the cell is left empty";
+pub(in crate::dataset) const NO_DECIMALS: &str =
+    "the token's decimals are unknown, so its smallest units cannot be converted; the cell is left empty";
 const NOT_RAW: &str = "expected a whole number of smallest units; the cell is left empty";
 const NOT_WHOLE: &str = "expected an amount of whole tokens, no finer than the token's decimals; the cell is left empty";
 const NO_PRICE: &str = "without a price above zero USD cannot be converted to tokens; the cell is left empty";

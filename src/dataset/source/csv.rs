@@ -90,6 +90,13 @@ impl CsvRows {
         Ok(rows)
     }
 
+    /// The rows of `input`, which follow on so many that were read before under the header of these.
+    pub(super) fn going_on(&self, input: Input, rows: u64, wanted: Wanted) -> Result<Self, String> {
+        let mut more = Self::headless(input, self.records.names(), Some(self.delimiter), wanted)?;
+        more.records.follow(rows);
+        Ok(more)
+    }
+
     fn begin(mut input: Input, delimiter: Option<u8>, wanted: Wanted) -> Result<Self, String> {
         let end = input.line()?;
         if end == 0 {
@@ -98,8 +105,8 @@ impl CsvRows {
         let line = &input.data()[..end];
         let sniffed = [b',', b';', b'\t', b'|'].into_iter().find(|byte| line.contains(byte)).unwrap_or(b',');
         Ok(Self {
-            input,
             delimiter: delimiter.unwrap_or(sniffed),
+            input,
             records: Records::new(wanted),
             width: 0,
             fields: Vec::new(),

@@ -47,6 +47,13 @@ impl NdjsonRows {
     pub(super) fn new(input: Input, wanted: Wanted) -> Self {
         Self { input, records: Records::new(wanted), started: false }
     }
+
+    /// As `new`, of rows that follow on so many others.
+    pub(super) fn going_on(input: Input, rows: u64, wanted: Wanted) -> Self {
+        let mut more = Self::new(input, wanted);
+        more.records.follow(rows);
+        more
+    }
 }
 
 /// Writes the object as the record's cells: strings without quotes, `null` as empty, anything else as it is written.

@@ -37,6 +37,11 @@ impl Records {
         }
     }
 
+    /// The rows to come follow on so many others.
+    pub(super) fn follow(&mut self, rows: u64) {
+        self.first_row = rows + 1;
+    }
+
     /// The number of the row that comes next.
     pub(super) fn next_row(&self) -> u64 {
         self.first_row + self.rows as u64

@@ -98,10 +98,10 @@ impl Wanted {
 
     /// The rows as they stand, filtered.
     pub(super) fn kept(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<Places> {
-        match self.filter.is_empty() {
-            true => Ok(Places::Run(0..grid.height())),
-            false => filtered(grid, &self.filter, self.looked_at(table), progress),
+        if self.filter.is_empty() {
+            return Ok(Places::Run(0..grid.height()));
         }
+        filtered(grid, &self.filter, &self.looked_at(table), progress)
     }
 
     /// The columns that the filter can need.
@@ -229,7 +229,7 @@ fn list_text(column: &Column, row: usize) -> Option<String> {
     }
 }
 
-fn filtered(grid: &Grid, filter: &Filter, looked_at: Vec<FilterColumn>, progress: &Progress) -> Result<Places> {
+fn filtered(grid: &Grid, filter: &Filter, looked_at: &[FilterColumn], progress: &Progress) -> Result<Places> {
     let count = grid.height();
     let done = AtomicUsize::new(0);
     let folder = if let Grid::Large(table) = grid { Some(table.folder()) } else { None };
@@ -240,7 +240,7 @@ fn filtered(grid: &Grid, filter: &Filter, looked_at: Vec<FilterColumn>, progress
             .map(|&start| {
                 progress.step(done.load(Ordering::Relaxed) as u64, count as u64)?;
                 let stretch = start..(start + STRETCH).min(count);
-                let kept = kept_of(grid, stretch.clone(), filter, &looked_at);
+                let kept = kept_of(grid, stretch.clone(), filter, looked_at);
                 done.fetch_add(stretch.len(), Ordering::Relaxed);
                 Ok(kept)
             })
@@ -349,11 +349,11 @@ mod tests {
         for (text, sort, expected) in cases {
             let filter = filter::parse(text, &filter::of_table(schema)).unwrap();
             let sort = sort.into_iter().map(|(column, falls)| SortBy { column: column.into(), falls }).collect();
-            assert_eq!(found(&frame, Wanted { table: schema, filter, sort }, &Progress::default()).unwrap(), expected, "{text}");
+            assert_eq!(found(&frame, &Wanted { table: schema, filter, sort }, &Progress::default()).unwrap(), expected, "{text}");
         }
     }
 
-    fn found(frame: &DataFrame, wanted: Wanted, progress: &Progress) -> Result<Vec<usize>> {
+    fn found(frame: &DataFrame, wanted: &Wanted, progress: &Progress) -> Result<Vec<usize>> {
         let table = Table { frame: frame.clone(), state: TableState::Loaded, ..Table::absent(wanted.table) };
         let snapshot = Snapshot::new(1, Dataset::new(vec![table]), AnswerSettings::default());
         wanted.find(&snapshot, progress).map(|shown| shown.places.iter().collect())
@@ -361,12 +361,13 @@ mod tests {
 
     #[test]
     fn numbers_that_are_kept_as_text_are_sorted_as_numbers_and_lengths_of_time_by_their_length() {
+        type Case = (&'static [(&'static str, bool)], &'static [usize]);
         let by = |names: &[(&'static str, bool)]| names.iter().map(|&(name, falls)| SortBy { column: name.into(), falls }).collect();
         let values = Series::new("value".into(), [Some("9"), Some("10"), None, Some("0"), Some("10")]);
         let logs = Series::new("log_index".into(), [1_i64, 1, 2, 3, 4]);
         let transfers = DataFrame::new(5, vec![values.into_column(), logs.into_column()]).unwrap();
         let schema = schema::table("transfers").unwrap();
-        let cases: [(&[(&'static str, bool)], &[usize]); 4] = [
+        let cases: [Case; 4] = [
             (&[("value", false)], &[3, 0, 1, 4, 2]),
             (&[("value", true)], &[1, 4, 0, 3, 2]),
             (&[("value", true), ("log_index", true)], &[4, 1, 0, 3, 2]),
@@ -374,12 +375,12 @@ mod tests {
         ];
         for (sort, expected) in cases {
             let wanted = Wanted { sort: by(sort), ..Wanted::all(schema) };
-            assert_eq!(found(&transfers, wanted, &Progress::default()).unwrap(), expected, "{sort:?}");
+            assert_eq!(found(&transfers, &wanted, &Progress::default()).unwrap(), expected, "{sort:?}");
         }
         let intervals = Series::new("interval".into(), ["1d", "1h", "1w", "15m"]).into_column();
         let candles = DataFrame::new(4, vec![intervals]).unwrap();
         let wanted = Wanted { sort: by(&[("interval", false)]), ..Wanted::all(schema::table("candles").unwrap()) };
-        assert_eq!(found(&candles, wanted, &Progress::default()).unwrap(), [3, 1, 0, 2]);
+        assert_eq!(found(&candles, &wanted, &Progress::default()).unwrap(), [3, 1, 0, 2]);
     }
 
     #[test]
@@ -388,7 +389,7 @@ mod tests {
         let progress = Progress::default();
         progress.cancel();
         let filter = filter::parse("usd", &filter::of_table(schema)).unwrap();
-        let stopped = found(&frame, Wanted { filter, ..Wanted::all(schema) }, &progress);
+        let stopped = found(&frame, &Wanted { filter, ..Wanted::all(schema) }, &progress);
         assert_eq!(stopped.unwrap_err().code, Code::Cancelled);
     }
 }

@@ -16,9 +16,12 @@ use crate::{
 
 /// Lines that one text takes at most.
 const LINES_MAX: usize = 60;
-/// The widest cell of the table, and which of its columns are shown in less and less room.
+/// What a cell of the table takes where there is little room, and which of its columns are shown in less and less.
 const CELL_MAX: usize = 30;
-const SHOWN_COLUMNS: &[&[usize]] = &[&[0, 1, 2, 3, 4], &[0, 1, 3, 4], &[0, 1, 3]];
+const SHOWN_COLUMNS: &[&[usize]] = &[&[0, 1, 2, 3, 4], &[0, 1, 2, 3], &[0, 1, 3]];
+/// The columns that are cut last: the reason, then where it is from.
+const WHY: usize = 2;
+const WIDENED: [usize; 5] = [WHY, 1, 3, 4, 0];
 /// Findings of one reason that are shown.
 const SHOWN_PER_REASON: usize = 3;
 
@@ -184,19 +187,24 @@ fn table_rows(table: &Table) -> Vec<[String; 5]> {
     std::iter::once(head).chain(rows).collect()
 }
 
-/// As many of the table's columns as there is room for: the second row goes first, then why.
+/// As many of the table's columns as there is room for: the second row goes first, then why. What room is left goes to what would be cut.
 fn table_lines(rows: &[[String; 5]], width: usize) -> Vec<Line> {
-    let widest = |i: usize| rows.iter().map(|row| text::width(&row[i])).max().unwrap_or(0).min(CELL_MAX);
-    let needs = |shown: &[usize]| shown.iter().map(|i| 2 + widest(*i)).sum::<usize>();
+    let widest: [usize; 5] = std::array::from_fn(|i| rows.iter().map(|row| text::width(&row[i])).max().unwrap_or(0));
+    let least = |i: usize| if i == WHY { widest[i] } else { widest[i].min(CELL_MAX) };
+    let needs = |shown: &[usize]| shown.iter().map(|i| 2 + least(*i)).sum::<usize>();
     let shown = SHOWN_COLUMNS.iter().find(|shown| needs(shown) <= width).unwrap_or(&SHOWN_COLUMNS[SHOWN_COLUMNS.len() - 1]);
+    let mut widths: [usize; 5] = std::array::from_fn(least);
+    let mut free = width.saturating_sub(needs(shown));
+    for i in WIDENED.into_iter().filter(|i| shown.contains(i)) {
+        let more = free.min(widest[i] - widths[i]);
+        (widths[i], free) = (widths[i] + more, free - more);
+    }
     // The last of them gives way where not even those fit.
-    let over = needs(shown).saturating_sub(width);
+    if let Some(last) = shown.last() {
+        widths[*last] = widths[*last].saturating_sub(needs(shown).saturating_sub(width)).max(4);
+    }
     let put = |row: &[String; 5]| {
-        let cell = |(nth, i): (usize, &usize)| {
-            let width = if nth + 1 == shown.len() { widest(*i).saturating_sub(over).max(4) } else { widest(*i) };
-            text::fit(&row[*i], width, text::Align::Left)
-        };
-        let cells: Vec<String> = shown.iter().enumerate().map(cell).collect();
+        let cells: Vec<String> = shown.iter().map(|i| text::fit(&row[*i], widths[*i], text::Align::Left)).collect();
         format!("  {}", cells.join("  ").trim_end())
     };
     let role = |nth: usize| if nth == 0 { Role::Dim } else { Role::Text };
@@ -226,4 +234,28 @@ fn taken_line(taken: &Taken) -> String {
     let parts: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {} {what}", format::count(*count))).collect();
     format!("{}: {}{}", taken.table, many(taken.rows, "row", "rows"), parts.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_whole_and_what_room_is_left_goes_to_what_would_be_cut() {
+        let why = "by its name elsewhere and its cells";
+        let hash = format!("0x{}", "7".repeat(64));
+        let rows = [
+            ["transfers", "from", "why", "first row", "second row"].map(str::to_owned),
+            ["transaction_hash".to_owned(), "`hash`".to_owned(), why.to_owned(), hash.clone(), hash.clone()],
+        ];
+        for width in 20..250 {
+            let lines: Vec<String> = table_lines(&rows, width).into_iter().map(|Line(_, text)| text).collect();
+            let widest = lines.iter().map(|line| text::width(line)).max().unwrap_or(0);
+            assert!(widest <= width.max(36), "{width}: {lines:?}");
+            assert_eq!(lines[1].contains(why), lines[0].contains("why"), "{width}: {lines:?}");
+            assert_eq!(lines[0].contains("why"), width >= 95, "{width}: {lines:?}");
+            assert_eq!(lines[0].contains("second row"), width >= 127, "{width}: {lines:?}");
+            assert!(width < 199 || lines[1].matches(&hash).count() == 2, "{width}: {lines:?}");
+        }
+    }
 }

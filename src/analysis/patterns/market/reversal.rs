@@ -11,6 +11,11 @@ use crate::analysis::numeric::Line;
 /// The textbook's halves last at most 2.5 of each other: then the middle turn is so far off the middle.
 const UNEVEN: f64 = 2.5 / 3.5 - 0.5;
 
+/// A bottom turns a fall around. So the price came down to it from near the line over it: from this many heights above it at the least.
+const FALL_LEAST: f64 = -0.3;
+/// Neither half of a double bottom lasts longer than four of the other: then its middle turn is so far off the middle of its time.
+const UNEVEN_MOST: f64 = 0.3;
+
 /// All bottoms at one scale of a tape.
 pub(super) fn search(tape: &Tape, pivots: &[Pivot], scale: &Scale, found: &mut Found<'_>) {
     for start in 0..pivots.len().saturating_sub(2) {
@@ -97,6 +102,10 @@ fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Found<'_>) {
     let turns = Turns::of(&[first, peak, last]);
     let first_half = peak.x(first.at) / gap as f64;
     let uneven = (first_half - 0.5).abs();
+    let fall = fall(tape, a, peak.price) / height;
+    if uneven > UNEVEN_MOST || fall < FALL_LEAST {
+        return;
+    }
     let mut before = usize::MAX;
     for (early, level) in [(0.0, peak.price), (1.0, peak.price - 0.15 * height)] {
         let Some(exit) = exit(tape, c, patience, floor, |_| level) else { continue };
@@ -116,7 +125,7 @@ fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Found<'_>) {
         own[8] = scale.theta;
         own[9] = (tape.top(c, exit.at) - peak.price) / height;
         own[12] = (apart.abs() / height / 0.15).max(uneven / UNEVEN);
-        own[13] = fall(tape, a, peak.price) / height;
+        own[13] = fall;
         found.push(&bottom(Kind::Double, turns, &exit, (flat(peak.price), lowest), height, own));
     }
 }
@@ -137,6 +146,10 @@ fn head_and_shoulders(tape: &Tape, run: &[Pivot], found: &mut Found<'_>) {
     }
     let shoulder = [neckline.at(0.0) - left, neckline.at(run[4].x(first.at)) - right].map(|deep| deep / height);
     if shoulder.iter().any(|deep| *deep <= 0.05) || (left - right).abs() >= 0.8 * height {
+        return;
+    }
+    let fall = fall(tape, a, neck.min(nape)) / height;
+    if fall < FALL_LEAST {
         return;
     }
     let floor = left.min(right) - 0.35 * height;
@@ -169,7 +182,7 @@ fn head_and_shoulders(tape: &Tape, run: &[Pivot], found: &mut Found<'_>) {
             .max(strain(own[4], 0.12, 0.25))
             .max(strain(own[10], 0.28, 0.4))
             .max(strain(own[11], 0.92, 0.8));
-        own[13] = fall(tape, a, neck.min(nape)) / height;
+        own[13] = fall;
         found.push(&bottom(Kind::HeadAndShoulders, Turns::of(run), &exit, (line, head), height, own));
     }
 }
@@ -188,6 +201,10 @@ fn triple(tape: &Tape, run: &[Pivot], found: &mut Found<'_>) {
     if height <= tape.range[c] || highest_low - lowest > 0.35 * height || peak - lower_peak > 0.45 * height {
         return;
     }
+    let fall = fall(tape, a, peak) / height;
+    if fall < FALL_LEAST {
+        return;
+    }
     let Some(exit) = exit(tape, c, gap / 2 + 5, lowest - 0.1 * height, |_| peak) else { return };
     let mut own = [0.0; OWN];
     own[0] = (highest_low - lowest) / height;
@@ -197,6 +214,6 @@ fn triple(tape: &Tape, run: &[Pivot], found: &mut Found<'_>) {
     own[4] = (exit.at - c) as f64 / gap as f64;
     own[5] = (tape.top(c, exit.at) - peak) / height;
     own[12] = (own[0] / 0.2).max(own[1] / 0.25);
-    own[13] = fall(tape, a, peak) / height;
+    own[13] = fall;
     found.push(&bottom(Kind::Triple, Turns::of(run), &exit, (flat(peak), lowest), height, own));
 }

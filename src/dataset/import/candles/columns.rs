@@ -272,7 +272,7 @@ fn unnamed(sheet: &Sheet) -> Result<Option<Columns>, String> {
         .ok_or("has numbers with decimal comma and with decimal point")?;
     let numbers: Vec<Vec<f64>> = rest.iter().map(|&at| figures(sheet, at, style)).collect();
     let times = times(sheet, time, clock(sheet, time), when(time).ok().flatten().unwrap_or(When::MonthFirst));
-    let told = ohlc::told(&numbers, &by_time(&times));
+    let told = ohlc::told(&numbers, &by_time(sheet, &times));
     match told {
         Told::Nothing => Ok(None),
         // The sources that write so say in which order; the rows only must not contradict.
@@ -358,8 +358,10 @@ fn times(sheet: &Sheet, time: usize, clock: Option<usize>, when: When) -> Vec<Op
     sheet.first.iter().map(at).collect()
 }
 
-fn by_time(times: &[Option<i64>]) -> Vec<usize> {
-    let mut rows: Vec<usize> = (0..times.len()).filter(|&row| times[row].is_some()).collect();
+/// The rows in order; of several lists those of the first, as each is a series.
+fn by_time(sheet: &Sheet, times: &[Option<i64>]) -> Vec<usize> {
+    let first = |row: usize| sheet.lists().len() < 2 || sheet.first[row].first() == sheet.lists().first();
+    let mut rows: Vec<usize> = (0..times.len()).filter(|&row| times[row].is_some() && first(row)).collect();
     rows.sort_by_key(|&row| times[row]);
     rows
 }
@@ -393,7 +395,7 @@ fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns
     let figures = |prices: Order| prices.map(|at| figures(sheet, at, style));
     let times = times(sheet, time, clock, when);
     let (times, ended) = if clock.is_some() { (times, None) } else { begun(times) };
-    let by_time = by_time(&times);
+    let by_time = by_time(sheet, &times);
     let (mut prices, mut says) = (prices, Vec::new());
     let columns: Vec<Vec<f64>> = figures(prices).into();
     let (share, first) = ohlc::holds(&columns, [0, 1, 2, 3]);

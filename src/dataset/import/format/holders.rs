@@ -50,6 +50,8 @@ const BALANCES: &[&str] = &[
     "余额",
     "持有数量",
 ];
+/// Names of a token or its symbol.
+const MAYBE_TOKEN: &[&str] = &["token", "contract", "asset", "coin", "currency"];
 /// Balances only where a rank or a share stands beside them.
 const RANKED: &[&str] = &["qty", "quantity", "amount", "value", "tokens"];
 const SHARES: &[&str] =
@@ -92,7 +94,8 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     if names.all(OTHERS).iter().any(|at| !holds(at)) {
         return None;
     }
-    let token = names.all(TOKEN).into_iter().find(holds);
+    // A name that may be a symbol's too tells the token where its cells are addresses.
+    let token = names.all(TOKEN).into_iter().chain(names.all(MAYBE_TOKEN)).find(holds);
     let holder = HOLDERS.iter().filter_map(|word| names.find(&[word])).find(|at| Some(*at) != token && holds(at))?;
     let spelt = |at: &usize| {
         let words: Vec<String> = sheet.names[*at].to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect();

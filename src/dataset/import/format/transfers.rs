@@ -216,7 +216,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
         plan = plan.saying("it has no times, so timestamp is left empty; block_number tells the order");
     }
     plan.decimals = super::decimals_in(sheet, found.token, token);
-    match whole(asked, sheet, &names, &found, style, token, &plan.decimals)? {
+    match whole(asked, sheet, &names, &found, style, token, &mut plan.decimals)? {
         Amounts::Whole => {
             take.rule("value").unit = Some(Unit::Whole);
             plan = plan.saying("its amounts are whole tokens: times ten to the token's decimals, digit for digit");
@@ -257,7 +257,7 @@ fn whole(
     found: &Columns,
     style: Style,
     token: Option<Address>,
-    told: &[(Address, i64)],
+    told: &mut Vec<(Address, i64)>,
 ) -> Result<Amounts, String> {
     let name = &sheet.names[found.value];
     let cells: Vec<&str> = sheet.column(found.value).filter(|cell| !cell.is_empty()).collect();
@@ -288,13 +288,26 @@ fn whole(
     }
     let all: Vec<Address> =
         found.token.map_or_else(Vec::new, |at| sheet.different(at).into_iter().filter_map(|cell| Address::parse(cell.trim())).collect());
-    match all.iter().chain(token.iter()).find(|token| asked.decimals_of(token).is_none() && !told.iter().any(|(known, _)| known == *token))
-    {
-        None => Ok(Amounts::Whole),
-        Some(token) => Err(format!(
-            "has amounts in whole tokens, as `{}` in `{name}`, and transfers are in smallest units; the decimals of {token} are not known: say them with --decimals 18, \
-             or import a token list first. In dataset.toml: [tables.transfers] columns = {{ value = {{ from = \"{name}\", unit = \"whole\" }} }}",
-            cells.first().copied().unwrap_or_default()
-        )),
-    }
+    let knows = |token: &Address| asked.decimals.get(token).copied().flatten().is_some() || told.iter().any(|(known, _)| known == token);
+    let mut unknown: Vec<Address> = all.into_iter().chain(token).filter(|token| !knows(token)).collect();
+    unknown.sort_unstable();
+    unknown.dedup();
+    let shown: Vec<String> = unknown.iter().take(3).map(ToString::to_string).collect();
+    let more = if unknown.len() > shown.len() { ", …" } else { "" };
+    let say = match (&unknown[..], asked.options.decimals) {
+        ([], _) => return Ok(Amounts::Whole),
+        ([one], Some(decimals)) => {
+            told.push((*one, decimals.into()));
+            return Ok(Amounts::Whole);
+        }
+        ([_], None) => "say them with --decimals 18, or import a token list first",
+        // What is said is of one token, and another may have other decimals.
+        _ => "import a token list that has them first",
+    };
+    Err(format!(
+        "has amounts in whole tokens, as `{}` in `{name}`, and transfers are in smallest units; the decimals of {}{more} are not known: {say}. In dataset.toml: \
+         [tables.transfers] columns = {{ value = {{ from = \"{name}\", unit = \"whole\" }} }}",
+        cells.first().copied().unwrap_or_default(),
+        shown.join(", ")
+    ))
 }

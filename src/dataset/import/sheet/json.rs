@@ -16,6 +16,11 @@ const COLUMNS: usize = 600;
 const BESIDE: usize = 200;
 /// The column of the keys that objects stand under.
 pub(in crate::dataset::import) const KEY: &str = "key";
+/// The column of the names of several lists of the same shape, whose rows make one table.
+pub(in crate::dataset::import) const LIST: &str = "list";
+/// Members of an object from which lists of them can be told to be of one shape; values of a list of lists.
+const OBJECT_TELLS: usize = 3;
+const LIST_TELLS: usize = 5;
 
 /// The table of a JSON text.
 #[derive(Debug)]
@@ -27,6 +32,8 @@ pub(in crate::dataset::import) struct Json {
     pub named: bool,
     /// Single values beside it, by place.
     pub beside: Vec<(String, String)>,
+    /// The lists of one shape that its rows are of, where it is made of several.
+    pub lists: Vec<String>,
     rows: Rows,
 }
 
@@ -109,6 +116,8 @@ type Pairs<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 enum Shape<'a> {
     /// Objects or lists, under keys where they have some.
     Rows(Vec<(Option<String>, &'a RawValue)>),
+    /// The same of several lists, by the lists' names.
+    Lists(Vec<(Option<String>, &'a RawValue)>),
     /// Columns side by side.
     Columns(Vec<(String, Vec<&'a RawValue>)>),
     /// Objects side by side, each a column by the same keys.
@@ -201,12 +210,57 @@ impl<'a> Search<'a> {
         if columns.len() >= 2 {
             self.offer(most * columns.len(), path, Shape::Columns(columns));
         }
+        let together = lists_of_one_shape(&all);
+        if let Some((shape, names)) = &together {
+            let rows = |(name, value): &(Cow<'a, str>, &'a RawValue)| {
+                let name = Some(name.to_string());
+                elements(value).into_iter().map(|row| (name.clone(), row)).collect::<Vec<_>>()
+            };
+            let rows: Vec<_> = all.iter().filter(|(name, _)| names.contains(name)).flat_map(rows).collect();
+            self.offer(rows.len() * (shape.len() + 1).clamp(1, 20), path, Shape::Lists(rows));
+        }
         for (name, value) in all {
+            // One of them alone is not the table.
+            if together.as_ref().is_some_and(|(_, names)| names.contains(&name)) {
+                continue;
+            }
             path.push(name.into_owned());
             self.walk(value, path);
             path.pop();
         }
     }
+}
+
+/// The lists among the members whose rows have the same shape, where there are several: what a row has, and the names of the lists.
+/// Taking one of them and dropping the others would show less than the file holds, or other figures.
+fn lists_of_one_shape<'a>(all: &Pairs<'a>) -> Option<(Vec<String>, Vec<Cow<'a, str>>)> {
+    let shape = |value: &'a RawValue| -> Option<Vec<String>> {
+        if kind(value) != Type::List {
+            return None;
+        }
+        let first = *elements(value).first()?;
+        match kind(first) {
+            Type::Object => {
+                let mut names: Vec<String> = members(first).into_iter().map(|(name, _)| name.into_owned()).collect();
+                names.sort_unstable();
+                (names.len() >= OBJECT_TELLS).then_some(names)
+            }
+            Type::List => {
+                let width = elements(first).len();
+                (width >= LIST_TELLS).then(|| (1..=width).map(|at| at.to_string()).collect())
+            }
+            Type::Null | Type::Single => None,
+        }
+    };
+    let shapes: Vec<_> = all.iter().filter_map(|(name, value)| Some((shape(value)?, name.clone()))).collect();
+    let (first, _) = shapes.first()?;
+    // Some rows lack what others have.
+    let alike = |other: &Vec<String>| {
+        let common = other.iter().filter(|name| first.contains(name)).count();
+        common * 10 >= first.len().max(other.len()) * 7
+    };
+    let names: Vec<_> = shapes.iter().filter(|(shape, _)| alike(shape)).map(|(_, name)| name.clone()).collect();
+    (names.len() >= 2).then(|| (first.clone(), names))
 }
 
 /// The lists of single values in an object, and in those in it.
@@ -261,13 +315,14 @@ impl Json {
 
     fn made(place: String, shape: Shape<'_>, beside: Vec<(String, String)>) -> Self {
         match shape {
-            Shape::Rows(rows) => Self::of_rows(place, &rows, beside),
+            Shape::Rows(rows) => Self::of_rows(place, KEY, &rows, beside),
+            Shape::Lists(rows) => Self::of_rows(place, LIST, &rows, beside),
             Shape::Columns(columns) => {
                 let height = columns.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
                 let cells =
                     (0..height).map(|row| columns.iter().map(|(_, cells)| cells.get(row).and_then(|cell| text(cell))).collect()).collect();
                 let names = columns.into_iter().map(|(name, _)| name).collect();
-                Self { place, names, named: true, beside, rows: Rows::Cells(cells) }
+                Self { place, names, named: true, beside, lists: Vec::new(), rows: Rows::Cells(cells) }
             }
             Shape::Maps(columns) => {
                 let keys: Vec<String> = columns[0].1.iter().map(|(key, _)| key.to_string()).collect();
@@ -279,15 +334,15 @@ impl Json {
                     }
                 }
                 let names = std::iter::once(KEY.to_owned()).chain(columns.into_iter().map(|(name, _)| name)).collect();
-                Self { place, names, named: true, beside, rows: Rows::Cells(cells) }
+                Self { place, names, named: true, beside, lists: Vec::new(), rows: Rows::Cells(cells) }
             }
         }
     }
 
-    fn of_rows(place: String, rows: &[(Option<String>, &RawValue)], beside: Vec<(String, String)>) -> Self {
+    fn of_rows(place: String, key: &str, rows: &[(Option<String>, &RawValue)], beside: Vec<(String, String)>) -> Self {
         let keyed = rows.iter().any(|(key, _)| key.is_some());
         let objects = rows.iter().any(|(_, row)| kind(row) == Type::Object);
-        let mut names: Vec<String> = if keyed { vec![KEY.to_owned()] } else { Vec::new() };
+        let mut names: Vec<String> = if keyed { vec![key.to_owned()] } else { Vec::new() };
         if objects {
             let mut known: std::collections::HashSet<String> = names.iter().cloned().collect();
             for (_, row) in rows {
@@ -304,8 +359,10 @@ impl Json {
             let width = rows.iter().map(|(_, row)| if kind(row) == Type::List { elements(row).len() } else { 1 }).max().unwrap_or(0);
             names.extend((1..=width.min(COLUMNS)).map(|i| i.to_string()));
         }
+        let mut lists: Vec<String> = if key == LIST { rows.iter().filter_map(|(key, _)| key.clone()).collect() } else { Vec::new() };
+        lists.dedup();
         let rows = rows.iter().map(|(key, row)| (key.clone(), (*row).to_owned())).collect();
-        Self { place, names, named: objects, beside, rows: Rows::Elements(rows) }
+        Self { place, names, named: objects, beside, lists, rows: Rows::Elements(rows) }
     }
 
     pub(in crate::dataset::import) fn height(&self) -> usize {
@@ -321,14 +378,15 @@ impl Json {
             Rows::Cells(rows) => rows.get(at).cloned().unwrap_or_default(),
             Rows::Elements(rows) => {
                 let Some((key, row)) = rows.get(at) else { return Vec::new() };
-                let key = (self.names.first().map(String::as_str) == Some(KEY)).then(|| key.clone());
+                let name = self.names.first().filter(|name| *name == KEY || *name == LIST);
+                let key = name.map(|_| key.clone());
                 match kind(row) {
                     Type::Object => {
                         let mut cells = Vec::new();
                         flattened(row, "", 0, &mut cells);
                         let mut cells: HashMap<String, String> = cells.into_iter().collect();
-                        if let Some(Some(key)) = key {
-                            cells.insert(KEY.to_owned(), key);
+                        if let (Some(name), Some(Some(key))) = (name, key) {
+                            cells.insert(name.clone(), key);
                         }
                         self.names.iter().map(|name| cells.remove(name)).collect()
                     }
@@ -381,6 +439,11 @@ mod tests {
             let row: Vec<Option<String>> = row.iter().map(|cell| Some((*cell).to_owned()).filter(|cell| !cell.is_empty())).collect();
             assert_eq!(found(text), (place.to_owned(), names.iter().map(|&name| name.to_owned()).collect(), row), "{text}");
         }
+        let lists = Json::of(br#"{"a":[{"t":1,"o":2,"c":3}],"note":"x","b":[{"t":1,"o":5,"c":6},{"t":2,"o":7,"c":8}]}"#).unwrap().unwrap();
+        assert_eq!((&lists.names[..], lists.height()), (&["list", "t", "o", "c"].map(str::to_owned)[..], 3));
+        assert_eq!(lists.row(1), ["b", "1", "5", "6"].map(|cell| Some(cell.to_owned())));
+        let lists = Json::of(br#"{"A":[[1,2,3,4,5]],"B":[[6,7,8,9,10]]}"#).unwrap().unwrap();
+        assert_eq!((lists.names.len(), lists.row(1)[..2].to_vec()), (6, vec![Some("B".to_owned()), Some("6".to_owned())]));
         assert!(Json::of(b"5").unwrap().is_none() && Json::of(b"{").is_err());
         let beside = Json::of(br#"{"meta":{"base":{"address":"0xab"}},"list":[[1,2],[3,4]]}"#).unwrap().unwrap().beside;
         assert_eq!(beside, [("meta.base.address".to_owned(), "0xab".to_owned())]);

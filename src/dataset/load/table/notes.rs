@@ -87,27 +87,22 @@ impl Reading<'_> {
         elsewhere::remember(self.context, self.manifest, located);
     }
 
-    /// What the person said of amounts that are not exact.
+    /// Which amounts are not exact: as the person said, or as they stand as floating-point numbers.
     pub(super) fn note_approximate(&mut self) {
-        let said: Vec<&str> = self
-            .schema
-            .columns
-            .iter()
-            .map(|column| column.name)
-            .filter(|name| self.manifest.columns.get(name).is_some_and(|rule| rule.approximate))
-            .collect();
-        for name in &said {
-            let reason = format!("`{name}` is approximate, as dataset.toml says: its last digits were lost where it came from");
-            let file = self.table.sources.first().map(|source| source.file.clone()).unwrap_or_default();
-            self.table.findings.add(Finding {
-                severity: Severity::Note,
-                file,
-                row: None,
-                column: Some((*name).to_owned()),
-                value: None,
-                reason,
-            });
+        let said = |name: &str| self.manifest.columns.get(name).is_some_and(|rule| rule.approximate);
+        let found = std::mem::take(&mut self.table.approximate);
+        let is_one = |name: &&str| said(name) || found.iter().any(|found| found == name);
+        let approximate: Vec<&str> = self.schema.columns.iter().map(|column| column.name).filter(is_one).collect();
+        let file = self.table.sources.first().map(|source| source.file.clone()).unwrap_or_default();
+        for name in &approximate {
+            let reason = if said(name) {
+                format!("`{name}` is approximate, as dataset.toml says: its last digits were lost where it came from")
+            } else {
+                format!("`{name}` is approximate: it stands as floating-point numbers, which keep the first 15 digits of an amount")
+            };
+            let (severity, column) = (Severity::Note, Some((*name).to_owned()));
+            self.table.findings.add(Finding { severity, file: file.clone(), row: None, column, value: None, reason });
         }
-        self.table.approximate = said.into_iter().map(str::to_owned).collect();
+        self.table.approximate = approximate.into_iter().map(str::to_owned).collect();
     }
 }

@@ -82,9 +82,9 @@ impl Desk {
             self.stale = false;
             let (jobs, watched) = (Arc::clone(jobs), watched.map(str::to_owned));
             self.listing = Some(Task::start(context.wake, move |_| {
-                let list = jobs.list(1, JOBS_SHOWN)?;
+                let (total, listed) = jobs.list(1, JOBS_SHOWN)?;
                 let progress = watched.and_then(|id| jobs.progress(&id).ok().map(|progress| (id, progress)));
-                Ok(Reading { jobs: list.jobs, total: list.total, progress })
+                Ok(Reading { jobs: listed, total, progress })
             }));
         }
         if running && self.pause.is_none() && self.listing.is_none() {

@@ -1,0 +1,348 @@
+//! A table of the cache, and rows that came after it, as a new table: what stands is copied as it lies, and only around the times of the
+//! new rows are rows read and ordered. What comes out is what an import of all of them would make; where that cannot be had this way,
+//! nothing is made.
+
+use std::{collections::HashSet, fs, ops::Range};
+
+use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
+
+use super::{
+    CacheOptions, Form, Kept, bounds,
+    columns::{Columns, bytes_of, packed},
+    entry::{Place, remove},
+    import::Fault,
+    index::{self, About, Marks, Report},
+    kept,
+    table::{INDEX, LargeTable, ROWS},
+};
+use crate::dataset::{
+    address::Address,
+    alike::pairs,
+    candles::Interval,
+    order::{keyless, side_by_side, sorted, without, without_repeats},
+    progress::Cancelled,
+    schema::{Kind, TableSchema},
+};
+
+/// Rows that are read of what stands, about the times of the new ones of a token.
+const WINDOW_MAX: usize = 200_000;
+/// Rows that are copied at a time.
+const COPIED: usize = 1 << 20;
+
+/// Rows that came after those of a table, in canonical columns and in the order they came.
+pub(crate) struct Tail {
+    pub(crate) frame: DataFrame,
+    /// They stand behind all the others of the table: of two rows of one key, theirs is the last.
+    pub(crate) is_last: bool,
+}
+
+/// What becomes of some rows of the table: these stand in their place.
+struct Edit {
+    rows: Range<usize>,
+    token: Address,
+    interval: i64,
+    frame: DataFrame,
+}
+
+/// Makes the table at `place` of `base` and what came after it; `report` is told how many rows were left out because their key came again.
+/// None where it has to be made from its files.
+pub(crate) fn grow(
+    base: &LargeTable,
+    tail: Tail,
+    place: &Place,
+    options: &CacheOptions,
+    wanted: &mut dyn FnMut() -> Result<(), Cancelled>,
+    report: impl FnOnce(u64) -> Report,
+) -> Result<Option<LargeTable>, Fault> {
+    let schema = base.schema();
+    let Some(columns) = kept(schema) else { return Ok(None) };
+    let Some((edits, repeated)) = edits(base, tail, schema, &columns)? else { return Ok(None) };
+    let part = place.part();
+    let made = part.join("made");
+    remove(&part);
+    fs::create_dir_all(&made)?;
+    let report = report(repeated);
+    let grown_from = report.grown_from.clone();
+    let Some(()) = write(base, edits, &columns, &made, options, wanted, report)? else {
+        remove(&part);
+        return Ok(None);
+    };
+    let folder = place.keep(&made)?;
+    remove(&part);
+    // What the base itself grew from is of use to nobody any more; the base may still answer.
+    if let Some(before) = base.grown_from().filter(|before| Some(*before) != grown_from.as_deref()) {
+        place.drop_beside(before);
+    }
+    LargeTable::open(&folder, schema).map(|(table, _)| Some(table)).map_err(Fault::Failed)
+}
+
+/// What changes in the table, from its first row to its last, and how many rows are left out because their key comes again.
+fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &[Kept]) -> PolarsResult<Option<(Vec<Edit>, u64)>> {
+    let Tail { frame, is_last } = tail;
+    let (owner, by_interval) = (super::owner(schema), super::in_index(schema, "interval"));
+    let Some((time, falls)) = time_of(schema) else { return Ok(None) };
+    let frame = if by_interval { with_intervals(base, frame, owner)? } else { Some(frame) };
+    let Some(frame) = frame.filter(|frame| frame.column(time).is_ok_and(|times| times.null_count() == 0)) else { return Ok(None) };
+    let (frame, dropped) = without_repeats(schema, frame)?;
+    let mut repeated = dropped.len() as u64;
+    let frame = sorted(schema.order, frame)?;
+    let mut edits = Vec::new();
+    for (rows, token, interval) in groups(&frame, owner, by_interval)? {
+        let new = frame.slice(rows.start as i64, rows.len());
+        let run = run_of(base, &token, interval, by_interval);
+        let Some(window) = window(base, run, &new, time, falls)? else { return Ok(None) };
+        let mut both = base.stretch(window.clone(), None);
+        both.vstack_mut(&new)?;
+        both.rechunk_mut();
+        let (both, dropped) = without_repeats(schema, both)?;
+        repeated += dropped.len() as u64;
+        // Whether theirs or ours is the last of its key is not known.
+        if !is_last && !dropped.is_empty() {
+            return Ok(None);
+        }
+        edits.push(Edit { rows: window, token, interval, frame: sorted(schema.order, both)? });
+    }
+    if !schema.key.is_empty() && !side_by_side(schema) {
+        let again = met_again(base, &frame, schema, columns, &edits)?;
+        if !is_last && !again.is_empty() {
+            return Ok(None);
+        }
+        repeated += again.len() as u64;
+        let nothing = frame.slice(0, 0);
+        let gone = |row: usize| Edit { rows: row..row + 1, token: Address::default(), interval: 0, frame: nothing.clone() };
+        edits.extend(again.into_iter().map(gone));
+    }
+    // Edits at one place are those of new tokens, which come in order.
+    edits.sort_by_key(|edit| (edit.rows.start, edit.rows.end));
+    Ok(Some((edits, repeated)))
+}
+
+/// The column of time that the rows of a token, or of its interval, are ordered by first; and whether the newest comes first.
+fn time_of(schema: &TableSchema) -> Option<(&'static str, bool)> {
+    let owned = |column: &&&str| **column == super::owner(schema) || super::in_index(schema, column);
+    let first = schema.order.iter().find(|column| !owned(column))?;
+    let (name, falls) = first.strip_prefix('-').map_or((*first, false), |name| (name, true));
+    let column = schema.columns.iter().find(|column| column.name == name)?;
+    (column.kind == Kind::Time).then_some((column.name, falls))
+}
+
+/// The rows, those without an interval with the one that their token has. None where it has several, or none.
+fn with_intervals(base: &LargeTable, mut frame: DataFrame, owner: &str) -> PolarsResult<Option<DataFrame>> {
+    frame.rechunk_mut();
+    let given = frame.column("interval")?.str()?;
+    if given.null_count() == 0 {
+        return Ok(Some(frame));
+    }
+    let mut filled: Vec<Option<String>> = Vec::with_capacity(frame.height());
+    for (rows, token, interval) in pairs(frame.column(owner)?.str()?, given) {
+        let text = if let Some(interval) = interval {
+            interval.to_owned()
+        } else {
+            let token = token.and_then(Address::parse).unwrap_or_default();
+            let mut runs = base.runs_of(&token);
+            let (Some((only, _)), None) = (runs.next(), runs.next()) else { return Ok(None) };
+            only.to_string()
+        };
+        filled.extend(std::iter::repeat_n(Some(text), rows.len()));
+    }
+    frame.with_column(Series::new("interval".into(), filled).into_column())?;
+    Ok(Some(frame))
+}
+
+/// The rows of each token and interval.
+fn groups(frame: &DataFrame, owner: &str, by_interval: bool) -> PolarsResult<Vec<(Range<usize>, Address, i64)>> {
+    let owners = frame.column(owner)?.str()?;
+    let intervals = if by_interval { frame.column("interval")?.str()? } else { owners };
+    let length = |text: Option<&str>| if by_interval { text.and_then(Interval::parse).map_or(0, |interval| interval.0) } else { 0 };
+    let address = |text: Option<&str>| text.and_then(Address::parse).unwrap_or_default();
+    Ok(pairs(owners, intervals).map(|(rows, token, interval)| (rows, address(token), length(interval))).collect())
+}
+
+/// The rows of the token and interval as they stand, or where they would.
+fn run_of(base: &LargeTable, token: &Address, interval: i64, by_interval: bool) -> Range<usize> {
+    let rows = base.rows_of(token);
+    if rows.is_empty() {
+        let at = base.start_from(token);
+        return at..at;
+    }
+    if !by_interval {
+        return rows;
+    }
+    let text = Interval(interval).to_string();
+    let mut at = rows.end;
+    for (known, run) in base.runs_of(token) {
+        if known.0 == interval {
+            return run;
+        }
+        if known.to_string() > text {
+            at = at.min(run.start);
+        }
+    }
+    at..at
+}
+
+/// The rows of the run that lie within the times of the new ones, or where these belong. None where they are too many, or damaged.
+fn window(base: &LargeTable, run: Range<usize>, new: &DataFrame, time: &str, falls: bool) -> PolarsResult<Option<Range<usize>>> {
+    let times = new.column(time)?.to_physical_repr();
+    let times = times.i64()?;
+    let (Some(first), Some(last)) = (polars::prelude::ChunkAgg::min(times), polars::prelude::ChunkAgg::max(times)) else {
+        return Ok(None);
+    };
+    let (Some(cells), Some(stamps)) = (base.cells(time), base.whole_numbers(time, run.clone())) else { return Ok(None) };
+    // Those without a time come last.
+    let timed = run.start + partition(run.len(), |at| cells.bytes(run.start + at).is_some());
+    let stamps = &stamps[..timed - run.start];
+    let (start, end) = if falls {
+        (stamps.partition_point(|stamp| *stamp > last), stamps.partition_point(|stamp| *stamp >= first))
+    } else {
+        (stamps.partition_point(|stamp| *stamp < first), stamps.partition_point(|stamp| *stamp <= last))
+    };
+    let window = run.start + start..run.start + end;
+    Ok((window.len() <= WINDOW_MAX && !base.is_damaged()).then_some(window))
+}
+
+/// How many of the first of `count` places hold.
+fn partition(count: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low.midpoint(high);
+        if holds(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+/// The rows of the table outside of the edits whose key one of the new rows has. They are of the same token: a key is, even where the token
+/// is no part of it.
+fn met_again(base: &LargeTable, new: &DataFrame, schema: &TableSchema, columns: &[Kept], edits: &[Edit]) -> PolarsResult<Vec<usize>> {
+    // The key's column that tells most: an id, or a hash.
+    let told = schema.key.iter().find_map(|name| columns.iter().find(|(column, form)| column.name == *name && form.width().is_none()));
+    let Some((column, form)) = told else { return Ok(Vec::new()) };
+    let keyed = {
+        let keyless = keyless(schema, new)?;
+        without(new, &keyless)?
+    };
+    let cells = if *form == Form::Hex { packed(*form, keyed.column(column.name)?)? } else { keyed.column(column.name)?.clone() };
+    let ids: HashSet<Vec<u8>> = match cells.binary() {
+        Ok(cells) => cells.iter().flatten().map(<[u8]>::to_vec).collect(),
+        Err(_) => cells.str()?.iter().flatten().map(|text| text.as_bytes().to_vec()).collect(),
+    };
+    let Some(standing) = base.cells(column.name) else { return Ok(Vec::new()) };
+    let mut alike = Vec::new();
+    let mut tokens: Vec<Address> = edits.iter().map(|edit| edit.token).collect();
+    tokens.dedup();
+    for token in tokens {
+        let within = |row: &usize| edits.iter().any(|edit| edit.token == token && edit.rows.contains(row));
+        let same = |row: &usize| standing.bytes(*row).is_some_and(|bytes| ids.contains(bytes));
+        alike.extend(base.rows_of(&token).filter(|row| same(row) && !within(row)));
+    }
+    // Those whose whole key is a new row's: of the two the new one stands.
+    let mut again = Vec::new();
+    for row in alike {
+        let mut both = base.stretch(row..row + 1, None);
+        both.vstack_mut(&keyed)?;
+        both.rechunk_mut();
+        let (_, dropped) = without_repeats(schema, both)?;
+        if dropped.contains(&0) {
+            again.push(row);
+        }
+    }
+    Ok(again)
+}
+
+/// Writes rows and index of the new table. None where the one before it is damaged.
+fn write(
+    base: &LargeTable,
+    edits: Vec<Edit>,
+    columns: &[Kept],
+    made: &std::path::Path,
+    options: &CacheOptions,
+    wanted: &mut dyn FnMut() -> Result<(), Cancelled>,
+    report: Report,
+) -> Result<Option<()>, Fault> {
+    let new_rows: usize = edits.iter().map(|edit| edit.frame.height()).sum();
+    let rows_max = (base.height() + new_rows) as u64;
+    let mut lengths = base.text_bytes();
+    for edit in &edits {
+        let texts = columns.iter().filter(|(_, form)| form.width().is_none());
+        for (length, (column, form)) in lengths.iter_mut().zip(texts) {
+            *length += bytes_of(*form, edit.frame.column(column.name)?.str()?);
+        }
+    }
+    let mut out = Output {
+        base,
+        columns: Columns::create(&made.join(ROWS), columns, rows_max, &lengths)?,
+        marks: Marks::default(),
+        tokens: Vec::new(),
+        last: None,
+    };
+    let mut at = 0;
+    for edit in edits {
+        let Some(()) = out.copy(at..edit.rows.start, wanted)? else { return Ok(None) };
+        at = edit.rows.end;
+        if edit.frame.height() > 0 {
+            out.mark(edit.token, edit.interval, 0);
+            out.columns.push(&as_kept(edit.frame, columns)?)?;
+        }
+    }
+    let Some(()) = out.copy(at..base.height(), wanted)? else { return Ok(None) };
+    let Output { columns: written, marks, tokens, .. } = out;
+    let rows = written.rows();
+    // It is made anew soon, and what a crash takes shows by the checksums.
+    let (regions, bytes) = written.finish(false)?;
+    let block = options.block_rows.max(1);
+    let survey = bounds::survey(&made.join(ROWS), columns, &regions, rows, block)?;
+    let about = About { table: base.schema().name.to_owned(), rows, regions, block, bytes, report };
+    let address = |rank: u32| tokens.get(rank as usize).copied().unwrap_or_default();
+    index::write(&made.join(INDEX), &about, &marks, &survey, address).map_err(Fault::Failed)?;
+    Ok(Some(()))
+}
+
+/// The rows in the forms in which they are written.
+fn as_kept(mut frame: DataFrame, columns: &[Kept]) -> PolarsResult<DataFrame> {
+    frame.rechunk_mut();
+    let hex = columns.iter().filter(|(_, form)| *form == Form::Hex);
+    let packed: PolarsResult<Vec<Column>> = hex.map(|(column, form)| packed(*form, frame.column(column.name)?)).collect();
+    for column in packed? {
+        frame.with_column(column)?;
+    }
+    Ok(frame)
+}
+
+/// Where the rows go, one after the other.
+struct Output<'a> {
+    base: &'a LargeTable,
+    columns: Columns,
+    marks: Marks,
+    tokens: Vec<Address>,
+    last: Option<(Address, i64)>,
+}
+
+impl Output<'_> {
+    fn copy(&mut self, rows: Range<usize>, wanted: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<Option<()>, Fault> {
+        let base = self.base;
+        let mut start = rows.start;
+        while start < rows.end {
+            wanted()?;
+            let some = start..(start + COPIED).min(rows.end);
+            for (token, interval, row) in base.marks_in(some.clone()) {
+                self.mark(token, interval, row - some.start);
+            }
+            if self.columns.copy(base, some.clone())?.is_none() {
+                return Ok(None);
+            }
+            start = some.end;
+        }
+        Ok(Some(()))
+    }
+
+    /// The row that far from the one that is written next is the token's, of that interval.
+    fn mark(&mut self, token: Address, interval: i64, further: usize) {
+        if self.last != Some((token, interval)) {
+            if self.tokens.last() != Some(&token) {
+                self.tokens.push(token);
+            }
+            self.last = Some((token, interval));
+            self.marks.row(self.tokens.len() as u32 - 1, interval, self.columns.rows() + further as u64);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A large table whose files were appended to, or joined by others: what the cache has of it, and only what is new is read.
+
+use std::path::Path;
+
+use super::{Reading, Stop, read::stacked};
+use crate::dataset::{
+    cache::{self, CacheOptions, FileEnd, KeyFile, LargeTable, Report, SourceFile, Tail},
+    findings::{Finding, Severity},
+    load::{
+        gather::{Gathered, Placed, ReadState},
+        identity,
+    },
+    progress::Cancelled,
+    source::{From, MAX_ROWS, locate::Found},
+};
+
+/// Bytes of what is new up to which it is added to what stands; more is as well brought in anew.
+const NEW_MAX: u64 = 64 << 20;
+
+/// How a file differs from what the table was made of.
+enum Change {
+    None,
+    /// Bytes were appended to it.
+    Grown,
+    /// It was not there.
+    New,
+}
+
+impl Reading<'_> {
+    /// The table as the cache has it of what the files were before, and what is new in them. None where it has to be brought in whole.
+    pub(super) fn grow(&mut self, files: &[Found], placed: &Placed) -> Result<Option<LargeTable>, Stop> {
+        let place = &placed.place;
+        // An import that was cut off goes on.
+        if place.is_begun() || files.iter().any(|file| file.object.is_some()) {
+            return Ok(None);
+        }
+        let fits = |report: &Report| changes(report, files, &placed.files).is_some();
+        let Some((base, report, name)) = place.like(self.schema, &placed.stem, fits) else { return Ok(None) };
+        let Some(changes) = changes(&report, files, &placed.files) else { return Ok(None) };
+        let (context, schema) = (self.context, self.schema);
+        let mut wanted = || context.progress.step(schema.name, 0, 0);
+        let Ok(_lock) = place.lock(&mut wanted)? else { return Ok(None) };
+        if let Some(opened) = place.open(schema) {
+            return Err(Stop::Ready(Box::new(opened)));
+        }
+        let known = report.sources.len();
+        self.resume(report);
+        (self.grows, self.grown_from) = (true, Some(name));
+        let mut gathered = Gathered::new(None, &CacheOptions::default());
+        let mut first = files.len();
+        for (at, change) in changes.iter().enumerate() {
+            let state = match change {
+                Change::None => continue,
+                Change::New => ReadState::default(),
+                Change::Grown => match self.take_up_end(at, &files[at]) {
+                    Some(state) => state,
+                    None => return Ok(None),
+                },
+            };
+            first = first.min(at);
+            match self.read_from(at as u32, &files[at], None, Some(&placed.files[at].ends), &mut gathered, &state) {
+                // What is wrong with it shows when it is read whole.
+                Err(Stop::Unusable(_)) => return Ok(None),
+                outcome => outcome?,
+            }
+        }
+        let frame = match gathered.held.take() {
+            Some(frame) => frame,
+            None => stacked(Vec::new(), schema)?,
+        };
+        if (base.height() + frame.height()) as u64 > MAX_ROWS {
+            return Ok(None);
+        }
+        let tail = Tail { frame, is_last: first + 1 >= known };
+        let options = context.cache;
+        let last = files.get(first).map(|file| file.name.clone()).unwrap_or_default();
+        let large = cache::grow(&base, tail, place, options, &mut || wanted().map_err(|Cancelled| Cancelled), |repeated| {
+            self.note_repeated(&last, repeated);
+            self.report(files.len(), &self.table.findings)
+        })?;
+        if large.is_some() {
+            self.table.load_ms = self.start.elapsed().as_millis() as u64;
+            place.evict(options.size_max);
+        }
+        Ok(large)
+    }
+
+    /// What was learnt of the file, which is taken out of what stands, as it is told anew.
+    fn take_up_end(&mut self, at: usize, file: &Found) -> Option<ReadState> {
+        let end = std::mem::take(self.ends.get_mut(at)?);
+        let learnt = serde_json::from_value(end.learnt).ok()?;
+        self.table.rows_bad = self.table.rows_bad.saturating_sub(end.rows_bad);
+        self.table.observed.retain(|observed| observed.file != file.name);
+        let from = Some(From { bytes: end.bytes, rows: end.rows });
+        Some(ReadState { rows: end.rows, file_bad: end.rows_bad, left_out: end.left_out, learnt, from, ..ReadState::default() })
+    }
+
+    /// Tells of rows whose key came again in what is new; which they were is not known any more.
+    fn note_repeated(&mut self, file: &str, repeated: u64) {
+        if repeated == 0 {
+            return;
+        }
+        let (key, reason) = (self.schema.key.join(", "), "that one is kept and this one left out");
+        let reason = format!("a later row has the same {key}; {reason}");
+        let (severity, file) = (Severity::Warning, file.to_owned());
+        let finding = Finding { severity, file: file.clone(), row: None, column: None, value: None, reason: reason.clone() };
+        self.table.findings.add(finding);
+        self.table.findings.count_more(&file, None, &reason, repeated - 1);
+    }
+}
+
+/// How each file differs from what the table was made of; none where it was otherwise written to, or too much is new.
+fn changes(report: &Report, files: &[Found], keys: &[KeyFile]) -> Option<Vec<Change>> {
+    let same = |(source, file): (&SourceFile, &Found)| source.name() == file.name;
+    if report.sources.len() > files.len() || !report.sources.iter().zip(files).all(same) {
+        return None;
+    }
+    let mut new = 0;
+    let mut changes = Vec::with_capacity(files.len());
+    for (at, (file, key)) in files.iter().zip(keys).enumerate() {
+        let change = match report.sources.get(at) {
+            Some(source) if source.is(key) && report.ends.get(at).is_none_or(|end| end.bytes == 0 || end.bytes == key.lines) => {
+                Change::None
+            }
+            Some(_) => {
+                let end = report.ends.get(at).filter(|end| end.bytes > 0)?;
+                new += key.bytes.checked_sub(end.bytes)?;
+                if !begins_so(&file.path, end) {
+                    return None;
+                }
+                // A line that is not whole is no news.
+                if key.lines == end.bytes { Change::None } else { Change::Grown }
+            }
+            None => {
+                new += key.bytes;
+                Change::New
+            }
+        };
+        changes.push(change);
+    }
+    (new <= NEW_MAX).then_some(changes)
+}
+
+fn begins_so(path: &Path, end: &FileEnd) -> bool {
+    identity::beginning(path, end.bytes).is_ok_and(|hash| hash == end.hash)
+}

@@ -1,0 +1,221 @@
+//! The rows of one file of a table, batch by batch; and what is noted where it ends.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use polars::prelude::DataFrame;
+
+use super::{Reading, Stop, stamp};
+use crate::dataset::{
+    Source, Spot,
+    cache::FileEnd,
+    coerce,
+    load::{
+        bind::{bind, missing, wanted},
+        elsewhere,
+        file::{FileRows, FileState},
+        fill,
+        gather::{Gathered, ReadState},
+        identity, others, path,
+    },
+    progress::Cancelled,
+    schema::TableSchema,
+    source::{
+        self, Layout, MAX_ROWS, RowSource, guarded,
+        kept::Kept,
+        locate::Found,
+        object::RemoteFile,
+        partition::{self, Partitioned},
+    },
+};
+
+/// Whether the file is of lines, and not packed.
+fn is_text(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    ["csv", "tsv", "ndjson", "jsonl"].iter().any(|text| ending.eq_ignore_ascii_case(text))
+}
+
+impl Reading<'_> {
+    pub(super) fn read_file(
+        &mut self,
+        at: u32,
+        file: &Found,
+        ends: Option<&[u8; 32]>,
+        gathered: &mut Gathered,
+        from: &ReadState,
+    ) -> Result<(), Stop> {
+        let Some(object) = &file.object else { return self.read_from(at, file, None, ends, gathered, from) };
+        let remote = elsewhere::open(self.context, object, self.pulse, self.offline.as_ref())?;
+        let mark = identity::mark(object);
+        let outcome = self.read_from(at, file, Some(&remote), Some(&mark), gathered, from);
+        outcome.map_err(|stop| elsewhere::blame(&file.name, &remote).filter(|_| matches!(stop, Stop::Unusable(_))).unwrap_or(stop))
+    }
+
+    pub(super) fn read_from(
+        &mut self,
+        at: u32,
+        file: &Found,
+        remote: Option<&Arc<RemoteFile>>,
+        ends: Option<&[u8; 32]>,
+        gathered: &mut Gathered,
+        from: &ReadState,
+    ) -> Result<(), Stop> {
+        let before = stamp(file)?;
+        let source = Source { file: file.name.clone(), bytes: before.0, modified: before.1, rows: 0 };
+        put(&mut self.table.sources, at, source);
+        put(&mut self.hashes, at, [0; 32]);
+        self.step(false, self.done)?;
+        // Lines that come while one reads belong to the next load; so does one that is not whole, where more is known to come.
+        let lines = if remote.is_none() { source::lines_of(&file.path, before.0) } else { None };
+        let end = (self.context.growing || lines == Some(before.0)).then_some(before.0);
+        let names = self.manifest.headless.then(Vec::new);
+        let layout = Layout { skip: self.manifest.skip, names, end, delimiter: None, from: from.from };
+        let wanted = wanted(self.schema, self.manifest);
+        let source = match remote {
+            Some(remote) => source::open_bytes(Arc::clone(remote) as _, &file.name, &layout, wanted)?,
+            None => source::open_as(&file.path, &layout, wanted)?,
+        };
+        let mut source = Partitioned::over(source, partition::parts(&file.name));
+        source.skip(from.batches)?;
+        let mut rows = FileRows {
+            findings: std::mem::take(&mut self.table.findings),
+            rows_bad: from.file_bad,
+            rows: from.rows,
+            left_out: from.left_out,
+            state: FileState { others: others::are_kept(self.schema), ..from.learnt.clone() },
+            ..FileRows::new(self.context, self.schema, self.manifest, &file.name)
+        };
+        let outcome = self.read_rows(&mut *source, &mut rows, gathered, (at, from.batches), before.0);
+        let of_rows = std::mem::take(&mut rows.findings);
+        let can_grow = end.is_some() && lines.is_some() && (self.grows || gathered.import.is_some());
+        let learnt = if can_grow { rows.state.kept() } else { None };
+        self.table.approximate.extend(rows.state.approximate.iter().cloned());
+        let observed = if outcome.is_ok() { rows.end() } else { Vec::new() };
+        // From here on what is told is of the file as a whole.
+        self.table.findings = std::mem::take(&mut rows.findings);
+        if let Err(stop) = outcome {
+            self.table.findings = of_rows;
+            return Err(stop);
+        }
+        self.table.observed.extend(observed);
+        let FileRows { rows: count, rows_bad: bad, left_out, frames, numbers, .. } = rows;
+        let bound = bind(self.schema, self.manifest, source.columns())?;
+        if let Some(reason) = missing(self.schema, &bound, source.columns()) {
+            return Err(Stop::Unusable(reason));
+        }
+        let known = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
+        let theirs = |name: &str| source.columns().iter().any(|column| path::heads(name).any(|head| column.eq_ignore_ascii_case(head)));
+        let lacks = |name: &str| !known(name) && !theirs(name);
+        if let Some((name, _)) = self.manifest.keep.iter().find(|(name, _)| lacks(name)) {
+            let table = self.schema.name;
+            return Err(Stop::Unusable(format!("has no column `{name}`, which dataset.toml names in [tables.{table}.where]")));
+        }
+        self.note_unknown(&file.name, source.columns(), &bound);
+        if left_out > 0 {
+            self.note(&file.name, format!("`where` leaves out {left_out} of {count} rows"));
+        }
+        let hash = ends.map_or_else(|| identity::ends(&file.path), |ends| Ok(*ends)).map_err(|error| format!("cannot be read: {error}"))?;
+        // What is appended meanwhile was not read. A large table takes long, and is taken as far as it came.
+        let after = stamp(file)?;
+        let taken = self.context.growing || gathered.import.is_some();
+        let appended = || taken && end.is_some_and(|end| after.0 >= end) && is_text(&file.name);
+        if after != before && !appended() {
+            return Err(Stop::Moved);
+        }
+        let notes = std::mem::replace(&mut self.table.findings, of_rows);
+        let bytes = lines.unwrap_or_default();
+        let end = match learnt.zip(identity::beginning(&file.path, bytes).ok()) {
+            Some((learnt, hash)) => FileEnd { notes, bytes, hash, rows: count, rows_bad: bad, left_out, learnt },
+            None => FileEnd { notes, ..FileEnd::default() },
+        };
+        if end.bytes == 0 && self.context.growing && lines.is_some_and(|lines| lines < before.0) {
+            // It lacks the line that was not whole, and nothing tells where that begins: nothing grows from it.
+            self.stem.clear();
+        }
+        put(&mut self.ends, at, end);
+        self.table.rows_bad += bad;
+        if let (Some(source), Some(slot)) = (self.table.sources.get_mut(at as usize), self.hashes.get_mut(at as usize)) {
+            (source.rows, *slot) = (count, hash);
+        }
+        self.done += before.0;
+        if gathered.import.is_none() {
+            let mut frame = stacked(frames, self.schema)?;
+            // Of what was appended, the rows before it tell.
+            if self.schema.name == "candles" && !self.grows {
+                fill::intervals(&mut frame);
+            }
+            gathered.hold(at, frame, numbers)?;
+        }
+        Ok(())
+    }
+
+    /// Of a large table: the files up to this one are taken in for good, and what was kept of those elsewhere is needed no more.
+    pub(super) fn settle(&mut self, at: usize, files: &[Found], gathered: &mut Gathered) -> Result<(), Stop> {
+        let Some(import) = gathered.import.as_mut().filter(|_| files[at].object.is_some()) else { return Ok(()) };
+        import.note(ReadState { file: at as u32 + 1, report: self.report(at + 1, &self.table.findings), ..ReadState::default() })?;
+        let cache = self.context.cache.folder.as_deref();
+        elsewhere::objects(&files[..=at]).for_each(|object| cache.iter().for_each(|cache| Kept::forget(cache, object)));
+        Ok(())
+    }
+
+    /// Reads the file to its end, batch by batch; `from` is its place among the files and the batches of it that were taken before.
+    fn read_rows(
+        &mut self,
+        source: &mut dyn RowSource,
+        rows: &mut FileRows<'_>,
+        gathered: &mut Gathered,
+        from: (u32, u64),
+        bytes: u64,
+    ) -> Result<(), Stop> {
+        let (file, mut batches) = from;
+        loop {
+            let batch = match source.next_batch() {
+                Ok(Some(batch)) => batch,
+                Ok(None) => return Ok(()),
+                Err(reason) => {
+                    self.table.fault = Some(Spot { file: rows.file.to_owned(), row: source.stopped_at() });
+                    return Err(reason.into());
+                }
+            };
+            rows.add(batch, source.columns())?;
+            batches += 1;
+            let done = self.done + source.bytes_read().min(bytes);
+            if gathered.rows() + rows.numbers.len() as u64 > MAX_ROWS {
+                return Err(Stop::Unusable(format!("brings the table over {MAX_ROWS} rows, more than it may have")));
+            }
+            gathered.take(self.schema, file, &mut rows.frames, &mut rows.numbers, &mut || self.step(false, done))?;
+            if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {
+                let report = self.report(file as usize, &rows.findings);
+                let (learnt, file_bad, left_out) = (rows.state.clone(), rows.rows_bad, rows.left_out);
+                import.note(ReadState { file, batches, rows: rows.rows, file_bad, left_out, learnt, report, from: None })?;
+            }
+            self.step(gathered.import.is_some(), done)?;
+        }
+    }
+
+    /// Tells how far reading is. Of a large table the last third is its ordering.
+    pub(super) fn step(&self, large: bool, done: u64) -> Result<(), Cancelled> {
+        let of = if large { self.total + self.total / 2 } else { self.total };
+        self.pulse.done.store(done, Ordering::Relaxed);
+        self.pulse.total.store(of, Ordering::Relaxed);
+        self.context.progress.step(self.schema.name, done, of)
+    }
+}
+
+/// Puts the item at its place, which may be the next one, or one further.
+fn put<T: Clone + Default>(items: &mut Vec<T>, at: u32, item: T) {
+    let at = at as usize;
+    items.resize(items.len().max(at + 1), T::default());
+    items[at] = item;
+}
+
+/// The frames of a file as one.
+pub(super) fn stacked(frames: Vec<DataFrame>, schema: &TableSchema) -> Result<DataFrame, String> {
+    let mut frames = frames.into_iter();
+    let empty = || DataFrame::new(0, schema.columns.iter().map(|column| coerce::empty(column, 0)).collect());
+    let Some(mut whole) = frames.next() else { return guarded("table", empty) };
+    for mut frame in frames {
+        others::align(&mut whole, &mut frame)?;
+        guarded("table", || whole.vstack_mut(&frame).map(|_| ()))?;
+    }
+    Ok(whole)
+}

@@ -1,0 +1,203 @@
+//! Large tables whose files are appended to: what is added to the table in the cache makes the one that an import of all would.
+
+use std::{
+    collections::HashMap,
+    fs::{self, OpenOptions},
+    io::Write,
+    path::Path,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use tokendeck::{
+    dataset::{
+        Dataset,
+        cache::{CacheOptions, list},
+        load::{load, load_as, load_with},
+        progress::Silent,
+    },
+    deck::{Deck, DeckOptions},
+};
+
+use super::{TABLES, bench, noise, options, token, write};
+
+fn append(path: &Path, text: &str) {
+    OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+/// Rows of which some have keys that stand already, some are of new tokens, intervals and times.
+fn append_all(folder: &Path, turn: u64, rows: u64) {
+    let pick = |i: u64| token(if noise(i).is_multiple_of(3) { 2 } else { noise(i) % 16 });
+    let some = |line: &dyn Fn(u64) -> String| -> String { (0..rows).map(|i| line(noise(turn * 1_000 + i))).collect() };
+    let candle = |n: u64| {
+        let interval = ["1h", "1d", "15m", "4h"][(n % 4) as usize];
+        format!("{},{},7.5,2000,0.5,7,{},{interval}\n", pick(n), 1_700_006_400 + n % 2_400 * 3_600, n % 5)
+    };
+    append(&folder.join("candles/2.csv"), &some(&candle));
+    let post = |n: u64| format!("p{},{},again {turn},,{},5,5,5\n", n % 700, pick(n), 1_700_000_000 + n % 600);
+    append(&folder.join("posts.csv"), &some(&post));
+    // Some stand already and come with another value, at another time: what one entry of a log says is of one token.
+    let text = fs::read_to_string(folder.join("transfers.csv")).unwrap();
+    let key = |line: &str| line.split(',').skip(3).step_by(4).map(str::to_owned).collect::<Vec<_>>();
+    let mut keys: HashMap<Vec<String>, u32> = HashMap::new();
+    text.lines().for_each(|line| *keys.entry(key(line)).or_default() += 1);
+    let standing: Vec<&str> = text.lines().skip(1).filter(|line| keys[&key(line)] == 1).collect();
+    let transfer = |n: u64| {
+        let time = 1_700_000_000 + n % 1_100;
+        if n.is_multiple_of(3) {
+            let mut cells: Vec<String> = standing[n as usize % standing.len()].split(',').map(str::to_owned).collect();
+            (cells[1], cells[6]) = (time.to_string(), n.to_string());
+            return format!("{}\n", cells.join(","));
+        }
+        let log = if n.is_multiple_of(4) { String::new() } else { (n % 2).to_string() };
+        format!("{},{time},{},0x{:064x},0x{:040x},,{n},{log}\n", pick(n), n % 60, n, n % 31)
+    };
+    append(&folder.join("transfers.csv"), &some(&transfer));
+    let event = |n: u64| format!("0x{:040x},{},{},swap,{n},,,,\n", n % 9, 1_700_000_000 + n % 60, n % 3);
+    append(&folder.join("pool_events.csv"), &some(&event));
+}
+
+/// Row by row; repeated keys are told of all the same, though not each with its row.
+fn assert_rows(plain: &Dataset, grown: &Dataset, when: &str) {
+    for (a, b) in plain.tables.iter().zip(&grown.tables).filter(|(a, _)| TABLES.contains(&a.schema.name)) {
+        let (name, large) = (a.schema.name, b.large.as_ref().unwrap());
+        let rows = |sources: &[tokendeck::dataset::Source]| sources.iter().map(|source| (source.bytes, source.rows)).collect::<Vec<_>>();
+        assert_eq!((rows(&a.sources), a.rows_bad, a.height()), (rows(&b.sources), b.rows_bad, b.height()), "{name} {when}");
+        let frame = large.stretch(0..large.height(), None);
+        for column in a.schema.columns {
+            let (x, y) = (a.frame.column(column.name).unwrap(), frame.column(column.name).unwrap());
+            let first = (0..x.len()).find(|row| x.get(*row).ok() != y.get(*row).ok());
+            let at = |row: usize| (a.frame.slice(row.saturating_sub(1) as i64, 3), frame.slice(row.saturating_sub(1) as i64, 3));
+            assert!(x.equals_missing(y), "{name}.{} {when}: {:?}", column.name, first.map(at));
+        }
+        let others = |counts: &[tokendeck::dataset::findings::FindingCount]| {
+            let mut counts: Vec<_> = counts.iter().filter(|count| !count.reason.contains("a later row")).cloned().collect();
+            counts.sort_by_key(|count| (count.file.clone(), count.column.clone(), count.reason.clone()));
+            counts
+        };
+        assert_eq!(others(a.findings.counts()), others(b.findings.counts()), "{name} {when}");
+    }
+}
+
+/// How many tables of the name the cache has: one that grows leaves itself and the one before.
+fn kept(cache: &Path, table: &str) -> usize {
+    list(cache).iter().filter(|entry| entry.table == table).count()
+}
+
+#[test]
+fn what_is_added_to_a_table_makes_the_one_that_an_import_of_all_would() {
+    for rows in [300, 1_500] {
+        let bench = bench(rows);
+        drop(bench.load());
+        for turn in 0..5 {
+            append_all(bench.data.path(), turn + rows, [1, 40, 300][turn as usize % 3]);
+            assert_rows(&load(bench.data.path(), &Silent).unwrap(), &bench.load(), &format!("{rows} rows, turn {turn}"));
+        }
+        for table in ["candles", "posts", "transfers", "pool_events"] {
+            assert_eq!(kept(bench.cache.path(), table), 2, "{table} grew");
+        }
+        assert!(!list(bench.cache.path()).iter().any(|entry| entry.part));
+    }
+}
+
+#[test]
+fn a_file_beside_the_others_and_one_in_the_middle_are_added_where_that_is_sure() {
+    let bench = bench(400);
+    drop(bench.load());
+    let header = "token_address,timestamp,open,high,low,close,volume,interval\n";
+    fs::write(bench.data.path().join("candles/3.csv"), format!("{header}{},1900000000,1,2,0.5,1,7,\n", token(77))).unwrap();
+    append(&bench.data.path().join("candles/1.csv"), &format!("{},1900003600,1,2,0.5,1,7,1h\n", token(3)));
+    assert_rows(&load(bench.data.path(), &Silent).unwrap(), &bench.load(), "a new file and one in the middle");
+    // A key of another file: which of the two is the last, the table does not tell.
+    let other = fs::read_to_string(bench.data.path().join("candles/2.csv")).unwrap();
+    let line = other.lines().find(|line| line.ends_with(",15m")).unwrap();
+    append(&bench.data.path().join("candles/0.csv"), &format!("{line}\n"));
+    assert_rows(&load(bench.data.path(), &Silent).unwrap(), &bench.load(), "a key of a later file");
+}
+
+#[test]
+fn a_file_written_anew_is_brought_in_whole() {
+    let bench = bench(300);
+    drop(bench.load());
+    let path = bench.data.path().join("transfers.csv");
+    let text = fs::read_to_string(&path).unwrap();
+    // Longer, with another row at its beginning.
+    let (header, rest) = text.split_once('\n').unwrap();
+    let row = rest.lines().find(|line| line.starts_with("0x")).unwrap().to_owned();
+    fs::write(&path, format!("{header}\n{}\n{rest}", row.replace(",0x", ",0x1"))).unwrap();
+    assert_rows(&load(bench.data.path(), &Silent).unwrap(), &bench.load(), "written anew");
+}
+
+#[test]
+fn a_line_that_is_not_whole_is_a_row_once_it_is() {
+    let bench = bench(300);
+    drop(bench.load());
+    let path = bench.data.path().join("candles/2.csv");
+    let growing = || load_as(bench.data.path(), &options(bench.cache.path()), None, &Silent, None, true).unwrap();
+    let before = growing().table("candles").unwrap().height();
+    append(&path, &format!("{},1900000000,1,2,0.5,1,", token(3)));
+    assert_eq!(growing().table("candles").unwrap().height(), before);
+    append(&path, "7,1h");
+    assert_eq!(growing().table("candles").unwrap().height(), before);
+    // At rest the last line is one, with or without a line end.
+    assert_rows(&load(bench.data.path(), &Silent).unwrap(), &bench.load(), "at rest");
+    assert_eq!(bench.load().table("candles").unwrap().height(), before + 1);
+    append(&path, "\n");
+    assert_rows(&load(bench.data.path(), &Silent).unwrap(), &bench.load(), "with its line end");
+}
+
+#[test]
+fn a_large_table_that_is_appended_to_without_a_pause_is_taken_in() {
+    let (data, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(data.path(), 400);
+    let options = DeckOptions { workers: 1, cache: options(cache.path()), ..DeckOptions::default() };
+    let deck = Deck::new(data.path(), options).unwrap();
+    deck.load().unwrap();
+    deck.watch().unwrap();
+    let last = |deck: &Arc<Deck>| {
+        let snapshot = deck.snapshot().unwrap();
+        let table = snapshot.dataset.table("transfers").unwrap();
+        assert!(table.large.is_some() && table.loaded() && !table.moved);
+        table.sources[0].rows
+    };
+    thread::sleep(Duration::from_millis(300));
+    let (begun, start) = (last(&deck), Instant::now());
+    let mut seen = begun;
+    // Taken in three times while the writer does not rest.
+    let (mut times, mut written) = (0, begun);
+    while times < 3 {
+        assert!(start.elapsed() < Duration::from_mins(1), "taken in {times} times: {:?}", deck.load_state());
+        written += 1;
+        append(&data.path().join("transfers.csv"), &format!("{},1900000000,{written},0x{written:064x},,,1,0\n", token(3)));
+        thread::sleep(Duration::from_millis(100));
+        let now = last(&deck);
+        assert!(now <= written);
+        if now > seen {
+            (seen, times) = (now, times + 1);
+        }
+    }
+    drop(deck);
+}
+
+#[test]
+fn a_large_table_that_is_appended_to_while_it_is_first_read_is_taken_as_far_as_it_came() {
+    let (data, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(data.path(), 4_000);
+    let path = data.path().join("transfers.csv");
+    let (sender, stop) = std::sync::mpsc::channel::<()>();
+    let writer = thread::spawn(move || {
+        let mut n = 0;
+        while stop.recv_timeout(Duration::from_micros(300)).is_err() && n < 100_000 {
+            n += 1;
+            append(&path, &format!("{},1900000000,{n},0x{n:064x},,,1,0\n", token(3)));
+        }
+    });
+    let dataset =
+        load_with(data.path(), &CacheOptions { folder: Some(cache.path().to_owned()), ..options(cache.path()) }, &Silent).unwrap();
+    drop(sender);
+    writer.join().unwrap();
+    let table = dataset.table("transfers").unwrap();
+    assert!(table.loaded(), "{:?}", table.state);
+    assert!(table.sources[0].rows >= 4_000);
+}
