@@ -40,7 +40,7 @@ const DETAIL_MIN: u16 = 7;
 enum Open {
     #[default]
     Nothing,
-    Findings(FindingsPane),
+    Findings(Box<FindingsPane>),
     Rows(Box<Rows>),
 }
 
@@ -232,7 +232,7 @@ impl Data {
         }
         let mut rows = Rows::new(table, snapshot);
         if let Some(kept) = self.kept.get(table.schema.name) {
-            rows.take_up(&kept.filter, &kept.sorting.clone(), context);
+            rows.take_up(&kept.filter, &kept.sorting, context);
         }
         self.open = Open::Rows(Box::new(rows));
     }
@@ -252,7 +252,7 @@ impl Data {
             Some(table) if table.findings.counts().is_empty() => Effect::Say(format!("nothing was found wrong in `{}`", table.schema.name)),
             Some(table) => {
                 self.close();
-                self.open = Open::Findings(FindingsPane::new(table));
+                self.open = Open::Findings(Box::new(FindingsPane::new(table)));
                 Effect::Redraw
             }
         }

@@ -203,7 +203,7 @@ impl Rows {
             Action::Right => self.column = (self.column + 1).min(self.columns.len().saturating_sub(1)),
             Action::Open if self.inspector.is_some() => self.inspector = None,
             Action::Open if self.count() > 0 => {
-                self.inspector = Some(inspect::Inspector { field: self.column, ..inspect::Inspector::default() })
+                self.inspector = Some(inspect::Inspector { field: self.column, ..inspect::Inspector::default() });
             }
             Action::Back if self.next.is_some() => {
                 self.next = None;

@@ -179,7 +179,7 @@ fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
     settled(&stage, &mut view, 38, |view| view.figures.known.len() == all && !view.figures.all);
     let trend = |view: &TokensView, place: usize| {
         let token = &stage.context().snapshot.expect("loaded data").market.tokens[place];
-        view.figures.known[&token.token_address].trend.clone().and_then(|trend| trend.0)
+        view.figures.known[&token.token_address].trend.and_then(|trend| trend.0)
     };
     assert!(!view.list.is_empty() && view.list.len() < all);
     assert!(view.list.places().all(|place| trend(&view, place) == Some(Trend::Uptrend)));
