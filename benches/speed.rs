@@ -28,8 +28,10 @@ use tokendeck::{
     question::{
         Question,
         growth::GrowthQuestion,
+        parameter::Arguments,
         posts::TokenPostsQuestion,
         progress::Progress,
+        request::Request as _,
         search::SearchQuestion,
         snapshot::{AnswerSettings, Snapshot},
         token::TokenQuestion,
@@ -114,7 +116,8 @@ fn answers(c: &mut Criterion) {
     };
     measure("token", &|deck| asked(deck, &TokenQuestion { token_address: token }));
     measure("posts", &|deck| asked(deck, &TokenPostsQuestion { token_address: token, page: 1, limit: 10, explain: false }));
-    let search = SearchQuestion { query: Some("wr".to_owned()), chain: None, sort: None, page: 1, limit: 50, fields: Vec::new() };
+    let arguments = Arguments::new(SearchQuestion::PARAMETERS, &[], "query=wr&limit=50").expect("parameters");
+    let search = SearchQuestion::parse(&arguments).expect("a question");
     measure("search", &|deck| asked(deck, &search));
     measure("holders-growth", &|deck| asked(deck, &GrowthQuestion { limit: 10, window: 7, explain: false }));
     let trendline = TrendlineQuestion { contract_address: token, period: 200, timeframe: None, explain: false };

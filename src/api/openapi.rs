@@ -117,7 +117,7 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
         Content::Events => {
             let kinds =
                 EVENTS.iter().map(|kind| (kind.name.to_owned(), json!({ "description": kind.meaning, "data": (kind.data)(schemas) })));
-            json!({ "text/event-stream": { "schema": { "type": "string" }, "x-events": Map::from_iter(kinds) } })
+            json!({ "text/event-stream": { "schema": { "type": "string" }, "x-events": kinds.collect::<Map<_, _>>() } })
         }
         Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
     };

@@ -21,7 +21,7 @@ use super::{client::Connector, fault::Fault, place::Place, source::Source};
 /// The largest file of `~/.aws` that is read.
 const FILE_MAX: u64 = 1 << 20;
 /// How long a command of the person's own may take to print keys: a person may have to confirm it elsewhere.
-const COMMAND_TIME: Duration = Duration::from_secs(60);
+const COMMAND_TIME: Duration = Duration::from_mins(1);
 /// How often one looks whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
