@@ -61,7 +61,9 @@ fn shown(value: &mut Value, job: &str) {
     match value {
         Value::Array(items) => {
             items.truncate(SHOWN);
-            items.iter_mut().for_each(|item| shown(item, job));
+            for item in items {
+                shown(item, job);
+            }
         }
         Value::Object(members) => {
             for (name, member) in members {

@@ -88,7 +88,7 @@ impl Running {
                 stopped.await.ok();
             }));
         });
-        Self { api, address, stop: Some(stop), thread: Some(thread), folders: folders }
+        Self { api, address, stop: Some(stop), thread: Some(thread), folders }
     }
 
     /// Where its data lie, and where it keeps its own.

@@ -100,8 +100,9 @@ fn pools_of_yield_and_fee_tiers_without_a_name_get_one() {
 
 #[test]
 fn what_is_empty_in_every_row_is_told_once() {
-    let tokens: String = (1..=82).map(|i| format!("0x{i:040x},T{i},\n")).collect();
-    let tiers: String = (1..=40).map(|i| format!("d{i},{},eth\n", if i % 2 == 0 { "" } else { "500" })).collect();
+    let lines = |count: u32, line: fn(u32) -> String| (1..=count).map(line).collect::<Vec<_>>().concat();
+    let tokens = lines(82, |i| format!("0x{i:040x},T{i},\n"));
+    let tiers = lines(40, |i| format!("d{i},{},eth\n", if i % 2 == 0 { "" } else { "500" }));
     let files = [
         ("tokens.csv", format!("token_address,symbol,chain\n{tokens}")),
         ("fee_tiers.csv", format!("dex_id,fees,chain\n{tiers}")),
