@@ -175,6 +175,21 @@ fn times_in_every_unit_are_one_time() {
 }
 
 #[test]
+fn a_candle_is_put_where_it_begins_though_its_end_is_called_its_time() {
+    for (length, interval) in [("5", "5m"), ("5m", "5m"), ("300", "1d")] {
+        let desk = Desk::new();
+        let text = format!(
+            "open,high,low,close,interval_begin,interval,timestamp\n5,6,4,5.5,2023-10-04T16:25:00Z,{length},2023-10-04T16:30:00Z\n"
+        );
+        desk.write("UNI-USD.csv", text);
+        desk.imports(&["UNI-USD.csv"]);
+        let dataset = desk.clean();
+        let (read, candles) = &dataset.candles().of(&address(UNI))[0];
+        assert_eq!((read.to_string().as_str(), &candles.timestamp[..]), (interval, &[1_696_436_700_000][..]), "{length}");
+    }
+}
+
+#[test]
 fn amounts_beyond_every_integer_and_empty_decimals_are_no_trouble() {
     let desk = Desk::empty();
     let most = "115792089237316195423570985008687907853269984665640564039457584007913129639935";

@@ -12,21 +12,13 @@ use super::super::{
     pair,
     sheet::{Sheet, json::KEY},
 };
-use crate::dataset::time::MINUTE_MS;
+use crate::dataset::{candles::Interval, time::MINUTE_MS};
 
 pub(in crate::dataset::import) const PRICES: [&str; 4] = ["open", "high", "low", "close"];
-/// What the time of a candle is called; the first that is there and holds times serves.
+/// What the time of a candle is called; the first that is there and holds times serves. Names that say its beginning come first: a plain
+/// time beside one of them may be its end.
 const TIMES: &[&str] = &[
-    "timestamp",
-    "unix",
-    "unixtimestamp",
-    "unixtime",
     "opentime",
-    "time",
-    "datetime",
-    "ts",
-    "timestampms",
-    "timestamputc",
     "opentimeutc",
     "starttime",
     "start",
@@ -38,8 +30,22 @@ const TIMES: &[&str] = &[
     "begin",
     "begins",
     "startat",
-    "candletime",
     "candlebegintime",
+    "intervalbegin",
+    "intervalstart",
+    "bucketstart",
+    "windowstart",
+    "periodbegin",
+    "timestamp",
+    "unix",
+    "unixtimestamp",
+    "unixtime",
+    "time",
+    "datetime",
+    "ts",
+    "timestampms",
+    "timestamputc",
+    "candletime",
     "bartime",
     "bucket",
     "date",
@@ -430,10 +436,12 @@ fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns
         says.push("its numbers have a decimal comma".to_owned());
     }
     let names = Names::of(&sheet.names);
+    // A bare number may be minutes or seconds, which the steps of the times tell; of a candle alone a small one is minutes.
+    let alone = times.iter().flatten().min() == times.iter().flatten().max();
     let intervals = |at: &usize| {
         let different = sheet.different(*at);
-        !different.is_empty()
-            && different.iter().all(|text| crate::dataset::candles::Interval::parse(text).is_some() && text.parse::<i64>().is_err())
+        let length = |text: &str| text.parse::<i64>().map_or(Interval::parse(text).is_some(), |number| alone && (1..60).contains(&number));
+        !different.is_empty() && different.iter().all(|text| length(text))
     };
     let currency = PRICES.iter().zip(prices).find_map(|(_, at)| pair::currency_of(&plain(&sheet.names[at])));
     let figures = figures(prices);
