@@ -21,7 +21,7 @@ use super::{
 use crate::{
     dataset::address::Address,
     deck::{Deck, known::Known},
-    error::Result,
+    error::{Code, Problem, Result},
     question::{
         Question,
         batch::{INSTEAD, Part, SecurityBatchQuestion, TokenBatchQuestion},
@@ -48,6 +48,10 @@ const AT_ONCE: usize = 4;
 pub(super) fn tokens(call: &Call<'_>) -> Answered {
     let named = |pair: &str| decode(pair.split('=').next().unwrap_or_default()).is_some_and(|name| name == INSTEAD.name);
     if call.query.split('&').any(named) {
+        let format = Arguments::new(SEARCH_PARAMETERS, call.path, call.query)?.word(FORMAT.name)?;
+        if let Some(word) = format.filter(|word| *word != "json") {
+            return Err(Problem::new(Code::InvalidParameter, format!("`format` is `{word}`: with `addresses` expected json.")));
+        }
         ask_with::<TokenBatchQuestion>(call, TokenBatchQuestion::PARAMETERS)
     } else {
         list_with::<SearchQuestion>(call, SEARCH_PARAMETERS)

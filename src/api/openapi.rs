@@ -283,7 +283,7 @@ fn described(parameter: &Parameter) -> Value {
             ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
             ParameterKind::Time => json!({
                 "type": "string",
-                "pattern": r"^(\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2}))?|-?\d+)$",
+                "pattern": r"^(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d))?|-?\d{1,12})$",
                 "examples": ["2026-08-14T00:00:00Z", "2026-08-14"],
             }),
         },

@@ -54,6 +54,10 @@ const RISK_WORDS: &[(&str, RiskLevel)] = &[
     ("aggressive", RiskLevel::High),
 ];
 
+fn risk_words() -> Vec<&'static str> {
+    RISK_WORDS.iter().map(|(word, _)| *word).collect()
+}
+
 impl Request for YieldQuestion {
     const PATH: &'static str = "/yield/optimize";
     const PARAMETERS: &'static [Parameter] = &[EXPLAIN];
@@ -121,7 +125,7 @@ pub struct YieldBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct YieldSettings {
     /// low, medium or high; conservative, moderate, balanced and aggressive are synonyms.
-    #[schemars(with = "String")]
+    #[schemars(with = "String", extend("enum" = risk_words()))]
     risk_level: RiskLevel,
     /// Short names or aliases; empty: all.
     #[schemars(with = "Vec<String>")]
@@ -207,10 +211,11 @@ fn parse_tokens(value: &RawValue) -> Result<BTreeMap<Address, U256>> {
 
 fn parse_risk(value: &RawValue) -> Result<RiskLevel> {
     let word = text(value).map(|word| word.to_lowercase());
-    RISK_WORDS.iter().find(|(known, _)| word.as_deref() == Some(known)).map(|(_, level)| *level).ok_or_else(|| {
-        let words: Vec<_> = RISK_WORDS.iter().map(|(word, _)| *word).collect();
-        invalid("/settings/riskLevel", &format!("`{}`: expected one of {}", clip(value.get()), words.join(", ")))
-    })
+    RISK_WORDS
+        .iter()
+        .find(|(known, _)| word.as_deref() == Some(known))
+        .map(|(_, level)| *level)
+        .ok_or_else(|| invalid("/settings/riskLevel", &format!("`{}`: expected one of {}", clip(value.get()), risk_words().join(", "))))
 }
 
 /// Names are only slugged here: whether a chain outside the list is in the data is known when the question is answered.
