@@ -151,7 +151,7 @@ fn comparison(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, saved: &[SavedP
     let widest = |of: fn(&Compared) -> &str| rows.iter().map(|row| text::width(of(row)) as u16 + 2).max().unwrap_or_default();
     let [more, net, scores] = [widest(|row| &row.more.0), widest(|row| &row.net), widest(|row| &row.risk)];
     for (y, compared) in rows.iter().enumerate().take(usize::from(area.height)) {
-        let row = Rect { y: area.y + y as u16, height: 1, ..area };
+        let row = Rect { y: area.y + y as u16, height: 1, width: area.width.saturating_sub(1), ..area };
         let left = |taken: u16| Rect { width: row.width.saturating_sub(taken), ..row };
         put_right(buffer, row, 0, &compared.more.0, theme.style(compared.more.1));
         put_right(buffer, left(more), 0, &compared.net, theme.style(if y == 0 { Role::Up } else { Role::Text }));
