@@ -244,7 +244,7 @@ impl Run<'_> {
 
     fn file(&mut self, looked: &Looked, format: &'static FormatRow, report: &mut FileReport) -> Result<(), Stop> {
         let chain = self.options.chain.clone().unwrap_or_else(default_chain);
-        let said = Said { token: self.options.token, chain: &chain, as_usd: self.options.as_usd };
+        let said = Said::of(self.options, &chain);
         let asked = Asked { looked, tokens: &self.tokens, said, options: self.options, decimals: &self.context.decimals };
         let plan = match &self.options.table {
             Some(table) => format::mapped::open(&asked, table)?,

@@ -239,6 +239,14 @@ impl<'a> Asked<'a> {
         self.tokens.find(&self.looked.name, content, self.said)
     }
 
+    /// The token of a file whose rows only a contract can have: holders and transfers.
+    pub(super) fn contract(&self, content: Option<&str>) -> Result<Found, String> {
+        if let Some(coin) = self.said.coin {
+            return Err(format!("cannot be of the coin {coin}: holders and transfers are a contract's, so say which with --token ADDRESS"));
+        }
+        self.tokens.find(&self.looked.name, content, Said { contract: true, ..self.said })
+    }
+
     /// The token of a file of prices.
     pub(super) fn traded(&self, content: Option<&str>) -> Result<Found, String> {
         self.tokens.find_traded(&self.looked.name, content, self.said)

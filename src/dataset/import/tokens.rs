@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use polars::prelude::{DataFrame, DataType};
 
-use super::pair::{self, Pair};
+use super::{
+    options::ImportOptions,
+    pair::{self, Pair},
+};
 use crate::dataset::{
     address::Address,
     chain::Chain,
@@ -52,12 +55,25 @@ pub(super) enum By {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Said<'a> {
     pub token: Option<Address>,
+    /// The coin whose address `token` is.
+    pub coin: Option<&'a str>,
+    /// Only a contract can have such rows: no coin is offered.
+    pub contract: bool,
     pub chain: &'a Chain,
     pub as_usd: bool,
 }
 
+impl<'a> Said<'a> {
+    pub(super) fn of(options: &'a ImportOptions, chain: &'a Chain) -> Self {
+        Self { token: options.token, coin: options.coin.as_deref(), contract: false, chain, as_usd: options.as_usd }
+    }
+}
+
 /// What to say of a file of that symbol, or of one that does not tell it.
-fn say(symbol: Option<&str>) -> String {
+fn say(symbol: Option<&str>, contract: bool) -> String {
+    if contract {
+        return "say which it is with --token ADDRESS".to_owned();
+    }
     // A ticker of letters and digits; what else stands in such a column is no coin's.
     let is_ticker = |symbol: &&str| symbol.len() <= 10 && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let coin = symbol.filter(is_ticker).unwrap_or("SYMBOL");
@@ -91,9 +107,9 @@ impl Tokens {
     }
 
     /// The one token of that symbol: of several, the one on the chain that was said, of those the one that is listed.
-    fn by_symbol(&self, symbol: &str, chain: &Chain) -> Result<Option<Address>, String> {
+    fn by_symbol(&self, symbol: &str, said: Said<'_>) -> Result<Option<Address>, String> {
         let Some(all) = self.by_symbol.get(symbol) else { return Ok(None) };
-        let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(chain)).collect();
+        let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(said.chain)).collect();
         let here = if here.is_empty() { all.iter().collect() } else { here };
         let listed: Vec<&Known> = here.iter().filter(|known| known.listed).copied().collect();
         match (&here[..], &listed[..]) {
@@ -104,7 +120,7 @@ impl Tokens {
                     "is of `{symbol}`, and the dataset has {} tokens of that symbol ({}): {}",
                     here.len(),
                     names.join(", "),
-                    say(Some(symbol))
+                    say(Some(symbol), said.contract)
                 ))
             }
         }
@@ -123,36 +139,40 @@ impl Tokens {
         }
         let (symbol, place) = match content {
             Some(content) => (Some(content.to_uppercase()), "from the file"),
-            None => (self.only_symbol(name)?, "from the file's name"),
+            None => (self.only_symbol(name, said.contract)?, "from the file's name"),
         };
         if let Some(address) = said.token {
-            let known = self.symbols.get(&address).cloned().flatten();
+            let coin = said.coin.map(str::to_uppercase);
+            let known = self.symbols.get(&address).cloned().flatten().or(coin);
+            let by = if said.coin.is_some() { "--coin" } else { "--token" };
             let says = match (&known, &symbol) {
                 (Some(known), Some(symbol)) if !alike(known, symbol) => {
-                    format!("as said with --token; warning: the dataset knows it as `{known}`, and the file is of `{symbol}`")
+                    format!("as said with {by}; warning: the dataset knows it as `{known}`, and the file is of `{symbol}`")
                 }
-                _ => "as said with --token".to_owned(),
+                _ => format!("as said with {by}"),
             };
             return Ok(found(address, known.or(symbol), By::Said, says));
         }
-        let Some(symbol) = symbol else { return Err(format!("does not say which token it is of: {}", say(pair::coin(name).as_deref()))) };
-        match self.by_symbol(&symbol, said.chain)? {
+        let Some(symbol) = symbol else {
+            return Err(format!("does not say which token it is of: {}", say(pair::coin(name).as_deref(), said.contract)));
+        };
+        match self.by_symbol(&symbol, said)? {
             Some(address) => Ok(found(address, Some(symbol), By::File, place.to_owned())),
             None => Err(format!(
                 "is of `{symbol}`, which is no token of the dataset: {}, or import a list that has it first",
-                say(Some(&symbol))
+                say(Some(&symbol), said.contract)
             )),
         }
     }
 
     /// The one word of the name that is a symbol.
-    fn only_symbol(&self, name: &str) -> Result<Option<String>, String> {
+    fn only_symbol(&self, name: &str, contract: bool) -> Result<Option<String>, String> {
         let mut symbols: Vec<String> = pair::words(name).into_iter().filter(|word| self.has_symbol(word)).collect();
         symbols.dedup();
         match &symbols[..] {
             [] => Ok(None),
             [one] => Ok(Some(one.clone())),
-            many => Err(format!("could be of `{}` by its name: {}", many.join("`, `"), say(None))),
+            many => Err(format!("could be of `{}` by its name: {}", many.join("`, `"), say(None, contract))),
         }
     }
 
@@ -228,7 +248,13 @@ mod tests {
             (&other, "UNI", "base", false),
         ]));
         let chain = Chain::parse("eth").unwrap();
-        let said = |token: Option<&str>, as_usd| Said { token: token.and_then(Address::parse), chain: &chain, as_usd };
+        let said = |token: Option<&str>, as_usd| Said {
+            token: token.and_then(Address::parse),
+            coin: None,
+            contract: false,
+            chain: &chain,
+            as_usd,
+        };
         let text = |found: Result<Found, String>| found.map(|found| (found.address.to_string(), found.pack));
         for (name, content, token, expected) in [
             ("UNIUSDT-1d.csv", None, None, Ok((uni.as_str(), 1.0))),

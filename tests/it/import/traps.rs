@@ -190,6 +190,23 @@ fn a_candle_is_put_where_it_begins_though_its_end_is_called_its_time() {
 }
 
 #[test]
+fn a_coin_has_candles_and_a_name_but_no_holders() {
+    let desk = Desk::new();
+    let holders: String = ["HolderAddress,Balance\n".to_owned(), format!("{UNI},5\n{PEPE},7\n")].concat();
+    desk.write("holders.csv", holders);
+    let (code, _, err) = desk.run(&["holders.csv"]);
+    assert!(code != 0 && err.contains("say which it is with --token ADDRESS") && !err.contains("--coin"), "{err}");
+    let (code, _, err) = desk.run(&["holders.csv", "--coin", "POLIS"]);
+    assert!(code != 0 && err.contains("cannot be of the coin POLIS"), "{err}");
+    desk.write("daily.csv", "date,open,high,low,close\n2023-07-30,5,6,4,5.5\n");
+    let report = desk.imports(&["daily.csv", "--coin", "BTC"]);
+    let says = report["files"][0].to_string();
+    assert!(says.contains("(BTC), as said with --coin"), "{says}");
+    let symbols: Vec<_> = desk.clean().tokens().iter().filter_map(|token| token.row.symbol.clone()).collect();
+    assert!(symbols.contains(&"BTC".to_owned()), "{symbols:?}");
+}
+
+#[test]
 fn amounts_beyond_every_integer_and_empty_decimals_are_no_trouble() {
     let desk = Desk::empty();
     let most = "115792089237316195423570985008687907853269984665640564039457584007913129639935";

@@ -159,7 +159,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
             (Plan::of(Vec::new()).saying(format!("token {address}, from the file")), Some(address))
         }
         _ => {
-            let token = asked.token(found.symbol.as_deref())?;
+            let token = asked.contract(found.symbol.as_deref())?;
             let address = token.address;
             take = take.of_address(address);
             (Plan::of(Vec::new()).about(token), Some(address))

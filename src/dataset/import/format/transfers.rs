@@ -204,7 +204,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
         let address = if let Some(address) = beside.filter(|address| asked.said.token.is_none_or(|said| said == *address)) {
             address
         } else {
-            let token = asked.token(names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied()))?;
+            let token = asked.contract(names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied()))?;
             let address = token.address;
             plan = plan.about(token);
             address
