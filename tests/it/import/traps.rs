@@ -185,7 +185,7 @@ fn a_candle_is_put_where_it_begins_though_its_end_is_called_its_time() {
         desk.imports(&["UNI-USD.csv"]);
         let dataset = desk.clean();
         let (read, candles) = &dataset.candles().of(&address(UNI))[0];
-        assert_eq!((read.to_string().as_str(), &candles.timestamp[..]), (interval, &[1_696_436_700_000][..]), "{length}");
+        assert_eq!((read.to_string().as_str(), candles.timestamp), (interval, &[1_696_436_700_000][..]), "{length}");
     }
 }
 
