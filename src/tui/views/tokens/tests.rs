@@ -212,7 +212,8 @@ fn the_conditions_of_a_request_keep_the_rows_that_the_filter_keeps() {
         view.set_filter(filter, &stage.context()).expect("a filter that reads");
         let target = view.question().target();
         let (_, query) = target.split_once('?').expect("a query");
-        let asked = SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query).unwrap()).unwrap();
+        let arguments = Arguments::new(SearchQuestion::PARAMETERS, &[], query).expect("parameters");
+        let asked = SearchQuestion::parse(&arguments).expect("a question");
         assert_eq!(asked, view.question(), "{filter}");
         let answer = asked.answer(&snapshot, &Progress::default()).expect("an answer");
         let answered: Vec<_> = answer.tokens.iter().map(|token| token.token_address).collect();
