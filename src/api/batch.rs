@@ -1,26 +1,30 @@
 //! Many tokens in one request: which question GET /tokens is, and the security inferences as lines that come as they are done. What
 //! an answer is stands with its question.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, mpsc::channel},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use hyper::{
     Response,
-    header::{CONNECTION, CONTENT_TYPE, HeaderValue},
+    header::{CONTENT_TYPE, HeaderValue},
 };
 use serde::Serialize;
-use tokio::{sync::mpsc, task::JoinSet};
 
 use super::{
-    call::{Answered, Call, Step, stopped},
+    call::{Answered, Call, Step},
     format::Format,
     handlers::{ask_with, list_with},
-    reply::{self, Body, Reply},
+    reply::{self, Body},
     routes::SEARCH_PARAMETERS,
+    rows::{self, Sending},
 };
 use crate::{
-    dataset::address::Address,
-    deck::{Deck, known::Known},
+    dataset::{address::Address, export::Unwritten},
+    deck::{Deck, known::Known, pending::Pending},
     error::{Code, Problem, Result},
     question::{
         Question,
@@ -32,7 +36,7 @@ use crate::{
     },
 };
 
-pub(super) const NDJSON: &str = "application/x-ndjson";
+const NDJSON: &str = "application/x-ndjson";
 
 /// How GET /security is answered.
 pub(super) const FORMAT: Parameter = parameter(
@@ -43,6 +47,8 @@ pub(super) const FORMAT: Parameter = parameter(
 
 /// Tokens that are asked about at once for one client.
 const AT_ONCE: usize = 4;
+/// How often one who waits for an answer looks whether the client is still there.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// GET /tokens: the list, or with `addresses` the details of those.
 pub(super) fn tokens(call: &Call<'_>) -> Answered {
@@ -62,44 +68,26 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
 pub(super) fn security(call: &Call<'_>) -> Answered {
     let arguments = Arguments::new(call.parameters, call.path, call.query)?;
     let lines = Format::chosen(&arguments, call.headers)?.word == "ndjson";
-    let vary = |mut reply: Reply| {
-        reply::vary(&mut reply);
-        reply
-    };
-    if lines {
-        return send_lines(call, SecurityBatchQuestion::parse(&arguments)?).map(vary).map(Step::Now);
+    if !lines {
+        return ask_with::<SecurityBatchQuestion>(call, call.parameters);
     }
-    Ok(match ask_with::<SecurityBatchQuestion>(call, call.parameters)? {
-        Step::Now(reply) => Step::Now(vary(reply)),
-        Step::Later(reply) => Step::later(async move { reply.await.map(vary) }),
-    })
-}
-
-fn send_lines(call: &Call<'_>, question: SecurityBatchQuestion) -> Result<Reply> {
+    let question = SecurityBatchQuestion::parse(&arguments)?;
     let api = call.api;
     api.deck.ready::<SecurityBatchQuestion>()?;
-    let (sender, pieces) = mpsc::channel(AT_ONCE);
-    let mut reply = Response::new(if call.head { Body::Whole(Bytes::new()) } else { Body::Stream(pieces) });
+    let body = if call.head {
+        Body::Whole(Bytes::new())
+    } else {
+        let deck = Arc::clone(&api.deck);
+        Body::Rows(rows::written(rows::patience(call), rows::place(api)?, move |sending| ask_each(&deck, &question, sending))?)
+    };
+    let mut reply = Response::new(body);
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));
-    if call.head {
-        return Ok(reply);
-    }
-    // The connection is not told when a stream has ended, so it ends too.
-    reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    let (deck, mut stopping) = (Arc::clone(&api.deck), api.stopping.subscribe());
-    tokio::spawn(async move {
-        let gone = sender.clone();
-        tokio::select! {
-            () = ask_each(&deck, &question, &sender) => {}
-            () = gone.closed() => {}
-            () = stopped(&mut stopping) => {}
-        }
-    });
-    Ok(reply)
+    reply::vary(&mut reply);
+    Ok(Step::Now(reply))
 }
 
 /// Asks about each token once, some at a time, and sends its lines when it is answered: as many as it was asked for.
-async fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, lines: &mpsc::Sender<Bytes>) {
+fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, lines: &Sending) -> std::result::Result<(), Unwritten> {
     let mut times: HashMap<Address, usize> = HashMap::new();
     let mut left: Vec<Address> = Vec::new();
     for address in &question.addresses {
@@ -110,21 +98,30 @@ async fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, lines: &mp
         }
     }
     let mut left = left.into_iter();
-    let mut asked = JoinSet::new();
+    let (answered, answers) = channel();
+    let mut asked: HashMap<Address, Pending<_>> = HashMap::new();
     loop {
         while asked.len() < AT_ONCE
             && let Some(contract_address) = left.next()
         {
-            let pending = deck.ask(SecurityQuestion { contract_address, explain: question.explain }, || {});
-            asked.spawn(async move { (contract_address, pending.await) });
+            let answered = answered.clone();
+            let wake = move || answered.send(contract_address).unwrap_or_default();
+            asked.insert(contract_address, deck.ask(SecurityQuestion { contract_address, explain: question.explain }, wake));
         }
-        let Some(answered) = asked.join_next().await else { return };
-        let Ok((address, outcome)) = answered else { continue };
-        let Some(line) = line(address, outcome) else { return };
-        for _ in 0..times.get(&address).copied().unwrap_or(1) {
-            if lines.send(line.clone()).await.is_err() {
-                return;
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let Ok(address) = answers.recv_timeout(LOOK) else {
+            // What nobody waits for is not worked out.
+            if lines.is_closed() {
+                return Err(Unwritten::Stopped);
             }
+            continue;
+        };
+        let Some(outcome) = asked.remove(&address).and_then(|mut pending| pending.poll_now()) else { continue };
+        let line = line(address, outcome).ok_or(Unwritten::Stopped)?;
+        for _ in 0..times.get(&address).copied().unwrap_or(1) {
+            lines.data(line.clone()).map_err(|_| Unwritten::Stopped)?;
         }
     }
 }

@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll, ready},
     thread,
+    time::Duration,
 };
 
 use bytes::{Bytes, BytesMut};
@@ -15,9 +16,14 @@ use hyper::{
     body::Frame,
     header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue},
 };
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, mpsc},
+    time::timeout,
+};
 
 use super::{
+    Api,
     call::{Answered, Call, Step},
     coding::Coding,
     format::{FORMAT, Format},
@@ -25,7 +31,6 @@ use super::{
 };
 use crate::{
     dataset::export::{self, Rows, Unwritten, form::Form},
-    deck::Deck,
     error::{Code, Problem, Result},
     question::{
         Find, known_token,
@@ -159,16 +164,23 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row:
         return Ok(Step::Now(reply::tagged(&Bytes::new(), &etag, call.if_none_match)));
     }
     let any = call.if_none_match.holds("");
-    let Ok(permit) = Arc::clone(&api.row_streams).try_acquire_owned() else {
-        let detail = format!("{} clients are being sent rows already: ask again in a moment.", api.options.row_streams);
-        return Err(Problem::new(Code::Busy, detail));
-    };
+    let (permit, time) = (place(api)?, patience(call));
     let deck = Arc::clone(&api.deck);
     let coming = deck.find(&snapshot, RowsOf { question, whole, snapshot: Arc::clone(&snapshot) }, || {});
     Ok(Step::later(async move {
         let tabled = coming.await?;
         let next = tabled.next.clone();
-        let body = if head || any { Body::Whole(Bytes::new()) } else { Body::Rows(send(deck, snapshot, tabled, form, coding, permit)?) };
+        let body = if head || any {
+            Body::Whole(Bytes::new())
+        } else {
+            Body::Rows(written(time, permit, move |sending| {
+                let out = Coding::around(coding, Pieces { sending: sending.clone(), gathered: BytesMut::new() })?;
+                let rows = Rows::Frames(tabled.rows);
+                let poured = export::pour(out, form, &tabled.columns, &rows, &mut |_| !sending.is_closed());
+                deck.check(&snapshot).ok();
+                poured
+            })?)
+        };
         let mut reply = Response::new(body);
         reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(row.media[0]));
         if let Some(coding) = coding {
@@ -182,38 +194,71 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row:
     }))
 }
 
-fn send(
-    deck: Arc<Deck>,
-    snapshot: Arc<Snapshot>,
-    tabled: Tabled,
-    form: Form,
-    coding: Option<Coding>,
+/// What writes a stream hands its pieces to this: it waits while the client is behind, for as long as the client reads at all.
+#[derive(Debug, Clone)]
+pub(super) struct Sending {
+    sender: mpsc::Sender<Piece>,
+    /// With a server: who keeps the time, and how long a client may read nothing.
+    patience: Option<(Handle, Duration)>,
+}
+
+impl Sending {
+    pub(super) fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+
+    pub(super) fn data(&self, bytes: Bytes) -> io::Result<()> {
+        self.send(Piece::Data(bytes))
+    }
+
+    fn send(&self, piece: Piece) -> io::Result<()> {
+        let sent = match &self.patience {
+            None => self.sender.blocking_send(piece).is_ok(),
+            Some((runtime, time)) => runtime.block_on(async { matches!(timeout(*time, self.sender.send(piece)).await, Ok(Ok(()))) }),
+        };
+        if sent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+    }
+}
+
+/// A stream that is written on a thread of its own; `permit` is held until it ends.
+pub(super) fn written(
+    patience: Option<Duration>,
     permit: OwnedSemaphorePermit,
+    write: impl FnOnce(&Sending) -> std::result::Result<(), Unwritten> + Send + 'static,
 ) -> Result<RowStream> {
     let (sender, pieces) = mpsc::channel(PIECES);
-    let write = move || {
+    let sending = Sending { sender, patience: patience.map(|time| (Handle::current(), time)) };
+    let run = move || {
         let _permit = permit;
-        let out = Coding::around(coding, Pieces { sender: sender.clone(), gathered: BytesMut::new() });
-        let rows = Rows::Frames(tabled.rows);
-        let mut wanted = |_| !sender.is_closed();
-        let written = catch_unwind(AssertUnwindSafe(|| export::pour(out?, form, &tabled.columns, &rows, &mut wanted)));
-        match written {
-            Ok(Ok(())) => sender.blocking_send(Piece::End).unwrap_or_default(),
-            Ok(Err(Unwritten::Failed(reason))) if !sender.is_closed() => tracing::warn!("rows broke off: {reason}"),
+        match catch_unwind(AssertUnwindSafe(|| write(&sending))) {
+            Ok(Ok(())) => sending.send(Piece::End).unwrap_or_default(),
+            Ok(Err(Unwritten::Failed(reason))) if !sending.is_closed() => tracing::warn!("rows broke off: {reason}"),
             // The client has gone.
             Ok(Err(_)) => {}
             Err(_) => tracing::error!("rows broke off: a defect of the program"),
         }
-        deck.check(&snapshot).ok();
     };
-    let started = thread::Builder::new().name("rows".into()).spawn(write);
+    let started = thread::Builder::new().name("rows".into()).spawn(run);
     started.map_err(|error| Problem::new(Code::Busy, format!("The rows cannot be sent now: {error}. Ask again in a moment.")))?;
     Ok(RowStream { pieces, bytes: 0, done: false, ended: None })
 }
 
+/// A place among those who are sent rows.
+pub(super) fn place(api: &Api) -> Result<OwnedSemaphorePermit> {
+    Arc::clone(&api.row_streams).try_acquire_owned().map_err(|_| {
+        let detail = format!("{} clients are being sent rows already: ask again in a moment.", api.options.row_streams);
+        Problem::new(Code::Busy, detail)
+    })
+}
+
+/// How long the client of the call may read nothing; without a server it takes its time.
+pub(super) fn patience(call: &Call<'_>) -> Option<Duration> {
+    call.headers.map(|_| call.api.options.idle_time)
+}
+
 /// What is written, gathered into pieces for the client.
 struct Pieces {
-    sender: mpsc::Sender<Piece>,
+    sending: Sending,
     gathered: BytesMut,
 }
 
@@ -223,8 +268,7 @@ impl Pieces {
         if self.gathered.is_empty() {
             return Ok(());
         }
-        let piece = Piece::Data(self.gathered.split().freeze());
-        self.sender.blocking_send(piece).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        self.sending.data(self.gathered.split().freeze())
     }
 }
 

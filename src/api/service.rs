@@ -16,12 +16,12 @@ use http_body_util::BodyExt;
 use hyper::{
     Method, Request, Response, Uri,
     body::{Body as _, Incoming},
-    header::{ALLOW, CONTENT_TYPE, EXPECT, HeaderValue},
+    header::{ALLOW, EXPECT, HeaderValue},
     http::request::Parts,
 };
 
 use super::{
-    Api, OfflineReply, OfflineRows, batch,
+    Api, OfflineReply, OfflineRows,
     call::{Awaited, Call, Step},
     coding,
     connection::{Phase, Pulse},
@@ -311,26 +311,7 @@ fn offline(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<Reply> 
         Handler::Plain(handler) => handler(&call)?,
         Handler::Body(handler) => handler(&call, body)?,
     };
-    let reply = runtime.block_on(settle(step))?;
-    let ends = reply.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == batch::NDJSON);
-    // Lines come from tasks of this runtime; other streams have no end.
-    Ok(if ends { runtime.block_on(whole(reply)) } else { reply })
-}
-
-/// The reply once all of its stream is there.
-async fn whole(reply: Reply) -> Reply {
-    let (parts, body) = reply.into_parts();
-    let body = match body {
-        Body::Stream(mut pieces) => {
-            let mut whole = BytesMut::new();
-            while let Some(piece) = pieces.recv().await {
-                whole.extend_from_slice(&piece);
-            }
-            Body::Whole(whole.freeze())
-        }
-        body => body,
-    };
-    Reply::from_parts(parts, body)
+    runtime.block_on(settle(step))
 }
 
 #[cfg(test)]

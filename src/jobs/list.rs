@@ -1,7 +1,5 @@
 //! Jobs as the rows of a list: which columns conditions and orders can name, and pages of those that hold.
 
-use std::cmp::Ordering;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,7 +8,7 @@ use crate::{
     error::Result,
     question::{
         filter::{ColumnKind, FieldValue, Filter, FilterColumn},
-        list::{Key, Listed, Order, Rows, put_in_order},
+        list::{Listed, Order, Rows, keep_in_order},
     },
 };
 
@@ -70,8 +68,7 @@ impl Jobs {
             self.list(*page, *limit)?
         } else {
             let (_, mut rows) = self.list(1, u64::MAX)?;
-            rows.retain(|job| filter.matches(|column| job.field(column)));
-            put_in_order(&mut rows, sort, |job, column| job.field(column).and_then(Key::of), |_, _| Ordering::Equal);
+            keep_in_order(&mut rows, filter, sort, Job::field);
             let skipped = usize::try_from(page.saturating_sub(1).saturating_mul(*limit)).unwrap_or(usize::MAX);
             let total = rows.len() as u64;
             (total, rows.into_iter().skip(skipped).take(usize::try_from(*limit).unwrap_or(usize::MAX)).collect())

@@ -185,19 +185,7 @@ impl Question for SecurityBatchQuestion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        dataset::sample,
-        question::{parameter::Arguments, snapshot::AnswerSettings},
-    };
-
-    fn snapshot() -> Snapshot {
-        let candles = (1..=20).map(|day| format!("0x1,2026-01-{day:02},{day},{day},{day},{day},1d\n")).collect::<Vec<_>>().concat();
-        let dataset = sample::dataset(&[
-            ("tokens", "token_address,symbol,name,chain\n0x1,UP,Up,eth\n0x2,NONE,None,eth"),
-            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{candles}")),
-        ]);
-        Snapshot::new(1, dataset, AnswerSettings::default())
-    }
+    use crate::question::{fields::tests::snapshot, parameter::Arguments};
 
     fn ask<Q: Question>(query: &str) -> Result<serde_json::Value> {
         let question = Q::parse(&Arguments::new(Q::PARAMETERS, &[], query)?)?;

@@ -1,7 +1,5 @@
 //! The questions behind GET /{contractAddress}/dexes, its detail, and GET /dexes.
 
-use std::cmp::Ordering;
-
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -11,7 +9,7 @@ use super::{
     Question,
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
-    list::{Key, Listed, Order, Rows, SORT, conditions, only, put_in_order, sort},
+    list::{Listed, Order, Rows, SORT, conditions, keep_in_order, only, sort},
     paging::Paging,
     parameter::{CONTRACT, EXPLAIN, PAGE, ParameterKind, clip, parameter},
     posts::page_of,
@@ -125,8 +123,7 @@ impl Question for AllDexesQuestion {
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<AllDexes> {
         let mut rows: Vec<DexEntry> = snapshot.dataset.dexes().iter().map(DexEntry::of).collect();
-        rows.retain(|row| self.filter.matches(|column| row.field(column)));
-        put_in_order(&mut rows, &self.sort, |row, column| row.field(column).and_then(Key::of), |_, _| Ordering::Equal);
+        keep_in_order(&mut rows, &self.filter, &self.sort, DexEntry::field);
         let total = rows.len() as u64;
         let dexes = Rows::new(page_of(rows.into_iter(), self.page, self.limit).collect(), &self.only);
         Ok(AllDexes { page: self.page, limit: self.limit, total, dexes, missing: snapshot.dataset.lack("dexes") })

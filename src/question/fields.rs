@@ -71,7 +71,7 @@ fn best(answer: &PatternsAnswer, candles: usize) -> Option<&Pattern> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::{Value, json};
 
     use super::*;
@@ -85,7 +85,8 @@ mod tests {
         question::{search::SearchQuestion, snapshot::AnswerSettings},
     };
 
-    fn snapshot() -> Snapshot {
+    /// A token that rises for twenty days, and one that nothing is known of.
+    pub(in crate::question) fn snapshot() -> Snapshot {
         let candles = (1..=20).map(|day| format!("0x1,2026-01-{day:02},{day},{day},{day},{day},1d\n")).collect::<Vec<_>>().concat();
         let dataset = sample::dataset(&[
             ("tokens", "token_address,symbol,name,chain\n0x1,UP,Up,eth\n0x2,NONE,None,eth"),

@@ -10,7 +10,7 @@ use super::{
     Question,
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
-    list::{Key, Listed, Order, Rows, SORT, conditions, only, put_in_order, sort},
+    list::{Key, Listed, Order, Rows, SORT, conditions, keep_in_order, only, put_in_order, sort},
     paging::Paging,
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
     posts::{page_of, page_range},
@@ -250,8 +250,7 @@ impl Question for HolderCountsQuestion {
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<HolderCounts> {
         known_token(snapshot, &self.token_address)?;
         let mut rows: Vec<HolderCount> = snapshot.dataset.holder_counts_of(&self.token_address).iter().rev().map(HolderCount::of).collect();
-        rows.retain(|row| self.filter.matches(|column| row.field(column)));
-        put_in_order(&mut rows, &self.sort, |row, column| row.field(column).and_then(Key::of), |_, _| Ordering::Equal);
+        keep_in_order(&mut rows, &self.filter, &self.sort, HolderCount::field);
         Ok(HolderCounts {
             token_address: self.token_address,
             page: self.page,

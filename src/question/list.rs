@@ -11,7 +11,7 @@ use serde::{
 use serde_json::Value;
 
 use super::{
-    filter::{FieldValue, FilterColumn},
+    filter::{FieldValue, Filter, FilterColumn},
     parameter::{Parameter, ParameterKind, parameter},
 };
 
@@ -42,6 +42,22 @@ pub const SORT: &str = "Up to 4 columns, separated by commas; `-` first for desc
 /// `only` of a list of such rows.
 pub const fn only<T: Listed>() -> Parameter {
     parameter("only", ParameterKind::Words(T::MEMBERS), "The members that each row has, separated by commas; all when omitted.")
+}
+
+/// The column that a part of `sort` names, and whether it falls: `-volume`, `+close`, `close`.
+pub(super) fn signed(part: &str) -> (&str, bool) {
+    part.strip_prefix('-').map_or((part.strip_prefix('+').unwrap_or(part), false), |column| (column, true))
+}
+
+/// Keeps the rows that hold, in their order; `field` gives what a row has in a column.
+pub fn keep_in_order<R>(
+    rows: &mut Vec<R>,
+    filter: &Filter,
+    orders: &[Order],
+    field: impl for<'r> Fn(&'r R, &str) -> Option<FieldValue<'r>>,
+) {
+    rows.retain(|row| filter.matches(|column| field(row, column)));
+    put_in_order(rows, orders, |row, column| field(row, column).and_then(Key::of), |_, _| Ordering::Equal);
 }
 
 /// A column to sort by, and which way.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::{
     filter::{self, Filter, FilterColumn, nearest},
-    list::{Order, SORTS_MAX},
+    list::{Order, SORTS_MAX, signed},
 };
 use crate::{
     dataset::{
@@ -219,8 +219,7 @@ impl<'a> Arguments<'a> {
         };
         let mut orders: Vec<Order> = Vec::new();
         for part in wanted {
-            let (column, descending) =
-                part.strip_prefix('-').map_or((part.strip_prefix('+').unwrap_or(part), false), |column| (column, true));
+            let (column, descending) = signed(part);
             let known = filter::column(column, columns).ok_or_else(|| {
                 let near = filter::nearest_column(column, columns).unwrap_or_default();
                 refused(format!("names `{}`, which is no column here: the nearest is `{near}`", clip(column)))

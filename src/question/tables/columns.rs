@@ -15,12 +15,10 @@ use crate::{
     error::{Code, Problem, Result},
     question::{
         filter::{FilterColumn, nearest, of_kind},
+        list::{SORTS_MAX, signed},
         parameter::clip,
     },
 };
-
-/// Columns that an order may have.
-const SORTS_MAX: usize = 4;
 
 /// A column of a table as it was loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,10 +77,7 @@ pub(super) fn chosen(text: Option<&str>, columns: &[TableColumn]) -> Result<Vec<
 pub(super) fn sort(text: Option<&str>, columns: &[TableColumn]) -> Result<Vec<SortBy>> {
     let mut sort: Vec<SortBy> = Vec::new();
     for word in names(text) {
-        let (falls, name) = match word.strip_prefix('-') {
-            Some(name) => (true, name),
-            None => (false, word.strip_prefix('+').unwrap_or(word)),
-        };
+        let (name, falls) = signed(word);
         let column = known("sort", name, columns)?;
         if sort.iter().any(|by| by.column == column.name) {
             let detail = format!("`sort` names `{}` more than once: name it once.", column.name);

@@ -93,10 +93,16 @@ fn many_tokens_are_answered_in_one_request() {
     {
         let lines = server.ask(&get(&path, accept));
         assert_eq!((lines.status, lines.header("content-type")), (200, Some("application/x-ndjson")), "{path}");
-        assert_eq!(String::from_utf8_lossy(&lines.body).matches("{\"token_address\":\"0x").count(), 4, "{path}");
+        assert_eq!(lines.header("vary"), Some("Accept, Accept-Encoding"), "{path}");
+        let whole = lines.chunks().expect("a whole stream");
+        assert_eq!(String::from_utf8_lossy(&whole).matches("{\"token_address\":\"0x").count(), 4, "{path}");
     }
-    let printed = answer_offline(&server.api, "GET", &format!("/security?{asked}&format=ndjson"), b"");
-    let mut lines: Vec<Value> = printed.body.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let mut printed = answer_offline(&server.api, "GET", &format!("/security?{asked}&format=ndjson"), b"").rows.expect("rows");
+    let mut body = Vec::new();
+    while let Some(piece) = printed.next_piece().expect("a whole stream") {
+        body.extend_from_slice(&piece);
+    }
+    let mut lines: Vec<Value> = body.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
     lines.sort_by_key(by_address);
     assert_eq!(lines, expected);
 }

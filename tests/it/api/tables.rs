@@ -337,6 +337,18 @@ fn streams_are_limited_and_end_with_their_client() {
 }
 
 #[test]
+fn a_client_that_reads_nothing_loses_its_place() {
+    let server = over(true, ApiOptions { row_streams: 1, idle_time: std::time::Duration::from_millis(300), ..ApiOptions::default() });
+    let mut stalled = server.connect();
+    stalled.write_all(&get("/tables/candles?format=ndjson", "")).expect("sent");
+    let mut first = [0; 1_000];
+    stalled.read_exact(&mut first).expect("the stream begins");
+    // It stays connected and reads no more.
+    until(|| server.ask(&get("/tables/candles?format=csv&columns=close", "")).status == 200);
+    drop(stalled);
+}
+
+#[test]
 fn a_connection_goes_on_after_a_stream() {
     let server = Running::start();
     let mut kept = server.connect();
