@@ -19,6 +19,7 @@ pub mod manifest;
 mod newest;
 pub(crate) mod order;
 pub mod progress;
+mod repeats;
 pub mod rows;
 pub mod runs;
 #[cfg(test)]

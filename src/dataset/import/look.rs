@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     archive, database,
-    outline::Outline,
+    outline::{First, Outline},
     sheet::{self, Sheet, header::Line, json::Json},
     unpack::{self, Copied},
     workbook,
@@ -283,6 +283,16 @@ impl Looked {
             (Shape::Columns(_), Place::File(path)) => source::open(path, all()),
             (Shape::Columns(_) | Shape::Json { .. } | Shape::Cells, _) => Err("has no rows to be read in turn".to_owned()),
         }
+    }
+
+    /// Whether a dataset reads such a file as it is: no workbook, no archive, nothing piped in, no table deep in a JSON text.
+    pub(super) fn is_read_where_it_lies(&self) -> bool {
+        let flat = match &self.shape {
+            Shape::Rows(_) | Shape::JsonLines(_) | Shape::Columns(_) => true,
+            Shape::Json { outline, .. } => matches!(outline.list(""), Some(First::Object(_))),
+            Shape::Cells => false,
+        };
+        flat && self._copied.is_none() && matches!(self.place, Place::File(_)) && source::format_of(&self.name).is_some()
     }
 
     pub(super) fn head(&self) -> &[u8] {
