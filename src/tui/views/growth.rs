@@ -22,6 +22,7 @@ use crate::{
         text,
         view::{Asked, Context, Effect, Export, Request, View},
         widgets::{panel, progress, put},
+        words,
     },
 };
 
@@ -209,7 +210,7 @@ impl GrowthView {
         let empty = if self.list.filter().is_empty() {
             "no token has two counts this far apart: t tries another window"
         } else {
-            "no token matches: Esc takes the filter off"
+            &words::no_match("token")
         };
         self.list.draw(buffer, Frame::new(area, empty), context, rows(ranking, most, context));
     }

@@ -24,6 +24,7 @@ use crate::{
         keymap::{Action, ViewId},
         list::{Did, Frame, List},
         view::{Asked, Context, Effect, Export, Request, View},
+        words,
     },
 };
 
@@ -406,7 +407,7 @@ impl TokensView {
         let empty = if self.choices.watched_only && self.list.filter().is_empty() {
             "the watchlist is empty: w stars a token, W shows every token"
         } else {
-            "no token matches: Esc takes the filter off"
+            &words::no_match("token")
         };
         let row = rows(tokens, &self.figures.known, context);
         self.list.draw(buffer, Frame::new(area, empty), context, row);
