@@ -43,6 +43,11 @@ impl FilterColumn {
         self
     }
 
+    /// Its name, of a column whose name lasts as long as the program: ours, and those that `dataset::names` keeps.
+    pub fn lasting_name(&self) -> Option<&'static str> {
+        if let Cow::Borrowed(name) = self.name { Some(name) } else { None }
+    }
+
     fn answers_to(&self, name: &str) -> bool {
         let same = |known: &str| known.eq_ignore_ascii_case(name);
         same(&self.name) || self.aliases.iter().any(|alias| same(alias))
