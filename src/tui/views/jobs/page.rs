@@ -147,15 +147,19 @@ impl Page {
         for pattern in found.iter().take(ROWS) {
             let name = text::fit(&words::told(word(&pattern["name"])), 27, text::Align::Left);
             let sure = format!("{}  ", number(&pattern["confidence"], 2));
-            let moves = pattern["projectedMovement"].as_f64();
+            let moves = pattern["distanceToTarget"].as_f64().or_else(|| pattern["projectedMovement"].as_f64());
             let role = if moves.is_some_and(|moves| moves < 0.0) { Role::Down } else { Role::Up };
             let mut pieces = vec![(name, Role::Text), (sure, Role::Dim)];
             if let Some(status) = pattern["status"].as_str() {
                 pieces.push((text::fit(&words::told(status), 12, text::Align::Left), Role::Dim));
                 let aim = format!("target {} {}", price(&pattern["targetPrice"]), change(&pattern["distanceToTarget"]));
-                let stop = format!("  stop {} {}", price(&pattern["stopPrice"]), change(&pattern["distanceToStop"]));
-                let ratio = pattern["rewardRisk"].as_f64().map_or_else(String::new, |ratio| format!("  {ratio:.2}:1"));
-                pieces.extend([(aim, role), (stop, Role::Dim), (ratio, Role::Dim)]);
+                pieces.push((aim, role));
+                // What is over has no stop.
+                if matches!(status, "forming" | "confirmed") {
+                    let stop = format!("  stop {} {}", price(&pattern["stopPrice"]), change(&pattern["distanceToStop"]));
+                    let ratio = pattern["rewardRisk"].as_f64().map_or_else(String::new, |ratio| format!("  {ratio:.2}:1"));
+                    pieces.extend([(stop, Role::Dim), (ratio, Role::Dim)]);
+                }
             } else {
                 let complete = format!("{} % complete  ", number(&pattern["completionPercent"], 0));
                 pieces.push((complete, Role::Dim));
@@ -203,7 +207,8 @@ impl Page {
         self.heading("checklist", &counts.join(" · "));
         for group in Group::ALL {
             let open = |check: &&&Value| {
-                word(&check["group"]) == group.title().to_lowercase().replace(' ', "_") && word(&check["state"]) != CheckState::Passed.word()
+                word(&check["group"]) == group.title().to_lowercase().replace(' ', "_")
+                    && word(&check["state"]) != CheckState::Passed.word()
             };
             let open: Vec<&Value> = checks.iter().filter(|check| open(&check)).collect();
             if open.is_empty() {
