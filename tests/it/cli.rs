@@ -243,6 +243,8 @@ fn schema_describes_tables_for_people_and_programs() {
     assert_eq!((code, tables[0]["columns"][0]["name"].as_str()), (0, Some("chain")));
     let (code, out, _) = desk.run(&["schema", "gas", "--template"]);
     assert!(code == 0 && out.contains("# [tables.gas.columns]\n"), "{out}");
+    let (code, out, _) = desk.run(&["schema", "--chains"]);
+    assert!(code == 0 && out.lines().any(|line| line.starts_with("bnb ") && line.contains(" 56 ") && line.contains("binance")), "{out}");
 }
 
 #[test]

@@ -48,6 +48,11 @@ impl FilterColumn {
         self.aliases.iter().copied().chain([&*self.name]).min_by_key(|name| name.len()).unwrap_or(&self.name)
     }
 
+    /// Its name, of a column whose name lasts as long as the program: ours, and those that `dataset::names` keeps.
+    pub fn lasting_name(&self) -> Option<&'static str> {
+        if let Cow::Borrowed(name) = self.name { Some(name) } else { None }
+    }
+
     fn answers_to(&self, name: &str) -> bool {
         let same = |known: &str| known.eq_ignore_ascii_case(name);
         same(&self.name) || self.aliases.iter().any(|alias| same(alias))

@@ -393,8 +393,8 @@ impl TokensView {
         SearchQuestion {
             query: (!words.is_empty()).then(|| words.join(" ")),
             chain: None,
-            filter: self.list.filter().split(|column| column != "starred").0,
-            sort: self.list.sorting.keys().to_vec(),
+            conditions: Some(self.list.filter().split(|column| column != "starred").0.conditions()).filter(|text| !text.is_empty()),
+            sort: Some(self.list.sorting.keys().iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
             fields: if self.choices.more { List::<Tokens>::optional().collect() } else { Vec::new() },
             only: Vec::new(),
             page: 1,

@@ -77,6 +77,8 @@ fn many_tokens_are_answered_in_one_request() {
         ("/security?addresses=".to_owned(), "invalid_parameter"),
         (format!("/tokens?addresses={TOKEN}&format=csv"), "invalid_parameter"),
         (format!("/tokens?addresses={TOKEN}&format=x"), "invalid_parameter"),
+        (format!("/tokens?addresses={TOKEN}&where=price%3E1"), "invalid_parameter"),
+        (format!("/tokens?limit=5&addresses={TOKEN}"), "invalid_parameter"),
         ("/candles?addresses=0x12".to_owned(), "invalid_address"),
         (format!("/tokens?{asked}&page=2&strict=true"), "invalid_parameter"),
         (format!("/security?{asked}&format=xml"), "invalid_parameter"),

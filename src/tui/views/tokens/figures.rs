@@ -187,12 +187,12 @@ mod tests {
             (Trend::Uptrend, Advice::StrongSell),
         ] {
             let figures = Figures {
-                created_at: None,
                 trend: Some(Added(Some(trend))),
                 best_pattern: Some(Added(Some(pattern.clone()))),
                 recommended_action: Some(Added(Some(advice))),
                 security_score: Some(Added(Some(21))),
                 recommendation: Some(Added(Some("HIGH RISK"))),
+                ..Figures::default()
             };
             let json = serde_json::to_value(&figures).unwrap();
             let row = Row::<Tokens> { given: Shown { token, figures: Some(&figures), starred: false } };
