@@ -16,7 +16,7 @@ use super::{
     check::{finding_line, line},
     demo::shell_word,
     meter::Meter,
-    outcome::{Failure, Outcome, print, printable, say},
+    outcome::{Failure, Outcome, print, printable, say, say_more},
     table::{aligned, aligned_to_the_end},
 };
 use crate::dataset::{
@@ -168,7 +168,7 @@ pub(super) fn run(args: &Import) -> Outcome {
     for (file, reason) in refused {
         say(&format!("`{}` {reason}", file.file));
         if !file.try_with.is_empty() {
-            eprintln!("{}", try_line(file, into));
+            say_more(&try_line(file, into));
         }
     }
     Err(Failure::Told)
@@ -190,7 +190,7 @@ fn try_line(file: &FileReport, into: &Path) -> String {
     let is_in = |word: &str| file.try_with.iter().any(|said| said.split('=').any(|part| part == word));
     let yours: Vec<String> = YOURS.iter().filter(|(word, _)| is_in(word)).map(|(word, what)| format!("{word} stands for {what}")).collect();
     let yours = if yours.is_empty() { String::new() } else { format!("   # {}", yours.join(", ")) };
-    format!("  try: {}{yours}", printable(&line))
+    format!("  try: {line}{yours}")
 }
 
 /// Imports, or says why not.
@@ -301,7 +301,7 @@ fn taken_line(taken: &Taken, several: bool) -> String {
         (taken.changed, "in place of others"),
         (taken.same, "there already"),
         (taken.repeated, "repeated"),
-        (taken.set_aside, "set aside"),
+        (taken.set_aside, "rejected"),
     ];
     let mut parts: Vec<String> = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     if taken.left_out > 0 {

@@ -203,7 +203,7 @@ fn check_tells_each_finding_and_judges() {
     let line = out.lines().find(|line| line.starts_with("error")).unwrap();
     let words: Vec<&str> = line.split_whitespace().collect();
     assert_eq!(words[..5], ["error", "tokens.csv", "2", "token_address", "0x12"], "{out}");
-    assert!(out.lines().last().unwrap().contains("1 row (1 set aside): 1 error, "), "{out}");
+    assert!(out.lines().last().unwrap().contains("1 row (1 rejected): 1 error, "), "{out}");
 
     let (code, out, _) = desk.run(&["check", "bad", "--json"]);
     let report: Value = serde_json::from_str(&out).unwrap();

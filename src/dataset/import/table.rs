@@ -113,7 +113,7 @@ impl Standing {
             let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
             let blame = |stop: Stop| match stop {
                 Stop::Refused(refusal) => {
-                    format!("the table `{}` that stands cannot be read: `{name}` {}", self.schema.name, refusal.reason).into()
+                    format!("the existing table `{}` cannot be read: `{name}` {}", self.schema.name, refusal.reason).into()
                 }
                 Stop::Cancelled => Stop::Cancelled,
             };

@@ -198,13 +198,11 @@ impl Tokens {
         let Some(symbol) = symbol else {
             return Err(say("does not say which token it is of", pair::coin(name).as_deref(), said.contract));
         };
-        match self.by_symbol(&symbol, said)? {
-            Some(address) => Ok(found(address, Some(symbol), By::File, place.to_owned())),
-            None => {
-                let asked = say(&format!("is of `{symbol}`, which is no token of the dataset"), Some(&symbol), said.contract);
-                Err(Refusal { reason: format!("{}, or import a list that has it first", asked.reason), ..asked })
-            }
+        if let Some(address) = self.by_symbol(&symbol, said)? {
+            return Ok(found(address, Some(symbol), By::File, place.to_owned()));
         }
+        let asked = say(&format!("is of `{symbol}`, which is no token of the dataset"), Some(&symbol), said.contract);
+        Err(Refusal { reason: format!("{}, or import a list that has it first", asked.reason), ..asked })
     }
 
     /// The one word of the name that is a symbol.

@@ -92,7 +92,7 @@ fn reason_if_bad(column: &schema::Column, expected: &str) -> String {
 /// What happens to a cell that cannot be read.
 fn consequence(need: Need) -> (Severity, &'static str) {
     match need {
-        Need::Cell => (Severity::Error, "the row is set aside"),
+        Need::Cell => (Severity::Error, "the row is rejected"),
         Need::Column | Need::Optional => (Severity::Warning, "the cell is left empty"),
     }
 }
@@ -239,7 +239,7 @@ impl FileRows<'_> {
     pub(super) fn sum_up(&mut self) {
         let rows = self.rows - self.left_out;
         for column in self.schema.columns.iter().filter(|column| column.need == Need::Cell) {
-            let all = format!("empty in all {rows} rows, and expected {} in every one; they are set aside", column.kind.expectation());
+            let all = format!("empty in all {rows} rows, and expected {} in every one; they are rejected", column.kind.expectation());
             self.findings.tell_once(self.file, column.name, &reason_if_empty(column), rows, all);
         }
         for (name, written) in &self.written {
@@ -295,7 +295,7 @@ impl FileRows<'_> {
                 Ok(lists) => lists,
                 Err(i) => {
                     self.rows_bad += 1;
-                    let reason = "expected a list; the row is set aside".to_owned();
+                    let reason = "expected a list; the row is rejected".to_owned();
                     self.finding(Severity::Error, number, Some(bound[i].column.name), None, reason);
                     continue;
                 }
@@ -303,7 +303,7 @@ impl FileRows<'_> {
             let length = lists[0].len();
             if lists.iter().any(|list| list.len() != length) {
                 self.rows_bad += 1;
-                let reason = "lists that explode together differ in length; the row is set aside".to_owned();
+                let reason = "lists that explode together differ in length; the row is rejected".to_owned();
                 self.finding(Severity::Error, number, Some(bound[listed[0]].column.name), None, reason);
                 continue;
             }

@@ -46,7 +46,7 @@ fn values_where_set_and_formats_are_followed() {
     );
     assert_eq!(
         findings(candles)[0],
-        "Error k/deep/er/y.csv:2 timestamp `13/13/2024`: expected a time written as %m/%d/%Y; the row is set aside"
+        "Error k/deep/er/y.csv:2 timestamp `13/13/2024`: expected a time written as %m/%d/%Y; the row is rejected"
     );
     assert!(findings(candles).contains(&"Note k/x.csv: `where` leaves out 1 of 2 rows".to_owned()), "{:?}", findings(candles));
     assert_eq!(dataset.candles().of(&address(UNI))[0].1.volume, [7.0, 7.0]);
@@ -116,7 +116,7 @@ fn what_is_empty_in_every_row_is_told_once() {
     let tokens = table(&dataset, "tokens");
     assert_eq!(
         findings(tokens),
-        ["Error tokens.csv chain: empty in all 82 rows, and expected one or several chains in every one; they are set aside"],
+        ["Error tokens.csv chain: empty in all 82 rows, and expected one or several chains in every one; they are rejected"],
         "not a line a row"
     );
     assert_eq!((tokens.rows_bad, tokens.findings.count(Severity::Error)), (82, 1));
