@@ -14,8 +14,10 @@ const TELLING: usize = 15;
 const ROUNDED: usize = 10;
 /// Digits of a whole number of smallest units from which a floating-point number could not hold them all.
 const LONG: usize = 19;
-/// Amounts from which a column is told.
+/// Amounts from which a column is told; and where others show that its token has all the decimals of most.
 const LEAST: u64 = 5;
+const LEAST_OF_DEEP: u64 = 2;
+const DEEP: usize = 18;
 /// Cells that are looked at.
 const LOOKED: u64 = 20_000;
 
@@ -28,6 +30,8 @@ pub(crate) struct Digits {
     /// Amounts that end where such a number ends, and a little before.
     ended: u64,
     short: u64,
+    /// Amounts with so many decimals that one above zero that ends earlier was cut.
+    deep: u64,
 }
 
 impl Digits {
@@ -56,6 +60,7 @@ impl Digits {
         }
         let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
         let all = whole.len() + fraction.len();
+        self.deep += u64::from(fraction.len() == DEEP);
         let zeros = if fraction.is_empty() { whole.len() - whole.trim_end_matches('0').len() } else { 0 };
         let digits = all - zeros;
         // Below one, or rounded to a few decimals, an exact amount may have as few digits.
@@ -71,7 +76,8 @@ impl Digits {
 
     /// Whether the amounts are floating-point numbers written out.
     pub(crate) fn are_floats(&self) -> bool {
-        self.exact == 0 && self.ended >= LEAST && self.ended >= self.short
+        let enough = self.ended >= LEAST || self.ended >= LEAST_OF_DEEP && self.deep >= LEAST;
+        enough && self.exact == 0 && self.ended >= self.short
     }
 }
 
@@ -106,5 +112,11 @@ mod tests {
         let mut few = Digits::default();
         few.note(&[Cell::Text("7.5346634119754725".into())]);
         assert!(!few.are_floats(), "one amount tells nothing");
+        let mut small = vec![Cell::Text("0.002495416008154929".into()); 5];
+        few.note(&small);
+        assert!(!few.are_floats(), "nor do those below one");
+        small.push(Cell::Text("3.6773969020594204".into()));
+        few.note(&small);
+        assert!(few.are_floats(), "two that end early, where others have eighteen decimals");
     }
 }

@@ -14,11 +14,11 @@ const DAYS: &[&str] = &[
     "%d.%m.%y",
     "%m/%d/%y",
     "%d/%m/%y",
-    "%b %d, %Y",
-    "%d %b %Y",
-    "%d-%b-%Y",
-    "%b-%d-%Y",
-    "%d. %b %Y",
+    "%B %d, %Y",
+    "%d %B %Y",
+    "%d-%B-%Y",
+    "%B-%d-%Y",
+    "%d. %B %Y",
 ];
 const CLOCKS: &[&str] = &["", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", ", %H:%M", ", %H:%M:%S"];
 /// Years that a two-digit year, or a figure that is none, would not lead to.
@@ -82,9 +82,9 @@ mod tests {
             (&["20.08.22 17:05"], Some("format = \"%d.%m.%y %H:%M\" under")),
             (&["01/02/2022", "20/08/2022"], Some("format = \"%d/%m/%Y\" under")),
             (&["01/02/2022", "03/04/2022"], Some("format = \"%m/%d/%Y\" or format = \"%d/%m/%Y\" under")),
-            (&["Aug 20, 2022", "September 1, 2022"], Some("format = \"%b %d, %Y\" under")),
+            (&["Aug 20, 2022", "September 1, 2022"], Some("format = \"%B %d, %Y\" under")),
             (&["20.08.2022", "x"], None),
-            (&["1.2.3"], None),
+            (&["1.2.3.4"], None),
             (&[], None),
         ] {
             let mut formats = Formats::default();

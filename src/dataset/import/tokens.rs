@@ -1,6 +1,6 @@
 //! Which token a file is about: said by the person, by the file, or by its name through the symbols the dataset knows.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 
 use polars::prelude::{DataFrame, DataType};
 
@@ -117,8 +117,11 @@ impl Tokens {
 
     /// What is to be known of symbols of these rows that several tokens of one chain have: which one is meant is asked for later.
     pub(super) fn sharing(&self, frame: &DataFrame) -> Vec<String> {
-        let symbols: BTreeSet<String> = TokenRow::rows(frame).into_iter().filter_map(|row| Some(row.symbol?.to_uppercase())).collect();
-        let mut found: Vec<(usize, String)> = Vec::new();
+        let mut met = HashSet::new();
+        // In the order of the list, which begins with the largest as a rule.
+        let symbols = TokenRow::rows(frame).into_iter().filter_map(|row| Some(row.symbol?.to_uppercase()));
+        let symbols: Vec<String> = symbols.filter(|symbol| met.insert(symbol.clone())).collect();
+        let mut found: Vec<String> = Vec::new();
         for symbol in symbols {
             let Some(all) = self.by_symbol.get(&symbol) else { continue };
             let mut chains: Vec<&Chain> = all.iter().flat_map(|known| &known.chains).collect();
@@ -131,16 +134,14 @@ impl Tokens {
                 }
                 let shown: Vec<String> = here.iter().take(SHARING_SHOWN).map(|known| known.address.to_string()).collect();
                 let more = if here.len() > shown.len() { ", …" } else { "" };
-                let text = format!("`{symbol}` is {} tokens on {chain} ({}{more})", here.len(), shown.join(", "));
-                found.push((here.len(), text));
+                found.push(format!("`{symbol}` is {} tokens on {chain} ({}{more})", here.len(), shown.join(", ")));
             }
         }
         if found.is_empty() {
             return Vec::new();
         }
-        found.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         let count = found.len();
-        let mut says: Vec<String> = found.into_iter().take(SHARING_SHOWN).map(|(_, text)| text).collect();
+        let mut says: Vec<String> = found.into_iter().take(SHARING_SHOWN).collect();
         if count > says.len() {
             says.push(format!("and {} more symbols are of several tokens", count - says.len()));
         }
