@@ -149,7 +149,8 @@ pub struct Market {
 
 impl Market {
     pub fn new(dataset: &Dataset) -> Self {
-        let mut tokens: Vec<TokenSummary> = dataset.tokens().iter().enumerate().map(|(place, token)| summary(dataset, place, token)).collect();
+        let mut tokens: Vec<TokenSummary> =
+            dataset.tokens().iter().enumerate().map(|(place, token)| summary(dataset, place, token)).collect();
         mark_stale(&mut tokens);
         mark_age(&mut tokens);
         Self { tokens }

@@ -13,7 +13,7 @@ pub const TEXT_BYTES_MAX: usize = 500;
 const TERMS_MAX: usize = 32;
 
 /// Longer signs before those they begin with.
-const OPERATORS: &[(&str, Operator)] = &[
+pub(super) const OPERATORS: &[(&str, Operator)] = &[
     ("!=", Operator::Differs),
     (">=", Operator::AtLeast),
     ("<=", Operator::AtMost),

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use crate::{
     dataset::rows::Post,
     question::{
-        filter::{ColumnKind, Filter},
+        filter::{ColumnKind, Filter, FilterColumn},
         list::Order,
     },
     tui::{
@@ -49,7 +49,7 @@ impl Fields for Posts {
     const STANDARD: Option<Order> = Some(Order::falling("published_at"));
 
     /// The filter of posts is words of the title, which the question looks for.
-    fn read(text: &str) -> Result<Filter, String> {
+    fn read(text: &str, _: &[FilterColumn]) -> Result<Filter, String> {
         let long = text.chars().count() > WORDS_MAX;
         if long { Err(format!("the words are longer than {WORDS_MAX} characters")) } else { Ok(Filter::default()) }
     }
