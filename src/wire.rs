@@ -1,8 +1,10 @@
 //! The one place that opens a connection outwards: objects of S3, Google Cloud Storage and Azure, files of web servers and of the
-//! Hugging Face hub. Lists them, and fetches parts of them. What is done with the bytes, and where they are kept, is the dataset's.
+//! Hugging Face hub, answers of a ClickHouse. Lists files, and fetches parts of them. What is done with the bytes, and where they are kept,
+//! is the dataset's.
 //!
 //! Nothing here runs before the first question to a source: no thread, no certificate, no connection.
 
+pub mod clickhouse;
 mod client;
 mod fault;
 mod fetch;
@@ -98,6 +100,7 @@ pub struct Wire {
     ledger: Arc<dyn Ledger>,
     runtime: OnceLock<Runtime>,
     stores: Mutex<HashMap<String, Arc<source::Store>>>,
+    engines: Mutex<HashMap<String, Arc<clickhouse::Held>>>,
     places: Arc<Semaphore>,
     requests: AtomicU64,
     bytes: AtomicU64,
@@ -129,6 +132,7 @@ impl Wire {
             ledger,
             runtime: OnceLock::new(),
             stores: Mutex::default(),
+            engines: Mutex::default(),
             places: Arc::new(Semaphore::new(REQUESTS_MAX)),
             requests: AtomicU64::new(0),
             bytes: AtomicU64::new(0),

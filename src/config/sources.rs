@@ -35,9 +35,14 @@ fn text(value: &DeValue<'_>) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
+fn whole(value: &DeValue<'_>, least: u64, most: u64) -> Option<u64> {
+    let number = value.as_integer().and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok());
+    number.filter(|number| (least..=most).contains(number))
+}
+
 /// What may be said of a source.
 pub const SOURCE_SETTINGS: &[SourceRow] = &[
-    row!("kind", "\"s3\"", "\"s3\", \"gcs\", \"azure\" or \"https\"", "What it speaks.", |source, value| {
+    row!("kind", "\"s3\"", "\"s3\", \"gcs\", \"azure\", \"https\" or \"clickhouse\"", "What it speaks.", |source, value| {
         let word = value.as_str()?;
         source.kind = SourceKind::WORDS.iter().find(|(known, _)| *known == word)?.1;
         Some(())
@@ -76,10 +81,16 @@ pub const SOURCE_SETTINGS: &[SourceRow] = &[
         source.account = text(value)?;
         Some(())
     }),
-    row!("url", "\"https://files.example.org/data\"", "a URL", "Of https: what its URLs begin with.", |source, value| {
-        source.url = text(value)?;
-        Some(())
-    }),
+    row!(
+        "url",
+        "\"https://files.example.org/data\"",
+        "a URL",
+        "Of https: what its URLs begin with; of clickhouse: its HTTP interface.",
+        |source, value| {
+            source.url = text(value)?;
+            Some(())
+        }
+    ),
     row!(
         "token_env",
         "\"FILES_TOKEN\"",
@@ -98,6 +109,62 @@ pub const SOURCE_SETTINGS: &[SourceRow] = &[
         source.insecure = value.as_bool()?;
         Some(())
     }),
+    row!("database", "\"ethereum\"", "text", "Of clickhouse: the database of tables that name none.", |source, value| {
+        source.database = text(value)?;
+        Some(())
+    }),
+    row!("user", "\"analyst\"", "text", "Of clickhouse: who asks; without it the server's `default`.", |source, value| {
+        source.user = text(value)?;
+        Some(())
+    }),
+    row!(
+        "password_env",
+        "\"CLICKHOUSE_PASSWORD\"",
+        "the name of an environment variable",
+        "Of clickhouse: the variable with the user's password.",
+        |source, value| {
+            source.password_env = text(value)?;
+            Some(())
+        }
+    ),
+    row!(
+        "password_file",
+        "\"/run/secrets/clickhouse\"",
+        "the path of a file",
+        "Of clickhouse: the file with the user's password, in place of the variable.",
+        |source, value| {
+            source.password_file = text(value)?;
+            Some(())
+        }
+    ),
+    row!(
+        "timeout_seconds",
+        "60",
+        "a whole number from 1 to 86400",
+        "Of clickhouse: how long an answer may take to come, and may be worked on there.",
+        |source, value| {
+            source.timeout_seconds = whole(value, 1, 86_400)? as u32;
+            Some(())
+        }
+    ),
+    row!("scan_rows_max", "5000000000", "a whole number above 0", "Of clickhouse: rows that one query may read there.", |source, value| {
+        source.scan_rows_max = whole(value, 1, u64::MAX >> 1)?;
+        Some(())
+    }),
+    row!("queries_max", "2", "a whole number from 1 to 64", "Of clickhouse: queries at once.", |source, value| {
+        source.queries_max = whole(value, 1, 64)? as u32;
+        Some(())
+    }),
+    row!(
+        "lag_minutes",
+        "15",
+        "a whole number from 0 to 10080",
+        "Of clickhouse: minutes a block has to be old to be taken, as the newest may be taken back.",
+        |source, value| {
+            source.lag_minutes = Some(whole(value, 0, 10_080)? as u32);
+            Some(())
+        }
+    ),
 ];
 
 /// Reads one source; what is wrong goes to `faults`, with where it stands.
@@ -112,7 +179,7 @@ pub(super) fn read(name: &str, table: &DeTable<'_>, start: usize, faults: &mut V
             faults.push((
                 offset,
                 if SECRETS.contains(&key.to_ascii_lowercase().as_str()) {
-                    format!("`{full}`: keys do not belong in this file: they stand in the environment (AWS_ACCESS_KEY_ID, …) or in ~/.aws")
+                    format!("`{full}`: keys do not belong in this file: they stand in the environment (AWS_ACCESS_KEY_ID, …; of clickhouse the variable that `password_env` names) or in ~/.aws")
                 } else {
                     format!("unknown setting `{full}`: expected one of {}", keys.join(", "))
                 },

@@ -51,9 +51,19 @@ impl Address {
         format!("{}…{}", &whole[..6], &whole[38..])
     }
 
+    /// In the mixed letter case of EIP-55.
+    pub(crate) fn checksummed(&self) -> String {
+        let small = self.to_string();
+        let hash = Keccak256::digest(&small.as_bytes()[2..]);
+        let high = |i: usize| (hash[i / 2] >> if i.is_multiple_of(2) { 4 } else { 0 }) & 0x0f >= 8;
+        let digit = |(i, digit): (usize, char)| if i >= 2 && high(i - 2) { digit.to_ascii_uppercase() } else { digit };
+        small.chars().enumerate().map(digit).collect()
+    }
+
     /// Whether the letter case of `text` (a readable address) breaks its EIP-55 checksum. One case alone carries none.
     pub fn checksum_broken(text: &str) -> bool {
-        let Some(digits) = text.get(2..) else { return false };
+        // A coin's word, `coin:BTC`, has no checksum.
+        let Some(digits) = text.get(2..).filter(|_| Self::parse(text).is_some()) else { return false };
         if !(digits.bytes().any(|b| b.is_ascii_lowercase()) && digits.bytes().any(|b| b.is_ascii_uppercase())) {
             return false;
         }
@@ -142,8 +152,11 @@ mod tests {
         // The examples of EIP-55.
         assert!(!Address::checksum_broken("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"));
         assert!(!Address::checksum_broken("0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"));
+        for text in ["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"] {
+            assert_eq!(Address::parse(text).expect("an address").checksummed(), text);
+        }
         assert!(Address::checksum_broken("0xFB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"));
         assert!(!Address::checksum_broken("0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359"));
-        assert!(!Address::checksum_broken(""));
+        assert!(!Address::checksum_broken("") && !Address::checksum_broken("coin:BTC") && !Address::checksum_broken("Coin:btc"));
     }
 }

@@ -5,6 +5,7 @@ pub(in crate::dataset) mod bind;
 pub(in crate::dataset) mod blocks;
 mod column;
 mod elsewhere;
+pub(in crate::dataset) mod engine;
 pub(crate) mod file;
 pub(crate) mod fill;
 mod gather;

@@ -2,6 +2,7 @@
 //! following it is the loader's.
 
 pub(crate) mod columns;
+mod engine;
 pub mod keys;
 pub(crate) mod unit;
 mod walk;
@@ -49,6 +50,24 @@ pub struct TableManifest {
     pub headless: bool,
     /// Lines of text files before the header, or the first row.
     pub skip: usize,
+    /// The rows are asked for.
+    pub engine: Option<Asked>,
+}
+
+/// Rows that a source of config.toml answers with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    pub source: String,
+    pub from: From,
+    /// Of rows that were written more than once, the last.
+    pub last: bool,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum From {
+    Table(String),
+    Query(String),
 }
 
 /// Which rows are kept.
@@ -131,6 +150,7 @@ fn read_table(walk: &Walk<'_>, schema: &TableSchema, mut members: Members<'_>) -
         match member.key {
             "columns" => {}
             "path" => table.path = walk.texts(member)?,
+            "source" | "table" | "query" | "final" => {}
             "set" => {
                 for constant in walk.table(member)? {
                     let column = columns::ours(walk, schema, &constant)?;
@@ -167,6 +187,7 @@ fn read_table(walk: &Walk<'_>, schema: &TableSchema, mut members: Members<'_>) -
             _ => return Err(walk.unknown("key", member, &names(Place::Table))),
         }
     }
+    table.engine = engine::read(walk, &members)?;
     if let Some(name) = table.set.keys().find(|name| table.columns.get(*name).is_some_and(|column| column.from.is_some())) {
         return Err(format!("{FILE}: `{}.{name}` has a constant in `set` and a column in `columns`: keep one", schema.name));
     }
@@ -255,6 +276,9 @@ mod tests {
         assert_eq!(value.values["n/a"], "");
         assert_eq!(transfers.keep[0].1, Keep::Between { min: Some("2024-01-01".to_owned()), max: None });
         assert_eq!(transfers.keep[1].1, Keep::Tokens);
+        let asked = Manifest::parse("[tables.posts]\nsource = 'warehouse'\ntable = 'social.posts'\nfinal = true").expect("valid");
+        let from = From::Table("social.posts".to_owned());
+        assert_eq!(asked.tables["posts"].engine, Some(Asked { source: "warehouse".to_owned(), from, last: true }));
     }
 
     #[test]
@@ -296,6 +320,23 @@ mod tests {
             (
                 "[tables.gas]\ncoin = 'BTC'",
                 "dataset.toml, line 2: `coin` must be the symbol of a coin, of a table whose rows are of one token",
+            ),
+            ("[tables.posts]\nsource = 'warehouse'", "dataset.toml, line 2: `source` needs a `table` of it, or a `query`"),
+            (
+                "[tables.posts]\ntable = 'posts'",
+                "dataset.toml, line 2: `table` is of a source: say which with `source`, as config.toml has it in [sources.NAME]",
+            ),
+            (
+                "[tables.posts]\nsource = 'w'\nquery = 'select 1'\ntable = 'x'",
+                "dataset.toml, line 4: `table` and `query` both say which rows: keep one",
+            ),
+            (
+                "[tables.posts]\nsource = 'w'\nquery = 'select 1'\nfinal = true",
+                "dataset.toml, line 4: `final` is of a table: say FINAL in the query",
+            ),
+            (
+                "[tables.posts]\nsource = 'w'\ntable = 'x'\npath = 'x.csv'",
+                "dataset.toml, line 4: `path` and `source` both say where the rows are: keep one",
             ),
             ("[tables.pools.columns]\ntoken0 = { item = 0 }", "dataset.toml, line 2: `item` must be a whole number from 1 to 10000"),
             (

@@ -2,6 +2,7 @@
 //! engine one day) can stand behind it. Nothing here knows the schema or what a cell means.
 
 mod csv;
+pub(crate) mod forward;
 mod guard;
 mod ipc;
 mod json;
@@ -266,6 +267,11 @@ fn fields(mut input: text::Input, layout: &Layout, delimiter: Option<u8>, wanted
         Some(names) => csv::CsvRows::headless(input, names, delimiter, wanted),
         None => csv::CsvRows::open(input, delimiter, wanted),
     }
+}
+
+/// Rows of an Arrow stream, whose bytes may come once alone.
+pub(crate) fn arrow_stream(bytes: Arc<dyn ReadAt>, wanted: &Wanted) -> Result<Box<dyn RowSource>, String> {
+    Ok(Box::new(ipc::IpcRows::open(bytes, wanted)?))
 }
 
 /// Rows of newline-delimited JSON from any reader that begins with `head`.

@@ -57,7 +57,8 @@ impl Sight {
             let paths = manifest.tables.get(schema.name).map_or(&[][..], |table| &table.path);
             // What lies elsewhere cannot be watched.
             let here: Vec<String> = paths.iter().filter(|path| !Place::is_url(path)).cloned().collect();
-            if here.len() < paths.len() && here.is_empty() {
+            let asked = manifest.tables.get(schema.name).is_some_and(|table| table.engine.is_some());
+            if asked || here.len() < paths.len() && here.is_empty() {
                 continue;
             }
             let paths = &here[..];

@@ -40,6 +40,9 @@ pub struct TokenCandles {
     /// There are more before these that `limit` left out.
     #[serde(skip)]
     pub cut: bool,
+    /// Where there are none at all: the timeframes that the token has candles in, its own or made of finer ones.
+    #[serde(skip)]
+    pub elsewhere: Vec<&'static str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -93,7 +96,9 @@ impl Question for CandlesQuestion {
                 volume: finite(all.volume[i]),
             }));
         }
-        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut })
+        let has = |word: &&&str| frames::frame(&series, interval(word)).is_some_and(|frame| !frame.as_candles().is_empty());
+        let elsewhere = if frame.is_none() { TIMEFRAMES.iter().filter(has).copied().collect() } else { Vec::new() };
+        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut, elsewhere })
     }
 }
 

@@ -172,8 +172,8 @@ pub(super) mod tests {
             assert_eq!(ask(&format!("only=symbol&sort={sort}")).unwrap()[0], json!({ "symbol": first }), "{sort}");
         }
         for (query, says) in [
-            ("where=pric>1", "`where`: `pric` is not a column of this table; the nearest is `price`. The columns are symbol, name, "),
-            ("where=price>x", "`where`: `x` is a text, `price` is a number: write `price>1000`, "),
+            ("where=pric>1", "`where`: no column `pric`, did you mean `price`? Columns: symbol, name, "),
+            ("where=price>x", "`where`: `x` is not a number: write `price>1000`, "),
             ("where=usd", "`where`: `usd` is no condition: write a column, a sign and a value, as in `symbol:usd`."),
             ("sort=pric", "`sort` names `pric`, which is no column here: the nearest is `price`. Expected up to 4 of symbol, "),
             ("sort=price,name,symbol,age,holders", "`sort` has 5 columns. Expected up to 4 of "),

@@ -193,7 +193,7 @@ impl App {
             x += write(buffer, row, x, 0, if self.setup.look.ascii { "_" } else { "▏" }, theme.accent());
             let (says, style) = match &line.problem {
                 Some(problem) => (problem.as_str(), theme.style(Role::Warning)),
-                None => ("⏎ keep   Esc undo", theme.dim()),
+                None => ("⏎ keep · Esc cancel", theme.dim()),
             };
             let mut x = x + 2 + write(buffer, row, x + 2, 0, says, style);
             if line.problem.is_none() {

@@ -132,6 +132,10 @@ fn bounds(range: &str) -> Option<(u64, u64)> {
 
 impl Connector {
     pub(super) fn client(&self) -> reqwest::Result<reqwest::Client> {
+        self.builder().build()
+    }
+
+    pub(super) fn builder(&self) -> reqwest::ClientBuilder {
         let (named, plain) = (self.named, self.plain);
         let policy = redirect::Policy::custom(move |attempt| {
             if attempt.previous().len() > REDIRECTS_MAX {
@@ -156,7 +160,7 @@ impl Connector {
         if !named {
             builder = builder.dns_resolver(Arc::new(PublicOnly { proxies: proxies(|name| std::env::var(name).ok()) }));
         }
-        builder.build()
+        builder
     }
 }
 

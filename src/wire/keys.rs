@@ -1,5 +1,5 @@
-//! Keys of S3: from the environment, from `~/.aws`, from the container's or the machine's own service, else none. They are handed to the
-//! store and held nowhere else.
+//! Keys of S3: from the environment, from `~/.aws`, from the container's or the machine's own service, else none; the password of a
+//! ClickHouse. They are handed to the store or the client and held nowhere else.
 
 use std::{
     collections::HashMap,
@@ -64,6 +64,24 @@ pub(super) async fn s3(place: &Place, source: Option<&Source>, connector: Connec
         builder = builder.with_region(region);
     }
     Ok(builder.with_bucket_name(&place.root).with_http_connector(connector))
+}
+
+/// The password of the source's user, if it has one.
+pub(super) fn password(source: &Source) -> Result<Option<String>, Fault> {
+    if !source.password_env.is_empty() {
+        let name = &source.password_env;
+        let value = std::env::var(name).ok().filter(|value| !value.is_empty());
+        return value.map(Some).ok_or_else(|| Fault::Refused(format!("needs the password in the variable `{name}`, which is not set")));
+    }
+    if source.password_file.is_empty() {
+        return Ok(None);
+    }
+    let path = &source.password_file;
+    let small = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= FILE_MAX);
+    let text = if small { fs::read_to_string(path).ok() } else { None };
+    let text =
+        text.ok_or_else(|| Fault::Refused("needs the password in the file `password_file` names, which cannot be read".to_owned()))?;
+    Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
 /// Where keys were found.

@@ -1,6 +1,6 @@
 //! The sources a person names in their configuration, and the stores made of them. A place that no source is for is asked without keys.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use object_store::{ClientOptions, ObjectStore, azure, gcp, http::HttpBuilder};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
@@ -26,7 +26,7 @@ pub struct Source {
     pub profile: String,
     /// Of Azure.
     pub account: String,
-    /// Of HTTPS: what URLs begin with.
+    /// Of HTTPS: what URLs begin with; of ClickHouse: where it answers.
     pub url: String,
     /// The environment variable that holds a bearer token.
     pub token_env: String,
@@ -34,6 +34,20 @@ pub struct Source {
     pub anonymous: bool,
     /// HTTP without encryption to other machines too.
     pub insecure: bool,
+    /// Of ClickHouse: the database of tables that name none.
+    pub database: String,
+    pub user: String,
+    /// The environment variable, or the file, that holds the user's password.
+    pub password_env: String,
+    pub password_file: String,
+    /// Of ClickHouse: how long an answer may take to come; 0 for the usual time.
+    pub timeout_seconds: u32,
+    /// Rows one query may read there; 0 for the usual number.
+    pub scan_rows_max: u64,
+    /// Queries at once; 0 for the usual number.
+    pub queries_max: u32,
+    /// Minutes a block has to be old to be taken; none for the usual time.
+    pub lag_minutes: Option<u32>,
 }
 
 /// What a source speaks.
@@ -44,13 +58,34 @@ pub enum SourceKind {
     Gcs,
     Azure,
     Https,
+    ClickHouse,
 }
 
 impl SourceKind {
-    pub const WORDS: [(&'static str, Self); 4] = [("s3", Self::S3), ("gcs", Self::Gcs), ("azure", Self::Azure), ("https", Self::Https)];
+    pub const WORDS: [(&'static str, Self); 5] =
+        [("s3", Self::S3), ("gcs", Self::Gcs), ("azure", Self::Azure), ("https", Self::Https), ("clickhouse", Self::ClickHouse)];
 }
 
 impl Source {
+    /// How long an answer may take to come.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_secs(if self.timeout_seconds == 0 { 60 } else { self.timeout_seconds.into() })
+    }
+
+    /// Rows one query may read.
+    pub fn scan_rows_max(&self) -> u64 {
+        if self.scan_rows_max == 0 { 5_000_000_000 } else { self.scan_rows_max }
+    }
+
+    pub(super) fn queries(&self) -> usize {
+        if self.queries_max == 0 { 2 } else { self.queries_max as usize }
+    }
+
+    /// Minutes a block has to be old to be taken, as the newest ones may be taken back.
+    pub fn lag(&self) -> u32 {
+        self.lag_minutes.unwrap_or(15)
+    }
+
     /// Whether the place is one of the source's.
     pub(super) fn has(&self, place: &Place) -> bool {
         let bucket = || self.buckets.contains(&place.root);
@@ -69,6 +104,10 @@ impl Source {
     pub fn fault(&self) -> Option<String> {
         let lacks = match self.kind {
             SourceKind::Https if self.url.is_empty() => "has no `url`: what its URLs begin with",
+            SourceKind::ClickHouse if self.url.is_empty() => "has no `url`: that of ClickHouse's HTTP interface, as https://host:8443",
+            SourceKind::ClickHouse if !self.password_env.is_empty() && !self.password_file.is_empty() => {
+                "has `password_env` and `password_file`: keep one"
+            }
             SourceKind::S3 | SourceKind::Gcs | SourceKind::Azure if self.buckets.is_empty() => {
                 "has no `buckets`: those its keys may be sent to"
             }
@@ -78,7 +117,7 @@ impl Source {
         if !lacks.is_empty() {
             return Some(lacks.to_owned());
         }
-        let address = if self.kind == SourceKind::Https { &self.url } else { &self.endpoint };
+        let address = if matches!(self.kind, SourceKind::Https | SourceKind::ClickHouse) { &self.url } else { &self.endpoint };
         if address.is_empty() {
             return None;
         }

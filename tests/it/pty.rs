@@ -1,6 +1,7 @@
 //! The dashboard as it is used: the real program in a real terminal, from the first screen to the exit code, with everything that
 //! may befall a terminal in between.
 
+mod tasks;
 mod terminal;
 
 use std::{
@@ -372,7 +373,7 @@ fn a_table_is_exported_whole_and_never_over_another_file() {
     terminal.keys("\x1b[B\x1b[B\x1b[B\r");
     terminal.see("INTERVAL");
     terminal.keys("e");
-    terminal.see("⏎ writes it");
+    terminal.see("⏎ save");
     terminal.keys("\r");
     terminal.see("exported 1");
     let written = home.path().join("tokendeck-candles.csv");
@@ -381,11 +382,11 @@ fn a_table_is_exported_whole_and_never_over_another_file() {
     let count = said.split("exported ").nth(1).and_then(|rest| rest.split(' ').next()).map(|count| count.replace(',', ""));
     assert!(rows > 10_000 && count.as_deref() == Some(&*rows.to_string()), "{rows} rows in the file:\n{said}");
     terminal.keys("e");
-    terminal.see("⏎ writes it");
+    terminal.see("⏎ save");
     terminal.keys("\r");
     terminal.see("exists already: choose another name");
     assert_eq!(fs::read_to_string(&written).unwrap().lines().count() - 1, rows);
     // What can never match is refused where it is typed.
     terminal.keys("/close>2026-01");
-    terminal.see("`2026-01` is a date, `close` is a number");
+    terminal.see("`2026-01` is not a number");
 }

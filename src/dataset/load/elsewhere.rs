@@ -15,7 +15,7 @@ use std::{
 use glob::{MatchOptions, Pattern};
 use serde::{Deserialize, Serialize};
 
-use super::{Context, bind::bind, keep, table::Stop};
+use super::{Context, bind::bind, engine, keep, table::Stop};
 use crate::{
     dataset::{
         manifest::{Manifest, TableManifest},
@@ -24,7 +24,7 @@ use crate::{
         source::{
             format_of,
             kept::{self, Kept, name_of},
-            locate::{self, Found, MAX_FILES},
+            locate::{self, Answer, Found, MAX_FILES},
             object::{PART, RemoteFile, Watch},
             partition,
         },
@@ -64,11 +64,24 @@ struct Listed {
     at: i64,
     left_out: usize,
     objects: Vec<Object>,
+    #[serde(default)]
+    answers: Vec<Answer>,
 }
 
 /// The paths that lie elsewhere.
 pub(super) fn urls(manifest: &TableManifest) -> impl Iterator<Item = &str> {
     manifest.path.iter().map(String::as_str).filter(|path| Place::is_url(path))
+}
+
+/// Whether rows of the table lie elsewhere.
+pub(super) fn is_any(manifest: &TableManifest) -> bool {
+    manifest.engine.is_some() || urls(manifest).next().is_some()
+}
+
+/// What the table asks, as a person agrees to it.
+fn origins(manifest: &TableManifest) -> impl Iterator<Item = String> {
+    let places = urls(manifest).filter_map(|url| Place::parse(url).ok()).map(|place| place.origin());
+    places.chain(manifest.engine.iter().map(engine::origin))
 }
 
 /// The origins that the dataset asks and that the person has not agreed to, if agreeing would do.
@@ -79,9 +92,9 @@ pub fn asks(folder: &Path, wire: &Wire) -> Vec<String> {
     let mut origins: Vec<String> = manifest
         .tables
         .values()
-        .flat_map(urls)
-        .filter_map(|url| Place::parse(url).ok())
-        .map(|place| place.origin())
+        // A source that nobody named is asked nothing.
+        .filter(|table| table.engine.as_ref().is_none_or(|asked| wire.has_engine(&asked.source)))
+        .flat_map(origins)
         .filter(|origin| wire.asks_first() && wire.may_ask(&real, origin).is_err())
         .collect();
     origins.sort();
@@ -91,11 +104,12 @@ pub fn asks(folder: &Path, wire: &Wire) -> Vec<String> {
 
 /// What there is to tell of a table that cannot be had.
 pub(super) fn unreached(context: &Context<'_>, url: &str) -> Elsewhere {
-    let name = Place::parse(url).ok().and_then(|place| Some(context.wire?.name_of(&place)));
+    let named = || Place::parse(url).ok().and_then(|place| Some(context.wire?.name_of(&place)));
+    let name = engine::source_of(url).map(str::to_owned).or_else(named);
     Elsewhere { sources: name.into_iter().collect(), as_of: None, unreached: true }
 }
 
-fn said(url: &str, fault: Fault) -> Stop {
+pub(super) fn said(url: &str, fault: Fault) -> Stop {
     match fault {
         Fault::Stopped => Stop::Cancelled,
         Fault::Changed => Stop::Moved,
@@ -152,6 +166,10 @@ pub(super) fn objects(files: &[Found]) -> impl Iterator<Item = &Object> {
     files.iter().filter_map(|file| file.object.as_ref())
 }
 
+pub(super) fn answers(files: &[Found]) -> impl Iterator<Item = &Answer> {
+    files.iter().filter_map(|file| file.answer.as_deref())
+}
+
 /// The objects a URL names, in the order of their names, and how many `where` leaves out.
 fn list(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, url: &str) -> Result<(Vec<Object>, usize), Stop> {
     let mut place = Place::parse(url).map_err(|reason| Stop::Unusable(format!("`{url}` {reason}")))?;
@@ -202,7 +220,8 @@ fn is_kept(schema: &'static TableSchema, manifest: &TableManifest, object: &Obje
 fn record_of(context: &Context<'_>, manifest: &TableManifest) -> Option<PathBuf> {
     let folder = kept::folder(context.cache.folder.as_deref()?);
     let rules = format!("{:?}", manifest.keep);
-    let texts: Vec<&str> = manifest.path.iter().map(String::as_str).chain([rules.as_str()]).collect();
+    let asked = manifest.engine.as_ref().map(|asked| format!("{asked:?}"));
+    let texts: Vec<&str> = manifest.path.iter().map(String::as_str).chain([rules.as_str()]).chain(asked.as_deref()).collect();
     Some(folder.join(format!("{}.listed", name_of(&texts))))
 }
 
@@ -210,7 +229,8 @@ fn record_of(context: &Context<'_>, manifest: &TableManifest) -> Option<PathBuf>
 pub(super) fn remember(context: &Context<'_>, manifest: &TableManifest, located: &Located) {
     let Some(record) = record_of(context, manifest).filter(|_| located.offline.is_none()) else { return };
     let objects: Vec<Object> = objects(&located.files).cloned().collect();
-    let Ok(text) = serde_json::to_vec(&Listed { at: now(), left_out: located.left_out, objects }) else { return };
+    let answers = answers(&located.files).cloned().collect();
+    let Ok(text) = serde_json::to_vec(&Listed { at: now(), left_out: located.left_out, objects, answers }) else { return };
     let beside = record.with_extension("new");
     let write = || {
         fs::create_dir_all(record.parent().unwrap_or(Path::new(".")))?;
@@ -228,15 +248,13 @@ pub(super) fn remember(context: &Context<'_>, manifest: &TableManifest, located:
 /// What the table was made of when it was last loaded; nobody is asked.
 pub(super) fn recall(context: &Context<'_>, manifest: &TableManifest, why: Fault) -> Option<Located> {
     // What the person does not agree to is not shown either.
-    let agreed = |url: &str| {
-        let may = |place: &Place| context.wire.is_some_and(|wire| wire.may_ask(context.folder, &place.origin()).is_ok());
-        Place::parse(url).is_ok_and(|place| may(&place))
-    };
-    let text = fs::read(record_of(context, manifest)?).ok().filter(|_| urls(manifest).all(agreed))?;
+    let agreed = |origin: String| context.wire.is_some_and(|wire| wire.may_ask(context.folder, &origin).is_ok());
+    let text = fs::read(record_of(context, manifest)?).ok().filter(|_| origins(manifest).all(agreed))?;
     let listed: Listed = serde_json::from_slice(&text).ok()?;
     let here = manifest.path.iter().filter(|path| !Place::is_url(path)).cloned().collect::<Vec<_>>();
     let mut files = if here.is_empty() { Vec::new() } else { locate::by_path(context.folder, &here).ok()? };
     files.extend(listed.objects.into_iter().map(Found::elsewhere));
+    files.extend(listed.answers.into_iter().map(Found::answered));
     Some(Located { files, left_out: listed.left_out, as_of: Some(Time(listed.at)), offline: Some(why) })
 }
 

@@ -167,6 +167,10 @@ fn key_of(file: &Found, growing: bool) -> Option<KeyFile> {
         let (path, bytes) = (file.path.clone(), object.bytes);
         return Some(KeyFile { path, bytes, modified: 0, ends: identity::mark(object), lines: bytes });
     }
+    if let Some(answer) = &file.answer {
+        let (path, bytes) = (file.path.clone(), answer.bytes());
+        return Some(KeyFile { path, bytes, modified: 0, ends: identity::answered(answer), lines: bytes });
+    }
     let meta = std::fs::metadata(&file.path).ok().filter(std::fs::Metadata::is_file)?;
     let modified = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     Some(KeyFile {

@@ -16,7 +16,7 @@ use polars::prelude::DataFrame;
 use super::{
     Context,
     elsewhere::{self, Located, Pulse},
-    fill,
+    engine, fill,
     gather::{self, Gathered, Opened, ReadState},
     others,
 };
@@ -40,7 +40,7 @@ pub(super) fn takes_a_while(context: &Context<'_>, schema: &'static TableSchema)
     let plain = TableManifest::default();
     let manifest = context.manifest.tables.get(schema.name).unwrap_or(&plain);
     // A start does not wait for others.
-    if elsewhere::urls(manifest).next().is_some() {
+    if elsewhere::is_any(manifest) {
         return true;
     }
     context.cache.folder.is_some()
@@ -53,7 +53,10 @@ fn here(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -
 
 /// The files of the table, wherever they lie.
 fn locate(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, Stop> {
-    if elsewhere::urls(manifest).next().is_some() {
+    if let Some(asked) = &manifest.engine {
+        return engine::locate(context, schema, manifest, asked);
+    }
+    if elsewhere::is_any(manifest) {
         return elsewhere::locate(context, schema, manifest);
     }
     Ok(Located { files: here(context, schema, manifest)?, left_out: 0, as_of: None, offline: None })
@@ -127,7 +130,7 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
         pulse: &pulse,
         offline: None,
     };
-    let attend = elsewhere::urls(manifest).next().is_some();
+    let attend = elsewhere::is_any(manifest);
     let outcome =
         if attend { elsewhere::attended(context.progress, schema.name, &pulse, || reading.read_whole()) } else { reading.read_whole() };
     reading.tell_ends();
@@ -191,6 +194,9 @@ pub(super) fn stamp(file: &Found) -> Result<(u64, Option<Time>), String> {
     if let Some(object) = &file.object {
         return Ok((object.bytes, object.modified.map(Time)));
     }
+    if let Some(answer) = &file.answer {
+        return Ok((answer.bytes(), None));
+    }
     let meta = fs::metadata(&file.path).map_err(|error| format!("cannot be read: {error}"))?;
     let since = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     Ok((meta.len(), since.map(|since| Time(since.as_millis() as i64))))
@@ -243,8 +249,8 @@ impl Reading<'_> {
         let outcome = self.gather(files, place.clone(), &ends.unwrap_or_default());
         match outcome {
             Err(Stop::Ready(opened)) => Ok(Some(self.take_up(*opened))),
-            // What has come of files elsewhere stays, for when they can be had again.
-            Err(stop @ (Stop::Unusable(_) | Stop::Damaged | Stop::Moved)) => {
+            // What has come of files elsewhere stays, for when they can be had again; of answers it is of no use.
+            Err(stop) if files[0].answer.is_some() || matches!(stop, Stop::Unusable(_) | Stop::Damaged | Stop::Moved) => {
                 place.iter().for_each(Place::forget);
                 Err(stop)
             }
@@ -304,7 +310,9 @@ impl Reading<'_> {
     fn gather(&mut self, files: &[Found], place: Option<Place>, ends: &[[u8; 32]]) -> Result<Option<Content>, Stop> {
         let mut gathered = Gathered::new(place, self.context.cache);
         let mut state = ReadState::default();
-        if let Some(place) = gathered.place.clone().filter(Place::is_begun) {
+        // Of an answer nobody says that its rows come in the same order again.
+        let again = files.iter().all(|file| file.answer.is_none());
+        if let Some(place) = gathered.place.clone().filter(|place| again && place.is_begun()) {
             let (context, name, total) = (self.context, self.schema.name, self.total);
             let begun = gathered.begin(&place, self.schema, &mut || context.progress.step(name, 0, total))?;
             state = begun.unwrap_or_default();

@@ -5,9 +5,11 @@ use std::{
     collections::HashSet,
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use glob::{MatchOptions, Pattern};
+use serde::{Deserialize, Serialize};
 
 use super::format_of;
 use crate::wire::{Object, Place};
@@ -24,15 +26,50 @@ pub(crate) struct Found {
     pub name: String,
     /// It lies elsewhere; `path` is its URL then.
     pub object: Option<Object>,
+    /// It is the answer of an engine; `path` is how that is told then.
+    pub answer: Option<Arc<Answer>>,
+}
+
+/// Rows that an engine has, as they were counted there: equal answers, equal rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Answer {
+    /// As people are told: `clickhouse://SOURCE/TABLE`.
+    pub name: String,
+    /// What the person calls the source.
+    pub source: String,
+    /// What is asked.
+    pub sql: String,
+    /// Every column there, whether it is asked for or not.
+    pub columns: Vec<String>,
+    pub rows: u64,
+    /// About so many bytes a row.
+    pub width: u64,
+    /// What the rows are known by.
+    pub mark: String,
+    /// Up to what they were counted, in words.
+    pub as_of: Option<String>,
+    /// They come as a stream of Arrow, else as CSV.
+    pub arrow: bool,
+}
+
+impl Answer {
+    /// About how many bytes it has.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.rows.saturating_mul(self.width)
+    }
 }
 
 impl Found {
     fn here(path: PathBuf, name: String) -> Self {
-        Self { path, name, object: None }
+        Self { path, name, object: None, answer: None }
+    }
+
+    pub(crate) fn answered(answer: Answer) -> Self {
+        Self { path: PathBuf::from(&answer.name), name: answer.name.clone(), object: None, answer: Some(Arc::new(answer)) }
     }
 
     pub(crate) fn elsewhere(object: Object) -> Self {
-        Self { path: PathBuf::from(&object.url), name: object.url.clone(), object: Some(object) }
+        Self { path: PathBuf::from(&object.url), name: object.url.clone(), object: Some(object), answer: None }
     }
 }
 

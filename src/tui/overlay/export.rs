@@ -10,6 +10,7 @@ use crate::{
     tui::{
         theme::{Role, Theme},
         views::many,
+        words,
     },
 };
 
@@ -93,7 +94,7 @@ impl ExportDialog {
             let style = if format == self.format { theme.accent() } else { theme.dim() };
             x += line(buffer, inside, 2, x, format.ending(), style.patch(base)) + 3;
         }
-        line(buffer, inside, 4, 0, "⏎ writes it   Tab other format   Esc leaves it", theme.dim().patch(base));
+        line(buffer, inside, 4, 0, &format!("{}   Tab other format", words::SAVE_OR_CANCEL), theme.dim().patch(base));
     }
 }
 

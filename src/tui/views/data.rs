@@ -249,7 +249,7 @@ impl Data {
         };
         match table {
             None => Effect::Say("nothing is loaded yet".to_owned()),
-            Some(table) if table.findings.counts().is_empty() => Effect::Say(format!("nothing was found wrong in `{}`", table.schema.name)),
+            Some(table) if table.findings.counts().is_empty() => Effect::Say(format!("no problems in `{}`", table.schema.name)),
             Some(table) => {
                 self.close();
                 self.open = Open::Findings(Box::new(FindingsPane::new(table)));
@@ -338,7 +338,7 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     if dataset.synthetic {
         x += put(buffer, row, x, 0, "  synthetic", theme.style(Role::Warning));
     }
-    let right = format!("{folder}/ · generation {} ", format::count(snapshot.generation));
+    let right = format!("{folder}/ · reload {} ", format::count(snapshot.generation));
     let width = text::width(&right) as u16;
     if x + width + 2 <= row.width {
         put(buffer, row, row.width - width, 0, &right, theme.dim());

@@ -25,6 +25,7 @@ use crate::{
         text,
         view::{Asked, ColumnChoice, Context, Effect, Export, Request, View},
         widgets::{panel, progress, put},
+        words,
     },
 };
 
@@ -278,7 +279,7 @@ impl GrowthView {
         let empty = if self.list.filter().is_empty() {
             "no token has two counts this far apart: t tries another window"
         } else {
-            "no token matches: Esc takes the filter off"
+            &words::no_match("token")
         };
         let marked = |place: usize| ranking.get(place).is_some_and(|entry| self.compare.is_marked(&entry.token_address));
         let frame = Frame { marked: Some(&marked), ..Frame::new(area, empty) };

@@ -189,7 +189,7 @@ impl JobsView {
             if self.list.point_to(|shown| shown == place) {
                 self.follow();
             }
-            return Effect::Say(format!("{id} is at work on {name} already"));
+            return Effect::Say(format!("{id} is already analysing {name}"));
         }
         self.desk.start(token, name.clone(), context);
         self.newest_before = Some(self.desk.reading.jobs.first().map_or_else(String::new, |job| job.job_id.clone()));

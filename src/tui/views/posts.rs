@@ -26,6 +26,7 @@ use crate::{
         list::{Did, Frame, List},
         view::{Context, Effect, Export, Request, View},
         widgets::{panel, progress},
+        words,
     },
 };
 
@@ -195,7 +196,7 @@ impl PostsView {
         let lower = self.list.filter_text().to_lowercase();
         let words: Vec<&str> = lower.split_whitespace().collect();
         let nothing = if self.all { "no post" } else { "no post of this token; a shows every token's" };
-        let empty = if words.is_empty() { nothing } else { "no title has these words: Esc takes the filter off" };
+        let empty = if words.is_empty() { nothing } else { &words::no_match("post") };
         let frame = Frame { words: Some(&words), ..Frame::new(area, empty) };
         self.list.draw(buffer, frame, context, |place| Some(PostRow { post: self.pages.post(place)?, context }));
     }

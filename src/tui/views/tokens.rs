@@ -28,6 +28,7 @@ use crate::{
         keymap::{Action, ViewId},
         list::{Did, Frame, Layout, List},
         view::{Asked, ColumnChoice, Context, Effect, Export, Request, View},
+        words,
     },
 };
 
@@ -453,7 +454,7 @@ impl TokensView {
         let empty = if self.choices.watched_only && self.list.filter().is_empty() {
             "the watchlist is empty: w stars a token, W shows every token"
         } else {
-            "no token matches: Esc takes the filter off"
+            &words::no_match("token")
         };
         let row = rows(tokens, &self.figures.known, context);
         let marked = |place: usize| tokens.get(place).is_some_and(|token| self.compare.is_marked(&token.token_address));

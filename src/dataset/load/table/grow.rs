@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use super::{Reading, Stop, read::stacked};
+use super::{
+    Reading, Stop,
+    read::{Rows, stacked},
+};
 use crate::dataset::{
     cache::{self, CacheOptions, FileEnd, KeyFile, LargeTable, Report, SourceFile, Tail},
     findings::{Finding, Severity},
@@ -31,7 +34,7 @@ impl Reading<'_> {
     pub(super) fn grow(&mut self, files: &[Found], placed: &Placed) -> Result<Option<LargeTable>, Stop> {
         let place = &placed.place;
         // An import that was cut off goes on.
-        if place.is_begun() || files.iter().any(|file| file.object.is_some()) {
+        if place.is_begun() || files.iter().any(|file| file.object.is_some() || file.answer.is_some()) {
             return Ok(None);
         }
         let fits = |report: &Report| changes(report, files, &placed.files).is_some();
@@ -58,7 +61,7 @@ impl Reading<'_> {
                 },
             };
             first = first.min(at);
-            match self.read_from(at as u32, &files[at], None, Some(&placed.files[at].ends), &mut gathered, &state) {
+            match self.read_from(at as u32, &files[at], Rows::Here, Some(&placed.files[at].ends), &mut gathered, &state) {
                 // What is wrong with it shows when it is read whole.
                 Err(Stop::Unusable(_)) => return Ok(None),
                 outcome => outcome?,

@@ -69,10 +69,17 @@ impl Reading<'_> {
 
     /// What there is to tell of files elsewhere.
     pub(super) fn note_elsewhere(&mut self, located: &Located) {
-        let mut sources: Vec<String> = elsewhere::objects(&located.files).map(|object| object.source.clone()).collect();
+        let asked = elsewhere::answers(&located.files).map(|answer| answer.source.clone());
+        let mut sources: Vec<String> = elsewhere::objects(&located.files).map(|object| object.source.clone()).chain(asked).collect();
         sources.sort();
         sources.dedup();
-        let Some(file) = elsewhere::objects(&located.files).next().map(|object| object.url.clone()) else { return };
+        let Some(file) = located.files.iter().find(|file| file.object.is_some() || file.answer.is_some()) else { return };
+        let file = file.name.clone();
+        for answer in elsewhere::answers(&located.files) {
+            if let Some(as_of) = &answer.as_of {
+                self.note(&answer.name, format!("is read up to {as_of}, the newest there was"));
+            }
+        }
         if located.left_out > 0 {
             self.note(&file, format!("`where` leaves out {} files by the names of their folders", located.left_out));
         }

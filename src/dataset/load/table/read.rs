@@ -11,7 +11,7 @@ use crate::dataset::{
     coerce,
     load::{
         bind::{bind, missing, wanted},
-        elsewhere,
+        elsewhere, engine,
         file::{FileRows, FileState},
         fill,
         gather::{Gathered, ReadState},
@@ -22,7 +22,7 @@ use crate::dataset::{
     source::{
         self, Layout, MAX_ROWS, RowSource, guarded,
         kept::Kept,
-        locate::Found,
+        locate::{Answer, Found},
         object::RemoteFile,
         partition::{self, Partitioned},
     },
@@ -34,7 +34,28 @@ fn is_text(name: &str) -> bool {
     ["csv", "tsv", "ndjson", "jsonl"].iter().any(|text| ending.eq_ignore_ascii_case(text))
 }
 
+/// Where the rows of a file are read from.
+pub(super) enum Rows<'a> {
+    Here,
+    Object(&'a Arc<RemoteFile>),
+    Answer(Box<dyn RowSource>),
+}
+
 impl Reading<'_> {
+    /// The rows of an engine, which are read as those of a file.
+    fn read_answer(&mut self, at: u32, file: &Found, answer: &Arc<Answer>, gathered: &mut Gathered, from: &ReadState) -> Result<(), Stop> {
+        let wanted = wanted(self.schema, self.manifest);
+        let opened = engine::open(self.context, answer, self.pulse, self.offline.as_ref(), wanted);
+        let engine::Opened { rows, tell } = opened.map_err(|fault| elsewhere::said(&file.name, fault))?;
+        let mark = identity::answered(answer);
+        let outcome = self.read_from(at, file, Rows::Answer(rows), Some(&mark), gathered, from);
+        if let Some(source) = self.table.sources.get_mut(at as usize) {
+            source.bytes = tell.bytes();
+        }
+        let blame = || tell.fault().map(|fault| elsewhere::said(&file.name, fault));
+        outcome.map_err(|stop| if let Stop::Unusable(_) = stop { blame().unwrap_or(stop) } else { stop })
+    }
+
     pub(super) fn read_file(
         &mut self,
         at: u32,
@@ -43,10 +64,13 @@ impl Reading<'_> {
         gathered: &mut Gathered,
         from: &ReadState,
     ) -> Result<(), Stop> {
-        let Some(object) = &file.object else { return self.read_from(at, file, None, ends, gathered, from) };
+        if let Some(answer) = &file.answer {
+            return self.read_answer(at, file, answer, gathered, from);
+        }
+        let Some(object) = &file.object else { return self.read_from(at, file, Rows::Here, ends, gathered, from) };
         let remote = elsewhere::open(self.context, object, self.pulse, self.offline.as_ref())?;
         let mark = identity::mark(object);
-        let outcome = self.read_from(at, file, Some(&remote), Some(&mark), gathered, from);
+        let outcome = self.read_from(at, file, Rows::Object(&remote), Some(&mark), gathered, from);
         outcome.map_err(|stop| elsewhere::blame(&file.name, &remote).filter(|_| matches!(stop, Stop::Unusable(_))).unwrap_or(stop))
     }
 
@@ -54,7 +78,7 @@ impl Reading<'_> {
         &mut self,
         at: u32,
         file: &Found,
-        remote: Option<&Arc<RemoteFile>>,
+        rows: Rows<'_>,
         ends: Option<&[u8; 32]>,
         gathered: &mut Gathered,
         from: &ReadState,
@@ -65,14 +89,15 @@ impl Reading<'_> {
         put(&mut self.hashes, at, [0; 32]);
         self.step(false, self.done)?;
         // Lines that come while one reads belong to the next load; so does one that is not whole, where more is known to come.
-        let lines = if remote.is_none() { source::lines_of(&file.path, before.0) } else { None };
+        let lines = if let Rows::Here = rows { source::lines_of(&file.path, before.0) } else { None };
         let end = (self.context.growing || lines == Some(before.0)).then_some(before.0);
         let names = self.manifest.headless.then(Vec::new);
         let layout = Layout { skip: self.manifest.skip, names, end, delimiter: None, from: from.from };
         let wanted = wanted(self.schema, self.manifest);
-        let source = match remote {
-            Some(remote) => source::open_bytes(Arc::clone(remote) as _, &file.name, &layout, wanted)?,
-            None => source::open_as(&file.path, &layout, wanted)?,
+        let source = match rows {
+            Rows::Object(remote) => source::open_bytes(Arc::clone(remote) as _, &file.name, &layout, wanted)?,
+            Rows::Here => source::open_as(&file.path, &layout, wanted)?,
+            Rows::Answer(rows) => rows,
         };
         let mut source = Partitioned::over(source, partition::parts(&file.name));
         source.skip(from.batches)?;

@@ -53,13 +53,13 @@ impl Fields for Tables {
         F::hidden("reason", ColumnKind::Text, |_| Value(None)),
         F::figure("rows", "rows", 11, 240, |row| row.loaded().map(DataTable::height).into())
             .cell(|row, _| row.figure(|table| Cell::text(format::count(table.height() as u64)))),
-        F::figure("rows_bad", "set aside", 9, 200, |row| row.loaded().map(|table| table.rows_bad).into()).cell(|row, _| {
+        F::figure("rows_bad", "rejected", 8, 200, |row| row.loaded().map(|table| table.rows_bad).into()).cell(|row, _| {
             row.figure(|table| match table.rows_bad {
                 0 => Cell::missing(),
                 bad => Cell::new(format::count(bad), Role::Warning),
             })
         }),
-        F::text("findings", "findings", [13, 20], 230, |_| Value(None))
+        F::text("findings", "problems", [13, 20], 230, |_| Value(None))
             .rank(|row| row.loaded().map(|table| errors(table) as f64 * 1e9 + warnings(table) as f64))
             .cell(|row, look| row.told(|table| findings_cell(table, look.ascii)))
             .largest_first()

@@ -145,7 +145,7 @@ fn a_second_start_leads_to_the_job_that_is_open() {
     view.desk.reading.jobs.push(job(open.clone(), JobStatus::Running, &[(UNI, "UNI")], &[]));
     stage.look(|context| view.arrange(context));
     let said = stage.look(|context| view.start(context));
-    assert!(matches!(&said, Effect::Say(says) if says.ends_with("is at work on UNI already")), "{said:?}");
+    assert!(matches!(&said, Effect::Say(says) if says.ends_with("is already analysing UNI")), "{said:?}");
     let selected = view.job().expect("a selected job");
     assert!(!selected.status.ended() && rows::tokens(selected) == [UNI], "{selected:?}");
 }
@@ -161,7 +161,7 @@ fn jobs_are_filtered_and_sorted() {
         stage.look(|context| view.set_filter(text, context)).expect("a filter that reads");
         assert_eq!(shown(&view), expected, "{text}");
     }
-    assert!(stage.look(|context| view.set_filter("state:x", context)).unwrap_err().contains("nearest is `status`"));
+    assert!(stage.look(|context| view.set_filter("state:x", context)).unwrap_err().contains("did you mean `status`"));
     stage.look(|context| view.set_filter("", context)).expect("a filter that reads");
     view.list.sorting.restore(&json!(["-status"]), &view.list.sort_columns());
     stage.look(|context| view.arrange(context));

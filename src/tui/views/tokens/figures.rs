@@ -21,6 +21,7 @@ use crate::{
         theme::Role,
         view::Context,
         widgets::table::Cell,
+        words,
     },
 };
 
@@ -39,10 +40,10 @@ pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, 
         figure(*row, look, |figures| {
             let pattern = figures.best_pattern.as_ref()?.0.as_ref()?;
             let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement, look.ascii));
-            let (confidence, name) = (format!("{:.2} ", pattern.confidence), format!("{arrow} {}", pattern.name.word()));
+            let (confidence, name) = (format!("{:.2} ", pattern.confidence), format!("{arrow} {}", words::shown(pattern.name.word())));
             // The name is worth more than how sure it is; the longest of them is cut at a word.
             let fits = |text: &str| text::width(text) <= look.cells;
-            let name = if fits(&name) { name } else { name.replace("head_and_shoulders", "h&s").replace("symmetrical", "symm.") };
+            let name = if fits(&name) { name } else { name.replace("ead and shoulders", "ead & sh.").replace("ymmetrical", "ymm.") };
             let whole = look.cells >= CONFIDENCE_FROM;
             let cell = if whole { Cell::new(confidence, Role::Dim) } else { Cell::default() };
             Some(cell.then(name, by_sign(moves)))
@@ -159,7 +160,7 @@ fn figure(row: Shown<'_>, look: &Look, cell: impl FnOnce(&Figures) -> Option<Cel
 
 /// A figure that is a word.
 fn worded(row: Shown<'_>, look: &Look, key: &str) -> Cell {
-    figure(row, look, |figures| Some(Cell::new(word(figures, key)?, by_sign(rank(figures, key).unwrap_or_default()))))
+    figure(row, look, |figures| Some(Cell::new(words::shown(word(figures, key)?), by_sign(rank(figures, key).unwrap_or_default()))))
 }
 
 fn by_sign(value: f64) -> Role {

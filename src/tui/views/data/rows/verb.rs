@@ -117,6 +117,11 @@ fn shown(value: &Value) -> String {
     }
 }
 
+/// Where a bin begins: a figure in a few digits, since its place is a division's.
+fn edge_of(value: &Value) -> String {
+    value.as_f64().map_or_else(|| shown(value), |edge| format::human(Some(edge)))
+}
+
 fn summary(rows: u64, missing: u64, distinct: u64) -> String {
     format!("{} rows · {} missing · {} distinct", format::count(rows), format::count(missing), format::count(distinct))
 }
@@ -165,14 +170,14 @@ fn description(description: &Description, buffer: &mut Buffer, area: Rect, conte
     }
     let most = description.histogram.iter().map(|bin| bin.count).max().unwrap_or(0).max(1) as f64;
     let start = figures.len() as u16 + 1;
-    let edge = 24_usize.min(usize::from(area.width) / 2);
+    let edge = if description.histogram.iter().any(|bin| bin.from.is_string()) { 24_usize } else { 10 }.min(usize::from(area.width) / 2);
     let bar = usize::from(area.width).saturating_sub(edge + 12);
     for (nth, bin) in description.histogram.iter().enumerate() {
         let y = start + nth as u16;
         if y >= area.height {
             break;
         }
-        put(buffer, area, 0, y, &text::truncate(&shown(&bin.from), edge), theme.dim());
+        put(buffer, area, 0, y, &text::truncate(&edge_of(&bin.from), edge), theme.dim());
         put(buffer, area, edge as u16 + 1, y, &low_bar(bin.count as f64 / most, bar, context.ascii), theme.style(Role::AccentSoft));
         put_right(buffer, area, y, &format::count(bin.count), theme.dim());
     }

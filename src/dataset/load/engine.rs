@@ -1,0 +1,240 @@
+//! Tables whose rows an engine has: what it has of them is asked first, by name and type and number; then the rows are read as those of a
+//! file. What was counted is what must come, else nothing is taken.
+
+mod count;
+mod rows;
+mod sql;
+
+use sha2::{Digest, Sha256};
+
+pub(super) use self::rows::{Opened, open};
+use self::sql::{Form, Spelt, Theirs};
+use super::{
+    Context,
+    bind::{Bound, bind, missing, wanted},
+    elsewhere::{Located, said},
+    table::Stop,
+};
+use crate::{
+    dataset::{
+        manifest::{Asked, From, TableManifest},
+        schema::{Kind, TableSchema},
+        source::locate::{Answer, Found},
+    },
+    wire::{Fault, amount, clickhouse::Engine},
+};
+
+/// What a person agrees to: that the dataset asks the source they named so.
+pub(super) fn origin(asked: &Asked) -> String {
+    format!("{SCHEME}{}", asked.source)
+}
+
+const SCHEME: &str = "clickhouse://";
+
+/// Whether a file is no file but the answer of an engine.
+pub(in crate::dataset) fn is_answer(file: &str) -> bool {
+    file.starts_with(SCHEME)
+}
+
+/// What its source is called.
+pub(super) fn source_of(file: &str) -> Option<&str> {
+    file.strip_prefix(SCHEME)?.split('/').next()
+}
+
+/// How people are told of the rows.
+fn name_of(asked: &Asked) -> String {
+    let what = match &asked.from {
+        From::Table(table) => table,
+        From::Query(_) => "query",
+    };
+    format!("{}/{what}", origin(asked))
+}
+
+/// One who asks, of one table.
+struct Asking<'a> {
+    context: &'a Context<'a>,
+    schema: &'static TableSchema,
+    manifest: &'a TableManifest,
+    asked: &'a Asked,
+    engine: Engine,
+    name: String,
+    /// It sends texts alone.
+    old: bool,
+}
+
+/// The rows of the table as they are now, counted; asks for nothing of them yet.
+pub(super) fn locate(
+    context: &Context<'_>,
+    schema: &'static TableSchema,
+    manifest: &TableManifest,
+    asked: &Asked,
+) -> Result<Located, Stop> {
+    let name = name_of(asked);
+    let refused = |fault: Fault| said(&name, fault);
+    let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{name}` lies elsewhere, and only files here are read"))) };
+    let engine = wire.engine(&asked.source).map_err(refused)?;
+    wire.may_ask(context.folder, &origin(asked)).map_err(refused)?;
+    let stopped = || context.progress.step(schema.name, 0, 0).is_err();
+    let old = !engine.known(&stopped).map_err(refused)?.has_arrow();
+    let asking = Asking { context, schema, manifest, asked, engine, name, old };
+    let answer = asking.look()?;
+    let found = Found::answered(answer.clone());
+    let there = super::gather::place(context, schema, manifest, std::slice::from_ref(&found)).is_some_and(|placed| placed.place.is_there());
+    if !there && !rows::is_kept(context, &answer) {
+        asking.engine.afford(answer.bytes()).map_err(|fault| said(&asking.name, fault))?;
+        let rows = grouped(answer.rows);
+        context.progress.fetching(&format!("`{}`: {rows} rows of `{}`, about {}", schema.name, asked.source, amount(answer.bytes())));
+    }
+    Ok(Located { files: vec![found], left_out: 0, as_of: None, offline: None })
+}
+
+impl Asking<'_> {
+    /// A short answer.
+    fn ask(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Stop> {
+        self.engine.ask(sql, &|| self.stopped()).map_err(|fault| said(&self.name, fault))
+    }
+
+    fn stopped(&self) -> bool {
+        self.context.progress.step(self.schema.name, 0, 0).is_err()
+    }
+
+    /// What stands behind FROM.
+    fn from(&self) -> String {
+        match &self.asked.from {
+            From::Table(table) => format!("{}{}", sql::table(table), if self.asked.last { " FINAL" } else { "" }),
+            From::Query(query) => format!("({query}\n)"),
+        }
+    }
+
+    fn look(&self) -> Result<Answer, Stop> {
+        let described = self.ask(&format!(
+            "DESCRIBE TABLE {}",
+            match &self.asked.from {
+                From::Table(table) => sql::table(table),
+                From::Query(_) => self.from(),
+            }
+        ))?;
+        let described: Vec<Theirs> =
+            described.iter().filter_map(|row| Some(Theirs::new(row.first()?.as_ref()?, row.get(1)?.as_ref()?))).collect();
+        let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
+        let bound = bind(self.schema, self.manifest, &names)?;
+        if let Some(reason) = missing(self.schema, &bound, &names) {
+            return Err(Stop::Unusable(format!("`{}` {reason}", self.name)));
+        }
+        let wanted = wanted(self.schema, self.manifest);
+        let mut picked: Vec<Theirs> = described.into_iter().filter(|column| column.form != Form::State && wanted(&column.name)).collect();
+        self.spell(&mut picked, &bound)?;
+        let conditions = self.conditions(&picked, &bound);
+        let counted = self.count(&picked, &bound, &conditions)?;
+        let columns: Vec<String> = picked.iter().map(Theirs::sql).collect();
+        let casts: Vec<String> = picked.iter().map(|column| format!("{} AS {}", sql::cast(column, self.old), column.sql())).collect();
+        // From a query inside, as an alias would stand for the column in the conditions too.
+        let sql =
+            format!("SELECT {} FROM (SELECT {} FROM {}{})", casts.join(", "), columns.join(", "), self.from(), filter(&counted.conditions));
+        let width = picked.iter().map(|column| width(column, &bound)).sum();
+        let source = self.engine.source();
+        let mut mark = Sha256::new();
+        for part in [&source.url, &source.database, &source.user, &sql, &counted.rows.to_string(), &counted.checksum] {
+            mark.update((part.len() as u64).to_le_bytes());
+            mark.update(part);
+        }
+        let mark: [u8; 32] = mark.finalize().into();
+        let mark = mark.iter().map(|byte| format!("{byte:02x}")).collect();
+        let answer = Answer {
+            name: self.name.clone(),
+            source: self.asked.source.clone(),
+            sql,
+            columns: names,
+            rows: counted.rows,
+            width,
+            mark,
+            as_of: counted.as_of,
+            arrow: !self.old,
+        };
+        Ok(answer)
+    }
+
+    /// Looks at the first rows for how addresses and hashes are written.
+    fn spell(&self, picked: &mut [Theirs], bound: &[Bound<'_>]) -> Result<(), Stop> {
+        let hex =
+            |column: &Theirs| ours(column, bound).map(|bound| bound.column.kind).filter(|kind| matches!(kind, Kind::Address | Kind::Hex));
+        let texts = |column: &&mut Theirs| matches!(column.form, Form::Text | Form::Fixed(_)) && hex(column).is_some();
+        let mut texts: Vec<&mut Theirs> = picked.iter_mut().filter(texts).collect();
+        if texts.is_empty() {
+            return Ok(());
+        }
+        let looks: Vec<String> = texts
+            .iter()
+            .map(|column| {
+                let name = column.sql();
+                let written = format!("match(toString({name}), '^(0[xX])?[0-9a-fA-F]+$')");
+                format!(
+                    "countIf(notEmpty({name})), countIf(NOT {written} AND length({name}) IN (20, 32)), \
+                     countIf({written} AND length({name}) = 40)"
+                )
+            })
+            .collect();
+        let names: Vec<String> = texts.iter().map(|column| column.sql()).collect();
+        let answer =
+            self.ask(&format!("SELECT {} FROM (SELECT {} FROM {} LIMIT 1000)", looks.join(", "), names.join(", "), self.from()))?;
+        let counts: Vec<u64> = answer.iter().flatten().map(|cell| cell.as_ref().and_then(|cell| cell.parse().ok()).unwrap_or(0)).collect();
+        for (column, counts) in texts.iter_mut().zip(counts.chunks(3)) {
+            column.spelt = match counts {
+                [all, bytes, _] if *all > 0 && bytes == all => Spelt::Bytes,
+                [all, _, bare] if *all > 0 && bare == all && hex(column) == Some(Kind::Address) => Spelt::Bare,
+                _ => Spelt::Plain,
+            };
+        }
+        Ok(())
+    }
+
+    /// What of `where` can be said there.
+    fn conditions(&self, picked: &[Theirs], bound: &[Bound<'_>]) -> Vec<String> {
+        let condition = |(name, keep): &(String, _)| {
+            let ours = bound.iter().find(|bound| bound.column.name == name && !bound.is_absent());
+            let theirs = ours.and_then(|bound| bound.raw.as_deref()).unwrap_or(name);
+            // What is read otherwise than it stands there is judged row by row, here.
+            let plain = |bound: &Bound<'_>| {
+                let rule = bound.rule;
+                bound.constant.is_none()
+                    && rule.values.is_empty()
+                    && rule.format.is_none()
+                    && rule.scale.is_none()
+                    && bound.item.is_none()
+                    && !rule.explode
+            };
+            let column = picked.iter().find(|column| column.name.eq_ignore_ascii_case(theirs)).filter(|_| ours.is_none_or(plain))?;
+            sql::condition(keep, column, ours.map(|bound| bound.column.kind), &self.context.tokens, self.old)
+        };
+        let known = self.engine.known(&|| self.stopped()).ok();
+        let said: Vec<String> = self.manifest.keep.iter().filter_map(condition).collect();
+        // Where so long a query is not taken, all rows come and are judged here.
+        if known.is_some_and(|known| known.takes(&said.join(" AND "))) { said } else { Vec::new() }
+    }
+}
+
+/// Our column that is read from theirs.
+fn ours<'b, 'm>(column: &Theirs, bound: &'b [Bound<'m>]) -> Option<&'b Bound<'m>> {
+    bound.iter().find(|bound| bound.raw.as_deref() == Some(&column.name))
+}
+
+/// A number as people read it: `2,943,405`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap_or_default()).collect();
+    groups.join(",")
+}
+
+fn filter(conditions: &[String]) -> String {
+    if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) }
+}
+
+/// About how many bytes a value has on its way.
+fn width(column: &Theirs, bound: &[Bound<'_>]) -> u64 {
+    match (column.form, ours(column, bound).map(|bound| bound.column.kind)) {
+        (Form::Whole | Form::Float | Form::Time | Form::Day, _) => 8,
+        (_, Some(Kind::Address)) => 46,
+        (_, Some(Kind::Hex)) => 70,
+        _ => 24,
+    }
+}

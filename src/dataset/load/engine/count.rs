@@ -1,0 +1,170 @@
+//! How many rows there are, up to which block or time, and what they are known by: the table goes on growing while its rows are read, and
+//! what is read is the table as it was counted.
+
+use super::{
+    Asking, filter, ours,
+    sql::{self, Form, Theirs},
+};
+use crate::{
+    dataset::{
+        load::{bind::Bound, elsewhere::said, table::Stop},
+        time::Time,
+    },
+    wire::Fault,
+};
+
+/// Tables to which rows are added at the end, and the columns that tell where that is.
+const GROW: &[(&str, &[&str])] = &[
+    ("transfers", &["block_number", "timestamp"]),
+    ("pool_events", &["block_number", "timestamp"]),
+    ("blocks", &["block_number", "timestamp"]),
+    ("candles", &["timestamp"]),
+    ("funding", &["timestamp"]),
+    ("posts", &["published_at"]),
+    ("holder_counts", &["date"]),
+];
+
+/// Up to so many rows their content is summed up too, wherever rows are added.
+const SUMMED_MAX: u64 = 2_000_000;
+
+/// What was counted.
+pub(super) struct Counted {
+    pub(super) rows: u64,
+    /// Of the content; empty where the end tells enough.
+    pub(super) checksum: String,
+    /// What keeps the rows that were counted.
+    pub(super) conditions: Vec<String>,
+    pub(super) as_of: Option<String>,
+}
+
+impl Asking<'_> {
+    pub(super) fn count(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String]) -> Result<Counted, Stop> {
+        self.estimate(picked, conditions)?;
+        let mut counted = Counted { rows: 0, checksum: String::new(), conditions: conditions.to_vec(), as_of: None };
+        let mut summed = true;
+        if let Some(end) = self.end_of(picked, bound) {
+            let mut settled = conditions.to_vec();
+            settled.extend(self.settled(end, picked, bound));
+            let newest = newest(end, self.old);
+            let first = self.ask(&format!("SELECT count(), {newest} FROM {}{}", self.from(), filter(&settled)))?;
+            let (rows, value) = first.first().map_or((0, None), |row| (number(row.first()), row.get(1).cloned().flatten()));
+            if let (Some((condition, as_of)), true) = (value.and_then(|value| up_to(end, &value, self.old)), rows > 0) {
+                counted.conditions.push(if end.nullable { format!("({condition} OR isNull({}))", end.sql()) } else { condition });
+                counted.as_of = Some(as_of);
+                // Of a row that is written anew only the content tells.
+                summed = self.asked.last || rows <= SUMMED_MAX;
+            }
+        }
+        let sum = if summed { sql::checksum(picked) } else { "0".to_owned() };
+        let whole = self.ask(&format!("SELECT count(), {sum} FROM {}{}", self.from(), filter(&counted.conditions)))?;
+        let row = whole.first().ok_or_else(|| said(&self.name, Fault::Unavailable("does not say how many rows it has".to_owned())))?;
+        counted.rows = number(row.first());
+        counted.checksum = row.get(1).cloned().flatten().unwrap_or_default();
+        Ok(counted)
+    }
+
+    /// Refuses what would cost too much there, where the engine can tell before.
+    fn estimate(&self, picked: &[Theirs], conditions: &[String]) -> Result<(), Stop> {
+        if self.old {
+            return Ok(());
+        }
+        let columns: Vec<String> = picked.iter().map(Theirs::sql).collect();
+        let sql = format!("EXPLAIN ESTIMATE SELECT {} FROM {}{}", columns.join(", "), self.from(), filter(conditions));
+        let parts = match self.engine.ask(&sql, &|| self.stopped()) {
+            Ok(parts) => parts,
+            // What is no table of its own it cannot tell of.
+            Err(Fault::Refused(_)) => return Ok(()),
+            Err(Fault::Unavailable(reason)) if reason.contains("with code") => return Ok(()),
+            Err(fault) => return Err(said(&self.name, fault)),
+        };
+        let rows: u64 = parts.iter().map(|part| number(part.get(3))).sum();
+        let most = self.engine.source().scan_rows_max();
+        if rows <= most {
+            return Ok(());
+        }
+        let [rows, most] = [rows, most].map(super::grouped);
+        let reason = format!(
+            "would read {rows} rows there, and {most} may be: narrow it with `where` in dataset.toml, or raise `scan_rows_max` of its source \
+             in config.toml"
+        );
+        Err(said(&self.name, Fault::Refused(reason)))
+    }
+
+    /// The column that tells where the table ends, if rows are added there.
+    fn end_of<'p>(&self, picked: &'p [Theirs], bound: &[Bound<'_>]) -> Option<&'p Theirs> {
+        let (_, columns) = GROW.iter().find(|(table, _)| *table == self.schema.name)?;
+        let one = |name: &&&str| picked.iter().find(|column| ours(column, bound).is_some_and(|bound| bound.column.name == **name));
+        let tells = |column: &&Theirs| matches!(column.form, Form::Whole | Form::Time | Form::Day);
+        columns.iter().filter_map(|name| one(&name)).find(tells)
+    }
+
+    /// What leaves out blocks that may be taken back.
+    fn settled(&self, end: &Theirs, picked: &[Theirs], bound: &[Bound<'_>]) -> Option<String> {
+        let lag = self.engine.source().lag();
+        let is_block = ours(end, bound).is_some_and(|bound| bound.column.name == "block_number");
+        let time =
+            |column: &&Theirs| column.form == Form::Time && ours(column, bound).is_some_and(|bound| bound.column.name == "timestamp");
+        let time = picked.iter().find(time).filter(|_| is_block && lag > 0)?;
+        Some(format!("{} <= now() - INTERVAL {lag} MINUTE", time.sql()))
+    }
+}
+
+fn number(cell: Option<&Option<String>>) -> u64 {
+    cell.and_then(Option::as_ref).and_then(|cell| cell.parse().ok()).unwrap_or(0)
+}
+
+/// What asks for the newest value.
+fn newest(end: &Theirs, old: bool) -> String {
+    let newest = format!("max({})", end.sql());
+    match end.form {
+        Form::Time if old => format!("toString(toUInt32({newest}))"),
+        Form::Time => format!("toString(toUnixTimestamp64Milli(toDateTime64({newest}, 3, 'UTC')))"),
+        _ => format!("toString({newest})"),
+    }
+}
+
+/// What keeps the rows up to the newest value, and how that is told.
+fn up_to(end: &Theirs, value: &str, old: bool) -> Option<(String, String)> {
+    let name = end.sql();
+    match end.form {
+        Form::Time if old => {
+            let seconds: i64 = value.parse().ok()?;
+            Some((format!("{name} <= toDateTime({seconds})"), Time(seconds * 1_000).to_string()))
+        }
+        // What is finer than a millisecond was cut off.
+        Form::Time => {
+            let milliseconds: i64 = value.parse().ok()?;
+            Some((format!("{name} < {}", sql::time(milliseconds + 1)), Time(milliseconds).to_string()))
+        }
+        Form::Day => Some((format!("{name} <= toDate({})", sql::text(value)), value.to_owned())),
+        _ => {
+            let number: i128 = value.parse().ok()?;
+            Some((format!("{name} <= {number}"), number.to_string()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_row_is_among_those_that_are_read() {
+        for (kind, value, old, condition, as_of) in [
+            ("UInt64", "23000000", false, "`x` <= 23000000", "23000000"),
+            (
+                "DateTime64(6)",
+                "1704067200123",
+                false,
+                "`x` < fromUnixTimestamp64Milli(toInt64(1704067200124), 'UTC')",
+                "2024-01-01T00:00:00Z",
+            ),
+            ("DateTime", "1704067200", true, "`x` <= toDateTime(1704067200)", "2024-01-01T00:00:00Z"),
+            ("Date", "2024-01-01", false, "`x` <= toDate('2024-01-01')", "2024-01-01"),
+        ] {
+            let (said, told) = up_to(&Theirs::new("x", kind), value, old).expect(kind);
+            assert_eq!((said.as_str(), &told[..10.min(told.len())]), (condition, &as_of[..10.min(as_of.len())]), "{kind}");
+        }
+        assert_eq!(up_to(&Theirs::new("x", "UInt64"), "'; DROP", false), None);
+    }
+}

@@ -1,0 +1,384 @@
+//! ClickHouse over its HTTP interface: short answers as text, and rows as they come. What it says of a failure becomes words of ours; an
+//! answer that ends early, or ends well and holds an error, is never taken for whole.
+
+mod codes;
+mod stream;
+
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use reqwest::{
+    Client, Response, Url,
+    header::{HeaderMap, HeaderValue},
+    redirect,
+};
+use tokio::sync::Semaphore;
+
+pub use self::stream::Stream;
+use super::{
+    Fault, Wire,
+    client::{Connector, Patience},
+    keys,
+    source::{Source, SourceKind},
+};
+
+/// The most that is read of a short answer.
+const ANSWER_MAX: usize = 16 << 20;
+/// The most that is read of what is said of a failure.
+const REASON_MAX: usize = 64 << 10;
+/// How long one waits for a query to be ended that nobody wants any more.
+const KILL_TIME: Duration = Duration::from_secs(5);
+/// Settings that are sent where the server has them.
+const SETTINGS: [&str; 12] = [
+    "readonly",
+    "max_execution_time",
+    "max_rows_to_read",
+    "max_result_rows",
+    "result_overflow_mode",
+    "max_query_size",
+    "skip_unavailable_shards",
+    "cancel_http_readonly_queries_on_client_close",
+    "output_format_arrow_string_as_string",
+    "output_format_arrow_compression_method",
+    "output_format_arrow_low_cardinality_as_dictionary",
+    "output_format_arrow_fixed_string_as_fixed_byte_array",
+];
+
+/// The largest query a server takes unless it is told otherwise.
+const QUERY_MAX: usize = 200_000;
+
+/// What a server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// The first two numbers of its version.
+    pub version: (u32, u32),
+    /// The settings it has of those we send; none where the user may change none.
+    settings: Vec<String>,
+    /// The user may change settings, and may write.
+    writes: bool,
+}
+
+impl Known {
+    /// Whether it sends rows as a stream of Arrow.
+    pub fn has_arrow(&self) -> bool {
+        self.version >= (20, 8)
+    }
+
+    /// Whether so long a query is taken.
+    pub fn takes(&self, sql: &str) -> bool {
+        sql.len() <= QUERY_MAX || self.settings.iter().any(|name| name == "max_query_size")
+    }
+}
+
+/// What an answer may cost.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Limits {
+    /// Rows that the answer may have.
+    pub rows: Option<u64>,
+    /// How long the server may work on it.
+    pub time: Option<Duration>,
+}
+
+/// A server as the wire holds it.
+pub(super) struct Held {
+    source: Source,
+    client: Client,
+    url: Url,
+    known: OnceLock<Known>,
+    places: Arc<Semaphore>,
+}
+
+/// A server that can be asked.
+#[derive(Clone)]
+pub struct Engine {
+    wire: Arc<Wire>,
+    held: Arc<Held>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("source", &self.held.source.name).finish_non_exhaustive()
+    }
+}
+
+impl Wire {
+    /// Whether the person has a source of that name that answers queries.
+    pub fn has_engine(&self, name: &str) -> bool {
+        self.options.sources.iter().any(|source| source.kind == SourceKind::ClickHouse && source.name == name)
+    }
+
+    /// The server the person named so; nobody is asked yet.
+    pub fn engine(self: &Arc<Self>, name: &str) -> Result<Engine, Fault> {
+        let mut engines = self.engines.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(held) = engines.get(name) {
+            return Ok(Engine { wire: Arc::clone(self), held: Arc::clone(held) });
+        }
+        let source = self.options.sources.iter().find(|source| source.kind == SourceKind::ClickHouse && source.name == name);
+        let source = source.ok_or_else(|| {
+            Fault::Refused(format!(
+                "is of no source that is known: say [sources.{name}] kind = \"clickhouse\" and its `url` in config.toml"
+            ))
+        })?;
+        if let Some(reason) = source.fault() {
+            return Err(Fault::Refused(format!("belongs to a source that {reason}")));
+        }
+        let held = Arc::new(Held::new(source.clone(), &self.options.patience)?);
+        engines.insert(name.to_owned(), Arc::clone(&held));
+        Ok(Engine { wire: Arc::clone(self), held })
+    }
+}
+
+impl Held {
+    fn new(source: Source, patience: &Patience) -> Result<Self, Fault> {
+        let broken = |_| Fault::Refused("has no `url` that can be asked".to_owned());
+        let url = Url::parse(&source.url).map_err(|_| broken(()))?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in [("x-clickhouse-user", Some(source.user.clone())), ("x-clickhouse-key", keys::password(&source)?)] {
+            let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
+            let odd = |_| Fault::Refused(format!("belongs to `{}`, whose user or password has signs that cannot be sent", source.name));
+            let mut value = HeaderValue::from_str(&value).map_err(odd)?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        let patience = Patience { silence: source.timeout(), ..patience.clone() };
+        let connector = Connector { patience, named: true, plain: url.scheme() == "http", headers };
+        // The password goes where the person said, and nowhere a server may lead.
+        let client = connector.builder().redirect(redirect::Policy::none()).build();
+        let client = client.map_err(|error| codes::of_request(&error))?;
+        let places = Arc::new(Semaphore::new(source.queries()));
+        Ok(Self { source, client, url, known: OnceLock::new(), places })
+    }
+
+    async fn post(&self, id: &str, sql: String, pairs: &[(&str, String)]) -> Result<Response, Fault> {
+        let mut url = self.url.clone();
+        {
+            let mut query = url.query_pairs_mut();
+            query.append_pair("query_id", id);
+            if !self.source.database.is_empty() {
+                query.append_pair("database", &self.source.database);
+            }
+            for (name, value) in pairs {
+                query.append_pair(name, value);
+            }
+        }
+        let mut response = self.client.post(url).body(sql).send().await.map_err(|error| codes::of_request(&error))?;
+        let code = codes::of_headers(response.headers());
+        if response.status().is_success() && code.is_none() {
+            return Ok(response);
+        }
+        let mut text = Vec::new();
+        while let Ok(Some(part)) = response.chunk().await {
+            text.extend_from_slice(&part);
+            if text.len() >= REASON_MAX {
+                break;
+            }
+        }
+        let text = String::from_utf8_lossy(&text);
+        Err(codes::of_answer(response.status().as_u16(), code.or_else(|| codes::in_text(&text)), &text))
+    }
+}
+
+/// A name for a query, by which it can be ended.
+fn new_id() -> Result<String, Fault> {
+    let mut random = [0u8; 16];
+    getrandom::fill(&mut random).map_err(|error| Fault::Failed(format!("cannot be asked: {error}")))?;
+    Ok(format!("tokendeck-{:032x}", u128::from_ne_bytes(random)))
+}
+
+impl Engine {
+    pub fn source(&self) -> &Source {
+        &self.held.source
+    }
+
+    /// Whether so many bytes may be fetched today. The error continues "`URL` …".
+    pub fn afford(&self, bytes: u64) -> Result<(), Fault> {
+        self.wire.afford(bytes)
+    }
+
+    /// What the server is, which it is asked once.
+    pub fn known(&self, stopped: &dyn Fn() -> bool) -> Result<Known, Fault> {
+        if let Some(known) = self.held.known.get() {
+            return Ok(known.clone());
+        }
+        let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
+        let sql = format!("SELECT name, value FROM system.settings WHERE name IN ({names}) UNION ALL SELECT 'version', version()");
+        let rows = self.text(&sql, &[], stopped)?;
+        let mut known = Known { version: (0, 0), settings: Vec::new(), writes: true };
+        let mut fixed = false;
+        for row in rows {
+            let [Some(name), Some(value)] = &row[..] else { continue };
+            if name == "version" {
+                let mut numbers = value.split('.').map(|number| number.parse().unwrap_or(0));
+                known.version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+                continue;
+            }
+            if name == "readonly" {
+                (known.writes, fixed) = (value == "0", value == "1");
+            }
+            known.settings.push(name.clone());
+        }
+        // Of a user who may change nothing no setting is sent: each would be refused.
+        if fixed {
+            known.settings.clear();
+        }
+        drop(self.held.known.set(known.clone()));
+        Ok(known)
+    }
+
+    /// A short answer, by row and column.
+    pub fn ask(&self, sql: &str, stopped: &dyn Fn() -> bool) -> Result<Vec<Vec<Option<String>>>, Fault> {
+        let known = self.known(stopped)?;
+        let mut pairs = self.settings(&known, Limits { rows: None, time: Some(self.held.source.timeout()) }, sql);
+        // Else an old server says that all went well before it knows.
+        pairs.push(("wait_end_of_query", "1".to_owned()));
+        self.text(sql, &pairs, stopped)
+    }
+
+    fn text(&self, sql: &str, pairs: &[(&'static str, String)], stopped: &dyn Fn() -> bool) -> Result<Vec<Vec<Option<String>>>, Fault> {
+        let (id, wire, held) = (new_id()?, Arc::clone(&self.wire), Arc::clone(&self.held));
+        let mut pairs = pairs.to_vec();
+        pairs.push(("default_format", "TabSeparated".to_owned()));
+        let (sql, query) = (sql.to_owned(), id.clone());
+        let answer = self.wire.wait(stopped, async move {
+            let _place = held.places.acquire().await;
+            let _asking = wire.ask(&held.source.name);
+            let mut tries = 0;
+            loop {
+                let fault = match whole(&wire, &held, &query, &sql, &pairs).await {
+                    Err(Fault::Unavailable(reason)) if codes::may_pass(&reason) => Fault::Unavailable(reason),
+                    outcome => return outcome,
+                };
+                tries += 1;
+                if tries > wire.options.patience.retries {
+                    return Err(fault);
+                }
+                tokio::time::sleep(wire.options.patience.pause * 2u32.pow(tries.min(4) as u32)).await;
+            }
+        });
+        if answer == Err(Fault::Stopped) {
+            self.kill(&id);
+        }
+        separated(&answer?)
+    }
+
+    /// Begins to fetch rows, in the server's own `format`.
+    pub fn stream(
+        &self,
+        sql: &str,
+        format: &'static str,
+        rows: u64,
+        stopped: Arc<dyn Fn() -> bool + Send + Sync>,
+    ) -> Result<Stream, Fault> {
+        let known = self.known(&*stopped)?;
+        let mut pairs = self.settings(&known, Limits { rows: Some(rows), time: None }, sql);
+        if !known.has_arrow() {
+            pairs.push(("wait_end_of_query", "1".to_owned()));
+        }
+        pairs.push(("default_format", format.to_owned()));
+        Stream::begin(self.clone(), sql.to_owned(), pairs, stopped)
+    }
+
+    /// The settings of a query, of those the server has and the user may change.
+    fn settings(&self, known: &Known, limits: Limits, sql: &str) -> Vec<(&'static str, String)> {
+        let source = &self.held.source;
+        // In clear on this machine: to pack would be work for nothing.
+        let packed = if self.held.url.scheme() == "http" { "none" } else { "lz4_frame" };
+        let value = |name: &str| match name {
+            "readonly" => known.writes.then(|| "2".to_owned()),
+            "max_execution_time" => limits.time.map(|time| time.as_secs().max(1).to_string()),
+            "max_rows_to_read" => Some(source.scan_rows_max().to_string()),
+            "max_result_rows" => limits.rows.map(|rows| rows.max(1).to_string()),
+            "result_overflow_mode" => limits.rows.map(|_| "throw".to_owned()),
+            "max_query_size" => (sql.len() > QUERY_MAX).then(|| (sql.len() + 1_024).to_string()),
+            "output_format_arrow_compression_method" => Some(packed.to_owned()),
+            "skip_unavailable_shards" | "output_format_arrow_low_cardinality_as_dictionary" => Some("0".to_owned()),
+            _ => Some("1".to_owned()),
+        };
+        let known = |name: &&&str| known.settings.iter().any(|known| known == **name);
+        SETTINGS.iter().filter(known).filter_map(|name| Some((*name, value(name)?))).collect()
+    }
+
+    /// Ends a query that nobody wants any more; nobody waits for that.
+    fn kill(&self, id: &str) {
+        let (held, id) = (Arc::clone(&self.held), id.to_owned());
+        let Ok(runtime) = self.wire.runtime() else { return };
+        runtime.spawn(async move {
+            let sql = format!("KILL QUERY WHERE query_id = '{id}' ASYNC");
+            let own = format!("{id}-end");
+            drop(tokio::time::timeout(KILL_TIME, held.post(&own, sql, &[])).await);
+        });
+    }
+}
+
+/// The whole of a short answer.
+async fn whole(wire: &Wire, held: &Held, id: &str, sql: &str, pairs: &[(&'static str, String)]) -> Result<String, Fault> {
+    let mut response = held.post(id, sql.to_owned(), pairs).await?;
+    let mut text = Vec::new();
+    while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&error))? {
+        wire.count(part.len() as u64);
+        text.extend_from_slice(&part);
+        if text.len() > ANSWER_MAX {
+            return Err(Fault::Unavailable("answers at more length than was asked for".to_owned()));
+        }
+    }
+    let text = String::from_utf8_lossy(&text);
+    match codes::in_text(&text) {
+        Some(code) => Err(codes::of_answer(200, Some(code), &text)),
+        None => Ok(text.into_owned()),
+    }
+}
+
+/// Lines of fields between tabs; `\N` is no value.
+fn separated(text: &str) -> Result<Vec<Vec<Option<String>>>, Fault> {
+    let field = |field: &str| {
+        if field == "\\N" {
+            return Some(None);
+        }
+        let mut letters = field.chars();
+        let mut out = String::with_capacity(field.len());
+        while let Some(letter) = letters.next() {
+            out.push(match letter {
+                '\\' => match letters.next()? {
+                    't' => '\t',
+                    'n' => '\n',
+                    'r' => '\r',
+                    '0' => '\0',
+                    'b' => '\u{8}',
+                    'f' => '\u{c}',
+                    other => other,
+                },
+                other => other,
+            });
+        }
+        Some(Some(out))
+    };
+    let line = |line: &str| line.split('\t').map(field).collect::<Option<Vec<_>>>();
+    let lines: Option<Vec<_>> = text.lines().map(line).collect();
+    lines.ok_or_else(|| Fault::Unavailable("answers in a way that is not understood".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_what_the_server_meant() {
+        let rows = separated("a\\tb\t\\N\t\n\\\\\tx'\\'\tüé\n").expect("rows");
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(rows, [[text("a\tb"), None, text("")], [text("\\"), text("x''"), text("üé")]]);
+        assert!(separated("a\\").is_err() && separated("").is_ok_and(|rows| rows.is_empty()));
+    }
+
+    #[test]
+    fn a_long_query_is_sent_where_the_server_can_be_told_so() {
+        let known = |settings: &[&str]| Known {
+            version: (23, 8),
+            settings: settings.iter().map(|name| (*name).to_owned()).collect(),
+            writes: true,
+        };
+        let long = "x".repeat(QUERY_MAX + 1);
+        assert!(known(&["max_query_size"]).takes(&long) && known(&[]).takes("x") && !known(&[]).takes(&long));
+    }
+}

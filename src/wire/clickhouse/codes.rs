@@ -1,0 +1,163 @@
+//! What a ClickHouse says of a failure, in words for the person. Its own words are shown where they are about the query, which the person
+//! or their dataset wrote; elsewhere they may name hosts and users of others.
+
+use std::error::Error;
+
+use reqwest::header::HeaderMap;
+
+use crate::wire::Fault;
+
+/// The most that is shown of a server's own words.
+const SHOWN: usize = 240;
+
+/// Why a query failed.
+#[derive(Clone, Copy, PartialEq)]
+enum Why {
+    /// It may work later.
+    Now,
+    /// It never will, as it is asked.
+    Never,
+    /// As `Never`; what the server says of it is shown.
+    Told,
+}
+
+/// The server's codes that are told in words of ours.
+const CODES: &[(u32, Why, &str)] = &[
+    (60, Why::Told, "is not there"),
+    (81, Why::Told, "lies in a database that is not there"),
+    (47, Why::Told, "has no such column"),
+    (62, Why::Told, "is asked with a query that is not understood"),
+    (46, Why::Told, "is asked with a function that the server does not have"),
+    (43, Why::Told, "is asked with a function that does not take such values"),
+    (53, Why::Told, "is asked with values of types that do not fit"),
+    (181, Why::Told, "has `final = true`, and its kind of table has no last state of a row"),
+    (1, Why::Told, "has `final = true`, which its kind of table does not do"),
+    (192, Why::Never, "is not given to this user: see `user` and `password_env` of its source in config.toml"),
+    (193, Why::Never, "is not given to this user: see `user` and `password_env` of its source in config.toml"),
+    (194, Why::Never, "is given with a password only: see `password_env` of its source in config.toml"),
+    (195, Why::Never, "is not given to this machine: its address is not among those the user may come from"),
+    (516, Why::Never, "is not given to this user: see `user` and `password_env` of its source in config.toml"),
+    (497, Why::Never, "may not be read by this user"),
+    (291, Why::Never, "lies in a database that this user may not read"),
+    (164, Why::Never, "is not given: the user may only read, and this needs more"),
+    (452, Why::Never, "is not given: a limit of the user may not be changed, and the query needs another"),
+    (115, Why::Never, "is asked with a setting that the server does not have"),
+    (73, Why::Never, "is not given: the server has no format that is understood here"),
+    (288, Why::Never, "is spread over servers that refuse a query inside a query: say GLOBAL IN or GLOBAL JOIN in it"),
+    (158, Why::Never, "would read more rows than may be read: see `scan_rows_max` of its source in config.toml, or the limits of the user"),
+    (307, Why::Never, "would read more bytes than the server lets this user read"),
+    (396, Why::Now, "gives more rows than it had counted: load again"),
+    (241, Why::Now, "needs more memory than the server has for it"),
+    (159, Why::Now, "took longer than the server may work on it: see `timeout_seconds` of its source in config.toml"),
+    (160, Why::Now, "would take longer than the server may work on it"),
+    (201, Why::Now, "is not given now: the user's quota is used up"),
+    (202, Why::Now, "is not given now: the server works on too many queries already"),
+    (209, Why::Now, "is not given now: one of the servers it is spread over does not answer in time"),
+    (210, Why::Now, "is not given now: one of the servers it is spread over cannot be reached"),
+    (279, Why::Now, "is not given now: one of the servers it is spread over cannot be reached"),
+    (32, Why::Now, "is not given now: one of the servers it is spread over broke off"),
+    (394, Why::Now, "is not given: somebody ended the query"),
+    (236, Why::Now, "is not given now: the server is being shut down"),
+    (242, Why::Now, "is not given now: the table is in read-only mode"),
+];
+
+const CUT: &str = "was cut off";
+const BUSY: &str = "is answered with 503: the server is busy";
+
+/// Whether it may well work when one asks again.
+pub(super) fn may_pass(reason: &str) -> bool {
+    reason == CUT || reason == BUSY
+}
+
+/// The code that an answer's head names.
+pub(super) fn of_headers(headers: &HeaderMap) -> Option<u32> {
+    headers.get("x-clickhouse-exception-code")?.to_str().ok()?.trim().parse().ok().filter(|code| *code != 0)
+}
+
+/// The code that a text names, if it is one of a failure: `Code: 395, e.displayText() = …`, `Code: 395. DB::Exception: …`.
+pub(super) fn in_text(text: &str) -> Option<u32> {
+    text.match_indices("Code: ").find_map(|(at, _)| {
+        let rest = &text[at + "Code: ".len()..];
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let after = rest.get(digits..)?;
+        let failure = after.starts_with(", e.") || after.starts_with(". DB::");
+        rest[..digits].parse().ok().filter(|_| failure)
+    })
+}
+
+/// The fault of an answer.
+pub(super) fn of_answer(status: u16, code: Option<u32>, text: &str) -> Fault {
+    let Some(code) = code else {
+        return Fault::Unavailable(match status {
+            200 => "is answered in a way that is not understood".to_owned(),
+            300..=399 => "is answered from another place: say the `url` that it leads to in config.toml".to_owned(),
+            401 | 403 => "is not given to this user: see `user` and `password_env` of its source in config.toml".to_owned(),
+            503 => BUSY.to_owned(),
+            status => format!("is answered with {status}: is its `url` in config.toml that of ClickHouse's HTTP interface?"),
+        });
+    };
+    match CODES.iter().find(|(known, ..)| *known == code) {
+        Some((_, Why::Now, words)) => Fault::Unavailable(format!("{words} (code {code})")),
+        Some((_, Why::Never, words)) => Fault::Refused(format!("{words} (code {code})")),
+        Some((_, Why::Told, words)) => Fault::Refused(format!("{words} (code {code}): {}", shown(text))),
+        None => Fault::Unavailable(format!("is not given: the server failed with code {code}")),
+    }
+}
+
+/// A server's own words, shortened to the first thing they say.
+fn shown(text: &str) -> String {
+    let start = ["DB::Exception: ", "Exception: "].iter().find_map(|mark| Some(text.find(mark)? + mark.len())).unwrap_or(0);
+    let said = text[start..].split(", e.what()").next().unwrap_or_default();
+    let said: String = said.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).take(SHOWN).collect();
+    said.split(" (version ").next().unwrap_or_default().trim().trim_end_matches('.').to_owned()
+}
+
+/// Why there is no answer.
+pub(super) fn of_request(error: &reqwest::Error) -> Fault {
+    let chain = || std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source());
+    let says = |words: &str| chain().any(|error| error.to_string().contains(words));
+    Fault::Unavailable(if says("certificate") {
+        "has a certificate that is not trusted here".to_owned()
+    } else if error.is_timeout() || says("timed out") {
+        "does not answer in time: see `timeout_seconds` of its source in config.toml".to_owned()
+    } else if error.is_connect() {
+        "cannot be reached: nobody answers there".to_owned()
+    } else if says("headers") && says("too large") {
+        "is answered with a head that is too long".to_owned()
+    } else {
+        CUT.to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_known_by_its_text() {
+        for (text, code) in [
+            (
+                "Code: 395, e.displayText() = DB::Exception: Value passed to 'throwIf' function is non zero, e.what() = DB::Exception",
+                Some(395),
+            ),
+            ("1\n2\nCode: 241. DB::Exception: Memory limit exceeded", Some(241)),
+            ("Code: 7 is a good number", None),
+            ("Code: ", None),
+            ("", None),
+        ] {
+            assert_eq!(in_text(text), code, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_servers_own_words_are_shown_of_queries_alone() {
+        let told = |code, text: &str| of_answer(500, Some(code), text).to_string();
+        let text = "Code: 47. DB::Exception: Unknown identifier `amout`. (UNKNOWN_IDENTIFIER) (version 26.9.2.1)";
+        assert_eq!(told(47, text), "has no such column (code 47): Unknown identifier `amout`. (UNKNOWN_IDENTIFIER)");
+        let hosts = "Code: 279. DB::NetException: All connection tries failed. Log: 10.0.0.7:9000";
+        assert!(!told(279, hosts).contains("10.0.0.7") && told(279, hosts).contains("cannot be reached"));
+        assert!(!told(9_999, hosts).contains("10.0.0.7"));
+        assert!(told(62, &"é".repeat(1_000)).chars().count() < 400);
+        assert!(matches!(of_answer(503, None, ""), Fault::Unavailable(reason) if may_pass(&reason)));
+    }
+}

@@ -1,0 +1,151 @@
+//! Rows on their way from a ClickHouse: bytes one after the other, as many at a time as are read. Whoever stops reading before the end
+//! ends the query there too.
+
+use std::{
+    io::{self, Read},
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::{Buf, Bytes};
+use tokio::{sync::mpsc, task::AbortHandle};
+
+use super::{Engine, codes, new_id};
+use crate::wire::{Fault, LOOK, SPEND_EVERY};
+
+/// Parts that wait to be read.
+const AHEAD: usize = 8;
+
+/// Bytes on their way.
+pub struct Stream {
+    engine: Engine,
+    id: String,
+    parts: mpsc::Receiver<Result<Bytes, Fault>>,
+    task: AbortHandle,
+    stopped: Arc<dyn Fn() -> bool + Send + Sync>,
+    now: Bytes,
+    /// All has come, or nothing more will.
+    ended: bool,
+    fault: Option<Fault>,
+    read: u64,
+    /// The last bytes read, where a server that failed on the way says so.
+    tail: Vec<u8>,
+}
+
+/// How much of the end is looked at.
+const TAIL: usize = 4 << 10;
+
+impl Stream {
+    pub(super) fn begin(
+        engine: Engine,
+        sql: String,
+        pairs: Vec<(&'static str, String)>,
+        stopped: Arc<dyn Fn() -> bool + Send + Sync>,
+    ) -> Result<Self, Fault> {
+        let (id, (sender, parts)) = (new_id()?, mpsc::channel(AHEAD));
+        let (wire, held, query) = (Arc::clone(&engine.wire), Arc::clone(&engine.held), id.clone());
+        let work = async move {
+            let outcome = async {
+                let _place = held.places.acquire().await;
+                let _asking = wire.ask(&held.source.name);
+                let mut response = held.post(&query, sql, &pairs).await?;
+                let mut since = SPEND_EVERY;
+                while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&error))? {
+                    wire.count(part.len() as u64);
+                    since += part.len() as u64;
+                    if since >= SPEND_EVERY {
+                        wire.afford(0)?;
+                        since = 0;
+                    }
+                    if sender.send(Ok(part)).await.is_err() {
+                        return Ok(());
+                    }
+                }
+                Ok(())
+            };
+            if let Err(fault) = outcome.await {
+                drop(sender.send(Err(fault)).await);
+            }
+        };
+        let task = engine.wire.runtime()?.spawn(work).abort_handle();
+        Ok(Self { engine, id, parts, task, stopped, now: Bytes::new(), ended: false, fault: None, read: 0, tail: Vec::new() })
+    }
+
+    /// Why no more comes, if that is not the end.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    pub fn bytes_read(&self) -> u64 {
+        self.read
+    }
+
+    /// What the last bytes say of a failure.
+    fn said(&self) -> Option<Fault> {
+        let text = String::from_utf8_lossy(&self.tail);
+        codes::in_text(&text).map(|code| codes::of_answer(200, Some(code), &text))
+    }
+
+    fn end(&mut self, fault: Option<Fault>) -> io::Result<usize> {
+        // A server that breaks off has said why, if it could.
+        let fault = fault.map(|fault| if fault == Fault::Stopped { fault } else { self.said().unwrap_or(fault) });
+        match fault {
+            Some(fault) => {
+                let error = io::Error::other(fault.to_string());
+                self.fault = Some(fault);
+                Err(error)
+            }
+            None => {
+                self.ended = true;
+                self.fault = self.said();
+                self.fault.as_ref().map_or(Ok(0), |fault| Err(io::Error::other(fault.to_string())))
+            }
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(fault) = &self.fault {
+            return Err(io::Error::other(fault.to_string()));
+        }
+        while self.now.is_empty() && !self.ended {
+            let part = match self.parts.try_recv() {
+                Ok(part) => Some(Some(part)),
+                Err(mpsc::error::TryRecvError::Disconnected) => Some(None),
+                Err(mpsc::error::TryRecvError::Empty) => {
+                    let runtime = self.engine.wire.runtime().map_err(|fault| io::Error::other(fault.to_string()))?.handle().clone();
+                    let parts = &mut self.parts;
+                    runtime.block_on(async { tokio::time::timeout(LOOK.max(Duration::from_millis(1)), parts.recv()).await }).ok()
+                }
+            };
+            match part {
+                Some(Some(Ok(part))) => self.now = part,
+                Some(Some(Err(fault))) => return self.end(Some(fault)),
+                Some(None) => return self.end(None),
+                None => {}
+            }
+            if (self.stopped)() {
+                return self.end(Some(Fault::Stopped));
+            }
+        }
+        let take = self.now.len().min(buffer.len());
+        self.now.copy_to_slice(&mut buffer[..take]);
+        self.read += take as u64;
+        let last = &buffer[take.saturating_sub(TAIL)..take];
+        self.tail.extend_from_slice(last);
+        if self.tail.len() > 4 * TAIL {
+            self.tail.drain(..self.tail.len() - TAIL);
+        }
+        Ok(take)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.task.abort();
+            self.engine.kill(&self.id);
+        }
+    }
+}
