@@ -9,7 +9,7 @@ use std::{
 
 use polars::prelude::{Column, DataType};
 use rayon::prelude::*;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -73,12 +73,13 @@ pub struct Counts {
     pub missing: u64,
     /// Different values.
     pub distinct: u64,
-    /// The most frequent first; of equals the smaller value.
+    /// The most frequent first.
     pub counts: Vec<ValueCount>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ValueCount {
+    #[schemars(schema_with = "cell")]
     pub value: Value,
     pub count: u64,
     /// Fraction of the rows that have a value.
@@ -100,13 +101,19 @@ pub struct Description {
     /// Different values.
     pub distinct: u64,
     /// Of texts the first and the last in the order of their characters.
+    #[schemars(schema_with = "cell")]
     pub min: Value,
     /// A quarter, a half and three quarters of the way through the values in order, by linear interpolation; null of texts.
+    #[schemars(schema_with = "cell")]
     pub quartile_1: Value,
+    #[schemars(schema_with = "cell")]
     pub median: Value,
+    #[schemars(schema_with = "cell")]
     pub quartile_3: Value,
+    #[schemars(schema_with = "cell")]
     pub max: Value,
     /// The sum over the count; null of texts.
+    #[schemars(schema_with = "cell")]
     pub mean: Value,
     /// Bins of equal width from the smallest to the largest; none of texts.
     pub histogram: Vec<Bin>,
@@ -115,8 +122,14 @@ pub struct Description {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Bin {
     /// Where it begins.
+    #[schemars(schema_with = "cell")]
     pub from: Value,
     pub count: u64,
+}
+
+/// A value of a column.
+fn cell(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["string", "number", "null"] })
 }
 
 /// What is looked for: the rows of a table and one of its columns. The terminal asks it as it is, with the words of its filter.
@@ -280,19 +293,14 @@ impl Read<'_> {
                     }
                 }
             };
-            match column.str() {
-                Ok(texts) => texts.iter().enumerate().for_each(|(at, text)| {
-                    if let Some(text) = text {
-                        add(text, start + at);
-                    }
-                }),
-                Err(_) => {
-                    let frame = column.clone().into_frame();
-                    for at in 0..column.len() {
-                        if let Some(text) = plain(&in_frame(&frame, self.column, at)) {
-                            add(&text, start + at);
-                        }
-                    }
+            if let Ok(texts) = column.str() {
+                for (at, text) in texts.iter().enumerate().filter_map(|(at, text)| Some((at, text?))) {
+                    add(text, start + at);
+                }
+            } else {
+                let frame = column.clone().into_frame();
+                for (at, text) in (0..column.len()).filter_map(|at| Some((at, plain(&in_frame(&frame, self.column, at))?))) {
+                    add(&text, start + at);
                 }
             }
             (found, least, most)
@@ -315,7 +323,7 @@ impl Read<'_> {
     /// The texts that occur most often.
     fn most_frequent(&self, texts: &Texts, limit: usize) -> Vec<(String, u64)> {
         let mut all: Vec<(u64, u32)> = texts.found.values().copied().collect();
-        // Those that tie with the last one wanted are looked at too, so that of equals the smaller text stands.
+        // Of equals the one that is met first.
         all.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         all.truncate(limit);
         let text = |place: u32| {
@@ -434,7 +442,7 @@ mod tests {
     use super::*;
     use crate::{
         dataset::sample,
-        question::{parameter::Arguments, request::Request, snapshot::AnswerSettings},
+        question::{parameter::Arguments, snapshot::AnswerSettings},
     };
 
     fn ask<Q: Question>(table: &str, query: &str) -> Result<Value> {
