@@ -30,6 +30,8 @@ use crate::{
 
 /// From this width on the detail stands beside the table.
 const BESIDE_WIDTH: u16 = 110;
+/// Rows of the detail under a short list where the table has the screen to itself.
+const DETAIL_LEAST: u16 = 8;
 /// From this height on it stands below, where it is narrower.
 const BELOW_HEIGHT: u16 = 36;
 
@@ -156,6 +158,12 @@ impl View for TokensView {
         match self.place {
             _ if self.list.is_empty() => self.draw_list(buffer, area, context),
             Place::Over if self.detail_open => self.draw_detail(buffer, area, context),
+            // A few rows leave room for what the selected token is.
+            Place::Over if self.choices.detail_shown && usize::from(area.height) >= self.list.len() + 2 + usize::from(DETAIL_LEAST) => {
+                let rows = self.list.len() as u16 + 3;
+                self.draw_list(buffer, Rect { height: rows, ..area }, context);
+                self.draw_detail(buffer, Rect { y: area.y + rows, height: area.height - rows, ..area }, context);
+            }
             Place::Beside if self.choices.detail_shown => {
                 // Inside it a whole address fits.
                 let width = (area.width * 3 / 10).clamp(44, 66);
