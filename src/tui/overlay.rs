@@ -64,7 +64,12 @@ pub enum Command {
     /// Open the palette with this typed already, for the person to go on.
     Type(String),
     ToggleApi,
-    Export(String, Form),
+    Export {
+        file: String,
+        format: Form,
+        /// A file of that name may be replaced.
+        replace: bool,
+    },
     WriteDemo,
     /// The columns of the list on screen; none as they were at first.
     Columns(Option<Box<Layout>>),
@@ -85,6 +90,15 @@ impl Overlay {
             Self::Question(question) => question.key(key),
             Self::Columns(dialog) => dialog.key(key),
             Self::Screens(dialog) => dialog.key(key),
+        }
+    }
+
+    /// A click; none where it lies beside everything that can be clicked.
+    pub fn click(&self, x: u16, y: u16) -> Option<Outcome> {
+        match self {
+            Self::Palette(palette) => palette.click(x, y),
+            Self::Help(help) => help.click(x, y),
+            Self::Export(_) | Self::Import(_) | Self::Question(_) | Self::Columns(_) | Self::Screens(_) => None,
         }
     }
 

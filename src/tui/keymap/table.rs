@@ -250,6 +250,7 @@ keys! {
     Jobs {
         StartJob "start_job" ["a"] "Start a deep analysis of tokens." ("start" 95);
         Terminate "terminate" ["x"] "Terminate the selected job." ("terminate" 92);
+        ReportJson "report_json" ["v"] "Show the report as raw JSON, or as a page." ("JSON" 101);
     }
     Data {
         CountValues "count_values" ["F"] "Count the values of the selected column, the most frequent first." ("count" 87);

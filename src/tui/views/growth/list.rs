@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use crate::{
     analysis::market::TokenSummary,
-    dataset::rows::HolderCountRow,
+    dataset::{rows::HolderCountRow, time::Day},
     question::{filter::ColumnKind, growth::GrowthEntry, list::Order, search::row::TokenRow},
     tui::{
         format,
@@ -32,6 +32,8 @@ pub(super) struct Ranked<'a> {
     pub most: f64,
     /// The figures that lists share.
     pub token: Option<&'a TokenSummary>,
+    /// The latest day that any token of the ranking was counted on.
+    pub newest: Option<Day>,
     pub counts: &'a [HolderCountRow],
     pub starred: bool,
 }
@@ -64,6 +66,7 @@ impl Fields for Ranking {
             .member(""),
         F::text("symbol", "symbol", [6, 10], 255, |row| (&row.entry.symbol).into()).searched(),
         F::text("name", "name", [8, 24], 150, |row| (&row.entry.name).into()).searched().grows(),
+        F::text("chain", "chain", [5, 8], 145, |row| shared(*row, "chain")).of(ColumnKind::Chain).aliases(&["chains"]).member("chains"),
         F::figure("holders_growth", "growth", 10, 250, |row| row.entry.holders_growth.into())
             .aliases(&["growth"])
             .cell(|row, look| Cell::new(change(Some(row.entry.holders_growth), look.ascii), roles(row.entry).1))
@@ -83,14 +86,19 @@ impl Fields for Ranking {
         F::figure("price", "price", 10, 90, |row| row.entry.price.into())
             .cell(|row, _| Cell::figure(format::price(row.entry.price)))
             .decimal(),
-        F::text("chain", "chain", [7, 8], 85, |row| shared(*row, "chain")).of(ColumnKind::Chain).aliases(&["chains"]).member("").optional(),
         F::figure("volume_24h", "vol", 6, 84, |row| shared(*row, "volume_24h")).aliases(&["vol", "volume"]).member("").optional(),
         F::figure("liquidity", "liq", 6, 83, |row| shared(*row, "liquidity")).aliases(&["liq"]).member("").optional(),
         F::figure("age", "age", 5, 82, |row| shared(*row, "age")).of(ColumnKind::Duration).smallest_first().member("").optional(),
         moved!("price_change_24h", "24h", |token| token.price_change_24h),
         moved!("price_change_7d", "7d", |token| token.price_change_7d),
         moved!("price_change_30d", "30d", |token| token.price_change_30d),
-        F::figure("last_counted", "counted", 10, 60, |row| row.entry.last_counted.into()).of(ColumnKind::Time).aliases(&["counted"]),
+        F::figure("last_counted", "counted", 10, 60, |row| row.entry.last_counted.into()).of(ColumnKind::Time).aliases(&["counted"]).cell(
+            |row, _| {
+                let day = row.entry.last_counted;
+                let role = if day < row.newest { Role::Warning } else { Role::Dim };
+                day.map_or_else(Cell::missing, |day| Cell::new(day.to_string(), role))
+            },
+        ),
         F::hidden("base_counted", ColumnKind::Time, |row| row.entry.base_counted.into()),
     ];
 
@@ -119,7 +127,9 @@ impl Fields for Ranking {
     }
 
     fn json(row: Ranked<'_>) -> Json {
-        serde_json::to_value(row.entry).unwrap_or_default()
+        let mut entry = serde_json::to_value(row.entry).unwrap_or_default();
+        entry["chains"] = row.token.map(|token| &token.chains).into_iter().flatten().map(ToString::to_string).collect();
+        entry
     }
 }
 
