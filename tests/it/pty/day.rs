@@ -36,7 +36,11 @@ const TASKS: &[Task] = &[
             &[("7/250k USDC, 10 WETH\r", "net"), ("v", "saved plan 1"), ("t", "high risk"), ("np", "saved plan 1"), ("e\r", "exported ")],
         )
     },
-    task("posts with a word over every token, by their engagement", 24, &[("2a", "of every token"), ("/audit engagement>5k\r\r", "platform")]),
+    task(
+        "posts with a word over every token, by their engagement",
+        24,
+        &[("2a", "of every token"), ("/audit engagement>5k\r\r", "platform")],
+    ),
     Task {
         file: Some("tokendeck-tokens.csv"),
         ..task("the tokens of a chain in a file", 15, &[("1/chain:base\r", "/ chain:base"), ("e\r", "exported ")])
