@@ -21,6 +21,7 @@ use crate::{
         Question,
         batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
         candles::CandlesQuestion,
+        compare::CompareQuestion,
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
         holders::{HolderCountsQuestion, HoldersQuestion},
@@ -31,7 +32,10 @@ use crate::{
         request::Request,
         search::{SearchQuestion, Tokens},
         security::SecurityQuestion,
-        tables::{TableQuestion, TablesQuestion},
+        tables::{
+            TableQuestion, TablesQuestion,
+            column::{CountsQuestion, DescribeQuestion},
+        },
         tabular::Tabular,
         token::TokenQuestion,
         trendline::TrendlineQuestion,
@@ -169,8 +173,11 @@ pub const ENDPOINTS: &[Endpoint] = &[
         handler: Handler::Plain(batch::security),
         ..question::<SecurityBatchQuestion>("security", &[])
     },
+    question::<CompareQuestion>("tokens", &[Code::NoCandles, Code::TokenNotFound]),
     question::<TablesQuestion>("tables", &[]),
     list::<TableQuestion>("tables", &[Code::TableNotFound]),
+    question::<CountsQuestion>("tables", &[Code::TableNotFound]),
+    question::<DescribeQuestion>("tables", &[Code::TableNotFound]),
     Endpoint {
         verb: Verb::Post,
         path: "/deep-analysis/jobs",

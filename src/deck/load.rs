@@ -185,7 +185,7 @@ impl Deck {
 
     /// Derives what is shared and puts the generation in the place of the one before.
     fn swap(&self, generation: u64, dataset: Dataset) -> Arc<Snapshot> {
-        let snapshot = Arc::new(Snapshot::new(generation, dataset, self.options.settings.clone()));
+        let snapshot = Arc::new(Snapshot::new(generation, dataset, self.answer_settings()));
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&snapshot));
         self.memo.clear();
         snapshot

@@ -48,15 +48,7 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     let mut figures = Figures::default();
     let wants = |field: &str| fields.contains(&field);
     if let Some(token) = snapshot.market.of(&snapshot.dataset, &token) {
-        let price = |field: &str, value: Option<f64>| wants(field).then_some(Added(value));
-        figures.created_at = wants("created_at").then_some(Added(token.created_at));
-        figures.age = price("age", token.age.map(|age| age as f64 / DAY_MS as f64));
-        figures.as_of = wants("as_of").then(|| Added(token.last_candle.map(|last| last.start)));
-        figures.volume_24h = price("volume_24h", token.volume_24h);
-        figures.liquidity = price("liquidity", token.liquidity);
-        figures.price_change_1h = price("price_change_1h", token.price_change_1h);
-        figures.price_change_7d = price("price_change_7d", token.price_change_7d);
-        figures.price_change_30d = price("price_change_30d", token.price_change_30d);
+        figures = at_hand(token, fields);
         figures.own = wants("own").then(|| Added(own(snapshot, token)));
     }
     if wants("trend") {
@@ -79,6 +71,23 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
         figures.recommendation = wants("recommendation").then_some(Added(told.map(|told| told.word)));
     }
     Ok(figures)
+}
+
+/// Those of the figures named that stand in the token's summary.
+pub fn at_hand(token: &TokenSummary, fields: &[&str]) -> Figures {
+    let wants = |field: &str| fields.contains(&field);
+    let number = |field: &str, value: Option<f64>| wants(field).then_some(Added(value));
+    Figures {
+        created_at: wants("created_at").then_some(Added(token.created_at)),
+        age: number("age", token.age.map(|age| age as f64 / DAY_MS as f64)),
+        as_of: wants("as_of").then(|| Added(token.last_candle.map(|last| last.start))),
+        volume_24h: number("volume_24h", token.volume_24h),
+        liquidity: number("liquidity", token.liquidity),
+        price_change_1h: number("price_change_1h", token.price_change_1h),
+        price_change_7d: number("price_change_7d", token.price_change_7d),
+        price_change_30d: number("price_change_30d", token.price_change_30d),
+        ..Figures::default()
+    }
 }
 
 /// Every column that is not ours, null where the token has no value; nothing where the file has none.

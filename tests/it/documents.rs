@@ -38,6 +38,7 @@ fn keys_table() -> String {
         let place = match row.scope {
             Scope::Everywhere => "everywhere",
             Scope::View(view) => view.title(),
+            Scope::Some(views, _) => views,
         };
         let keys: Vec<String> = keymap.keys(row.action).iter().map(|key| format!("`{key}`")).collect();
         writeln!(text, "| {place} | {} | {} | `{}` |", keys.join(" "), row.help, row.action.name()).unwrap();

@@ -2,6 +2,7 @@
 //! may befall a terminal in between.
 
 mod day;
+mod tasks;
 mod terminal;
 
 use std::{

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     dataset::rows::Post,
     question::{
-        filter::{self, ColumnKind, Filter},
+        filter::{self, ColumnKind, Filter, FilterColumn},
         list::{Listed, Order},
     },
     tui::{
@@ -56,7 +56,7 @@ impl Fields for Posts {
     const STANDARD: Option<Order> = Some(Order::falling("published_at"));
 
     /// Plain words are those of the title, conditions those of GET /posts: the question looks for both.
-    fn read(text: &str) -> Result<Filter, String> {
+    fn read(text: &str, _: &[FilterColumn]) -> Result<Filter, String> {
         if text.chars().count() > WORDS_MAX {
             return Err(format!("the filter is longer than {WORDS_MAX} characters"));
         }
