@@ -1,6 +1,7 @@
 //! The deck: the one door through which questions are asked. It holds the current generation, remembers answers for as long as it
 //! lasts, runs questions on a bounded pool of threads and tells listeners what changed. Knows no face.
 
+mod fetch;
 mod flight;
 pub mod known;
 pub mod load;
@@ -20,6 +21,7 @@ use std::{
 use quick_cache::{Equivalent, sync::Cache};
 use tokio::sync::broadcast;
 
+pub use self::fetch::fetch;
 use self::{
     flight::Flights,
     known::{BodyBytes, Known},
@@ -114,6 +116,8 @@ pub struct Deck {
     events: broadcast::Sender<DeckEvent>,
     load: Mutex<LoadState>,
     folder: RwLock<PathBuf>,
+    /// What the next generation is answered by.
+    settings: RwLock<AnswerSettings>,
 }
 
 /// Threads for questions of one kind, and how many of these wait or run.
@@ -168,6 +172,7 @@ impl Deck {
             events: broadcast::channel(256).0,
             load: Mutex::new(LoadState::default()),
             folder: RwLock::new(folder.to_owned()),
+            settings: RwLock::new(options.settings.clone()),
             options,
         }))
     }
@@ -220,6 +225,7 @@ impl Deck {
         if let Some(known) = self.remembered::<Q>(key.0, &key.1) {
             return Ok(known);
         }
+        fetch(snapshot, &question.wants(), progress)?;
         let etag = snapshot.etag(&question.target());
         // A defect in one analysis must not take the program with it.
         let answer = catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
@@ -245,7 +251,10 @@ impl Deck {
     /// Asks on the pool. Drop the result to cancel; `wake` is called once when the answer is there.
     pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> Pending<Q::Answer> {
         let (sender, progress, pending) = Coming::new();
-        let heavy = question.heavy();
+        // What has to be fetched first is waited for beside the quick ones.
+        let lacks =
+            |snapshot: &Snapshot| snapshot.dataset.shelf().is_some_and(|shelf| question.wants().iter().any(|token| shelf.lacks(token)));
+        let heavy = question.heavy() || self.snapshot().is_ok_and(|snapshot| lacks(&snapshot));
         if !self.lane(heavy).enter() {
             let busy = Problem::new(Code::Busy, format!("{} questions are waiting already: ask again in a moment.", self.options.queue));
             sender.send(Err(busy)).ok();
@@ -310,6 +319,16 @@ impl Deck {
     /// Questions that wait or run.
     pub fn waiting(&self) -> usize {
         self.quick.waiting.load(Ordering::Acquire) + self.heavy.waiting.load(Ordering::Acquire)
+    }
+
+    /// The settings that the next generation will be answered by.
+    pub fn answer_settings(&self) -> AnswerSettings {
+        self.settings.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// From the next generation on, answers are shaped by these.
+    pub fn set_answer_settings(&self, settings: AnswerSettings) {
+        *self.settings.write().unwrap_or_else(std::sync::PoisonError::into_inner) = settings;
     }
 
     pub fn options(&self) -> &DeckOptions {

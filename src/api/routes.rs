@@ -21,9 +21,11 @@ use crate::{
         Question,
         batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
         candles::CandlesQuestion,
+        compare::CompareQuestion,
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
         holders::{HolderCountsQuestion, HoldersQuestion},
+        indicators::IndicatorsQuestion,
         list,
         parameter::{PAGE, Parameter, ParameterKind, clip, parameter},
         patterns::PatternsQuestion,
@@ -31,7 +33,10 @@ use crate::{
         request::Request,
         search::{SearchQuestion, Tokens},
         security::SecurityQuestion,
-        tables::{TableQuestion, TablesQuestion},
+        tables::{
+            TableQuestion, TablesQuestion,
+            column::{CountsQuestion, DescribeQuestion},
+        },
         tabular::Tabular,
         token::TokenQuestion,
         trendline::TrendlineQuestion,
@@ -159,6 +164,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         ..list::<SearchQuestion>("tokens", &[Code::InvalidAddress])
     },
     list::<CandlesQuestion>("tokens", &[Code::NoCandles]),
+    list::<IndicatorsQuestion>("technical", &[Code::NoCandles]),
     list::<HoldersQuestion>("tokens", &[]),
     list::<HolderCountsQuestion>("tokens", &[]),
     list::<PostsQuestion>("tokens", &[]),
@@ -169,8 +175,11 @@ pub const ENDPOINTS: &[Endpoint] = &[
         handler: Handler::Plain(batch::security),
         ..question::<SecurityBatchQuestion>("security", &[])
     },
+    question::<CompareQuestion>("tokens", &[Code::NoCandles, Code::TokenNotFound]),
     question::<TablesQuestion>("tables", &[]),
     list::<TableQuestion>("tables", &[Code::TableNotFound]),
+    question::<CountsQuestion>("tables", &[Code::TableNotFound]),
+    question::<DescribeQuestion>("tables", &[Code::TableNotFound]),
     Endpoint {
         verb: Verb::Post,
         path: "/deep-analysis/jobs",
@@ -336,7 +345,8 @@ const fn shape<A: JsonSchema>() -> Content {
 impl Endpoint {
     /// Whether its answers lead to those beside them.
     pub fn paged(&self) -> bool {
-        self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name)) || self.name == CandlesQuestion::NAME
+        self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name))
+            || [CandlesQuestion::NAME, IndicatorsQuestion::NAME].contains(&self.name)
     }
 
     /// The formats that `format` chooses among, where it knows the parameter.

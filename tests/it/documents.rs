@@ -38,6 +38,7 @@ fn keys_table() -> String {
         let place = match row.scope {
             Scope::Everywhere => "everywhere",
             Scope::View(view) => view.title(),
+            Scope::Some(views, _) => views,
         };
         let keys: Vec<String> = keymap.keys(row.action).iter().map(|key| format!("`{key}`")).collect();
         writeln!(text, "| {place} | {} | {} | `{}` |", keys.join(" "), row.help, row.action.name()).unwrap();
@@ -54,6 +55,8 @@ fn config_toml_says_every_default() {
     // The one path that is relative to the file.
     usual.datasets.dir = path("datasets");
     usual.file = Some(file);
+    // What the file says is what is by default.
+    usual.given.clone_from(&config.given);
     assert_eq!(config, usual);
 }
 

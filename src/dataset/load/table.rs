@@ -115,6 +115,16 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
     let manifest = context.manifest.tables.get(schema.name).unwrap_or(&plain);
     let mut table = Table::absent(schema);
     let pulse = Pulse::default();
+    if let Some(asked) = manifest.engine.as_ref().filter(|asked| asked.in_place) {
+        let place = || engine::in_place(context, schema, manifest, asked, &pulse);
+        return match elsewhere::attended(context.progress, schema.name, &pulse, place) {
+            Ok((mut table, mark)) => {
+                table.load_ms = start.elapsed().as_millis() as u64;
+                Ok((table, vec![mark]))
+            }
+            Err(stop) => unusable(context, table, stop).map(|table| (table, Vec::new())),
+        };
+    }
     let mut reading = Reading {
         context,
         schema,
@@ -151,21 +161,34 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
             return Ok((table, hashes));
         }
         Ok(None) => {}
-        Err(Stop::Cancelled) => return Err(Cancelled),
-        Err(Stop::Unusable(reason)) => table.state = TableState::Unusable(reason),
-        Err(Stop::Elsewhere(url, fault)) => {
+        Err(stop) => table = unusable(context, table, stop)?,
+    }
+    table.load_ms = start.elapsed().as_millis() as u64;
+    Ok((table, hashes))
+}
+
+/// The table without a row.
+pub(super) fn empty(schema: &'static TableSchema) -> Result<DataFrame, String> {
+    read::stacked(Vec::new(), schema)
+}
+
+/// The table, with why it is not read.
+fn unusable(context: &Context<'_>, mut table: Table, stop: Stop) -> Result<Table, Cancelled> {
+    match stop {
+        Stop::Cancelled => return Err(Cancelled),
+        Stop::Unusable(reason) => table.state = TableState::Unusable(reason),
+        Stop::Elsewhere(url, fault) => {
             table.state = TableState::Unusable(format!("`{url}` {fault}"));
             table.elsewhere = Some(elsewhere::unreached(context, &url));
         }
-        Err(Stop::Moved) => {
+        Stop::Moved => {
             let file = table.sources.last().map(|source| source.file.clone()).unwrap_or_default();
             table.state = TableState::Unusable(format!("`{file}` changed while it was read: load again once it is complete"));
             table.moved = true;
         }
-        Err(Stop::Damaged | Stop::Ready(_)) => table.state = TableState::Unusable("the cache is damaged: load again".to_owned()),
+        Stop::Damaged | Stop::Ready(_) => table.state = TableState::Unusable("the cache is damaged: load again".to_owned()),
     }
-    table.load_ms = start.elapsed().as_millis() as u64;
-    Ok((table, hashes))
+    Ok(table)
 }
 
 struct Reading<'a> {
