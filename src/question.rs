@@ -17,6 +17,7 @@ pub mod dexes;
 pub mod fields;
 pub mod growth;
 pub mod holders;
+pub mod indicators;
 pub mod list;
 pub mod patterns;
 pub mod posts;
@@ -52,6 +53,11 @@ pub trait Question: Request {
     /// How the answer stands among those beside it, where it is a part of many.
     fn paging(&self, _: &Self::Answer) -> Option<Paging> {
         None
+    }
+
+    /// The tokens whose candles the answer reads one by one: where those stay elsewhere, they are fetched before.
+    fn wants(&self) -> Vec<Address> {
+        Vec::new()
     }
 
     /// Whether it takes long enough that quick questions must not wait behind it.

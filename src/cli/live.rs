@@ -123,14 +123,17 @@ impl Watch {
 
     /// What the file says now, if anything that counts.
     fn read(&mut self, text: &str) -> Result<Option<NewSettings>, String> {
-        let config = Config::parse(self.config.file.as_deref(), text)?;
+        // Which file it is the person knows, and the line is short.
+        let short =
+            |reason: String| self.file.parent().map_or(reason.clone(), |folder| reason.replace(&format!("{}/", folder.display()), ""));
+        let config = Config::parse(self.config.file.as_deref(), text).map_err(short)?;
         let changed = self.config.differs(&config);
         if changed.is_empty() {
             return Ok(Some(NewSettings { keymap: None, look: None, says: vec!["config.toml read again: nothing changed".to_owned()] }));
         }
         let (keymap, problems) = Keymap::with(&config.keys);
         if let Some(problem) = problems.first() {
-            return Err(format!("{}: {problem}", self.file.display()));
+            return Err(format!("config.toml: {problem}"));
         }
         let look = look::again(&config.terminal).map_err(|failure| match failure {
             Failure::Bad(reason) | Failure::Usage(reason) => reason,

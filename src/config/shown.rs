@@ -99,10 +99,10 @@ mod tests {
     #[test]
     fn every_setting_says_where_it_comes_from_and_the_whole_reads_again() {
         let text = "[api]\nrate_per_second = 7\n\n[terminal]\ntheme = 'light'\nkeys.export = ['y', 'F5']";
-        let config = Config::parse(Some(Path::new("/home/me/config.toml")), text).expect("a good file");
+        let config = Config::parse(Some(Path::new("deck/config.toml")), text).expect("a good file");
         let shown = config.in_force(|name| (name == "TOKENDECK_API_KEY").then(|| "abc".to_owned()));
         for line in [
-            "# The configuration in force, from /home/me/config.toml.",
+            "# The configuration in force, from deck/config.toml.",
             "rate_per_second = 7  # config.toml:2",
             "theme = 'light'  # config.toml:5",
             "listen = \"127.0.0.1:8787\"  # default",
@@ -111,7 +111,7 @@ mod tests {
         ] {
             assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
         }
-        let again = Config::parse(Some(Path::new("/home/me/config.toml")), &shown).expect("it reads again");
+        let again = Config::parse(Some(Path::new("deck/config.toml")), &shown).expect("it reads again");
         assert_eq!((again.api, &again.terminal, &again.keys), (config.api.clone(), &config.terminal, &config.keys));
         assert!(!shown.contains("abc"));
     }

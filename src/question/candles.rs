@@ -1,6 +1,6 @@
 //! The question behind GET /tokens/{token_address}/candles.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -63,11 +63,23 @@ pub fn interval(timeframe: &str) -> Interval {
     Interval::parse(timeframe).unwrap_or(Interval::DAY)
 }
 
+/// The last `limit` places of those between two times, and whether there are more before them.
+pub(super) fn latest(timestamps: &[i64], from: Option<Time>, to: Option<Time>, limit: u64) -> (Range<usize>, bool) {
+    let first = from.map_or(0, |from| timestamps.partition_point(|&time| time < from.0));
+    let end = to.map_or(timestamps.len(), |to| timestamps.partition_point(|&time| time <= to.0)).max(first);
+    let start = first.max(end.saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX)));
+    (start..end, start > first)
+}
+
 impl Question for CandlesQuestion {
     type Answer = TokenCandles;
     const NAME: &'static str = "candles";
     const SUMMARY: &'static str = "A token's candles: stored, or resampled from finer ones.";
     const NEEDS: &'static [&'static str] = &["candles"];
+
+    fn wants(&self) -> Vec<Address> {
+        vec![self.token_address]
+    }
 
     fn paging(&self, answer: &TokenCandles) -> Option<Paging> {
         answer.candles.first().filter(|_| answer.cut).map(|first| Paging::Before(first.timestamp))
@@ -81,13 +93,10 @@ impl Question for CandlesQuestion {
         let (mut candles, mut cut) = (Vec::new(), false);
         if let Some(frame) = &frame {
             let all = frame.as_candles();
-            let start = self.from.map_or(0, |from| all.timestamp.partition_point(|&time| time < from.0));
-            let end = self.to.map_or(all.len(), |to| all.timestamp.partition_point(|&time| time <= to.0)).max(start);
-            let from = start;
-            let start = start.max(end.saturating_sub(usize::try_from(self.limit).unwrap_or(usize::MAX)));
-            cut = start > from;
+            let range;
+            (range, cut) = latest(all.timestamp, self.from, self.to, self.limit);
             let finite = |number: f64| number.is_finite().then_some(number);
-            candles.extend((start..end).map(|i| Candle {
+            candles.extend(range.map(|i| Candle {
                 timestamp: Time(all.timestamp[i]),
                 open: finite(all.open[i]),
                 high: finite(all.high[i]),

@@ -89,6 +89,10 @@ impl Question for CompareQuestion {
     const SUMMARY: &'static str = "Some tokens in percent from a common start, and the correlations of their daily returns.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
+    fn wants(&self) -> Vec<Address> {
+        self.addresses.clone()
+    }
+
     fn heavy(&self) -> bool {
         true
     }
@@ -177,11 +181,8 @@ mod tests {
 
     fn ask(query: &str) -> Result<Comparison> {
         let candles = |token: u8, days: std::ops::RangeInclusive<u8>, close: fn(u8) -> u32| -> String {
-            days.map(|day| {
-                let close = close(day);
-                format!("0x{token},2026-01-{day:02},{close},{close},{close},{close},1d\n")
-            })
-            .collect()
+            let row = |(day, close): (u8, u32)| format!("0x{token},2026-01-{day:02},{close},{close},{close},{close},1d\n");
+            days.map(|day| row((day, close(day)))).collect::<Vec<_>>().concat()
         };
         let rows =
             [candles(1, 1..=20, |day| u32::from(day) * 10), candles(2, 5..=25, |day| u32::from(day) + 95), candles(3, 26..=28, |_| 1)];

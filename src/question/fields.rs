@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Question,
+    patterns::require_candles,
     progress::Progress,
     security::SecurityQuestion,
     snapshot::Snapshot,
@@ -56,6 +57,9 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
         figures.trend = Some(Added(if_there(question.answer(snapshot, progress))?.map(|answer| answer.trend)));
     }
     if wants("best_pattern") || wants("recommendedAction") {
+        if snapshot.dataset.shelf().is_some() {
+            if_there(require_candles(snapshot, &token))?;
+        }
         let daily = frames::frame(&snapshot.dataset.candles().of(&token), Interval::DAY)
             .map(|frame| (frame.as_candles().len(), patterns(&frame.as_candles(), false)));
         if wants("best_pattern") {
@@ -182,6 +186,40 @@ pub(super) mod tests {
             let refused = ask(query).unwrap_err();
             assert!(refused.code == Code::InvalidParameter && refused.detail.starts_with(says), "{query}: {refused}");
         }
+    }
+
+    /// A file with a rating of its own, and a column that has the name of one of ours.
+    fn ask_own(query: &str) -> Result<Value> {
+        let dataset = sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain,rating,age\n0x1,A,A,eth,3,old\n0x2,B,B,eth,5,new\n0x3,C,C,eth,,"),
+            ("pools", "address,dex_id,chain,token0,token1,liquidity,volume24h\n0xa,x,eth,0x1,0x2,100,7\n0xb,x,eth,0x1,0x3,50,"),
+        ]);
+        let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
+        let question = SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query)?)?;
+        Ok(serde_json::to_value(question.answer(&snapshot, &Progress::default())?.tokens).unwrap())
+    }
+
+    #[test]
+    fn columns_of_the_file_that_are_not_ours_are_shown_filtered_and_ordered_by() {
+        let symbols = |query: &str| {
+            let rows = ask_own(&format!("only=symbol&{query}")).unwrap();
+            rows.as_array().unwrap().iter().filter_map(|row| row["symbol"].as_str()).collect::<String>()
+        };
+        assert_eq!(
+            (symbols("where=rating>3"), symbols("where=rating>=3&sort=-rating"), symbols("sort=rating")),
+            ("B".into(), "BA".into(), "ABC".into())
+        );
+        // One that has the name of ours is asked for with a word before it.
+        assert_eq!((symbols("where=own_age:old"), symbols("where=age<90d")), ("A".into(), String::new()));
+        let shown = ask_own("fields=own,liquidity,volume_24h&sort=symbol").unwrap();
+        assert_eq!(shown[0]["own"], json!({ "rating": 3, "age": "old" }));
+        assert_eq!(shown[2]["own"], json!({ "rating": null, "age": null }));
+        assert_eq!((&shown[0]["liquidity"], &shown[0]["volume_24h"]), (&json!(150.0), &json!(7.0)));
+        assert_eq!((&shown[2]["liquidity"], &shown[2]["volume_24h"]), (&json!(50.0), &Value::Null));
+        assert_eq!(symbols("where=liq>60%20vol>5"), "AB");
+        let refused = ask_own("where=ratng>3").unwrap_err();
+        assert!(refused.detail.contains("the nearest is `rating`"), "{refused}");
+        assert!(ask_own("sort=nothing").is_err());
     }
 
     #[test]

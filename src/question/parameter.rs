@@ -8,6 +8,7 @@ use super::{
     list::{Order, SORTS_MAX, signed},
 };
 use crate::{
+    analysis::indicators::{INDICATORS_MAX, Indicator},
     dataset::{
         address::Address,
         chain::Chain,
@@ -44,6 +45,8 @@ pub enum ParameterKind {
     Where(&'static [FilterColumn]),
     /// Some of these columns, separated by commas, `-` before one that falls.
     Sort { columns: &'static [FilterColumn], default: Option<&'static str> },
+    /// Indicators by name in the query, separated by commas.
+    Indicators { default: &'static str },
     /// `true` or `false` in the query; false when omitted.
     Flag,
     /// Free text in the query, up to 200 characters.
@@ -214,6 +217,23 @@ impl<'a> Arguments<'a> {
     fn parts(&self, name: &str) -> Result<Vec<&str>> {
         let text = self.once(name)?.unwrap_or_default();
         Ok(parts_of(text).collect())
+    }
+
+    /// The indicators named, each once.
+    pub fn indicators(&self, name: &str) -> Result<Vec<Indicator>> {
+        let ParameterKind::Indicators { default } = self.kind(name) else { return Ok(Vec::new()) };
+        let wrong = |detail| Problem::new(Code::InvalidParameter, detail);
+        let mut all: Vec<Indicator> = Vec::new();
+        for word in self.once(name)?.unwrap_or(default).split(',') {
+            let indicator = Indicator::parse(word).map_err(|expected| wrong(format!("`{name}` has `{}`: {expected}.", clip(word))))?;
+            if !all.contains(&indicator) {
+                all.push(indicator);
+            }
+        }
+        if all.len() > INDICATORS_MAX {
+            return Err(wrong(format!("`{name}` has {} indicators: expected at most {INDICATORS_MAX}.", all.len())));
+        }
+        Ok(all)
     }
 
     pub fn flag(&self, name: &str) -> Result<bool> {

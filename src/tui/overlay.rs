@@ -98,7 +98,7 @@ impl Overlay {
         match self {
             Self::Palette(palette) => palette.click(x, y),
             Self::Help(help) => help.click(x, y),
-            Self::Columns(_) | Self::Screens(_) | Self::Export(_) | Self::Import(_) | Self::Question(_) => None,
+            Self::Export(_) | Self::Import(_) | Self::Question(_) | Self::Columns(_) | Self::Screens(_) => None,
         }
     }
 

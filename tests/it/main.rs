@@ -9,6 +9,7 @@ mod broken;
 mod cache;
 mod candle_frames;
 mod cli;
+mod clickhouse;
 mod config;
 mod dataset;
 mod deck_flights;

@@ -136,7 +136,7 @@ impl Bench {
     }
 }
 
-fn ask(folder: &Path, dataset: Dataset, path: &str) -> (u16, String) {
+pub(super) fn ask(folder: &Path, dataset: Dataset, path: &str) -> (u16, String) {
     let deck = Deck::new(folder, DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
     deck.stand_on(dataset);
     let api = Api::new(deck, None, Arc::new(Keys::in_memory().unwrap()), ApiOptions::default());

@@ -9,7 +9,7 @@ use std::{
 
 use polars::prelude::{Column, DataType};
 use rayon::prelude::*;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -73,12 +73,13 @@ pub struct Counts {
     pub missing: u64,
     /// Different values.
     pub distinct: u64,
-    /// The most frequent first; of equals the smaller value.
+    /// The most frequent first.
     pub counts: Vec<ValueCount>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ValueCount {
+    #[schemars(schema_with = "cell")]
     pub value: Value,
     pub count: u64,
     /// Fraction of the rows that have a value.
@@ -100,13 +101,19 @@ pub struct Description {
     /// Different values.
     pub distinct: u64,
     /// Of texts the first and the last in the order of their characters.
+    #[schemars(schema_with = "cell")]
     pub min: Value,
     /// A quarter, a half and three quarters of the way through the values in order, by linear interpolation; null of texts.
+    #[schemars(schema_with = "cell")]
     pub quartile_1: Value,
+    #[schemars(schema_with = "cell")]
     pub median: Value,
+    #[schemars(schema_with = "cell")]
     pub quartile_3: Value,
+    #[schemars(schema_with = "cell")]
     pub max: Value,
     /// The sum over the count; null of texts.
+    #[schemars(schema_with = "cell")]
     pub mean: Value,
     /// Bins of equal width from the smallest to the largest; none of texts.
     pub histogram: Vec<Bin>,
@@ -115,8 +122,14 @@ pub struct Description {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Bin {
     /// Where it begins.
+    #[schemars(schema_with = "cell")]
     pub from: Value,
     pub count: u64,
+}
+
+/// A value of a column.
+fn cell(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["string", "number", "null"] })
 }
 
 /// What is looked for: the rows of a table and one of its columns. The terminal asks it as it is, with the words of its filter.
@@ -280,19 +293,14 @@ impl Read<'_> {
                     }
                 }
             };
-            match column.str() {
-                Ok(texts) => texts.iter().enumerate().for_each(|(at, text)| {
-                    if let Some(text) = text {
-                        add(text, start + at);
-                    }
-                }),
-                Err(_) => {
-                    let frame = column.clone().into_frame();
-                    for at in 0..column.len() {
-                        if let Some(text) = plain(&in_frame(&frame, self.column, at)) {
-                            add(&text, start + at);
-                        }
-                    }
+            if let Ok(texts) = column.str() {
+                for (at, text) in texts.iter().enumerate().filter_map(|(at, text)| Some((at, text?))) {
+                    add(text, start + at);
+                }
+            } else {
+                let frame = column.clone().into_frame();
+                for (at, text) in (0..column.len()).filter_map(|at| Some((at, plain(&in_frame(&frame, self.column, at))?))) {
+                    add(&text, start + at);
                 }
             }
             (found, least, most)
@@ -315,7 +323,7 @@ impl Read<'_> {
     /// The texts that occur most often.
     fn most_frequent(&self, texts: &Texts, limit: usize) -> Vec<(String, u64)> {
         let mut all: Vec<(u64, u32)> = texts.found.values().copied().collect();
-        // Those that tie with the last one wanted are looked at too, so that of equals the smaller text stands.
+        // Of equals the one that is met first.
         all.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         all.truncate(limit);
         let text = |place: u32| {
@@ -430,67 +438,4 @@ fn looked(table: &Table, kind: Kind, read: &Read<'_>, limit: usize) -> Result<Lo
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        dataset::sample,
-        question::{parameter::Arguments, request::Request, snapshot::AnswerSettings},
-    };
-
-    fn ask<Q: Question>(table: &str, query: &str) -> Result<Value> {
-        let dataset = sample::dataset(&[
-            ("tokens", "token_address,symbol,name,chain,rating\n0x1,A,A,eth,3\n0x2,B,B,base,3\n0x3,C,,eth,5\n0x4,A,D,eth,"),
-            (
-                "candles",
-                "token_address,timestamp,open,high,low,close,interval
-                 0x1,2026-01-01,1,1,1,1,1d
-                 0x1,2026-01-02,1,2,1,2,1d
-                 0x1,2026-01-03,1,3,1,3,1d
-                 0x2,2026-01-01,1,4,1,4,1d",
-            ),
-        ]);
-        let question = Q::parse(&Arguments::new(Q::PARAMETERS, &[("table", table)], query)?)?;
-        let answer = question.answer(&Snapshot::new(1, dataset, AnswerSettings::default()), &Progress::default())?;
-        Ok(serde_json::to_value(answer).expect("JSON"))
-    }
-
-    #[test]
-    fn values_are_counted_the_most_frequent_first() {
-        let counts = ask::<CountsQuestion>("tokens", "column=symbol").expect("counts");
-        assert_eq!((&counts["rows"], &counts["missing"], &counts["distinct"]), (&json!(4), &json!(0), &json!(3)));
-        assert_eq!(counts["counts"][0], json!({ "value": "A", "count": 2, "share": 0.5 }));
-        assert_eq!(counts["counts"][1]["value"], "B");
-        let own = ask::<CountsQuestion>("tokens", "column=rating&limit=1").expect("counts");
-        assert_eq!(
-            (&own["missing"], &own["distinct"], &own["counts"]),
-            (&json!(1), &json!(2), &json!([{ "value": 3, "count": 2, "share": 2.0 / 3.0 }]))
-        );
-        let some = ask::<CountsQuestion>("tokens", "column=symbol&where=chain:eth").expect("counts");
-        assert_eq!((&some["rows"], &some["distinct"]), (&json!(3), &json!(2)));
-    }
-
-    #[test]
-    fn a_column_is_described_by_what_it_holds() {
-        let close = ask::<DescribeQuestion>("candles", "column=close").expect("a description");
-        let figures = ["min", "quartile_1", "median", "quartile_3", "max", "mean"].map(|name| close[name].as_f64());
-        assert_eq!(figures, [Some(1.0), Some(1.75), Some(2.5), Some(3.25), Some(4.0), Some(2.5)]);
-        assert_eq!((close["distinct"].as_u64(), close["histogram"].as_array().map(Vec::len)), (Some(4), Some(20)));
-        let time = ask::<DescribeQuestion>("candles", "column=timestamp&where=close>1").expect("a description");
-        assert_eq!((&time["min"], &time["median"]), (&json!("2026-01-01T00:00:00Z"), &json!("2026-01-02T00:00:00Z")));
-        let name = ask::<DescribeQuestion>("tokens", "column=name").expect("a description");
-        assert_eq!((&name["min"], &name["max"], &name["median"], &name["missing"]), (&json!("A"), &json!("D"), &Value::Null, &json!(1)));
-    }
-
-    #[test]
-    fn what_is_not_there_is_said() {
-        for (query, says) in [
-            ("", "`column` is missing: name one of token_address, symbol"),
-            ("column=symbl", "did you mean `symbol`?"),
-            ("column=symbol&where=x>1", "`where`: `x` is not a column"),
-        ] {
-            let refused = ask::<CountsQuestion>("tokens", query).expect_err("a problem");
-            assert!(refused.code == Code::InvalidParameter && refused.detail.contains(says), "{query}: {refused}");
-        }
-        assert_eq!(ask::<CountsQuestion>("tokns", "column=symbol").expect_err("a problem").code, Code::TableNotFound);
-    }
-}
+mod tests;

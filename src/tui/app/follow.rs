@@ -38,18 +38,13 @@ impl App {
     /// To the token beside this one in the list one came from.
     pub(super) fn step_token(&mut self, forward: bool) {
         let (token, list) = (self.token, self.list_of);
-        match self.with_view(list, |view, context| view.beside(token, forward, context)) {
-            Some((next, row, count)) => {
-                self.unsettled = None;
-                self.token = Some(next);
-                self.look_again();
-                self.say(format!("{row} of {count} in {}", list.title()), false);
-            }
-            None => {
-                let end = if forward { "last" } else { "first" };
-                self.say(format!("this is the {end} token of {}", list.title()), false);
-            }
-        }
+        let Some((next, row, count)) = self.with_view(list, |view, context| view.beside(token, forward, context)) else {
+            let end = if forward { "last" } else { "first" };
+            return self.say(format!("this is the {end} token of {}", list.title()), false);
+        };
+        (self.unsettled, self.token) = (None, Some(next));
+        self.look_again();
+        self.say(format!("{row} of {count} in {}", list.title()), false);
     }
 
     /// A key was pressed in a view. Before there is data, what it chose is found out later.

@@ -33,7 +33,7 @@ impl App {
             }
             Err(reason) => {
                 self.setup.warnings.insert(0, format!("{PROBLEM}{reason}"));
-                self.say(format!("{PROBLEM}{reason}; what held before holds"), true);
+                self.say(reason, true);
             }
         }
         self.draw_whole();

@@ -325,8 +325,7 @@ fn rows<'a>(ranking: &'a [GrowthEntry], most: f64, context: &'a Context<'_>) -> 
         let entry = ranking.get(place)?;
         let token = &entry.token_address;
         let counts = context.snapshot.map_or(&[][..], |snapshot| snapshot.dataset.holder_counts_of(token));
-        let token = summary(context, token);
-        Some(Ranked { entry, place, most, token, newest, counts, starred: context.watchlist.contains(&entry.token_address) })
+        Some(Ranked { entry, place, most, token: summary(context, token), newest, counts, starred: context.watchlist.contains(token) })
     }
 }
 

@@ -125,7 +125,7 @@ fn axis(answer: &Comparison, (low, high): (f64, f64), buffer: &mut Buffer, area:
 }
 
 fn signed(value: f64) -> String {
-    let digits = if value.abs() < 10.0 { 1 } else { 0 };
+    let digits = usize::from(value.abs() < 10.0);
     let text = format!("{value:+.digits$}");
     if text.trim_start_matches(['+', '-']).chars().all(|c| matches!(c, '0' | '.')) { "0".to_owned() } else { text }
 }

@@ -48,7 +48,7 @@ impl Fields for Tokens {
     const FIELDS: &'static [F] = &[
         F::hidden("token_address", ColumnKind::Text, LISTED),
         F::text("symbol", "symbol", [6, 8], 255, LISTED),
-        F::text("name", "name", [8, 18], 200, LISTED).grows(),
+        F::text("name", "name", [14, 18], 200, LISTED).grows(),
         F::text("chain", "chain", [7, 8], 188, LISTED).member("chains"),
         F::figure("price", "price", 10, 220, LISTED).cell(|row, _| Cell::figure(format::price(row.token.price))).decimal(),
         F::figure("price_change_1h", "1h", 6, 100, LISTED)

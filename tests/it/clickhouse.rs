@@ -1,0 +1,389 @@
+//! Rows that a ClickHouse has: a dataset over it is the dataset of the same rows from a file; whatever the engine does, right rows or a
+//! named reason come of it. The engine here is one that lies as it is told; `real` asks real ones.
+
+mod in_place;
+mod real;
+mod server;
+
+use std::{
+    fs,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone};
+use tempfile::TempDir;
+use tokendeck::{
+    dataset::{
+        Dataset, TableState,
+        cache::CacheOptions,
+        load::{LoadError, asks, load, load_as},
+        progress::{Cancelled, Progress, Silent},
+    },
+    error::Code,
+    wire::{Consent, Forgetful, Options, Patience, Source, SourceKind, Wire},
+};
+
+use self::server::{Rows, Server, Trouble};
+
+const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+const TOKENS: &str = "token_address,symbol,name,chain,price\n0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,Uniswap,eth,5\n";
+const MANIFEST: &str = "[tables.candles]\nsource = 'warehouse'\ntable = 'market.candles'\ncolumns = { timestamp = 'ts' }\n";
+
+fn patience() -> Patience {
+    let ms = Duration::from_millis;
+    Patience { connect: ms(500), silence: ms(500), retries: 1, pause: ms(1), pause_max: ms(4) }
+}
+
+fn source(url: &str) -> Source {
+    Source { name: "warehouse".into(), kind: SourceKind::ClickHouse, url: url.into(), timeout_seconds: 1, ..Source::default() }
+}
+
+fn wire_of(sources: Vec<Source>, consent: Consent) -> Arc<Wire> {
+    Wire::new(Options { consent, sources, patience: patience(), ..Options::default() }, Arc::new(Forgetful::default()))
+}
+
+/// Candles of one token, an hour each.
+fn candles(rows: u64) -> Rows {
+    let times: Vec<i64> = (0..rows as i64).map(|i| (1_700_006_400 + i * 3_600) * 1_000).collect();
+    let column = |name: &str, value: &dyn Fn(u64) -> f64| Series::new(name.into(), (0..rows).map(value).collect::<Vec<_>>()).into_column();
+    let texts = |name: &str, value: &str| Series::new(name.into(), vec![value; rows as usize]).into_column();
+    let newest = times.last().copied().unwrap_or_default().to_string();
+    let time = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).unwrap());
+    let columns: Vec<Column> = vec![
+        texts("token_address", UNI),
+        Series::new("ts".into(), times).cast(&time).unwrap().into_column(),
+        column("open", &|i| 1.5 + (i % 7) as f64 / 3.0),
+        column("high", &|_| 9.0),
+        column("low", &|_| 1.0),
+        column("close", &|i| 1.7 + (i % 11) as f64 / 7.0),
+        column("volume", &|i| i as f64),
+        texts("interval", "1h"),
+        texts("note", "of no use"),
+    ];
+    let columns_of = [
+        ("token_address", "String"),
+        ("ts", "DateTime"),
+        ("open", "Float64"),
+        ("high", "Float64"),
+        ("low", "Float64"),
+        ("close", "Float64"),
+        ("volume", "Float64"),
+        ("interval", "LowCardinality(String)"),
+        ("note", "String"),
+    ];
+    let whole = DataFrame::new(rows as usize, columns).unwrap();
+    // In parts, as an engine sends them.
+    let mut frame = whole.slice(0, 1_000);
+    for start in (1_000..rows as i64).step_by(1_000) {
+        frame.vstack_mut(&whole.slice(start, 1_000)).unwrap();
+    }
+    Rows { columns: columns_of.to_vec(), frame, newest }
+}
+
+/// The same rows as a text.
+fn csv(rows: &Rows) -> String {
+    let names: Vec<&str> = rows.columns.iter().map(|(name, _)| *name).collect();
+    let mut text = names.join(",") + "\n";
+    let frame = rows.frame.clone();
+    for row in 0..frame.height() {
+        let cells: Vec<String> = names
+            .iter()
+            .map(|name| match frame.column(name).unwrap().get(row).unwrap() {
+                polars::prelude::AnyValue::String(text) => text.to_owned(),
+                polars::prelude::AnyValue::Float64(number) => format!("{number:?}"),
+                polars::prelude::AnyValue::Datetime(time, ..) => (time / 1_000).to_string(),
+                other => other.to_string(),
+            })
+            .collect();
+        text.push_str(&(cells.join(",") + "\n"));
+    }
+    text
+}
+
+struct Bench {
+    server: Server,
+    folder: TempDir,
+    cache: TempDir,
+}
+
+impl Bench {
+    fn new(rows: u64) -> Self {
+        let bench = Self { server: Server::start(), folder: tempfile::tempdir().unwrap(), cache: tempfile::tempdir().unwrap() };
+        bench.server.put("candles", candles(rows));
+        bench.write("dataset.toml", MANIFEST);
+        bench.write("tokens.csv", TOKENS);
+        bench
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.folder.path().join(name), text).unwrap();
+    }
+
+    fn wire(&self) -> Arc<Wire> {
+        wire_of(vec![source(&self.server.url())], Consent::Always)
+    }
+
+    fn options(&self, rows_min: u64) -> CacheOptions {
+        CacheOptions { folder: Some(self.cache.path().to_owned()), rows_min, ..CacheOptions::default() }
+    }
+
+    fn load(&self, wire: &Arc<Wire>, rows_min: u64) -> Result<Dataset, LoadError> {
+        load_as(self.folder.path(), &self.options(rows_min), Some(wire), &Silent, None, false)
+    }
+
+    fn ask(&self, dataset: Dataset, path: &str) -> (u16, String) {
+        super::remote::ask(self.folder.path(), dataset, path)
+    }
+}
+
+/// Why the candles are not there.
+fn reason(dataset: &Dataset) -> String {
+    match &dataset.table("candles").unwrap().state {
+        TableState::Unusable(reason) => reason.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn same_rows(a: &Dataset, b: &Dataset) {
+    let (a, b) = (a.table("candles").unwrap(), b.table("candles").unwrap());
+    assert_eq!((a.height(), a.rows_bad), (b.height(), b.rows_bad));
+    assert!(a.frame.equals_missing(&b.frame));
+    if let (Some(a), Some(b)) = (&a.large, &b.large) {
+        let all = |table: &tokendeck::dataset::cache::LargeTable| table.stretch(0..table.height(), None);
+        assert!(all(a).equals_missing(&all(b)));
+    }
+}
+
+const QUESTIONS: [&str; 5] = [
+    "/tokens",
+    "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984",
+    "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles?timeframe=4h",
+    "/tables/candles?limit=20&sort=-volume&where=volume%3E5485",
+    "/technical/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/trendline?period=30",
+];
+
+#[test]
+fn rows_of_an_engine_are_the_rows_of_a_file() {
+    for rows_min in [1_000, 200_000] {
+        let bench = Bench::new(5_500);
+        let disk = tempfile::tempdir().unwrap();
+        fs::write(disk.path().join("tokens.csv"), TOKENS).unwrap();
+        fs::write(disk.path().join("dataset.toml"), "[tables.candles]\npath = 'c.csv'\ncolumns = { timestamp = 'ts' }\n").unwrap();
+        fs::write(disk.path().join("c.csv"), csv(&candles(5_500))).unwrap();
+        let cache = tempfile::tempdir().unwrap();
+        let options = CacheOptions { folder: Some(cache.path().to_owned()), ..bench.options(rows_min) };
+        let here = load_as(disk.path(), &options, None, &Silent, None, false).unwrap();
+        let wire = bench.wire();
+        let there = bench.load(&wire, rows_min).unwrap();
+        same_rows(&here, &there);
+        assert_eq!(there.table("candles").unwrap().large.is_some(), rows_min == 1_000);
+        let fetched = wire.figures().bytes;
+        let again = bench.load(&wire, rows_min).unwrap();
+        same_rows(&here, &again);
+        assert_eq!((there.identity, wire.figures().bytes - fetched < 2_000), (again.identity, true), "what is here is not fetched again");
+        let queries = bench.server.queries().join("\n");
+        assert!(!queries.contains("`note`"), "a column of no use is not fetched: {queries}");
+        for question in QUESTIONS {
+            let here = super::remote::ask(disk.path(), load_as(disk.path(), &options, None, &Silent, None, false).unwrap(), question);
+            let there = bench.ask(bench.load(&wire, rows_min).unwrap(), question);
+            assert_eq!((here.0, here), (200, there), "{question}");
+        }
+        // More rows there are another dataset here.
+        bench.server.put("candles", candles(6_000));
+        let more = bench.load(&wire, rows_min).unwrap();
+        assert_eq!(more.table("candles").unwrap().height(), 6_000);
+        assert_ne!(more.identity, again.identity);
+    }
+}
+
+/// What an engine may do instead of what it should, and what a person reads of it.
+const TROUBLES: &[(Trouble, &str)] = &[
+    (Trouble::Said, "failed with code 395"),
+    (Trouble::Fewer(2_900), "gave 2,900 of the 10,000 rows that were counted"),
+    (Trouble::Broken(2_900), "was cut off"),
+    (Trouble::Behind(10_000), "failed with code 395"),
+    (Trouble::Behind(2_900), "failed with code 395"),
+    (Trouble::Cut(0), "cannot be read"),
+    (Trouble::Cut(100_000), "cannot be read"),
+    (Trouble::Stall(50_000), "does not answer in time"),
+    (Trouble::Noise, "cannot be read"),
+    (Trouble::Fails(500, 201), "quota is used up"),
+    (Trouble::Fails(500, 241), "needs more memory"),
+    (Trouble::Fails(500, 279), "cannot be reached"),
+    (Trouble::Fails(500, 210), "cannot be reached"),
+    (Trouble::Fails(500, 288), "GLOBAL IN"),
+    (Trouble::Fails(500, 396), "more rows than it had counted"),
+    (Trouble::Fails(403, 516), "is not given to this user"),
+];
+
+#[test]
+fn an_engine_that_lies_gives_no_wrong_rows() {
+    for rows_min in [1_000, 200_000] {
+        let bench = Bench::new(10_000);
+        let wire = bench.wire();
+        for (trouble, says) in TROUBLES {
+            bench.server.trouble([*trouble]);
+            let dataset = bench.load(&wire, rows_min).unwrap();
+            let reason = reason(&dataset);
+            assert!(reason.starts_with("`clickhouse://warehouse/market.candles` ") && reason.contains(says), "{trouble:?}: {reason}");
+            assert!(!reason.contains("10.1.2.3") && !reason.contains("127.0.0.1"), "{reason}");
+            let (status, body) = bench.ask(dataset, "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles");
+            assert!([503, 422, 404].contains(&status), "{status} {body}");
+            assert!(!body.contains("127.0.0.1"), "{body}");
+        }
+        // The engine has recovered.
+        let whole = bench.load(&wire, rows_min).unwrap();
+        assert_eq!(whole.table("candles").unwrap().height(), 10_000);
+    }
+}
+
+#[test]
+fn a_stream_that_is_cut_anywhere_is_never_taken_for_whole() {
+    let bench = Bench::new(3_000);
+    let wire = bench.wire();
+    let whole = bench.load(&wire, 1_000).unwrap();
+    let mut seed = 7u64;
+    for _ in 0..40 {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let at = (seed >> 33) as usize % 250_000;
+        let trouble = if seed.is_multiple_of(2) { Trouble::Cut(at) } else { Trouble::Broken(at % 3_000) };
+        let rows = if seed.is_multiple_of(3) { 1_000 } else { 200_000 };
+        let folder = tempfile::tempdir().unwrap();
+        bench.server.trouble([trouble]);
+        let options = CacheOptions { folder: Some(folder.path().to_owned()), ..bench.options(rows) };
+        let dataset = load_as(bench.folder.path(), &options, Some(&wire), &Silent, None, false).unwrap();
+        match &dataset.table("candles").unwrap().state {
+            TableState::Loaded => assert_eq!(dataset.table("candles").unwrap().height(), whole.table("candles").unwrap().height()),
+            TableState::Unusable(reason) => assert!(reason.contains("clickhouse://warehouse"), "{reason}"),
+            TableState::Absent => panic!("{trouble:?}"),
+        }
+    }
+}
+
+#[test]
+fn without_the_engine_what_was_there_stands_and_says_so() {
+    for rows_min in [1_000, 200_000] {
+        let bench = Bench::new(3_000);
+        let first = bench.load(&bench.wire(), rows_min).unwrap();
+        bench.server.shared.down.store(true, Ordering::Release);
+        let later = bench.load(&bench.wire(), rows_min).unwrap();
+        same_rows(&first, &later);
+        assert_eq!(first.identity, later.identity);
+        let table = later.table("candles").unwrap();
+        assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some() && elsewhere.sources == ["warehouse"]));
+        assert!(table.findings.kept().iter().any(|finding| finding.reason.starts_with("is what it was at 2")));
+        // Half of what is new is not taken for the whole.
+        bench.server.shared.down.store(false, Ordering::Release);
+        bench.server.put("candles", candles(4_000));
+        bench.server.trouble([Trouble::Fewer(3_500)]);
+        assert_eq!(bench.load(&bench.wire(), rows_min).unwrap().table("candles").unwrap().height(), 3_000);
+    }
+    let bench = Bench::new(3_000);
+    bench.server.shared.down.store(true, Ordering::Release);
+    let dataset = bench.load(&bench.wire(), 1_000).unwrap();
+    let (status, body) = bench.ask(dataset, "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles");
+    assert_eq!((status, body.contains(Code::SourceUnavailable.word()), body.contains("`warehouse`")), (503, true, true), "{body}");
+}
+
+#[test]
+fn settings_are_sent_to_those_who_may_change_them() {
+    let bench = Bench::new(100);
+    for (readonly, sent) in [(0, true), (1, false), (2, true)] {
+        bench.server.shared.readonly.store(readonly, Ordering::Release);
+        bench.server.shared.queries.lock().unwrap().clear();
+        let dataset = bench.load(&bench.wire(), 1_000).unwrap();
+        let table = dataset.table("candles").unwrap();
+        if readonly == 0 {
+            assert_eq!(table.height(), 100);
+        }
+        let asked = bench.server.queries();
+        let rows: Vec<&String> = asked.iter().filter(|query| query.contains("LIMIT 1000")).collect();
+        assert!(!rows.is_empty());
+        for query in rows {
+            assert_eq!(query.contains("skip_unavailable_shards=0"), sent, "{readonly}: {query}");
+            assert_eq!(query.contains("readonly=2"), readonly == 0, "{readonly}: {query}");
+        }
+    }
+}
+
+#[test]
+fn nobody_is_asked_who_was_not_agreed_to() {
+    let bench = Bench::new(100);
+    for consent in [Consent::Never, Consent::Ask] {
+        let wire = wire_of(vec![source(&bench.server.url())], consent);
+        let dataset = bench.load(&wire, 1_000).unwrap();
+        assert!(reason(&dataset).contains("is not asked"), "{}", reason(&dataset));
+        let open = asks(bench.folder.path(), &wire);
+        assert_eq!(open, if consent == Consent::Ask { vec!["clickhouse://warehouse"] } else { Vec::new() });
+    }
+    // A dataset cannot name a server, only what the person calls one.
+    let wire = wire_of(Vec::new(), Consent::Always);
+    assert!(reason(&bench.load(&wire, 1_000).unwrap()).contains("say [sources.warehouse] kind = \"clickhouse\""));
+    assert!(reason(&load(bench.folder.path(), &Silent).unwrap()).contains("only files here are read"));
+    assert_eq!(bench.server.queries(), Vec::<String>::new());
+}
+
+#[test]
+fn what_costs_too_much_is_not_asked_for() {
+    let bench = Bench::new(100);
+    bench.server.shared.estimate.store(6_000, Ordering::Release);
+    let wire = wire_of(vec![Source { scan_rows_max: 5_999, ..source(&bench.server.url()) }], Consent::Always);
+    let dataset = bench.load(&wire, 1_000).unwrap();
+    assert!(reason(&dataset).contains("would read 6,000 rows there, and 5,999 may be"), "{}", reason(&dataset));
+    let options = Options { consent: Consent::Always, sources: vec![source(&bench.server.url())], patience: patience(), budget: 1_000 };
+    let dataset = bench.load(&Wire::new(options, Arc::new(Forgetful::default())), 1_000).unwrap();
+    assert!(reason(&dataset).contains("remote.budget_gb_per_day"), "{}", reason(&dataset));
+    assert!(!bench.server.queries().iter().any(|query| query.contains("ArrowStream")));
+}
+
+/// Gives up once it was asked so many times while rows come.
+struct Impatient(std::sync::atomic::AtomicU64, u64);
+
+impl Progress for Impatient {
+    fn step(&self, table: &str, _: u64, total: u64) -> Result<(), Cancelled> {
+        let waits = table == "candles" && total > 0;
+        if waits && self.0.fetch_add(1, Ordering::AcqRel) >= self.1 { Err(Cancelled) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn a_load_that_is_given_up_ends_the_query_there() {
+    for rows_min in [1_000, 200_000] {
+        let bench = Bench::new(10_000);
+        let wire = wire_of(vec![Source { timeout_seconds: 60, ..source(&bench.server.url()) }], Consent::Always);
+        bench.server.trouble([Trouble::Stall(600_000)]);
+        let (start, progress) = (Instant::now(), Impatient(0.into(), 3));
+        let outcome = load_as(bench.folder.path(), &bench.options(rows_min), Some(&wire), &progress, None, false);
+        assert_eq!(outcome.map(drop), Err(LoadError::Cancelled));
+        assert!(start.elapsed() < Duration::from_millis(2_500), "{:?}", start.elapsed());
+        let asked = |query: &String| query.split("query_id=").nth(1).and_then(|rest| rest.split('&').next()).map(str::to_owned);
+        let rows = bench.server.queries().iter().find(|query| query.contains("ArrowStream")).and_then(asked).unwrap();
+        let killed = || bench.server.queries().iter().any(|query| query.contains(&format!("KILL QUERY WHERE query_id = '{rows}' ASYNC")));
+        while !killed() {
+            assert!(start.elapsed() < Duration::from_secs(20), "nobody ended the query");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // What came of it is not taken for the whole next time.
+        bench.server.trouble([]);
+        assert_eq!(bench.load(&wire, rows_min).unwrap().table("candles").unwrap().height(), 10_000);
+    }
+}
+
+#[test]
+fn an_engine_that_says_no_is_heard() {
+    let bench = Bench::new(100);
+    for (trouble, says) in [
+        (Trouble::Fails(403, 516), "`password_env`"),
+        (Trouble::Fails(500, 202), "too many queries"),
+        (Trouble::Fails(404, 60), "is not there (code 60)"),
+        (Trouble::Stall(0), "does not answer in time"),
+    ] {
+        *bench.server.shared.short.lock().unwrap() = Some(trouble);
+        let reason = reason(&bench.load(&bench.wire(), 1_000).unwrap());
+        assert!(reason.contains(says), "{trouble:?}: {reason}");
+    }
+    let wire = wire_of(vec![Source { password_env: "TOKENDECK_TEST_NOT_SET".into(), ..source(&bench.server.url()) }], Consent::Always);
+    let reason = reason(&bench.load(&wire, 1_000).unwrap());
+    assert!(reason.contains("the variable `TOKENDECK_TEST_NOT_SET`, which is not set"), "{reason}");
+}

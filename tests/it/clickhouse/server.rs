@@ -1,0 +1,251 @@
+//! An engine that speaks ClickHouse's HTTP interface as far as it is asked, and lies, stalls and breaks off as it is told.
+
+use std::{
+    collections::HashMap,
+    fmt::Write as _,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use polars::prelude::{Column, DataFrame, DataType, IpcStreamWriter, SerWriter as _};
+
+/// What is wrong with the next rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Trouble {
+    None,
+    /// 200, and an error in place of rows.
+    Said,
+    /// So many rows, then the end of the stream and of the body.
+    Fewer(usize),
+    /// As `Fewer`, the body without its end.
+    Broken(usize),
+    /// As `Fewer`, then an error as text.
+    Behind(usize),
+    /// The body ends well after so many bytes.
+    Cut(usize),
+    /// Nothing comes any more after so many bytes.
+    Stall(usize),
+    /// Another status with a code.
+    Fails(u16, u32),
+    /// Bytes that are no rows.
+    Noise,
+}
+
+/// A table: its columns with the engine's types, and the rows as they are sent.
+#[derive(Clone)]
+pub(super) struct Rows {
+    pub(super) columns: Vec<(&'static str, &'static str)>,
+    pub(super) frame: DataFrame,
+    /// What the newest block or time is said to be.
+    pub(super) newest: String,
+}
+
+#[derive(Default)]
+pub(super) struct Shared {
+    pub(super) tables: Mutex<HashMap<&'static str, Rows>>,
+    pub(super) queries: Mutex<Vec<String>>,
+    pub(super) trouble: Mutex<Vec<Trouble>>,
+    /// Of short answers.
+    pub(super) short: Mutex<Option<Trouble>>,
+    pub(super) down: AtomicBool,
+    /// The value of the user's `readonly`.
+    pub(super) readonly: AtomicU64,
+    /// Rows that EXPLAIN ESTIMATE tells.
+    pub(super) estimate: AtomicU64,
+}
+
+pub(super) struct Server {
+    pub(super) shared: Arc<Shared>,
+    port: u16,
+}
+
+impl Server {
+    pub(super) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = Arc::clone(&theirs);
+                thread::spawn(move || if shared.down.load(Ordering::Acquire) { None } else { serve(stream, &shared) });
+            }
+        });
+        Self { shared, port }
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    pub(super) fn put(&self, name: &'static str, rows: Rows) {
+        self.shared.tables.lock().unwrap().insert(name, rows);
+    }
+
+    pub(super) fn trouble(&self, trouble: impl IntoIterator<Item = Trouble>) {
+        let mut all: Vec<Trouble> = trouble.into_iter().collect();
+        all.reverse();
+        *self.shared.trouble.lock().unwrap() = all;
+    }
+
+    /// The queries asked so far, with what stood in their address.
+    pub(super) fn queries(&self) -> Vec<String> {
+        self.shared.queries.lock().unwrap().clone()
+    }
+}
+
+/// The rows as an Arrow stream with its end, a message for each part of the frame.
+fn arrow(frame: &DataFrame) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    IpcStreamWriter::new(&mut bytes).finish(&mut frame.clone()).unwrap();
+    bytes
+}
+
+fn serve(stream: TcpStream, shared: &Shared) -> Option<()> {
+    let mut out = stream.try_clone().ok()?;
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut head = String::new();
+        let mut length = 0;
+        let mut address = String::new();
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            if address.is_empty() {
+                address = line.trim().to_owned();
+            }
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().ok()?;
+            }
+            if line.trim().is_empty() {
+                break;
+            }
+            head.push_str(&line);
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        let sql = String::from_utf8(body).ok()?;
+        shared.queries.lock().unwrap().push(format!("{address} {sql}"));
+        if shared.down.load(Ordering::Acquire) {
+            return None;
+        }
+        if address.contains("default_format=ArrowStream") {
+            rows(&mut out, shared, &sql)?;
+        } else {
+            short(&mut out, shared, &sql)?;
+        }
+    }
+}
+
+/// What a sum over candles gives: all of them, which is more than is asked for and tells the same.
+fn sums(candles: &DataFrame) -> DataFrame {
+    let whole = |name: &str, from: &str, kind: &DataType| candles.column(from).unwrap().cast(kind).unwrap().with_name(name.into());
+    let flags = |name: &str, flag: u8| Column::new(name.into(), vec![flag; candles.height()]);
+    let columns = vec![
+        whole("token_address", "token_address", &DataType::String),
+        whole("interval", "interval", &DataType::String),
+        whole("timestamp", "ts", &DataType::Int64),
+        whole("close", "close", &DataType::Float64),
+        flags("valid", 1),
+        flags("cut", 0),
+        Column::new("rows".into(), vec![candles.height() as u64; candles.height()]),
+    ];
+    DataFrame::new(candles.height(), columns).unwrap()
+}
+
+fn fail(out: &mut TcpStream, status: u16, code: u32) -> Option<()> {
+    let text = format!("Code: {code}. DB::Exception: something with a host 10.1.2.3. (NAME) (version 23.8.1.1)");
+    let head = format!("HTTP/1.1 {status} X\r\nX-ClickHouse-Exception-Code: {code}\r\nContent-Length: {}\r\n\r\n{text}", text.len());
+    out.write_all(head.as_bytes()).ok()
+}
+
+fn short(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
+    match *shared.short.lock().unwrap() {
+        Some(Trouble::Fails(status, code)) => return fail(out, status, code),
+        Some(Trouble::Stall(_)) => {
+            thread::sleep(Duration::from_secs(3));
+            return None;
+        }
+        _ => {}
+    }
+    let tables = shared.tables.lock().unwrap().clone();
+    let table = tables.iter().find(|(name, _)| sql.contains(&format!("`{name}`"))).map(|(_, rows)| rows);
+    let answer = if sql.contains("system.settings") {
+        let mut settings = format!("version\t23.8.1.1\nreadonly\t{}\n", shared.readonly.load(Ordering::Acquire));
+        for name in ["max_result_rows", "result_overflow_mode", "skip_unavailable_shards", "max_rows_to_read", "max_execution_time"] {
+            writeln!(settings, "{name}\t0").unwrap();
+        }
+        settings
+    } else if sql.starts_with("KILL") {
+        String::new()
+    } else {
+        let Some(table) = table else { return fail(out, 404, 60) };
+        let rows = table.frame.height();
+        if sql.starts_with("DESCRIBE") {
+            table.columns.iter().map(|(name, kind)| format!("{name}\t{kind}\t\t\t\t\t\n")).collect()
+        } else if sql.starts_with("EXPLAIN") {
+            format!("deck\tt\t1\t{}\t1\n", shared.estimate.load(Ordering::Acquire))
+        } else if sql.contains("LIMIT 1000") {
+            vec!["1\t0\t0"; sql.matches("countIf(notEmpty").count()].join("\t") + "\n"
+        } else if sql.starts_with("SELECT count(), toString(") {
+            format!("{rows}\t{}\n", table.newest)
+        } else if sql.starts_with("SELECT count(), ") {
+            let sum = rows * 31;
+            format!("{rows}\t{sum}\n")
+        } else {
+            return fail(out, 400, 62);
+        }
+    };
+    out.write_all(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{answer}", answer.len()).as_bytes()).ok()
+}
+
+fn rows(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
+    let trouble = shared.trouble.lock().unwrap().pop().unwrap_or(Trouble::None);
+    let tables = shared.tables.lock().unwrap().clone();
+    let (_, table) = tables.iter().find(|(name, _)| sql.contains(&format!("`{name}`")))?;
+    let table = if sql.contains("arrayJoin(") { &Rows { frame: sums(&table.frame), ..table.clone() } } else { table };
+    // The columns that are asked for, by the names they are given.
+    let asked: Vec<&str> = sql.split(" FROM (").next()?.split(" AS `").skip(1).filter_map(|part| part.split('`').next()).collect();
+    let frame = if asked.is_empty() { table.frame.clone() } else { table.frame.select(asked).ok()? };
+    let text = "Code: 395. DB::Exception: Value passed to 'throwIf' is non zero. (NAME)";
+    let (mut bytes, mut ends) = (arrow(&frame), true);
+    match trouble {
+        Trouble::Fails(status, code) => return fail(out, status, code),
+        Trouble::Said => bytes = text.as_bytes().to_vec(),
+        Trouble::Fewer(rows) => bytes = arrow(&frame.slice(0, rows)),
+        Trouble::Broken(rows) => (bytes, ends) = (arrow(&frame.slice(0, rows)), false),
+        Trouble::Behind(rows) => {
+            bytes = arrow(&frame.slice(0, rows));
+            bytes.extend_from_slice(text.as_bytes());
+        }
+        Trouble::Cut(at) => bytes.truncate(at),
+        Trouble::Stall(at) => {
+            bytes.truncate(at);
+            ends = false;
+        }
+        Trouble::Noise => bytes = (0..5_000u32).map(|i| (i * 7 % 251) as u8).collect(),
+        Trouble::None => {}
+    }
+    out.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").ok()?;
+    for part in bytes.chunks(10_000) {
+        out.write_all(format!("{:x}\r\n", part.len()).as_bytes()).ok()?;
+        out.write_all(part).ok()?;
+        out.write_all(b"\r\n").ok()?;
+    }
+    if let Trouble::Stall(_) = trouble {
+        thread::sleep(Duration::from_secs(3));
+    }
+    if !ends {
+        out.shutdown(std::net::Shutdown::Both).ok();
+        return None;
+    }
+    out.write_all(b"0\r\n\r\n").ok()
+}
