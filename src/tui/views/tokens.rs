@@ -31,8 +31,6 @@ use crate::{
 
 /// From this width on the detail stands beside the table.
 const BESIDE_WIDTH: u16 = 110;
-/// Rows of the detail under a short list where the table has the screen to itself.
-const DETAIL_LEAST: u16 = 8;
 /// From this height on it stands below, where it is narrower.
 const BELOW_HEIGHT: u16 = 36;
 
@@ -164,10 +162,7 @@ impl View for TokensView {
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let area = area.intersection(buffer.area);
-        if area.is_empty() {
-            return;
-        }
-        if context.snapshot.is_none() {
+        if area.is_empty() || context.snapshot.is_none() {
             return;
         }
         self.arrange(context);
@@ -177,17 +172,13 @@ impl View for TokensView {
         self.place = match area {
             Rect { width: BESIDE_WIDTH.., .. } => Place::Beside,
             Rect { height: BELOW_HEIGHT.., .. } => Place::Below,
+            // A few rows leave room for what the selected token is.
+            Rect { height, .. } if !self.detail_open && usize::from(height) > self.list.len() + 10 => Place::Below,
             _ => Place::Over,
         };
         match self.place {
             _ if self.list.is_empty() => self.draw_list(buffer, area, context),
             Place::Over if self.detail_open => self.draw_detail(buffer, area, context),
-            // A few rows leave room for what the selected token is.
-            Place::Over if self.choices.detail_shown && usize::from(area.height) >= self.list.len() + 2 + usize::from(DETAIL_LEAST) => {
-                let rows = self.list.len() as u16 + 3;
-                self.draw_list(buffer, Rect { height: rows, ..area }, context);
-                self.draw_detail(buffer, Rect { y: area.y + rows, height: area.height - rows, ..area }, context);
-            }
             Place::Beside if self.choices.detail_shown => {
                 // Inside it a whole address fits.
                 let width = (area.width * 3 / 10).clamp(44, 66);
@@ -197,7 +188,7 @@ impl View for TokensView {
             Place::Below if self.choices.detail_shown => {
                 // The table leaves it what a short list does not need.
                 let spare = usize::from(area.height).saturating_sub(self.list.len() + 3) as u16;
-                let height = (area.height * 9 / 20).clamp(16, 24).max(spare);
+                let height = if area.height < BELOW_HEIGHT { spare } else { (area.height * 9 / 20).clamp(16, 24).max(spare) };
                 self.draw_list(buffer, Rect { height: area.height - height, ..area }, context);
                 self.draw_detail(buffer, Rect { y: area.bottom() - height, height, ..area }, context);
             }

@@ -32,8 +32,14 @@ const TASKS: &[Task] = &[
         file: Some("tokendeck-yield-plan.csv"),
         ..task(
             "a plan for 250k USDC and 10 WETH, compared with the plan before, its steps in a file",
-            27,
-            &[("7/250k USDC, 10 WETH\r", "net"), ("v", "saved plan 1"), ("t", "high risk"), ("np", "saved plan 1"), ("e\r", "exported ")],
+            28,
+            &[
+                ("7/\x15250k USDC, 10 WETH\r", "250k USDC, 10 WETH"),
+                ("v", "saved plan 1"),
+                ("t", "high risk"),
+                ("np", "saved plan 1"),
+                ("e\r", "exported "),
+            ],
         )
     },
     task(
@@ -94,12 +100,12 @@ fn the_mouse_presses_keys_of_the_footer_and_shows_what_a_row_can_do() {
     terminal.see("keys · Tokens");
     terminal.keys("\x1b");
     terminal.see_no("keys · Tokens");
-    let (column, row) = at(&terminal, "Wrapped Ether");
+    let (column, row) = at(&terminal, "WBTC ");
     terminal.keys(&format!("\x1b[<2;{column};{row}M\x1b[<2;{column};{row}m"));
     terminal.see("actions · Tokens");
     let (column, row) = at(&terminal, "Put the token on the watchlist");
     terminal.keys(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
-    terminal.see("WETH is on the watchlist");
+    terminal.see("WBTC is on the watchlist");
 }
 
 /// The column and row of a text on screen, from 1.
@@ -113,7 +119,7 @@ fn at(terminal: &Terminal, text: &str) -> (usize, usize) {
 #[test]
 fn conflicts_of_keys_are_said_whole_in_the_help() {
     let home = Home::new();
-    home.write("config/tokendeck/config.toml", "[api]\nlisten = '127.0.0.1:0'\n[keys]\nexport = 'y'\nstar = 'r'\n");
+    home.write("config/tokendeck/config.toml", "[api]\nlisten = '127.0.0.1:0'\n[terminal.keys]\nexport = 'y'\nstar = 'r'\n");
     let terminal = home.open();
     terminal.keys("?");
     terminal.see("`y` is a key of `export` and of `copy_value`; it stays with `export`, give `copy_value`");
