@@ -20,6 +20,7 @@ pub mod names;
 mod newest;
 pub(crate) mod order;
 pub mod progress;
+mod repeats;
 pub mod rows;
 pub mod runs;
 #[cfg(test)]
@@ -39,7 +40,7 @@ use self::{
     address::Address,
     by_token::ByToken,
     cache::LargeTable,
-    candles::CandleTable,
+    candles::{CandleTable, Shelf},
     chain::Chain,
     findings::Findings,
     invariants::series::Observed,
@@ -108,6 +109,8 @@ pub struct Table {
     pub approximate: Vec<String>,
     /// The rows of a large table, which are not in memory; `frame` is empty then.
     pub large: Option<Arc<LargeTable>>,
+    /// Rows that stay where they are; `frame` is empty then.
+    pub shelf: Option<Arc<Shelf>>,
     pub state: TableState,
     /// Where it turned out unusable, if in one place.
     pub fault: Option<Spot>,
@@ -179,6 +182,7 @@ impl Table {
             others: DataFrame::default(),
             approximate: Vec::new(),
             large: None,
+            shelf: None,
             state: TableState::Absent,
             fault: None,
             sources: Vec::new(),
@@ -193,7 +197,8 @@ impl Table {
 
     /// How many rows it has, wherever they are.
     pub fn height(&self) -> usize {
-        self.large.as_ref().map_or(self.frame.height(), |large| large.height())
+        let here = || self.large.as_ref().map_or(self.frame.height(), |large| large.height());
+        self.shelf.as_ref().map_or_else(here, |shelf| shelf.rows as usize)
     }
 
     pub fn loaded(&self) -> bool {
@@ -393,7 +398,13 @@ impl Dataset {
 
     /// Whether a large table was found damaged since it was loaded: what was answered from it is not to be trusted.
     pub fn is_damaged(&self) -> bool {
-        self.tables.iter().filter_map(|table| table.large.as_ref()).any(|large| large.is_damaged())
+        let large = || self.tables.iter().filter_map(|table| table.large.as_ref()).any(|large| large.is_damaged());
+        large() || self.shelf().is_some_and(Shelf::is_damaged)
+    }
+
+    /// The candles that stay where they are, if they do.
+    pub fn shelf(&self) -> Option<&Shelf> {
+        if let CandleTable::InPlace(shelf) = &self.candles { Some(shelf) } else { None }
     }
 
     pub fn has(&self, name: &str) -> bool {

@@ -1,6 +1,7 @@
 //! The deck: the one door through which questions are asked. It holds the current generation, remembers answers for as long as it
 //! lasts, runs questions on a bounded pool of threads and tells listeners what changed. Knows no face.
 
+mod fetch;
 mod flight;
 pub mod known;
 pub mod load;
@@ -20,6 +21,7 @@ use std::{
 use quick_cache::{Equivalent, sync::Cache};
 use tokio::sync::broadcast;
 
+pub use self::fetch::fetch;
 use self::{
     flight::Flights,
     known::{BodyBytes, Known},
@@ -223,6 +225,7 @@ impl Deck {
         if let Some(known) = self.remembered::<Q>(key.0, &key.1) {
             return Ok(known);
         }
+        fetch(snapshot, &question.wants(), progress)?;
         let etag = snapshot.etag(&question.target());
         // A defect in one analysis must not take the program with it.
         let answer = catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
@@ -248,7 +251,10 @@ impl Deck {
     /// Asks on the pool. Drop the result to cancel; `wake` is called once when the answer is there.
     pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> Pending<Q::Answer> {
         let (sender, progress, pending) = Coming::new();
-        let heavy = question.heavy();
+        // What has to be fetched first is waited for beside the quick ones.
+        let lacks =
+            |snapshot: &Snapshot| snapshot.dataset.shelf().is_some_and(|shelf| question.wants().iter().any(|token| shelf.lacks(token)));
+        let heavy = question.heavy() || self.snapshot().is_ok_and(|snapshot| lacks(&snapshot));
         if !self.lane(heavy).enter() {
             let busy = Problem::new(Code::Busy, format!("{} questions are waiting already: ask again in a moment.", self.options.queue));
             sender.send(Err(busy)).ok();

@@ -55,6 +55,11 @@ pub trait Question: Request {
         None
     }
 
+    /// The tokens whose candles the answer reads one by one: where those stay elsewhere, they are fetched before.
+    fn wants(&self) -> Vec<Address> {
+        Vec::new()
+    }
+
     /// Whether it takes long enough that quick questions must not wait behind it.
     fn heavy(&self) -> bool {
         false

@@ -15,18 +15,19 @@ use super::{
 use crate::dataset::{
     Dataset, Token,
     address::Address,
-    candles::{Candles, Interval},
+    candles::{
+        Candles, Interval,
+        shelf::{HISTORY_DAYS, RECENT_DAYS},
+    },
     cell::CellValue,
     chain::Chain,
     time::{DAY_MS, HOUR_MS, Time},
 };
 
-/// Closes shown beside each token.
-const HISTORY_DAYS: usize = 30;
 /// A token whose last candle is older than the newest in the dataset by more than so many of its candles is stale.
 const STALE_CANDLES: i64 = 3;
 /// Days in which as many closes are found, if no more than some are missing.
-const RECENT_MS: i64 = 40 * DAY_MS;
+const RECENT_MS: i64 = RECENT_DAYS * DAY_MS;
 
 /// A token in a list.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

@@ -31,6 +31,7 @@ use super::{
 };
 use crate::{
     dataset::export::{self, Rows, Unwritten, form::Form},
+    deck::fetch,
     error::{Code, Problem, Result},
     question::{
         Find, known_token,
@@ -145,7 +146,8 @@ struct RowsOf<Q> {
 impl<Q: Tabular> Find for RowsOf<Q> {
     type Found = Tabled;
 
-    fn find(&self, _: &Snapshot, progress: &Progress) -> Result<Tabled> {
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tabled> {
+        fetch(snapshot, &self.question.wants(), progress)?;
         self.question.tabled(&self.snapshot, self.whole, progress)
     }
 }

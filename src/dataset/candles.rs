@@ -1,10 +1,13 @@
 //! Candles as struct-of-arrays slices, and the intervals they come in. A token's rows are a slice of the ordered table, whatever
 //! the table is made of: vectors in memory, or a mapped file. Resampling is the analysis's.
 
+pub mod shelf;
+
 use std::{collections::HashMap, fmt, ops::Range, sync::Arc};
 
 use polars::prelude::{ChunkFull, ChunkedArray, DataFrame, DataType, Float64Chunked, Int64Chunked, PolarsNumericType};
 
+pub use self::shelf::Shelf;
 use super::{
     Table,
     address::Address,
@@ -123,6 +126,8 @@ impl fmt::Display for Interval {
 pub enum CandleTable {
     Memory(Box<HeldCandles>),
     Large(Arc<LargeTable>),
+    /// They stay where they are: here are the last of each token, and all of those tokens that were asked for.
+    InPlace(Arc<Shelf>),
 }
 
 /// Candles in memory, ordered by (token, interval, time).
@@ -146,6 +151,9 @@ impl Default for CandleTable {
 
 impl CandleTable {
     pub fn new(table: &Table) -> Self {
+        if let Some(shelf) = &table.shelf {
+            return Self::InPlace(Arc::clone(shelf));
+        }
         match &table.large {
             Some(large) => Self::Large(Arc::clone(large)),
             None => Self::Memory(Box::new(HeldCandles::new(&table.frame))),
@@ -154,6 +162,9 @@ impl CandleTable {
 
     /// The token's candles, finest interval first; empty without any.
     pub fn of(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
+        if let Self::InPlace(shelf) = self {
+            return shelf.of(token);
+        }
         self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect()
     }
 
@@ -161,6 +172,10 @@ impl CandleTable {
     /// fewer than there are. What is not asked for is not read.
     pub fn recent(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {
         let mut cut = false;
+        // Of what stays where it is, those are here that tell the same.
+        if let Self::InPlace(shelf) = self {
+            return shelf.recent(token, span);
+        }
         let recent = self.runs(token).into_iter().map(|(interval, rows)| {
             // As many as there can be at this interval, with room for some that lie closer.
             let most = usize::try_from(2 * span / interval.0.max(1)).unwrap_or(usize::MAX).saturating_add(2);
@@ -177,6 +192,7 @@ impl CandleTable {
     fn runs(&self, token: &Address) -> Vec<(Interval, Range<usize>)> {
         match self {
             Self::Memory(held) => held.index.get(token).cloned().unwrap_or_default(),
+            Self::InPlace(_) => Vec::new(),
             Self::Large(table) => {
                 let mut runs: Vec<_> = table.runs_of(token).collect();
                 runs.sort_by_key(|(interval, _)| *interval);
@@ -189,18 +205,24 @@ impl CandleTable {
         match self {
             Self::Memory(held) => held.index.keys().copied().collect(),
             Self::Large(table) => table.tokens().collect(),
+            Self::InPlace(shelf) => shelf.tokens(),
         }
     }
 
     /// The close of the token's latest candle in any interval; of two that start together, the finer.
     pub fn latest_close(&self, token: &Address) -> Option<(Time, f64)> {
         let (recent, cut) = self.recent(token, DAY_MS);
-        latest_close(&recent).or_else(|| if cut { latest_close(&self.of(token)) } else { None })
+        let all = || match self {
+            Self::InPlace(shelf) => shelf.known(token),
+            _ => self.of(token),
+        };
+        latest_close(&recent).or_else(|| if cut { latest_close(&all()) } else { None })
     }
 
     fn slice(&self, rows: Range<usize>) -> Candles<'_> {
         match self {
             Self::Memory(held) => held.slice(rows),
+            Self::InPlace(_) => Candles::default(),
             // A part that is damaged gives no candles; the table tells that it is.
             Self::Large(table) => large_slice(table, &rows).unwrap_or_default(),
         }

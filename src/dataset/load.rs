@@ -109,6 +109,8 @@ pub(crate) struct Context<'a> {
     pub blocks: Blocks,
     /// Every token of the dataset; none while the tokens themselves are read.
     pub tokens: HashSet<Address>,
+    /// What is known of a table whose rows stay where they are.
+    pub looked: Option<&'a engine::Looked>,
 }
 
 /// As `load_with`, every table in memory.
@@ -166,6 +168,7 @@ pub fn load_as(
         blocks: Blocks::default(),
         decimals: HashMap::new(),
         tokens: HashSet::new(),
+        looked: None,
     };
     // The schema's first table is `tokens`; a test holds it to that.
     let tokens = table::load(&context, &TABLES[0])?;

@@ -61,6 +61,8 @@ pub struct Asked {
     pub from: From,
     /// Of rows that were written more than once, the last.
     pub last: bool,
+    /// Its rows stay there, and those of a token are fetched when they are asked for.
+    pub in_place: bool,
 }
 
 /// What is asked for.
@@ -150,7 +152,7 @@ fn read_table(walk: &Walk<'_>, schema: &TableSchema, mut members: Members<'_>) -
         match member.key {
             "columns" => {}
             "path" => table.path = walk.texts(member)?,
-            "source" | "table" | "query" | "final" => {}
+            "source" | "table" | "query" | "final" | "read" => {}
             "set" => {
                 for constant in walk.table(member)? {
                     let column = columns::ours(walk, schema, &constant)?;
@@ -187,7 +189,7 @@ fn read_table(walk: &Walk<'_>, schema: &TableSchema, mut members: Members<'_>) -
             _ => return Err(walk.unknown("key", member, &names(Place::Table))),
         }
     }
-    table.engine = engine::read(walk, &members)?;
+    table.engine = engine::read(walk, schema, &members)?;
     if let Some(name) = table.set.keys().find(|name| table.columns.get(*name).is_some_and(|column| column.from.is_some())) {
         return Err(format!("{FILE}: `{}.{name}` has a constant in `set` and a column in `columns`: keep one", schema.name));
     }
@@ -278,7 +280,7 @@ mod tests {
         assert_eq!(transfers.keep[1].1, Keep::Tokens);
         let asked = Manifest::parse("[tables.posts]\nsource = 'warehouse'\ntable = 'social.posts'\nfinal = true").expect("valid");
         let from = From::Table("social.posts".to_owned());
-        assert_eq!(asked.tables["posts"].engine, Some(Asked { source: "warehouse".to_owned(), from, last: true }));
+        assert_eq!(asked.tables["posts"].engine, Some(Asked { source: "warehouse".to_owned(), from, last: true, in_place: false }));
     }
 
     #[test]
@@ -333,6 +335,14 @@ mod tests {
             (
                 "[tables.posts]\nsource = 'w'\nquery = 'select 1'\nfinal = true",
                 "dataset.toml, line 4: `final` is of a table: say FINAL in the query",
+            ),
+            (
+                "[tables.posts]\nsource = 'w'\ntable = 'x'\nread = 'in place'",
+                "dataset.toml, line 4: `read` must be \"bring\": in place are candles alone",
+            ),
+            (
+                "[tables.candles]\nsource = 'w'\ntable = 'x'\nread = 'there'",
+                "dataset.toml, line 4: `read` must be \"bring\" or \"in place\"",
             ),
             (
                 "[tables.posts]\nsource = 'w'\ntable = 'x'\npath = 'x.csv'",

@@ -11,7 +11,7 @@ use std::{
 use super::{Deck, DeckEvent, watch::Watching};
 use crate::{
     dataset::{
-        Dataset, Spot, TableState,
+        Dataset, Spot, TableState, cache,
         load::{LoadError, asks, load_as},
         progress::{Cancelled, Progress},
         time::Time,
@@ -149,6 +149,7 @@ impl Deck {
             state.ended = Some(ended);
         }
         drop(state);
+        cache::give_back();
         match &outcome {
             Err(_) if moved => {}
             Ok(snapshot) => self.tell(DeckEvent::Reloaded(snapshot.generation)),

@@ -136,6 +136,10 @@ impl Question for CandleBatchQuestion {
     const SUMMARY: &'static str = "Candles of many tokens, 100,000 in all.";
     const NEEDS: &'static [&'static str] = CandlesQuestion::NEEDS;
 
+    fn wants(&self) -> Vec<Address> {
+        self.addresses.clone()
+    }
+
     /// Of a whole market's candles it is slow work.
     fn heavy(&self) -> bool {
         true

@@ -77,6 +77,10 @@ impl Question for CandlesQuestion {
     const SUMMARY: &'static str = "A token's candles: stored, or resampled from finer ones.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
+    fn wants(&self) -> Vec<Address> {
+        vec![self.token_address]
+    }
+
     fn paging(&self, answer: &TokenCandles) -> Option<Paging> {
         answer.candles.first().filter(|_| answer.cut).map(|first| Paging::Before(first.timestamp))
     }

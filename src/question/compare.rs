@@ -89,6 +89,10 @@ impl Question for CompareQuestion {
     const SUMMARY: &'static str = "Some tokens in percent from a common start, and the correlations of their daily returns.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
+    fn wants(&self) -> Vec<Address> {
+        self.addresses.clone()
+    }
+
     fn heavy(&self) -> bool {
         true
     }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Question,
+    patterns::require_candles,
     progress::Progress,
     security::SecurityQuestion,
     snapshot::Snapshot,
@@ -56,6 +57,9 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
         figures.trend = Some(Added(if_there(question.answer(snapshot, progress))?.map(|answer| answer.trend)));
     }
     if wants("best_pattern") || wants("recommendedAction") {
+        if snapshot.dataset.shelf().is_some() {
+            if_there(require_candles(snapshot, &token))?;
+        }
         let daily = frames::frame(&snapshot.dataset.candles().of(&token), Interval::DAY)
             .map(|frame| (frame.as_candles().len(), patterns(&frame.as_candles(), false)));
         if wants("best_pattern") {

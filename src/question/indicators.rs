@@ -79,6 +79,10 @@ impl Question for IndicatorsQuestion {
     const SUMMARY: &'static str = "Technical indicators of a token, candle by candle.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
+    fn wants(&self) -> Vec<Address> {
+        vec![self.contract_address]
+    }
+
     fn paging(&self, answer: &TokenIndicators) -> Option<Paging> {
         answer.rows.first().filter(|_| answer.cut).map(|first| Paging::Before(first.timestamp))
     }

@@ -35,6 +35,10 @@ impl Question for PatternsQuestion {
     const SUMMARY: &'static str = "Chart-pattern detection.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
+    fn wants(&self) -> Vec<Address> {
+        vec![self.contract_address]
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<PatternsAnswer> {
         known_token(snapshot, &self.contract_address)?;
         require_candles(snapshot, &self.contract_address)?;
@@ -47,6 +51,14 @@ impl Question for PatternsQuestion {
 
 /// The problem that the token has no candle at all.
 pub(super) fn require_candles(snapshot: &Snapshot, token: &Address) -> Result<()> {
+    if let Some(shelf) = snapshot.dataset.shelf().filter(|shelf| shelf.lacks(token)) {
+        let detail = format!(
+            "The candles of `{token}` stay at `{}` and are not here: ask for them first, at /tokens/{token}/candles, or say read = \"bring\" \
+             in dataset.toml.",
+            shelf.source
+        );
+        return Err(Problem::new(Code::SourceUnavailable, detail));
+    }
     if !snapshot.dataset.candles().of(token).is_empty() {
         return Ok(());
     }

@@ -177,6 +177,16 @@ impl Tabular for TableQuestion {
     }
 }
 
+/// Why the rows of the table are not shown one by one, if they stay where they are.
+pub fn in_place(table: &Table) -> Option<String> {
+    let source = &table.shelf.as_ref()?.source;
+    Some(format!(
+        "The rows of `{}` stay at `{source}`: those of a token are at /tokens/{{address}}/candles and in the chart; read = \"bring\" in \
+         dataset.toml brings all.",
+        table.schema.name
+    ))
+}
+
 /// The table, or the problem that it is not there.
 pub fn known_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> {
     let dataset = &snapshot.dataset;
@@ -186,6 +196,9 @@ pub fn known_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> 
         return Err(Problem::new(Code::TableNotFound, detail));
     };
     snapshot.require(&[table.schema.name])?;
+    if let Some(detail) = in_place(table) {
+        return Err(Problem::new(Code::SourceUnavailable, detail));
+    }
     match dataset.lack(table.schema.name) {
         None => Ok(table),
         Some(lack) => Err(Problem::new(Code::TableNotFound, lack)),

@@ -45,6 +45,10 @@ impl Question for TrendlineQuestion {
     const SUMMARY: &'static str = "Trendline analysis: regression, support, resistance, and the trend.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
+    fn wants(&self) -> Vec<Address> {
+        vec![self.contract_address]
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrendlineAnswer> {
         known_token(snapshot, &self.contract_address)?;
         require_candles(snapshot, &self.contract_address)?;

@@ -280,6 +280,16 @@ impl Engine {
         Stream::begin(self.clone(), sql.to_owned(), pairs, stopped)
     }
 
+    /// Begins to fetch what is worked out there, as a stream of Arrow that the server has whole before it sends any of it.
+    pub fn sum(&self, sql: &str, stopped: Arc<dyn Fn() -> bool + Send + Sync>) -> Result<Stream, Fault> {
+        let known = self.known(&*stopped)?;
+        let mut pairs = self.settings(&known, Limits { rows: None, time: Some(self.held.source.timeout()) }, sql);
+        // The same names come over and over.
+        pairs.retain(|(name, _)| *name != "output_format_arrow_compression_method");
+        pairs.extend([("wait_end_of_query", "1".to_owned()), ("default_format", "ArrowStream".to_owned())]);
+        Stream::begin(self.clone(), sql.to_owned(), pairs, stopped)
+    }
+
     /// The settings of a query, of those the server has and the user may change.
     fn settings(&self, known: &Known, limits: Limits, sql: &str) -> Vec<(&'static str, String)> {
         let source = &self.held.source;

@@ -65,6 +65,7 @@ fn the_readme_has_the_tables_of_settings_and_keys() {
     let readme = read("README.md");
     hold("README.md", &filled(&filled(&readme, "settings", &readme_table()), "keys", &keys_table()));
     hold("README.md", &filled(&read("README.md"), "mapping", &tokendeck::dataset::manifest::keys::keys_table()));
+    hold("README.md", &filled(&read("README.md"), "labels", &tokendeck::analysis::security::facts::labels_table()));
     assert!(SETTINGS.iter().all(|row| readme.contains(&format!("| `{}.{}` |", row.section, row.key))));
 }
 

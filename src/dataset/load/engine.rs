@@ -2,13 +2,19 @@
 //! file. What was counted is what must come, else nothing is taken.
 
 mod count;
+mod place;
 mod rows;
 mod sql;
+mod sum;
 
 use sha2::{Digest, Sha256};
 
-pub(super) use self::rows::{Opened, open};
+pub(crate) use self::place::Looked;
 use self::sql::{Form, Spelt, Theirs};
+pub(super) use self::{
+    place::in_place,
+    rows::{Opened, open},
+};
 use super::{
     Context,
     bind::{Bound, bind, missing, wanted},
@@ -69,14 +75,7 @@ pub(super) fn locate(
     manifest: &TableManifest,
     asked: &Asked,
 ) -> Result<Located, Stop> {
-    let name = name_of(asked);
-    let refused = |fault: Fault| said(&name, fault);
-    let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{name}` lies elsewhere, and only files here are read"))) };
-    let engine = wire.engine(&asked.source).map_err(refused)?;
-    wire.may_ask(context.folder, &origin(asked)).map_err(refused)?;
-    let stopped = || context.progress.step(schema.name, 0, 0).is_err();
-    let old = !engine.known(&stopped).map_err(refused)?.has_arrow();
-    let asking = Asking { context, schema, manifest, asked, engine, name, old };
+    let asking = Asking::new(context, schema, manifest, asked)?;
     let answer = asking.look()?;
     let found = Found::answered(answer.clone());
     let there = super::gather::place(context, schema, manifest, std::slice::from_ref(&found)).is_some_and(|placed| placed.place.is_there());
@@ -86,6 +85,20 @@ pub(super) fn locate(
         context.progress.fetching(&format!("`{}`: {rows} rows of `{}`, about {}", schema.name, asked.source, amount(answer.bytes())));
     }
     Ok(Located { files: vec![found], left_out: 0, as_of: None, offline: None })
+}
+
+impl<'a> Asking<'a> {
+    /// Whoever the person agreed to is asked.
+    fn new(context: &'a Context<'a>, schema: &'static TableSchema, manifest: &'a TableManifest, asked: &'a Asked) -> Result<Self, Stop> {
+        let name = name_of(asked);
+        let refused = |fault: Fault| said(&name, fault);
+        let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{name}` lies elsewhere, and only files here are read"))) };
+        let engine = wire.engine(&asked.source).map_err(refused)?;
+        wire.may_ask(context.folder, &origin(asked)).map_err(refused)?;
+        let stopped = || context.progress.step(schema.name, 0, 0).is_err();
+        let old = !engine.known(&stopped).map_err(refused)?.has_arrow();
+        Ok(Self { context, schema, manifest, asked, engine, name, old })
+    }
 }
 
 impl Asking<'_> {
@@ -106,24 +119,34 @@ impl Asking<'_> {
         }
     }
 
-    fn look(&self) -> Result<Answer, Stop> {
-        let described = self.ask(&format!(
-            "DESCRIBE TABLE {}",
-            match &self.asked.from {
-                From::Table(table) => sql::table(table),
-                From::Query(_) => self.from(),
-            }
-        ))?;
-        let described: Vec<Theirs> =
-            described.iter().filter_map(|row| Some(Theirs::new(row.first()?.as_ref()?, row.get(1)?.as_ref()?))).collect();
+    /// All columns there, and those that are asked for, as they are written.
+    fn described(&self) -> Result<(Vec<Theirs>, Vec<Theirs>), Stop> {
+        let wanted = wanted(self.schema, self.manifest);
+        let picked = |all: &[Theirs]| all.iter().filter(|column| column.form != Form::State && wanted(&column.name)).cloned().collect();
+        if let Some(looked) = self.context.looked {
+            return Ok((looked.described.clone(), picked(&looked.described)));
+        }
+        let what = match &self.asked.from {
+            From::Table(table) => sql::table(table),
+            From::Query(_) => self.from(),
+        };
+        let described = self.ask(&format!("DESCRIBE TABLE {what}"))?;
+        let column = |row: &Vec<Option<String>>| Some(Theirs::new(row.first()?.as_ref()?, row.get(1)?.as_ref()?));
+        let mut described: Vec<Theirs> = described.iter().filter_map(column).collect();
         let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
         let bound = bind(self.schema, self.manifest, &names)?;
         if let Some(reason) = missing(self.schema, &bound, &names) {
             return Err(Stop::Unusable(format!("`{}` {reason}", self.name)));
         }
-        let wanted = wanted(self.schema, self.manifest);
-        let mut picked: Vec<Theirs> = described.into_iter().filter(|column| column.form != Form::State && wanted(&column.name)).collect();
-        self.spell(&mut picked, &bound)?;
+        self.spell(&mut described, &bound)?;
+        let picked = picked(&described);
+        Ok((described, picked))
+    }
+
+    fn look(&self) -> Result<Answer, Stop> {
+        let (described, picked) = self.described()?;
+        let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
+        let bound = bind(self.schema, self.manifest, &names)?;
         let conditions = self.conditions(&picked, &bound);
         let counted = self.count(&picked, &bound, &conditions)?;
         let columns: Vec<String> = picked.iter().map(Theirs::sql).collect();
@@ -194,16 +217,7 @@ impl Asking<'_> {
             let ours = bound.iter().find(|bound| bound.column.name == name && !bound.is_absent());
             let theirs = ours.and_then(|bound| bound.raw.as_deref()).unwrap_or(name);
             // What is read otherwise than it stands there is judged row by row, here.
-            let plain = |bound: &Bound<'_>| {
-                let rule = bound.rule;
-                bound.constant.is_none()
-                    && rule.values.is_empty()
-                    && rule.format.is_none()
-                    && rule.scale.is_none()
-                    && bound.item.is_none()
-                    && !rule.explode
-            };
-            let column = picked.iter().find(|column| column.name.eq_ignore_ascii_case(theirs)).filter(|_| ours.is_none_or(plain))?;
+            let column = picked.iter().find(|column| column.name.eq_ignore_ascii_case(theirs)).filter(|_| ours.is_none_or(is_plain))?;
             sql::condition(keep, column, ours.map(|bound| bound.column.kind), &self.context.tokens, self.old)
         };
         let known = self.engine.known(&|| self.stopped()).ok();
@@ -213,9 +227,22 @@ impl Asking<'_> {
     }
 }
 
+/// Whether the column is read as it stands there.
+fn is_plain(bound: &Bound<'_>) -> bool {
+    let rule = bound.rule;
+    let as_written = rule.values.is_empty() && rule.format.is_none() && rule.scale.is_none() && !rule.explode;
+    as_written && bound.constant.is_none() && bound.item.is_none() && bound.units.is_none()
+}
+
 /// Our column that is read from theirs.
 fn ours<'b, 'm>(column: &Theirs, bound: &'b [Bound<'m>]) -> Option<&'b Bound<'m>> {
     bound.iter().find(|bound| bound.raw.as_deref() == Some(&column.name))
+}
+
+/// Other rows came than were counted.
+fn fewer(came: u64, counted: u64) -> Fault {
+    let [came, counted] = [came, counted].map(grouped);
+    Fault::Unavailable(format!("gave {came} of the {counted} rows that were counted: it broke off, or changed meanwhile; load again"))
 }
 
 /// A number as people read it: `2,943,405`.

@@ -27,6 +27,7 @@ use crate::dataset::{
     manifest::TableManifest,
     order,
     progress::Cancelled,
+    repeats,
     schema::TableSchema,
     source::{
         guarded,
@@ -114,6 +115,16 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
     let manifest = context.manifest.tables.get(schema.name).unwrap_or(&plain);
     let mut table = Table::absent(schema);
     let pulse = Pulse::default();
+    if let Some(asked) = manifest.engine.as_ref().filter(|asked| asked.in_place) {
+        let place = || engine::in_place(context, schema, manifest, asked, &pulse);
+        return match elsewhere::attended(context.progress, schema.name, &pulse, place) {
+            Ok((mut table, mark)) => {
+                table.load_ms = start.elapsed().as_millis() as u64;
+                Ok((table, vec![mark]))
+            }
+            Err(stop) => unusable(context, table, stop).map(|table| (table, Vec::new())),
+        };
+    }
     let mut reading = Reading {
         context,
         schema,
@@ -129,6 +140,7 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
         start,
         pulse: &pulse,
         offline: None,
+        movements: Vec::new(),
     };
     let attend = elsewhere::is_any(manifest);
     let outcome =
@@ -149,21 +161,34 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
             return Ok((table, hashes));
         }
         Ok(None) => {}
-        Err(Stop::Cancelled) => return Err(Cancelled),
-        Err(Stop::Unusable(reason)) => table.state = TableState::Unusable(reason),
-        Err(Stop::Elsewhere(url, fault)) => {
+        Err(stop) => table = unusable(context, table, stop)?,
+    }
+    table.load_ms = start.elapsed().as_millis() as u64;
+    Ok((table, hashes))
+}
+
+/// The table without a row.
+pub(super) fn empty(schema: &'static TableSchema) -> Result<DataFrame, String> {
+    read::stacked(Vec::new(), schema)
+}
+
+/// The table, with why it is not read.
+fn unusable(context: &Context<'_>, mut table: Table, stop: Stop) -> Result<Table, Cancelled> {
+    match stop {
+        Stop::Cancelled => return Err(Cancelled),
+        Stop::Unusable(reason) => table.state = TableState::Unusable(reason),
+        Stop::Elsewhere(url, fault) => {
             table.state = TableState::Unusable(format!("`{url}` {fault}"));
             table.elsewhere = Some(elsewhere::unreached(context, &url));
         }
-        Err(Stop::Moved) => {
+        Stop::Moved => {
             let file = table.sources.last().map(|source| source.file.clone()).unwrap_or_default();
             table.state = TableState::Unusable(format!("`{file}` changed while it was read: load again once it is complete"));
             table.moved = true;
         }
-        Err(Stop::Damaged | Stop::Ready(_)) => table.state = TableState::Unusable("the cache is damaged: load again".to_owned()),
+        Stop::Damaged | Stop::Ready(_) => table.state = TableState::Unusable("the cache is damaged: load again".to_owned()),
     }
-    table.load_ms = start.elapsed().as_millis() as u64;
-    Ok((table, hashes))
+    Ok(table)
 }
 
 struct Reading<'a> {
@@ -187,6 +212,8 @@ struct Reading<'a> {
     pulse: &'a Pulse,
     /// Why nobody is asked for files elsewhere.
     offline: Option<crate::wire::Fault>,
+    /// Columns of its files by whose names their rows are movements of a token.
+    movements: Vec<String>,
 }
 
 /// A file's size and time, to see whether it changes while it is read.
@@ -360,11 +387,20 @@ impl Reading<'_> {
         if let Some(frame) = guarded("table", || order::in_runs(self.schema, &mut frame))? {
             return Ok(frame);
         }
+        let whole = frame.clone();
         let (frame, dropped) = guarded("table", || order::without_repeats(self.schema, frame))?;
-        for row in dropped {
+        let kept = guarded("table", || repeats::kept_of(self.schema, &whole, &dropped))?;
+        let mut differing = None;
+        for (row, kept) in dropped.into_iter().zip(kept) {
             let (file, number) = origins.get(row).copied().unwrap_or_default();
-            let finding = self.repeat(files, file, number);
+            let differs = repeats::difference(self.schema, &whole, row, kept);
+            let other = differs.is_some();
+            let finding = self.repeat(files, file, number, differs);
+            differing = differing.or_else(|| other.then(|| finding.file.clone()));
             self.table.findings.add(finding);
+        }
+        if let Some(file) = differing {
+            self.note_movements(&file);
         }
         Ok(guarded("table", || order::sorted(self.schema.order, frame))?)
     }

@@ -4,15 +4,19 @@ use super::{
     Asked, From, Member,
     walk::{Members, Walk},
 };
+use crate::dataset::schema::TableSchema;
+
+/// The table whose rows may stay where they are.
+const IN_PLACE: &str = "candles";
 
 /// Members that do not go with `source`.
 const OF_FILES: [&str; 3] = ["path", "header", "skip"];
 
-pub(super) fn read(walk: &Walk<'_>, members: &Members<'_>) -> Result<Option<Asked>, String> {
+pub(super) fn read(walk: &Walk<'_>, schema: &TableSchema, members: &Members<'_>) -> Result<Option<Asked>, String> {
     let find = |key: &str| members.iter().find(|member| member.key == key);
-    let (table, query, last) = (find("table"), find("query"), find("final"));
+    let (table, query, last, read) = (find("table"), find("query"), find("final"), find("read"));
     let Some(source) = find("source") else {
-        let lone = [table, query, last].into_iter().flatten().next();
+        let lone = [table, query, last, read].into_iter().flatten().next();
         let must = "is of a source: say which with `source`, as config.toml has it in [sources.NAME]";
         return lone.map_or(Ok(None), |member| Err(walk.error(member, must)));
     };
@@ -40,5 +44,14 @@ pub(super) fn read(walk: &Walk<'_>, members: &Members<'_>) -> Result<Option<Aske
         return Err(walk.error(source, "needs a name, and its `table` or `query` a text"));
     }
     let last = last.map_or(Ok(false), |last| walk.boolean(last))?;
-    Ok(Some(Asked { source: name, from, last }))
+    let in_place = match read.map(|read| walk.text(read)).transpose()?.as_deref() {
+        None | Some("bring") => false,
+        Some("in place") if schema.name == IN_PLACE => true,
+        Some(word) => {
+            let must =
+                if word == "in place" { "must be \"bring\": in place are candles alone" } else { "must be \"bring\" or \"in place\"" };
+            return Err(read.map_or_else(String::new, |read| walk.error(read, must)));
+        }
+    };
+    Ok(Some(Asked { source: name, from, last, in_place }))
 }

@@ -48,6 +48,12 @@ pub const MAPPING_KEYS: &[MappingKey] = &[
         "final = true",
         "of a source: of rows that were written more than once, the last (ReplacingMergeTree and its like)",
     ),
+    key(
+        "read",
+        Place::Table,
+        "read = \"in place\"",
+        "of a source, and of candles: all rows stay there, and those of a token are fetched once they are asked for; else \"bring\"",
+    ),
     key("header", Place::Table, "header = false", "the file has no header: its columns are called 1, 2, 3, …"),
     key("skip", Place::Table, "skip = 1", "lines before the header, or before the first row"),
     key("coin", Place::Table, "coin = \"BTC\"", "every row is of this coin, which has no contract; `coin:BTC` in a cell says the same"),

@@ -3,7 +3,7 @@
 
 use std::{
     io::{self, Read},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -26,8 +26,7 @@ pub struct Stream {
     now: Bytes,
     /// All has come, or nothing more will.
     ended: bool,
-    fault: Option<Fault>,
-    read: u64,
+    fault: Arc<OnceLock<Fault>>,
     /// The last bytes read, where a server that failed on the way says so.
     tail: Vec<u8>,
 }
@@ -68,16 +67,17 @@ impl Stream {
             }
         };
         let task = engine.wire.runtime()?.spawn(work).abort_handle();
-        Ok(Self { engine, id, parts, task, stopped, now: Bytes::new(), ended: false, fault: None, read: 0, tail: Vec::new() })
+        Ok(Self { engine, id, parts, task, stopped, now: Bytes::new(), ended: false, fault: Arc::default(), tail: Vec::new() })
     }
 
     /// Why no more comes, if that is not the end.
     pub fn fault(&self) -> Option<&Fault> {
-        self.fault.as_ref()
+        self.fault.get()
     }
 
-    pub fn bytes_read(&self) -> u64 {
-        self.read
+    /// As `fault`, for one who gives the bytes to somebody else to read.
+    pub fn fault_later(&self) -> Arc<OnceLock<Fault>> {
+        Arc::clone(&self.fault)
     }
 
     /// What the last bytes say of a failure.
@@ -92,13 +92,15 @@ impl Stream {
         match fault {
             Some(fault) => {
                 let error = io::Error::other(fault.to_string());
-                self.fault = Some(fault);
+                self.fault.set(fault).ok();
                 Err(error)
             }
             None => {
                 self.ended = true;
-                self.fault = self.said();
-                self.fault.as_ref().map_or(Ok(0), |fault| Err(io::Error::other(fault.to_string())))
+                match self.said() {
+                    Some(fault) => self.end(Some(fault)),
+                    None => Ok(0),
+                }
             }
         }
     }
@@ -106,7 +108,7 @@ impl Stream {
 
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Some(fault) = &self.fault {
+        if let Some(fault) = self.fault.get() {
             return Err(io::Error::other(fault.to_string()));
         }
         while self.now.is_empty() && !self.ended {
@@ -131,7 +133,6 @@ impl Read for Stream {
         }
         let take = self.now.len().min(buffer.len());
         self.now.copy_to_slice(&mut buffer[..take]);
-        self.read += take as u64;
         let last = &buffer[take.saturating_sub(TAIL)..take];
         self.tail.extend_from_slice(last);
         if self.tail.len() > 4 * TAIL {

@@ -323,3 +323,44 @@ fn a_load_that_is_given_up_ends_the_query_on_the_node() {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+#[test]
+#[ignore = "needs a real engine"]
+fn candles_that_stay_there_give_the_answers_of_those_that_were_brought() {
+    use super::in_place::{QUESTIONS, ask, standing};
+    let (_turn, url) = (turn(), engine());
+    let other = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
+    for (seed, days) in [(1, 9), (2, 35), (3, 60), (4, 200), (5, 61)] {
+        let columns = "token_address String, at DateTime, open Float64, high Nullable(Float64), low Float64, close Float64, volume Float64, \
+                       interval LowCardinality(String)";
+        make(&url, "candles", columns, "MergeTree ORDER BY (token_address, interval, at)");
+        for (interval, step) in [("1d", 86_400), ("1h", 3_600), ("7m", 420)] {
+            let count = days * 86_400 / step;
+            // Gaps, highs that are none, prices of nothing.
+            tell(
+                &url,
+                &format!(
+                    "INSERT INTO deck_test.candles SELECT if(number % 2 = 0, '{UNI}', '{other}'), \
+                     toDateTime(1700000000 + intDiv(number, 2) * {step}), c, if(h % 17 = 0, c / 2, if(h % 31 = 0, NULL, c + 1)), \
+                     c / 3, c, h, '{interval}' FROM (SELECT number, cityHash64(number, {seed}, '{interval}') % 1000 AS h, \
+                     if(h % 41 = 0, 0, 1 + h / 7) AS c FROM numbers({})) WHERE h % 5 > 0 AND NOT (h % 2 = 0 AND intDiv(number, 5000) % 2 = 1)",
+                    count * 2
+                ),
+            );
+        }
+        let manifest = "[tables.candles]\nsource = 'warehouse'\ntable = 'deck_test.candles'\ncolumns = { timestamp = 'at' }\n";
+        let two = format!("{TOKENS}{other},WETH,Wrapped,eth,\n");
+        let api = |more: &str| {
+            let bench = Bench::with(&format!("{manifest}{more}"));
+            fs::write(bench.folder.path().join("tokens.csv"), &two).unwrap();
+            let dataset = bench.load(&url, 1_000);
+            assert!(dataset.table("candles").unwrap().loaded(), "{:?}", dataset.table("candles").unwrap().state);
+            (standing(bench.folder.path(), dataset), bench)
+        };
+        let ((brought, _a), (there, _b)) = (api(""), api("read = 'in place'\n"));
+        for question in QUESTIONS.iter().flat_map(|question| [(*question).to_owned(), question.replace(UNI, other)]) {
+            let expected = ask(&brought, &question);
+            assert_eq!((expected.0, &expected), (200, &ask(&there, &question)), "{seed}: {question}");
+        }
+    }
+}

@@ -39,9 +39,15 @@ pub(super) struct Counted {
 
 impl Asking<'_> {
     pub(super) fn count(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String]) -> Result<Counted, Stop> {
-        self.estimate(picked, conditions)?;
         let mut counted = Counted { rows: 0, checksum: String::new(), conditions: conditions.to_vec(), as_of: None };
         let mut summed = true;
+        if let Some(looked) = self.context.looked {
+            // The state of the generation, whatever there is by now.
+            counted.conditions.extend(looked.until.iter().cloned());
+            counted.as_of.clone_from(&looked.as_of);
+            return self.counted(counted, picked, summed);
+        }
+        self.estimate(picked, conditions)?;
         if let Some(end) = self.end_of(picked, bound) {
             let mut settled = conditions.to_vec();
             settled.extend(self.settled(end, picked, bound));
@@ -55,6 +61,11 @@ impl Asking<'_> {
                 summed = self.asked.last || rows <= SUMMED_MAX;
             }
         }
+        self.counted(counted, picked, summed)
+    }
+
+    /// Counts the rows that are kept, and sums up their content if that is wanted.
+    fn counted(&self, mut counted: Counted, picked: &[Theirs], summed: bool) -> Result<Counted, Stop> {
         let sum = if summed { sql::checksum(picked) } else { "0".to_owned() };
         let whole = self.ask(&format!("SELECT count(), {sum} FROM {}{}", self.from(), filter(&counted.conditions)))?;
         let row = whole.first().ok_or_else(|| said(&self.name, Fault::Unavailable("does not say how many rows it has".to_owned())))?;

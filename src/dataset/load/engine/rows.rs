@@ -188,9 +188,7 @@ impl AnswerRows {
         }
         let (came, counted) = (self.seen, self.answer.rows);
         if came != counted {
-            let [came, counted] = [came, counted].map(super::grouped);
-            let reason = format!("gave {came} of the {counted} rows that were counted: it broke off, or changed meanwhile; load again");
-            return Err(self.tell.blame(Fault::Unavailable(reason)));
+            return Err(self.tell.blame(super::fewer(came, counted)));
         }
         if let Some(place) = self.copied.take() {
             let kept = place.join("bytes.new");

@@ -22,7 +22,10 @@ use crate::{
         list::Order,
         parameter::encode,
         snapshot::Snapshot,
-        tables::order::{Shown, SortBy, Wanted, Whole},
+        tables::{
+            in_place,
+            order::{Shown, SortBy, Wanted, Whole},
+        },
     },
     tui::{
         format,
@@ -81,7 +84,7 @@ impl Rows {
             order: Shown::all(grid.height()),
             grid,
             next: None,
-            problem: None,
+            problem: in_place(table),
             cursor: Cursor::default(),
             column: 0,
             first: 1,

@@ -66,7 +66,7 @@ impl Fields for Ranking {
             .member(""),
         F::text("symbol", "symbol", [6, 10], 255, |row| (&row.entry.symbol).into()).searched(),
         F::text("name", "name", [8, 24], 150, |row| (&row.entry.name).into()).searched().grows(),
-        F::text("chain", "chain", [5, 8], 145, |row| shared(*row, "chain")).of(ColumnKind::Chain).aliases(&["chains"]).member("chains"),
+        F::text("chain", "chain", [7, 8], 145, |row| shared(*row, "chain")).of(ColumnKind::Chain).aliases(&["chains"]).member("chains"),
         F::figure("holders_growth", "growth", 10, 250, |row| row.entry.holders_growth.into())
             .aliases(&["growth"])
             .cell(|row, look| Cell::new(change(Some(row.entry.holders_growth), look.ascii), roles(row.entry).1))
@@ -128,7 +128,7 @@ impl Fields for Ranking {
 
     fn json(row: Ranked<'_>) -> Json {
         let mut entry = serde_json::to_value(row.entry).unwrap_or_default();
-        entry["chains"] = row.token.map(|token| &token.chains).into_iter().flatten().map(ToString::to_string).collect();
+        entry["chains"] = row.token.into_iter().flat_map(|token| &token.chains).map(ToString::to_string).collect();
         entry
     }
 }

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Rows that a ClickHouse has: 30 M candles of 200 tokens, brought, and as they stay there.
+
+    benches/clickhouse.py target/release/tokendeck http://127.0.0.1:8123 [--rows 30000000] [--folder /tmp/clickhouse-tokendeck] [--figures benches/figures.md]
+
+The table is made in the engine's database `deck_bench` and stays there. CPU and memory are tokendeck's.
+"""
+
+import argparse, http.client, os, shutil, statistics, subprocess, time, urllib.request
+
+from figures import Table
+from measure import Watch, cpu, run
+
+TOKENS, START = 200, 1_600_000_200
+KEY = "k" * 32
+
+
+def address(token):
+    return f"0x{token * 7919 + 1:040x}"
+
+
+def tell(url, sql):
+    return urllib.request.urlopen(urllib.request.Request(url, data=sql.encode())).read().decode().strip()
+
+
+def make(url, rows):
+    """Candles of 5 minutes, as benches/remote.py has them."""
+    long = rows // TOKENS
+    tell(url, "CREATE DATABASE IF NOT EXISTS deck_bench")
+    name = f"deck_bench.candles_{rows}"
+    if tell(url, f"EXISTS TABLE {name}") == "1":
+        return name
+    tell(
+        url,
+        f"CREATE TABLE {name} (token_address String, timestamp DateTime, open Float64, high Float64, low Float64, close Float64, volume Float64, "
+        "interval LowCardinality(String)) ENGINE = MergeTree ORDER BY (token_address, interval, timestamp)",
+    )
+    tell(
+        url,
+        f"INSERT INTO {name} SELECT concat('0x', lower(leftPad(hex(intDiv(number, {long}) * 7919 + 1), 40, '0'))), "
+        f"toDateTime({START} + (number % {long}) * 300), m, m + a + 0.001, m - b - 0.001, m + a - b, v * 1e6, '5m' FROM (SELECT number, "
+        "1 + rand(1) / 4294967296 AS m, rand(2) / 4294967296 / 50 AS a, rand(3) / 4294967296 / 50 AS b, rand(4) / 4294967296 AS v "
+        f"FROM numbers({rows}))",
+    )
+    return name
+
+
+def serve(program, data, config, env):
+    command = [program, "serve", "--listen", "127.0.0.1:0", "--data", data, "--config", config]
+    process = subprocess.Popen(command, env={**env, "TOKENDECK_API_KEY": KEY}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return process, int(process.stdout.readline().decode().rsplit(":", 1)[1])
+
+
+def get(connection, path, most=600):
+    """The answer, once the table is there; milliseconds of that request."""
+    end = time.monotonic() + most
+    while True:
+        begun = time.monotonic()
+        connection.request("GET", path, headers={"x-api-key": KEY})
+        answer = connection.getresponse()
+        body = answer.read()
+        if answer.status != 503 or b'"loading"' not in body or time.monotonic() > end:
+            assert answer.status == 200, body[:300]
+            return (time.monotonic() - begun) * 1e3, body
+        time.sleep(0.1)
+
+
+def stays(given, data, config, env, name, table):
+    """Candles of a token that stay at the engine: first, and again."""
+    engine = []
+    for token in range(8):
+        begun = time.monotonic()
+        tell(given.url, f"SELECT * FROM {name} WHERE token_address = '{address(token)}' FORMAT Null")
+        engine.append((time.monotonic() - begun) * 1e3)
+    process, port = serve(given.program, data, config, env)
+    watch, connection = Watch(process.pid), http.client.HTTPConnection("127.0.0.1", port)
+    begun = time.monotonic()
+    get(connection, "/tokens?limit=1")
+    path = lambda token: f"/tokens/{address(token)}/candles?timeframe=1d&limit=100"
+    first = [get(connection, path(0))[0]]
+    table.row("in place: from the start to the first token's candles", cpu(process.pid), time.monotonic() - begun, watch.mib())
+    first = sorted(get(connection, path(token))[0] for token in range(1, 8))
+    table.row(f"in place: candles of a token, first: median {statistics.median(first):.0f} ms, longest {first[-1]:.0f}; the engine {statistics.median(engine):.0f}")
+    before, count = cpu(process.pid), 3_000
+    again = sorted(get(connection, path(nth % 8))[0] for nth in range(count))
+    used = (cpu(process.pid) - before) / count
+    table.row(f"in place: candles of a token, again: median {statistics.median(again):.2f} ms, {used * 1e6:.0f} µs of CPU a request")
+    process.kill()
+    process.wait()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("url")
+    parser.add_argument("--folder", default="/tmp/clickhouse-tokendeck")
+    parser.add_argument("--rows", type=int, default=30_000_000)
+    parser.add_argument("--figures")
+    given = parser.parse_args()
+    given.program = os.path.abspath(given.program)
+    name = make(given.url, given.rows)
+    shutil.rmtree(given.folder, ignore_errors=True)
+    env = {**os.environ, **{f"XDG_{kind}_HOME": os.path.join(given.folder, kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")}}
+    table = Table(f"{given.rows:,} candles of a ClickHouse, {TOKENS} tokens", "clickhouse")
+    config = os.path.join(given.folder, "config.toml")
+    for read in ("bring", "in place"):
+        data = os.path.join(given.folder, read.replace(" ", "-"))
+        os.makedirs(data)
+        with open(os.path.join(data, "tokens.csv"), "w") as file:
+            file.write("token_address,symbol,name,chain,price\n")
+            file.writelines(f"{address(token)},T{token},Token {token},eth,1\n" for token in range(TOKENS))
+        with open(os.path.join(data, "dataset.toml"), "w") as file:
+            file.write(f"[tables.candles]\nsource = 'bench'\ntable = '{name}'\nread = '{read}'\n")
+        with open(config, "w") as file:
+            file.write(f"[remote]\nenabled = true\n[sources.bench]\nkind = 'clickhouse'\nurl = '{given.url}'\ntimeout_seconds = 600\n")
+        for again in ("", ", again"):
+            used, wall, mib, said = run([given.program, "check", data, "--config", config], env)
+            assert "0 errors" in said, said[-500:]
+            most = {"cpu_max": given.rows / 1e6, "mib_max": 150} if read == "bring" and not again else {}
+            table.row(f"`check`, {'brought' if read == 'bring' else 'in place'}{again}", used, wall, mib, **most)
+    stays(given, os.path.join(given.folder, "in-place"), config, env, name, table)
+    table.done(given.figures)
+    shutil.rmtree(given.folder)
+
+
+if __name__ == "__main__":
+    main()

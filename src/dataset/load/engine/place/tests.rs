@@ -1,0 +1,161 @@
+//! The sums over rows in memory, and that they tell of a market what all of its candles tell.
+
+use std::collections::BTreeMap;
+
+use super::{Fetch, Row, Shelf, Sum, Unfetched, frame, short};
+use crate::{
+    analysis::market::Market,
+    dataset::{
+        Dataset, Table, TableState,
+        address::Address,
+        candles::{Interval, shelf::RECENT_DAYS, sound},
+        load::table,
+        progress::Progress,
+        sample,
+        schema::{self, TableSchema},
+        time::{DAY_MS, HOUR_MS},
+    },
+};
+
+/// Time, open, high, low, close.
+type Candle = (i64, [f64; 4]);
+type Series = BTreeMap<(Address, i64), Vec<Candle>>;
+
+/// The same as `Sum::sql` says.
+fn local(sum: &Sum, all: &Series) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for ((token, interval), candles) in all {
+        if let Sum::MarketOf(tokens) = sum
+            && !tokens.contains(token)
+        {
+            continue;
+        }
+        let (Some(oldest), Some(newest)) = (candles.iter().map(|row| row.0).min(), candles.iter().map(|row| row.0).max()) else { continue };
+        let (span, mark) = (RECENT_DAYS * DAY_MS, newest - DAY_MS);
+        let mut days: BTreeMap<i64, Vec<&Candle>> = BTreeMap::new();
+        for candle in candles.iter().filter(|candle| *sum != Sum::Market || candle.0 > newest - span) {
+            days.entry(candle.0.div_euclid(DAY_MS)).or_default().push(candle);
+        }
+        for day in days.values() {
+            let valid = |candle: &Candle| sound(candle.1[0], candle.1[1], candle.1[2], candle.1[3]);
+            let good = day.iter().rev().find(|candle| valid(candle));
+            let few = day.first().filter(|_| day.len() <= 2);
+            let before = day.iter().rev().find(|candle| candle.0 < mark);
+            let after = day.iter().find(|candle| candle.0 >= mark);
+            for candle in day.last().into_iter().chain(good).chain(few).chain(before).chain(after) {
+                rows.push(Row {
+                    token: *token,
+                    interval: Interval(*interval),
+                    timestamp: candle.0,
+                    close: candle.1[3],
+                    valid: valid(candle),
+                    cut: oldest <= newest - span,
+                });
+            }
+        }
+    }
+    rows
+}
+
+#[derive(Debug)]
+struct Nobody;
+
+impl Fetch for Nobody {
+    fn fetch(&self, _: &Address, _: &dyn Progress) -> Result<Table, Unfetched> {
+        Err(Unfetched::Unavailable("nobody is there".to_owned()))
+    }
+}
+
+fn loaded(schema: &'static TableSchema) -> Table {
+    Table { state: TableState::Loaded, ..Table::absent(schema) }
+}
+
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+}
+
+/// Candles of some tokens: with gaps, with days that nothing can be believed of, short and long, daily ones beside finer ones or not.
+fn market(chance: &mut Chance) -> Series {
+    let mut all = Series::new();
+    for token in 0..1 + chance.below(3) {
+        let token = Address([token as u8 + 1; 20]);
+        for interval in [HOUR_MS, 4 * HOUR_MS, 5 * HOUR_MS, DAY_MS, 7 * DAY_MS] {
+            if chance.below(2) == 0 {
+                continue;
+            }
+            let days = [3, 20, 45, 90][chance.below(4) as usize] as i64;
+            let (end, gaps) = (20_000 * DAY_MS + chance.below(100) as i64 * HOUR_MS, 1 + chance.below(6));
+            let odd = 1 + chance.below(8);
+            let shift = if chance.below(3) == 0 { 5 * HOUR_MS } else { 0 };
+            let mut candles = Vec::new();
+            let mut time = end - days * DAY_MS + shift;
+            while time <= end {
+                if chance.below(10) >= gaps {
+                    let close = 1.0 + chance.below(1_000) as f64 / 100.0;
+                    candles.push((
+                        time,
+                        match chance.below(10 * odd) {
+                            0 => [close, close / 2.0, close, close],
+                            1 => [0.0, close, 0.0, 0.0],
+                            2 => [close, close, -1.0, close],
+                            _ => [close, close + 1.0, close / 2.0, close],
+                        },
+                    ));
+                } else if chance.below(20) == 0 {
+                    time += 9 * DAY_MS;
+                }
+                time += interval;
+            }
+            if !candles.is_empty() {
+                all.insert((token, interval), candles);
+            }
+        }
+    }
+    all
+}
+
+fn figures(dataset: &Dataset) -> String {
+    serde_json::to_string(&Market::new(dataset).tokens).expect("figures")
+}
+
+#[test]
+fn sums_tell_of_a_market_what_its_candles_tell() {
+    let (schema, tokens) = (schema::table("candles").expect("a table"), schema::table("tokens").expect("a table"));
+    let mut chance = Chance(1);
+    let (mut long, mut shorter) = (0, 0);
+    for nth in 0..600 {
+        let all = market(&mut chance);
+        let text = |(token, interval): &(Address, i64), (time, [o, h, l, c]): &Candle| {
+            format!("{token},{},{time},{o:?},{h:?},{l:?},{c:?},1.5", Interval(*interval))
+        };
+        let lines: Vec<String> = all.iter().flat_map(|(key, rows)| rows.iter().map(move |row| text(key, row))).collect();
+        let names: std::collections::BTreeSet<Address> = all.keys().map(|(token, _)| *token).collect();
+        let names: Vec<String> = names.iter().map(|token| format!("{token},X,X,eth")).collect();
+        if lines.is_empty() {
+            continue;
+        }
+        let tokens_of = format!("token_address,symbol,name,chain\n{}", names.join("\n"));
+        let candles_of = format!("token_address,interval,timestamp,open,high,low,close,volume\n{}", lines.join("\n"));
+        let whole = sample::dataset(&[("tokens", &tokens_of), ("candles", &candles_of)]);
+        let mut sums = local(&Sum::Market, &all);
+        let few = short(&sums);
+        long += usize::from(!few.is_empty());
+        shorter += usize::from(few.is_empty());
+        sums.retain(|row| !few.contains(&row.token));
+        sums.extend(local(&Sum::MarketOf(few), &all));
+        let Ok(recent) = frame(sums, schema) else { panic!("no frame") };
+        let shelf = Shelf::new(lines.len() as u64, "there".to_owned(), &recent, Box::new(Nobody));
+        let Ok(empty) = table::empty(schema) else { panic!("no frame") };
+        let candles = Table { shelf: Some(shelf.into()), frame: empty, ..loaded(schema) };
+        let known = Table { frame: whole.table("tokens").expect("tokens").frame.clone(), ..loaded(tokens) };
+        let there = Dataset::new(vec![known, candles]);
+        assert_eq!(figures(&whole), figures(&there), "{nth}");
+        assert_eq!(there.table("candles").map(Table::height), Some(lines.len()));
+    }
+    assert!(long > 50 && shorter > 50, "both ways are gone: {long} {shorter}");
+}

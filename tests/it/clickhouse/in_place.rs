@@ -1,0 +1,114 @@
+//! Candles that stay at the engine: the same answers as of candles that were brought, fetched token by token, once.
+
+use std::sync::atomic::Ordering;
+
+use tokendeck::{
+    api::{self, Api, ApiOptions},
+    dataset::Dataset,
+    deck::{Deck, DeckOptions},
+    error::Code,
+    state::keys::Keys,
+};
+
+use super::{Bench, MANIFEST, TROUBLES, UNI, candles};
+
+/// What is asked of a dataset of one token.
+pub(super) const QUESTIONS: [&str; 7] = [
+    "/tokens",
+    "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984",
+    "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles?timeframe=4h",
+    "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles?timeframe=1h&limit=5000",
+    "/technical/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/trendline?period=30",
+    "/technical/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/patterns?timeframe=1d",
+    "/candles?addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984&timeframe=1d",
+];
+
+/// An API over the dataset, as long as it stands.
+pub(super) fn standing(folder: &std::path::Path, dataset: Dataset) -> std::sync::Arc<Api> {
+    let deck = Deck::new(folder, DeckOptions { workers: 2, ..DeckOptions::default() }).unwrap();
+    deck.stand_on(dataset);
+    Api::new(deck, None, std::sync::Arc::new(Keys::in_memory().unwrap()), ApiOptions::default())
+}
+
+pub(super) fn ask(api: &std::sync::Arc<Api>, path: &str) -> (u16, String) {
+    let reply = api::answer_offline(api, "GET", path, b"");
+    (reply.status, String::from_utf8(reply.body.to_vec()).unwrap())
+}
+
+fn place(bench: &Bench) {
+    bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\n"));
+}
+
+fn streams(bench: &Bench) -> usize {
+    bench.server.queries().iter().filter(|query| query.contains("ArrowStream") && !query.contains("arrayJoin(")).count()
+}
+
+#[test]
+fn what_stays_there_gives_the_answers_of_what_was_brought() {
+    for rows_min in [1_000, 200_000] {
+        let bench = Bench::new(5_500);
+        let brought = standing(bench.folder.path(), bench.load(&bench.wire(), rows_min).unwrap());
+        place(&bench);
+        let dataset = bench.load(&bench.wire(), rows_min).unwrap();
+        assert_eq!(dataset.table("candles").unwrap().height(), 5_500, "{:?}", dataset.table("candles").unwrap().state);
+        let (there, before) = (standing(bench.folder.path(), dataset), streams(&bench));
+        for question in QUESTIONS {
+            let expected = ask(&brought, question);
+            assert_eq!((expected.0, &expected), (200, &ask(&there, question)), "{question}");
+        }
+        assert_eq!(streams(&bench) - before, 1, "a token is fetched once");
+        let (status, body) = ask(&there, "/tables/candles");
+        assert!((status, body.contains("stay at `warehouse`")) == (503, true), "{body}");
+        let (_, body) = ask(&there, "/datasets");
+        assert!(body.contains("\"rows\":5500"), "{body}");
+        // More rows there are of the next generation.
+        bench.server.put("candles", candles(6_000));
+        assert_eq!(ask(&there, QUESTIONS[2]), ask(&brought, QUESTIONS[2]));
+    }
+}
+
+#[test]
+fn what_cannot_be_fetched_is_said_and_asked_for_again() {
+    let bench = Bench::new(10_000);
+    place(&bench);
+    let api = standing(bench.folder.path(), bench.load(&bench.wire(), 1_000).unwrap());
+    let question = format!("/tokens/{UNI}/candles?timeframe=1h");
+    for (trouble, says) in TROUBLES {
+        bench.server.trouble([*trouble]);
+        let (status, body) = ask(&api, &question);
+        assert_eq!((status, body.contains(Code::SourceUnavailable.word()), body.contains(says)), (503, true, true), "{trouble:?}: {body}");
+        assert!(!body.contains("127.0.0.1") && !body.contains("10.1.2.3"), "{body}");
+    }
+    bench.server.shared.down.store(true, Ordering::Release);
+    let (status, body) = ask(&api, &question);
+    assert_eq!((status, body.contains("cannot be had from `warehouse`")), (503, true), "{body}");
+    bench.server.shared.down.store(false, Ordering::Release);
+    assert_eq!(ask(&api, &question).0, 200);
+    // Nobody is asked for what is here.
+    bench.server.shared.down.store(true, Ordering::Release);
+    assert_eq!(ask(&api, &format!("/technical/{UNI}/patterns?timeframe=1d")).0, 200);
+}
+
+#[test]
+fn what_cannot_stay_there_says_why() {
+    let bench = Bench::new(100);
+    for (more, says) in [
+        ("values = { interval = { '60' = '1h' } }", "`interval` is not there as it is needed"),
+        ("where = { close = { min = 'x' } }", "not all of `where` can be said there"),
+    ] {
+        bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\n{more}\n"));
+        let dataset = bench.load(&bench.wire(), 1_000).unwrap();
+        assert!(super::reason(&dataset).contains(says), "{}", super::reason(&dataset));
+    }
+    // What is broken when the generation is made leaves the table out, and says so.
+    place(&bench);
+    for rows in [100, 10_000] {
+        bench.server.put("candles", candles(rows));
+        for (trouble, says) in TROUBLES.iter().filter(|_| rows == 10_000) {
+            bench.server.trouble([*trouble]);
+            let reason = super::reason(&bench.load(&bench.wire(), 1_000).unwrap());
+            assert!(reason.contains(says), "{trouble:?}: {reason}");
+        }
+        assert_eq!(bench.load(&bench.wire(), 1_000).unwrap().table("candles").unwrap().height() as u64, rows);
+    }
+}
