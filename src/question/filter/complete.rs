@@ -38,7 +38,7 @@ fn quoted(value: &str) -> String {
 
 /// The column with the sign that is used most with it, under the name that begins as the typed word does.
 fn proposal(column: &FilterColumn, typed: &str) -> Option<String> {
-    let mut names = column.aliases.iter().copied().chain([&*column.name]);
+    let mut names = std::iter::once(&*column.name).chain(column.aliases.iter().copied());
     let name = names.find(|name| name.to_lowercase().starts_with(&typed.to_lowercase()) && writable(name))?;
     let sign = match column.kind {
         ColumnKind::Number => ">",
@@ -67,6 +67,7 @@ mod tests {
         for (text, expected) in [
             ("ca", &["cap>"][..]),
             ("usd ma", &["usd market_cap>"]),
+            ("cha", &["chain:", "change>"]),
             ("chain:b", &["chain:base", "chain:\"bnb chain\""]),
             ("CHAIN:", &["CHAIN:eth", "CHAIN:base", "CHAIN:\"bnb chain\""]),
             ("chain:base a", &["chain:base action:", "chain:base age<"]),
