@@ -5,6 +5,7 @@ pub mod condense;
 pub mod dex;
 pub mod frames;
 pub mod growth;
+pub mod indicators;
 pub mod market;
 pub mod numeric;
 pub mod patterns;

@@ -39,7 +39,7 @@ pub struct ApiOptions {
     pub cors_origins: Vec<String>,
     /// Requests a second of one key; `None`: no limit.
     pub rate_per_second: Option<u32>,
-    /// Connections at once; for one more, the one that is idle longest is closed, and while none is idle it waits.
+    /// Connections at once; for one more, one that owes a request for long is closed, else the one idle longest, else it waits.
     pub connections: usize,
     /// Connections of those that may listen to events.
     pub event_streams: usize,

@@ -141,7 +141,7 @@ settings! {
     "deck" deck DeckSettings "How questions are answered." {
         workers: u32 = "0", Expect::Whole(0, 256), "Threads that answer; 0: as many as processors, up to 8.";
         queue: u32 = "1024", Expect::Whole(1, 1_000_000), "Questions that may wait or run at once.";
-        memo_mb: u32 = "128", Expect::Whole(0, 65_536), "MB of answers kept for being asked again.";
+        memo_mb: u32 = "48", Expect::Whole(0, 65_536), "MB of answers kept for being asked again.";
     }
     "remote" remote Remote "Files that a dataset names elsewhere: at object stores and web servers." {
         enabled: Consent = "\"ask\"", Expect::Consent, "Whether they are asked for: \"ask\" once for each dataset and place, true, false; `--remote` says true.";

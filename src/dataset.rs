@@ -16,6 +16,7 @@ pub mod import;
 pub mod invariants;
 pub mod load;
 pub mod manifest;
+pub mod names;
 mod newest;
 pub(crate) mod order;
 pub mod progress;
@@ -69,6 +70,7 @@ pub struct Dataset {
     tokens: Vec<Token>,
     token_index: HashMap<Address, usize>,
     token_others: DataFrame,
+    own_columns: Vec<OwnColumn>,
     kols: ByToken<KolRow>,
     posts: ByToken<Post>,
     posts_newest: newest::Newest,
@@ -154,6 +156,15 @@ pub struct Source {
     pub rows: u64,
 }
 
+/// A column of `tokens` that is not ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnColumn {
+    /// As in the file.
+    pub name: &'static str,
+    /// What all of its cells are.
+    pub kind: schema::Kind,
+}
+
 /// A token: its rows of every chain as one. The row with the largest market cap gives the figures, the others fill its gaps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Token {
@@ -217,6 +228,9 @@ impl Dataset {
         if let Some(table) = tables.iter().find(|table| table.schema.name == "tokens" && table.others.width() > 0) {
             let addresses: Vec<String> = tokens.iter().map(|token| token.row.token_address.to_string()).collect();
             dataset.token_others = load::others::by_token(&table.frame, &table.others, &addresses);
+            let columns = dataset.token_others.columns().iter();
+            let own = columns.filter_map(|column| Some(OwnColumn { name: names::lasting(column.name())?, kind: cell::kind_of(column) }));
+            dataset.own_columns = own.collect();
         }
         dataset.tokens = tokens;
         for (i, pool) in pools.iter_mut().enumerate() {
@@ -249,6 +263,17 @@ impl Dataset {
     /// What `tokens` says of each token beyond our columns: a row for each of `tokens()`, a column for each of theirs, typed.
     pub fn token_others(&self) -> &DataFrame {
         &self.token_others
+    }
+
+    /// The columns of `token_others`.
+    pub fn own_columns(&self) -> &[OwnColumn] {
+        &self.own_columns
+    }
+
+    /// What the token at a place of `tokens()` has in the columns that are not ours: those it has a value in.
+    pub fn own_cells(&self, place: usize) -> Vec<(&'static str, cell::CellValue)> {
+        let cell = |column: &OwnColumn| (column.name, cell::in_frame(&self.token_others, column.name, place));
+        self.own_columns.iter().map(cell).filter(|(_, value)| *value != cell::CellValue::Missing).collect()
     }
 
     /// Whether the person said that the figures of the column are not exact.

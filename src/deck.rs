@@ -62,7 +62,7 @@ impl Default for DeckOptions {
             settings: AnswerSettings::default(),
             workers,
             queue: 1_024,
-            memo_bytes: 128 << 20,
+            memo_bytes: 48 << 20,
             cache: CacheOptions::default(),
             wire: None,
         }

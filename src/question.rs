@@ -16,6 +16,7 @@ pub mod dexes;
 pub mod fields;
 pub mod growth;
 pub mod holders;
+pub mod indicators;
 pub mod list;
 pub mod patterns;
 pub mod posts;

@@ -20,3 +20,4 @@ pub mod theme;
 pub mod view;
 pub mod views;
 pub mod widgets;
+mod words;

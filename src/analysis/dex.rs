@@ -183,7 +183,7 @@ fn volume(venue: &Venue<'_>) -> Option<f64> {
     known_sum(venue.pools.iter().map(|pool| pool.volume24h))
 }
 
-fn known_sum(figures: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+pub(super) fn known_sum(figures: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     figures.flatten().reduce(|a, b| a + b).filter(|sum| sum.is_finite())
 }
 

@@ -1,10 +1,13 @@
 //! The figures of every token that views and rankings share, derived once a generation: price, capitalisation, day's change,
 //! holders, growth, thirty days of closes. Pure; one pass over the dataset.
 
+mod moves;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
+    dex::known_sum,
     growth::{self, WINDOW_DAYS_DEFAULT},
     patterns::{Action, Pattern},
     trendlines::Trend,
@@ -16,8 +19,9 @@ use crate::dataset::{
         Candles, Interval,
         shelf::{HISTORY_DAYS, RECENT_DAYS},
     },
+    cell::CellValue,
     chain::Chain,
-    time::{DAY_MS, Time},
+    time::{DAY_MS, HOUR_MS, Time},
 };
 
 /// A token whose last candle is older than the newest in the dataset by more than so many of its candles is stale.
@@ -45,6 +49,19 @@ pub struct TokenSummary {
     pub holders_growth: Option<f64>,
     /// The last 30 daily closes, oldest first.
     pub price_history: Vec<f64>,
+    /// Percent over the last hour, week and month; null as `price_change_24h`.
+    #[serde(skip)]
+    pub price_change_1h: Option<f64>,
+    #[serde(skip)]
+    pub price_change_7d: Option<f64>,
+    #[serde(skip)]
+    pub price_change_30d: Option<f64>,
+    /// USD traded in the last 24 hours.
+    #[serde(skip)]
+    pub volume_24h: Option<f64>,
+    /// USD in its pools.
+    #[serde(skip)]
+    pub liquidity: Option<f64>,
     /// The last candle, in any interval.
     #[serde(skip)]
     pub last_candle: Option<LastCandle>,
@@ -54,6 +71,9 @@ pub struct TokenSummary {
     /// Milliseconds from then to the newest time in the data.
     #[serde(skip)]
     pub age: Option<i64>,
+    /// What the `tokens` file says of it in columns that are not ours.
+    #[serde(skip)]
+    pub own: Vec<(&'static str, CellValue)>,
     /// What `fields` added.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Box<Figures>>,
@@ -74,6 +94,31 @@ pub struct Figures {
     /// When the contract was deployed; null where the data do not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Added<Time>>,
+    /// Days from then to the newest time in the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub age: Option<Added<f64>>,
+    /// The start of its last candle: how far its prices reach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<Added<Time>>,
+    /// USD traded in the 24 hours to the end of its last candle: the sum of volume × close over its candles in them; without volumes
+    /// the sum of `volume24h` over its pools; null where its candles end long before the newest in the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume_24h: Option<Added<f64>>,
+    /// USD: the sum of `liquidity` over the pools that hold it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub liquidity: Option<Added<f64>>,
+    /// Percent over the last hour; null where no close is known so long before, or where its candles end long before the newest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_change_1h: Option<Added<f64>>,
+    /// Percent over the last 7 days, as over the last hour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_change_7d: Option<Added<f64>>,
+    /// Percent over the last 30 days, as over the last hour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_change_30d: Option<Added<f64>>,
+    /// The columns of the `tokens` file that are not ours, by their names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own: Option<Added<serde_json::Map<String, serde_json::Value>>>,
     /// The trend of the trendline analysis; null without candles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trend: Option<Added<Trend>>,
@@ -105,7 +150,8 @@ pub struct Market {
 
 impl Market {
     pub fn new(dataset: &Dataset) -> Self {
-        let mut tokens: Vec<TokenSummary> = dataset.tokens().iter().map(|token| summary(dataset, token)).collect();
+        let mut tokens: Vec<TokenSummary> =
+            dataset.tokens().iter().enumerate().map(|(place, token)| summary(dataset, place, token)).collect();
         mark_stale(&mut tokens);
         mark_age(&mut tokens);
         Self { tokens }
@@ -123,7 +169,10 @@ fn mark_stale(tokens: &mut [TokenSummary]) {
         let behind = newest.saturating_sub(last.start.0);
         last.behind = Some(behind).filter(|behind| *behind > last.interval.0.saturating_mul(STALE_CANDLES));
         // What changed in a day long past is no news.
-        token.price_change_24h = token.price_change_24h.filter(|_| last.behind.is_none());
+        if last.behind.is_some() {
+            (token.price_change_1h, token.price_change_24h, token.price_change_7d, token.price_change_30d) = (None, None, None, None);
+            token.volume_24h = None;
+        }
     }
 }
 
@@ -136,7 +185,7 @@ fn mark_age(tokens: &mut [TokenSummary]) {
     }
 }
 
-fn summary(dataset: &Dataset, token: &Token) -> TokenSummary {
+fn summary(dataset: &Dataset, place: usize, token: &Token) -> TokenSummary {
     let address = token.row.token_address;
     let price = price(dataset, token);
     // What the figures need lies in the last days as a rule; of a large table no more is read then.
@@ -150,7 +199,12 @@ fn summary(dataset: &Dataset, token: &Token) -> TokenSummary {
         chains: token.chains.clone(),
         price,
         market_cap: token.row.market_cap.or_else(|| finite(price? * token.row.total_supply?)),
-        price_change_24h: change_24h(&series),
+        price_change_24h: moves::change(&series, DAY_MS),
+        price_change_1h: moves::change(&series, HOUR_MS),
+        price_change_7d: moves::change(&series, 7 * DAY_MS),
+        price_change_30d: moves::change(&series, 30 * DAY_MS),
+        volume_24h: moves::volume_24h(&series).or_else(|| known_sum(dataset.pools_of(&address).map(|pool| pool.volume24h))),
+        liquidity: known_sum(dataset.pools_of(&address).map(|pool| pool.liquidity)),
         holders: holders(dataset, token),
         holders_growth: growth::growth(dataset.holder_counts_of(&address), WINDOW_DAYS_DEFAULT).map(|growth| growth.percent),
         price_history: daily_closes(&series, false),
@@ -158,6 +212,7 @@ fn summary(dataset: &Dataset, token: &Token) -> TokenSummary {
             .and_then(|(interval, candles)| Some(LastCandle { start: Time(*candles.timestamp.last()?), interval, behind: None })),
         created_at: dataset.created_at(&address),
         age: None,
+        own: dataset.own_cells(place),
         figures: None,
     }
 }
@@ -174,20 +229,6 @@ fn holders(dataset: &Dataset, token: &Token) -> Option<i64> {
         let count = dataset.holders_of(address).balances().filter(|(_, balance)| balance.is_some_and(|b| b > 0.0)).count();
         (count > 0).then_some(count as i64)
     })
-}
-
-/// Percent from the close nearest to 24 hours before the last close. Nothing when the nearest is a day or more off that mark.
-fn change_24h(series: &[(Interval, Candles<'_>)]) -> Option<f64> {
-    let (_, candles) = latest_series(series)?;
-    let last = candles.len().checked_sub(1)?;
-    let mark = candles.timestamp[last].saturating_sub(DAY_MS);
-    let off = |i: usize| candles.timestamp[i].saturating_sub(mark).saturating_abs();
-    let after = candles.timestamp.partition_point(|&time| time < mark);
-    let nearest = [after.checked_sub(1), Some(after)].into_iter().flatten().filter(|&i| i < last).min_by_key(|&i| off(i))?;
-    if off(nearest) >= DAY_MS || candles.close[nearest] <= 0.0 {
-        return None;
-    }
-    finite(growth::percent(candles.close[nearest], candles.close[last]))
 }
 
 /// The last daily closes, oldest first: of the daily candles, and of the coarsest finer ones before the first and after the last of
@@ -269,18 +310,18 @@ mod tests {
             (&[], None),
         ] {
             let candles = candles(closes);
-            assert_eq!(change_24h(&[(Interval::HOUR, candles.as_candles())]), expected, "{closes:?}");
+            assert_eq!(moves::change(&[(Interval::HOUR, candles.as_candles())], DAY_MS), expected, "{closes:?}");
         }
-        assert_eq!(change_24h(&[]), None);
+        assert_eq!(moves::change(&[], DAY_MS), None);
     }
 
     #[test]
     fn the_days_change_ends_at_the_close_that_is_the_price() {
         let (hourly, daily) = (candles(&[(0, 10.0), (24, 20.0), (30, 40.0)]), candles(&[(0, 1.0), (24, 2.0)]));
         let both = [(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())];
-        assert_eq!(change_24h(&both), Some(300.0));
+        assert_eq!(moves::change(&both, DAY_MS), Some(300.0));
         let hourly = candles(&[(0, 10.0), (12, 20.0)]);
-        assert_eq!(change_24h(&[(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())]), Some(100.0));
+        assert_eq!(moves::change(&[(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())], DAY_MS), Some(100.0));
     }
 
     #[test]

@@ -63,6 +63,9 @@ pub struct Trendline {
     /// Start of the window's latest candle. Only when explained.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_time: Option<Time>,
+    /// The line's price at the window's latest candle. Only when explained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_price: Option<f64>,
     /// The lows or highs on which the line rests, oldest first; none for the regression. Only when explained.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub touches: Option<Vec<Touch>>,
@@ -220,6 +223,7 @@ impl Answer<'_> {
             strength,
             start_time: self.explain.then(|| self.time(0)),
             end_time: self.explain.then(|| self.time(window.slots - 1)),
+            end_price: self.explain.then(|| finite(window.unscaled(line.intercept + line.slope * (window.slots - 1) as f64))),
             touches: self.explain.then(|| touches.iter().map(touch).collect()),
         }
     }
@@ -339,6 +343,6 @@ mod tests {
             answer["trendlines"][1].as_object().expect("an object").keys().cloned().collect::<Vec<_>>()
         };
         assert_eq!(keys(false), ["slope", "intercept", "r2", "type", "strength"]);
-        assert_eq!(keys(true), ["slope", "intercept", "r2", "type", "strength", "startTime", "endTime", "touches"]);
+        assert_eq!(keys(true), ["slope", "intercept", "r2", "type", "strength", "startTime", "endTime", "endPrice", "touches"]);
     }
 }

@@ -54,9 +54,15 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(super) fn tokens(call: &Call<'_>) -> Answered {
     let named = |pair: &str| decode(pair.split('=').next().unwrap_or_default()).is_some_and(|name| name == INSTEAD.name);
     if call.query.split('&').any(named) {
-        let format = Arguments::new(SEARCH_PARAMETERS, call.path, call.query)?.word(FORMAT.name)?;
-        if let Some(word) = format.filter(|word| *word != "json") {
+        let arguments = Arguments::new(SEARCH_PARAMETERS, call.path, call.query)?;
+        if let Some(word) = arguments.word(FORMAT.name)?.filter(|word| *word != "json") {
             return Err(Problem::new(Code::InvalidParameter, format!("`format` is `{word}`: with `addresses` expected json.")));
+        }
+        // Whoever filters would take the answer for filtered.
+        let of_the_list = |name: &str| name != FORMAT.name && TokenBatchQuestion::PARAMETERS.iter().all(|own| own.name != name);
+        if let Some(other) = SEARCH_PARAMETERS.iter().find(|other| of_the_list(other.name) && arguments.given(other.name)) {
+            let detail = format!("`{}` is for the list, and `addresses` names the tokens themselves: leave one of them out.", other.name);
+            return Err(Problem::new(Code::InvalidParameter, detail));
         }
         ask_with::<TokenBatchQuestion>(call, TokenBatchQuestion::PARAMETERS)
     } else {

@@ -1,5 +1,6 @@
 //! A client's connection with its deadlines: a head must arrive in time, an idle connection ends, a client that stops reading is
-//! let go, and an idle one leaves when its place is wanted. It counts bytes and phases; what is asked and answered is the service's.
+//! let go, and one that waits for its client leaves when its place is wanted. It counts bytes and phases; what is asked and answered is
+//! the service's.
 
 use std::{
     future::Future,
@@ -33,6 +34,8 @@ pub(super) enum Phase {
     Idle = 1,
     /// A request is being answered, which has its own limits.
     Busy = 2,
+    /// The answer is there; what has not been written of it is on its way.
+    Answered = 3,
 }
 
 /// The phase and since when, shared between the connection and its service.
@@ -61,9 +64,7 @@ impl Pulse {
     pub(super) fn enter(&self, phase: Phase) {
         self.since.store(self.opened.elapsed().as_millis() as u64, Ordering::Relaxed);
         self.phase.store(phase as u8, Ordering::Relaxed);
-        if phase != Phase::Idle {
-            self.dismissed.store(false, Ordering::Relaxed);
-        }
+        self.dismissed.store(false, Ordering::Relaxed);
     }
 
     /// Since when nothing is asked; `None` while something is.
@@ -71,7 +72,12 @@ impl Pulse {
         self.is(Phase::Idle).then(|| self.since())
     }
 
-    /// Tells an idle connection to leave; a request that comes first is still answered, and keeps it.
+    /// Since when it owes a request; `None` where it owes none.
+    pub(super) fn owes_since(&self) -> Option<Instant> {
+        self.is(Phase::Head).then(|| self.since())
+    }
+
+    /// Tells a connection that waits for its client to leave; a request that comes first is still answered, and keeps it.
     pub(super) fn dismiss(&self) {
         self.dismissed.store(true, Ordering::Relaxed);
         self.dismissal.notify_one();
@@ -79,7 +85,12 @@ impl Pulse {
 
     /// Whether it was told to leave and has no reason to stay.
     pub(super) fn is_dismissed(&self) -> bool {
-        self.dismissed.load(Ordering::Relaxed) && self.is(Phase::Idle)
+        self.dismissed.load(Ordering::Relaxed) && self.waits()
+    }
+
+    /// Whether it is the client's turn.
+    fn waits(&self) -> bool {
+        self.is(Phase::Idle) || self.is(Phase::Head)
     }
 
     /// Ready each time it is told to leave, for its connection to look.
@@ -189,7 +200,16 @@ impl AsyncWrite for Watched {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        // Before, hyper still reads, to see whether the client has left: told to leave then, it would take the answer with it.
+        if flushed.is_ready() && self.pulse.is(Phase::Answered) {
+            self.pulse.enter(Phase::Idle);
+            // Nobody has to read again before the deadline: it is armed here, and looked at in reading.
+            if let Some(deadline) = self.read_deadline() {
+                self.overdue(deadline, context);
+            }
+        }
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -103,6 +103,10 @@ impl Metrics {
         self.write_latency(&mut page);
         page.figure("tokendeck_requests_in_flight", "gauge", "Requests that wait for their answer.", self.in_flight() as f64);
         write_dataset(&mut page, deck);
+        if let Some(fetched) = deck.fetched() {
+            page.figure("tokendeck_remote_requests_total", "counter", "Requests to sources elsewhere.", fetched.requests as f64);
+            page.figure("tokendeck_remote_bytes_total", "counter", "Bytes fetched from sources elsewhere.", fetched.bytes as f64);
+        }
         if let Some(bytes) = resident_bytes() {
             page.figure("process_resident_memory_bytes", "gauge", "Memory of the process.", bytes as f64);
         }

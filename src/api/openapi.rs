@@ -277,6 +277,7 @@ fn described(parameter: &Parameter) -> Value {
             ParameterKind::Addresses { max, .. } => lists::addresses(max),
             ParameterKind::Where(columns) => lists::conditions(columns),
             ParameterKind::Sort { columns, default } => lists::sort(columns, default),
+            ParameterKind::Indicators { default } => lists::indicators(default),
             ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
             ParameterKind::Text => json!({ "type": "string", "maxLength": 200 }),
             ParameterKind::Line(bytes) => json!({ "type": "string", "maxLength": bytes }),

@@ -24,6 +24,7 @@ use crate::{
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
         holders::{HolderCountsQuestion, HoldersQuestion},
+        indicators::IndicatorsQuestion,
         list,
         parameter::{PAGE, Parameter, ParameterKind, clip, parameter},
         patterns::PatternsQuestion,
@@ -159,6 +160,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         ..list::<SearchQuestion>("tokens", &[Code::InvalidAddress])
     },
     list::<CandlesQuestion>("tokens", &[Code::NoCandles]),
+    list::<IndicatorsQuestion>("technical", &[Code::NoCandles]),
     list::<HoldersQuestion>("tokens", &[]),
     list::<HolderCountsQuestion>("tokens", &[]),
     list::<PostsQuestion>("tokens", &[]),
@@ -336,7 +338,8 @@ const fn shape<A: JsonSchema>() -> Content {
 impl Endpoint {
     /// Whether its answers lead to those beside them.
     pub fn paged(&self) -> bool {
-        self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name)) || self.name == CandlesQuestion::NAME
+        self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name))
+            || [CandlesQuestion::NAME, IndicatorsQuestion::NAME].contains(&self.name)
     }
 
     /// The formats that `format` chooses among, where it knows the parameter.

@@ -1,5 +1,5 @@
 //! The server: accepts connections up to a bound, hands each to hyper with its limits, and stops gracefully. At the bound the
-//! connection that is idle longest gives its place to the next client. Knows no route.
+//! connection whose client is waited for longest gives its place to the next one. Knows no route.
 
 use std::{
     future::Future,
@@ -15,7 +15,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
-    time::timeout,
+    time::{Instant, timeout},
 };
 
 use super::{
@@ -33,6 +33,11 @@ const HEAD_BYTES: usize = 96 << 10;
 /// The first and the longest wait after an accept that failed, as when the process is out of file descriptors.
 const ACCEPT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
+/// A place that is wanted is left to a client that owes a request for this part of the time that its head may take.
+const HEAD_GRACE: u32 = 10;
+/// And so long to one that was answered: it may be about to ask again.
+const IDLE_GRACE: Duration = Duration::from_millis(20);
+const DISMISSED_AT_ONCE: usize = 16;
 /// At the bound, how often one looks for a connection that has become idle.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
@@ -42,7 +47,7 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
     let writing = tokio::spawn(events::write_down(Arc::clone(&api), api.deck.listen()));
     let places = Arc::new(Semaphore::new(api.options.connections.clamp(1, Semaphore::MAX_PERMITS)));
     let mut clients = JoinSet::new();
-    let mut pulses = Pulses::default();
+    let mut pulses = Pulses { standing: Vec::new(), head_grace: api.options.header_time / HEAD_GRACE };
     // Accepted, without a place so far.
     let mut waiting = None;
     let mut shutdown = pin!(shutdown);
@@ -69,17 +74,20 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
 }
 
 /// The pulses of the connections that stand.
-#[derive(Debug, Default)]
-struct Pulses(Vec<Weak<Pulse>>);
+#[derive(Debug)]
+struct Pulses {
+    standing: Vec<Weak<Pulse>>,
+    head_grace: Duration,
+}
 
 impl Pulses {
     fn begin(&mut self) -> Arc<Pulse> {
         // Now and then, those that ended are forgotten.
-        if self.0.len() == self.0.capacity() {
-            self.0.retain(|pulse| pulse.strong_count() > 0);
+        if self.standing.len() == self.standing.capacity() {
+            self.standing.retain(|pulse| pulse.strong_count() > 0);
         }
         let pulse = Pulse::new();
-        self.0.push(Arc::downgrade(&pulse));
+        self.standing.push(Arc::downgrade(&pulse));
         pulse
     }
 
@@ -89,22 +97,28 @@ impl Pulses {
             if let Ok(place) = Arc::clone(places).try_acquire_owned() {
                 return place;
             }
-            self.dismiss_one();
+            self.dismiss();
             if let Ok(Ok(place)) = timeout(LOOK_AGAIN, Arc::clone(places).acquire_owned()).await {
                 return place;
             }
         }
     }
 
-    /// Tells the connection that is idle longest to leave, unless one is leaving already.
-    fn dismiss_one(&self) {
-        let standing: Vec<Arc<Pulse>> = self.0.iter().filter_map(Weak::upgrade).collect();
+    /// Makes places free, unless one is becoming so: those that owe a request for too long leave, some at once, as those who keep a
+    /// server busy this way come in crowds; without any, the one that is idle longest does.
+    fn dismiss(&self) {
+        let standing: Vec<Arc<Pulse>> = self.standing.iter().filter_map(Weak::upgrade).collect();
         if standing.iter().any(|pulse| pulse.is_dismissed()) {
             return;
         }
-        let idle = standing.iter().filter_map(|pulse| Some((pulse.idle_since()?, pulse)));
-        if let Some((_, pulse)) = idle.min_by_key(|(since, _)| *since) {
-            pulse.dismiss();
+        let now = Instant::now();
+        let owing = standing.iter().filter(|pulse| pulse.owes_since().is_some_and(|since| now.duration_since(since) >= self.head_grace));
+        let dismissed = owing.take(DISMISSED_AT_ONCE).map(|pulse| pulse.dismiss()).count();
+        if dismissed == 0 {
+            let idle = standing.iter().filter_map(|pulse| Some((pulse.idle_since()?, pulse)));
+            if let Some((_, pulse)) = idle.filter(|(since, _)| now.duration_since(*since) >= IDLE_GRACE).min_by_key(|(since, _)| *since) {
+                pulse.dismiss();
+            }
         }
     }
 }

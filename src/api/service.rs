@@ -221,7 +221,7 @@ impl Exchange {
         let status = reply.status().as_u16();
         match reply.body_mut() {
             Body::Whole(_) => {
-                self.pulse.enter(Phase::Idle);
+                self.pulse.enter(Phase::Answered);
                 self.note(status, bytes);
             }
             // Events go on for as long as the client stays.
@@ -229,7 +229,7 @@ impl Exchange {
             Body::Rows(rows) => {
                 let exchange = self.clone();
                 rows.ended = Some(Box::new(move |bytes, whole| {
-                    exchange.pulse.enter(Phase::Idle);
+                    exchange.pulse.enter(Phase::Answered);
                     exchange.note(if whole { status } else { HUNG_UP }, bytes);
                 }));
             }

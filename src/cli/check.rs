@@ -126,7 +126,7 @@ fn summary(dataset: &Dataset) -> String {
     let aside: u64 = dataset.tables.iter().map(|table| table.rows_bad).sum();
     let plural = |n: u64, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
     format!(
-        "{} of {} tables, {} ({aside} set aside): {}, {}, {}",
+        "{} of {} tables, {} ({aside} rejected): {}, {}, {}",
         loaded.len(),
         dataset.tables.len(),
         plural(rows as u64, "row"),
@@ -189,6 +189,6 @@ mod tests {
         assert_eq!(lines[101], "error     tokens.csv       token_address         and 2 more: expected an address");
         assert_eq!(lines[102], "error     posts                                  is damaged");
         let total = schema::TABLES.len();
-        assert_eq!(lines[104], format!("0 of {total} tables, 0 rows (102 set aside): 103 errors, 0 warnings, 0 notes"));
+        assert_eq!(lines[104], format!("0 of {total} tables, 0 rows (102 rejected): 103 errors, 0 warnings, 0 notes"));
     }
 }

@@ -274,7 +274,7 @@ fn taken_line(taken: &Taken, several: bool) -> String {
         (taken.changed, "in place of others"),
         (taken.same, "there already"),
         (taken.repeated, "repeated"),
-        (taken.set_aside, "set aside"),
+        (taken.set_aside, "rejected"),
     ];
     let mut parts: Vec<String> = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     if taken.left_out > 0 {

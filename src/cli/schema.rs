@@ -10,6 +10,7 @@ use super::{
     table::aligned,
 };
 use crate::dataset::{
+    chain::{CHAINS, ChainRow},
     manifest::keys::{MAPPING_KEYS, Place},
     schema::{Column, Need, TABLES, TableSchema, table},
 };
@@ -24,9 +25,15 @@ pub(super) struct Schema {
     /// As a dataset.toml to fill
     #[arg(long)]
     template: bool,
+    /// The chains that are known, with every name they are read by
+    #[arg(long, conflicts_with_all = ["table", "template"])]
+    chains: bool,
 }
 
 pub(super) fn run(args: &Schema) -> Outcome {
+    if args.chains {
+        return print(chains(args.json).as_bytes());
+    }
     let tables: Vec<&TableSchema> = match &args.table {
         Some(name) => vec![table(name).ok_or_else(|| unknown(name))?],
         None => TABLES.iter().collect(),
@@ -68,7 +75,19 @@ fn overview() -> String {
     for row in &rows {
         writeln!(text, "{:name$}  {:meaning$}  {}", row[0], row[1], row[2]).ok();
     }
-    text + "\n`tokendeck schema TABLE` shows a table's columns, `--template` writes a dataset.toml to fill.\n"
+    text + "\n`tokendeck schema TABLE` shows a table's columns, `--template` writes a dataset.toml to fill; `--chains` lists the chains.\n"
+}
+
+/// THE list of chains, as it is read and answered.
+fn chains(json: bool) -> String {
+    if json {
+        let row = |row: &ChainRow| json!({ "chain": row.short_name, "id": row.id, "name": row.name, "aliases": row.aliases });
+        return format!("{:#}\n", Value::Array(CHAINS.iter().map(row).collect()));
+    }
+    let row = |row: &ChainRow| vec![row.short_name.to_owned(), row.id.to_string(), row.name.to_owned(), row.aliases.join(", ")];
+    let rows: Vec<Vec<String>> = CHAINS.iter().map(row).collect();
+    aligned(&["chain", "number", "name", "also read as"], &rows)
+        + "\nAny other name is kept as it is, in lower case and without a number.\n"
 }
 
 fn columns(table: &TableSchema) -> String {

@@ -62,7 +62,8 @@ impl Address {
 
     /// Whether the letter case of `text` (a readable address) breaks its EIP-55 checksum. One case alone carries none.
     pub fn checksum_broken(text: &str) -> bool {
-        let Some(digits) = text.get(2..) else { return false };
+        // A coin's word, `coin:BTC`, has no checksum.
+        let Some(digits) = text.get(2..).filter(|_| Self::parse(text).is_some()) else { return false };
         if !(digits.bytes().any(|b| b.is_ascii_lowercase()) && digits.bytes().any(|b| b.is_ascii_uppercase())) {
             return false;
         }
@@ -156,6 +157,6 @@ mod tests {
         }
         assert!(Address::checksum_broken("0xFB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"));
         assert!(!Address::checksum_broken("0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359"));
-        assert!(!Address::checksum_broken(""));
+        assert!(!Address::checksum_broken("") && !Address::checksum_broken("coin:BTC") && !Address::checksum_broken("Coin:btc"));
     }
 }

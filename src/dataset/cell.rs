@@ -1,9 +1,11 @@
 //! One cell of a table at a time, so that a table of any size costs what is looked at. How it is shown is not known here.
 
-use polars::prelude::{AnyValue, DataFrame, TimeUnit};
+use polars::prelude::{AnyValue, Column, DataFrame, DataType, TimeUnit};
+use serde_json::{Value, json};
 
 use super::{
     grid::Grid,
+    schema::Kind,
     time::{Day, Time},
 };
 
@@ -18,6 +20,34 @@ pub enum CellValue {
     Time(Time),
     Day(Day),
     List(Vec<String>),
+}
+
+impl CellValue {
+    /// As it is written in JSON; null where there is none.
+    pub fn json(&self) -> Value {
+        match self {
+            Self::Missing => Value::Null,
+            Self::Text(text) => json!(text),
+            Self::Integer(number) => json!(number),
+            Self::Float(number) => json!(number),
+            Self::Flag(flag) => json!(flag),
+            Self::Time(time) => json!(time),
+            Self::Day(day) => json!(day),
+            Self::List(members) => json!(members),
+        }
+    }
+}
+
+/// The type of a column that is not ours, in the schema's words.
+pub fn kind_of(column: &Column) -> Kind {
+    match column.dtype() {
+        DataType::Float64 | DataType::Float32 => Kind::Float,
+        DataType::Boolean => Kind::Boolean,
+        DataType::Date => Kind::Date,
+        DataType::Datetime(..) => Kind::Time,
+        dtype if dtype.is_integer() => Kind::Integer,
+        _ => Kind::Text,
+    }
 }
 
 /// The value in `row` of the column `name`; missing where there is no such cell.

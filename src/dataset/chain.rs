@@ -20,7 +20,7 @@ pub struct ChainRow {
     pub id: u64,
     pub name: &'static str,
     /// Other names it is known by, lower case with `-` for spaces.
-    aliases: &'static [&'static str],
+    pub aliases: &'static [&'static str],
 }
 
 const fn row(short_name: &'static str, id: u64, name: &'static str, aliases: &'static [&'static str]) -> ChainRow {
@@ -134,15 +134,26 @@ impl Chain {
 
     /// The short names of the list nearest to `text`, at most three, for "did you mean".
     pub fn nearest(text: &str) -> Vec<&'static str> {
-        let slug = slug(text);
-        let distance = |name: &str| (strsim::jaro_winkler(&slug, name) * 1000.0) as u32;
-        let mut ranked: Vec<_> = CHAINS
-            .iter()
-            .map(|row| (row.aliases.iter().map(|alias| distance(alias)).max().unwrap_or(0).max(distance(row.short_name)), row.short_name))
-            .collect();
-        ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-        ranked.into_iter().take(3).map(|(_, name)| name).collect()
+        ranked(text).into_iter().take(3).map(|(_, name)| name).collect()
     }
+
+    /// The short name that `text` may be a misspelling of.
+    pub fn alike(text: &str) -> Option<&'static str> {
+        ranked(text).first().filter(|(alike, _)| *alike >= ALIKE).map(|(_, name)| *name)
+    }
+}
+
+/// From how alike two names are, of 1,000, one may be the other misspelt.
+const ALIKE: u32 = 800;
+
+/// How alike `text` is to the names of each chain, of 1,000, the nearest first.
+fn ranked(text: &str) -> Vec<(u32, &'static str)> {
+    let slug = slug(text);
+    let alike = |name: &str| (strsim::jaro_winkler(&slug, name) * 1000.0) as u32;
+    let of = |row: &ChainRow| row.aliases.iter().map(|alias| alike(alias)).max().unwrap_or(0).max(alike(row.short_name));
+    let mut ranked: Vec<(u32, &'static str)> = CHAINS.iter().map(|row| (of(row), row.short_name)).collect();
+    ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    ranked
 }
 
 /// Lower case, with `-` for spaces and underscores (but for the one short name of the list that has one).
@@ -212,5 +223,6 @@ mod tests {
     fn a_misspelt_chain_suggests_the_nearest() {
         assert_eq!(Chain::nearest("etherium")[0], "eth");
         assert_eq!(Chain::nearest("avalance")[0], "avax");
+        assert_eq!((Chain::alike("etherium"), Chain::alike("newchain"), Chain::alike("zq")), (Some("eth"), Some("unichain"), None));
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod list;
 pub(crate) mod manner;
 pub(crate) mod number;
 mod time;
+pub(crate) mod written;
 
 use std::borrow::{Borrow, Cow};
 

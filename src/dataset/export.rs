@@ -1,5 +1,5 @@
 //! Writing a table that someone wants to keep: CSV, JSON, NDJSON or Parquet by the file's ending, stretch by stretch, so that it may have any
-//! number of rows; whole or not at all, and never over a file that is there. How rows stand in a file is `form`'s.
+//! number of rows; whole or not at all, and over a file that is there only where that is said. How rows stand in a file is `form`'s.
 
 mod cells;
 pub mod form;
@@ -89,12 +89,17 @@ impl Frames for DataFrame {
 }
 
 /// Whether a table can be written there, as far as is seen without writing; what decides is `write`.
-pub fn check(path: &Path) -> Result<(), Unwritten> {
-    form_of(path).map(drop)
+pub fn check(path: &Path, replace: bool) -> Result<(), Unwritten> {
+    form_of(path, replace).map(drop)
+}
+
+/// Whether something of that name is there already.
+pub fn is_taken(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 /// What a file of that name is.
-fn form_of(path: &Path) -> Result<Form, Unwritten> {
+fn form_of(path: &Path, replace: bool) -> Result<Form, Unwritten> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
     let Some(form) = Form::FILES.into_iter().find(|form| form.ending() == ending) else {
         let endings: Vec<String> = Form::FILES.iter().map(|form| format!(".{}", form.ending())).collect();
@@ -104,15 +109,16 @@ fn form_of(path: &Path) -> Result<Form, Unwritten> {
         return Err(Unwritten::Failed(format!("the folder `{}` does not exist", folder.display())));
     }
     // Seen early, so that nothing large is written in vain; what decides is `place`.
-    if path.symlink_metadata().is_ok() {
+    if is_taken(path) && !(replace && path.is_file()) {
         return Err(exists(path));
     }
     Ok(form)
 }
 
-/// Writes the rows under `columns` into `path`, which must not exist. Gives back how many there are.
-pub fn write(path: &Path, columns: &[String], rows: &Rows, step: Step<'_>) -> Result<u64, Unwritten> {
-    let form = form_of(path)?;
+/// Writes the rows under `columns` into `path`; a file that is there is replaced only where `replace` says so. Gives back how many
+/// there are.
+pub fn write(path: &Path, columns: &[String], rows: &Rows, replace: bool, step: Step<'_>) -> Result<u64, Unwritten> {
+    let form = form_of(path, replace)?;
     let named = |reason: &dyn std::fmt::Display| Unwritten::Failed(format!("`{}`: {reason}", path.display()));
     let (part, file) = Part::beside(path).map_err(|error| named(&error))?;
     let written = fill(&file, form, columns, rows, step).and_then(|()| file.sync_all().map_err(failed));
@@ -122,7 +128,7 @@ pub fn write(path: &Path, columns: &[String], rows: &Rows, step: Step<'_>) -> Re
     })?;
     let count = rows.count() as u64;
     // The last look, as bringing it to the disk may take a while.
-    if step(count) { place(&part.0, path).map(|()| count) } else { Err(Unwritten::Stopped) }
+    if step(count) { place(&part.0, path, replace).map(|()| count) } else { Err(Unwritten::Stopped) }
 }
 
 /// Writes the rows into a file that is new and empty.
@@ -203,8 +209,11 @@ impl Drop for Part {
     }
 }
 
-/// Gives the finished `part` its name, unless that is taken.
-fn place(part: &Path, path: &Path) -> Result<(), Unwritten> {
+/// Gives the finished `part` its name, unless that is taken and not to be replaced.
+fn place(part: &Path, path: &Path, replace: bool) -> Result<(), Unwritten> {
+    if replace {
+        return fs::rename(part, path).map_err(|error| failed(format!("`{}`: {error}", path.display())));
+    }
     let fail = |error: std::io::Error| match error.kind() {
         ErrorKind::AlreadyExists => exists(path),
         _ => failed(format!("`{}`: {error}", path.display())),
@@ -237,7 +246,7 @@ mod tests {
 
     fn go(path: &Path, columns: &[&str], rows: &Rows) -> Result<u64, Unwritten> {
         let columns: Vec<String> = columns.iter().map(|&column| column.to_owned()).collect();
-        write(path, &columns, rows, &mut { GO_ON })
+        write(path, &columns, rows, false, &mut { GO_ON })
     }
 
     fn values() -> Rows {
@@ -346,9 +355,9 @@ mod tests {
             // At once, in the middle, and when all is written but has no name yet.
             for stop_at in [0, STRETCH as u64, 2 * STRETCH as u64] {
                 let rows = Rows::Frames(Box::new(Numbers(2 * STRETCH)));
-                assert_eq!(write(&path, &columns, &rows, &mut |done| done < stop_at), Err(Unwritten::Stopped), "{ending} {stop_at}");
+                assert_eq!(write(&path, &columns, &rows, false, &mut |done| done < stop_at), Err(Unwritten::Stopped), "{ending} {stop_at}");
             }
-            let damaged = write(&path, &columns, &Rows::Frames(Box::new(Broken)), &mut |_| true);
+            let damaged = write(&path, &columns, &Rows::Frames(Box::new(Broken)), false, &mut |_| true);
             assert_eq!(damaged, Err(Unwritten::Failed(format!("`{}`: the table is damaged", path.display()))));
             if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
                 let rows = Rows::Frames(Box::new(Numbers(STRETCH)));
@@ -367,7 +376,7 @@ mod tests {
         fs::write(&part, "theirs").unwrap();
         let expected = Unwritten::Failed(format!("`{}` exists already: choose another name", path.display()));
         assert_eq!(go(&path, &["symbol"], &values()), Err(expected.clone()));
-        assert_eq!(place(&part, &path), Err(expected), "even if it came while the table was written");
+        assert_eq!(place(&part, &path, false), Err(expected), "even if it came while the table was written");
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
         assert_eq!(names(folder.path()), 2);
         let away = folder.path().join("away");

@@ -101,9 +101,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     let text = load::read_manifest(&into.join(FILE)).map_err(|error| ImportError::Failed(error.to_string()))?;
     let manifest = Manifest::parse(&text)?;
     let workplace = if options.dry_run { Workplace::elsewhere()? } else { Workplace::in_dataset(into)? };
-    let cache = CacheOptions::default();
-    let options = &options.settled();
-    let mut late = BTreeMap::new();
+    let (cache, options, mut late) = (CacheOptions::default(), &options.settled(), BTreeMap::new());
     let (finished, report) = loop {
         let context = Context {
             wire: None,
@@ -269,7 +267,7 @@ impl Run<'_> {
             self.open(take.table)?;
             let schema = &TABLES[at(take.table)];
             let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &looked.name, bytes: looked.bytes };
-            let bound = report::guesses(schema, &take.manifest, take.rows.columns());
+            let bound = report::guesses(schema, &take.manifest, take.rows.columns(), (candles::TOKENS_TRADED, &take.worked_out));
             let mut shown: Vec<Vec<String>> = Vec::new();
             let said = take.manifest.columns.iter().filter(|(_, rule)| rule.approximate);
             approximate.extend(said.map(|(column, _)| (take.table, *column)));
@@ -286,7 +284,9 @@ impl Run<'_> {
                 }
                 Ok(spool.add(frame, source, rows)?)
             })?;
-            let spare = reading.unused(take.rows.columns(), &["kept", "price", candles::TOKENS_TRADED, candles::TRADED])?;
+            let made = ["kept", "price", candles::TOKENS_TRADED, candles::TRADED].into_iter();
+            let made: Vec<&str> = made.chain(take.worked_out.iter().map(String::as_str)).collect();
+            let spare = reading.unused(take.rows.columns(), &made)?;
             unused = Some(match unused {
                 Some(unused) => unused.into_iter().filter(|name| spare.contains(name)).collect(),
                 None => spare,

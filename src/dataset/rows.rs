@@ -13,10 +13,10 @@ use super::{
 };
 
 macro_rules! rows {
-    ($($(#[$meta:meta])* $row:ident { $($field:ident: $type:ty,)* })*) => {$(
+    ($($(#[$meta:meta])* $row:ident { $($(#[$of:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
-        pub struct $row { $(pub $field: $type),* }
+        pub struct $row { $($(#[$of])* pub $field: $type),* }
 
         impl FromFrame for $row {
             const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),*];
@@ -78,6 +78,11 @@ rows! {
         impressions: Option<i64>,
         engagement: Option<i64>,
         smart_engagement: Option<i64>,
+        // The documented post ends here; the list of all posts has these too.
+        #[serde(skip)]
+        author: Option<String>,
+        #[serde(skip)]
+        platform: Option<String>,
     }
     /// What sums and rankings of posts look at.
     #[derive(Copy)]
@@ -305,4 +310,15 @@ cells! {
         Some(cells) => cells.iter().collect(),
         None => vec![None; height],
     };
+}
+impl Post {
+    /// Where it was published: as the dataset says, else the host of its link.
+    pub fn place(&self) -> Option<&str> {
+        let host = || {
+            let (_, rest) = self.link.as_deref()?.split_once("://")?;
+            let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
+            Some(host.strip_prefix("www.").unwrap_or(host)).filter(|host| !host.is_empty())
+        };
+        self.platform.as_deref().or_else(host)
+    }
 }

@@ -179,6 +179,8 @@ pub const TABLES: &[TableSchema] = &[
             "title" Text Optional "title or first line";
             "link" Text Optional "URL";
             "published_at" Time Cell "when it was published";
+            "author" Text Optional "who published it";
+            "platform" Text Optional "where: reddit, x, youtube, …";
             "impressions" Integer Optional "times it was seen";
             "engagement" Integer Optional "reactions";
             "smart_engagement" Integer Optional "reactions of smart followers";

@@ -18,6 +18,7 @@ use crate::{
         watch::{Ends, Sight},
     },
     question::snapshot::Snapshot,
+    wire::Figures,
 };
 
 /// Where a load stands, for the faces.
@@ -208,6 +209,11 @@ impl Deck {
     pub fn load_state(&self) -> LoadState {
         let asking = self.options.wire.as_ref().map_or_else(Vec::new, |wire| wire.asking());
         LoadState { asking, ..self.load_lock().clone() }
+    }
+
+    /// How much was asked and fetched of files elsewhere since the program began; none where it asks nobody.
+    pub fn fetched(&self) -> Option<Figures> {
+        self.options.wire.as_ref().map(|wire| wire.figures())
     }
 
     /// The person agrees that the dataset asks these origins; it is loaded anew.

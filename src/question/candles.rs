@@ -1,6 +1,6 @@
 //! The question behind GET /tokens/{token_address}/candles.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -40,6 +40,9 @@ pub struct TokenCandles {
     /// There are more before these that `limit` left out.
     #[serde(skip)]
     pub cut: bool,
+    /// Where there are none at all: the timeframes that the token has candles in, its own or made of finer ones.
+    #[serde(skip)]
+    pub elsewhere: Vec<&'static str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -58,6 +61,14 @@ pub struct Candle {
 /// The interval behind a word of `TIMEFRAMES`.
 pub fn interval(timeframe: &str) -> Interval {
     Interval::parse(timeframe).unwrap_or(Interval::DAY)
+}
+
+/// The last `limit` places of those between two times, and whether there are more before them.
+pub(super) fn latest(timestamps: &[i64], from: Option<Time>, to: Option<Time>, limit: u64) -> (Range<usize>, bool) {
+    let first = from.map_or(0, |from| timestamps.partition_point(|&time| time < from.0));
+    let end = to.map_or(timestamps.len(), |to| timestamps.partition_point(|&time| time <= to.0)).max(first);
+    let start = first.max(end.saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX)));
+    (start..end, start > first)
 }
 
 impl Question for CandlesQuestion {
@@ -82,13 +93,10 @@ impl Question for CandlesQuestion {
         let (mut candles, mut cut) = (Vec::new(), false);
         if let Some(frame) = &frame {
             let all = frame.as_candles();
-            let start = self.from.map_or(0, |from| all.timestamp.partition_point(|&time| time < from.0));
-            let end = self.to.map_or(all.len(), |to| all.timestamp.partition_point(|&time| time <= to.0)).max(start);
-            let from = start;
-            let start = start.max(end.saturating_sub(usize::try_from(self.limit).unwrap_or(usize::MAX)));
-            cut = start > from;
+            let range;
+            (range, cut) = latest(all.timestamp, self.from, self.to, self.limit);
             let finite = |number: f64| number.is_finite().then_some(number);
-            candles.extend((start..end).map(|i| Candle {
+            candles.extend(range.map(|i| Candle {
                 timestamp: Time(all.timestamp[i]),
                 open: finite(all.open[i]),
                 high: finite(all.high[i]),
@@ -97,7 +105,9 @@ impl Question for CandlesQuestion {
                 volume: finite(all.volume[i]),
             }));
         }
-        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut })
+        let has = |word: &&&str| frames::frame(&series, interval(word)).is_some_and(|frame| !frame.as_candles().is_empty());
+        let elsewhere = if frame.is_none() { TIMEFRAMES.iter().filter(has).copied().collect() } else { Vec::new() };
+        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut, elsewhere })
     }
 }
 

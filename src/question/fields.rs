@@ -1,5 +1,7 @@
 //! The figures that `fields` of GET /tokens adds to each token: what the token's own questions would answer, in short.
 
+use serde_json::{Map, Value};
+
 use super::{
     Question,
     patterns::require_candles,
@@ -11,15 +13,33 @@ use super::{
 use crate::{
     analysis::{
         frames,
-        market::{Added, Figures},
+        market::{Added, Figures, TokenSummary},
         patterns::{Pattern, PatternsAnswer, patterns},
     },
-    dataset::{address::Address, candles::Interval},
+    dataset::{address::Address, candles::Interval, time::DAY_MS},
     error::{Code, Result},
 };
 
 /// What `fields` can name, in the order of the answer.
-pub const FIELDS: &[&str] = &["created_at", "trend", "best_pattern", "recommendedAction", "securityScore", "recommendation"];
+pub const FIELDS: &[&str] = &[
+    "created_at",
+    "age",
+    "as_of",
+    "volume_24h",
+    "liquidity",
+    "price_change_1h",
+    "price_change_7d",
+    "price_change_30d",
+    "own",
+    "trend",
+    "best_pattern",
+    "recommendedAction",
+    "securityScore",
+    "recommendation",
+];
+
+/// Those of them that are worked out when they are asked for; the others are at hand.
+pub const WORKED_OUT: &[&str] = FIELDS.split_at(9).1;
 
 /// Candles after which an old pattern counts a third: as the recommended action weighs them.
 const FADING: f64 = 20.0;
@@ -28,8 +48,17 @@ const FADING: f64 = 20.0;
 pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &Progress) -> Result<Figures> {
     let mut figures = Figures::default();
     let wants = |field: &str| fields.contains(&field);
-    if wants("created_at") {
-        figures.created_at = Some(Added(snapshot.dataset.created_at(&token)));
+    if let Some(token) = snapshot.market.of(&snapshot.dataset, &token) {
+        let price = |field: &str, value: Option<f64>| wants(field).then_some(Added(value));
+        figures.created_at = wants("created_at").then_some(Added(token.created_at));
+        figures.age = price("age", token.age.map(|age| age as f64 / DAY_MS as f64));
+        figures.as_of = wants("as_of").then(|| Added(token.last_candle.map(|last| last.start)));
+        figures.volume_24h = price("volume_24h", token.volume_24h);
+        figures.liquidity = price("liquidity", token.liquidity);
+        figures.price_change_1h = price("price_change_1h", token.price_change_1h);
+        figures.price_change_7d = price("price_change_7d", token.price_change_7d);
+        figures.price_change_30d = price("price_change_30d", token.price_change_30d);
+        figures.own = wants("own").then(|| Added(own(snapshot, token)));
     }
     if wants("trend") {
         let question = TrendlineQuestion { contract_address: token, period: PERIOD_DEFAULT, timeframe: None, explain: false };
@@ -56,6 +85,13 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     Ok(figures)
 }
 
+/// Every column that is not ours, null where the token has no value; nothing where the file has none.
+fn own(snapshot: &Snapshot, token: &TokenSummary) -> Option<Map<String, Value>> {
+    let value = |name: &str| token.own.iter().find(|(known, _)| *known == name).map_or(Value::Null, |(_, value)| value.json());
+    let columns = snapshot.dataset.own_columns();
+    (!columns.is_empty()).then(|| columns.iter().map(|column| (column.name.to_owned(), value(column.name))).collect())
+}
+
 /// Nothing, where a token lacks the data.
 fn if_there<T>(answer: Result<T>) -> Result<Option<T>> {
     match answer {
@@ -76,7 +112,7 @@ fn best(answer: &PatternsAnswer, candles: usize) -> Option<&Pattern> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::question::{parameter::Arguments, request::Request};
@@ -131,8 +167,8 @@ pub(super) mod tests {
             assert_eq!(ask(&format!("only=symbol&sort={sort}")).unwrap()[0], json!({ "symbol": first }), "{sort}");
         }
         for (query, says) in [
-            ("where=pric>1", "`where`: `pric` is not a column of this table; the nearest is `price`. The columns are symbol, name, "),
-            ("where=price>x", "`where`: `x` is a text, `price` is a number: write `price>1000`, "),
+            ("where=pric>1", "`where`: no column `pric`, did you mean `price`? Columns: symbol, name, "),
+            ("where=price>x", "`where`: `x` is not a number: write `price>1000`, "),
             ("where=usd", "`where`: `usd` is no condition: write a column, a sign and a value, as in `symbol:usd`."),
             ("sort=pric", "`sort` names `pric`, which is no column here: the nearest is `price`. Expected up to 4 of symbol, "),
             ("sort=price,name,symbol,age,holders", "`sort` has 5 columns. Expected up to 4 of "),

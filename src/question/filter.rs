@@ -119,6 +119,12 @@ impl Filter {
         self.columns().any(|column| column == name)
     }
 
+    /// The conditions alone, without the plain words.
+    #[must_use]
+    pub fn without_words(&self) -> Self {
+        self.split(|_| true).0
+    }
+
     /// Those of the columns that the filter can need.
     pub fn looked_at(&self, columns: Vec<FilterColumn>) -> Vec<FilterColumn> {
         let words = self.words().next().is_some();

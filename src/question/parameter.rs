@@ -8,6 +8,7 @@ use super::{
     list::{Order, SORTS_MAX, signed},
 };
 use crate::{
+    analysis::indicators::{INDICATORS_MAX, Indicator},
     dataset::{
         address::Address,
         chain::Chain,
@@ -44,6 +45,8 @@ pub enum ParameterKind {
     Where(&'static [FilterColumn]),
     /// Some of these columns, separated by commas, `-` before one that falls.
     Sort { columns: &'static [FilterColumn], default: Option<&'static str> },
+    /// Indicators by name in the query, separated by commas.
+    Indicators { default: &'static str },
     /// `true` or `false` in the query; false when omitted.
     Flag,
     /// Free text in the query, up to 200 characters.
@@ -200,44 +203,37 @@ impl<'a> Arguments<'a> {
     /// Conditions that must all hold; none when omitted.
     pub fn conditions(&self, name: &str) -> Result<Filter> {
         let ParameterKind::Where(columns) = self.kind(name) else { return Ok(Filter::default()) };
-        let text = self.once(name)?.unwrap_or_default();
-        filter::conditions(text, columns).map_err(|error| Problem::new(Code::InvalidParameter, format!("`{name}`: {}.", error.message)))
+        conditions(name, self.once(name)?.unwrap_or_default(), columns)
     }
 
     /// The columns to order by, each once, the one that counts most first.
     pub fn orders(&self, name: &str) -> Result<Vec<Order>> {
         let ParameterKind::Sort { columns, default } = self.kind(name) else { return Ok(Vec::new()) };
-        let wanted = self.parts(name)?;
-        let wanted = if wanted.is_empty() { default.into_iter().collect() } else { wanted };
-        let refused = |why: String| {
-            let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
-            let detail = format!(
-                "`{name}` {why}. Expected up to {SORTS_MAX} of {}, separated by commas, `-` first for descending.",
-                names.join(", ")
-            );
-            Problem::new(Code::InvalidParameter, detail)
-        };
-        let mut orders: Vec<Order> = Vec::new();
-        for part in wanted {
-            let (column, descending) = signed(part);
-            let known = filter::column(column, columns).ok_or_else(|| {
-                let near = filter::nearest_column(column, columns).unwrap_or_default();
-                refused(format!("names `{}`, which is no column here: the nearest is `{near}`", clip(column)))
-            })?;
-            if orders.iter().all(|order| order.column != known.name) {
-                orders.push(Order { column: &known.name, descending });
-            }
-        }
-        if orders.len() > SORTS_MAX {
-            return Err(refused(format!("has {} columns", orders.len())));
-        }
-        Ok(orders)
+        let text = self.once(name)?.unwrap_or_default();
+        orders(name, if parts_of(text).next().is_none() { default.unwrap_or_default() } else { text }, columns)
     }
 
     /// What stands between the commas.
     fn parts(&self, name: &str) -> Result<Vec<&str>> {
         let text = self.once(name)?.unwrap_or_default();
-        Ok(text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect())
+        Ok(parts_of(text).collect())
+    }
+
+    /// The indicators named, each once.
+    pub fn indicators(&self, name: &str) -> Result<Vec<Indicator>> {
+        let ParameterKind::Indicators { default } = self.kind(name) else { return Ok(Vec::new()) };
+        let wrong = |detail| Problem::new(Code::InvalidParameter, detail);
+        let mut all: Vec<Indicator> = Vec::new();
+        for word in self.once(name)?.unwrap_or(default).split(',') {
+            let indicator = Indicator::parse(word).map_err(|expected| wrong(format!("`{name}` has `{}`: {expected}.", clip(word))))?;
+            if !all.contains(&indicator) {
+                all.push(indicator);
+            }
+        }
+        if all.len() > INDICATORS_MAX {
+            return Err(wrong(format!("`{name}` has {} indicators: expected at most {INDICATORS_MAX}.", all.len())));
+        }
+        Ok(all)
     }
 
     pub fn flag(&self, name: &str) -> Result<bool> {
@@ -252,7 +248,7 @@ impl<'a> Arguments<'a> {
     pub fn text(&self, name: &str) -> Result<Option<String>> {
         let text = self.once(name)?.map(str::trim).filter(|text| !text.is_empty());
         match text {
-            Some(text) if matches!(self.kind(name), ParameterKind::Line(_)) => self.line(name, text),
+            Some(text) if self.line_max(name).is_some() => self.line(name, text),
             Some(text) if text.chars().count() > TEXT_CHARS_MAX => Err(Problem::new(
                 Code::InvalidParameter,
                 format!("`{name}` is `{}`: expected at most {TEXT_CHARS_MAX} characters.", clip(text)),
@@ -261,8 +257,17 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// Bytes of what the question reads further itself: a line, or conditions and orders on columns that the data add to.
+    fn line_max(&self, name: &str) -> Option<usize> {
+        match self.kind(name) {
+            ParameterKind::Line(bytes) => Some(bytes),
+            ParameterKind::Where(_) | ParameterKind::Sort { .. } => Some(filter::TEXT_BYTES_MAX),
+            _ => None,
+        }
+    }
+
     fn line(&self, name: &str, text: &str) -> Result<Option<String>> {
-        let ParameterKind::Line(bytes) = self.kind(name) else { return Ok(None) };
+        let Some(bytes) = self.line_max(name) else { return Ok(None) };
         if text.len() > bytes {
             let detail = format!("`{name}` is `{}` of {} bytes: expected at most {bytes}.", clip(text), text.len());
             return Err(Problem::new(Code::InvalidParameter, detail));
@@ -313,6 +318,40 @@ impl<'a> Arguments<'a> {
             None => Ok(first),
         }
     }
+}
+
+fn parts_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty())
+}
+
+/// Reads the parameter `name` as conditions on these columns.
+pub(super) fn conditions(name: &str, text: &str, columns: &[FilterColumn]) -> Result<Filter> {
+    filter::conditions(text, columns).map_err(|error| Problem::new(Code::InvalidParameter, format!("`{name}`: {}.", error.message)))
+}
+
+/// Reads the parameter `name` as columns to order by.
+pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result<Vec<Order>> {
+    let refused = |why: String| {
+        let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+        let detail =
+            format!("`{name}` {why}. Expected up to {SORTS_MAX} of {}, separated by commas, `-` first for descending.", names.join(", "));
+        Problem::new(Code::InvalidParameter, detail)
+    };
+    let mut orders: Vec<Order> = Vec::new();
+    for part in parts_of(text) {
+        let (column, descending) = signed(part);
+        let known = filter::column(column, columns).and_then(FilterColumn::lasting_name).ok_or_else(|| {
+            let near = filter::nearest_column(column, columns).unwrap_or_default();
+            refused(format!("names `{}`, which is no column here: the nearest is `{near}`", clip(column)))
+        })?;
+        if orders.iter().all(|order| order.column != known) {
+            orders.push(Order { column: known, descending });
+        }
+    }
+    if orders.len() > SORTS_MAX {
+        return Err(refused(format!("has {} columns", orders.len())));
+    }
+    Ok(orders)
 }
 
 /// Percent-decodes; `None` when an escape is broken or the bytes are not UTF-8.

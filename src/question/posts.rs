@@ -97,10 +97,32 @@ pub struct Posts {
     pub limit: u64,
     /// All posts that match.
     pub total: u64,
-    pub posts: Rows<Post>,
+    pub posts: Rows<PostRow>,
     /// Why there can be no posts, naming the table that is missing or could not be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
+}
+
+/// A post of the list of all posts.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PostRow {
+    #[serde(flatten)]
+    pub post: Post,
+    /// Who published it.
+    pub author: Option<String>,
+    /// Where; a filter takes the host of its link where the dataset does not say.
+    pub platform: Option<String>,
+}
+
+impl Listed for PostRow {
+    const COLUMNS: &'static [FilterColumn] = Post::COLUMNS;
+    const MEMBERS: &'static [&'static str] = Post::MEMBERS;
+}
+
+impl From<Post> for PostRow {
+    fn from(post: Post) -> Self {
+        Self { author: post.author.clone(), platform: post.platform.clone(), post }
+    }
 }
 
 impl Listed for Post {
@@ -113,9 +135,21 @@ impl Listed for Post {
         FilterColumn::new("impressions", ColumnKind::Number, &[]),
         FilterColumn::new("engagement", ColumnKind::Number, &[]),
         FilterColumn::new("smart_engagement", ColumnKind::Number, &["smart"]),
+        FilterColumn::new("author", ColumnKind::Text, &["by"]),
+        FilterColumn::new("platform", ColumnKind::Text, &["on"]),
     ];
-    const MEMBERS: &'static [&'static str] =
-        &["post_id", "token_address", "title", "link", "published_at", "impressions", "engagement", "smart_engagement"];
+    const MEMBERS: &'static [&'static str] = &[
+        "post_id",
+        "token_address",
+        "title",
+        "link",
+        "published_at",
+        "impressions",
+        "engagement",
+        "smart_engagement",
+        "author",
+        "platform",
+    ];
 }
 
 fn field<'a>(post: &'a Post, column: &str) -> Option<FieldValue<'a>> {
@@ -129,6 +163,8 @@ fn field<'a>(post: &'a Post, column: &str) -> Option<FieldValue<'a>> {
         "impressions" => count(post.impressions),
         "engagement" => count(post.engagement),
         "smart_engagement" => count(post.smart_engagement),
+        "author" => post.author.as_deref().map(FieldValue::text),
+        "platform" => post.place().map(FieldValue::text),
         _ => None,
     }
 }
@@ -147,7 +183,7 @@ impl Question for PostsQuestion {
         let posts = snapshot.dataset.posts();
         let page = page_range(self.page, self.limit);
         let (places, total) = self.places(snapshot, Some(page.end), progress)?;
-        let posts = page.map_while(|nth| places.get(nth)).filter_map(|place| posts.get(place)).collect();
+        let posts = page.map_while(|nth| places.get(nth)).filter_map(|place| posts.get(place)).map(PostRow::from).collect();
         let posts = Rows::new(posts, &self.only);
         Ok(Posts { page: self.page, limit: self.limit, total: total as u64, posts, missing: snapshot.dataset.lack("posts") })
     }

@@ -9,6 +9,7 @@ use super::{
     parameter::{Arguments, Parameter, ParameterKind, encode},
 };
 use crate::{
+    analysis::indicators::Indicator,
     dataset::{address::Address, chain::Chain, time::Time},
     error::Result,
 };
@@ -153,6 +154,8 @@ values! {
     Filter: |arguments, parameter| arguments.conditions(parameter.name), |value| (!value.is_empty()).then(|| value.conditions().into());
     Vec<Order>: |arguments, parameter| arguments.orders(parameter.name),
         |value| (!value.is_empty()).then(|| value.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into());
+    Vec<Indicator>: |arguments, parameter| arguments.indicators(parameter.name),
+        |value| Some(value.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into());
     /// An empty list is left out.
     Vec<&'static str>: |arguments, parameter| arguments.words(parameter.name), |value| (!value.is_empty()).then(|| value.join(",").into());
 }

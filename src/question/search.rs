@@ -10,12 +10,11 @@ use serde::Serialize;
 use self::row::{TokenRow, is_worked_out};
 use super::{
     Question,
-    fields::{self, FIELDS},
-    filter::Filter,
-    list::{Key, Listed, Order, Rows, conditions, only, put_in_order, sort},
+    fields::{self, FIELDS, WORKED_OUT},
+    list::{Key, Listed, Rows, only, put_in_order, sort},
     paging::Paging,
     parallel,
-    parameter::{PAGE, ParameterKind, clip, parameter},
+    parameter::{self, PAGE, ParameterKind, clip, parameter},
     posts::page_of,
     progress::Progress,
     request::request,
@@ -32,9 +31,15 @@ request! {
     SearchQuestion at "/tokens" {
         query: Option<String> = parameter("query", ParameterKind::Text, "An address, symbol or name, or a part of one."),
         chain: Option<Chain> = parameter("chain", ParameterKind::Chain, "Only tokens on this chain: short name, alias or EIP-155 id."),
-        filter: Filter = conditions::<TokenSummary>(),
-        /// None: by rank of the match, then by market cap.
-        sort: Vec<Order> = sort::<TokenSummary>(
+        /// Read beside the data: the file of tokens may have columns of its own.
+        conditions: Option<String> = parameter(
+            "where",
+            ParameterKind::Where(TokenSummary::COLUMNS),
+            "Conditions that must all hold, as in `name:usd`: column, one of : = != > >= < <=, value. A missing value meets none. Columns of the \
+             `tokens` file that are not ours can be named too, with `own_` before a name that one of ours has.",
+        ),
+        /// As `conditions`. None: by rank of the match, then by market cap.
+        sort: Option<String> = sort::<TokenSummary>(
             None,
             "Up to 4 columns, separated by commas; `-` first for descending. Without it by rank of the match, then -market_cap.",
         ),
@@ -68,7 +73,10 @@ impl Question for SearchQuestion {
 
     fn heavy(&self) -> bool {
         let slow = |field: &&str| ["securityScore", "recommendation"].contains(field);
-        self.wanted().iter().any(slow) || !self.judged_by().is_empty()
+        let worked_out = TokenSummary::COLUMNS.iter().filter(|column| is_worked_out(&column.name));
+        let mut names = worked_out.flat_map(|column| column.aliases.iter().copied().chain([&*column.name]));
+        let texts = [self.conditions.as_deref(), self.sort.as_deref()].map(|text| text.unwrap_or_default().to_lowercase());
+        self.wanted().iter().any(slow) || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {
@@ -115,20 +123,17 @@ impl SearchQuestion {
         FIELDS.iter().copied().filter(|field| named(field)).collect()
     }
 
-    /// The figures that must be worked out of every token to tell which are found, and in which order.
-    fn judged_by(&self) -> Vec<&'static str> {
-        let named = |field: &&str| self.filter.names(field) || self.sort.iter().any(|order| order.column == *field);
-        FIELDS.iter().copied().filter(|field| is_worked_out(field) && named(field)).collect()
-    }
-
     /// Every token that matches, with the rank of its match, in order.
     fn found<'a>(&self, snapshot: &'a Snapshot, progress: &Progress) -> Result<Vec<Found<'a>>> {
         let tokens = &snapshot.market.tokens;
         if let Some(chain) = &self.chain {
             check_chain(chain, tokens)?;
         }
+        let columns = row::columns(&snapshot.dataset);
+        let filter = parameter::conditions("where", self.conditions.as_deref().unwrap_or_default(), &columns)?;
+        let sort = parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?;
         let needle = self.query.as_deref().map(Needle::new);
-        let (slow, quick) = self.filter.split(is_worked_out);
+        let (slow, quick) = filter.split(is_worked_out);
         let mut found: Vec<Found<'a>> = Vec::new();
         for (i, token) in tokens.iter().enumerate() {
             if i % 4_096 == 0 {
@@ -142,7 +147,9 @@ impl SearchQuestion {
                 found.push((rank, row));
             }
         }
-        let judged_by = self.judged_by();
+        // The figures that must be worked out of every token to tell which are found, and in which order.
+        let named = |field: &&str| filter.names(field) || sort.iter().any(|order| order.column == *field);
+        let judged_by: Vec<&'static str> = WORKED_OUT.iter().copied().filter(|field| named(field)).collect();
         if !judged_by.is_empty() {
             parallel::each(&mut found, progress, |(_, row)| {
                 row.figures = Some(Cow::Owned(fields::figures(snapshot, row.token.token_address, &judged_by, &progress.quiet())?));
@@ -152,10 +159,10 @@ impl SearchQuestion {
         }
         let ties = |(rank_a, a): &Found<'a>, (rank_b, b): &Found<'a>| {
             let by_rank = || rank_a.cmp(rank_b).then_with(|| descending(a.token.market_cap, b.token.market_cap));
-            let unsorted = if self.sort.is_empty() { by_rank() } else { Ordering::Equal };
+            let unsorted = if sort.is_empty() { by_rank() } else { Ordering::Equal };
             unsorted.then_with(|| a.token.token_address.cmp(&b.token.token_address))
         };
-        put_in_order(&mut found, &self.sort, |(_, row), column| row.rank(column).and_then(Key::of), ties);
+        put_in_order(&mut found, &sort, |(_, row), column| row.rank(column).and_then(Key::of), ties);
         Ok(found)
     }
 }
@@ -237,6 +244,12 @@ mod tests {
             holders: None,
             holders_growth: None,
             price_history: Vec::new(),
+            price_change_1h: None,
+            price_change_7d: None,
+            price_change_30d: None,
+            volume_24h: None,
+            liquidity: None,
+            own: Vec::new(),
             last_candle: None,
             created_at: None,
             age: None,

@@ -6,6 +6,7 @@ mod context;
 mod export;
 mod follow;
 mod import;
+mod mouse;
 
 pub use self::context::wall_clock;
 
@@ -15,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, KeyEvent};
 use tui_input::Input;
 
 use super::{
@@ -378,26 +379,6 @@ impl App {
         }
     }
 
-    fn mouse(&mut self, mouse: MouseEvent) {
-        if matches!(mouse.kind, MouseEventKind::Moved) {
-            return;
-        }
-        if self.overlay.is_some() {
-            if matches!(mouse.kind, MouseEventKind::Down(_)) {
-                self.overlay = None;
-                self.dirty = true;
-            }
-            return;
-        }
-        let tab = self.hits.tab_at(mouse.column, mouse.row);
-        if let (MouseEventKind::Down(MouseButton::Left), Some(view)) = (mouse.kind, tab) {
-            self.go(view);
-            return;
-        }
-        let effect = self.with_view(self.current, |view, context| view.mouse(mouse, context));
-        self.carry_out(effect);
-    }
-
     /// An action, wherever it came from.
     pub fn act(&mut self, action: Action) {
         self.dirty = true;
@@ -411,7 +392,7 @@ impl App {
             Action::Redraw => self.draw_whole(),
             Action::NextView => self.go(self.current.next()),
             Action::PreviousView => self.go(self.current.previous()),
-            Action::Help => self.overlay = Some(Overlay::Help(Help::new(&self.setup.keymap, self.current))),
+            Action::Help => self.overlay = Some(Overlay::Help(Help::new(&self.setup.keymap, self.current, &self.setup.warnings))),
             Action::Palette => self.open_palette(),
             Action::Filter => self.open_filter(),
             Action::Export => self.open_export(),

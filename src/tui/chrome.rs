@@ -20,11 +20,17 @@ pub const HEIGHT_MIN: u16 = 16;
 #[derive(Debug, Clone, Default)]
 pub struct Hits {
     tabs: Vec<(Rect, ViewId)>,
+    /// The keys that the footer offers.
+    hints: Vec<(Rect, Action)>,
 }
 
 impl Hits {
     pub fn tab_at(&self, x: u16, y: u16) -> Option<ViewId> {
         self.tabs.iter().find(|(place, _)| place.contains((x, y).into())).map(|(_, view)| *view)
+    }
+
+    pub fn hint_at(&self, x: u16, y: u16) -> Option<Action> {
+        self.hints.iter().find(|(place, _)| place.contains((x, y).into())).map(|(_, action)| *action)
     }
 }
 
@@ -38,7 +44,7 @@ impl App {
     pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect) {
         let theme = self.setup.look.theme.clone();
         buffer.set_style(area, theme.text().patch(theme.style(Role::Background)));
-        self.hits.tabs.clear();
+        (self.hits.tabs, self.hits.hints) = Default::default();
         if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
             self.ask_for_room(buffer, area);
             return;
@@ -108,7 +114,9 @@ impl App {
         if let Some(warning) = self.setup.warnings.first() {
             let room = token_x.saturating_sub(x + 6);
             let sign = if self.setup.look.ascii { "!" } else { "⚠" };
-            let says = text::truncate(warning, usize::from(room.saturating_sub(2))).into_owned();
+            let cells = usize::from(room.saturating_sub(2));
+            let more = if text::width(warning) > cells || self.setup.warnings.len() > 1 { " (? says all)" } else { "" };
+            let says = text::truncate(warning, cells.saturating_sub(more.len())).into_owned() + more;
             if room > 2 {
                 write(buffer, row, x + 3, 0, &format!("{sign} {says}"), theme.style(Role::Warning));
             }
@@ -161,19 +169,16 @@ impl App {
 
     fn draw_tabs(&mut self, buffer: &mut Buffer, row: Rect) {
         let theme = &self.setup.look.theme;
-        // As far apart as fits; too narrow for every title, the others keep their number and the start of their name.
-        let titles: usize = VIEWS.iter().map(|view| view.title.len() + 2).sum();
-        let width = |gap: usize| titles + gap * (VIEWS.len() - 1) + usize::from(gap > 1);
-        let gap = [3, 2, 1].into_iter().find(|gap| width(*gap) <= usize::from(row.width));
-        let mut x = u16::from(gap != Some(1));
+        let (gap, letters) = tab_room(row.width, self.current);
+        let mut x = u16::from(gap > 1);
         for view in VIEWS {
             let active = view.id == self.current;
-            let title = if gap.is_some() || active { view.title } else { &view.title[..view.title.len().min(3)] };
+            let title = if active { view.title } else { &view.title[..view.title.len().min(letters)] };
             let start = x;
             x += write(buffer, row, x, 0, &view.key.to_string(), if active { theme.accent() } else { theme.dim() });
             x += 1 + write(buffer, row, x + 1, 0, title, if active { theme.strong() } else { theme.dim() });
             self.hits.tabs.push((Rect { x: row.x + start, y: row.y, width: x - start, height: 1 }, view.id));
-            x += gap.unwrap_or(2) as u16;
+            x += gap;
         }
     }
 
@@ -183,7 +188,7 @@ impl App {
         if action == Action::Filter { view.filter().is_some() } else { view.answers(action) }
     }
 
-    fn draw_footer(&self, buffer: &mut Buffer, row: Rect) {
+    fn draw_footer(&mut self, buffer: &mut Buffer, row: Rect) {
         let theme = &self.setup.look.theme;
         if let Some(line) = &self.filter {
             let mut x = write(buffer, row, 1, 0, "/ ", theme.accent());
@@ -193,7 +198,7 @@ impl App {
             x += write(buffer, row, x, 0, if self.setup.look.ascii { "_" } else { "▏" }, theme.accent());
             let (says, style) = match &line.problem {
                 Some(problem) => (problem.as_str(), theme.style(Role::Warning)),
-                None => ("⏎ keep   Esc undo", theme.dim()),
+                None => ("⏎ keep · Esc cancel", theme.dim()),
             };
             write(buffer, row, x + 2, 0, says, style);
             return;
@@ -204,11 +209,12 @@ impl App {
         let message = message.map(|(says, warning)| (text::truncate(&says, room).into_owned(), warning));
         let room = row.width.saturating_sub(message.as_ref().map_or(0, |(text, _)| text::width(text) as u16 + 2));
         let mut x = 1;
-        for (key, label) in self.setup.keymap.footer_of(self.current, 6, |action| self.answered(action)) {
+        for (action, key, label) in self.setup.keymap.footer_of(self.current, 6, |action| self.answered(action)) {
             let width = (text::width(&key) + 1 + text::width(label)) as u16;
             if x + width > room {
                 break;
             }
+            self.hits.hints.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, action));
             x += write(buffer, row, x, 0, &key, theme.accent());
             x += 1 + write(buffer, row, x + 1, 0, label, theme.dim()) + 3;
         }
@@ -217,6 +223,16 @@ impl App {
             write(buffer, row, row.width.saturating_sub(text::width(&says) as u16 + 1), 0, &says, style);
         }
     }
+}
+
+/// How far apart the tabs stand and how many letters of their titles there are, so that none falls off: the active one keeps its own.
+fn tab_room(width: u16, current: ViewId) -> (u16, usize) {
+    let cells = |gap: u16, letters: usize| {
+        let titles = VIEWS.iter().map(|view| 2 + if view.id == current { view.title.len() } else { view.title.len().min(letters) });
+        titles.sum::<usize>() + usize::from(gap) * (VIEWS.len() - 1) + usize::from(gap > 1)
+    };
+    let rooms = [(3, 99), (2, 99), (1, 99), (2, 3), (1, 3), (1, 2), (1, 1)];
+    rooms.into_iter().find(|&(gap, letters)| cells(gap, letters) <= usize::from(width)).unwrap_or((1, 1))
 }
 
 fn folder_name(folder: &std::path::Path) -> String {

@@ -2,6 +2,7 @@
 //! keys lie over it.
 
 mod chord;
+mod everyday;
 mod table;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
@@ -101,17 +102,21 @@ impl Keymap {
                 scope: row.scope,
                 keys: chords.iter().map(Chord::to_string).collect::<Vec<_>>().join("  "),
                 says: row.help,
+                everyday: everyday::words(row.action),
             })
             .collect()
     }
 
-    /// The footer of a view: the `most` keys that matter now, (key, label), the view's own weighed in.
-    pub fn footer(&self, view: ViewId, most: usize) -> Vec<(String, &'static str)> {
-        self.footer_of(view, most, |_| true)
+    /// What can be done with a row of the view: what every row has, then the view's own.
+    pub fn row_actions(&self, view: ViewId, answered: impl Fn(Action) -> bool) -> Vec<HelpLine> {
+        let (own, all): (Vec<HelpLine>, Vec<HelpLine>) = self.help(view).into_iter().partition(|line| line.scope != Scope::Everywhere);
+        let of_rows = all.into_iter().filter(|line| ROW_ACTIONS.contains(&line.action));
+        of_rows.chain(own).filter(|line| answered(line.action)).collect()
     }
 
-    /// As `footer`, of the actions that `answered` says have a meaning now.
-    pub fn footer_of(&self, view: ViewId, most: usize, answered: impl Fn(Action) -> bool) -> Vec<(String, &'static str)> {
+    /// The footer of a view: the `most` keys that matter now of the actions that `answered` says have a meaning, (action, key,
+    /// label), the view's own weighed in.
+    pub fn footer_of(&self, view: ViewId, most: usize, answered: impl Fn(Action) -> bool) -> Vec<(Action, String, &'static str)> {
         let scopes = [Scope::View(view), Scope::Everywhere];
         let mut rows: Vec<(&KeyRow, Chord)> = KEYS
             .iter()
@@ -124,7 +129,7 @@ impl Keymap {
         // What is always there keeps its place at the end.
         let always = rows.partition_point(|(row, _)| row.footer.is_some_and(|(_, weight)| weight == ALWAYS));
         rows.rotate_left(always);
-        rows.into_iter().filter_map(|(row, chord)| Some((chord.symbol(), row.footer?.0))).collect()
+        rows.into_iter().filter_map(|(row, chord)| Some((row.action, chord.symbol(), row.footer?.0))).collect()
     }
 }
 
@@ -135,7 +140,13 @@ pub struct HelpLine {
     pub scope: Scope,
     pub keys: String,
     pub says: &'static str,
+    /// Other words that people have for it.
+    pub everyday: &'static str,
 }
+
+/// Of everywhere, what is done with the row under the cursor.
+const ROW_ACTIONS: &[Action] =
+    &[Action::Open, Action::CopyValue, Action::CopyRow, Action::CopyCurl, Action::OpenLink, Action::Star, Action::Export];
 
 fn unknown_action(name: &str) -> String {
     let names = KEYS.iter().map(|row| row.action.name());
@@ -266,11 +277,11 @@ mod tests {
 
     #[test]
     fn the_footer_shows_the_weightiest_keys() {
-        let footer = Keymap::default().footer(ViewId::Tokens, 6);
-        let shown: Vec<String> = footer.iter().map(|(key, label)| format!("{key} {label}")).collect();
+        let footer = Keymap::default().footer_of(ViewId::Tokens, 6, |_| true);
+        let shown: Vec<String> = footer.iter().map(|(_, key, label)| format!("{key} {label}")).collect();
         assert_eq!(shown, ["⏎ open", "/ filter", "s sort", "w star", ": palette", "? help"]);
         for view in VIEWS {
-            assert!(Keymap::default().footer(view.id, 6).iter().any(|(_, label)| *label == "help"), "{}", view.title);
+            assert!(Keymap::default().footer_of(view.id, 6, |_| true).iter().any(|(_, _, label)| *label == "help"), "{}", view.title);
         }
     }
 

@@ -54,7 +54,12 @@ pub enum Command {
     /// Open the palette with this typed already, for the person to go on.
     Type(String),
     ToggleApi,
-    Export(String, Form),
+    Export {
+        file: String,
+        format: Form,
+        /// A file of that name may be replaced.
+        replace: bool,
+    },
     WriteDemo,
     /// The person agrees that the dataset asks these places.
     Agree(Vec<String>),
@@ -68,6 +73,15 @@ impl Overlay {
             Self::Export(dialog) => dialog.key(key),
             Self::Import(dialog) => dialog.key(key),
             Self::Question(question) => question.key(key),
+        }
+    }
+
+    /// A click; none where it lies beside everything that can be clicked.
+    pub fn click(&self, x: u16, y: u16) -> Option<Outcome> {
+        match self {
+            Self::Palette(palette) => palette.click(x, y),
+            Self::Help(help) => help.click(x, y),
+            Self::Export(_) | Self::Import(_) | Self::Question(_) => None,
         }
     }
 

@@ -218,8 +218,8 @@ fn sixteen(palette: &Palette, role: Role, options: Options) -> Style {
         Role::Warning if options.colour_blind => Style::new().fg(pair(Color::Magenta, Color::LightMagenta)),
         Role::Warning => Style::new().fg(pair(Color::Magenta, Color::LightYellow)),
         Role::WarningSoft => Style::new().fg(pair(Color::Magenta, Color::Yellow)),
-        // A dim figure has to stay readable on it: not the dark grey.
-        Role::Selection => Style::new().bg(pair(Color::Gray, Color::Blue)),
+        // Greys and reds cannot be read on it: the row has one foreground, and signs say what colours said.
+        Role::Selection => Style::new().bg(pair(Color::Gray, Color::Blue)).fg(pair(Color::Black, Color::White)),
     }
 }
 

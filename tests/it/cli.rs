@@ -203,7 +203,7 @@ fn check_tells_each_finding_and_judges() {
     let line = out.lines().find(|line| line.starts_with("error")).unwrap();
     let words: Vec<&str> = line.split_whitespace().collect();
     assert_eq!(words[..5], ["error", "tokens.csv", "2", "token_address", "0x12"], "{out}");
-    assert!(out.lines().last().unwrap().contains("1 row (1 set aside): 1 error, "), "{out}");
+    assert!(out.lines().last().unwrap().contains("1 row (1 rejected): 1 error, "), "{out}");
 
     let (code, out, _) = desk.run(&["check", "bad", "--json"]);
     let report: Value = serde_json::from_str(&out).unwrap();
@@ -243,6 +243,8 @@ fn schema_describes_tables_for_people_and_programs() {
     assert_eq!((code, tables[0]["columns"][0]["name"].as_str()), (0, Some("chain")));
     let (code, out, _) = desk.run(&["schema", "gas", "--template"]);
     assert!(code == 0 && out.contains("# [tables.gas.columns]\n"), "{out}");
+    let (code, out, _) = desk.run(&["schema", "--chains"]);
+    assert!(code == 0 && out.lines().any(|line| line.starts_with("bnb ") && line.contains(" 56 ") && line.contains("binance")), "{out}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::{
     collections::BTreeSet,
     fs,
     net::Ipv4Addr,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::Arc,
     time::{Duration, Instant},
@@ -30,6 +30,7 @@ use tokendeck::{
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
         holders::{HolderCountsQuestion, HoldersQuestion},
+        indicators::IndicatorsQuestion,
         parameter::Arguments,
         patterns::PatternsQuestion,
         posts::{PostsQuestion, TokenPostsQuestion},
@@ -43,7 +44,10 @@ use tokendeck::{
         yields::YieldQuestion,
     },
     state::keys::Keys,
+    wire::{Forgetful, Wire},
 };
+
+use crate::remote::Bench;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 const WETH: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
@@ -76,6 +80,16 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
         "patterns",
         Some(held::<PatternsQuestion>),
         &["/technical/{weth}/patterns", "/technical/{uni}/patterns?timeframe=1h&explain=true", "/technical/{nobody}/patterns"],
+    ),
+    (
+        "indicators",
+        Some(held::<IndicatorsQuestion>),
+        &[
+            "/technical/{weth}/indicators",
+            "/technical/{uni}/indicators?names=macd_12_26_9,bollinger_20_2.5,obv&timeframe=4h&limit=5",
+            "/technical/{nobody}/indicators",
+            "/technical/{weth}/indicators?names=sma",
+        ],
     ),
     ("dexes", Some(held::<DexListQuestion>), &["/{weth}/dexes", "/{uni}/dexes", "/{nobody}/dexes"]),
     ("dex", Some(held::<DexDetailQuestion>), &["/{weth}/dexes/uniswap-v3", "/{uni}/dexes/Uniswap-V3", "/{weth}/dexes/nowhere"]),
@@ -210,22 +224,35 @@ struct Faces {
     base: String,
     key: String,
     job: String,
+    data: PathBuf,
+    /// The configuration of all three.
+    config: PathBuf,
     view: Arc<Deck>,
     agent: ureq::Agent,
     _runtime: tokio::runtime::Runtime,
 }
 
-fn deck() -> Arc<Deck> {
-    let deck = Deck::new(Path::new(DEMO), Config::parse(None, "").unwrap().deck_options()).unwrap();
+fn deck(data: &Path, config: &str, cache: PathBuf) -> Arc<Deck> {
+    let config = Config::parse(None, config).unwrap();
+    let mut options = config.deck_options();
+    options.cache.folder = Some(cache);
+    options.wire = Some(Wire::new(config.wire_options(), Arc::new(Forgetful::default())));
+    let deck = Deck::new(data, options).unwrap();
     deck.load().unwrap();
     deck
 }
 
 impl Faces {
     fn new() -> Self {
+        Self::over(Path::new(DEMO), "")
+    }
+
+    fn over(data: &Path, config: &str) -> Self {
         let home = tempfile::tempdir().unwrap();
         let state = home.path().join("state/tokendeck");
-        let (served, view) = (deck(), deck());
+        let (served, view) = (deck(data, config, home.path().join("served")), deck(data, config, home.path().join("view")));
+        let written = home.path().join("config.toml");
+        fs::write(&written, config).unwrap();
         let jobs = Jobs::open(&state, Arc::clone(&served), JobOptions { queue: 8, ..JobOptions::default() }).unwrap();
         let job = jobs.create(&JobBody::One { token_address: Address::parse(UNI).unwrap() }).unwrap().job_id.clone();
         let end = Instant::now() + Duration::from_mins(1);
@@ -241,7 +268,7 @@ impl Faces {
         let base = format!("http://{}", listener.local_addr().unwrap());
         runtime.spawn(api::serve(listener, api, std::future::pending()));
         let agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
-        Self { home, base, key, job, view, agent, _runtime: runtime }
+        Self { home, base, key, job, data: data.to_owned(), config: written, view, agent, _runtime: runtime }
     }
 
     /// Status and body over HTTP.
@@ -258,14 +285,18 @@ impl Faces {
     /// Exit code, stdout and stderr of `tokendeck get`.
     fn by_command(&self, target: &str, body: Option<&str>) -> (i32, Vec<u8>, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
-        command.args(["get", target, "--data", DEMO]).env_clear().env("HOME", self.home.path()).current_dir(self.home.path());
+        command.args(["get", target]).arg("--data").arg(&self.data).arg("--config").arg(&self.config);
+        command.env_clear().env("HOME", self.home.path()).current_dir(self.home.path());
         command.env("XDG_STATE_HOME", self.home.path().join("state"));
         if let Some(body) = body {
             fs::write(self.home.path().join("body.json"), body).unwrap();
             command.args(["--body", "body.json"]);
         }
         let output = command.stdin(Stdio::null()).output().unwrap();
-        (output.status.code().unwrap_or(-1), output.stdout, String::from_utf8(output.stderr).unwrap())
+        // What fetching will cost is told beside the answer.
+        let said = String::from_utf8(output.stderr).unwrap();
+        let said = said.split_inclusive('\n').filter(|line| !line.contains(" elsewhere, up to ")).collect();
+        (output.status.code().unwrap_or(-1), output.stdout, said)
     }
 
     fn filled(&self, target: &str) -> String {
@@ -328,11 +359,31 @@ fn every_endpoint_that_is_read_has_its_cases() {
 
 #[test]
 fn the_api_the_command_line_and_the_views_say_the_same() {
-    let faces = Faces::new();
+    let answered = walk(&Faces::new(), usize::MAX);
+    let silent: Vec<&str> = CASES.iter().map(|(name, ..)| *name).filter(|name| !answered.contains(name)).collect();
+    // The stream has no cases.
+    assert_eq!(silent, ["events"]);
+}
+
+#[test]
+fn of_files_elsewhere_too_they_say_the_same() {
+    let bench = Bench::of(Path::new(DEMO));
+    let faces = Faces::over(bench.folder.path(), &bench.config());
+    let answered = walk(&faces, 1);
+    assert_eq!(answered.len(), CASES.len() - 1);
+    let (_, metrics) = faces.over_http("/metrics", None);
+    let metrics = String::from_utf8(metrics).unwrap();
+    let fetched = metrics.lines().find_map(|line| line.strip_prefix("tokendeck_remote_bytes_total "));
+    let there: u64 = fs::read_dir(DEMO).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
+    assert!(fetched.is_some_and(|bytes| (1.0..there as f64).contains(&bytes.parse().unwrap())), "{metrics}");
+}
+
+/// Asks every face up to so many cases of every endpoint; the endpoints that gave an answer.
+fn walk(faces: &Faces, most: usize) -> BTreeSet<&'static str> {
     let mut answered = BTreeSet::new();
     for (name, held, targets) in CASES {
         let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == *name).unwrap();
-        for target in *targets {
+        for target in targets.iter().take(most) {
             let target = faces.filled(target);
             let (status, sent) = faces.compare(&target, None);
             if status < 400 {
@@ -352,9 +403,7 @@ fn the_api_the_command_line_and_the_views_say_the_same() {
             }
         }
     }
-    let silent: Vec<&str> = CASES.iter().map(|(name, ..)| *name).filter(|name| !answered.contains(name)).collect();
-    // The stream has no cases.
-    assert_eq!(silent, ["events"]);
+    answered
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The dashboard as it is used: the real program in a real terminal, from the first screen to the exit code, with everything that
 //! may befall a terminal in between.
 
+mod tasks;
 mod terminal;
 
 use std::{
@@ -364,7 +365,7 @@ fn the_next_run_takes_up_where_the_last_was_left() {
 }
 
 #[test]
-fn a_table_is_exported_whole_and_never_over_another_file() {
+fn a_table_is_exported_whole_and_over_another_file_only_when_told_twice() {
     let home = Home::new();
     let terminal = home.open();
     terminal.keys("9");
@@ -372,7 +373,7 @@ fn a_table_is_exported_whole_and_never_over_another_file() {
     terminal.keys("\x1b[B\x1b[B\x1b[B\r");
     terminal.see("INTERVAL");
     terminal.keys("e");
-    terminal.see("⏎ writes it");
+    terminal.see("⏎ save");
     terminal.keys("\r");
     terminal.see("exported 1");
     let written = home.path().join("tokendeck-candles.csv");
@@ -381,11 +382,24 @@ fn a_table_is_exported_whole_and_never_over_another_file() {
     let count = said.split("exported ").nth(1).and_then(|rest| rest.split(' ').next()).map(|count| count.replace(',', ""));
     assert!(rows > 10_000 && count.as_deref() == Some(&*rows.to_string()), "{rows} rows in the file:\n{said}");
     terminal.keys("e");
-    terminal.see("⏎ writes it");
+    terminal.see("⏎ save");
     terminal.keys("\r");
-    terminal.see("exists already: choose another name");
+    terminal.see("this file exists: ⏎ again replaces it");
     assert_eq!(fs::read_to_string(&written).unwrap().lines().count() - 1, rows);
+    // Under another name nothing is replaced; a second Enter on this one does it.
+    fs::write(&written, "old").unwrap();
+    terminal.keys("\r");
+    terminal.see_no("this file exists");
+    terminal.see("tokendeck-candles.csv");
+    let whole = || fs::read_to_string(&written).is_ok_and(|text| text.lines().count() - 1 == rows);
+    for _ in 0..300 {
+        if whole() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert!(whole(), "the file was not replaced");
     // What can never match is refused where it is typed.
     terminal.keys("/close>2026-01");
-    terminal.see("`2026-01` is a date, `close` is a number");
+    terminal.see("`2026-01` is not a number");
 }

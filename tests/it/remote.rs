@@ -65,9 +65,9 @@ fn wire(server: &Server) -> Arc<Wire> {
 }
 
 /// A dataset whose tables lie on a server.
-struct Bench {
+pub(crate) struct Bench {
     server: Server,
-    folder: TempDir,
+    pub(crate) folder: TempDir,
     cache: TempDir,
 }
 
@@ -86,7 +86,7 @@ fn files(data: &Path) -> Vec<(String, PathBuf)> {
 
 impl Bench {
     /// The data of a folder, each table by a URL of its own.
-    fn of(data: &Path) -> Self {
+    pub(crate) fn of(data: &Path) -> Self {
         let server = Server::start();
         let mut manifest = fs::read_to_string(data.join("dataset.toml")).unwrap_or_default();
         for (nth, (table, path)) in files(data).into_iter().enumerate() {
@@ -107,6 +107,15 @@ impl Bench {
         let manifest = manifest.replace("WEB", &bench.server.url());
         fs::write(bench.folder.path().join("dataset.toml"), manifest).unwrap();
         bench
+    }
+
+    /// A `config.toml` that has the server as a bucket and as a web server, and agrees.
+    pub(crate) fn config(&self) -> String {
+        let url = self.server.url();
+        format!(
+            "[remote]\nenabled = true\n[sources.lake]\nkind = 's3'\nbuckets = ['bucket']\nendpoint = '{url}'\nregion = 'us-east-1'\n\
+             anonymous = true\n[sources.web]\nkind = 'https'\nurl = '{url}'\n"
+        )
     }
 
     fn options(&self, rows_min: u64) -> CacheOptions {

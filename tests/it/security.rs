@@ -31,7 +31,7 @@ fn snapshot(cases: Vec<Case>) -> Arc<Snapshot> {
     let folder = tempfile::tempdir().expect("a folder");
     security::write(cases, folder.path());
     let dataset = load(folder.path(), &Silent).expect("a dataset");
-    assert!(dataset.tables.iter().all(|table| table.rows_bad == 0), "no row is set aside");
+    assert!(dataset.tables.iter().all(|table| table.rows_bad == 0), "no row is rejected");
     Arc::new(Snapshot::new(1, dataset, AnswerSettings::default()))
 }
 

@@ -104,7 +104,7 @@ codes! {
     SellTax "SELL_TAX" Code Cost Behaviour 0.9 "part of what is sold does not arrive; over half of it is fatal" "all of a sale arrives";
     PublicDrain "PUBLIC_DRAIN" Code Change Fatal 0.9 "a stranger can take a holder's balance" "no call of a stranger takes what is not theirs";
     OwnerDrain "OWNER_DRAIN" Code Change Latent 0.8 "the owner can take a holder's or the pair's balance" "no call of the owner takes what is not theirs";
-    EventLie "EVENT_LIE" Code Hold Behaviour 0.8 "the log tells of transfers that were none, or is silent on one" "the log told of every transfer that was, and of none that was not";
+    EventLie "EVENT_LIE" Code Hold Behaviour 0.8 "the contract logs transfers that did not happen, or leaves one out" "the log holds every transfer that happened and no other";
     HiddenMint "HIDDEN_MINT" Code Change Behaviour 0.8 "supply or the owner's balance rises without a word in the log" "nothing rose without a word in the log";
     TaxRaisable "TAX_RAISABLE" Code Cost Latent 0.6 "the owner can raise the tax by 20 points or more" "no call of the owner raised the tax";
     OwnershipReturns "OWNERSHIP_RETURNS" Code Change Behaviour 0.6 "a power survives the giving up of ownership" "no power was left to an owner who gave it up";
@@ -136,7 +136,7 @@ codes! {
     LpCreator "LP_CREATOR" Holders Liquidity Behaviour 0.4 "the creator holds the liquidity" "the creator holds less than half of the liquidity";
     Top10Concentration "TOP10_CONCENTRATION" Holders Hold Behaviour 0.4 "ten holders have much of the supply" "ten holders do not have much";
     CreatorShare "CREATOR_SHARE" Holders Hold Behaviour 0.35 "creator and owner hold much of the supply" "creator and owner hold little";
-    NakamotoLow "NAKAMOTO_LOW" Holders Hold Behaviour 0.3 "hardly anybody is needed for a majority" "many are needed for a majority";
+    NakamotoLow "NAKAMOTO_LOW" Holders Hold Behaviour 0.3 "few holders are needed for 51 % of the supply" "many holders are needed for 51 % of the supply";
     HhiHigh "HHI_HIGH" Holders Hold Behaviour 0.3 "the supply is concentrated" "the supply is spread";
     SybilHolders "SYBIL_HOLDERS" Holders Hold Behaviour 0.6 "many of the largest holders look like one" "few of the largest holders look like one";
     FewHolders "FEW_HOLDERS" Holders Hold Behaviour 0.15 "there are few holders" "there are many holders";

@@ -99,8 +99,8 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
         found.push(Anomaly::new(AnomalyCode::NakamotoLow, strength, sentence).figure("nakamoto", n as f64).evidence(rows(n as usize)));
     } else {
         let sentence = metrics.nakamoto.map_or_else(
-            || "all free holders together have no majority of the supply (holders)".to_owned(),
-            |n| format!("the {n} largest free holders together have a majority of the supply (holders)"),
+            || "holders needed for 51 %: all free ones together have less (holders)".to_owned(),
+            |n| format!("holders needed for 51 %: the {n} largest free ones (holders)"),
         );
         lacking.saw(AnomalyCode::NakamotoLow, sentence);
     }

@@ -144,7 +144,7 @@ fn missing_text(missing: &[Missing]) -> String {
     // Two parts may lack one thing.
     let mut seen = std::collections::BTreeSet::new();
     says.retain(|text| seen.insert(text.clone()));
-    if says.is_empty() { String::new() } else { format!(". Not looked at: {}", says.join("; ")) }
+    if says.is_empty() { String::new() } else { format!(". Not checked, data missing: {}", says.join("; ")) }
 }
 
 #[cfg(test)]
@@ -201,7 +201,7 @@ mod tests {
         let fatal = [anomaly(AnomalyCode::HiddenMint, 1.0), anomaly(AnomalyCode::SellTax, 0.02).fatal(true)];
         assert!(says(&fatal, &[]).starts_with("AVOID: something; something"), "{}", says(&fatal, &[]));
         let missing = Missing { part: Part::Holders, what: "no holder data".into(), codes: vec![], supply: String::new() };
-        assert!(says(&[], &[missing]).ends_with(". Not looked at: no holder data"));
+        assert!(says(&[], &[missing]).ends_with(". Not checked, data missing: no holder data"));
         for (from, word) in WORDS {
             let verdict = Verdict { score: *from, uncapped: *from, caps: vec![], fatal: false };
             assert!(recommendation(&verdict, 1.0, [&[], &[], &[]], &[], &[]).starts_with(word));

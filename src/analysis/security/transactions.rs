@@ -105,7 +105,7 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
         unfinished.push(format!("only {} wallets are told apart", ledger::WALLETS_MAX));
     }
     if seen.wash.unfinished {
-        unfinished.push("windows with too many pairs of traders were not looked at for wash trading".to_owned());
+        unfinished.push("windows with too many pairs of traders were not checked for wash trading".to_owned());
     }
     let Seen { lacking, ledger, pools, .. } = seen;
     Ok(Transactions { blind: false, anomalies, lacking, last: ledger.last, unfinished, pools })

@@ -2,10 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::question::{
-    filter::{ColumnKind, FilterColumn, TEXT_BYTES_MAX},
-    list::SORTS_MAX,
-    parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN},
+use crate::{
+    analysis::indicators::{INDICATORS_MAX, KINDS},
+    question::{
+        filter::{ColumnKind, FilterColumn, TEXT_BYTES_MAX},
+        list::SORTS_MAX,
+        parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN},
+    },
 };
 
 /// Up to so many addresses.
@@ -30,6 +33,14 @@ pub(super) fn sort(columns: &[FilterColumn], default: Option<&'static str>) -> V
         schema["default"] = default.into();
     }
     schema
+}
+
+/// Indicators by name: their words, and numbers behind each.
+pub(super) fn indicators(default: &'static str) -> Value {
+    let number = r"(_\d{1,3}(\.\d{1,3})?)";
+    let names: Vec<String> = KINDS.iter().map(|kind| format!("{}{number}{{{}}}", kind.word, kind.usual.matches('_').count())).collect();
+    let name = format!("({})", names.join("|"));
+    json!({ "type": "string", "pattern": format!("^{name}(,{name}){{0,{}}}$", INDICATORS_MAX - 1), "default": default })
 }
 
 /// What conditions look like; the values that a column takes are those that it can be compared with.

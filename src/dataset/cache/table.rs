@@ -45,7 +45,7 @@ impl LargeTable {
         let names = columns.iter().map(|(column, _)| column.name);
         let slabs = map.bytes().len().div_ceil(SLAB);
         if index.about.table != schema.name || index.about.bytes != map.bytes().len() as u64 || index.slabs().len() != slabs {
-            return Err("the file has not the length it should have".to_owned());
+            return Err("the file has the wrong length".to_owned());
         }
         if !names.eq(index.about.regions.iter().map(|region| region.name.as_str())) {
             return Err("the file has other columns than it should have".to_owned());

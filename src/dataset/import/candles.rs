@@ -52,6 +52,7 @@ fn plan(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Plan, Strin
     let volume = volumes::volume(asked, sheet, found);
     let mut take = Take::into("candles", rows(asked, sheet, found, &volume)?);
     take = take.columns(&[("timestamp", &found.time_name(sheet))]);
+    take.worked_out = volume.worked_out(sheet);
     for (ours, theirs) in PRICES.iter().zip(found.prices) {
         take = take.columns(&[(ours, &sheet.names[theirs])]);
     }
@@ -137,6 +138,7 @@ pub(super) fn of_token(asked: &Asked<'_>, token: &Found) -> Result<Plan, String>
     let found = columns(sheet, &order)?.ok_or("has no time and four prices that fit together")?;
     let volume = volumes::volume(asked, sheet, &found);
     let mut take = Take::into("candles", rows(asked, sheet, &found, &volume)?).columns(&[("timestamp", &found.time_name(sheet))]);
+    take.worked_out = volume.worked_out(sheet);
     for (ours, theirs) in PRICES.iter().zip(found.prices) {
         take = take.columns(&[(ours, &sheet.names[theirs])]);
     }

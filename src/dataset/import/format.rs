@@ -85,6 +85,8 @@ pub(super) struct Take {
     pub rows: Box<dyn RowSource>,
     /// What rows that `manifest` keeps out are.
     pub left_out: &'static str,
+    /// Columns of theirs that a column of ours is worked out from.
+    pub worked_out: Vec<String>,
 }
 
 macro_rules! formats {
@@ -332,7 +334,7 @@ fn one_list(asked: &Asked<'_>) -> Result<(), String> {
 
 impl Take {
     pub(super) fn into(table: &'static str, rows: Box<dyn RowSource>) -> Self {
-        Self { table, manifest: TableManifest::default(), rows, left_out: "" }
+        Self { table, manifest: TableManifest::default(), rows, left_out: "", worked_out: Vec::new() }
     }
 
     /// Columns of ours and the columns of theirs that serve them.

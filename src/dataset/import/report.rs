@@ -58,14 +58,23 @@ pub struct Guess {
     pub why: &'static str,
 }
 
-/// What serves each column of ours that something serves.
-pub(super) fn guesses(schema: &'static TableSchema, manifest: &TableManifest, names: &[String]) -> Vec<Guess> {
+/// What serves each column of ours that something serves; of the column `made`, what it is worked out from.
+pub(super) fn guesses(
+    schema: &'static TableSchema,
+    manifest: &TableManifest,
+    names: &[String],
+    (made, worked_out): (&str, &[String]),
+) -> Vec<Guess> {
     let bound = bind(schema, manifest, names).unwrap_or_default();
     let guess = |bound: &crate::dataset::load::bind::Bound<'_>| {
         let from = bound.raw.as_ref().or(bound.units.as_ref());
         match (bound.constant, from) {
             (Some(""), _) | (None, None) => None,
             (Some(constant), _) => Some(Guess { column: bound.column.name, from: constant.to_owned(), why: "said, or beside the table" }),
+            (None, Some(from)) if from == made => {
+                let from = worked_out.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+                Some(Guess { column: bound.column.name, from, why: "worked out" })
+            }
             (None, Some(from)) => {
                 let ours = from.eq_ignore_ascii_case(bound.column.name)
                     || bound.column.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(from));

@@ -109,7 +109,7 @@ impl Standing {
             let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
             let blame = |stop: Stop| match stop {
                 Stop::Refused(reason) => {
-                    Stop::Refused(format!("the table `{}` that stands cannot be read: `{name}` {reason}", self.schema.name))
+                    Stop::Refused(format!("the existing table `{}` cannot be read: `{name}` {reason}", self.schema.name))
                 }
                 Stop::Cancelled => Stop::Cancelled,
             };

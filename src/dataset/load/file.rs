@@ -1,7 +1,7 @@
 //! One file of a table: its batches become canonical frames, and what is wrong becomes findings. Order and repeated keys are settled
 //! later, over all files.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -16,14 +16,14 @@ use super::{
     others, units,
 };
 use crate::dataset::{
-    coerce::{Coerced, cell::Cell, list},
+    coerce::{Coerced, cell::Cell, list, written::Formats},
     findings::{Finding, Findings, Severity},
     invariants::{
         self,
         series::{Observed, Series},
     },
     manifest::{TableManifest, Unit},
-    schema::{self, Need, TableSchema},
+    schema::{self, Kind, Need, TableSchema},
     source::Batch,
 };
 
@@ -44,6 +44,8 @@ pub(in crate::dataset) struct FileRows<'a> {
     pub broken: u64,
     /// What is learnt of the file as it is read.
     pub state: FileState,
+    /// How times are written that could not be read, by column.
+    pub written: BTreeMap<&'static str, Formats>,
     /// The number in the file of each row of `frames`.
     pub numbers: Vec<u32>,
     pub frames: Vec<DataFrame>,
@@ -79,10 +81,15 @@ fn reason_if_empty(column: &schema::Column) -> String {
     format!("empty, and expected {}; {}", column.kind.expectation(), consequence(column.need).1)
 }
 
+/// What is wrong with a cell that is not what it should be.
+fn reason_if_bad(column: &schema::Column, expected: &str) -> String {
+    format!("expected {expected}; {}", consequence(column.need).1)
+}
+
 /// What happens to a cell that cannot be read.
 fn consequence(need: Need) -> (Severity, &'static str) {
     match need {
-        Need::Cell => (Severity::Error, "the row is set aside"),
+        Need::Cell => (Severity::Error, "the row is rejected"),
         Need::Column | Need::Optional => (Severity::Warning, "the cell is left empty"),
     }
 }
@@ -105,6 +112,7 @@ impl<'a> FileRows<'a> {
             left_out: 0,
             broken: 0,
             state: FileState::default(),
+            written: BTreeMap::new(),
             numbers: Vec::new(),
             frames: Vec::new(),
         }
@@ -221,8 +229,15 @@ impl FileRows<'_> {
     pub(super) fn sum_up(&mut self) {
         let rows = self.rows - self.left_out;
         for column in self.schema.columns.iter().filter(|column| column.need == Need::Cell) {
-            let all = format!("empty in all {rows} rows, and expected {} in every one; they are set aside", column.kind.expectation());
+            let all = format!("empty in all {rows} rows, and expected {} in every one; they are rejected", column.kind.expectation());
             self.findings.tell_once(self.file, column.name, &reason_if_empty(column), rows, all);
+        }
+        for (name, written) in &self.written {
+            if let (Some(column), Some(advice)) = (self.schema.column(name), written.advice(self.schema.name)) {
+                let outcome = if column.need == Need::Cell { "their rows are set aside" } else { "their cells are left empty" };
+                let all = format!("{advice}; until then {outcome}");
+                self.findings.tell_once(self.file, name, &reason_if_bad(column, column.kind.expectation()), written.count(), all);
+            }
         }
     }
 
@@ -270,7 +285,7 @@ impl FileRows<'_> {
                 Ok(lists) => lists,
                 Err(i) => {
                     self.rows_bad += 1;
-                    let reason = "expected a list; the row is set aside".to_owned();
+                    let reason = "expected a list; the row is rejected".to_owned();
                     self.finding(Severity::Error, number, Some(bound[i].column.name), None, reason);
                     continue;
                 }
@@ -278,7 +293,7 @@ impl FileRows<'_> {
             let length = lists[0].len();
             if lists.iter().any(|list| list.len() != length) {
                 self.rows_bad += 1;
-                let reason = "lists that explode together differ in length; the row is set aside".to_owned();
+                let reason = "lists that explode together differ in length; the row is rejected".to_owned();
                 self.finding(Severity::Error, number, Some(bound[listed[0]].column.name), None, reason);
                 continue;
             }
@@ -298,7 +313,7 @@ impl FileRows<'_> {
     /// Turns what could not be read into findings, and marks the rows that are lost by it.
     fn judge(&mut self, bound: &Bound<'_>, coerced: Coerced, rows: &[usize], first_row: u64, bad: &mut [bool]) -> Column {
         let column = bound.column;
-        let (severity, outcome) = consequence(column.need);
+        let severity = consequence(column.need).0;
         let mut named = HashSet::new();
         for issue in coerced.issues {
             let number = first_row + rows[issue.row] as u64;
@@ -320,7 +335,10 @@ impl FileRows<'_> {
                 }
                 None => column.kind.expectation().to_owned(),
             };
-            self.finding(severity, number, Some(column.name), Some(issue.value), format!("expected {expected}; {outcome}"));
+            if matches!(column.kind, Kind::Time | Kind::Date) && bound.rule.format.is_none() {
+                self.written.entry(column.name).or_default().note(&issue.value);
+            }
+            self.finding(severity, number, Some(column.name), Some(issue.value), reason_if_bad(column, &expected));
         }
         if column.need == Need::Cell && coerced.column.null_count() > 0 {
             for (row, empty) in coerced.column.is_null().iter().enumerate() {

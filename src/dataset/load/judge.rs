@@ -1,8 +1,11 @@
 //! What can only be judged once the tables stand together. A contradiction between tables is a finding; no figure is changed here.
 
+use polars::prelude::DataFrame;
+
 use crate::dataset::{
-    Dataset,
+    Dataset, Token,
     address::Address,
+    chain::Chain,
     findings::{Finding, Severity},
     invariants::{
         named,
@@ -13,6 +16,8 @@ use crate::dataset::{
 
 /// The largest holders whose share is ever answered.
 const LARGEST: usize = 50;
+/// Unknown chains that are named.
+const CHAINS_SHOWN: usize = 5;
 
 /// Tokens whose largest holders hold more than there is outside burn addresses: their shares are answered as 1.
 pub(super) fn judge(dataset: &mut Dataset) {
@@ -44,6 +49,7 @@ pub(super) fn judge(dataset: &mut Dataset) {
     }
     tell(dataset, broken);
     unusable_pools(dataset);
+    unknown_chains(dataset);
     let Some(table) = dataset.tables.iter_mut().find(|table| table.schema.name == "holders") else { return };
     let file = table.sources.first().map_or_else(|| "holders".to_owned(), |source| source.file.clone());
     for (token, held, supply) in found {
@@ -67,6 +73,45 @@ fn tell(dataset: &mut Dataset, broken: Vec<(Option<String>, Found)>) {
         let column = Some(rule.column().to_owned());
         table.findings.add(Finding { severity: Severity::Warning, file, row, column, value: Some(value), reason: rule.reason() });
     }
+}
+
+/// Chains that are not in the list, as a misspelt one is not: a table's all in one finding, as lists of yields have many.
+fn unknown_chains(dataset: &mut Dataset) {
+    // A coin without a contract has a chain of its own.
+    let is_coin = |token: &Token| token.row.symbol.as_deref().is_some_and(|symbol| Address::coin(symbol) == token.row.token_address);
+    let tokens: Vec<String> =
+        dataset.tokens().iter().filter(|token| !is_coin(token)).flat_map(|token| &token.chains).map(ToString::to_string).collect();
+    for table in &mut dataset.tables {
+        let mut names = if table.schema.name == "tokens" { tokens.clone() } else { texts(&table.frame, "chain") };
+        names.retain(|name| Chain::known(name).is_none());
+        names.sort_unstable();
+        names.dedup();
+        if names.is_empty() {
+            continue;
+        }
+        let shown =
+            |name: &String| format!("`{name}`{}", Chain::alike(name).map_or_else(String::new, |alike| format!(" (nearest: `{alike}`)")));
+        let mut value = names.iter().take(CHAINS_SHOWN).map(shown).collect::<Vec<_>>().join(", ");
+        if names.len() > CHAINS_SHOWN {
+            value.push_str(&format!(" and {} more", names.len() - CHAINS_SHOWN));
+        }
+        let file = table.sources.first().map_or_else(|| table.schema.name.to_owned(), |source| source.file.clone());
+        let reason = "not in the list of chains (`tokendeck schema --chains`): kept under this name, without a number".to_owned();
+        let column = Some("chain".to_owned());
+        table.findings.add(Finding { severity: Severity::Note, file, row: None, column, value: Some(value), reason });
+    }
+}
+
+/// The texts of a column; none where there is no such column of texts.
+fn texts(frame: &DataFrame, column: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let Some(texts) = frame.column(column).ok().and_then(|column| column.str().ok()) else { return all };
+    for text in texts.iter().flatten() {
+        if all.last().is_none_or(|last| last != text) {
+            all.push(text.to_owned());
+        }
+    }
+    all
 }
 
 /// Yield pools that no plan can use.

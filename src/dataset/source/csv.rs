@@ -10,10 +10,10 @@ use super::{
 /// How much may be read twice because quotes were not closed.
 const MAX_REREAD: usize = 256 << 20;
 
-const RAGGED: &str = "the row has more or fewer fields than the header; it is set aside";
-const UNCLOSED: &str = "a quote is opened and never closed; the row is set aside";
-const AFTER_QUOTE: &str = "text follows a closing quote; the row is set aside";
-const NOT_UTF8: &str = "the row is not UTF-8; it is set aside";
+const RAGGED: &str = "the row has more or fewer fields than the header; it is rejected";
+const UNCLOSED: &str = "a quote is opened and never closed; the row is rejected";
+const AFTER_QUOTE: &str = "text follows a closing quote; the row is rejected";
+const NOT_UTF8: &str = "the row is not UTF-8; it is rejected";
 
 pub(super) struct CsvRows {
     input: Input,

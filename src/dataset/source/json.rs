@@ -12,7 +12,7 @@ use super::{
 /// The largest JSON file, unpacked.
 const MAX_JSON: u64 = 2 << 30;
 
-const NOT_AN_OBJECT: &str = "the element is not a JSON object; it is set aside";
+const NOT_AN_OBJECT: &str = "the element is not a JSON object; it is rejected";
 
 pub(super) struct JsonRows {
     input: Option<Input>,

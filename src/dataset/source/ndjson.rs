@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 
 use super::{Batch, RowSource, Wanted, records::Records, text::Input};
 
-const NOT_AN_OBJECT: &str = "the line is not a JSON object; it is set aside";
-const NOT_UTF8: &str = "the line is not UTF-8; it is set aside";
+const NOT_AN_OBJECT: &str = "the line is not a JSON object; it is rejected";
+const NOT_UTF8: &str = "the line is not UTF-8; it is rejected";
 
 pub(super) struct NdjsonRows {
     input: Input,

@@ -43,11 +43,24 @@ impl FilterColumn {
         self
     }
 
+    /// The shortest of its names, for a line with little room.
+    pub fn short(&self) -> &str {
+        self.aliases.iter().copied().chain([&*self.name]).min_by_key(|name| name.len()).unwrap_or(&self.name)
+    }
+
+    /// Its name, of a column whose name lasts as long as the program: ours, and those that `dataset::names` keeps.
+    pub fn lasting_name(&self) -> Option<&'static str> {
+        if let Cow::Borrowed(name) = self.name { Some(name) } else { None }
+    }
+
     fn answers_to(&self, name: &str) -> bool {
         let same = |known: &str| known.eq_ignore_ascii_case(name);
         same(&self.name) || self.aliases.iter().any(|alias| same(alias))
     }
 }
+
+/// Likeness from which a name is taken for a slip.
+const LIKE: f64 = 0.8;
 
 /// The column of this name, in any letter case, or of this other name.
 pub fn column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a FilterColumn> {
@@ -57,6 +70,11 @@ pub fn column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a FilterC
 /// Of the names and other names of the columns, the nearest to `name`.
 pub fn nearest_column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a str> {
     nearest(name, columns.iter().flat_map(|column| std::iter::once(&*column.name).chain(column.aliases.iter().copied())))
+}
+
+/// As `nearest_column`, where it is near enough to have been meant.
+pub(super) fn near_column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a str> {
+    nearest_column(name, columns).filter(|near| strsim::jaro_winkler(&name.to_lowercase(), &near.to_lowercase()) >= LIKE)
 }
 
 /// The one of the known names that is nearest to `name`, in any letter case; none where none is known.

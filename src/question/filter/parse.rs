@@ -4,13 +4,15 @@ use std::fmt;
 
 use super::{
     Filter, FilterColumn, Operator, Term,
-    columns::{column, nearest_column},
+    columns::{column, near_column},
     value,
 };
 
 /// Bytes of a filter's text.
 pub const TEXT_BYTES_MAX: usize = 500;
 const TERMS_MAX: usize = 32;
+/// Columns that are named to who named one that is not there, where a line is all the room.
+const LISTED: usize = 8;
 
 /// Longer signs before those they begin with.
 const OPERATORS: &[(&str, Operator)] = &[
@@ -137,14 +139,12 @@ fn pieces(text: &str) -> Result<Vec<(Piece<'_>, std::ops::Range<usize>)>, Filter
 }
 
 fn unknown(name: &str, at: &std::ops::Range<usize>, columns: &[FilterColumn], list: bool) -> FilterError {
-    let mut message = format!("`{name}` is not a column of this table");
-    if let Some(nearest) = nearest_column(name, columns) {
-        message.push_str(&format!("; the nearest is `{nearest}`"));
-    }
-    if list {
-        let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
-        message.push_str(&format!(". The columns are {}", names.join(", ")));
-    }
+    let names: Vec<&str> = columns.iter().map(|column| if list { &*column.name } else { column.short() }).collect();
+    let near = near_column(name, columns).map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
+    let stop = if near.is_empty() { "." } else { "" };
+    // A line of the terminal has room for a few.
+    let (shown, more) = if list { (names.len(), "") } else { (names.len().min(LISTED), if names.len() > LISTED { ", …" } else { "" }) };
+    let message = format!("no column `{name}`{near}{stop} Columns: {}{more}", names[..shown].join(", "));
     FilterError { message, at: at.clone() }
 }
 
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn errors_name_the_part_that_is_wrong() {
         let cases = [
-            ("capp>1m", "`capp` is not a column of this table; the nearest is `cap`", 0..4),
+            ("capp>1m", "no column `capp`, did you mean `cap`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, …", 0..4),
             ("usd cap>", "`cap>` needs a value after it, as in `cap>1m`", 4..8),
             (">1m", "`>` needs a column before it, as in `cap>1m`; put a text with signs in quotes", 0..1),
             ("name:\"usd", "`\"usd` opens a quote that is not closed; end it with \"", 5..9),
@@ -180,7 +180,7 @@ mod tests {
             ("cap>1m \"us d\"", "`\"us d\"` is no condition: write a column, a sign and a value, as in `symbol:\"us d\"`", 7..13),
             (
                 "cap>1m ages<9d",
-                "`ages` is not a column of this table; the nearest is `age`. The columns are symbol, name, chain, market_cap, \
+                "no column `ages`, did you mean `age`? Columns: symbol, name, chain, market_cap, \
                  price_change_24h, labels, starred, recommendedAction, counted_at, date, age",
                 7..11,
             ),
@@ -196,40 +196,40 @@ mod tests {
     /// Of each kind of column: what it takes, and what it says of what it does not.
     #[test]
     fn a_value_must_be_what_the_column_holds() {
-        const NUMBER: &str = "`cap` is a number: write `cap~1000`, `cap~2.5m` or `cap~5%`";
-        const TIME: &str = "`date` is a time: write `date~2026-01`, `date~2026-01-31` or `date~2026-01-31T10:30`";
+        const NUMBER: &str = " is not a number: write `cap~1000`, `cap~2.5m` or `cap~5%`";
+        const TIME: &str = " is not a time: write `date~2026-01`, `date~2026-01-31` or `date~2026-01-31T10:30`";
         const TEXT: &str = "`name` is a text, which has no `~`: write `name:abc` where it holds abc or `name=abc` where it is abc";
         const CHAIN: &str = "`chain` is a chain, which has no `~`: write `chain:base` where it is on base";
         const LIST: &str = "`labels` is a list of names, which has no `~`: write `labels:abc` where abc is among them";
-        const LENGTH: &str = "`age` is a length of time: write `age~90d`, `age~12h` or `age~2w`";
-        const FLAG: &str = "`starred` is yes or no: write `starred~yes` or `starred~no`";
+        const LENGTH: &str = " is not a length of time: write `age~90d`, `age~12h` or `age~2w`";
+        const FLAG: &str = " is not yes or no: write `starred~yes` or `starred~no`";
         const UNORDERED: &str = "`starred` is yes or no, which has no `~`: write `starred:yes` or `starred:no`";
         let refused = [
-            ("cap", ">", "2026-01", "`2026-01` is a date, ", NUMBER),
-            ("cap", "<=", "2026-01-31T10:30", "`2026-01-31T10:30` is a date, ", NUMBER),
-            ("cap", ">", "1x", "`1x` is a text, ", NUMBER),
-            ("cap", "<", "\"\"", "`` is a text, ", NUMBER),
-            ("cap", "=", "abc", "`abc` is a text, ", NUMBER),
-            ("cap", ":", "usd", "`usd` is a text, ", NUMBER),
-            ("cap", "!=", "2026-01", "`2026-01` is a date, ", NUMBER),
-            ("date", ">", "5", "`5` is a number, ", TIME),
-            ("date", "<", "1m", "`1m` is a number, ", TIME),
-            ("date", "=", "20260131", "`20260131` is a number, ", TIME),
-            ("date", ">", "2026-13", "`2026-13` is a text, ", TIME),
-            ("date", ":", "monday", "`monday` is a text, ", TIME),
-            ("date", "!=", "5%", "`5%` is a number, ", TIME),
+            ("cap", ">", "2026-01", "`2026-01`", NUMBER),
+            ("cap", "<=", "2026-01-31T10:30", "`2026-01-31T10:30`", NUMBER),
+            ("cap", ">", "1x", "`1x`", NUMBER),
+            ("cap", "<", "\"\"", "``", NUMBER),
+            ("cap", "=", "abc", "`abc`", NUMBER),
+            ("cap", ":", "usd", "`usd`", NUMBER),
+            ("cap", "!=", "2026-01", "`2026-01`", NUMBER),
+            ("date", ">", "5", "`5`", TIME),
+            ("date", "<", "1m", "`1m`", TIME),
+            ("date", "=", "20260131", "`20260131`", TIME),
+            ("date", ">", "2026-13", "`2026-13`", TIME),
+            ("date", ":", "monday", "`monday`", TIME),
+            ("date", "!=", "5%", "`5%`", TIME),
             ("name", ">", "5", "", TEXT),
             ("name", "<=", "2026-01", "", TEXT),
             ("chain", ">", "eth", "", CHAIN),
             ("chain", ">=", "1", "", CHAIN),
             ("labels", ">", "burn", "", LIST),
-            ("age", "<", "90", "`90` is a number, ", LENGTH),
-            ("age", ">", "2m", "`2m` is a text, ", LENGTH),
-            ("age", ">", "2026-01", "`2026-01` is a date, ", LENGTH),
-            ("age", "=", "-3d", "`-3d` is a text, ", LENGTH),
-            ("age", ":", "day", "`day` is a text, ", LENGTH),
-            ("starred", ":", "maybe", "`maybe` is a text, ", FLAG),
-            ("starred", "=", "2026-01", "`2026-01` is a date, ", FLAG),
+            ("age", "<", "90", "`90`", LENGTH),
+            ("age", ">", "2m", "`2m`", LENGTH),
+            ("age", ">", "2026-01", "`2026-01`", LENGTH),
+            ("age", "=", "-3d", "`-3d`", LENGTH),
+            ("age", ":", "day", "`day`", LENGTH),
+            ("starred", ":", "maybe", "`maybe`", FLAG),
+            ("starred", "=", "2026-01", "`2026-01`", FLAG),
             ("starred", ">", "0", "", UNORDERED),
         ];
         for (column, sign, value, is, wants) in refused {

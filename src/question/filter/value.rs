@@ -58,15 +58,7 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
         ColumnKind::Time if operator == Operator::Has => is_part_of_time(text).then(|| Wanted::Text(text.replace(' ', "T"))),
         ColumnKind::Time => period(text).map(|(start, end)| Wanted::Period { start, end }),
     };
-    wanted.ok_or_else(|| {
-        let is = match text {
-            _ if column.kind == ColumnKind::Duration && number(text).is_some() && text.bytes().all(|c| c.is_ascii_digit()) => "a number",
-            _ if column.kind != ColumnKind::Time && period(text).is_some() && number(text).is_none() => "a date",
-            _ if column.kind == ColumnKind::Time && number(text).is_some() => "a number",
-            _ => "a text",
-        };
-        format!("`{text}` is {is}, `{named}` is {kind}: write {}", as_in.replace("{}", &format!("{named}{sign}")))
-    })
+    wanted.ok_or_else(|| format!("`{text}` is not {kind}: write {}", as_in.replace("{}", &format!("{named}{sign}"))))
 }
 
 fn flag(text: &str) -> Option<bool> {

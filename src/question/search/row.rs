@@ -9,9 +9,10 @@ use crate::{
         patterns::Action,
         trendlines::Trend,
     },
+    dataset::{Dataset, OwnColumn, cell::CellValue, names},
     question::{
-        fields::FIELDS,
-        filter::{ColumnKind, FieldValue, FilterColumn},
+        fields::WORKED_OUT,
+        filter::{self, ColumnKind, FieldValue, FilterColumn},
         list::Listed,
     },
 };
@@ -33,9 +34,15 @@ impl Listed for TokenSummary {
         FilterColumn::new("price_change_24h", ColumnKind::Number, &["24h", "change"]),
         FilterColumn::new("market_cap", ColumnKind::Number, &["cap", "mcap"]),
         FilterColumn::new("holders", ColumnKind::Number, &[]),
-        FilterColumn::new("holders_growth", ColumnKind::Number, &["7d", "growth"]),
+        FilterColumn::new("volume_24h", ColumnKind::Number, &["vol", "volume"]),
+        FilterColumn::new("liquidity", ColumnKind::Number, &["liq"]),
+        FilterColumn::new("price_change_1h", ColumnKind::Number, &["1h"]),
+        FilterColumn::new("price_change_7d", ColumnKind::Number, &["7d"]),
+        FilterColumn::new("price_change_30d", ColumnKind::Number, &["30d"]),
+        FilterColumn::new("holders_growth", ColumnKind::Number, &["growth"]),
         FilterColumn::new("age", ColumnKind::Duration, &[]),
         FilterColumn::new("created_at", ColumnKind::Time, &["created"]),
+        FilterColumn::new("as_of", ColumnKind::Time, &["asof"]),
         FilterColumn::new("trend", ColumnKind::Text, &[]),
         FilterColumn::new("best_pattern", ColumnKind::Text, &["pattern"]),
         FilterColumn::new("recommendedAction", ColumnKind::Text, &["action"]),
@@ -54,6 +61,14 @@ impl Listed for TokenSummary {
         "holders_growth",
         "price_history",
         "created_at",
+        "age",
+        "as_of",
+        "volume_24h",
+        "liquidity",
+        "price_change_1h",
+        "price_change_7d",
+        "price_change_30d",
+        "own",
         "trend",
         "best_pattern",
         "recommendedAction",
@@ -64,7 +79,27 @@ impl Listed for TokenSummary {
 
 /// Whether the column is a figure that is worked out when it is asked for.
 pub fn is_worked_out(column: &str) -> bool {
-    column != "created_at" && FIELDS.contains(&column)
+    WORKED_OUT.contains(&column)
+}
+
+/// What stands before the name of a column that is not ours where one of ours, or one of its short names, is called the same.
+const OWN: &str = "own_";
+
+/// The columns of the `tokens` file that are not ours, as conditions, orders and headers name them: by their own names, and where
+/// one of ours is called so, with `own_` before it.
+pub fn own_columns(dataset: &Dataset) -> Vec<(&'static str, FilterColumn)> {
+    let named = |own: &OwnColumn| {
+        let taken = filter::column(own.name, TokenSummary::COLUMNS).is_some() || ["starred", "star", "watchlist"].contains(&own.name);
+        let name = if taken { names::lasting(&format!("{OWN}{}", own.name))? } else { own.name };
+        // A name with a blank or a sign in it cannot be written in a filter; as a header it can be read.
+        Some((name, filter::of_kind(name.into(), own.kind, &[])))
+    };
+    dataset.own_columns().iter().filter_map(named).collect()
+}
+
+/// Every column that conditions on tokens and their orders can name.
+pub fn columns(dataset: &Dataset) -> Vec<FilterColumn> {
+    TokenSummary::COLUMNS.iter().cloned().chain(own_columns(dataset).into_iter().map(|(_, column)| column)).collect()
 }
 
 impl<'a> TokenRow<'a> {
@@ -87,10 +122,17 @@ impl<'a> TokenRow<'a> {
             "holders_growth" => token.holders_growth.map(FieldValue::Number),
             "age" => token.age.map(FieldValue::Duration),
             "created_at" => token.created_at.map(FieldValue::Time),
-            column => {
+            "as_of" => token.last_candle.map(|last| FieldValue::Time(last.start)),
+            "volume_24h" => token.volume_24h.map(FieldValue::Number),
+            "liquidity" => token.liquidity.map(FieldValue::Number),
+            "price_change_1h" => token.price_change_1h.map(FieldValue::Number),
+            "price_change_7d" => token.price_change_7d.map(FieldValue::Number),
+            "price_change_30d" => token.price_change_30d.map(FieldValue::Number),
+            column if is_worked_out(column) => {
                 let figures = self.figures.as_deref()?;
                 word(figures, column).map(FieldValue::text).or_else(|| number(figures, column).map(FieldValue::Number))
             }
+            column => own(token, column),
         }
     }
 
@@ -101,6 +143,21 @@ impl<'a> TokenRow<'a> {
             None => self.field(column),
         }
     }
+}
+
+/// What the token has in a column that is not ours.
+fn own<'a>(token: &'a TokenSummary, column: &str) -> Option<FieldValue<'a>> {
+    let named = |name: &str| token.own.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
+    Some(match named(column).or_else(|| named(column.strip_prefix(OWN)?))? {
+        CellValue::Missing => return None,
+        CellValue::Text(text) => FieldValue::text(text),
+        CellValue::Integer(number) => FieldValue::Number(*number as f64),
+        CellValue::Float(number) => FieldValue::Number(*number),
+        CellValue::Flag(flag) => FieldValue::Flag(*flag),
+        CellValue::Time(time) => FieldValue::Time(*time),
+        CellValue::Day(day) => FieldValue::Day(*day),
+        CellValue::List(members) => return FieldValue::list(members),
+    })
 }
 
 /// The word of a column that has words.

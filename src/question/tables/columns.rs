@@ -3,12 +3,11 @@
 
 use std::borrow::Cow;
 
-use polars::prelude::{Column, DataType};
-
 use super::order::SortBy;
 use crate::{
     dataset::{
         Table,
+        cell::kind_of,
         grid::Grid,
         schema::{self, Kind},
     },
@@ -43,17 +42,6 @@ pub fn of(table: &Table) -> Vec<TableColumn> {
         aliases: &[],
     });
     ours.chain(theirs).collect()
-}
-
-fn kind_of(column: &Column) -> Kind {
-    match column.dtype() {
-        DataType::Float64 | DataType::Float32 => Kind::Float,
-        DataType::Boolean => Kind::Boolean,
-        DataType::Date => Kind::Date,
-        DataType::Datetime(..) => Kind::Time,
-        dtype if dtype.is_integer() => Kind::Integer,
-        _ => Kind::Text,
-    }
 }
 
 /// As a filter names them.

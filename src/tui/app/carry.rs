@@ -13,12 +13,13 @@ use tui_input::Input;
 
 use super::App;
 use crate::{
+    dataset::export::{self, form::Form},
     deck::DeckEvent,
     demo,
     tui::{
         format,
         keymap::Action,
-        overlay::Command,
+        overlay::{Command, Overlay, export::ExportDialog},
         theme::{Palette, Theme},
         view::{ApiState, Effect, Request},
     },
@@ -95,11 +96,21 @@ impl App {
                 }
             }
             Command::ToggleApi => self.toggle_api(),
-            Command::Export(file, _) => self.export_to(expand(&file)),
+            Command::Export { file, format, replace } => self.export_as(&file, format, replace),
             Command::WriteDemo => self.write_demo(),
             Command::Agree(origins) => self.agree(&origins),
         }
         self.dirty = true;
+    }
+
+    /// Asks once more where a file of that name is there already.
+    fn export_as(&mut self, file: &str, format: Form, replace: bool) {
+        let path = expand(file);
+        if replace || !export::is_taken(&path) {
+            return self.export_to(path, replace);
+        }
+        let count = self.with_view(self.current, |view, context| view.export(context)?.count);
+        self.overlay = Some(Overlay::Export(ExportDialog::taken(file, format, count)));
     }
 
     /// Through the terminal (OSC 52), which works over ssh too.

@@ -77,7 +77,7 @@ impl App {
         }
     }
 
-    pub(super) fn export_to(&mut self, path: PathBuf) {
+    pub(super) fn export_to(&mut self, path: PathBuf, replace: bool) {
         let Some(table) = self.with_view(self.current, |view, context| view.export(context)) else { return };
         let writing = Arc::new(AtomicBool::new(false));
         let (begun, to) = (Arc::clone(&writing), path.clone());
@@ -86,11 +86,11 @@ impl App {
                 Unwritten::Stopped => Problem::new(Code::Cancelled, "The export was stopped."),
                 Unwritten::Failed(reason) => Problem::new(Code::Defect, reason),
             };
-            export::check(&to).map_err(refused)?;
+            export::check(&to, replace).map_err(refused)?;
             let rows = (table.rows)(progress)?;
             let total = rows.count() as u64;
             begun.store(true, Ordering::Relaxed);
-            export::write(&to, &table.columns, &rows, &mut |done| progress.step(done, total).is_ok()).map_err(refused)
+            export::write(&to, &table.columns, &rows, replace, &mut |done| progress.step(done, total).is_ok()).map_err(refused)
         });
         self.message = None;
         self.exporting = Some(Exporting { task, path, writing, stopping: false, tick: Instant::now() + TICK });
@@ -223,7 +223,7 @@ mod tests {
 
         fn start(&mut self, name: &str) {
             self.app.message = None;
-            self.app.export_to(self.folder.path().join(name));
+            self.app.export_to(self.folder.path().join(name), false);
         }
 
         /// What the footer says once the export has ended.

@@ -131,7 +131,7 @@ keys! {
         Palette "palette" [":" "Ctrl-P"] "Find an action or a token by name." ("palette" 60);
         Filter "filter" ["/"] "Filter the rows: words are fuzzy, `cap>1m` is exact." ("filter" 90);
         Sort "sort" ["s"] "Sort by the next column." ("sort" 80);
-        SortReverse "sort_reverse" ["S"] "Turn the sort order around.";
+        SortReverse "sort_reverse" ["S"] "Reverse the sort.";
         Up "up" ["Up" "k"] "One row up.";
         Down "down" ["Down" "j"] "One row down.";
         Left "left" ["Left" "h"] "To the left; pans the chart.";
@@ -159,7 +159,7 @@ keys! {
         ViewGrowth "view_growth" ["6"] "The tokens whose holders grow fastest.";
         ViewYield "view_yield" ["7"] "A plan for idle tokens.";
         ViewJobs "view_jobs" ["8"] "Deep analyses, running and done.";
-        ViewData "view_data" ["9"] "The tables, where they come from and what was found in them.";
+        ViewData "view_data" ["9"] "The tables, where they come from and their problems.";
         ViewApi "view_api" ["0"] "Address, key and requests of the API.";
         Redraw "redraw" ["Ctrl-L"] "Draw the screen afresh.";
         Suspend "suspend" ["Ctrl-Z"] "Leave for the shell; `fg` comes back.";
@@ -188,11 +188,11 @@ keys! {
         Patterns "patterns" ["p"] "Show or hide the patterns.";
         NextPattern "next_pattern" ["n"] "To the next pattern." ("pattern" 106);
         PreviousPattern "previous_pattern" ["N"] "To the pattern before.";
-        Reversals "reversals" ["u"] "Show or hide heads and shoulders, double and triple turns.";
+        Reversals "reversals" ["u"] "Show or hide heads and shoulders, double and triple tops.";
         Triangles "triangles" ["i"] "Show or hide triangles, wedges and broadening patterns.";
         Channels "channels" ["d"] "Show or hide rectangles and channels.";
         Flags "flags" ["f"] "Show or hide flags and pennants.";
-        Roundings "roundings" ["b"] "Show or hide cups and rounded turns.";
+        Roundings "roundings" ["b"] "Show or hide cups, rounding tops and bottoms.";
     }
     Security {
         ExpandAll "expand_all" ["x"] "Show the evidence of every anomaly, or of none." ("evidence" 75);
@@ -216,9 +216,10 @@ keys! {
     Jobs {
         StartJob "start_job" ["a"] "Start a deep analysis of tokens." ("start" 95);
         Terminate "terminate" ["x"] "Terminate the selected job." ("terminate" 92);
+        ReportJson "report_json" ["v"] "Show the report as raw JSON, or as a page." ("JSON" 101);
     }
     Data {
-        Findings "findings" ["f"] "Show what was found wrong in the selected table." ("findings" 88);
+        Findings "findings" ["f"] "Show the problems of the selected table: rejected rows, warnings." ("problems" 88);
     }
     Api {
         ShowKey "show_key" ["K"] "Show or hide the key." ("key" 95);

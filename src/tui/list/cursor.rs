@@ -93,6 +93,11 @@ impl Cursor {
         match mouse.kind {
             MouseEventKind::ScrollUp => self.state.scroll(-WHEEL_ROWS, self.count, self.height()),
             MouseEventKind::ScrollDown => self.state.scroll(WHEEL_ROWS, self.count, self.height()),
+            // The row is taken up for what is done with it; nothing is opened.
+            MouseEventKind::Down(MouseButton::Right) => match self.hit(mouse.column, mouse.row) {
+                Some(Hit::Row(row) | Hit::Star(row)) => self.select(row),
+                _ => return Did::Nothing,
+            },
             MouseEventKind::Down(MouseButton::Left) | MouseEventKind::Drag(MouseButton::Left) => return self.click(mouse),
             _ => return Did::Nothing,
         }

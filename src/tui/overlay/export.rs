@@ -10,6 +10,7 @@ use crate::{
     tui::{
         theme::{Role, Theme},
         views::many,
+        words,
     },
 };
 
@@ -24,12 +25,21 @@ pub struct ExportDialog {
     format: Form,
     /// Unknown while they are still being found.
     rows: Option<usize>,
+    /// The name that is taken, as was said: another Enter on it replaces that file.
+    taken: Option<String>,
 }
 
 impl ExportDialog {
     pub fn new(name: &str, rows: Option<usize>) -> Self {
         let format = Form::Csv;
-        Self { input: named(&format!("tokendeck-{name}"), format), format, rows }
+        Self { input: named(&format!("tokendeck-{name}"), format), format, rows, taken: None }
+    }
+
+    /// The dialog once more, as a file of that name is there already.
+    pub fn taken(file: &str, format: Form, rows: Option<usize>) -> Self {
+        let stem = file.strip_suffix(&format!(".{}", format.ending())).unwrap_or(file);
+        let cursor = stem.chars().count();
+        Self { input: Input::new(file.to_owned()).with_cursor(cursor), format, rows, taken: Some(file.to_owned()) }
     }
 
     pub fn key(&mut self, key: &KeyEvent) -> Outcome {
@@ -38,7 +48,9 @@ impl ExportDialog {
             KeyCode::Esc => return Outcome::Close,
             KeyCode::Char('c') if control => return Outcome::Close,
             KeyCode::Enter if !self.input.value().trim().is_empty() => {
-                return Outcome::Run(Command::Export(self.input.value().trim().to_owned(), self.format));
+                let file = self.input.value().trim().to_owned();
+                let replace = self.taken.as_ref() == Some(&file);
+                return Outcome::Run(Command::Export { file, format: self.format, replace });
             }
             KeyCode::Tab | KeyCode::Down => self.turn(1),
             KeyCode::BackTab | KeyCode::Up => self.turn(Form::FILES.len() - 1),
@@ -93,7 +105,12 @@ impl ExportDialog {
             let style = if format == self.format { theme.accent() } else { theme.dim() };
             x += line(buffer, inside, 2, x, format.ending(), style.patch(base)) + 3;
         }
-        line(buffer, inside, 4, 0, "⏎ writes it   Tab other format   Esc leaves it", theme.dim().patch(base));
+        if self.taken.as_deref() == Some(self.input.value().trim()) {
+            let warning = theme.style(Role::Warning).patch(base);
+            line(buffer, inside, 4, 0, "this file exists: ⏎ again replaces it, or type another name · Esc cancel", warning);
+        } else {
+            line(buffer, inside, 4, 0, &format!("{}   Tab other format", words::SAVE_OR_CANCEL), theme.dim().patch(base));
+        }
     }
 }
 

@@ -19,16 +19,34 @@ const WIDTH_MAX: u16 = 110;
 
 #[derive(Debug)]
 pub struct Help {
-    view: ViewId,
     lines: Vec<HelpLine>,
     /// `None` until `/` begins it.
     filter: Option<String>,
     selected: usize,
+    title: String,
+    /// What was wrong with the configuration, whole.
+    warnings: Vec<String>,
+    /// Where the lines stand on screen, and the first of them.
+    rows: (Rect, usize),
 }
 
 impl Help {
-    pub fn new(keymap: &Keymap, view: ViewId) -> Self {
-        Self { view, lines: keymap.help(view), filter: None, selected: 0 }
+    pub fn new(keymap: &Keymap, view: ViewId, warnings: &[String]) -> Self {
+        let title = format!("keys · {}", view.title());
+        Self { lines: keymap.help(view), filter: None, selected: 0, title, warnings: warnings.to_vec(), rows: Default::default() }
+    }
+
+    /// What can be done with a row.
+    pub fn of_row(lines: Vec<HelpLine>, row: &str) -> Self {
+        let title = format!("actions · {row}");
+        Self { lines, filter: None, selected: 0, title, warnings: Vec::new(), rows: Default::default() }
+    }
+
+    /// A click: on a line it runs it; none beside the lines.
+    pub fn click(&self, x: u16, y: u16) -> Option<Outcome> {
+        let (area, first) = self.rows;
+        let line = area.contains((x, y).into()).then(|| first + usize::from(y - area.y))?;
+        self.shown().get(line).map(|line| Outcome::Run(Command::Act(line.action)))
     }
 
     pub fn key(&mut self, key: &KeyEvent) -> Outcome {
@@ -68,20 +86,32 @@ impl Help {
 
     fn shown(&self) -> Vec<&HelpLine> {
         let wanted = self.filter.as_deref().unwrap_or_default().to_lowercase();
-        let hit = |line: &&HelpLine| wanted.is_empty() || words::contains(&wanted, line.says) || line.action.name().contains(&wanted);
+        let hit = |line: &&HelpLine| {
+            wanted.is_empty() || {
+                [line.says, line.everyday].iter().any(|text| words::contains(&wanted, text)) || line.action.name().contains(&wanted)
+            }
+        };
         self.lines.iter().filter(hit).collect()
     }
 
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
-        let shown = self.shown();
-        let title = format!("keys · {}", self.view.title());
         // As wide as the longest sentence: its keys, the gap, the borders and a cell of air at both sides.
         let longest = self.lines.iter().map(|line| text::width(line.says)).max().unwrap_or(0) as u16;
         let width = (KEYS_WIDTH as u16 + 1 + longest + 4).clamp(WIDTH_MIN, WIDTH_MAX);
-        let inside = floating(buffer, area, (width, self.lines.len() as u16 + 5), &title, theme);
+        let room = usize::from(width.min(area.width).saturating_sub(6)).max(1);
+        let wrapped = |warning: &String| text::wrap(&format!("! {warning}"), room, 4);
+        let warned: Vec<String> = self.warnings.iter().flat_map(wrapped).collect();
+        let inside = floating(buffer, area, (width, (self.lines.len() + warned.len()) as u16 + 5), &self.title, theme);
+        for (row, says) in warned.iter().enumerate() {
+            line(buffer, inside, row as u16, 0, says, theme.style(Role::Warning).patch(theme.style(Role::Panel)));
+        }
+        let top = (warned.len() as u16).min(inside.height);
+        let inside = Rect { y: inside.y + top, height: inside.height - top, ..inside };
+        let shown: Vec<HelpLine> = self.shown().into_iter().cloned().collect();
         let base = theme.style(Role::Panel);
         let rows = usize::from(inside.height.saturating_sub(2));
         let first = self.selected.saturating_sub(rows.saturating_sub(1));
+        self.rows = (Rect { height: rows as u16, ..inside }, first);
         for (row, entry) in shown.iter().enumerate().skip(first).take(rows) {
             let place = Rect { y: inside.y + (row - first) as u16, height: 1, ..inside };
             let style = if row == self.selected { theme.style(Role::Selection) } else { base };

@@ -1,5 +1,5 @@
 //! What an import would do, before it is done: what each file was taken for, what serves each column and why, the first rows, what would
-//! be set aside. Reads and writes no file itself.
+//! be rejected. Reads and writes no file itself.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -11,6 +11,7 @@ use crate::{
         format, text,
         theme::{Role, Theme},
         views::many,
+        words::CANCEL,
     },
 };
 
@@ -105,7 +106,7 @@ impl ImportDialog {
         let inside = floating(buffer, area, (width, height), &format!("import {}", text::clean(&self.said)), theme);
         let Some(shown) = shown else {
             line(buffer, inside, 0, 0, "looking at what is in it", theme.dim().patch(base));
-            line(buffer, inside, inside.height.saturating_sub(1), 0, "Esc leaves it", theme.dim().patch(base));
+            line(buffer, inside, inside.height.saturating_sub(1), 0, CANCEL, theme.dim().patch(base));
             return;
         };
         self.room = usize::from(inside.height.saturating_sub(2)).max(1);
@@ -117,9 +118,9 @@ impl ImportDialog {
         let takes = self.preview.as_ref().is_some_and(|preview| preview.takes);
         let more = if shown.len() > self.room { "   ↓↑ more" } else { "" };
         let keys = if takes {
-            format!("⏎ takes it in{more}   Esc changes nothing")
+            format!("⏎ import{more}   {CANCEL}")
         } else {
-            format!("nothing would be taken   ⏎ say more of it{more}   Esc leaves it")
+            format!("nothing would be taken   ⏎ say more of it{more}   {CANCEL}")
         };
         line(buffer, inside, inside.height.saturating_sub(1), 0, &keys, theme.accent().patch(base));
     }
@@ -221,14 +222,14 @@ fn place(finding: &crate::dataset::findings::Finding) -> Option<String> {
     }
 }
 
-/// `candles: 400 rows, 398 new, 2 set aside`.
+/// `candles: 400 rows, 398 new, 2 rejected`.
 fn taken_line(taken: &Taken) -> String {
     let counts = [
         (taken.new, "new"),
         (taken.changed, "in place of others"),
         (taken.same, "there already"),
         (taken.repeated, "repeated"),
-        (taken.set_aside, "set aside"),
+        (taken.set_aside, "rejected"),
         (taken.left_out, "left out"),
     ];
     let parts: Vec<String> =

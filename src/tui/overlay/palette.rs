@@ -28,10 +28,14 @@ pub struct Palette {
     /// Positions in `entries`, best first.
     found: Vec<usize>,
     selected: usize,
+    /// Where the entries stand on screen, and the first of them.
+    rows: (Rect, usize),
 }
 
 #[derive(Debug)]
 struct Entry {
+    /// Other words that find it.
+    everyday: &'static str,
     /// What is matched and shown.
     name: String,
     /// Shown dim beside it.
@@ -51,6 +55,7 @@ impl Palette {
                 note: row.says.to_owned(),
                 right: row.keys,
                 command: Command::Act(row.action),
+                everyday: row.everyday,
             })
             .collect();
         entries.push(Entry {
@@ -58,22 +63,30 @@ impl Palette {
             note: "Start or stop answering over HTTP.".to_owned(),
             right: String::new(),
             command: Command::ToggleApi,
+            everyday: "server http",
         });
         for (name, note, typed) in [
             ("import FILE", "Take a file of yours in: its path, and options as `tokendeck import` has them.", "import "),
             ("open DIR", "Look at another dataset: its folder.", "open "),
         ] {
             let command = Command::Type(typed.to_owned());
-            entries.push(Entry { name: name.to_owned(), note: note.to_owned(), right: String::new(), command });
+            entries.push(Entry {
+                name: name.to_owned(),
+                note: note.to_owned(),
+                right: String::new(),
+                command,
+                everyday: "load add file folder",
+            });
         }
         entries.extend(themes.iter().map(|theme| Entry {
             name: format!("theme {theme}"),
             note: "Change the colours.".to_owned(),
             right: String::new(),
             command: Command::Theme(theme.clone()),
+            everyday: "colors dark light appearance",
         }));
         let fixed = entries.len();
-        let mut palette = Self { input: Input::default(), entries, fixed, found: Vec::new(), selected: 0 };
+        let mut palette = Self { input: Input::default(), entries, fixed, found: Vec::new(), selected: 0, rows: Default::default() };
         palette.set_tokens(tokens);
         palette
     }
@@ -86,6 +99,7 @@ impl Palette {
             note: format!("{}  {}", text::clean(token.name.as_deref().unwrap_or_default()), token.token_address.short()),
             right: format::price(token.price),
             command: Command::Select(token.token_address),
+            everyday: "",
         }));
         self.rank();
     }
@@ -131,6 +145,13 @@ impl Palette {
         self.found.get(self.selected).map_or(Outcome::Close, |&i| Outcome::Run(self.entries[i].command.clone()))
     }
 
+    /// A click: on an entry it runs it; none beside the entries.
+    pub fn click(&self, x: u16, y: u16) -> Option<Outcome> {
+        let (area, first) = self.rows;
+        let entry = area.contains((x, y).into()).then(|| first + usize::from(y - area.y))?;
+        self.found.get(entry).map(|&i| Outcome::Run(self.entries[i].command.clone()))
+    }
+
     fn folder(&self) -> Option<&str> {
         self.input.value().strip_prefix("open ").map(str::trim).filter(|folder| folder.contains(['/', '.', '~']))
     }
@@ -155,7 +176,8 @@ impl Palette {
             .filter_map(|(i, entry)| {
                 // A word of the note finds an entry too, behind those it names.
                 let by_name = fuzzy::score(&wanted, &entry.name);
-                let by_note = (wanted.len() > 2).then(|| words::contains(&wanted, &entry.note)).filter(|hit| *hit).map(|_| 0);
+                let told = || words::contains(&wanted, entry.everyday) || words::contains(&wanted, &entry.note);
+                let by_note = (wanted.len() > 2).then(told).filter(|hit| *hit).map(|_| 0);
                 by_name.or(by_note).map(|score| (score, i))
             })
             .collect();
@@ -184,6 +206,7 @@ impl Palette {
         }
         let rows = usize::from(inside.height.saturating_sub(2));
         let first = self.selected.saturating_sub(rows.saturating_sub(1));
+        self.rows = (Rect { y: inside.y + 2.min(inside.height), height: rows as u16, ..inside }, first);
         for (row, &i) in self.found.iter().enumerate().skip(first).take(rows) {
             let y = (row - first) as u16 + 2;
             let place = Rect { y: inside.y + y, height: 1, ..inside };

@@ -264,9 +264,7 @@ impl Chart {
         }
         if self.sheet.is_empty() {
             if self.candles.answer.is_some() {
-                let frame = TIMEFRAMES[self.choices.timeframe];
-                let says = format!("no {frame} candles: the data are coarser; t shows another timeframe");
-                put(buffer, body, 1, 1, &says, theme.dim());
+                put(buffer, body, 1, 1, &self.other_frames(), theme.dim());
             } else {
                 progress::skeleton(body, buffer, theme, context.ascii);
             }
@@ -278,6 +276,15 @@ impl Chart {
         let view = sheet::Window { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
         self.layout = Some(self.sheet.draw(buffer, chart, &view, lines, &self.finds, context));
         self.draw_legend(buffer, Rect { y: body.y + body.height.saturating_sub(1), height: 1.min(body.height), ..body }, context);
+    }
+
+    /// `only 1d and 1w candles; t to switch`.
+    fn other_frames(&self) -> String {
+        match self.candles.answer.as_ref().map_or(&[][..], |known| &known.answer.elsewhere) {
+            [] => format!("no {} candles", TIMEFRAMES[self.choices.timeframe]),
+            [one] => format!("only {one} candles; t to switch"),
+            [rest @ .., last] => format!("only {} and {last} candles; t to switch", rest.join(", ")),
+        }
     }
 
     fn candles_question(&self, token: Address) -> CandlesQuestion {
@@ -338,14 +345,14 @@ impl Chart {
         self.sheet.column(at, self.zoom, self.offset)
     }
 
-    /// `period 14`, or `period 58 of 5000` where there are only 58 candles to draw the lines through.
+    /// `last 14 candles`, or `last 58 of 5000 candles` where there are only 58 to draw the lines through.
     fn period(&self) -> String {
         let period = self.choices.period;
         let there = self.candles.answer.as_ref().map(|known| known.answer.candles.len() as u64);
         // Older candles than were asked for may be there too, and the lines are about the latest.
         match there.filter(|there| *there < period.min(CANDLES_ASKED) && self.anchor.is_none()) {
-            Some(there) => format!("period {there} of {period}"),
-            None => format!("period {period}"),
+            Some(there) => format!("last {there} of {period} candles"),
+            None => format!("last {period} candles"),
         }
     }
 
@@ -353,17 +360,22 @@ impl Chart {
     /// room, and what the marks mean.
     fn draw_legend(&self, buffer: &mut Buffer, row: Rect, context: &Context<'_>) {
         let theme = context.theme;
-        let mut x = 1 + put(buffer, row, 1, 0, &self.period(), theme.dim());
+        let mut x = 1;
         if let Some(problem) = &self.trendline.problem {
-            put(buffer, row, x + 3, 0, &problem.detail, theme.style(Role::Warning));
+            put(buffer, row, x, 0, &problem.detail, theme.style(Role::Warning));
             return;
         }
         let marks: Vec<String> = self.sheet.marks(context.ascii).collect();
         // Each after a gap, and a wider one before them all.
         let marks_cells = marks.iter().map(|mark| 2 + text::width(mark)).sum::<usize>() + 1;
         if let Some(known) = &self.trendline.answer {
-            let (word, role) = sheet::trend(&known.answer);
-            x += 1 + put(buffer, row, x + 1, 0, &word, theme.style(role));
+            // In full where the lines' shortest legends have room beside it; the marks give way first.
+            let (shortest, gap) = sheet::legends(&known.answer, 0);
+            let beside: usize =
+                shortest.iter().filter(|_| self.choices.lines).map(|it| gap + text::width(&it.name) + 1 + text::width(&it.says)).sum();
+            let room = usize::from(row.width).saturating_sub(beside + 1);
+            let (word, role) = sheet::trend(&known.answer, &self.period(), room);
+            x += put(buffer, row, x, 0, &word, theme.style(role));
             let room = usize::from(row.width.saturating_sub(x));
             let (legends, gap) = sheet::legends(&known.answer, room.saturating_sub(marks_cells));
             for legend in legends.iter().filter(|_| self.choices.lines) {

@@ -59,7 +59,21 @@ pub struct Data {
     kept: BTreeMap<&'static str, Kept>,
     /// A table that was open at the end of the last run.
     reopen: Option<String>,
+    detail: Detail,
 }
+
+/// How far the columns of the selected table are scrolled.
+#[derive(Default)]
+struct Detail {
+    /// The place of the table.
+    of: usize,
+    /// Columns before the first on screen, and after the last.
+    before: usize,
+    after: usize,
+}
+
+/// Columns that a key scrolls by.
+const COLUMNS_STEP: usize = 6;
 
 impl View for Data {
     fn id(&self) -> ViewId {
@@ -103,6 +117,8 @@ impl View for Data {
             (Action::CopyValue, _) => {
                 return self.table(context).map_or(Effect::Nothing, |table| Effect::Copy(table.schema.name.to_owned(), "table"));
             }
+            (Action::Right, _) if self.detail.after > 0 => self.detail.before += COLUMNS_STEP.min(self.detail.after),
+            (Action::Left, _) if self.detail.before > 0 => self.detail.before = self.detail.before.saturating_sub(COLUMNS_STEP),
             (action, _) if self.list.act(action) == Did::Nothing => return Effect::Pass,
             _ => {}
         }
@@ -249,7 +265,7 @@ impl Data {
         };
         match table {
             None => Effect::Say("nothing is loaded yet".to_owned()),
-            Some(table) if table.findings.counts().is_empty() => Effect::Say(format!("nothing was found wrong in `{}`", table.schema.name)),
+            Some(table) if table.findings.counts().is_empty() => Effect::Say(format!("no problems in `{}`", table.schema.name)),
             Some(table) => {
                 self.close();
                 self.open = Open::Findings(Box::new(FindingsPane::new(table)));
@@ -289,7 +305,10 @@ impl Data {
         }
         self.list.draw(buffer, Frame::new(body, ""), context, tables::rows(context));
         if let Some(place) = self.list.selected() {
-            tables::draw_detail(buffer, right, place, context);
+            if self.detail.of != place {
+                self.detail = Detail { of: place, ..Detail::default() };
+            }
+            self.detail.after = tables::draw_detail(buffer, right, place, self.detail.before, context);
         }
     }
 }
@@ -338,7 +357,7 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     if dataset.synthetic {
         x += put(buffer, row, x, 0, "  synthetic", theme.style(Role::Warning));
     }
-    let right = format!("{folder}/ · generation {} ", format::count(snapshot.generation));
+    let right = format!("{folder}/ · reload {} ", format::count(snapshot.generation));
     let width = text::width(&right) as u16;
     if x + width + 2 <= row.width {
         put(buffer, row, row.width - width, 0, &right, theme.dim());

@@ -24,6 +24,7 @@ use crate::{
             panel::{self, Panel},
             progress,
         },
+        words,
     },
 };
 
@@ -241,7 +242,8 @@ impl DexesView {
         }
         let body = Rect { x: body.x + 1, width: body.width.saturating_sub(1), ..body };
         self.dexes.focused = !self.in_pools;
-        let frame = Frame::new(body, "no DEX matches: Esc takes the filter off");
+        let empty = words::no_match("DEX");
+        let frame = Frame::new(body, &empty);
         self.dexes.draw(buffer, frame, context, dexes(&known.answer.dexes));
     }
 

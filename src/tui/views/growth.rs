@@ -7,10 +7,11 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
 use self::list::{Ranked, Ranking};
+use super::many;
 use super::parts::{ListLine, absent, say, summary};
 use crate::{
     analysis::growth::WINDOW_DAYS_DEFAULT,
-    dataset::address::Address,
+    dataset::{address::Address, time::Day},
     question::{
         Question,
         growth::{GrowthEntry, GrowthQuestion, WINDOWS},
@@ -22,6 +23,7 @@ use crate::{
         text,
         view::{Asked, Context, Effect, Export, Request, View},
         widgets::{panel, progress, put},
+        words,
     },
 };
 
@@ -92,10 +94,11 @@ impl View for GrowthView {
             return;
         }
         let ranking = self.ranking.answer.as_ref().map_or(&[][..], |known| &known.answer.tokens);
-        let days = if self.window == 1 { "over 1 day" } else { &format!("over {} days", self.window) };
+        let days = many(self.window, "day", "days");
+        let days = counted(ranking).map_or_else(|| format!("over {days}"), |counted| format!("over {days} {counted}"));
         let line = ListLine {
             filter: self.list.filter_text(),
-            notes: &[days.to_owned()],
+            notes: &[days],
             shown: self.list.len() as u64,
             total: ranking.len() as u64,
             nouns: ["token ranked", "tokens ranked"],
@@ -209,7 +212,7 @@ impl GrowthView {
         let empty = if self.list.filter().is_empty() {
             "no token has two counts this far apart: t tries another window"
         } else {
-            "no token matches: Esc takes the filter off"
+            &words::no_match("token")
         };
         self.list.draw(buffer, Frame::new(area, empty), context, rows(ranking, most, context));
     }
@@ -217,9 +220,9 @@ impl GrowthView {
     /// The selected token's exact figures in one line.
     fn draw_exact(&self, buffer: &mut Buffer, row: Rect, context: &Context<'_>) {
         let (Some(entry), theme) = (self.entry(), context.theme) else { return };
-        let day = |day: Option<crate::dataset::time::Day>| day.map_or_else(|| format::MISSING.to_owned(), |day| day.to_string());
+        let day = |day: Option<Day>| day.map_or_else(|| format::MISSING.to_owned(), |day| day.to_string());
         let mut x = 1 + put(buffer, row, 1, 0, &entry.token_address.to_string(), theme.accent());
-        let growth = format!("{} %", format::exact(Some(entry.holders_growth)));
+        let growth = format!("{} %", format::fixed(entry.holders_growth, 4));
         let days = format!("{} → {}", day(entry.base_counted), day(entry.last_counted));
         for (word, value) in [("growth", growth), ("counted", days), ("cap", format::exact(entry.market_cap))] {
             if x + 4 + text::width(word) as u16 + text::width(&value) as u16 > row.width {
@@ -231,14 +234,29 @@ impl GrowthView {
     }
 }
 
+/// The latest day that any token of the ranking was counted on.
+fn newest(ranking: &[GrowthEntry]) -> Option<Day> {
+    ranking.iter().filter_map(|entry| entry.last_counted).max()
+}
+
+/// `to 2024-03-01; 12 counted earlier, from 2018-05-01 on`: growth of other weeks is not that of this one.
+fn counted(ranking: &[GrowthEntry]) -> Option<String> {
+    let newest = newest(ranking)?;
+    let earlier = || ranking.iter().filter_map(|entry| entry.last_counted).filter(|day| *day < newest);
+    let oldest = earlier().min().map(|oldest| format!("; {} counted earlier, from {oldest} on", format::count(earlier().count() as u64)));
+    Some(format!("to {newest}{}", oldest.unwrap_or_default()))
+}
+
 /// The rows of the list, by their places.
 fn rows<'a>(ranking: &'a [GrowthEntry], most: f64, context: &'a Context<'_>) -> impl Fn(usize) -> Option<Ranked<'a>> {
+    let newest = newest(ranking);
     move |place| {
         let entry = ranking.get(place)?;
         let token = &entry.token_address;
         let counts = context.snapshot.map_or(&[][..], |snapshot| snapshot.dataset.holder_counts_of(token));
-        let holders = summary(context, token).and_then(|summary| summary.holders);
-        Some(Ranked { entry, place, most, holders, counts, starred: context.watchlist.contains(token) })
+        let summary = summary(context, token);
+        let (holders, chains) = (summary.and_then(|summary| summary.holders), summary.map_or(&[][..], |summary| &summary.chains));
+        Some(Ranked { entry, place, most, holders, chains, newest, counts, starred: context.watchlist.contains(token) })
     }
 }
 

@@ -1,8 +1,8 @@
-//! The Jobs view: deep analyses newest first, the tasks of the selected one, and its report as an outline. The store is read by
+//! The Jobs view: deep analyses newest first, the tasks of the selected one, and its report as a page. The store is read by
 //! `desk`, off the drawing thread.
 
 mod desk;
-mod outline;
+mod page;
 mod pane;
 mod reader;
 mod rows;
@@ -76,6 +76,14 @@ impl View for JobsView {
         }
         self.arrange(context);
         Effect::Redraw
+    }
+
+    fn answers(&self, action: Action) -> bool {
+        match action {
+            Action::ReportJson => self.reader.is_some(),
+            Action::Open | Action::Sort => self.reader.is_none(),
+            _ => true,
+        }
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
@@ -189,7 +197,7 @@ impl JobsView {
             if self.list.point_to(|shown| shown == place) {
                 self.follow();
             }
-            return Effect::Say(format!("{id} is at work on {name} already"));
+            return Effect::Say(format!("{id} is already analysing {name}"));
         }
         self.desk.start(token, name.clone(), context);
         self.newest_before = Some(self.desk.reading.jobs.first().map_or_else(String::new, |job| job.job_id.clone()));

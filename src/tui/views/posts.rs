@@ -26,6 +26,7 @@ use crate::{
         list::{Did, Frame, List},
         view::{Context, Effect, Export, Request, View},
         widgets::{panel, progress},
+        words,
     },
 };
 
@@ -162,9 +163,10 @@ impl View for PostsView {
 impl PostsView {
     /// Which posts are wanted.
     fn source(&self) -> Option<Source> {
-        let query = Some(self.list.filter_text().trim().to_owned()).filter(|words| !words.is_empty());
+        let filter = self.list.filter();
+        let query = Some(filter.words().collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty());
         let token = if self.all { None } else { Some(self.token?) };
-        Some(Source { token, query, sort: self.list.sorting.keys().to_vec() })
+        Some(Source { token, query, filter: filter.without_words(), sort: self.list.sorting.keys().to_vec() })
     }
 
     fn post(&self) -> Option<&Post> {
@@ -192,12 +194,9 @@ impl PostsView {
         if !self.pages.answered() {
             return progress::skeleton(area, buffer, context.theme, context.ascii);
         }
-        let lower = self.list.filter_text().to_lowercase();
-        let words: Vec<&str> = lower.split_whitespace().collect();
         let nothing = if self.all { "no post" } else { "no post of this token; a shows every token's" };
-        let empty = if words.is_empty() { nothing } else { "no title has these words: Esc takes the filter off" };
-        let frame = Frame { words: Some(&words), ..Frame::new(area, empty) };
-        self.list.draw(buffer, frame, context, |place| Some(PostRow { post: self.pages.post(place)?, context }));
+        let empty = if self.list.filter().is_empty() { nothing } else { &words::no_match("post") };
+        self.list.draw(buffer, Frame::new(area, empty), context, |place| Some(PostRow { post: self.pages.post(place)?, context }));
     }
 
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {

@@ -24,11 +24,14 @@ use crate::{
         keymap::{Action, ViewId},
         list::{Did, Frame, List},
         view::{Asked, Context, Effect, Export, Request, View},
+        words,
     },
 };
 
 /// From this width on the detail stands beside the table.
 const BESIDE_WIDTH: u16 = 110;
+/// Rows of the detail under a short list where the table has the screen to itself.
+const DETAIL_LEAST: u16 = 8;
 /// From this height on it stands below, where it is narrower.
 const BELOW_HEIGHT: u16 = 36;
 
@@ -155,6 +158,12 @@ impl View for TokensView {
         match self.place {
             _ if self.list.is_empty() => self.draw_list(buffer, area, context),
             Place::Over if self.detail_open => self.draw_detail(buffer, area, context),
+            // A few rows leave room for what the selected token is.
+            Place::Over if self.choices.detail_shown && usize::from(area.height) >= self.list.len() + 2 + usize::from(DETAIL_LEAST) => {
+                let rows = self.list.len() as u16 + 3;
+                self.draw_list(buffer, Rect { height: rows, ..area }, context);
+                self.draw_detail(buffer, Rect { y: area.y + rows, height: area.height - rows, ..area }, context);
+            }
             Place::Beside if self.choices.detail_shown => {
                 // Inside it a whole address fits.
                 let width = (area.width * 3 / 10).clamp(44, 66);
@@ -384,8 +393,8 @@ impl TokensView {
         SearchQuestion {
             query: (!words.is_empty()).then(|| words.join(" ")),
             chain: None,
-            filter: self.list.filter().split(|column| column != "starred").0,
-            sort: self.list.sorting.keys().to_vec(),
+            conditions: Some(self.list.filter().split(|column| column != "starred").0.conditions()).filter(|text| !text.is_empty()),
+            sort: Some(self.list.sorting.keys().iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
             fields: if self.choices.more { List::<Tokens>::optional().collect() } else { Vec::new() },
             only: Vec::new(),
             page: 1,
@@ -406,7 +415,7 @@ impl TokensView {
         let empty = if self.choices.watched_only && self.list.filter().is_empty() {
             "the watchlist is empty: w stars a token, W shows every token"
         } else {
-            "no token matches: Esc takes the filter off"
+            &words::no_match("token")
         };
         let row = rows(tokens, &self.figures.known, context);
         self.list.draw(buffer, Frame::new(area, empty), context, row);

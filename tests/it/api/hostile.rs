@@ -394,8 +394,21 @@ fn the_longest_idle_connection_gives_its_place_to_the_next_client() {
 }
 
 #[test]
+fn clients_that_never_ask_give_way_to_those_that_do() {
+    let server = Running::with(ApiOptions { connections: 3, header_time: Duration::from_secs(1), ..ApiOptions::default() });
+    let mut slow: Vec<_> = (0..5).map(|_| server.connect()).collect();
+    for stream in &mut slow {
+        stream.write_all(b"GET /healthz HTTP/1.1\r\n").expect("sent");
+    }
+    // The two that wait for a place are let in, and out, before this one.
+    assert!(asks(&mut BufReader::new(server.connect())), "locked out");
+}
+
+#[test]
 fn a_connection_with_a_request_or_a_stream_keeps_its_place() {
-    let server = Running::with(ApiOptions { connections: 3, ..ApiOptions::default() });
+    // A request that is begun keeps its place for a tenth of the time that it may take.
+    let header_time = Duration::from_mins(5);
+    let server = Running::with(ApiOptions { connections: 3, header_time, ..ApiOptions::default() });
     let (release, _held) = hold(&server);
     let mut listener = BufReader::new(server.connect());
     let request = format!("GET /events HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n\r\n");

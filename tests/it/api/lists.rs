@@ -23,7 +23,7 @@ fn conditions_orders_and_members_are_taken_and_what_is_unknown_is_named() {
     }
     let long = format!("/tokens?where=symbol:{}", "a".repeat(500));
     for (path, says) in [
-        ("/tokens?where=pric%3E1", "the nearest is `price`. The columns are symbol, name, "),
+        ("/tokens?where=pric%3E1", "did you mean `price`? Columns: symbol, name, "),
         ("/tokens?where=price%3Ex", "write `price>1000`"),
         ("/tokens?where=uni", "`uni` is no condition"),
         (&*long, "507 bytes: expected at most 500"),
@@ -31,7 +31,7 @@ fn conditions_orders_and_members_are_taken_and_what_is_unknown_is_named() {
         ("/tokens?sort=pric", "the nearest is `price`"),
         ("/tokens?only=pric", "did you mean `price`?"),
         ("/tokens?fields=trent", "did you mean `trend`?"),
-        ("/posts?where=titel:x", "the nearest is `title`"),
+        ("/posts?where=titel:x", "did you mean `title`?"),
         ("/dexes?sort=tvll", "the nearest is `tvl`"),
     ] {
         let answer = server.ask(&get(path, ""));
@@ -77,6 +77,8 @@ fn many_tokens_are_answered_in_one_request() {
         ("/security?addresses=".to_owned(), "invalid_parameter"),
         (format!("/tokens?addresses={TOKEN}&format=csv"), "invalid_parameter"),
         (format!("/tokens?addresses={TOKEN}&format=x"), "invalid_parameter"),
+        (format!("/tokens?addresses={TOKEN}&where=price%3E1"), "invalid_parameter"),
+        (format!("/tokens?limit=5&addresses={TOKEN}"), "invalid_parameter"),
         ("/candles?addresses=0x12".to_owned(), "invalid_address"),
         (format!("/tokens?{asked}&page=2&strict=true"), "invalid_parameter"),
         (format!("/security?{asked}&format=xml"), "invalid_parameter"),

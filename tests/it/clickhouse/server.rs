@@ -153,8 +153,11 @@ fn sums(candles: &DataFrame) -> DataFrame {
         whole("token_address", "token_address", &DataType::String),
         whole("interval", "interval", &DataType::String),
         whole("timestamp", "ts", &DataType::Int64),
+        whole("open", "open", &DataType::Float64),
+        whole("high", "high", &DataType::Float64),
+        whole("low", "low", &DataType::Float64),
         whole("close", "close", &DataType::Float64),
-        flags("valid", 1),
+        whole("volume", "volume", &DataType::Float64),
         flags("cut", 0),
         Column::new("rows".into(), vec![candles.height() as u64; candles.height()]),
     ];
@@ -211,7 +214,7 @@ fn rows(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
     let trouble = shared.trouble.lock().unwrap().pop().unwrap_or(Trouble::None);
     let tables = shared.tables.lock().unwrap().clone();
     let (_, table) = tables.iter().find(|(name, _)| sql.contains(&format!("`{name}`")))?;
-    let table = if sql.contains("arrayJoin(") { &Rows { frame: sums(&table.frame), ..table.clone() } } else { table };
+    let table = if sql.contains("count() OVER ()") { &Rows { frame: sums(&table.frame), ..table.clone() } } else { table };
     // The columns that are asked for, by the names they are given.
     let asked: Vec<&str> = sql.split(" FROM (").next()?.split(" AS `").skip(1).filter_map(|part| part.split('`').next()).collect();
     let frame = if asked.is_empty() { table.frame.clone() } else { table.frame.select(asked).ok()? };

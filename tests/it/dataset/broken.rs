@@ -34,8 +34,8 @@ fn cases() -> Vec<Case> {
             1,
             2,
             &[
-                "Error holder_counts.csv:1: the row has more or fewer fields than the header; it is set aside",
-                "Error holder_counts.csv:3: the row has more or fewer fields than the header; it is set aside",
+                "Error holder_counts.csv:1: the row has more or fewer fields than the header; it is rejected",
+                "Error holder_counts.csv:3: the row has more or fewer fields than the header; it is rejected",
             ],
         ),
         case(
@@ -43,14 +43,14 @@ fn cases() -> Vec<Case> {
             rows("UNI,2024-01-01,5\nUNI,\"2024-01-02,6\nUNI,2024-01-03,7\n"),
             2,
             1,
-            &["Error holder_counts.csv:2: a quote is opened and never closed; the row is set aside"],
+            &["Error holder_counts.csv:2: a quote is opened and never closed; the row is rejected"],
         ),
         case(
             "a quote closed by another row's",
             rows("UNI,\"2024-01-01,5\nUNI,2024-01-02,6\nUNI,\"2024-01-03\",7\n"),
             2,
             1,
-            &["Error holder_counts.csv:1: a quote is opened and never closed; the row is set aside"],
+            &["Error holder_counts.csv:1: a quote is opened and never closed; the row is rejected"],
         ),
         case(
             "invalid UTF-8",
@@ -58,7 +58,7 @@ fn cases() -> Vec<Case> {
                 .concat(),
             1,
             1,
-            &["Error holder_counts.csv:1: the row is not UTF-8; it is set aside"],
+            &["Error holder_counts.csv:1: the row is not UTF-8; it is rejected"],
         ),
         case(
             "bad and empty key cells",
@@ -66,9 +66,9 @@ fn cases() -> Vec<Case> {
             0,
             3,
             &[
-                "Error holder_counts.csv:1 token_address `0x12`: expected an address: 0x and 40 hex digits; the row is set aside",
-                "Error holder_counts.csv:2 token_address: empty, and expected an address: 0x and 40 hex digits; the row is set aside",
-                "Error holder_counts.csv:3 date `soon`: expected a date: ISO 8601, YYYYMMDD or epoch; the row is set aside",
+                "Error holder_counts.csv:1 token_address `0x12`: expected an address: 0x and 40 hex digits; the row is rejected",
+                "Error holder_counts.csv:2 token_address: empty, and expected an address: 0x and 40 hex digits; the row is rejected",
+                "Error holder_counts.csv:3 date `soon`: expected a date: ISO 8601, YYYYMMDD or epoch; the row is rejected",
             ],
         ),
         case(
@@ -222,9 +222,9 @@ fn bad_lines_of_ndjson_cost_the_line() {
     let table = table(&dataset, "holder_counts");
     assert_eq!((table.height(), table.rows_bad, table.sources[0].rows), (2, 3, 5));
     let expected = [
-        "Error holder_counts.jsonl:2: the line is not a JSON object; it is set aside",
-        "Error holder_counts.jsonl:3: the line is not a JSON object; it is set aside",
-        "Error holder_counts.jsonl:4: the line is not UTF-8; it is set aside",
+        "Error holder_counts.jsonl:2: the line is not a JSON object; it is rejected",
+        "Error holder_counts.jsonl:3: the line is not a JSON object; it is rejected",
+        "Error holder_counts.jsonl:4: the line is not UTF-8; it is rejected",
     ];
     assert_eq!(findings(table), expected);
 }

@@ -46,7 +46,7 @@ fn values_where_set_and_formats_are_followed() {
     );
     assert_eq!(
         findings(candles)[0],
-        "Error k/deep/er/y.csv:2 timestamp `13/13/2024`: expected a time written as %m/%d/%Y; the row is set aside"
+        "Error k/deep/er/y.csv:2 timestamp `13/13/2024`: expected a time written as %m/%d/%Y; the row is rejected"
     );
     assert!(findings(candles).contains(&"Note k/x.csv: `where` leaves out 1 of 2 rows".to_owned()), "{:?}", findings(candles));
     assert_eq!(dataset.candles().of(&address(UNI))[0].1.volume, [7.0, 7.0]);
@@ -116,7 +116,7 @@ fn what_is_empty_in_every_row_is_told_once() {
     let tokens = table(&dataset, "tokens");
     assert_eq!(
         findings(tokens),
-        ["Error tokens.csv chain: empty in all 82 rows, and expected one or several chains in every one; they are set aside"],
+        ["Error tokens.csv chain: empty in all 82 rows, and expected one or several chains in every one; they are rejected"],
         "not a line a row"
     );
     assert_eq!((tokens.rows_bad, tokens.findings.count(Severity::Error)), (82, 1));
@@ -193,4 +193,43 @@ fn a_load_ends_when_it_is_no_longer_wanted() {
         assert_eq!(load(folder.path(), &EndAt(AtomicU64::new(step))).expect_err("ended"), LoadError::Cancelled);
     }
     assert!(load(folder.path(), &EndAt(AtomicU64::new(100))).is_ok());
+}
+
+#[test]
+fn times_of_another_way_of_writing_are_one_finding_with_the_line_that_reads_them() {
+    let rows: String = (1..=28).map(|day| format!("{UNI},{day:02}.02.2022,1,2,1,2\n")).collect();
+    let candles = format!("token_address,timestamp,open,high,low,close\n{rows}");
+    let load = |toml: &str| {
+        load_files(&[("tokens.csv", TOKENS.as_bytes()), ("candles.csv", candles.as_bytes()), ("dataset.toml", toml.as_bytes())])
+            .expect("loads")
+    };
+    let dataset = load("");
+    let found = findings(table(&dataset, "candles"));
+    let line = "format = \"%d.%m.%Y\"";
+    assert_eq!(
+        found[0],
+        format!(
+            "Error candles.csv timestamp `01.02.2022`: 28 times are written as `01.02.2022`: write {line} under [tables.candles] in \
+             dataset.toml; until then their rows are set aside"
+        )
+    );
+    assert_eq!(found.iter().filter(|found| found.starts_with("Error")).count(), 1, "{found:?}");
+    let dataset = load(&format!("[tables.candles]\n{line}\n"));
+    assert_eq!((table(&dataset, "candles").frame.height(), table(&dataset, "candles").rows_bad), (28, 0));
+}
+
+#[test]
+fn chains_outside_the_list_are_noted_with_the_nearest() {
+    let btc = Address::coin("BTC");
+    let tokens = format!("token_address,symbol,name,chain\n{UNI},UNI,Uniswap,newchain\n{ETH},ETH,Ether,eth\ncoin:BTC,BTC,Bitcoin,btc\n");
+    let dataset = load_files(&[("tokens.csv", tokens.as_bytes())]).expect("loads");
+    let found = findings(table(&dataset, "tokens"));
+    assert_eq!(
+        found,
+        [
+            "Note tokens.csv chain ``newchain` (nearest: `unichain`)`: not in the list of chains (`tokendeck schema --chains`): kept under this name, without a \
+             number"
+        ]
+    );
+    assert!(dataset.token(&btc).is_some(), "a coin is no address that could break its checksum");
 }

@@ -236,3 +236,17 @@ fn equal_transfers_without_a_key_stay_as_many_as_they_were() {
     }
     assert_eq!(desk.clean().table("transfers").unwrap().frame.height(), 3);
 }
+
+#[test]
+fn a_volume_in_usd_is_not_said_to_be_left_out() {
+    let desk = Desk::empty();
+    let text = format!(
+        r#"{{"data":{{"attributes":{{"ohlcv_list":[[1690848000,6,7,5,6.5,6500],[1690761600,5.5,6.5,5,6,5400]]}}}},"meta":{{"base":{{"address":"{UNI}","symbol":"UNI"}}}}}}"#
+    );
+    desk.write("pool.json", text);
+    let report = desk.imports(&["pool.json"]);
+    assert_eq!(reasons(&report, 0), [], "{report:#}");
+    let columns = report["files"][0]["previews"][0]["columns"].as_array().unwrap();
+    let volume = columns.iter().find(|column| column["column"] == "volume").unwrap();
+    assert_eq!((volume["from"].as_str(), volume["why"].as_str()), (Some("`6`"), Some("worked out")));
+}

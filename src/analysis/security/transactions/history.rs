@@ -85,7 +85,7 @@ fn wash(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::WashTrading;
     let found = seen.wash.finish();
     if seen.wash.unfinished {
-        seen.lacking.unsure(code, "transfers: windows with too many pairs of traders were not looked at");
+        seen.lacking.unsure(code, "transfers: windows with too many pairs of traders were not checked");
     }
     seen.lacking.saw(code, "nothing went round among the same traders (transfers)");
     let found = found?;

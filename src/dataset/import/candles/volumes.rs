@@ -101,6 +101,14 @@ impl Made {
 }
 
 impl Volume {
+    /// The columns it is worked out from.
+    pub(super) fn worked_out(&self, sheet: &Sheet) -> Vec<String> {
+        match self {
+            Self::Made(made, _) => std::iter::once(made.first).chain(made.second).map(|at| sheet.names[at].clone()).collect(),
+            Self::Column(..) | Self::None(_) => Vec::new(),
+        }
+    }
+
     pub(super) fn says(&self, sheet: &Sheet) -> Option<String> {
         match self {
             Self::Column(at, _) if BARE.contains(&plain(&sheet.names[*at]).as_str()) => None,

@@ -21,7 +21,7 @@ pub(super) fn is_market_chart(looked: &Looked) -> bool {
 
 /// The elements of a JSON list as texts.
 fn cells(list: &RawValue) -> Result<Vec<Option<String>>, &'static str> {
-    let elements: Vec<&RawValue> = serde_json::from_str(list.get()).map_err(|_| "expected a list of numbers; the row is set aside")?;
+    let elements: Vec<&RawValue> = serde_json::from_str(list.get()).map_err(|_| "expected a list of numbers; the row is rejected")?;
     Ok(elements.iter().map(|value| text(value)).collect())
 }
 

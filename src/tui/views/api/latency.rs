@@ -60,7 +60,8 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], re
     }
     let theme = context.theme;
     let time = |share| under(histogram, share).map_or_else(|| format::MISSING.to_owned(), took);
-    let says = format!("half within {} · 99 % within {}", time(0.5), time(0.99));
+    let sign = if context.ascii { "<=" } else { "≤" };
+    let says = format!("p50 {sign} {}, p99 {sign} {}", time(0.5), time(0.99));
     // In the rule where it fits, else a line of its own under the bars.
     let in_rule = usize::from(area.width) >= text::width(&says) + text::width(TITLE) + 12;
     let panel = Panel { note: if in_rule && !histogram.is_empty() { &says } else { "" }, ascii: context.ascii, ..Panel::new(TITLE) };
@@ -74,7 +75,6 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], re
     }
     let highest = spans.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
     let slow = under(histogram, 0.99);
-    let sign = if context.ascii { "<=" } else { "≤" };
     for (y, (bound, count)) in spans.iter().enumerate() {
         let y = y as u16;
         let label = bound.map_or_else(|| "longer".to_owned(), |micros| format!("{sign} {}", took(micros)));

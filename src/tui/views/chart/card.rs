@@ -3,10 +3,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{
-    over,
-    sheet::{trend, word},
-};
+use super::{over, sheet::trend};
 use crate::{
     analysis::{
         patterns::{Direction, Pattern, PatternDetail},
@@ -18,6 +15,7 @@ use crate::{
         theme::Role,
         view::Context,
         widgets::{panel::Panel, put},
+        words,
     },
 };
 
@@ -66,8 +64,8 @@ impl Card<'_> {
 
     fn draw_figures(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let Some(detail) = &self.pattern.detail else { return };
-        let hint = if self.explained { "" } else { "Enter says why" };
-        let rule = Panel { ascii: context.ascii, note: hint, ..Panel::new(self.pattern.name.word()) };
+        let hint = if self.explained { "" } else { "Enter: why" };
+        let rule = Panel { ascii: context.ascii, note: hint, ..Panel::new(words::shown(self.pattern.name.word())) };
         let body = rule.render(area, buffer, context.theme);
         for (y, (label, figure, note, role)) in self.rows(detail, body.width >= ROOMY, context.ascii).into_iter().enumerate() {
             let y = y as u16;
@@ -88,10 +86,10 @@ impl Card<'_> {
         let direction = if detail.direction == Direction::Up { "up" } else { "down" };
         let state = format!("{:.0} % complete", pattern.completion_percent);
         let plain = |label, figure: String, note: String| (label, figure, note, Role::Dim);
-        let turns = detail.anchors.iter().map(|anchor| price(anchor.price)).collect::<Vec<_>>().join("  ");
+        let pivots = detail.anchors.iter().map(|anchor| price(anchor.price)).collect::<Vec<_>>().join("  ");
         vec![
             plain("confidence", format!("{:.2}", pattern.confidence), note("that a chartist marks it")),
-            plain("status", word(&detail.status), state),
+            plain("status", words::of(&detail.status), state),
             plain("breakout", price(detail.breakout_price), direction.to_owned()),
             ("target", price(detail.target_price), away(detail.distance_to_target), aim),
             ("stop", price(detail.stop_price), away(detail.distance_to_stop), back),
@@ -100,10 +98,10 @@ impl Card<'_> {
                 detail.reward_risk.map_or_else(|| format::MISSING.to_owned(), |ratio| format!("{ratio:.2}")),
                 String::new(),
             ),
-            plain("height", price(detail.height), String::new()),
+            plain("height", price(detail.height), note("measured move from breakout")),
             plain("from", day(detail.start_time), String::new()),
             plain("to", day(detail.end_time), format!("{candles} candles")),
-            plain("turns", turns, String::new()),
+            plain("pivots", pivots, String::new()),
             plain("as of", self.as_of.map_or_else(|| format::MISSING.to_owned(), day), note("the last candle")),
         ]
     }
@@ -125,7 +123,7 @@ impl Card<'_> {
         let area = Rect { y: area.y + 1, height: area.height - 1, ..area };
         let rows: Vec<(String, f64, f64)> =
             why.parts.iter().map(|part| (measured(part.measure).to_owned(), part.value, part.contribution)).collect();
-        let (title, _) = trend(answer);
+        let (title, _) = trend(answer, "", 0);
         let needs = format!("trend from ±{:.1}", why.threshold);
         draw_parts(buffer, area, context, &format!("why {title}"), &needs, &rows);
     }
@@ -166,9 +164,9 @@ fn day(time: Time) -> String {
     time.minute_text().trim_end_matches(" 00:00").to_owned()
 }
 
-/// All that fits in a line: `double_bottom 0.81 confirmed · target 3.15 ▲ 14.2 % · stop 2.31 ▼ 8.1 % · r:r 1.75`.
+/// All that fits in a line: `Double bottom 0.81 confirmed · target 3.15 ▲ 14.2 % · stop 2.31 ▼ 8.1 % · r:r 1.75`.
 pub(super) fn line(pattern: &Pattern, state: &str, cells: usize, ascii: bool) -> String {
-    let head = format!("{} {:.2}", pattern.name.word(), pattern.confidence);
+    let head = format!("{} {:.2}", words::shown(pattern.name.word()), pattern.confidence);
     let Some(detail) = &pattern.detail else { return head };
     let away = |percent: f64| format::change(Some(percent), ascii);
     let target = format!("{TARGET}{} {}", format::price(Some(detail.target_price)), away(detail.distance_to_target));

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::{
     card::{self, Card},
     over,
-    sheet::word,
 };
 use crate::{
     analysis::{
@@ -27,6 +26,7 @@ use crate::{
             put,
             table::{Cell, Column, Table},
         },
+        words,
     },
 };
 
@@ -44,9 +44,9 @@ const CHART_ROWS: u16 = 8;
 const COLUMNS: &[Column] = &[
     Column::text("name", "pattern", 14, 26, 255).grows(),
     Column::figure("confidence", "conf", 4, 240),
-    Column::figure("completionPercent", "done", 4, 100).unit("%"),
+    Column::figure("completionPercent", "complete", 4, 100).unit("%"),
     Column::figure("distanceToTarget", "target", 7, 220).unit("%").decimal(),
-    Column::text("status", "status", 9, 9, 200),
+    Column::text("status", "status", 10, 10, 200),
 ];
 
 /// Each family, the key's action, and its word in the state file and in the title.
@@ -191,7 +191,7 @@ impl Finds {
         if !self.shown {
             return (area, Rect::default());
         }
-        let beside = (area.width * 36 / 100).clamp(48, 62);
+        let beside = (area.width * 2 / 5).clamp(48, 62);
         match area {
             Rect { width: BESIDE_WIDTH.., .. } => {
                 (Rect { width: area.width - beside - 2, ..area }, Rect { x: area.right() - beside, width: beside, ..area })
@@ -224,7 +224,7 @@ impl Finds {
             return;
         }
         let title = self.title();
-        let note = self.answer().map_or_else(String::new, |answer| word(&answer.recommended_action));
+        let note = self.answer().map_or_else(String::new, |answer| words::of(&answer.recommended_action));
         let progress = self.asked.progress().map(|_| None);
         let rule = Panel { note: &note, ascii: context.ascii, progress, ..Panel::new(&title) };
         let body = rule.render(area, buffer, context.theme);
@@ -265,13 +265,13 @@ impl Finds {
         if hidden.is_empty() { "patterns".to_owned() } else { format!("patterns · no {}", hidden.join(", ")) }
     }
 
-    /// All that fits in a line: `2 of 5 · double_bottom 0.81 confirmed · target ▲ 14.2 % · stop ▼ 8.1 % · buy`.
+    /// All that fits in a line: `2 of 5 · Double bottom 0.81 confirmed · target ▲ 14.2 % · stop ▼ 8.1 % · buy`.
     fn line(&self, cells: usize, context: &Context<'_>) -> String {
         if let Some(problem) = &self.asked.problem {
             return format!("patterns: {}", problem.detail);
         }
         let Some(answer) = self.answer() else { return String::new() };
-        let advice = word(&answer.recommended_action);
+        let advice = words::of(&answer.recommended_action);
         let Some((chosen, at)) = self.chosen().zip(self.rows.selected()) else {
             return format!("no patterns · {advice}");
         };
@@ -298,7 +298,7 @@ impl Finds {
 /// `confirmed`, or `forming 83 %`.
 fn state(pattern: &Pattern) -> String {
     match &pattern.detail {
-        Some(detail) if pattern.completion_percent >= 100.0 => word(&detail.status),
+        Some(detail) if pattern.completion_percent >= 100.0 => words::of(&detail.status),
         _ => format!("forming {:.0} %", pattern.completion_percent),
     }
 }
@@ -308,10 +308,10 @@ fn cells(pattern: &Pattern, ascii: bool) -> Vec<Cell> {
     let away = pattern.detail.as_ref().map(|detail| detail.distance_to_target);
     let away = format::change(away, ascii).trim_end_matches(" %").to_owned();
     vec![
-        Cell::text(pattern.name.word()),
+        Cell::text(words::shown(pattern.name.word())),
         Cell::figure(format!("{:.2}", pattern.confidence)),
         Cell::figure(format!("{:.0}", pattern.completion_percent)),
         Cell::new(away, direction.map_or(Role::Text, over::role)),
-        Cell::text(pattern.detail.as_ref().map_or_else(String::new, |detail| word(&detail.status))),
+        Cell::text(pattern.detail.as_ref().map_or_else(String::new, |detail| words::of(&detail.status))),
     ]
 }

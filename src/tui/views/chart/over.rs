@@ -11,6 +11,7 @@ use crate::{
     tui::{
         theme::Role,
         widgets::candles::{Glyph, Level, Line, Mark, Span},
+        words,
     },
 };
 
@@ -111,7 +112,7 @@ impl Over {
             to: inside(to),
             prices: (low <= high).then_some((low, high)),
             role: role(detail.direction),
-            label: pattern.name.word(),
+            label: words::shown(pattern.name.word()),
         });
     }
 
@@ -137,7 +138,7 @@ impl Over {
         self.marks.extend(breakout.map(|index| Mark { index, over: up, role: role(detail.direction), glyph }));
         // Where the pattern ends beyond the right edge its target has no place.
         let label = match detail.status {
-            Status::Reached => "target, reached",
+            Status::Reached => "target hit",
             Status::Failed => "target, failed",
             Status::Forming | Status::Confirmed => "target",
         };

@@ -22,6 +22,7 @@ use crate::{
         theme::Role,
         view::Context,
         widgets::candles::{ChartData, ChartLayout, Crosshair, Glyph, Last, render},
+        words,
     },
 };
 
@@ -305,12 +306,12 @@ impl Sheet {
         layout
     }
 
-    /// What is marked in the frame drawn last, as its legend has it: `• touch  ◆ turn`.
+    /// What is marked in the frame drawn last, as its legend has it: `• touch  ◆ pivot`.
     pub(super) fn marks(&self, ascii: bool) -> impl Iterator<Item = String> {
         self.marks.iter().map(move |glyph| {
             let says = match glyph {
                 Glyph::Touch => "touch",
-                Glyph::Anchor => "turn",
+                Glyph::Anchor => "pivot",
                 Glyph::BreakUp | Glyph::BreakDown => "break",
             };
             format!("{} {says}", glyph.sign(ascii))
@@ -358,7 +359,7 @@ pub(super) fn legends(answer: &TrendlineAnswer, cells: usize) -> (Vec<Legend>, u
 }
 
 fn legend(line: &Trendline, slopes: bool, touches: bool, names: bool) -> Legend {
-    let mut says = word(&line.strength);
+    let mut says = words::of(&line.strength);
     if let Some(touches) = line.touches.as_ref().filter(|known| touches && !known.is_empty()) {
         says.push_str(&format!(", {} touches", touches.len()));
     }
@@ -366,11 +367,11 @@ fn legend(line: &Trendline, slopes: bool, touches: bool, names: bool) -> Legend 
         says.push_str(&format!(", slope {}", format::price(Some(line.slope))));
     }
     let style = style(line.kind);
-    Legend { name: if names { word(&line.kind).into() } else { style.label.into() }, says, role: style.role }
+    Legend { name: if names { words::of(&line.kind).into() } else { style.label.into() }, says, role: style.role }
 }
 
-/// The trend as a legend has it, `uptrend 0.93`, and its colour.
-pub(super) fn trend(answer: &TrendlineAnswer) -> (String, Role) {
+/// The trend and its colour in at most so many cells: `uptrend, confidence 0.93, last 14 candles`, or `uptrend 0.93`.
+pub(super) fn trend(answer: &TrendlineAnswer, candles: &str, cells: usize) -> (String, Role) {
     let role = match answer.trend {
         Trend::Uptrend => Role::Up,
         Trend::Downtrend => Role::Down,
@@ -380,11 +381,10 @@ pub(super) fn trend(answer: &TrendlineAnswer) -> (String, Role) {
     if answer.confidence == 0.0 {
         ("no trend yet".to_owned(), Role::Dim)
     } else {
-        (format!("{} {:.2}", word(&answer.trend), answer.confidence), role)
+        let (word, sure) = (answer.trend.word(), answer.confidence);
+        let named = if answer.trend == Trend::Sideways { "trend sideways" } else { word };
+        let wordings = [format!("{named}, confidence {sure:.2}, {candles}"), format!("{word} {sure:.2}, {candles}")];
+        let says = wordings.into_iter().find(|says| text::width(says) <= cells).unwrap_or_else(|| format!("{word} {sure:.2}"));
+        (says, role)
     }
-}
-
-/// The word as the API writes it.
-pub(super) fn word(value: &impl serde::Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -107,10 +107,10 @@ fn keys_step_through_the_patterns_and_back_again() {
 fn families_and_all_patterns_can_be_switched_off_and_it_is_kept() {
     let (mut stage, mut view) = (shapes(), Chart::default());
     let shown = stage.text(&mut view, 140, 38);
-    assert!(shown.contains("double_bottom") && shown.contains("◆"), "{shown}");
+    assert!(shown.contains("Double bottom") && shown.contains("◆"), "{shown}");
     stage.act(&mut view, Action::Reversals);
     let without = stage.text(&mut view, 140, 38);
-    assert!(!without.contains("double_") && without.contains("patterns · no reversals"), "{without}");
+    assert!(!without.contains("Double ") && without.contains("patterns · no reversals"), "{without}");
     let mut again = Chart::default();
     again.restore(&view.save());
     assert_eq!(again.save(), view.save());
@@ -181,7 +181,7 @@ fn a_frame_finer_than_the_data_says_so() {
     let (mut stage, mut view) = (shapes(), Chart::default());
     stage.act(&mut view, Action::TimeframeBack);
     let text = stage.text(&mut view, 140, 38);
-    assert!(text.contains("the data are coarser") && text.contains("no candles") && !text.contains("sideways"), "{text}");
+    assert!(text.contains("only 1d and 1w candles; t to switch") && text.contains("no candles") && !text.contains("sideways"), "{text}");
 }
 
 #[test]

@@ -14,15 +14,15 @@ use crate::{
 
 /// Figures of up to this many cells are shown whole.
 const EXACT_MAX: usize = 14;
+/// From here on cents are the last digits shown, and from here on a figure is short.
+const CENTS_FROM: f64 = 1_000.0;
+const SHORT_FROM: f64 = 1e16;
 
 /// As it stands in a row.
 pub(super) fn cell(value: &CellValue, kind: Kind) -> Cell {
     match value {
         CellValue::Missing => Cell::missing(),
-        CellValue::Float(number) => {
-            let whole = format::exact(Some(*number));
-            Cell::figure(if whole.chars().count() > EXACT_MAX { format::human(Some(*number)) } else { whole })
-        }
+        CellValue::Float(number) => Cell::figure(float(*number)),
         CellValue::Integer(_) | CellValue::Flag(_) => Cell::text(exact(value)),
         CellValue::Time(_) | CellValue::Day(_) => Cell::new(exact(value), Role::Dim),
         CellValue::List(members) => Cell::text(members.join(", ")),
@@ -35,6 +35,16 @@ pub(super) fn cell(value: &CellValue, kind: Kind) -> Cell {
             }
             _ => Cell::text(text.clone()),
         },
+    }
+}
+
+/// One style for a whole column, so that points stand under each other: digits with commas, to the cent where it is large.
+fn float(number: f64) -> String {
+    let whole = format::exact(Some(number));
+    match number.abs() {
+        size if (CENTS_FROM..SHORT_FROM).contains(&size) && number.fract() != 0.0 => format::fixed(number, 2),
+        size if whole.chars().count() <= EXACT_MAX || (CENTS_FROM..SHORT_FROM).contains(&size) => whole,
+        _ => format::human(Some(number)),
     }
 }
 
@@ -84,7 +94,7 @@ const WIDTHS: &[(Kind, u16, u16, ColumnAlign)] = &[
     (Kind::Chains, 10, 18, ColumnAlign::Left),
     (Kind::Addresses, 14, 30, ColumnAlign::Left),
     (Kind::Integer, 11, 13, ColumnAlign::Right),
-    (Kind::Float, 14, 15, ColumnAlign::Decimal),
+    (Kind::Float, 14, 20, ColumnAlign::Decimal),
     (Kind::Uint256, 16, 24, ColumnAlign::Right),
     (Kind::Time, 20, 20, ColumnAlign::Left),
     (Kind::Date, 10, 10, ColumnAlign::Left),
@@ -127,6 +137,23 @@ mod tests {
             chains,
         ];
         DataFrame::new(2, columns.into_iter().map(IntoColumn::into_column).collect()).unwrap()
+    }
+
+    #[test]
+    fn large_and_small_figures_of_a_column_have_one_style() {
+        let cases = [
+            (956_123_456_789.125, "956,123,456,789.12"),
+            (1_260_000_000_000.0, "1,260,000,000,000"),
+            (2_987.414, "2,987.41"),
+            (7.31, "7.31"),
+            (-1_234_567.891, "-1,234,567.89"),
+            (0.1 + 0.2, "0.300"),
+            (5.0e17, "5.00e17"),
+            (0.0, "0"),
+        ];
+        for (number, shown) in cases {
+            assert_eq!(float(number), shown, "{number}");
+        }
     }
 
     #[test]

@@ -143,7 +143,7 @@ impl FindingsPane {
             many(sum(Severity::Warning), "warning", "warnings"),
             many(sum(Severity::Note), "note", "notes")
         );
-        let title = format!("findings · {}", self.table);
+        let title = format!("problems · {}", self.table);
         let height = (self.counts.len() as u16 + 2).clamp(3, (area.height / 2).max(3)).min(area.height);
         let panel = Panel { note: &note, focused: !self.inside, ascii: context.ascii, ..Panel::new(&title) };
         let body = inset(panel.render(Rect { height, ..area }, buffer, theme));

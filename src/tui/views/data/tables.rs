@@ -14,7 +14,7 @@ use crate::{
     question::filter::ColumnKind,
     tui::{
         format,
-        list::{Field, Fields, Value},
+        list::{Field, Fields, Look, Value},
         text,
         theme::Role,
         view::Context,
@@ -53,15 +53,15 @@ impl Fields for Tables {
         F::hidden("reason", ColumnKind::Text, |_| Value(None)),
         F::figure("rows", "rows", 11, 240, |row| row.loaded().map(DataTable::height).into())
             .cell(|row, _| row.figure(|table| Cell::text(format::count(table.height() as u64)))),
-        F::figure("rows_bad", "set aside", 9, 200, |row| row.loaded().map(|table| table.rows_bad).into()).cell(|row, _| {
+        F::figure("rows_bad", "rejected", 8, 200, |row| row.loaded().map(|table| table.rows_bad).into()).cell(|row, _| {
             row.figure(|table| match table.rows_bad {
                 0 => Cell::missing(),
                 bad => Cell::new(format::count(bad), Role::Warning),
             })
         }),
-        F::text("findings", "findings", [13, 20], 230, |_| Value(None))
+        F::text("findings", "problems", [13, 20], 230, |_| Value(None))
             .rank(|row| row.loaded().map(|table| errors(table) as f64 * 1e9 + warnings(table) as f64))
-            .cell(|row, look| row.told(|table| findings_cell(table, look.ascii)))
+            .cell(|row, look| row.told(|table| findings_cell(table, look)))
             .largest_first()
             .member("errors"),
         F::hidden("warnings", ColumnKind::Number, |_| Value(None)),
@@ -189,10 +189,13 @@ fn state_mark(state: &Loaded, ascii: bool) -> (&'static str, &'static str, Role)
     }
 }
 
-/// `✗ 2  ! 14  · 3`: errors, warnings, notes.
-fn findings_cell(table: &DataTable, ascii: bool) -> Cell {
+/// `✗ 2  ! 14  · 3`: errors, warnings, notes; of a table that could not be used, why.
+fn findings_cell(table: &DataTable, look: &Look) -> Cell {
+    if let Loaded::Unusable(reason) = &table.state {
+        return Cell::new(text::truncate(reason, look.cells).into_owned(), Role::Warning);
+    }
     let mut cell = Cell::default();
-    let marks = if ascii { ["x", "!", "-"] } else { ["✗", "!", "·"] };
+    let marks = if look.ascii { ["x", "!", "-"] } else { ["✗", "!", "·"] };
     let kinds = [(Severity::Error, Role::Down), (Severity::Warning, Role::Warning), (Severity::Note, Role::Dim)];
     for ((severity, role), mark) in kinds.into_iter().zip(marks) {
         let count = table.findings.count(severity);
@@ -205,6 +208,9 @@ fn findings_cell(table: &DataTable, ascii: bool) -> Cell {
 }
 
 fn source_cell(table: &DataTable, room: usize) -> Cell {
+    if let Loaded::Unusable(reason) = &table.state {
+        return Cell::new(text::truncate(reason, room).into_owned(), Role::Warning);
+    }
     match &*table.sources {
         [] => Cell::missing(),
         [only] => Cell::new(paths::cut(&only.file, room), Role::Text),
@@ -216,10 +222,11 @@ fn source_cell(table: &DataTable, room: usize) -> Cell {
 }
 
 /// The selected table in full.
-pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, context: &Context<'_>) {
+/// `skip` of its columns are left out at the front; gives how many more could be.
+pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: usize, context: &Context<'_>) -> usize {
     let theme = context.theme;
     let dataset = context.snapshot.map(|snapshot| &snapshot.dataset);
-    let Some(schema) = schema(dataset, place) else { return };
+    let Some(schema) = schema(dataset, place) else { return 0 };
     let table = dataset.and_then(|dataset| dataset.tables.get(place));
     let columns = format!("{} columns", schema.columns.len());
     let body = Panel { note: &columns, ascii: context.ascii, ..Panel::new(schema.name) }.render(area, buffer, theme);
@@ -259,12 +266,13 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, context
     // Of a table that is not there, what it needs stands already.
     let absent = table.is_some_and(|table| table.state == Loaded::Absent);
     if !absent || body.height > y + 4 {
-        draw_columns(buffer, body, y + 1, schema, context);
+        return draw_columns(buffer, body, y + 1, schema, skip, context);
     }
+    0
 }
 
-/// Every column with its type and meaning; those that must be there are marked.
-fn draw_columns(buffer: &mut Buffer, body: Rect, top: u16, schema: &TableSchema, context: &Context<'_>) {
+/// Every column with its type and meaning; those that must be there are marked. Gives how many at the end had no room.
+fn draw_columns(buffer: &mut Buffer, body: Rect, top: u16, schema: &TableSchema, skip: usize, context: &Context<'_>) -> usize {
     let theme = context.theme;
     let names = schema.columns.iter().map(|column| column.name.len()).max().unwrap_or(0) as u16;
     let room = usize::from(body.height.saturating_sub(top));
@@ -275,17 +283,19 @@ fn draw_columns(buffer: &mut Buffer, body: Rect, top: u16, schema: &TableSchema,
         for (nth, line) in lines.iter().enumerate() {
             put(buffer, body, 1, (top - 1) + nth as u16, line, theme.dim());
         }
-        return;
+        return 0;
     }
-    for (nth, column) in schema.columns.iter().enumerate() {
-        let y = top + nth as u16;
+    let skip = skip.min(schema.columns.len().saturating_sub(room.saturating_sub(1)));
+    for (line, (nth, column)) in schema.columns.iter().enumerate().skip(skip).enumerate() {
+        let y = top + line as u16;
         if y >= body.height {
-            return;
+            return schema.columns.len() - nth;
         }
         let needed = column.need != Need::Optional;
         if y + 1 == body.height && nth + 1 < schema.columns.len() {
-            put(buffer, body, 3, y, &format!("… {} more", schema.columns.len() - nth), theme.dim());
-            return;
+            let arrow = if context.ascii { "right" } else { "→" };
+            put(buffer, body, 3, y, &format!("… {} more: {arrow}", schema.columns.len() - nth), theme.dim());
+            return schema.columns.len() - nth;
         }
         put(buffer, body, 1, y, if needed { "*" } else { " " }, theme.accent());
         put(buffer, body, 3, y, column.name, if needed { theme.text() } else { theme.dim() });
@@ -295,4 +305,5 @@ fn draw_columns(buffer: &mut Buffer, body: Rect, top: u16, schema: &TableSchema,
             put(buffer, body, x + 11, y, column.meaning, if needed { theme.text() } else { theme.dim() });
         }
     }
+    0
 }

@@ -78,7 +78,7 @@ fn findings_are_counted_by_reason_and_listed() {
     assert!(matches!(view.open, Open::Nothing));
     select(&mut view, &stage, "tokens");
     let said = stage.look(|context| view.act(Action::Findings, context));
-    assert_eq!(said, Effect::Say("nothing was found wrong in `tokens`".to_owned()));
+    assert_eq!(said, Effect::Say("no problems in `tokens`".to_owned()));
 }
 
 #[test]

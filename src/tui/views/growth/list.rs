@@ -3,8 +3,12 @@
 use serde_json::Value as Json;
 
 use crate::{
-    dataset::rows::HolderCountRow,
-    question::{filter::ColumnKind, growth::GrowthEntry, list::Order},
+    dataset::{chain::Chain, rows::HolderCountRow, time::Day},
+    question::{
+        filter::{ColumnKind, FieldValue},
+        growth::GrowthEntry,
+        list::Order,
+    },
     tui::{
         format,
         list::{Field, Fields},
@@ -30,6 +34,9 @@ pub(super) struct Ranked<'a> {
     /// The growth whose bar is full.
     pub most: f64,
     pub holders: Option<i64>,
+    pub chains: &'a [Chain],
+    /// The latest day that any token of the ranking was counted on.
+    pub newest: Option<Day>,
     pub counts: &'a [HolderCountRow],
     pub starred: bool,
 }
@@ -48,6 +55,10 @@ impl Fields for Ranking {
             .member(""),
         F::text("symbol", "symbol", [6, 10], 255, |row| (&row.entry.symbol).into()).searched(),
         F::text("name", "name", [8, 24], 150, |row| (&row.entry.name).into()).searched().grows(),
+        F::text("chain", "chain", [5, 8], 145, |row| FieldValue::list(row.chains.iter().map(ToString::to_string)).into())
+            .of(ColumnKind::Chain)
+            .aliases(&["chains"])
+            .member("chains"),
         F::figure("holders_growth", "growth", 10, 250, |row| row.entry.holders_growth.into())
             .aliases(&["growth"])
             .cell(|row, look| Cell::new(change(Some(row.entry.holders_growth), look.ascii), roles(row.entry).1))
@@ -67,7 +78,13 @@ impl Fields for Ranking {
         F::figure("price", "price", 10, 90, |row| row.entry.price.into())
             .cell(|row, _| Cell::figure(format::price(row.entry.price)))
             .decimal(),
-        F::figure("last_counted", "counted", 10, 60, |row| row.entry.last_counted.into()).of(ColumnKind::Time).aliases(&["counted"]),
+        F::figure("last_counted", "counted", 10, 60, |row| row.entry.last_counted.into()).of(ColumnKind::Time).aliases(&["counted"]).cell(
+            |row, _| {
+                let day = row.entry.last_counted;
+                let role = if day < row.newest { Role::Warning } else { Role::Dim };
+                day.map_or_else(Cell::missing, |day| Cell::new(day.to_string(), role))
+            },
+        ),
         F::hidden("base_counted", ColumnKind::Time, |row| row.entry.base_counted.into()),
     ];
 
@@ -95,7 +112,9 @@ impl Fields for Ranking {
     }
 
     fn json(row: Ranked<'_>) -> Json {
-        serde_json::to_value(row.entry).unwrap_or_default()
+        let mut entry = serde_json::to_value(row.entry).unwrap_or_default();
+        entry["chains"] = row.chains.iter().map(ToString::to_string).collect();
+        entry
     }
 }
 

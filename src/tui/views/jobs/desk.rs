@@ -2,14 +2,21 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serde_json::Value;
 use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 
-use super::outline::{self, Line};
+use super::page;
 use crate::{
     dataset::address::Address,
     deck::{Deck, DeckEvent},
     error::Problem,
     jobs::{Job, JobBody, Jobs, TaskProgress},
+    question::{
+        Question,
+        patterns::PatternsQuestion,
+        progress::Progress,
+        trendline::{PERIOD_DEFAULT, TrendlineQuestion},
+    },
     tui::{
         task::{self, Task},
         view::{Context, Wake},
@@ -38,8 +45,12 @@ pub(super) struct ReportText {
     pub(super) status: &'static str,
     /// As it is copied.
     pub(super) json: String,
-    pub(super) lines: Vec<Line>,
+    /// As the page is made of it: levels with their prices where the data are those of the job.
+    pub(super) value: Value,
 }
+
+/// A job that was started here: its id, and what people call its token.
+type Started = (String, String);
 
 #[derive(Debug, Default)]
 pub(super) struct Desk {
@@ -51,7 +62,9 @@ pub(super) struct Desk {
     listing: Option<Task<Reading>>,
     report_task: Option<Task<ReportText>>,
     /// Starts and terminations on their way; they end by themselves.
-    orders: Vec<Task<()>>,
+    orders: Vec<Task<Option<Started>>>,
+    /// Started here and not ended yet: what was said of them is said anew at their end.
+    started: Vec<Started>,
     pause: Option<Task<()>>,
     news: Option<Receiver<DeckEvent>>,
     /// What is shown may be old.
@@ -73,7 +86,15 @@ impl Desk {
         if let Some(outcome) = task::take(&mut self.report_task) {
             self.report = Some(outcome);
         }
-        self.orders.retain_mut(|order| order.poll().is_none());
+        let started = &mut self.started;
+        self.orders.retain_mut(|order| match order.poll() {
+            Some(outcome) => {
+                started.extend(outcome.ok().flatten());
+                false
+            }
+            None => true,
+        });
+        self.tell_ended(context.deck);
         let running = self.reading.jobs.iter().any(|job| !job.status.ended());
         if task::take(&mut self.pause).is_some() {
             self.stale |= running;
@@ -90,6 +111,16 @@ impl Desk {
         if running && self.pause.is_none() && self.listing.is_none() {
             self.pause = Some(Task::pause(context.wake, LOOK));
         }
+    }
+
+    /// Says of each job started here that it has ended, once.
+    fn tell_ended(&mut self, deck: &Deck) {
+        let jobs = &self.reading.jobs;
+        self.started.retain(|(id, name)| {
+            let Some(job) = jobs.iter().find(|job| job.job_id == *id && job.status.ended()) else { return true };
+            deck.tell(DeckEvent::Said(format!("deep analysis of {name} is {}: Enter opens the report", job.status.word())));
+            false
+        });
     }
 
     /// Whether a job changed since the last look.
@@ -116,29 +147,35 @@ impl Desk {
     pub(super) fn start(&mut self, token: Address, name: String, context: &Context<'_>) {
         self.order(context, move |jobs| {
             let job = jobs.create(&JobBody::One { token_address: token })?;
-            Ok(format!("deep analysis of {name} is queued as {}", job.job_id))
+            let says = format!("deep analysis of {name} is queued as {}", job.job_id);
+            Ok((says, Some((job.job_id, name))))
         });
     }
 
     pub(super) fn terminate(&mut self, id: String, context: &Context<'_>) {
-        self.order(context, move |jobs| jobs.terminate(&id).map(|job| format!("{} is terminated; what it found stays", job.job_id)));
+        self.order(context, move |jobs| {
+            jobs.terminate(&id).map(|job| (format!("{} is terminated; what it found stays", job.job_id), None))
+        });
     }
 
     /// Carries out a change of the store and tells how it went.
-    fn order(&mut self, context: &Context<'_>, change: impl FnOnce(&Jobs) -> crate::error::Result<String> + Send + 'static) {
+    fn order<C>(&mut self, context: &Context<'_>, change: C)
+    where
+        C: FnOnce(&Jobs) -> crate::error::Result<(String, Option<Started>)> + Send + 'static,
+    {
         let Some(jobs) = context.jobs.map(Arc::clone) else { return };
         let deck = Arc::clone(context.deck);
         self.orders.push(Task::start(context.wake, move |_| {
-            let said = change(&jobs).unwrap_or_else(|problem| problem.detail);
+            let (said, started) = change(&jobs).unwrap_or_else(|problem| (problem.detail, None));
             deck.tell(DeckEvent::Said(said));
-            Ok(())
+            Ok(started)
         }));
         self.stale = true;
     }
 
     pub(super) fn open_report(&mut self, id: String, context: &Context<'_>) {
         let Some(jobs) = context.jobs.map(Arc::clone) else { return };
-        self.report_task = Some(read_report(jobs, id, context.wake));
+        self.report_task = Some(read_report(jobs, Arc::clone(context.deck), id, context.wake));
     }
 
     pub(super) fn close_report(&mut self) {
@@ -146,11 +183,29 @@ impl Desk {
     }
 }
 
-fn read_report(jobs: Arc<Jobs>, id: String, wake: &Wake) -> Task<ReportText> {
-    Task::start(wake, move |_| {
+/// Tokens whose levels are told with their prices; of more the plain answers stand.
+const TOLD_MAX: usize = 20;
+
+fn read_report(jobs: Arc<Jobs>, deck: Arc<Deck>, id: String, wake: &Wake) -> Task<ReportText> {
+    Task::start(wake, move |progress| {
         let report = jobs.report(&id)?;
-        let json = serde_json::to_value(&report).unwrap_or_default();
-        let text = serde_json::to_string_pretty(&json).unwrap_or_default();
-        Ok(ReportText { job_id: id, status: report.status.word(), lines: outline::lines(&json), json: text })
+        let mut value = serde_json::to_value(&report).unwrap_or_default();
+        let json = serde_json::to_string_pretty(&value).unwrap_or_default();
+        let tokens = value["tokens"].as_array_mut().into_iter().flatten().take(TOLD_MAX);
+        for (part, token) in tokens.zip(&report.tokens) {
+            let contract_address = token.token_address;
+            let lines = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain: true };
+            tell_more(&mut part["trendline"], &lines, &deck, progress);
+            tell_more(&mut part["patterns"], &PatternsQuestion { contract_address, timeframe: "1d", explain: true }, &deck, progress);
+        }
+        Ok(ReportText { job_id: id, status: report.status.word(), value, json })
     })
+}
+
+/// Puts the explained answer in the place of the plain one where it is the same answer: of data that changed since it would be another.
+fn tell_more<Q: Question>(part: &mut Value, question: &Q, deck: &Deck, progress: &Progress) {
+    let fuller = deck.answer(question, progress).ok().and_then(|known| serde_json::from_slice(&known.json).ok());
+    if let Some(fuller) = fuller.filter(|fuller| page::tells_more(fuller, part)) {
+        *part = fuller;
+    }
 }

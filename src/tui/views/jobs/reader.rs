@@ -1,14 +1,19 @@
-//! The report of a job, read line by line; jumps from token to token. Keeps its place, not the job.
+//! The report of a job, read line by line, as a page or as JSON; jumps from part to part. Keeps its place, not the job.
 
 use crossterm::event::{MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{super::many, desk::ReportText, outline::Line};
+use super::{
+    super::many,
+    desk::ReportText,
+    page::{self, Line},
+};
 use crate::{
     error::Problem,
     tui::{
         format,
         keymap::Action,
+        theme::Role,
         view::{Context, Effect},
         widgets::{
             panel::{self, Panel},
@@ -17,8 +22,10 @@ use crate::{
     },
 };
 
-/// Cells that a level of the outline is set in.
+/// Cells that a level of the page is set in.
 const INDENT: u16 = 2;
+/// Lines of JSON shown; more are read better elsewhere.
+const JSON_LINES: usize = 100_000;
 
 #[derive(Debug)]
 enum State {
@@ -30,21 +37,29 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Reader {
     state: State,
+    /// The JSON stands in the page's place.
+    raw: bool,
+    lines: Vec<Line>,
+    /// What the lines were made for: the cells, and whether they are JSON.
+    made: Option<(u16, bool)>,
     top: usize,
     height: usize,
 }
 
 impl Reader {
+    fn of(state: State) -> Self {
+        Self { state, raw: false, lines: Vec::new(), made: None, top: 0, height: 0 }
+    }
+
     pub(super) fn waiting(job_id: String) -> Self {
-        Self { state: State::Waiting(job_id), top: 0, height: 0 }
+        Self::of(State::Waiting(job_id))
     }
 
     pub(super) fn new(report: Result<ReportText, Problem>) -> Self {
-        let state = match report {
+        Self::of(match report {
             Ok(report) => State::Read(report),
             Err(problem) => State::Failed(problem),
-        };
-        Self { state, top: 0, height: 0 }
+        })
     }
 
     pub(super) fn json(&self) -> Option<&str> {
@@ -54,17 +69,25 @@ impl Reader {
         }
     }
 
-    fn lines(&self) -> &[Line] {
-        match &self.state {
-            State::Read(report) => &report.lines,
-            State::Waiting(_) | State::Failed(_) => &[],
+    /// Makes the lines for so many cells, once.
+    fn make(&mut self, cells: u16) {
+        let State::Read(report) = &self.state else { return };
+        if self.made == Some((cells, self.raw)) {
+            return;
         }
+        self.made = Some((cells, self.raw));
+        self.lines = if self.raw {
+            let line = |line: &str| Line { pieces: vec![(line.to_owned(), Role::Text)], ..Line::default() };
+            report.json.lines().take(JSON_LINES).map(line).collect()
+        } else {
+            page::lines(&report.value, cells)
+        };
     }
 
     pub(super) fn act(&mut self, action: Action) -> Effect {
         let page = self.height.saturating_sub(1).max(1);
-        let heading = |lines: &[Line], i: usize| lines.get(i).is_some_and(|line| line.heading);
-        let (top, count) = (self.top, self.lines().len());
+        let heading = |&i: &usize| self.lines[i].heading;
+        let (top, count) = (self.top, self.lines.len());
         self.top = match action {
             Action::Up => top.saturating_sub(1),
             Action::Down => top + 1,
@@ -72,8 +95,12 @@ impl Reader {
             Action::PageDown => top + page,
             Action::First => 0,
             Action::Last => count,
-            Action::Right => (top + 1..count).find(|&i| heading(self.lines(), i)).unwrap_or(top),
-            Action::Left => (0..top).rev().find(|&i| heading(self.lines(), i)).unwrap_or(0),
+            Action::Right => (top + 1..count).find(heading).unwrap_or(top),
+            Action::Left => (0..top.min(count)).rev().find(heading).unwrap_or(0),
+            Action::ReportJson => {
+                self.raw = !self.raw;
+                0
+            }
             _ => return Effect::Pass,
         };
         self.settle();
@@ -91,19 +118,21 @@ impl Reader {
     }
 
     fn settle(&mut self) {
-        self.top = self.top.min(self.lines().len().saturating_sub(self.height));
+        self.top = self.top.min(self.lines.len().saturating_sub(self.height));
     }
 
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
         self.height = usize::from(area.height.saturating_sub(1));
+        self.make(area.width);
         self.settle();
         let title = match &self.state {
             State::Waiting(id) => format!("report · {id}"),
+            State::Read(report) if self.raw => format!("report · {} · JSON", report.job_id),
             State::Read(report) => format!("report · {} · {}", report.job_id, report.status),
             State::Failed(_) => "report".to_owned(),
         };
-        let count = self.lines().len();
+        let count = self.lines.len();
         let last = (self.top + self.height).min(count);
         let place =
             format!("{}–{} of {}", format::count(self.top as u64 + 1), format::count(last as u64), many(count as u64, "line", "lines"));
@@ -119,8 +148,8 @@ impl Reader {
         match &self.state {
             State::Waiting(_) => progress::skeleton(body, buffer, theme, context.ascii),
             State::Failed(problem) => panel::failure(body, buffer, theme, &problem.detail),
-            State::Read(report) => {
-                for (y, line) in report.lines.iter().skip(self.top).take(self.height).enumerate() {
+            State::Read(_) => {
+                for (y, line) in self.lines.iter().skip(self.top).take(self.height).enumerate() {
                     draw_line(buffer, body, y as u16, line, context);
                 }
             }
@@ -129,17 +158,8 @@ impl Reader {
 }
 
 fn draw_line(buffer: &mut Buffer, body: Rect, y: u16, line: &Line, context: &Context<'_>) {
-    let theme = context.theme;
-    let x = 1 + line.indent * INDENT;
-    // A name with members under it is a small heading of its own.
-    let key = match (line.heading, line.value.is_empty()) {
-        (true, _) => theme.accent(),
-        (false, true) => theme.strong(),
-        (false, false) => theme.dim(),
-    };
-    let used = put(buffer, body, x, y, &line.key, key);
-    let mut x = x + used + 2;
-    for (piece, role) in &line.value {
-        x += put(buffer, body, x, y, piece, theme.style(*role));
+    let mut x = 1 + line.indent * INDENT;
+    for (piece, role) in &line.pieces {
+        x += put(buffer, body, x, y, piece, context.theme.style(*role));
     }
 }

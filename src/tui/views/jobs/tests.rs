@@ -145,7 +145,7 @@ fn a_second_start_leads_to_the_job_that_is_open() {
     view.desk.reading.jobs.push(job(open.clone(), JobStatus::Running, &[(UNI, "UNI")], &[]));
     stage.look(|context| view.arrange(context));
     let said = stage.look(|context| view.start(context));
-    assert!(matches!(&said, Effect::Say(says) if says.ends_with("is at work on UNI already")), "{said:?}");
+    assert!(matches!(&said, Effect::Say(says) if says.ends_with("is already analysing UNI")), "{said:?}");
     let selected = view.job().expect("a selected job");
     assert!(!selected.status.ended() && rows::tokens(selected) == [UNI], "{selected:?}");
 }
@@ -161,7 +161,7 @@ fn jobs_are_filtered_and_sorted() {
         stage.look(|context| view.set_filter(text, context)).expect("a filter that reads");
         assert_eq!(shown(&view), expected, "{text}");
     }
-    assert!(stage.look(|context| view.set_filter("state:x", context)).unwrap_err().contains("nearest is `status`"));
+    assert!(stage.look(|context| view.set_filter("state:x", context)).unwrap_err().contains("did you mean `status`"));
     stage.look(|context| view.set_filter("", context)).expect("a filter that reads");
     view.list.sorting.restore(&json!(["-status"]), &view.list.sort_columns());
     stage.look(|context| view.arrange(context));
@@ -172,32 +172,35 @@ fn jobs_are_filtered_and_sorted() {
 }
 
 #[test]
-fn a_report_is_read_as_an_outline_and_copied_as_json() {
+fn a_report_is_read_as_a_page_and_copied_as_json() {
     let stage = Stage::loaded();
     let mut view = arranged(&stage);
-    let lines: Vec<Value> =
-        (0..3).map(|i| json!({"slope": 0.12 - 0.1 * f64::from(i), "intercept": 6.1, "touches": 4 + i, "type": "support"})).collect();
+    let line = json!({"type": "support", "strength": "weak", "slope": 0.012, "intercept": 6.1, "endPrice": 6.26, "touches": [1, 2, 3]});
     let token = |address: &str, symbol: &str| {
         json!({
             "token_address": address,
-            "token": {"symbol": symbol, "name": "Uniswap", "chains": ["eth", "base"], "price": 7.309_412, "market_cap": 4.39e9, "top_kols": lines},
-            "trendline": {"trend": "uptrend", "confidence": 0.93, "lines": lines},
+            "token": {"symbol": symbol, "name": "Uniswap", "price": 7.309_412, "market_cap": 4.39e9, "top_posts": []},
+            "trendline": {"trend": "uptrend", "confidence": 0.93, "trendlines": [line, line]},
             "patterns": {"error": {"detail": "No candles of this token."}},
             "security": null,
-            "dexes": [],
-            "holders": {"total": 812, "holders": lines},
+            "dexes": {"dexes": []},
+            "holders": {"total": 812, "holders": [{"holder_address": UNI, "balance": 12_300_000.0, "labels": ["exchange"]}]},
         })
     };
     let report = json!({"job_id": id(900, 'c'), "status": "completed", "tokens": [token(UNI, "UNI"), token(LINK, "LINK")]});
     let text = serde_json::to_string_pretty(&report).expect("JSON");
-    let text = ReportText { job_id: id(900, 'c'), status: "completed", lines: outline::lines(&report), json: text };
+    let text = ReportText { job_id: id(900, 'c'), status: "completed", value: report, json: text };
     view.reader = Some(Reader::new(Ok(text)));
     stage.hold("jobs-report", &mut view, &[(80, 20), (140, 38)]);
     stage.draw_in_odd_sizes(&mut view);
     stage.draw_now(&mut view, 80, 20);
     stage.look(|context| view.act(Action::Right, context));
     stage.look(|context| view.act(Action::Right, context));
-    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).lines().nth(1).expect("a line").contains("LINK"));
+    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).lines().nth(1).expect("a line").contains("trendlines"));
+    assert!(view.answers(Action::ReportJson));
+    stage.look(|context| view.act(Action::ReportJson, context));
+    assert!(picture::text(&stage.draw_now(&mut view, 80, 20)).contains("\"job_id\": \"j_"));
+    stage.look(|context| view.act(Action::ReportJson, context));
     assert!(matches!(stage.look(|context| view.act(Action::CopyValue, context)), Effect::Copy(json, "report") if json.starts_with('{')));
     let target = stage.look(|context| view.request(context)).expect("a request").target;
     assert!(target.ends_with("/report"), "{target}");

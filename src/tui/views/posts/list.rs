@@ -1,12 +1,12 @@
 //! The list of the Posts view: one row of the table for each field of a post. Posts are ordered and searched by their question.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::{
     dataset::rows::Post,
     question::{
-        filter::{ColumnKind, Filter},
-        list::Order,
+        filter::{self, ColumnKind, Filter},
+        list::{Listed, Order},
     },
     tui::{
         format,
@@ -38,6 +38,13 @@ impl Fields for Posts {
         F::hidden("post_id", ColumnKind::Text, |row| (&row.post.post_id).into()),
         F::figure("published_at", "age", 5, 240, |row| row.post.published_at.into())
             .cell(|row, look| Cell::new(format::age(look.now.0.saturating_sub(row.post.published_at.0)), Role::Dim)),
+        F::picture("date", "published", 16, 90, |row, look| {
+            let time = row.post.published_at.minute_text();
+            let shown = if look.cells >= 16 { time.as_str() } else { time.split(' ').next().unwrap_or_default() };
+            Cell::new(shown.to_owned(), Role::Dim)
+        }),
+        F::text("author", "author", [8, 18], 110, |row| (&row.post.author).into()).plain(),
+        F::text("platform", "platform", [8, 14], 105, |row| row.post.place().into()).plain(),
         F::text(TOKEN, "token", [6, 9], 150, |row| symbol_of(row.context, &row.post.token_address).into()).unsorted().plain(),
         F::text("title", "title", [16, 60], 255, |row| (&row.post.title).into()).grows(),
         F::hidden("link", ColumnKind::Text, |row| (&row.post.link).into()),
@@ -48,14 +55,18 @@ impl Fields for Posts {
 
     const STANDARD: Option<Order> = Some(Order::falling("published_at"));
 
-    /// The filter of posts is words of the title, which the question looks for.
+    /// Plain words are those of the title, conditions those of GET /posts: the question looks for both.
     fn read(text: &str) -> Result<Filter, String> {
-        let long = text.chars().count() > WORDS_MAX;
-        if long { Err(format!("the words are longer than {WORDS_MAX} characters")) } else { Ok(Filter::default()) }
+        if text.chars().count() > WORDS_MAX {
+            return Err(format!("the filter is longer than {WORDS_MAX} characters"));
+        }
+        filter::parse(text, Post::COLUMNS).map_err(|error| error.to_string())
     }
 
     fn json(row: PostRow<'_>) -> Json {
-        serde_json::to_value(row.post).unwrap_or_default()
+        let mut post = serde_json::to_value(row.post).unwrap_or_default();
+        (post["author"], post["platform"]) = (json!(row.post.author), json!(row.post.platform));
+        post
     }
 }
 

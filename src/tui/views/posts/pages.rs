@@ -26,13 +26,14 @@ pub(super) struct Source {
     /// One token's alone.
     pub token: Option<Address>,
     pub query: Option<String>,
+    pub filter: Filter,
     pub sort: Vec<Order>,
 }
 
 impl Source {
     /// One token's posts as they come have a question of their own.
     fn plain(&self) -> Option<Address> {
-        self.token.filter(|_| self.query.is_none() && self.sort == [Order::falling("published_at")])
+        self.token.filter(|_| self.query.is_none() && self.filter.is_empty() && self.sort == [Order::falling("published_at")])
     }
 
     fn limit(&self) -> u64 {
@@ -48,7 +49,7 @@ impl Source {
         let words: Vec<&str> = token.as_deref().into_iter().chain(self.query.as_deref()).collect();
         PostsQuestion {
             query: (!words.is_empty()).then(|| words.join(" ")),
-            filter: Filter::default(),
+            filter: self.filter.clone(),
             sort: self.sort.clone(),
             only: Vec::new(),
             page,
@@ -82,11 +83,19 @@ impl Page {
         };
     }
 
-    /// The posts and how many there are on all pages.
-    fn answer(&self) -> Option<(&[Post], u64)> {
+    /// How many posts there are on all pages.
+    fn total(&self) -> Option<u64> {
         match self {
-            Self::Token(asked) => asked.answer.as_ref().map(|known| (&*known.answer.posts, known.answer.total)),
-            Self::Any(asked) => asked.answer.as_ref().map(|known| (&*known.answer.posts, known.answer.total)),
+            Self::Token(asked) => asked.answer.as_ref().map(|known| known.answer.total),
+            Self::Any(asked) => asked.answer.as_ref().map(|known| known.answer.total),
+        }
+    }
+
+    /// The post in a row of the page.
+    fn post(&self, row: usize) -> Option<&Post> {
+        match self {
+            Self::Token(asked) => asked.answer.as_ref()?.answer.posts.get(row),
+            Self::Any(asked) => Some(&asked.answer.as_ref()?.answer.posts.get(row)?.post),
         }
     }
 
@@ -129,7 +138,7 @@ impl Set {
     }
 
     fn total(&self) -> Option<usize> {
-        self.pages.iter().find_map(|(_, page)| page.answer()).map(|(_, total)| total as usize)
+        self.pages.iter().find_map(|(_, page)| page.total()).map(|total| total as usize)
     }
 
     fn problem(&self) -> Option<&Problem> {
@@ -184,7 +193,7 @@ impl Pages {
         let set = self.shown.as_ref()?;
         let limit = set.source.limit();
         let (_, page) = set.pages.iter().find(|(number, _)| *number == row as u64 / limit + 1)?;
-        page.answer()?.0.get((row as u64 % limit) as usize)
+        page.post((row as u64 % limit) as usize)
     }
 
     /// What the posts shown are of.

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Lines of the sheet below a table.
-pub(super) const HEIGHT: u16 = 12;
+pub(super) const HEIGHT: u16 = 13;
 const LABEL: u16 = 13;
 const TITLE_LINES: usize = 8;
 
@@ -47,10 +47,12 @@ pub(super) fn draw(post: &Post, buffer: &mut Buffer, area: Rect, context: &Conte
     }
 }
 
-fn facts(post: &Post, context: &Context<'_>) -> [(&'static str, String); 5] {
+fn facts(post: &Post, context: &Context<'_>) -> [(&'static str, String); 7] {
     let age = format::age(context.now.0.saturating_sub(post.published_at.0));
     [
         ("published", format!("{} UTC, {age} ago", post.published_at.minute_text())),
+        ("author", post.author.clone().unwrap_or_else(|| MISSING.to_owned())),
+        ("platform", post.place().unwrap_or(MISSING).to_owned()),
         ("impressions", exact(post.impressions)),
         ("engagement", exact(post.engagement)),
         ("smart", exact(post.smart_engagement)),

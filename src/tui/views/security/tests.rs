@@ -188,7 +188,7 @@ fn unknown() -> SecurityInference {
         },
         similar_scams: Vec::new(),
         recommendation:
-            "NOT ENOUGH DATA: none of the tests that could run found anything. Not looked at: no contract code; no transfer data".into(),
+            "NOT ENOUGH DATA: none of the tests that could run found anything. Not checked, data missing: no contract code; no transfer data".into(),
         explanation: Some(Explanation {
             uncapped_score: 100,
             checked: 0.15,

@@ -20,6 +20,7 @@ use crate::{
         theme::Role,
         view::Context,
         widgets::table::Cell,
+        words,
     },
 };
 
@@ -36,7 +37,7 @@ pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [16, 32], 195, 
             let pattern = figures.best_pattern.as_ref()?.0.as_ref()?;
             let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement, look.ascii));
             let confidence = Cell::new(format!("{:.2} ", pattern.confidence), Role::Dim);
-            Some(confidence.then(format!("{arrow} {}", pattern.name.word()), by_sign(moves)))
+            Some(confidence.then(format!("{arrow} {}", words::shown(pattern.name.word())), by_sign(moves)))
         })
     })
     .largest_first()
@@ -139,7 +140,7 @@ fn figure(row: Shown<'_>, look: &Look, cell: impl FnOnce(&Figures) -> Option<Cel
 
 /// A figure that is a word.
 fn worded(row: Shown<'_>, look: &Look, key: &str) -> Cell {
-    figure(row, look, |figures| Some(Cell::new(word(figures, key)?, by_sign(rank(figures, key).unwrap_or_default()))))
+    figure(row, look, |figures| Some(Cell::new(words::shown(word(figures, key)?), by_sign(rank(figures, key).unwrap_or_default()))))
 }
 
 fn by_sign(value: f64) -> Role {
@@ -186,12 +187,12 @@ mod tests {
             (Trend::Uptrend, Advice::StrongSell),
         ] {
             let figures = Figures {
-                created_at: None,
                 trend: Some(Added(Some(trend))),
                 best_pattern: Some(Added(Some(pattern.clone()))),
                 recommended_action: Some(Added(Some(advice))),
                 security_score: Some(Added(Some(21))),
                 recommendation: Some(Added(Some("HIGH RISK"))),
+                ..Figures::default()
             };
             let json = serde_json::to_value(&figures).unwrap();
             let row = Row::<Tokens> { given: Shown { token, figures: Some(&figures), starred: false } };

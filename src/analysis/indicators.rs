@@ -1,0 +1,277 @@
+//! Technical indicators over candles, each by its usual definition and named as requests name it: `sma_20`, `macd_12_26_9`. Pure
+//! figures; which candles they run over, and who asks, is not known here.
+//!
+//! Means and deviations are worked out from the candles of each window anew. Running sums, as the libraries at hand keep them, carry the
+//! rounding of one wild price into every figure after it.
+
+use std::{fmt, ops::Range};
+
+use crate::dataset::candles::Candles;
+
+/// The longest window, in candles.
+pub const PERIOD_MAX: usize = 500;
+/// How many may be asked for at once.
+pub const INDICATORS_MAX: usize = 16;
+/// Deviations from the mean at which a band may lie.
+const WIDTHS: std::ops::RangeInclusive<f64> = 0.1..=10.0;
+
+/// An indicator with its parameters; periods in candles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Indicator {
+    /// Simple moving average: the mean of the last closes.
+    Sma(usize),
+    /// Exponential moving average: α = 2 / (period + 1), begun with the mean of the first `period` closes.
+    Ema(usize),
+    /// Relative strength index, 0–100, with the smoothing of J. Welles Wilder, "New Concepts in Technical Trading Systems" (1978): averages
+    /// of gains and losses begun with the mean of the first `period` changes, then (before · (period − 1) + change) / period. No value
+    /// where nothing moved.
+    Rsi(usize),
+    /// Moving average convergence/divergence (Gerald Appel): EMA fast − EMA slow; its signal, an EMA of that; their difference.
+    Macd { fast: usize, slow: usize, signal: usize },
+    /// Bollinger bands (John Bollinger): the simple moving average and `width` population standard deviations of the closes around it.
+    Bollinger { period: usize, width: f64 },
+    /// Average true range (Wilder 1978): the largest of high − low and the distances of both from the close before, smoothed as in `Rsi`.
+    Atr(usize),
+    /// On-balance volume (Joseph Granville): the sum of volumes, those of falling closes taken away. It begins with the token's first
+    /// candle in the data, so its changes mean something and its level does not. Ends where a volume is unknown.
+    Obv,
+    /// Volume-weighted average price over the last candles: Σ volume · (high + low + close) / 3 ÷ Σ volume. No value where a volume in
+    /// the window is unknown, or all are zero.
+    Vwap(usize),
+}
+
+/// A kind of indicator as requests spell it.
+#[derive(Debug)]
+pub struct Kind {
+    pub word: &'static str,
+    /// With its usual parameters.
+    pub usual: &'static str,
+    pub title: &'static str,
+    /// Drawn over the candles; else in a pane of its own.
+    pub over_price: bool,
+    /// What its columns are called behind its name.
+    columns: &'static [&'static str],
+}
+
+/// Every kind there is, in the order in which they are offered.
+pub const KINDS: &[Kind] = &[
+    Kind { word: "sma", usual: "sma_20", title: "Simple moving average", over_price: true, columns: &[""] },
+    Kind { word: "ema", usual: "ema_50", title: "Exponential moving average", over_price: true, columns: &[""] },
+    Kind {
+        word: "bollinger",
+        usual: "bollinger_20_2",
+        title: "Bollinger bands",
+        over_price: true,
+        columns: &["_lower", "_middle", "_upper"],
+    },
+    Kind { word: "vwap", usual: "vwap_20", title: "Volume-weighted average price", over_price: true, columns: &[""] },
+    Kind { word: "rsi", usual: "rsi_14", title: "Relative strength index", over_price: false, columns: &[""] },
+    Kind {
+        word: "macd",
+        usual: "macd_12_26_9",
+        title: "Moving average convergence/divergence",
+        over_price: false,
+        columns: &["", "_signal", "_histogram"],
+    },
+    Kind { word: "obv", usual: "obv", title: "On-balance volume", over_price: false, columns: &[""] },
+    Kind { word: "atr", usual: "atr_14", title: "Average true range", over_price: false, columns: &[""] },
+];
+
+impl fmt::Display for Indicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sma(period) => write!(f, "sma_{period}"),
+            Self::Ema(period) => write!(f, "ema_{period}"),
+            Self::Rsi(period) => write!(f, "rsi_{period}"),
+            Self::Macd { fast, slow, signal } => write!(f, "macd_{fast}_{slow}_{signal}"),
+            Self::Bollinger { period, width } => write!(f, "bollinger_{period}_{width}"),
+            Self::Atr(period) => write!(f, "atr_{period}"),
+            Self::Obv => f.write_str("obv"),
+            Self::Vwap(period) => write!(f, "vwap_{period}"),
+        }
+    }
+}
+
+impl Indicator {
+    /// Reads `sma_20`. The error says what was expected, without the name.
+    pub fn parse(name: &str) -> Result<Self, String> {
+        let mut parts = name.split('_');
+        let word = parts.next().unwrap_or_default();
+        let numbers: Vec<&str> = parts.collect();
+        let kind = KINDS.iter().find(|kind| kind.word == word).ok_or_else(|| {
+            let usual: Vec<&str> = KINDS.iter().map(|kind| kind.usual).collect();
+            format!("expected one like {}", usual.join(", "))
+        })?;
+        let period = |text: &&str| -> Result<usize, String> {
+            let period = text.parse().ok().filter(|period| (2..=PERIOD_MAX).contains(period));
+            period.ok_or_else(|| format!("expected periods of 2 to {PERIOD_MAX} candles, as in {}", kind.usual))
+        };
+        match (kind.word, &numbers[..]) {
+            ("sma", [n]) => Ok(Self::Sma(period(n)?)),
+            ("ema", [n]) => Ok(Self::Ema(period(n)?)),
+            ("rsi", [n]) => Ok(Self::Rsi(period(n)?)),
+            ("atr", [n]) => Ok(Self::Atr(period(n)?)),
+            ("vwap", [n]) => Ok(Self::Vwap(period(n)?)),
+            ("obv", []) => Ok(Self::Obv),
+            ("macd", [fast, slow, signal]) => {
+                let (fast, slow, signal) = (period(fast)?, period(slow)?, period(signal)?);
+                if fast < slow {
+                    Ok(Self::Macd { fast, slow, signal })
+                } else {
+                    Err("expected the fast period before the slow one".to_owned())
+                }
+            }
+            ("bollinger", [n, width]) => {
+                let period = period(n)?;
+                let width = width.parse().ok().filter(|width| WIDTHS.contains(width));
+                width
+                    .map(|width| Self::Bollinger { period, width })
+                    .ok_or_else(|| format!("expected bands at {} to {} deviations, as in {}", WIDTHS.start(), WIDTHS.end(), kind.usual))
+            }
+            _ => Err(format!("expected the numbers that {} has", kind.usual)),
+        }
+    }
+
+    pub fn kind(&self) -> &'static Kind {
+        let word = match self {
+            Self::Sma(_) => 0,
+            Self::Ema(_) => 1,
+            Self::Bollinger { .. } => 2,
+            Self::Vwap(_) => 3,
+            Self::Rsi(_) => 4,
+            Self::Macd { .. } => 5,
+            Self::Obv => 6,
+            Self::Atr(_) => 7,
+        };
+        &KINDS[word]
+    }
+
+    /// What its columns are called: its name, and what is added to it where it has several.
+    pub fn columns(&self) -> impl Iterator<Item = String> {
+        let name = self.to_string();
+        self.kind().columns.iter().map(move |end| format!("{name}{end}"))
+    }
+
+    /// The values of its columns at these of the candles, all of which are sound and in order of time; none where too few came before.
+    pub fn values(&self, candles: &Candles, rows: Range<usize>) -> Vec<Vec<Option<f64>>> {
+        let close = candles.close;
+        let part = |all: Vec<f64>| rows.clone().map(|i| all.get(i).copied().filter(|value| value.is_finite())).collect();
+        match *self {
+            Self::Sma(period) => vec![windows(rows, period, |window| Some(mean(&close[window])))],
+            Self::Ema(period) => vec![part(ema(close, period, 0))],
+            Self::Rsi(period) => vec![part(rsi(close, period))],
+            Self::Atr(period) => vec![part(wilder(&true_ranges(candles), period))],
+            Self::Obv => vec![part(obv(close, candles.volume))],
+            Self::Vwap(period) => vec![windows(rows, period, |window| vwap(candles, window))],
+            Self::Macd { fast, slow, signal } => {
+                let line: Vec<f64> = ema(close, fast, 0).iter().zip(ema(close, slow, 0)).map(|(fast, slow)| fast - slow).collect();
+                let signal = ema(&line, signal, slow - 1);
+                let histogram = line.iter().zip(&signal).map(|(line, signal)| line - signal).collect();
+                vec![part(line), part(signal), part(histogram)]
+            }
+            Self::Bollinger { period, width } => {
+                let band = |sign: f64| {
+                    windows(rows.clone(), period, |window| {
+                        let (mean, deviation) = spread(&close[window]);
+                        Some(mean + sign * width * deviation)
+                    })
+                };
+                vec![band(-1.0), band(0.0), band(1.0)]
+            }
+        }
+    }
+}
+
+/// A value for each row from the window that ends with it.
+fn windows(rows: Range<usize>, period: usize, value: impl Fn(Range<usize>) -> Option<f64>) -> Vec<Option<f64>> {
+    rows.map(|i| (i + 1).checked_sub(period).and_then(|start| value(start..i + 1))).map(|value| value.filter(|v| v.is_finite())).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Mean and population standard deviation.
+fn spread(values: &[f64]) -> (f64, f64) {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / values.len() as f64).sqrt())
+}
+
+/// Not a number before the first `period` values from `start` on.
+fn ema(values: &[f64], period: usize, start: usize) -> Vec<f64> {
+    let mut all = vec![f64::NAN; values.len()];
+    let first = start + period;
+    if values.len() < first {
+        return all;
+    }
+    let weight = 2.0 / (period as f64 + 1.0);
+    let mut average = mean(&values[start..first]);
+    all[first - 1] = average;
+    for i in first..values.len() {
+        average += weight * (values[i] - average);
+        all[i] = average;
+    }
+    all
+}
+
+/// Wilder's smoothing of values whose first is unknown.
+fn wilder(values: &[f64], period: usize) -> Vec<f64> {
+    let mut all = vec![f64::NAN; values.len()];
+    if values.len() <= period {
+        return all;
+    }
+    let mut average = mean(&values[1..=period]);
+    all[period] = average;
+    for i in period + 1..values.len() {
+        average += (values[i] - average) / period as f64;
+        all[i] = average;
+    }
+    all
+}
+
+fn rsi(close: &[f64], period: usize) -> Vec<f64> {
+    let changes = |sign: f64| -> Vec<f64> {
+        let steps = close.windows(2).map(|pair| (sign * (pair[1] - pair[0])).max(0.0));
+        std::iter::once(f64::NAN).chain(steps).collect()
+    };
+    let (gains, losses) = (wilder(&changes(1.0), period), wilder(&changes(-1.0), period));
+    gains.iter().zip(&losses).map(|(gain, loss)| 100.0 * gain / (gain + loss)).collect()
+}
+
+/// The first has no close before it.
+fn true_ranges(candles: &Candles) -> Vec<f64> {
+    let range = |i: usize| {
+        let before = candles.close[i - 1];
+        candles.high[i].max(before) - candles.low[i].min(before)
+    };
+    (0..candles.len()).map(|i| if i == 0 { f64::NAN } else { range(i) }).collect()
+}
+
+fn obv(close: &[f64], volume: &[f64]) -> Vec<f64> {
+    let mut sum = 0.0;
+    let sign = |i: usize| {
+        if i == 0 || close[i] > close[i - 1] {
+            1.0
+        } else if close[i] < close[i - 1] {
+            -1.0
+        } else {
+            0.0
+        }
+    };
+    let mut next = |i: usize| {
+        sum += sign(i) * volume[i];
+        sum
+    };
+    (0..close.len()).map(&mut next).collect()
+}
+
+fn vwap(candles: &Candles, window: Range<usize>) -> Option<f64> {
+    let price = |i: usize| (candles.high[i] + candles.low[i] + candles.close[i]) / 3.0;
+    let volume: f64 = candles.volume[window.clone()].iter().sum();
+    let paid: f64 = window.map(|i| price(i) * candles.volume[i]).sum();
+    (volume > 0.0).then_some(paid / volume)
+}
+
+#[cfg(test)]
+mod tests;

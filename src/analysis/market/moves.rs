@@ -1,0 +1,107 @@
+//! How far a token's price moved over an hour, a day, a week and a month, and what was traded in its last day. Pure functions over
+//! candles.
+
+use super::{finite, latest_series};
+use crate::{
+    analysis::growth,
+    dataset::{
+        candles::{Candles, Interval},
+        time::DAY_MS,
+    },
+};
+
+/// Percent from the close nearest to `span` milliseconds before the last close: (last − base) / base · 100. First the series that
+/// the price comes from is looked at, then the others, by the times at which their candles end. Nothing where the nearest close is
+/// as much as a day (of a shorter span as much as the span) off that mark.
+pub(super) fn change(series: &[(Interval, Candles<'_>)], span: i64) -> Option<f64> {
+    let (own, candles) = latest_series(series)?;
+    let last = candles.len().checked_sub(1)?;
+    let end = candles.timestamp[last].saturating_add(own.0);
+    let mark = end.saturating_sub(span);
+    let base = nearest(own, &candles, mark, last).filter(|(off, _)| *off < span.min(DAY_MS));
+    let base = base.or_else(|| {
+        let others = series.iter().filter(|(interval, _)| *interval != own);
+        let found = others.filter_map(|(interval, candles)| nearest(*interval, candles, mark, candles.len()));
+        found.filter(|(off, _)| *off < span.min(DAY_MS)).min_by_key(|(off, _)| *off)
+    });
+    let (_, base) = base?;
+    if base <= 0.0 {
+        return None;
+    }
+    finite(growth::percent(base, candles.close[last]))
+}
+
+/// Of the first `count` candles the one that ends nearest to the mark, of two the earlier: how far off it is, and its close.
+fn nearest(interval: Interval, candles: &Candles<'_>, mark: i64, count: usize) -> Option<(i64, f64)> {
+    let ends = |i: usize| candles.timestamp[i].saturating_add(interval.0);
+    let after = candles.timestamp.partition_point(|&start| start.saturating_add(interval.0) < mark);
+    let off = |i: usize| ends(i).saturating_sub(mark).saturating_abs();
+    let found = [after.checked_sub(1), Some(after)].into_iter().flatten().filter(|&i| i < count).min_by_key(|&i| off(i))?;
+    Some((off(found), candles.close[found]))
+}
+
+/// USD traded in the 24 hours to the end of the last candle: the sum of volume · close over the candles that start in them, of the
+/// series that the price comes from. Candles without a volume are left out; nothing where all are, or where a candle is longer than
+/// a day.
+pub(super) fn volume_24h(series: &[(Interval, Candles<'_>)]) -> Option<f64> {
+    let (interval, candles) = latest_series(series).filter(|(interval, _)| interval.0 <= DAY_MS)?;
+    let from = candles.timestamp.last()?.saturating_add(interval.0).saturating_sub(DAY_MS);
+    let start = candles.timestamp.partition_point(|&time| time < from);
+    let traded = (start..candles.len()).map(|i| candles.volume.get(i).copied().unwrap_or(f64::NAN) * candles.close[i]);
+    let (count, sum) = traded.filter(|usd| usd.is_finite()).fold((0_u32, 0.0), |(count, sum), usd| (count + 1, sum + usd));
+    if count == 0 { None } else { finite(sum) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{analysis::frames::CandleVec, dataset::time::HOUR_MS};
+
+    /// Candles that start at these hours, close at these prices and have a volume of ten.
+    fn candles(closes: &[(i64, f64)]) -> CandleVec {
+        let prices: Vec<f64> = closes.iter().map(|(_, close)| *close).collect();
+        CandleVec {
+            timestamp: closes.iter().map(|(hour, _)| hour * HOUR_MS).collect(),
+            open: prices.clone(),
+            high: prices.clone(),
+            low: prices.clone(),
+            close: prices,
+            volume: vec![10.0; closes.len()],
+        }
+    }
+
+    #[test]
+    fn a_change_is_taken_against_the_close_nearest_to_so_long_before() {
+        let hour = |closes: &[(i64, f64)], span| change(&[(Interval::HOUR, candles(closes).as_candles())], span);
+        let day = |closes: &[(i64, f64)], span| change(&[(Interval::DAY, candles(closes).as_candles())], span);
+        assert_eq!(hour(&[(0, 50.0), (23, 80.0), (24, 100.0)], HOUR_MS), Some(25.0));
+        assert_eq!(hour(&[(0, 50.0), (22, 80.0), (24, 100.0)], HOUR_MS), None, "two hours before is not one");
+        assert_eq!(hour(&[(0, 50.0), (24, 100.0)], DAY_MS), Some(100.0));
+        assert_eq!(day(&[(0, 50.0), (24, 100.0)], HOUR_MS), None, "a day says nothing of its last hour");
+        let month: Vec<(i64, f64)> = (0..=30).map(|n| (24 * n, 100.0 + n as f64)).collect();
+        assert_eq!((day(&month, 7 * DAY_MS), day(&month, 30 * DAY_MS)), (Some(7.0 / 123.0 * 100.0), Some(30.0)));
+        assert_eq!(day(&month[1..], 30 * DAY_MS), None, "a day off is too far");
+        assert_eq!((day(&[(0, 1.0)], DAY_MS), day(&[], DAY_MS), change(&[], DAY_MS)), (None, None, None));
+    }
+
+    #[test]
+    fn what_the_finer_candles_do_not_reach_the_coarser_ones_tell() {
+        // The hourly candles of one day end where the daily ones do, and their last close is the price.
+        let daily = candles(&(0..8).map(|n| (24 * n, 100.0 + n as f64)).collect::<Vec<_>>());
+        let hourly = candles(&(7 * 24..8 * 24).map(|n| (n, 200.0)).collect::<Vec<_>>());
+        let both = [(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())];
+        assert_eq!((change(&both, 7 * DAY_MS), change(&both, HOUR_MS)), (Some(100.0), Some(0.0)));
+    }
+
+    #[test]
+    fn volume_is_what_was_traded_in_the_last_day() {
+        let hourly = candles(&(0..30).map(|n| (n, 2.0)).collect::<Vec<_>>());
+        assert_eq!(volume_24h(&[(Interval::HOUR, hourly.as_candles())]), Some(24.0 * 20.0));
+        let daily = candles(&[(0, 1.0), (24, 3.0)]);
+        assert_eq!(volume_24h(&[(Interval::DAY, daily.as_candles())]), Some(30.0));
+        assert_eq!(volume_24h(&[(Interval::WEEK, daily.as_candles())]), None);
+        let unknown = CandleVec { volume: vec![f64::NAN; 2], ..candles(&[(0, 1.0), (24, 3.0)]) };
+        assert_eq!(volume_24h(&[(Interval::DAY, unknown.as_candles())]), None);
+        assert_eq!(volume_24h(&[]), None);
+    }
+}

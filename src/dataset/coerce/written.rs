@@ -1,0 +1,97 @@
+//! How times that cannot be read without being told are written, for the line that tells it: `20.08.2022` is `%d.%m.%Y`. Nothing is
+//! read by what is guessed here.
+
+use chrono::{Datelike, NaiveDate, NaiveDateTime};
+
+/// Days as people write them; a time may stand behind each.
+const DAYS: &[&str] = &[
+    "%d.%m.%Y",
+    "%m/%d/%Y",
+    "%d/%m/%Y",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%Y.%m.%d",
+    "%d.%m.%y",
+    "%m/%d/%y",
+    "%d/%m/%y",
+    "%b %d, %Y",
+    "%d %b %Y",
+    "%d-%b-%Y",
+    "%b-%d-%Y",
+    "%d. %b %Y",
+];
+const CLOCKS: &[&str] = &["", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", ", %H:%M", ", %H:%M:%S"];
+/// Years that a two-digit year, or a figure that is none, would not lead to.
+const YEARS: std::ops::RangeInclusive<i32> = 1990..=2100;
+
+/// The formats that all times of a column fit which could not be read.
+#[derive(Debug, Default)]
+pub(crate) struct Formats {
+    /// None before the first time.
+    fitting: Option<Vec<String>>,
+    first: String,
+    count: u64,
+}
+
+impl Formats {
+    pub(crate) fn note(&mut self, text: &str) {
+        let text = text.trim();
+        self.count += 1;
+        match &mut self.fitting {
+            Some(fitting) => fitting.retain(|format| fits(text, format)),
+            none => {
+                text.clone_into(&mut self.first);
+                let all = DAYS.iter().flat_map(|day| CLOCKS.iter().map(move |clock| format!("{day}{clock}")));
+                *none = Some(all.filter(|format| fits(text, format)).collect());
+            }
+        }
+    }
+
+    /// How many there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// What to write in dataset.toml for the table; none where no format fits them all.
+    pub(crate) fn advice(&self, table: &str) -> Option<String> {
+        let fitting = self.fitting.as_ref().filter(|fitting| !fitting.is_empty())?;
+        let lines: Vec<String> = fitting.iter().take(2).map(|format| format!("format = \"{format}\"")).collect();
+        let several = if lines.len() > 1 { ", whichever of day and month stands first" } else { "" };
+        Some(format!(
+            "{} times are written as `{}`: write {} under [tables.{table}] in dataset.toml{several}",
+            self.count,
+            self.first,
+            lines.join(" or ")
+        ))
+    }
+}
+
+fn fits(text: &str, format: &str) -> bool {
+    let day = NaiveDateTime::parse_from_str(text, format).map(|time| time.date()).or_else(|_| NaiveDate::parse_from_str(text, format));
+    day.is_ok_and(|day| YEARS.contains(&day.year()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_one_format_that_fits_every_time_is_offered() {
+        for (times, offered) in [
+            (&["20.08.2022", "01.02.2023"][..], Some("format = \"%d.%m.%Y\" under")),
+            (&["20.08.22 17:05"], Some("format = \"%d.%m.%y %H:%M\" under")),
+            (&["01/02/2022", "20/08/2022"], Some("format = \"%d/%m/%Y\" under")),
+            (&["01/02/2022", "03/04/2022"], Some("format = \"%m/%d/%Y\" or format = \"%d/%m/%Y\" under")),
+            (&["Aug 20, 2022", "September 1, 2022"], Some("format = \"%b %d, %Y\" under")),
+            (&["20.08.2022", "x"], None),
+            (&["1.2.3"], None),
+            (&[], None),
+        ] {
+            let mut formats = Formats::default();
+            times.iter().for_each(|time| formats.note(time));
+            let advice = formats.advice("candles");
+            assert!(advice.as_deref().is_none_or(|advice| advice.contains(offered.unwrap_or("nothing"))), "{times:?}: {advice:?}");
+            assert_eq!((advice.is_some(), formats.count()), (offered.is_some(), times.len() as u64), "{times:?}");
+        }
+    }
+}

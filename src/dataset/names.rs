@@ -1,0 +1,41 @@
+//! Names that come from files and last as long as the program: a column of somebody's own is asked for as ours are, by a name that
+//! stays. Each is kept once, and only so many; names from requests never come here.
+
+use std::{
+    collections::HashSet,
+    sync::{Mutex, PoisonError},
+};
+
+/// Names kept at the most: 64 columns of as many datasets as one session is likely to open.
+const MAX: usize = 4_096;
+/// Bytes of a name.
+const BYTES_MAX: usize = 200;
+
+static KEPT: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
+
+/// The name for good; none for one that is too long, or once too many are kept.
+pub fn lasting(name: &str) -> Option<&'static str> {
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = kept.get_or_insert_default();
+    if let Some(known) = kept.get(name) {
+        return Some(known);
+    }
+    if name.is_empty() || name.len() > BYTES_MAX || kept.len() >= MAX {
+        return None;
+    }
+    let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    kept.insert(name);
+    Some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_kept_once() {
+        let (first, again) = (lasting("my rating"), lasting(&"my rating".to_owned()));
+        assert!(first.zip(again).is_some_and(|(first, again)| std::ptr::eq(first, again)));
+        assert_eq!((lasting(""), lasting(&"x".repeat(201))), (None, None));
+    }
+}

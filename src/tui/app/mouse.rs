@@ -1,0 +1,50 @@
+//! What the mouse does before a view sees it: what floats comes first, then tabs and the keys that the footer offers; a right click
+//! takes up a row and shows what can be done with it.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+
+use super::App;
+use crate::tui::{
+    overlay::{Outcome, Overlay, help::Help},
+    view::Effect,
+};
+
+impl App {
+    pub(super) fn mouse(&mut self, mouse: MouseEvent) {
+        if matches!(mouse.kind, MouseEventKind::Moved) {
+            return;
+        }
+        if let Some(overlay) = &mut self.overlay {
+            let turn = |code| KeyEvent::new(code, KeyModifiers::NONE);
+            let outcome = match mouse.kind {
+                MouseEventKind::Down(_) => overlay.click(mouse.column, mouse.row).unwrap_or(Outcome::Close),
+                MouseEventKind::ScrollUp => overlay.key(&turn(KeyCode::Up)),
+                MouseEventKind::ScrollDown => overlay.key(&turn(KeyCode::Down)),
+                _ => return,
+            };
+            self.dirty = true;
+            return self.outcome(outcome);
+        }
+        if mouse.kind == MouseEventKind::Down(MouseButton::Left) {
+            if let Some(view) = self.hits.tab_at(mouse.column, mouse.row) {
+                return self.go(view);
+            }
+            if let Some(action) = self.hits.hint_at(mouse.column, mouse.row) {
+                return self.act(action);
+            }
+        }
+        let effect = self.with_view(self.current, |view, context| view.mouse(mouse, context));
+        let on_row = mouse.kind == MouseEventKind::Down(MouseButton::Right) && effect != Effect::Nothing;
+        self.carry_out(effect);
+        if on_row {
+            self.open_row_actions();
+        }
+    }
+
+    /// What can be done with the row under the cursor.
+    fn open_row_actions(&mut self) {
+        let lines = self.setup.keymap.row_actions(self.current, |action| self.view().answers(action));
+        self.overlay = Some(Overlay::Help(Help::of_row(lines, self.current.title())));
+        self.dirty = true;
+    }
+}

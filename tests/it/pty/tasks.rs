@@ -1,0 +1,121 @@
+//! What an analyst does in a day, each task with the keys it takes: the table says how many, and what stands on screen after each part.
+
+use std::fs;
+
+use super::terminal::{Home, Terminal};
+
+/// A part of a task: the keys, and what is seen then.
+type Part = (&'static str, &'static str);
+
+struct Task {
+    what: &'static str,
+    parts: &'static [Part],
+    /// Key presses in all.
+    keys: usize,
+    /// A file that is there in the end.
+    file: Option<&'static str>,
+}
+
+const fn task(what: &'static str, keys: usize, parts: &'static [Part]) -> Task {
+    Task { what, parts, keys, file: None }
+}
+
+const TASKS: &[Task] = &[
+    task("the five tokens whose holders grow fastest", 1, &[("6", "GROWTH %")]),
+    task(
+        "the 4h chart of a token, its patterns, their targets and why",
+        13,
+        &[(":uniswap\r", "UNI  0x1f98"), ("3T", "UNI · 4h"), ("n", "target"), ("\r", "why ")],
+    ),
+    task("why a token has a low score", 12, &[(":frogking\r", "FROGKING  0x"), ("4", "AVOID"), ("x", "weight ")]),
+    Task {
+        file: Some("tokendeck-yield-plan.csv"),
+        ..task(
+            "a plan for 250k USDC and 10 WETH, compared with the plan before, its steps in a file",
+            27,
+            &[("7/250k USDC, 10 WETH\r", "net"), ("v", "saved plan 1"), ("t", "high risk"), ("np", "saved plan 1"), ("e\r", "exported ")],
+        )
+    },
+    task(
+        "posts with a word over every token, by their engagement",
+        24,
+        &[("2a", "of every token"), ("/audit engagement>5k\r\r", "platform")],
+    ),
+    Task {
+        file: Some("tokendeck-tokens.csv"),
+        ..task("the tokens of a chain in a file", 15, &[("1/chain:base\r", "/ chain:base"), ("e\r", "exported ")])
+    },
+    task("a deep analysis and its report", 3, &[("8a", "Enter opens the report"), ("\r", "verdict")]),
+    task("a watchlist", 3, &[("1w", "is on the watchlist"), ("W", "watchlist")]),
+    task("every cell of a row of a table", 3, &[("9\r", "token_address"), ("\r", "total_supply")]),
+    task("a verb by an everyday word, from the help", 8, &[("?/favour", "Put the token on the watchlist")]),
+];
+
+#[test]
+fn each_task_takes_the_keys_that_the_table_says() {
+    for task in TASKS {
+        let pressed: usize = task.parts.iter().map(|(keys, _)| keys.chars().count()).sum();
+        assert_eq!(pressed, task.keys, "{}", task.what);
+        let home = Home::new();
+        let terminal = home.open();
+        for (keys, seen) in task.parts {
+            press(&terminal, keys);
+            terminal.see(seen);
+        }
+        if let Some(file) = task.file {
+            let rows = fs::read_to_string(home.path().join(file)).map_or(0, |text| text.lines().count());
+            assert!(rows > 1, "{}: no rows in {file}\n{}", task.what, terminal.text());
+        }
+    }
+}
+
+/// What is typed after `:` or `/` comes at once, other keys one by one as a person presses them.
+fn press(terminal: &Terminal, keys: &str) {
+    terminal.keys(keys);
+    terminal.settle();
+}
+
+#[test]
+fn a_value_is_copied_through_the_terminal_so_that_it_works_over_ssh() {
+    let home = Home::new();
+    let terminal = home.open();
+    terminal.keys("y");
+    terminal.see("copied address 0xdac1");
+    // OSC 52 with the address in base 64.
+    assert!(terminal.stream().contains("\x1b]52;c;MHhkYWMxN2Y5NThkMmVlNTIzYTIyMDYyMDY5OTQ1OTdjMTNkODMxZWM3"));
+}
+
+#[test]
+fn the_mouse_presses_keys_of_the_footer_and_shows_what_a_row_can_do() {
+    let home = Home::new();
+    let terminal = home.open();
+    let (column, row) = at(&terminal, "? help");
+    terminal.keys(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
+    terminal.see("keys · Tokens");
+    terminal.keys("\x1b");
+    terminal.see_no("keys · Tokens");
+    let (column, row) = at(&terminal, "Wrapped Ether");
+    terminal.keys(&format!("\x1b[<2;{column};{row}M\x1b[<2;{column};{row}m"));
+    terminal.see("actions · Tokens");
+    let (column, row) = at(&terminal, "Put the token on the watchlist");
+    terminal.keys(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
+    terminal.see("WETH is on the watchlist");
+}
+
+/// The column and row of a text on screen, from 1.
+fn at(terminal: &Terminal, text: &str) -> (usize, usize) {
+    terminal.see(text);
+    let shown = terminal.text();
+    let found = shown.lines().enumerate().find_map(|(row, line)| Some((line[..line.find(text)?].chars().count() + 1, row + 1)));
+    found.expect("it was seen")
+}
+
+#[test]
+fn conflicts_of_keys_are_said_whole_in_the_help() {
+    let home = Home::new();
+    home.write("config/tokendeck/config.toml", "[api]\nlisten = '127.0.0.1:0'\n[keys]\nexport = 'y'\nstar = 'r'\n");
+    let terminal = home.open();
+    terminal.keys("?");
+    terminal.see("`y` is a key of `export` and of `copy_value`; it stays with `export`, give `copy_value`");
+    terminal.see("`r` is a key of `star` and of `reload`; it stays with `star`, give `reload`");
+}
