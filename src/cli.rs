@@ -4,6 +4,7 @@
 mod cache;
 mod check;
 mod completions;
+mod config;
 mod dashboard;
 pub mod defect;
 mod demo;
@@ -13,6 +14,7 @@ mod get;
 mod import;
 mod jobs;
 mod key;
+mod live;
 mod log;
 mod look;
 mod memory;
@@ -66,6 +68,8 @@ enum Command {
     Cache(cache::Cache),
     /// List or remove the deep analyses that are kept
     Jobs(jobs::Jobs),
+    /// Print every setting in force and where it comes from
+    Config(config::Settings),
     /// Show, make and revoke API keys
     Key(key::Key),
     /// Draw a view into a file, without a terminal
@@ -106,6 +110,7 @@ pub fn run(arguments: Arguments) -> Outcome {
         Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Cache(args)) => cache::run(&args),
         Some(Command::Jobs(args)) => jobs::run(&args),
+        Some(Command::Config(args)) => config::run(&args),
         Some(Command::Key(args)) => key::run(&args),
         Some(Command::Shot(args)) => shot::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),

@@ -4,6 +4,7 @@
 mod document;
 mod field;
 mod read;
+mod shown;
 mod sources;
 
 use std::{
@@ -15,6 +16,7 @@ pub(crate) use self::field::is_listen_address;
 pub use self::{
     document::{config_toml, readme_table},
     field::{Expect, ThemeChoice},
+    shown::{GivenSetting, VARIABLES},
     sources::{SOURCE_SETTINGS, SourceRow},
 };
 use crate::{
@@ -60,6 +62,8 @@ macro_rules! settings {
             /// The file it was read from; none when all is as by default.
             pub file: Option<PathBuf>,
             $(pub $section: $type,)*
+            /// What the file says, setting by setting.
+            pub given: Vec<GivenSetting>,
             /// The person's own sources of files elsewhere.
             pub sources: Vec<Source>,
             /// The person's own keys: action = key or keys. The key table judges them.
@@ -85,6 +89,7 @@ macro_rules! settings {
                 Self {
                     file: given.file.map(Path::to_owned),
                     $($section: $type { $($key: given.value($name, stringify!($key)),)* },)*
+                    given: given.said.clone(),
                     sources: given.sources.clone(),
                     keys: given.keys.clone(),
                 }

@@ -20,6 +20,7 @@ pub mod names;
 mod newest;
 pub(crate) mod order;
 pub mod progress;
+mod repeats;
 pub mod rows;
 pub mod runs;
 #[cfg(test)]

@@ -116,6 +116,8 @@ pub struct Deck {
     events: broadcast::Sender<DeckEvent>,
     load: Mutex<LoadState>,
     folder: RwLock<PathBuf>,
+    /// What the next generation is answered by.
+    settings: RwLock<AnswerSettings>,
 }
 
 /// Threads for questions of one kind, and how many of these wait or run.
@@ -170,6 +172,7 @@ impl Deck {
             events: broadcast::channel(256).0,
             load: Mutex::new(LoadState::default()),
             folder: RwLock::new(folder.to_owned()),
+            settings: RwLock::new(options.settings.clone()),
             options,
         }))
     }
@@ -316,6 +319,16 @@ impl Deck {
     /// Questions that wait or run.
     pub fn waiting(&self) -> usize {
         self.quick.waiting.load(Ordering::Acquire) + self.heavy.waiting.load(Ordering::Acquire)
+    }
+
+    /// The settings that the next generation will be answered by.
+    pub fn answer_settings(&self) -> AnswerSettings {
+        self.settings.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// From the next generation on, answers are shaped by these.
+    pub fn set_answer_settings(&self, settings: AnswerSettings) {
+        *self.settings.write().unwrap_or_else(std::sync::PoisonError::into_inner) = settings;
     }
 
     pub fn options(&self) -> &DeckOptions {

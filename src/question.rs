@@ -12,6 +12,7 @@ pub mod snapshot;
 
 pub mod batch;
 pub mod candles;
+pub mod compare;
 pub mod dexes;
 pub mod fields;
 pub mod growth;

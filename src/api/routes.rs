@@ -21,6 +21,7 @@ use crate::{
         Question,
         batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
         candles::CandlesQuestion,
+        compare::CompareQuestion,
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
         holders::{HolderCountsQuestion, HoldersQuestion},
@@ -32,7 +33,10 @@ use crate::{
         request::Request,
         search::{SearchQuestion, Tokens},
         security::SecurityQuestion,
-        tables::{TableQuestion, TablesQuestion},
+        tables::{
+            TableQuestion, TablesQuestion,
+            column::{CountsQuestion, DescribeQuestion},
+        },
         tabular::Tabular,
         token::TokenQuestion,
         trendline::TrendlineQuestion,
@@ -171,8 +175,11 @@ pub const ENDPOINTS: &[Endpoint] = &[
         handler: Handler::Plain(batch::security),
         ..question::<SecurityBatchQuestion>("security", &[])
     },
+    question::<CompareQuestion>("tokens", &[Code::NoCandles, Code::TokenNotFound]),
     question::<TablesQuestion>("tables", &[]),
     list::<TableQuestion>("tables", &[Code::TableNotFound]),
+    question::<CountsQuestion>("tables", &[Code::TableNotFound]),
+    question::<DescribeQuestion>("tables", &[Code::TableNotFound]),
     Endpoint {
         verb: Verb::Post,
         path: "/deep-analysis/jobs",

@@ -12,6 +12,7 @@ use clap::Args;
 use super::{
     Place, defect,
     desk::Desk,
+    live::Live,
     look,
     memory::Kept,
     outcome::{Failure, Outcome},
@@ -27,7 +28,7 @@ use crate::{
         keymap::Keymap,
         memory::{Forgetful, Memory},
         terminal,
-        view::{ApiDesk, NoApi},
+        view::{ApiDesk, LiveSettings, NoApi},
     },
 };
 
@@ -93,7 +94,8 @@ fn show(program: &Program, look: Look) -> Outcome {
         warnings,
     };
     defect::restore_with(terminal::restore);
-    let outcome = tui::run::run(setup, memory.as_mut(), program.config.terminal.mouse).map_err(Failure::Bad);
+    let live = Live::watch(&program.config, &program.deck).map(|live| live as Arc<dyn LiveSettings>);
+    let outcome = tui::run::run(setup, memory.as_mut(), program.config.terminal.mouse, live).map_err(Failure::Bad);
     api.stop();
     if let Some(jobs) = jobs {
         jobs.stop();

@@ -16,14 +16,15 @@ use super::{
     check::{finding_line, line},
     demo::shell_word,
     meter::Meter,
-    outcome::{Failure, Outcome, print, printable, say},
+    outcome::{Failure, Outcome, print, printable, say, say_more},
     table::{aligned, aligned_to_the_end},
 };
 use crate::dataset::{
     address::Address,
     chain::Chain,
     import::{
-        AmountUnit, FORMATS, FileReport, ImportError, ImportOptions, Preview, Report, Taken, VolumeUnit, assignment, import, table_name,
+        AmountUnit, Dates, FORMATS, FileReport, ImportError, ImportOptions, Preview, Report, Taken, VolumeUnit, assignment, import,
+        table_name,
     },
     progress::{Cancelled, Progress},
 };
@@ -74,6 +75,9 @@ pub(super) struct Import {
     /// The decimals of a token that the dataset does not know
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=77))]
     decimals: Option<u32>,
+    /// Which of day and month stands first in dates that do not show it
+    #[arg(long, value_name = "day|month", value_parser = str::parse::<Dates>)]
+    dates: Option<Dates>,
     /// Take a file even if over 1 % of its rows are broken
     #[arg(long)]
     broken_too: bool,
@@ -138,6 +142,7 @@ pub(super) fn run(args: &Import) -> Outcome {
         unit: args.unit,
         volume: args.volume,
         decimals: args.decimals,
+        dates: args.dates,
         broken_too: args.broken_too,
     };
     let asks = !args.yes && !args.dry_run && !args.json && stdin().is_terminal() && stdout().is_terminal();
@@ -162,8 +167,30 @@ pub(super) fn run(args: &Import) -> Outcome {
     }
     for (file, reason) in refused {
         say(&format!("`{}` {reason}", file.file));
+        if !file.try_with.is_empty() {
+            say_more(&try_line(file, into));
+        }
     }
     Err(Failure::Told)
+}
+
+/// What stands in a line for what only the person knows, and what that is.
+const YOURS: &[(&str, &str)] = &[
+    ("ADDRESS", "the token's contract"),
+    ("COLUMN", "a column of the file"),
+    ("VALUE", "one of its values"),
+    ("TABLE", "a table of ours"),
+];
+
+/// The whole line that would take the file, or asks for the next thing.
+fn try_line(file: &FileReport, into: &Path) -> String {
+    let (path, into) = (file.path.to_string_lossy(), into.to_string_lossy());
+    let words = ["tokendeck", "import", &path, "--into", &into].into_iter().chain(file.try_with.iter().map(String::as_str));
+    let line = words.map(shell_word).collect::<Vec<_>>().join(" ");
+    let is_in = |word: &str| file.try_with.iter().any(|said| said.split('=').any(|part| part == word));
+    let yours: Vec<String> = YOURS.iter().filter(|(word, _)| is_in(word)).map(|(word, what)| format!("{word} stands for {what}")).collect();
+    let yours = if yours.is_empty() { String::new() } else { format!("   # {}", yours.join(", ")) };
+    format!("  try: {line}{yours}")
 }
 
 /// Imports, or says why not.

@@ -1,6 +1,6 @@
 //! How the screen looks, from the configuration, the theme's file and what the terminal tells of itself.
 
-use std::{fs::File, io::Read, path::Path, time::Duration};
+use std::{fs::File, io::Read, path::Path, sync::OnceLock, time::Duration};
 
 use terminal_colorsaurus::{QueryOptions, background_color};
 
@@ -18,13 +18,22 @@ const THEME_BYTES_MAX: u64 = 64 << 10;
 /// A terminal that does not answer is not waited for any longer.
 const ANSWER_TIME: Duration = Duration::from_millis(100);
 
+/// Whether the terminal is light, once it was asked.
+static LIGHT: OnceLock<bool> = OnceLock::new();
+
 /// For the terminal the program runs in; `fixed` when the theme was asked for on the command line.
 pub(super) fn for_terminal(settings: &Terminal, fixed: bool) -> Result<Look, Failure> {
     let depth = Depth::detect(variable);
     // What the environment tells is not asked again: an answer over a slow line delays the first frame.
     let told = variable("COLORFGBG");
-    let light = || is_light(None, told.as_deref(), if told.is_some() { None } else { background(depth) });
+    let light = || *LIGHT.get_or_init(|| is_light(None, told.as_deref(), if told.is_some() { None } else { background(depth) }));
     look(settings, depth, light, fixed || settings.theme != ThemeChoice::Auto)
+}
+
+/// As for the terminal it was made for before, which is not asked again: its answer would come among the keys.
+pub(super) fn again(settings: &Terminal) -> Result<Look, Failure> {
+    let told = || is_light(None, variable("COLORFGBG").as_deref(), None);
+    look(settings, Depth::detect(variable), || LIGHT.get().copied().unwrap_or_else(told), true)
 }
 
 /// For a picture, whatever terminal there is: all colours, dark unless asked otherwise.

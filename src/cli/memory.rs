@@ -33,6 +33,7 @@ impl Memory for Kept {
             "token": self.session.token,
             "theme": self.session.theme,
             "views": self.session.more.get("views"),
+            "screens": self.session.more.get("screens"),
         })
     }
 
@@ -46,7 +47,9 @@ impl Memory for Kept {
         self.session.view = text("view");
         self.session.theme = text("theme");
         self.session.token = session["token"].as_str().and_then(Address::parse);
-        self.session.more.insert("views".to_owned(), session["views"].clone());
+        for name in ["views", "screens"] {
+            self.session.more.insert(name.to_owned(), session[name].clone());
+        }
         if let Err(reason) = self.session.save(&self.folder) {
             super::program::warn(&reason);
         }

@@ -54,6 +54,11 @@ pub(super) fn say(message: &str) {
     writeln!(io::stderr(), "tokendeck: {}", printable(message)).ok();
 }
 
+/// A line on stderr that belongs to the one before.
+pub(super) fn say_more(message: &str) {
+    writeln!(io::stderr(), "{}", printable(message)).ok();
+}
+
 /// Writes the whole text to stdout.
 pub(super) fn print(text: &[u8]) -> Outcome {
     let mut stdout = io::stdout().lock();

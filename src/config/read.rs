@@ -8,7 +8,7 @@ use std::{
 
 use toml::de::{DeTable, DeValue};
 
-use super::{Config, KEYS_SECTION, SECTIONS, SETTINGS, SettingRow, field::Field, sources};
+use super::{Config, GivenSetting, KEYS_SECTION, SECTIONS, SETTINGS, SettingRow, field::Field, sources};
 use crate::wire::{Consent, Source};
 
 /// Names under which people put a key into `[api]`.
@@ -21,6 +21,8 @@ pub(super) struct Given<'a> {
     pub(super) keys: toml::Table,
     pub(super) sources: Vec<Source>,
     folder: PathBuf,
+    pub(super) said: Vec<GivenSetting>,
+    text: &'a str,
     values: HashMap<(&'static str, &'static str), DeValue<'a>>,
 }
 
@@ -44,7 +46,7 @@ type Fault = (usize, String);
 
 pub(super) fn read(file: Option<&Path>, text: &str, build: impl Fn(&Given<'_>) -> Config) -> Result<Config, String> {
     let tell = |(offset, message): Fault| {
-        let line = text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1;
+        let line = line_of(text, offset);
         let name = file.map_or_else(|| super::FILE.to_owned(), |file| file.display().to_string());
         format!("{name}:{line}: {message}")
     };
@@ -53,7 +55,7 @@ pub(super) fn read(file: Option<&Path>, text: &str, build: impl Fn(&Given<'_>) -
         tell((offset, format!("is not TOML: {}", error.message().replace('\n', ", "))))
     })?;
     let folder = file.and_then(Path::parent).map_or_else(PathBuf::new, Path::to_owned);
-    let mut given = Given { file, folder, values: HashMap::new(), keys: toml::Table::new(), sources: Vec::new() };
+    let mut given = Given { file, folder, values: HashMap::new(), keys: toml::Table::new(), sources: Vec::new(), said: Vec::new(), text };
     let mut faults = Vec::new();
     walk("", document.get_ref(), &mut given, &mut faults);
     faults.sort();
@@ -61,6 +63,11 @@ pub(super) fn read(file: Option<&Path>, text: &str, build: impl Fn(&Given<'_>) -
         Some(fault) => Err(tell(fault)),
         None => Ok(build(&given)),
     }
+}
+
+/// The line that the offset is in, the first being 1.
+fn line_of(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
 }
 
 /// Takes the settings of the section `prefix` and of those in it.
@@ -83,6 +90,8 @@ fn walk<'a>(prefix: &str, table: &DeTable<'a>, given: &mut Given<'a>, faults: &m
         } else if let Some(row) = SETTINGS.iter().find(|row| row.section == prefix && row.key == key) {
             if accepts(row, content) {
                 given.values.insert((row.section, row.key), content.clone());
+                let written = given.text.get(value.span()).unwrap_or_default().to_owned();
+                given.said.push(GivenSetting { section: row.section, key: row.key, value: written, line: line_of(given.text, offset) });
             } else {
                 faults.push((offset, format!("`{full}` is {}: expected {}", shown(content), row.expect.sentence())));
             }

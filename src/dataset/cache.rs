@@ -23,6 +23,7 @@ mod table;
 
 use std::path::PathBuf;
 
+pub(crate) use self::map::give_back;
 pub use self::{
     bounds::Extent,
     entry::{Entry, list},

@@ -5,6 +5,7 @@
 //! Time Datetime(ms, UTC); Date Date; Boolean Boolean.
 
 pub(crate) mod cell;
+pub(crate) mod digits;
 pub(crate) mod list;
 pub(crate) mod manner;
 pub(crate) mod number;

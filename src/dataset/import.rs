@@ -9,13 +9,16 @@ mod database;
 mod describe;
 mod edits;
 mod evidence;
+mod finish;
 mod format;
 mod look;
 mod names;
 mod options;
+mod origin;
 mod outline;
 mod pair;
 mod place;
+mod refusal;
 mod report;
 mod rows;
 mod sheet;
@@ -33,35 +36,37 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Series};
+use polars::prelude::DataFrame;
 
 use self::{
     combine::FIRST_NEW,
+    evidence::when::When,
     format::{Asked, Plan},
     look::Looked,
-    place::{Finished, place},
-    sound::{several, sound},
+    origin::Origin,
+    place::place,
+    refusal::{COLUMN, Refusal, WRITE_TOKENS},
+    sound::sound,
     spool::Spool,
-    table::{Standing, Written},
+    table::Standing,
     take::{Reading, Stop, add_tokens, note},
     tokens::{By, Said, Tokens},
     workplace::Workplace,
 };
 pub use self::{
     format::{FORMATS, FormatRow, formats_table},
-    options::{AmountUnit, ImportOptions, VALUED, VolumeUnit, assignment, table_name},
+    options::{AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, table_name},
     report::{FileReport, Guess, Preview, Report, TableReport, Taken},
 };
 use super::{
     address::Address,
     cache::CacheOptions,
     chain::Chain,
-    coerce,
-    findings::{Finding, Severity},
     load::{self, Blocks, Context, LoadError},
     manifest::{FILE, Manifest},
     progress::Progress,
-    schema::{self, TABLES},
+    repeats,
+    schema::TABLES,
     source::guarded,
 };
 
@@ -77,7 +82,7 @@ impl From<Stop> for ImportError {
     fn from(stop: Stop) -> Self {
         match stop {
             Stop::Cancelled => Self::Cancelled,
-            Stop::Refused(reason) => Self::Failed(reason),
+            Stop::Refused(refusal) => Self::Failed(refusal.reason),
         }
     }
 }
@@ -150,15 +155,17 @@ struct Run<'a> {
     /// The number of the next source.
     sources: u32,
     /// Files that were found to hold several series when all their rows were gathered, and why they are refused.
-    late: BTreeMap<String, String>,
+    late: BTreeMap<String, Refusal>,
     /// Columns whose amounts are floating-point numbers.
     approximate: BTreeSet<(&'static str, &'static str)>,
     /// The symbol of the file that `--token` was taken for.
     said_for: Option<String>,
+    /// By number of the source and table, where rows came from.
+    origins: Vec<(u32, &'static str, Origin)>,
 }
 
 impl<'a> Run<'a> {
-    fn new(options: &'a ImportOptions, folder: &'a Path, context: Context<'a>, late: BTreeMap<String, String>) -> Self {
+    fn new(options: &'a ImportOptions, folder: &'a Path, context: Context<'a>, late: BTreeMap<String, Refusal>) -> Self {
         Self {
             options,
             folder,
@@ -173,6 +180,7 @@ impl<'a> Run<'a> {
             sources: FIRST_NEW,
             approximate: BTreeSet::new(),
             said_for: None,
+            origins: Vec::new(),
         }
     }
 }
@@ -207,37 +215,46 @@ impl Run<'_> {
     /// Every file in turn, those that bring tokens first, as the others find theirs among them.
     fn files(&mut self, files: &[PathBuf]) -> Result<(), ImportError> {
         let mut known = Vec::new();
-        for looked in files.iter().flat_map(|file| look::look(file)) {
-            match looked {
-                Err((name, reason)) => self.refuse(FileReport::new(&name), reason),
-                Ok(looked) if self.late.contains_key(&looked.name) => {
-                    let reason = self.late[&looked.name].clone();
-                    self.refuse(FileReport::new(&looked.name), reason);
+        let all = files.iter().flat_map(|file| look::look(file).into_iter().map(move |looked| (file, looked)));
+        for (path, looked) in all {
+            let mut looked = match looked {
+                Ok(looked) => looked,
+                Err((name, reason)) => {
+                    self.refuse(FileReport::new(path, &name), &reason.into(), None);
+                    continue;
                 }
-                Ok(looked) => match FormatRow::of(&looked) {
-                    _ if self.options.table.is_some() => known.push((looked, FormatRow::own())),
-                    None => self.refuse(FileReport::new(&looked.name), format::unknown(&looked)),
-                    Some(format) => known.push((looked, format)),
-                },
+            };
+            if let Some(sheet) = &mut looked.sheet {
+                (sheet.dates, sheet.broken_too) = (self.options.dates.map(When::said), self.options.broken_too);
+            }
+            if let Some(refusal) = self.late.get(&looked.name).cloned() {
+                self.refuse(FileReport::new(path, &looked.name), &refusal, Some(&looked));
+                continue;
+            }
+            match FormatRow::of(&looked) {
+                _ if self.options.table.is_some() => known.push((path, looked, FormatRow::own())),
+                None => self.refuse(FileReport::new(path, &looked.name), &format::unknown(&looked), Some(&looked)),
+                Some(format) => known.push((path, looked, format)),
             }
         }
-        known.sort_by_key(|(_, format)| (format.tables[0] != "tokens", format.word == "own"));
-        for (looked, format) in known {
-            let mut report = FileReport { format: Some(format.word), title: Some(format.title), ..FileReport::new(&looked.name) };
+        known.sort_by_key(|(_, _, format)| (format.tables[0] != "tokens", format.word == "own"));
+        for (path, looked, format) in known {
+            let mut report = FileReport { format: Some(format.word), title: Some(format.title), ..FileReport::new(path, &looked.name) };
             match self.file(&looked, format, &mut report) {
                 Ok(()) => self.report.files.push(report),
                 Err(Stop::Cancelled) => return Err(ImportError::Cancelled),
-                Err(Stop::Refused(reason)) => {
+                Err(Stop::Refused(refusal)) => {
                     report.taken.clear();
-                    self.refuse(report, reason);
+                    self.refuse(report, &refusal, Some(&looked));
                 }
             }
         }
         Ok(())
     }
 
-    fn refuse(&mut self, mut report: FileReport, reason: String) {
-        report.refused = Some(reason);
+    fn refuse(&mut self, mut report: FileReport, refusal: &Refusal, looked: Option<&Looked>) {
+        report.refused = Some(refusal.told(looked));
+        report.try_with = if refusal.say.is_empty() { Vec::new() } else { self.options.words(&refusal.say) };
         self.report.files.push(report);
     }
 
@@ -245,20 +262,26 @@ impl Run<'_> {
         let chain = self.options.chain.clone().unwrap_or_else(default_chain);
         let said = Said::of(self.options, &chain);
         let asked = Asked { looked, tokens: &self.tokens, said, options: self.options, decimals: &self.context.decimals };
+        mapped_columns(looked, &self.options.map)?;
         let plan = match &self.options.table {
             Some(table) => format::mapped::open(&asked, table)?,
             None => format.plan(&asked)?.with_said(&asked)?,
         };
         self.hold_to_one_token(looked, &plan)?;
         report.says.clone_from(&plan.says);
+        report.movements = looked.sheet.as_ref().map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
         self.context.decimals.extend(plan.decimals.iter().map(|(token, decimals)| (*token, Some(*decimals))));
         let source = self.sources;
         // Refused until all of it is read.
         self.sources += 1;
         self.refused.insert(source);
         let about = (plan.token.as_ref().and_then(|token| token.symbol.clone()), self.chain_of(&plan, chain));
-        if let (Some(decimals), Some(token)) = (self.options.decimals, &plan.token) {
-            self.context.decimals.insert(token.address, Some(decimals.into()));
+        if let Some(decimals) = self.options.decimals {
+            let token = decimals_of(looked, &plan, &self.context.decimals)?;
+            match token {
+                Some(token) => drop(self.context.decimals.insert(token, Some(decimals.into()))),
+                None => report.says.push("--decimals is not used: the decimals of its tokens are known".to_owned()),
+            }
         }
         let (mut brought, mut needed, mut unused): (Vec<DataFrame>, HashSet<Address>, Option<Vec<String>>) =
             (Vec::new(), HashSet::new(), None);
@@ -292,7 +315,14 @@ impl Run<'_> {
                 None => spare,
             });
             report.previews.push(report::Preview { table: take.table, columns: bound, rows: shown });
-            approximate.extend(amount.approximate.iter().map(|column| (take.table, *column)));
+            for column in &amount.approximate {
+                if !approximate.contains(&(take.table, *column)) {
+                    report.says.push(format!(
+                        "warning: `{column}` went through floating-point numbers, which keep 15 to 17 digits: it is approximate"
+                    ));
+                    approximate.push((take.table, *column));
+                }
+            }
             report.taken.push(Taken::of(take.table, &amount, take.left_out));
             if !self.options.broken_too {
                 sound(take.table, &amount, &report.findings)?;
@@ -300,15 +330,20 @@ impl Run<'_> {
         }
         if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {
             let (table, why) = report::nothing(report);
-            return Err(Stop::Refused(format!("is nearest to {table}, but has no row that can be taken: {why}")));
+            return Err(format!("is nearest to {table}, but has no row that can be taken: {why}").into());
         }
         if let Some(unused) = unused.filter(|unused| !unused.is_empty()) {
             note(&mut report.findings, &looked.name, format!("no table of ours takes {}", listed(&unused)));
         }
         self.refused.remove(&source);
+        for taken in &report.taken {
+            let origin = Origin::new(&looked.name, format.title, needed.iter().copied());
+            self.origins.push((source, taken.table, origin));
+        }
         self.approximate.extend(approximate);
         for frame in &brought {
             self.tokens.add(frame);
+            report.says.extend(self.tokens.sharing(frame));
             self.context.decimals.extend(load::decimals(frame));
         }
         for token in needed {
@@ -356,125 +391,44 @@ impl Run<'_> {
         self.standing.insert(place, standing);
         Ok(())
     }
+}
 
-    /// Adds a row for each token that is not there, so that its rows can be seen.
-    fn missing_tokens(&mut self) -> Result<(), ImportError> {
-        let missing: Vec<(Address, (Option<String>, Chain))> =
-            std::mem::take(&mut self.needed).into_iter().filter(|(token, _)| !self.tokens.has(token)).collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        self.open("tokens")?;
-        let schema = &TABLES[0];
-        let texts = |name: &'static str, texts: Vec<Option<String>>| Series::new(PlSmallStr::from_static(name), texts).into_column();
-        let column = |column: &'static schema::Column| -> Column {
-            match column.name {
-                "token_address" => texts(column.name, missing.iter().map(|(token, _)| Some(token.to_string())).collect()),
-                "symbol" => texts(column.name, missing.iter().map(|(_, (symbol, _))| symbol.clone()).collect()),
-                "chain" => {
-                    let lists: Vec<Series> =
-                        missing.iter().map(|(_, (_, chain))| Series::new(PlSmallStr::EMPTY, [chain.as_str()])).collect();
-                    Series::new("chain".into(), lists).into_column()
-                }
-                _ => coerce::empty(column, missing.len()),
-            }
-        };
-        let frame = guarded("table", || DataFrame::new(missing.len(), schema.columns.iter().map(column).collect()))?;
-        if let Some(spool) = self.spools.get_mut(&0) {
-            spool.add(frame, self.sources, &vec![0; missing.len()])?;
-        }
-        self.sources += 1;
-        let shown: Vec<String> = missing.iter().take(3).map(|(token, _)| token.to_string()).collect();
-        let more = if missing.len() > 3 { format!(" and {} more", missing.len() - 3) } else { String::new() };
-        self.report.notes.push(format!(
-            "added to tokens, as nothing was known of them: {}{more}; import a token list, or write symbol, name and decimals yourself",
-            shown.join(", ")
-        ));
-        Ok(())
+/// What is mapped must be there: else what the person says would be passed over.
+fn mapped_columns(looked: &Looked, map: &[(String, String)]) -> Result<(), Refusal> {
+    let Some(sheet) = &looked.sheet else { return Ok(()) };
+    let lacks = |(_, theirs): &&(String, String)| !sheet.names.iter().any(|name| name.eq_ignore_ascii_case(theirs));
+    map.iter().find(lacks).map_or(Ok(()), |(ours, theirs)| {
+        let reason = format!("has no column `{theirs}` for `{ours}`: it has {}", listed(&sheet.names));
+        Err(Refusal::new(reason).say("map", format!("{ours}={COLUMN}")))
+    })
+}
+
+/// The token that said decimals are of: the one of the file, else the one whose decimals nobody knows. Several such could have others.
+fn decimals_of(looked: &Looked, plan: &Plan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
+    if let Some(token) = &plan.token {
+        return Ok(Some(token.address));
     }
-
-    /// Makes each table one with what stood; gives back those that changed.
-    fn tables(&mut self) -> Result<Vec<Finished>, ImportError> {
-        let mut finished = Vec::new();
-        for (place, spool) in std::mem::take(&mut self.spools) {
-            let (schema, Some(standing)) = (&TABLES[place], self.standing.remove(&place)) else { continue };
-            let mut written = table::write(spool, self.folder, &self.context, &self.refused, self.options.dry_run)?;
-            self.tell(schema.name, &written);
-            self.several_series(schema.name, &written);
-            let file = written.file.take();
-            self.report.tables.push(TableReport { table: schema.name, file: standing.shown, rows: written.rows, written: file.is_some() });
-            let approximate = if file.is_some() { self.newly_approximate(schema.name) } else { Vec::new() };
-            finished.extend(file.map(|from| Finished {
-                table: schema.name,
-                from,
-                to: standing.target,
-                paths: standing.paths,
-                approximate,
-            }));
-        }
-        for file in &mut self.report.files {
-            file.kept = file.findings.kept().to_vec();
-            file.counts = file.findings.counts().to_vec();
-        }
-        let tokens = Standing::of(&self.context, &TABLES[0])?;
-        if !tokens.is_there() && !finished.is_empty() && !finished.iter().any(|finished| finished.table == TABLES[0].name) {
-            let from = table::write_empty(self.folder, &TABLES[0])?;
-            self.report.notes.push("the dataset has no tokens yet, so its `tokens` table is empty: import a token list".to_owned());
-            finished.push(Finished { table: TABLES[0].name, from, to: tokens.target, paths: tokens.paths, approximate: Vec::new() });
-        }
-        Ok(finished)
-    }
-
-    /// The columns of a table that are approximate by this import, and of which the dataset does not say so yet.
-    fn newly_approximate(&self, table: &'static str) -> Vec<&'static str> {
-        let said = |column: &str| {
-            self.context.manifest.tables.get(table).and_then(|said| said.columns.get(column)).is_some_and(|rule| rule.approximate)
-        };
-        self.approximate.iter().filter(|(of, column)| *of == table && !said(column)).map(|(_, column)| *column).collect()
-    }
-
-    /// Candles of one time that say different prices are of several series: which one stands would be chance.
-    fn several_series(&mut self, table: &str, written: &Written) {
-        if table != "candles" || self.options.broken_too {
-            return;
-        }
-        let read: Vec<u32> = (FIRST_NEW..self.sources).filter(|source| !self.refused.contains(source)).collect();
-        for (file, source) in self.report.files.iter().filter(|file| file.refused.is_none()).zip(read) {
-            let conflicts = written.repeats.iter().filter(|(of, _, same)| *of == source && !same).map(|(_, row, _)| *row).collect();
-            let rows: u64 = file.taken.iter().filter(|taken| taken.table == table).map(|taken| taken.rows).sum();
-            let Some(reason) = several(conflicts, rows) else { continue };
-            self.late.insert(file.file.clone(), reason);
-        }
-    }
-
-    /// Tells each file what became of its rows in the table.
-    fn tell(&mut self, table: &'static str, written: &Written) {
-        // Files are numbered in the order they were read; those refused before reading have no number.
-        let read: Vec<u32> = (FIRST_NEW..self.sources).filter(|source| !self.refused.contains(source)).collect();
-        let files = self.report.files.iter_mut().filter(|file| file.refused.is_none());
-        for (file, source) in files.zip(read) {
-            let Some(taken) = file.taken.iter_mut().find(|taken| taken.table == table) else { continue };
-            let counts = written.counts.get(&source).copied().unwrap_or_default();
-            (taken.new, taken.changed, taken.same) = (counts.new, counts.changed, counts.same);
-            for (_, row, same) in written.repeats.iter().filter(|(of, ..)| *of == source) {
-                taken.repeated += 1;
-                let key = schema::table(table).map_or_else(String::new, |schema| schema.key.join(", "));
-                let reason = if *same {
-                    "a later row says the same; this one is left out".to_owned()
-                } else {
-                    format!("a later row has the same {key}; that one is kept and this one left out")
-                };
-                let name = file.file.clone();
-                file.findings.add(Finding {
-                    severity: Severity::Warning,
-                    file: name,
-                    row: Some((*row).into()),
-                    column: None,
-                    value: None,
-                    reason,
-                });
-            }
-        }
+    let column = plan.takes.iter().find_map(|take| take.manifest.columns.get("token_address")?.from.as_deref());
+    let sheet = looked.sheet.as_ref();
+    let at = sheet.and_then(|sheet| sheet.names.iter().position(|name| Some(name.as_str()) == column));
+    let mut all: Vec<Address> =
+        sheet.zip(at).map_or_else(Vec::new, |(sheet, at)| sheet.column(at).filter_map(|cell| Address::parse(cell.trim())).collect());
+    let set = plan.takes.iter().find_map(|take| take.manifest.set.get("token_address"));
+    all.extend(set.and_then(|token| Address::parse(token)));
+    all.retain(|token| known.get(token).copied().flatten().is_none() && !plan.decimals.iter().any(|(told, _)| told == token));
+    all.sort_unstable();
+    all.dedup();
+    let shown: Vec<String> = all.iter().take(3).map(ToString::to_string).collect();
+    match &all[..] {
+        [] => Ok(None),
+        [one] => Ok(Some(*one)),
+        several => Err(format!(
+            "is of {} tokens whose decimals are not known ({}{}), and --decimals is for a file of one: {WRITE_TOKENS}",
+            several.len(),
+            shown.join(", "),
+            if several.len() > shown.len() { ", …" } else { "" }
+        )
+        .into()),
     }
 }
 

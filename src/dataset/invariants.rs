@@ -211,6 +211,14 @@ pub const RULES: &[Rule] = &[
         Test::Elsewhere,
     ),
     rule(
+        "traded_in_a_day",
+        &["candles.volume"],
+        &["candles.close"],
+        "volume times price is more than is traded of any token in a day, 600 billion USD: compare the row with its source",
+        Outcome::Stays,
+        Test::Elsewhere,
+    ),
+    rule(
         "transfer_within_supply",
         &["transfers.value"],
         &["tokens.decimals", "tokens.total_supply"],

@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn a_name_is_kept_once() {
-        let (first, again) = (lasting("my rating"), lasting(&"my rating".to_owned()));
+        let (first, again) = (lasting("my rating"), lasting(&["my", "rating"].join(" ")));
         assert!(first.zip(again).is_some_and(|(first, again)| std::ptr::eq(first, again)));
         assert_eq!((lasting(""), lasting(&"x".repeat(201))), (None, None));
     }

@@ -11,7 +11,7 @@ use std::{
 use super::{Deck, DeckEvent, watch::Watching};
 use crate::{
     dataset::{
-        Dataset, Spot, TableState,
+        Dataset, Spot, TableState, cache,
         load::{LoadError, asks, load_as},
         progress::{Cancelled, Progress},
         time::Time,
@@ -149,6 +149,7 @@ impl Deck {
             state.ended = Some(ended);
         }
         drop(state);
+        cache::give_back();
         match &outcome {
             Err(_) if moved => {}
             Ok(snapshot) => self.tell(DeckEvent::Reloaded(snapshot.generation)),
@@ -184,7 +185,7 @@ impl Deck {
 
     /// Derives what is shared and puts the generation in the place of the one before.
     fn swap(&self, generation: u64, dataset: Dataset) -> Arc<Snapshot> {
-        let snapshot = Arc::new(Snapshot::new(generation, dataset, self.options.settings.clone()));
+        let snapshot = Arc::new(Snapshot::new(generation, dataset, self.answer_settings()));
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&snapshot));
         self.memo.clear();
         snapshot

@@ -49,15 +49,7 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     let mut figures = Figures::default();
     let wants = |field: &str| fields.contains(&field);
     if let Some(token) = snapshot.market.of(&snapshot.dataset, &token) {
-        let price = |field: &str, value: Option<f64>| wants(field).then_some(Added(value));
-        figures.created_at = wants("created_at").then_some(Added(token.created_at));
-        figures.age = price("age", token.age.map(|age| age as f64 / DAY_MS as f64));
-        figures.as_of = wants("as_of").then(|| Added(token.last_candle.map(|last| last.start)));
-        figures.volume_24h = price("volume_24h", token.volume_24h);
-        figures.liquidity = price("liquidity", token.liquidity);
-        figures.price_change_1h = price("price_change_1h", token.price_change_1h);
-        figures.price_change_7d = price("price_change_7d", token.price_change_7d);
-        figures.price_change_30d = price("price_change_30d", token.price_change_30d);
+        figures = at_hand(token, fields);
         figures.own = wants("own").then(|| Added(own(snapshot, token)));
     }
     if wants("trend") {
@@ -83,6 +75,23 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
         figures.recommendation = wants("recommendation").then_some(Added(told.map(|told| told.word)));
     }
     Ok(figures)
+}
+
+/// Those of the figures named that stand in the token's summary.
+pub fn at_hand(token: &TokenSummary, fields: &[&str]) -> Figures {
+    let wants = |field: &str| fields.contains(&field);
+    let number = |field: &str, value: Option<f64>| wants(field).then_some(Added(value));
+    Figures {
+        created_at: wants("created_at").then_some(Added(token.created_at)),
+        age: number("age", token.age.map(|age| age as f64 / DAY_MS as f64)),
+        as_of: wants("as_of").then(|| Added(token.last_candle.map(|last| last.start))),
+        volume_24h: number("volume_24h", token.volume_24h),
+        liquidity: number("liquidity", token.liquidity),
+        price_change_1h: number("price_change_1h", token.price_change_1h),
+        price_change_7d: number("price_change_7d", token.price_change_7d),
+        price_change_30d: number("price_change_30d", token.price_change_30d),
+        ..Figures::default()
+    }
 }
 
 /// Every column that is not ours, null where the token has no value; nothing where the file has none.
@@ -177,6 +186,40 @@ pub(super) mod tests {
             let refused = ask(query).unwrap_err();
             assert!(refused.code == Code::InvalidParameter && refused.detail.starts_with(says), "{query}: {refused}");
         }
+    }
+
+    /// A file with a rating of its own, and a column that has the name of one of ours.
+    fn ask_own(query: &str) -> Result<Value> {
+        let dataset = sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain,rating,age\n0x1,A,A,eth,3,old\n0x2,B,B,eth,5,new\n0x3,C,C,eth,,"),
+            ("pools", "address,dex_id,chain,token0,token1,liquidity,volume24h\n0xa,x,eth,0x1,0x2,100,7\n0xb,x,eth,0x1,0x3,50,"),
+        ]);
+        let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
+        let question = SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query)?)?;
+        Ok(serde_json::to_value(question.answer(&snapshot, &Progress::default())?.tokens).unwrap())
+    }
+
+    #[test]
+    fn columns_of_the_file_that_are_not_ours_are_shown_filtered_and_ordered_by() {
+        let symbols = |query: &str| {
+            let rows = ask_own(&format!("only=symbol&{query}")).unwrap();
+            rows.as_array().unwrap().iter().filter_map(|row| row["symbol"].as_str()).collect::<String>()
+        };
+        assert_eq!(
+            (symbols("where=rating>3"), symbols("where=rating>=3&sort=-rating"), symbols("sort=rating")),
+            ("B".into(), "BA".into(), "ABC".into())
+        );
+        // One that has the name of ours is asked for with a word before it.
+        assert_eq!((symbols("where=own_age:old"), symbols("where=age<90d")), ("A".into(), String::new()));
+        let shown = ask_own("fields=own,liquidity,volume_24h&sort=symbol").unwrap();
+        assert_eq!(shown[0]["own"], json!({ "rating": 3, "age": "old" }));
+        assert_eq!(shown[2]["own"], json!({ "rating": null, "age": null }));
+        assert_eq!((&shown[0]["liquidity"], &shown[0]["volume_24h"]), (&json!(150.0), &json!(7.0)));
+        assert_eq!((&shown[2]["liquidity"], &shown[2]["volume_24h"]), (&json!(50.0), &Value::Null));
+        assert_eq!(symbols("where=liq>60%20vol>5"), "AB");
+        let refused = ask_own("where=ratng>3").unwrap_err();
+        assert!(refused.detail.contains("the nearest is `rating`"), "{refused}");
+        assert!(ask_own("sort=nothing").is_err());
     }
 
     #[test]

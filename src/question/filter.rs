@@ -3,6 +3,7 @@
 //! `where=` of the API are this one.
 
 mod columns;
+mod complete;
 mod parse;
 mod value;
 pub mod words;
@@ -13,6 +14,7 @@ use crate::dataset::time::{Day, Time};
 
 pub use self::{
     columns::{ColumnKind, FilterColumn, column, nearest, nearest_column, of_kind, of_table},
+    complete::complete,
     parse::{FilterError, TEXT_BYTES_MAX, conditions, parse},
     value::Wanted,
 };

@@ -1,5 +1,6 @@
 //! The questions behind GET /tables and /tables/{table}: the rows of any table of the dataset, filtered, sorted, page by page or all.
 
+pub mod column;
 pub mod columns;
 mod memory;
 pub mod order;

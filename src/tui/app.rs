@@ -4,20 +4,23 @@
 mod carry;
 mod context;
 mod export;
+mod filter;
 mod follow;
 mod import;
 mod mouse;
+mod screens;
+mod settings;
 
-pub use self::context::wall_clock;
+pub use self::{context::wall_clock, filter::FilterLine};
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use crossterm::event::{KeyCode, KeyEvent};
-use tui_input::Input;
+use crossterm::event::KeyEvent;
+use serde_json::{Map, Value};
 
 use super::{
     chrome::Hits,
@@ -25,7 +28,7 @@ use super::{
     keymap::{Action, Keymap, VIEWS, ViewId},
     overlay::{Outcome, Overlay, help::Help, palette::Palette, question::YesNo},
     theme::Theme,
-    view::{ApiDesk, ApiState, Effect, View, Wake},
+    view::{ApiDesk, ApiState, Effect, LiveSettings, View, Wake},
 };
 use crate::{
     dataset::{address::Address, time::Time},
@@ -73,15 +76,6 @@ pub struct Message {
     until: Instant,
 }
 
-/// The line that `/` opens.
-#[derive(Debug)]
-pub struct FilterLine {
-    pub input: Input,
-    pub problem: Option<String>,
-    /// What stood before, for Esc.
-    before: String,
-}
-
 pub struct App {
     pub(super) setup: Setup,
     pub(super) views: Vec<Box<dyn View>>,
@@ -98,6 +92,12 @@ pub struct App {
     /// Where tabs and body were drawn last, for the mouse.
     pub(super) hits: Hits,
     pub(super) chosen_theme: Option<String>,
+    /// Screens kept under a name, by view.
+    pub(super) screens: BTreeMap<&'static str, Map<String, Value>>,
+    /// The configuration file, while it may change.
+    settings: Option<Arc<dyn LiveSettings>>,
+    /// The list that J and K go through.
+    pub(super) list_of: ViewId,
     /// Where Esc leads back to.
     pub(super) opened_from: Option<ViewId>,
     wake: Wake,
@@ -135,6 +135,9 @@ impl App {
             load: LoadState::default(),
             hits: Hits::default(),
             chosen_theme: None,
+            screens: BTreeMap::new(),
+            list_of: ViewId::Tokens,
+            settings: None,
             opened_from: None,
             wake,
             after_frame: Vec::new(),
@@ -315,6 +318,7 @@ impl App {
         match outcome {
             Outcome::Stay => {}
             Outcome::Close => self.overlay = None,
+            Outcome::Apply(command) => self.run(command),
             Outcome::Run(command) => {
                 self.overlay = None;
                 self.run(command);
@@ -329,53 +333,6 @@ impl App {
         } else if let Some(line) = &self.filter {
             let value = line.input.value().chars().chain(text.chars().filter(|c| !c.is_control()));
             self.paste_line(&value.take(4_000).collect::<String>());
-        }
-    }
-
-    fn filter_key(&mut self, key: &KeyEvent) {
-        use tui_input::backend::crossterm::EventHandler;
-        let Some(line) = &mut self.filter else { return };
-        match key.code {
-            KeyCode::Enter => self.keep_filter(),
-            KeyCode::Esc => {
-                let before = std::mem::take(&mut line.before);
-                self.filter = None;
-                self.with_view(self.current, |view, context| view.set_filter(&before, context).ok());
-            }
-            // The rows are watched while the filter is typed.
-            KeyCode::Up => self.act(Action::Up),
-            KeyCode::Down => self.act(Action::Down),
-            _ => {
-                if line.input.value().len() < 1_000 || key.code == KeyCode::Backspace {
-                    line.input.handle_event(&crossterm::event::Event::Key(*key));
-                }
-                self.apply_filter();
-            }
-        }
-    }
-
-    /// The rows that are left stay, and the token under the selection is the program's.
-    fn keep_filter(&mut self) {
-        // One that cannot be read is not kept: what is wrong with it stays on screen until it is mended or left.
-        if self.filter.as_ref().is_some_and(|line| line.problem.is_some()) && self.view().filter().is_some() {
-            return;
-        }
-        self.filter = None;
-        self.press_early();
-        if let Some(token) = self.with_view(self.current, |view, context| view.selected_token(context)) {
-            self.token = Some(token);
-            self.look_again();
-        }
-    }
-
-    pub(super) fn apply_filter(&mut self) {
-        let Some(text) = self.filter.as_ref().map(|line| line.input.value().to_owned()) else { return };
-        if self.view().filter().is_none() {
-            return;
-        }
-        let problem = self.with_view(self.current, |view, context| view.set_filter(&text, context).err());
-        if let Some(line) = &mut self.filter {
-            line.problem = problem;
         }
     }
 
@@ -396,6 +353,10 @@ impl App {
             Action::Palette => self.open_palette(),
             Action::Filter => self.open_filter(),
             Action::Export => self.open_export(),
+            Action::Columns => self.open_columns(),
+            Action::NextToken => self.step_token(true),
+            Action::PreviousToken => self.step_token(false),
+            Action::Screens => self.open_screens(),
             Action::CopyRow => self.copy_row(),
             Action::CopyCurl => self.copy_curl(),
             Action::Reload => self.reload(),
@@ -439,6 +400,9 @@ impl App {
         if self.filter.is_some() {
             self.keep_filter();
         }
+        if matches!(self.current, ViewId::Tokens | ViewId::Growth) {
+            self.list_of = self.current;
+        }
         self.current = view;
         self.opened_from = None;
         self.filter = None;
@@ -450,16 +414,6 @@ impl App {
         let themes: Vec<String> = super::theme::BUILTIN.iter().map(|(name, _)| (*name).to_owned()).collect();
         let on = matches!(self.setup.api.state(), ApiState::Listening(_));
         self.overlay = Some(Overlay::Palette(Palette::new(&self.setup.keymap, self.current, tokens, &themes, on)));
-    }
-
-    fn open_filter(&mut self) {
-        let Some(before) = self.view().filter().map(str::to_owned) else {
-            // The line opens all the same, so that what is typed on is not taken for keys.
-            let problem = Some("nothing to filter in this view".to_owned());
-            self.filter = Some(FilterLine { input: Input::default(), problem, before: String::new() });
-            return;
-        };
-        self.filter = Some(FilterLine { input: Input::new(before.clone()), problem: None, before });
     }
 
     pub(super) fn view(&self) -> &dyn View {

@@ -200,7 +200,16 @@ impl App {
                 Some(problem) => (problem.as_str(), theme.style(Role::Warning)),
                 None => ("⏎ keep · Esc cancel", theme.dim()),
             };
-            write(buffer, row, x + 2, 0, says, style);
+            let mut x = x + 2 + write(buffer, row, x + 2, 0, says, style);
+            if line.problem.is_none() {
+                for (nth, (_, word)) in line.completions.iter().enumerate() {
+                    let word = if nth == 0 { format!("Tab {word}") } else { word.clone() };
+                    if x + 4 + text::width(&word) as u16 > row.width {
+                        break;
+                    }
+                    x += 3 + write(buffer, row, x + 3, 0, &word, theme.dim());
+                }
+            }
             return;
         }
         let room = usize::from(row.width * 2 / 3);

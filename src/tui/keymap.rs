@@ -82,8 +82,11 @@ impl Keymap {
 
     pub fn action_of(&self, view: ViewId, chord: Chord) -> Option<Action> {
         let rows = KEYS.iter().zip(&self.chords);
-        let found = |scope: Scope| rows.clone().find(|(row, chords)| row.scope == scope && chords.contains(&chord));
-        found(Scope::View(view)).or_else(|| found(Scope::Everywhere)).map(|(row, _)| row.action)
+        let found = |own: bool| {
+            let mut rows = rows.clone();
+            rows.find(|(row, chords)| row.scope.holds(view) && (row.scope != Scope::Everywhere) == own && chords.contains(&chord))
+        };
+        found(true).or_else(|| found(false)).map(|(row, _)| row.action)
     }
 
     /// The keys of an action as text, the first one first.
@@ -94,9 +97,16 @@ impl Keymap {
 
     /// The help of a view: (keys, sentence), its own first.
     pub fn help(&self, view: ViewId) -> Vec<HelpLine> {
-        let rows = |scope: Scope| KEYS.iter().zip(&self.chords).filter(move |(row, chords)| row.scope == scope && !chords.is_empty());
-        rows(Scope::View(view))
-            .chain(rows(Scope::Everywhere))
+        // The view's own keys, those it shares with some, those of every view.
+        let nearness = |scope: Scope| match scope {
+            Scope::View(_) => 0,
+            Scope::Some(..) => 1,
+            Scope::Everywhere => 2,
+        };
+        let shown = |(row, chords): &(&KeyRow, &Vec<Chord>)| row.scope.holds(view) && !chords.is_empty();
+        let mut rows: Vec<(&KeyRow, &Vec<Chord>)> = KEYS.iter().zip(&self.chords).filter(shown).collect();
+        rows.sort_by_key(|(row, _)| nearness(row.scope));
+        rows.into_iter()
             .map(|(row, chords)| HelpLine {
                 action: row.action,
                 scope: row.scope,
@@ -117,11 +127,10 @@ impl Keymap {
     /// The footer of a view: the `most` keys that matter now of the actions that `answered` says have a meaning, (action, key,
     /// label), the view's own weighed in.
     pub fn footer_of(&self, view: ViewId, most: usize, answered: impl Fn(Action) -> bool) -> Vec<(Action, String, &'static str)> {
-        let scopes = [Scope::View(view), Scope::Everywhere];
         let mut rows: Vec<(&KeyRow, Chord)> = KEYS
             .iter()
             .zip(&self.chords)
-            .filter(|(row, _)| row.footer.is_some() && scopes.contains(&row.scope) && answered(row.action))
+            .filter(|(row, _)| row.footer.is_some() && row.scope.holds(view) && answered(row.action))
             .filter_map(|(row, chords)| Some((row, *chords.first()?)))
             .collect();
         rows.sort_by_key(|(row, _)| row.footer.map(|(_, weight)| std::cmp::Reverse(weight)));

@@ -1,31 +1,35 @@
 //! The one machine of every list on screen. A list says what its rows are and gives one table of fields; moving, the wheel, hit testing,
 //! sorting, filtering, which columns are shown, files, copying and what is kept between runs come from it. A new column is one row.
 
+mod cells;
 mod cursor;
 mod field;
+mod kept;
+mod layout;
 mod sorting;
 
 use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 pub use self::{
     cursor::{Cursor, Did},
     field::{Field, Look, Row, Value},
+    layout::Layout,
     sorting::{SortColumn, Sorting},
 };
 use crate::{
     question::{
-        filter::{self, Filter, FilterColumn},
+        filter::{self, ColumnKind, Filter, FilterColumn},
         list::{Key, Order, put_in_order},
     },
     tui::{
         keymap::Action,
-        view::{Context, Export},
+        view::{ColumnChoice, Context},
         widgets::table::{Cell, Column, Table},
     },
 };
 
-use crossterm::event::{KeyModifiers, MouseEvent};
+use crossterm::event::{KeyModifiers, MouseEvent, MouseEventKind};
 
 /// What the rows of a list are, and its table of fields.
 pub trait Fields: Sized + 'static {
@@ -37,6 +41,8 @@ pub trait Fields: Sized + 'static {
     const STANDARD: Option<Order> = None;
     /// Rows have a star before them.
     const STARS: bool = false;
+    /// One cell of a row can be selected.
+    const CELLS: bool = false;
 
     /// What a filter can name.
     fn filter_columns() -> Vec<FilterColumn> {
@@ -57,9 +63,14 @@ pub trait Fields: Sized + 'static {
         List::<Self>::field(key)?.sort_key(row)
     }
 
-    /// Reads a filter.
-    fn read(text: &str) -> Result<Filter, String> {
-        filter::parse(text, &Self::filter_columns()).map_err(|error| error.to_string())
+    /// Reads a filter over these columns.
+    fn read(text: &str, columns: &[FilterColumn]) -> Result<Filter, String> {
+        filter::parse(text, columns).map_err(|error| error.to_string())
+    }
+
+    /// Words that the column's values are made of, for whoever types one.
+    fn words(_key: &str) -> Vec<&'static str> {
+        Vec::new()
     }
 
     fn starred(_: Self::Row<'_>) -> bool {
@@ -80,6 +91,9 @@ pub trait Fields: Sized + 'static {
     }
 }
 
+/// In what was kept: it is the whole of a screen, and what it does not name is as at first.
+pub const SCREEN: &str = "screen";
+
 /// A list as it stands: the rows shown and their order, what is selected, and what the person chose.
 pub struct List<L: Fields> {
     pub cursor: Cursor,
@@ -88,8 +102,16 @@ pub struct List<L: Fields> {
     order: Option<Vec<u32>>,
     filter: Filter,
     filter_text: String,
-    /// The keys of the columns that are not wanted now.
-    hidden: Vec<&'static str>,
+    /// The columns that the data have beyond the table of fields.
+    own: Vec<Field<L>>,
+    owned: bool,
+    /// The columns that nothing in the data has a value for.
+    absent: Vec<&'static str>,
+    layout: Layout,
+    /// The column of the selected cell.
+    column: Option<&'static str>,
+    /// What was kept, until the columns of the data are known that it may name.
+    kept: Option<Json>,
     /// Whether keys go here.
     pub focused: bool,
     fields: std::marker::PhantomData<L>,
@@ -97,14 +119,18 @@ pub struct List<L: Fields> {
 
 impl<L: Fields> Default for List<L> {
     fn default() -> Self {
-        let hidden = L::FIELDS.iter().filter(|field| field.optional).map(|field| field.column.key).collect();
         Self {
             cursor: Cursor::default(),
             sorting: Sorting::new(L::STANDARD),
             order: None,
             filter: Filter::default(),
             filter_text: String::new(),
-            hidden,
+            own: Vec::new(),
+            owned: false,
+            absent: Vec::new(),
+            layout: Self::standard_layout(),
+            column: None,
+            kept: None,
             focused: true,
             fields: std::marker::PhantomData,
         }
@@ -119,11 +145,13 @@ pub struct Frame<'a> {
     pub empty: &'a str,
     /// Marked where they occur; without them those of the filter.
     pub words: Option<&'a [&'a str]>,
+    /// The places of rows that are marked.
+    pub marked: Option<&'a dyn Fn(usize) -> bool>,
 }
 
 impl<'a> Frame<'a> {
     pub fn new(area: Rect, empty: &'a str) -> Self {
-        Self { area, empty, words: None }
+        Self { area, empty, words: None, marked: None }
     }
 }
 
@@ -166,12 +194,26 @@ impl<L: Fields> List<L> {
         row.map(|row| self.cursor.select(row)).is_some()
     }
 
+    /// Selects the row after the one whose place `is_it` tells, or before it; its place, which row it is and of how many.
+    pub fn step_from(&mut self, is_it: impl Fn(usize) -> bool, forward: bool) -> Option<(usize, usize, usize)> {
+        // From a token that is not among the rows one begins at the top.
+        let next = match (self.places().position(is_it), forward) {
+            (None, _) => 0,
+            (Some(row), true) => row + 1,
+            (Some(row), false) => row.checked_sub(1)?,
+        };
+        let place = self.place(next)?;
+        self.cursor.select(next);
+        Some((place, next + 1, self.len()))
+    }
+
     /// A key: it moves, or changes the order.
     pub fn act(&mut self, action: Action) -> Did {
         let columns = self.sort_columns();
         match action {
             Action::Sort if !columns.is_empty() => self.sorting.next(&columns),
             Action::SortReverse if !columns.is_empty() => self.sorting.reverse(),
+            Action::Left | Action::Right if self.step_column(action == Action::Right) => return Did::Moved,
             action => return if self.cursor.act(action) { Did::Moved } else { Did::Nothing },
         }
         Did::Sorted
@@ -184,7 +226,12 @@ impl<L: Fields> List<L> {
                 let also = mouse.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
                 if self.sorting.click(key, also, &self.sort_columns()) { Did::Sorted } else { Did::Nothing }
             }
-            did => did,
+            did => {
+                if matches!(did, Did::Moved | Did::Again) && matches!(mouse.kind, MouseEventKind::Down(_)) {
+                    self.click_column(mouse.column);
+                }
+                did
+            }
         }
     }
 }
@@ -206,21 +253,102 @@ pub fn mouse_of_two<A: Fields, B: Fields>(first: &mut List<A>, second: &mut List
 
 /// What is shown, and how it stands.
 impl<L: Fields> List<L> {
-    fn wanted(&self) -> impl Iterator<Item = &'static Field<L>> + '_ {
-        L::FIELDS.iter().filter(|field| !self.hidden.contains(&field.column.key))
+    fn standard_layout() -> Layout {
+        Layout { hidden: Self::optional().collect(), ..Layout::default() }
+    }
+
+    /// Every field, the person's order first.
+    fn fields(&self) -> Vec<&Field<L>> {
+        self.layout.in_order(L::FIELDS.iter().chain(&self.own).collect(), |field| field.column.key)
+    }
+
+    fn wanted(&self) -> Vec<&Field<L>> {
+        let mut fields = self.fields();
+        fields.retain(|field| !self.layout.is_hidden(field.column.key));
+        fields
+    }
+
+    /// Those that have a column on screen.
+    fn shown(&self) -> Vec<&Field<L>> {
+        let mut fields = self.wanted();
+        fields.retain(|field| field.shown && !self.absent.contains(&field.column.key));
+        fields
     }
 
     fn field(key: &str) -> Option<&'static Field<L>> {
         L::FIELDS.iter().find(|field| field.column.key == key)
     }
 
+    /// Whether the column came with the data.
+    pub fn is_own(key: &str) -> bool {
+        Self::field(key).is_none()
+    }
+
+    /// Takes the columns that nothing in the data has a value for: they take no room.
+    pub fn set_absent(&mut self, keys: Vec<&'static str>) {
+        self.absent = keys;
+    }
+
+    /// Whether the column is on screen, as far as there is room.
+    pub fn is_wanted(&self, key: &str) -> bool {
+        self.is_shown(key) && !self.absent.contains(&key)
+    }
+
+    /// Takes the columns that the data have beyond the table of fields, and with them what was kept of an earlier run.
+    pub fn set_own(&mut self, own: Vec<Field<L>>) {
+        (self.own, self.owned) = (own, true);
+        if let Some(kept) = self.kept.take()
+            && self.filter_text.is_empty()
+        {
+            self.restore_now(&kept);
+        }
+    }
+
+    /// Every column that can be shown, in order: its key and title, and whether it is shown.
+    pub fn columns(&self) -> Vec<(&'static str, &'static str, bool)> {
+        let column = |field: &&Field<L>| (field.column.key, field.column.title, !self.layout.is_hidden(field.column.key));
+        self.fields().iter().filter(|field| field.shown).map(column).collect()
+    }
+
+    /// For the dialog that chooses them.
+    pub fn choice(&self) -> ColumnChoice {
+        ColumnChoice { columns: self.columns(), absent: self.absent.clone(), layout: self.layout.clone() }
+    }
+
+    /// What the person chose, none as at first; an order by a column that is hidden goes with it.
+    pub fn set_layout(&mut self, layout: Option<Layout>) {
+        self.layout = layout.unwrap_or_else(Self::standard_layout);
+        self.drop_hidden_orders();
+    }
+
+    /// What the last word of a filter may become. `texts` are some of what the rows have in a column that is text.
+    pub fn completions(&self, text: &str, texts: impl Fn(&str) -> Vec<String>) -> Vec<(String, String)> {
+        let values = |column: &FilterColumn| match column.kind {
+            ColumnKind::Flag => vec!["yes".to_owned(), "no".to_owned()],
+            ColumnKind::Text | ColumnKind::List | ColumnKind::Chain => match L::words(&column.name) {
+                words if words.is_empty() => texts(&column.name),
+                words => words.into_iter().map(str::to_owned).collect(),
+            },
+            ColumnKind::Number | ColumnKind::Time | ColumnKind::Duration => Vec::new(),
+        };
+        filter::complete(text, &self.filter_columns(), values)
+    }
+
+    fn drop_hidden_orders(&mut self) {
+        let kept: Vec<Order> = self.sorting.keys().iter().copied().filter(|order| !self.layout.is_hidden(order.column)).collect();
+        if kept.len() != self.sorting.keys().len() {
+            self.sorting.set(kept);
+        }
+    }
+
     /// Shows the column or hides it; an order by one that is hidden goes with it.
     pub fn show(&mut self, key: &'static str, shown: bool) {
-        self.hidden.retain(|hidden| *hidden != key);
-        if !shown {
-            self.hidden.push(key);
-            self.sorting.set(self.sorting.keys().iter().copied().filter(|order| order.column != key).collect::<Vec<_>>());
-        }
+        self.layout.show(key, shown);
+        self.drop_hidden_orders();
+    }
+
+    pub fn is_shown(&self, key: &str) -> bool {
+        !self.layout.is_hidden(key)
     }
 
     /// The keys of the columns that are shown only when they are asked for.
@@ -229,7 +357,13 @@ impl<L: Fields> List<L> {
     }
 
     pub fn sort_columns(&self) -> Vec<SortColumn> {
-        self.wanted().filter_map(|field| Some((field.column.key, field.falls?))).collect()
+        self.wanted().iter().filter_map(|field| Some((field.column.key, field.falls?))).collect()
+    }
+
+    /// What a filter can name.
+    pub fn filter_columns(&self) -> Vec<FilterColumn> {
+        let own = self.own.iter().filter_map(|field| Some(FilterColumn::new(field.column.key, field.kind?, field.aliases)));
+        L::filter_columns().into_iter().chain(own).collect()
     }
 
     pub fn filter(&self) -> &Filter {
@@ -242,7 +376,7 @@ impl<L: Fields> List<L> {
 
     /// Takes up the filter if it can be read; the rows are the caller's to arrange anew.
     pub fn set_filter(&mut self, text: &str) -> Result<(), String> {
-        self.filter = L::read(text)?;
+        self.filter = L::read(text, &self.filter_columns())?;
         text.clone_into(&mut self.filter_text);
         Ok(())
     }
@@ -275,27 +409,25 @@ impl<L: Fields> List<L> {
     }
 }
 
-/// What comes of it: the screen, a file, what is kept.
+/// What comes of it on screen.
 impl<L: Fields> List<L> {
     /// Draws the rows; `row` gives the one at a place.
     pub fn draw<'a>(&mut self, buffer: &mut Buffer, frame: Frame<'_>, context: &Context<'_>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
-        let fields: Vec<&Field<L>> = self.wanted().filter(|field| field.shown).collect();
-        let fitted = |field: &&Field<L>| {
-            let mut column = field.column;
-            L::fit(&mut column, frame.area.width);
-            column
-        };
-        let columns: Vec<Column> = fields.iter().map(fitted).collect();
+        let columns = self.screen_columns(frame.area.width);
+        let fields: Vec<Field<L>> = self.shown().into_iter().copied().collect();
         let count = self.len();
         let order = self.order.as_deref();
         let at = |nth: usize| row(order.map_or(Some(nth), |order| order.get(nth).map(|&place| place as usize))?);
         let star = |nth: usize| at(nth).is_some_and(L::starred);
         let filter_words: Vec<&str> = self.filter.words().collect();
+        let place = |nth: usize| order.map_or(Some(nth), |order| order.get(nth).map(|&place| place as usize));
+        let marked = |nth: usize| frame.marked.is_some_and(|marked| place(nth).is_some_and(marked));
         let nothing: &dyn Fn(usize) -> Vec<Cell> = &|_| Vec::new();
         let table = Table {
             sort: self.sorting.marks(&columns),
             words: frame.words.unwrap_or(&filter_words),
             star: L::STARS.then_some(&star),
+            marked: frame.marked.is_some().then_some(&marked),
             focused: self.focused,
             empty: frame.empty,
             ascii: context.ascii,
@@ -306,44 +438,40 @@ impl<L: Fields> List<L> {
             let Some(row) = at(nth) else { return Vec::new() };
             let look = |cells| Look { cells, ascii: context.ascii, now: context.now };
             // What has no room is not made.
-            let cell = |(field, &cells): (&&Field<L>, &usize)| {
+            let cell = |(field, &cells): (&Field<L>, &usize)| {
                 if cells == 0 { Cell::default() } else { field.show(Row { given: row }, &look(cells)) }
             };
             fields.iter().zip(&widths).map(cell).collect()
         };
         let table = Table { row: &cells, ..table };
         self.cursor.draw(&table, buffer, frame.area, context.theme);
+        self.mark_cell(buffer, frame.area, context);
     }
 
-    /// The columns of a file.
-    pub fn members(&self) -> Vec<&'static str> {
-        let written = |field: &&Field<L>| !(field.member.is_empty() || field.optional && self.hidden.contains(&field.column.key));
-        L::FIELDS.iter().filter(written).map(|field| field.member).collect()
-    }
-
-    /// The values of a row in those columns.
-    pub fn written(row: L::Row<'_>, members: &[&str]) -> Vec<Json> {
-        let row = L::json(row);
-        members.iter().map(|member| L::written(&row, member)).collect()
-    }
-
-    /// Every row shown, as a table to be written.
-    pub fn export<'a>(&self, name: impl Into<String>, row: impl Fn(usize) -> Option<L::Row<'a>>) -> Export {
-        let members = self.members();
-        let rows = self.places().filter_map(row).map(|row| Self::written(row, &members)).collect();
-        Export::of(name, &members, rows, self.cursor.selected())
-    }
-
-    /// What is kept between runs, beside what the view keeps of its own.
-    pub fn save(&self, mut own: Json) -> Json {
-        (own["sort"], own["filter"]) = (self.sorting.save(), json!(self.filter_text));
-        own
-    }
-
-    pub fn restore(&mut self, kept: &Json) {
-        let columns = self.sort_columns();
-        self.sorting.restore(&kept["sort"], &columns);
-        // One that cannot be read any more is dropped.
-        kept["filter"].as_str().map(|text| self.set_filter(text).ok());
+    /// The columns as they are drawn. Where it is narrow those that are frozen stay, then the one with the selected cell, then those
+    /// that the person sorted by.
+    fn screen_columns(&self, width: u16) -> Vec<Column> {
+        let fields = self.shown();
+        let selected = self.column().and_then(|key| fields.iter().position(|field| field.column.key == key));
+        let sorted = |key: &str| self.sorting.is_chosen() && self.sorting.keys().iter().any(|order| order.column == key);
+        let fitted = |(nth, field): (usize, &&Field<L>)| {
+            let mut column = field.column;
+            L::fit(&mut column, width);
+            let wider = self.layout.wider_by(column.key);
+            if wider != 0 {
+                let widened = |cells: u16| cells.saturating_add_signed(wider).max(3);
+                (column.min, column.ideal) = (widened(column.min), widened(column.ideal));
+            }
+            if selected == Some(nth) {
+                column.priority = 254;
+            }
+            if nth < self.layout.frozen {
+                column.priority = 255;
+            } else if sorted(column.key) {
+                column.priority = column.priority.max(253);
+            }
+            column
+        };
+        fields.iter().enumerate().map(fitted).collect()
     }
 }

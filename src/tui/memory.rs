@@ -56,6 +56,11 @@ impl App {
         {
             self.setup.look.theme = Theme::new(&palette, self.setup.look.options);
         }
+        for row in VIEWS {
+            if let Some(screens) = session["screens"][row.word].as_object() {
+                self.screens.insert(row.word, screens.clone());
+            }
+        }
         for (view, row) in self.views.iter_mut().zip(VIEWS) {
             view.restore(&session["views"][row.word]);
         }
@@ -74,6 +79,7 @@ impl App {
             "token": self.token.map(|token| token.to_string()),
             "theme": self.chosen_theme,
             "views": views,
+            "screens": self.screens,
         })
     }
 }

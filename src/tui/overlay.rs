@@ -1,10 +1,12 @@
 //! What floats over the views: at most one at a time, and it takes the keys first. Each says what it wants done as an `Outcome`.
 
+pub mod columns;
 pub mod export;
 pub mod help;
 pub mod import;
 pub mod palette;
 pub mod question;
+pub mod screens;
 
 use crossterm::event::KeyEvent;
 use ratatui::{
@@ -13,9 +15,13 @@ use ratatui::{
     widgets::{Block, Clear, Widget},
 };
 
-use self::{export::ExportDialog, help::Help, import::ImportDialog, palette::Palette, question::YesNo};
+use self::{
+    columns::ColumnsDialog, export::ExportDialog, help::Help, import::ImportDialog, palette::Palette, question::YesNo,
+    screens::ScreensDialog,
+};
 use super::{
     keymap::Action,
+    list::Layout,
     theme::{Role, Theme},
 };
 use crate::dataset::{address::Address, export::form::Form};
@@ -27,6 +33,8 @@ pub enum Overlay {
     Export(ExportDialog),
     Import(ImportDialog),
     Question(YesNo),
+    Columns(ColumnsDialog),
+    Screens(ScreensDialog),
 }
 
 /// What came of a key.
@@ -38,6 +46,8 @@ pub enum Outcome {
     Close,
     /// It closes and this is done.
     Run(Command),
+    /// It stays open and this is done.
+    Apply(Command),
 }
 
 /// What an overlay can ask the program to do.
@@ -61,6 +71,11 @@ pub enum Command {
         replace: bool,
     },
     WriteDemo,
+    /// The columns of the list on screen; none as they were at first.
+    Columns(Option<Box<Layout>>),
+    SaveScreen(String),
+    OpenScreen(String),
+    DropScreen(String),
     /// The person agrees that the dataset asks these places.
     Agree(Vec<String>),
 }
@@ -73,6 +88,8 @@ impl Overlay {
             Self::Export(dialog) => dialog.key(key),
             Self::Import(dialog) => dialog.key(key),
             Self::Question(question) => question.key(key),
+            Self::Columns(dialog) => dialog.key(key),
+            Self::Screens(dialog) => dialog.key(key),
         }
     }
 
@@ -81,7 +98,7 @@ impl Overlay {
         match self {
             Self::Palette(palette) => palette.click(x, y),
             Self::Help(help) => help.click(x, y),
-            Self::Export(_) | Self::Import(_) | Self::Question(_) => None,
+            Self::Export(_) | Self::Import(_) | Self::Question(_) | Self::Columns(_) | Self::Screens(_) => None,
         }
     }
 
@@ -89,7 +106,8 @@ impl Overlay {
         match self {
             Self::Palette(palette) => palette.paste(text),
             Self::Export(dialog) => dialog.paste(text),
-            Self::Help(_) | Self::Import(_) | Self::Question(_) => {}
+            Self::Screens(dialog) => dialog.paste(text),
+            Self::Help(_) | Self::Import(_) | Self::Question(_) | Self::Columns(_) => {}
         }
     }
 
@@ -100,6 +118,8 @@ impl Overlay {
             Self::Export(dialog) => dialog.draw(buffer, area, theme),
             Self::Import(dialog) => dialog.draw(buffer, area, theme),
             Self::Question(question) => question.draw(buffer, area, theme),
+            Self::Columns(dialog) => dialog.draw(buffer, area, theme),
+            Self::Screens(dialog) => dialog.draw(buffer, area, theme),
         }
     }
 }

@@ -15,6 +15,7 @@ use super::{
     keymap::ViewId,
     memory::Memory,
     terminal::Screen,
+    view::LiveSettings,
     views,
 };
 
@@ -22,12 +23,13 @@ use super::{
 const FRAME: Duration = Duration::from_millis(16);
 
 /// Runs the dashboard until it is left; the exit code.
-pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool) -> Result<i32, String> {
+pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<Arc<dyn LiveSettings>>) -> Result<i32, String> {
     let events = Events::new();
     let (deck, api) = (setup.deck.clone(), setup.api.clone());
     api.listen(events.wake());
     let mut app = App::new(setup, views::all(), events.wake());
     app.remember(memory);
+    app.follow_settings(settings, events.wake());
     let mut screen = Screen::enter(mouse).map_err(|error| format!("cannot take the terminal: {error}"))?;
     // The first frame stands before anything is read.
     paint(&mut app, &mut screen)?;

@@ -7,7 +7,9 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    keymap::{Action, ViewId},
+    app::Look,
+    keymap::{Action, Keymap, ViewId},
+    list::Layout,
     theme::Theme,
 };
 use crate::{
@@ -72,6 +74,24 @@ pub trait View {
         Ok(())
     }
 
+    /// What the last word of a filter may become: the whole text, and the word that is new in it.
+    fn completions(&self, _: &str, _: &Context<'_>) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// The token of the row before or after that of the token, which is selected then; none at the end, or where there are no rows.
+    fn beside(&mut self, _: Option<Address>, _forward: bool, _: &Context<'_>) -> Option<(Address, usize, usize)> {
+        None
+    }
+
+    /// The columns of its list, where the person may choose among them.
+    fn columns(&self) -> Option<ColumnChoice> {
+        None
+    }
+
+    /// Takes the columns up that were chosen; none puts them back as they were at first.
+    fn choose_columns(&mut self, _: Option<Layout>, _: &Context<'_>) {}
+
     /// Puts the selection on the token, taking off what hides its row.
     fn reveal(&mut self, _: Address, _: &Context<'_>) {}
 
@@ -103,6 +123,16 @@ pub trait View {
 
     /// Takes back what `save` gave; anything unreadable is passed over.
     fn restore(&mut self, _: &serde_json::Value) {}
+}
+
+/// The columns of a list, and what was chosen of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnChoice {
+    /// In their order: key, title, and whether it is shown.
+    pub columns: Vec<(&'static str, &'static str, bool)>,
+    /// Those that nothing in the data has a value for.
+    pub absent: Vec<&'static str>,
+    pub layout: Layout,
 }
 
 /// Esc where the view had nothing of its own to close: false when there is no filter to take off.
@@ -278,6 +308,23 @@ pub trait ApiDesk {
     fn stop(&self);
     /// From now on, requests that come in wake the dashboard.
     fn listen(&self, _: Wake) {}
+}
+
+/// The configuration file while the dashboard runs; wired where it is read.
+pub trait LiveSettings: Send + Sync {
+    /// What the file says now, once after each change: what is to hold from now on, or what is wrong with it.
+    fn take(&self) -> Option<std::result::Result<NewSettings, String>>;
+    /// From now on, a change wakes the dashboard.
+    fn listen(&self, wake: Wake);
+}
+
+/// Settings that hold from now on.
+#[derive(Debug, Clone)]
+pub struct NewSettings {
+    pub keymap: Option<Keymap>,
+    pub look: Option<Look>,
+    /// What was taken in, and what waits for the next start.
+    pub says: Vec<String>,
 }
 
 /// Whether the API listens, and where.

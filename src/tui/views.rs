@@ -2,6 +2,7 @@
 
 pub mod api;
 pub mod chart;
+mod compare;
 pub mod data;
 pub mod dexes;
 #[cfg(test)]

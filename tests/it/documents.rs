@@ -38,6 +38,7 @@ fn keys_table() -> String {
         let place = match row.scope {
             Scope::Everywhere => "everywhere",
             Scope::View(view) => view.title(),
+            Scope::Some(views, _) => views,
         };
         let keys: Vec<String> = keymap.keys(row.action).iter().map(|key| format!("`{key}`")).collect();
         writeln!(text, "| {place} | {} | {} | `{}` |", keys.join(" "), row.help, row.action.name()).unwrap();
@@ -54,6 +55,8 @@ fn config_toml_says_every_default() {
     // The one path that is relative to the file.
     usual.datasets.dir = path("datasets");
     usual.file = Some(file);
+    // What the file says is what is by default.
+    usual.given.clone_from(&config.given);
     assert_eq!(config, usual);
 }
 
@@ -62,6 +65,7 @@ fn the_readme_has_the_tables_of_settings_and_keys() {
     let readme = read("README.md");
     hold("README.md", &filled(&filled(&readme, "settings", &readme_table()), "keys", &keys_table()));
     hold("README.md", &filled(&read("README.md"), "mapping", &tokendeck::dataset::manifest::keys::keys_table()));
+    hold("README.md", &filled(&read("README.md"), "labels", &tokendeck::analysis::security::facts::labels_table()));
     assert!(SETTINGS.iter().all(|row| readme.contains(&format!("| `{}.{}` |", row.section, row.key))));
 }
 

@@ -5,6 +5,7 @@ mod amounts;
 mod folder;
 mod formats;
 mod real;
+mod retold;
 mod shapes;
 mod traps;
 mod wild;

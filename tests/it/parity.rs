@@ -27,6 +27,7 @@ use tokendeck::{
         Question,
         batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
         candles::CandlesQuestion,
+        compare::CompareQuestion,
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
         holders::{HolderCountsQuestion, HoldersQuestion},
@@ -38,7 +39,10 @@ use tokendeck::{
         request::Request,
         search::SearchQuestion,
         security::SecurityQuestion,
-        tables::{TableQuestion, TablesQuestion},
+        tables::{
+            TableQuestion, TablesQuestion,
+            column::{CountsQuestion, DescribeQuestion},
+        },
         token::TokenQuestion,
         trendline::TrendlineQuestion,
         yields::YieldQuestion,
@@ -160,6 +164,26 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
         "all_dexes",
         Some(held::<AllDexesQuestion>),
         &["/dexes", "/dexes?limit=3&page=2", "/dexes?where=chain:ethereum%20tvl%3E1m&sort=-tvl&only=dex_id,chain"],
+    ),
+    (
+        "compare",
+        Some(held::<CompareQuestion>),
+        &[
+            "/compare?addresses={weth},{uni}",
+            "/compare?addresses={weth},{uni}&timeframe=1h&from=2026-08-01",
+            "/compare?addresses={weth}",
+            "/compare",
+        ],
+    ),
+    (
+        "table_counts",
+        Some(held::<CountsQuestion>),
+        &["/tables/tokens/counts?column=chain", "/tables/candles/counts?column=interval&where=close%3E1", "/tables/tokens/counts"],
+    ),
+    (
+        "table_describe",
+        Some(held::<DescribeQuestion>),
+        &["/tables/candles/describe?column=close", "/tables/tokens/describe?column=name", "/tables/nothing/describe?column=name"],
     ),
     ("tables", Some(held::<TablesQuestion>), &["/tables"]),
     (

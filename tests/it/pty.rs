@@ -1,6 +1,7 @@
 //! The dashboard as it is used: the real program in a real terminal, from the first screen to the exit code, with everything that
 //! may befall a terminal in between.
 
+mod screening;
 mod tasks;
 mod terminal;
 

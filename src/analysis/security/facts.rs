@@ -96,6 +96,17 @@ const ROLE_LABELS: &[(Role, &[&str])] = &[
     (Role::Locker, &["locker", "lock", "team-finance", "unicrypt", "pinklock", "vesting"]),
 ];
 
+/// What each label counts as, as a table for people.
+pub fn labels_table() -> String {
+    let listed = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    let mut text = "| counts as | labels |\n|---|---|\n".to_owned();
+    for (role, words) in ROLE_LABELS {
+        text.push_str(&format!("| {} | {} |\n", role.word(), listed(words)));
+    }
+    text.push_str(&format!("| scam | {} |\n", listed(SCAM_LABELS)));
+    text
+}
+
 /// Labels that call an address a scam.
 const SCAM_LABELS: &[&str] = &["scam", "phish", "phishing", "phish-hack", "exploit", "honeypot", "rug_pull", "rug-pull"];
 

@@ -1,4 +1,4 @@
-//! A file of the cache as memory. The only place where memory is mapped, and so the only one that needs `unsafe`.
+//! A file of the cache as memory, and memory given back: the only place that needs `unsafe`.
 #![allow(unsafe_code, reason = "mapping a file is unsafe: what is mapped must not change; see `Map::open`")]
 
 use std::{fs::File, io, path::Path};
@@ -24,5 +24,14 @@ impl Map {
 
     pub(super) fn bytes(&self) -> &[u8] {
         &self.0
+    }
+}
+
+/// Gives back what the heap keeps of memory that is free again. Reading a dataset takes several times what stays of it.
+pub(crate) fn give_back() {
+    // SAFETY: it may be called at any time from any thread, and touches no memory that is in use.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    unsafe {
+        libc::malloc_trim(0);
     }
 }

@@ -88,7 +88,9 @@ mod tests {
             (&[], None),
         ] {
             let mut formats = Formats::default();
-            times.iter().for_each(|time| formats.note(time));
+            for time in times {
+                formats.note(time);
+            }
             let advice = formats.advice("candles");
             assert!(advice.as_deref().is_none_or(|advice| advice.contains(offered.unwrap_or("nothing"))), "{times:?}: {advice:?}");
             assert_eq!((advice.is_some(), formats.count()), (offered.is_some(), times.len() as u64), "{times:?}");

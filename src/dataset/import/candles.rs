@@ -17,6 +17,7 @@ use super::{
     evidence::volume::Range,
     format::{Asked, Plan, Take},
     look::Looked,
+    refusal::{COLUMN, Refusal},
     rows::{Edited, put},
     sheet::Sheet,
     tokens::Found,
@@ -38,14 +39,14 @@ pub(super) fn is_named(looked: &Looked) -> bool {
     looked.sheet.as_ref().is_some_and(|sheet| sheet.named && columns::named(sheet).is_some())
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let sheet = asked.sheet()?;
     let found = columns(sheet, &asked.options.map)?.ok_or("has no time and four prices that fit together")?;
     plan(asked, sheet, &found)
 }
 
 /// How candles with these columns are taken.
-fn plan(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Plan, String> {
+fn plan(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Plan, Refusal> {
     found.in_dollars(asked.options.as_usd)?;
     let mut says = found.says.clone();
     let repeated = found.repeated_times(sheet, &asked.options.pick);
@@ -81,7 +82,8 @@ fn plan(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Plan, Strin
                 repeated * 100.0
             ),
             "say which column tells them apart, and which to take: --pick COLUMN=VALUE",
-        ));
+        )
+        .say("pick", format!("{COLUMN}=VALUE")));
     }
     Ok(plan.saying_all(says))
 }
@@ -128,7 +130,7 @@ fn rows(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, volume: &Volume) -> R
 }
 
 /// Candles of one token that is known, from rows of time, open, high, low, close and volume in the order that is documented.
-pub(super) fn of_token(asked: &Asked<'_>, token: &Found) -> Result<Plan, String> {
+pub(super) fn of_token(asked: &Asked<'_>, token: &Found) -> Result<Plan, Refusal> {
     let sheet = asked.sheet()?;
     let order: Vec<(String, String)> = ["timestamp", "open", "high", "low", "close"]
         .iter()

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use polars::prelude::{BooleanChunked, Column, DataFrame, IdxCa, IntoColumn, NamedFrom, NewChunkedArray, PlSmallStr, PolarsResult, Series};
 
-use crate::dataset::{order, schema::TableSchema};
+use crate::dataset::{findings::KEPT_PER_REASON, order, repeats, schema::TableSchema};
 
 pub(super) const STOOD: u32 = 0;
 pub(super) const OURS: u32 = 1;
@@ -32,9 +32,33 @@ pub(super) struct Combined {
     /// Those to be written, in the schema's columns and order.
     pub frame: DataFrame,
     pub counts: HashMap<u32, Counts>,
-    /// (source, row) of new rows that a later one of the same file repeats, and whether it says the same.
-    pub repeats: Vec<(u32, u32, bool)>,
+    /// New rows whose key comes again later in the same file.
+    pub repeats: Vec<Repeat>,
+    /// Rows of a file, by its number, that take the place of rows from a source, by its.
+    pub replaced: HashMap<(u32, u32), Replaced>,
 }
+
+/// A row whose key comes again later in its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Repeat {
+    pub source: u32,
+    pub row: u32,
+    /// The later one says the same.
+    pub same: bool,
+    /// The column in which it does not, and both figures; of the first ones only.
+    pub differs: Option<(&'static str, String)>,
+}
+
+/// How many rows took the place of others with other figures.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Replaced {
+    pub rows: u64,
+    /// Tokens they are of, a few.
+    pub tokens: Vec<String>,
+}
+
+/// Tokens of replaced rows that are told.
+const TOKENS_TOLD: usize = 8;
 
 /// Notes where the rows of a frame are from.
 pub(super) fn marked(mut frame: DataFrame, source: u32, rows: &[u32]) -> PolarsResult<DataFrame> {
@@ -89,14 +113,17 @@ pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refuse
     let mut order: Vec<u32> = (0..frame.height() as u32).collect();
     order.sort_unstable_by_key(|&row| (keys[row as usize], row));
     let groups: Vec<&[u32]> = order.chunk_by(|&a, &b| keys[a as usize] == keys[b as usize]).collect();
-    let mut repeats = Vec::new();
+    let mut repeated = Vec::new();
     for two in groups.iter().flat_map(|group| group.windows(2)) {
         let (a, b) = (two[0] as usize, two[1] as usize);
         if sources[a] == sources[b] && sources[a] >= FIRST_NEW {
-            repeats.push((sources[a], rows[a], whole[a] == whole[b]));
+            let same = whole[a] == whole[b];
+            let shown = !same && (repeated.len() as u64) < KEPT_PER_REASON;
+            let differs = if shown { repeats::difference(schema, &frame, a, b) } else { None };
+            repeated.push(Repeat { source: sources[a], row: rows[a], same, differs });
         }
     }
-    repeats.sort_unstable();
+    repeated.sort_unstable_by_key(|repeat| (repeat.source, repeat.row));
     let gather = |below: u32| gather(schema, &frame, &groups, &sources, below);
     let (mut merged, _) = gather(u32::MAX)?;
     derive(schema, &mut merged)?;
@@ -108,6 +135,8 @@ pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refuse
     };
     let (before, stood) = (lookup(before)?, lookup(stood)?);
     let mut counts: HashMap<u32, Counts> = HashMap::new();
+    let mut replaced: HashMap<(u32, u32), Replaced> = HashMap::new();
+    let tokens = frame.column("token_address").ok().and_then(|column| column.str().ok());
     for (i, group) in groups.iter().enumerate() {
         let mut known = before.contains_key(&i);
         // A file counts once in a group; its rows came one after the other.
@@ -118,7 +147,16 @@ pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refuse
             match before.get(&i) {
                 _ if !known => counts.new += 1,
                 Some(hash) if *hash == after[i] => counts.same += 1,
-                _ => counts.changed += 1,
+                _ => {
+                    counts.changed += 1;
+                    let before = group.iter().rev().map(|&row| sources[row as usize]).find(|other| *other < source).unwrap_or(STOOD);
+                    let replaced = replaced.entry((source, before)).or_default();
+                    replaced.rows += 1;
+                    let token = tokens.and_then(|tokens| tokens.get(group[0] as usize)).unwrap_or_default();
+                    if replaced.tokens.len() < TOKENS_TOLD && !replaced.tokens.iter().any(|known| known == token) {
+                        replaced.tokens.push(token.to_owned());
+                    }
+                }
             }
             known = true;
         }
@@ -127,7 +165,7 @@ pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refuse
         let kept = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, (0..groups.len()).map(|i| stood.get(&i) != Some(&after[i])));
         merged = merged.filter(&kept)?;
     }
-    Ok(Combined { frame: order::sorted(schema.order, merged)?, counts, repeats })
+    Ok(Combined { frame: order::sorted(schema.order, merged)?, counts, repeats: repeated, replaced })
 }
 
 /// One row for each group that has a member from a source below `below`, and which groups those are.

@@ -27,6 +27,7 @@ use super::{
     ImportOptions, candles,
     look::Looked,
     names::{DECIMALS, Names},
+    refusal::{ADDRESS, Refusal},
     sheet::{Sheet, json::LIST},
     tokens::{Found, Said, Tokens},
 };
@@ -49,7 +50,7 @@ pub struct FormatRow {
     /// The tables it goes to.
     pub tables: &'static [&'static str],
     knows: fn(&Looked) -> bool,
-    open: fn(&Asked<'_>) -> Result<Plan, String>,
+    open: fn(&Asked<'_>) -> Result<Plan, Refusal>,
 }
 
 /// A file that is to be taken, and what there is to know about it.
@@ -160,7 +161,7 @@ formats! {
     "own" "a table in our own columns" "any format: the columns of one of our tables (`tokendeck schema`)" ["tokens" "kols" "posts" "candles" "holders"
         "holder_counts" "transfers" "contracts" "scams" "labels" "dexes" "fee_tiers" "pools" "pool_events" "locks" "funding" "yields" "gas"]
         own::is, own::open;
-    "pools" "liquidity pools of any source" "a pool, its two tokens, its DEX and chain: DexScreener, GeckoTerminal, The Graph" ["pools"]
+    "pools" "liquidity pools of any source" "a pool, its two tokens, its DEX and chain: DexScreener, GeckoTerminal, The Graph" ["pools" "tokens"]
         pools::is, pools::open;
     "transfers" "token transfers of any source" "a transaction's hash, from, to and an amount" ["transfers"]
         transfers::is, transfers::open;
@@ -191,7 +192,7 @@ impl FormatRow {
         FORMATS.iter().find(|format| format.word == "own").unwrap_or(&FORMATS[0])
     }
 
-    pub(super) fn plan(&self, asked: &Asked<'_>) -> Result<Plan, String> {
+    pub(super) fn plan(&self, asked: &Asked<'_>) -> Result<Plan, Refusal> {
         (self.open)(asked)
     }
 }
@@ -237,20 +238,21 @@ impl<'a> Asked<'a> {
     }
 
     /// The token of a file that is about one.
-    pub(super) fn token(&self, content: Option<&str>) -> Result<Found, String> {
+    pub(super) fn token(&self, content: Option<&str>) -> Result<Found, Refusal> {
         self.tokens.find(&self.looked.name, content, self.said)
     }
 
     /// The token of a file whose rows only a contract can have: holders and transfers.
-    pub(super) fn contract(&self, content: Option<&str>) -> Result<Found, String> {
+    pub(super) fn contract(&self, content: Option<&str>) -> Result<Found, Refusal> {
         if let Some(coin) = self.said.coin {
-            return Err(format!("cannot be of the coin {coin}: holders and transfers are a contract's, so say which with --token ADDRESS"));
+            let reason = format!("cannot be of the coin {coin}: holders and transfers are a contract's, so say which with --token ADDRESS");
+            return Err(Refusal::new(reason).say("token", ADDRESS));
         }
         self.tokens.find(&self.looked.name, content, Said { contract: true, ..self.said })
     }
 
     /// The token of a file of prices.
-    pub(super) fn traded(&self, content: Option<&str>) -> Result<Found, String> {
+    pub(super) fn traded(&self, content: Option<&str>) -> Result<Found, Refusal> {
         self.tokens.find_traded(&self.looked.name, content, self.said)
     }
 }
@@ -290,7 +292,7 @@ impl Plan {
 
 impl Plan {
     /// With what the person says of columns, which goes before what was found. Candles have seen to it, as theirs are held against the rows.
-    pub(super) fn with_said(mut self, asked: &Asked<'_>) -> Result<Self, String> {
+    pub(super) fn with_said(mut self, asked: &Asked<'_>) -> Result<Self, Refusal> {
         let options = asked.options;
         if self.takes.iter().any(|take| take.table != "candles") {
             one_list(asked)?;
@@ -320,7 +322,7 @@ impl Plan {
 }
 
 /// Of several lists of one shape, which is meant must be said: `removed` beside `tokens` is no part of these. Candles part series by it.
-fn one_list(asked: &Asked<'_>) -> Result<(), String> {
+fn one_list(asked: &Asked<'_>) -> Result<(), Refusal> {
     let lists = asked.looked.sheet.as_ref().map_or(&[][..], Sheet::lists);
     let picked = asked.options.pick.iter().any(|(name, _)| name == LIST);
     if picked || lists.len() < 2 {
@@ -329,7 +331,9 @@ fn one_list(asked: &Asked<'_>) -> Result<(), String> {
     let shown: Vec<String> = lists.iter().take(6).map(|list| format!("`{list}`")).collect();
     let more = if lists.len() > 6 { ", …" } else { "" };
     let first = &lists[0];
-    Err(format!("holds several lists of the same shape: {}{more}; say which to take, as in `--pick {LIST}={first}`", shown.join(", ")))
+    let reason =
+        format!("holds several lists of the same shape: {}{more}; say which to take, as in `--pick {LIST}={first}`", shown.join(", "));
+    Err(Refusal::new(reason).say("pick", format!("{LIST}={first}")))
 }
 
 impl Take {

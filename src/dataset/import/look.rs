@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     archive, database,
-    outline::Outline,
+    outline::{First, Outline},
     sheet::{self, Sheet, header::Line, json::Json},
     unpack::{self, Copied},
     workbook,
@@ -49,7 +49,7 @@ pub(super) struct Looked {
     pub sheet: Option<Sheet>,
     head: Vec<u8>,
     /// The copy that is read in its place.
-    _copied: Option<std::sync::Arc<Copied>>,
+    copied: Option<std::sync::Arc<Copied>>,
 }
 
 #[derive(Debug)]
@@ -124,7 +124,7 @@ fn at(path: &Path, name: &str, copied: Option<Copied>) -> Vec<Result<Looked, (St
                     shape: Shape::Cells,
                     sheet: Sheet::cells(rows),
                     head: head.clone(),
-                    _copied: copied.clone(),
+                    copied: copied.clone(),
                 };
                 sheets.into_iter().map(|sheet| Ok(of(sheet))).collect()
             }
@@ -182,7 +182,7 @@ fn shape(place: Place, name: String, bytes: u64, head: Vec<u8>, copied: Option<s
         _ if head.starts_with(b"PK\x03\x04") => return Err("is an archive in an archive: unpack it first".to_owned()),
         _ => text_shape(&place, &head)?,
     };
-    let mut looked = Looked { place, name, bytes, shape, sheet, head, _copied: copied };
+    let mut looked = Looked { place, name, bytes, shape, sheet, head, copied };
     looked.sheet = match (&looked.shape, looked.sheet.take()) {
         (Shape::Columns(_), _) => Some(Sheet::streamed(&looked, false)?),
         (Shape::JsonLines(_), _) if looked.bytes <= MAX_LINES => Some(Sheet::json(sheet::json_lines(&looked, MAX_LINES)?)),
@@ -283,6 +283,16 @@ impl Looked {
             (Shape::Columns(_), Place::File(path)) => source::open(path, all()),
             (Shape::Columns(_) | Shape::Json { .. } | Shape::Cells, _) => Err("has no rows to be read in turn".to_owned()),
         }
+    }
+
+    /// Whether a dataset reads such a file as it is: no workbook, no archive, nothing piped in, no table deep in a JSON text.
+    pub(super) fn is_read_where_it_lies(&self) -> bool {
+        let flat = match &self.shape {
+            Shape::Rows(_) | Shape::JsonLines(_) | Shape::Columns(_) => true,
+            Shape::Json { outline, .. } => matches!(outline.list(""), Some(First::Object(_))),
+            Shape::Cells => false,
+        };
+        flat && self.copied.is_none() && matches!(self.place, Place::File(_)) && source::format_of(&self.name).is_some()
     }
 
     pub(super) fn head(&self) -> &[u8] {

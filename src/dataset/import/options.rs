@@ -33,8 +33,17 @@ pub struct ImportOptions {
     pub volume: Option<VolumeUnit>,
     /// The decimals of tokens the dataset does not know.
     pub decimals: Option<u32>,
+    /// Which of day and month stands first in times that do not show it.
+    pub dates: Option<Dates>,
     /// Files are taken however many of their rows are broken.
     pub broken_too: bool,
+}
+
+/// Which of day and month stands first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dates {
+    Day,
+    Month,
 }
 
 /// In what amounts of tokens are.
@@ -54,7 +63,7 @@ pub enum VolumeUnit {
 }
 
 /// Options that take a value, as `--NAME VALUE`; the command line and the terminal's dialog both know them.
-pub const VALUED: &[&str] = &["token", "coin", "chain", "label", "pick", "map", "set", "as", "unit", "volume", "decimals"];
+pub const VALUED: &[&str] = &["token", "coin", "chain", "label", "pick", "map", "set", "as", "unit", "volume", "decimals", "dates"];
 
 impl ImportOptions {
     /// Takes what was said with one option of `VALUED`.
@@ -74,6 +83,7 @@ impl ImportOptions {
             "unit" => self.unit = Some(value.parse()?),
             "volume" => self.volume = Some(value.parse()?),
             "decimals" => self.decimals = Some(decimals(value)?),
+            "dates" => self.dates = Some(value.parse()?),
             _ => return Err(format!("no option `--{option}` takes a value here: --{}", VALUED.join(", --"))),
         }
         Ok(())
@@ -81,6 +91,42 @@ impl ImportOptions {
 }
 
 impl ImportOptions {
+    /// What was said and what is to be said, as words of a command line. What is to be said goes before what was.
+    pub(super) fn words(&self, say: &[(&'static str, String)]) -> Vec<String> {
+        let pairs = |pairs: &[(String, String)]| -> Vec<String> { pairs.iter().map(|(ours, theirs)| format!("{ours}={theirs}")).collect() };
+        let one = |value: Option<String>| -> Vec<String> { value.into_iter().collect() };
+        let token = self.token.filter(|_| self.coin.is_none()).map(|token| token.to_string());
+        let word = |raw: bool, a: &str, b: &str| if raw { a.to_owned() } else { b.to_owned() };
+        let mut said: Vec<(&'static str, String)> = Vec::new();
+        for (name, values) in [
+            ("as", one(self.table.clone())),
+            ("token", one(token)),
+            ("coin", one(self.coin.clone())),
+            ("chain", one(self.chain.as_ref().map(ToString::to_string))),
+            ("label", one(self.label.clone())),
+            ("pick", pairs(&self.pick)),
+            ("map", pairs(&self.map)),
+            ("set", pairs(&self.set)),
+            ("unit", one(self.unit.map(|unit| word(unit == AmountUnit::Raw, "raw", "whole")))),
+            ("volume", one(self.volume.map(|unit| word(unit == VolumeUnit::Usd, "usd", "token")))),
+            ("decimals", one(self.decimals.map(|decimals| decimals.to_string()))),
+            ("dates", one(self.dates.map(|dates| word(dates == Dates::Day, "day", "month")))),
+            ("as-usd", one(self.as_usd.then(String::new))),
+            ("broken-too", one(self.broken_too.then(String::new))),
+        ] {
+            said.extend(values.into_iter().map(|value| (name, value)));
+        }
+        let key = |(name, value): &(&'static str, String)| {
+            // A coin is a token; of NAME=VALUE the name tells which it is.
+            let name = if *name == "coin" { "token" } else { name };
+            (name, value.split_once('=').map(|(left, _)| left.to_owned()))
+        };
+        said.retain(|said| !say.iter().any(|say| key(say) == key(said)));
+        let all = said.iter().chain(say);
+        all.flat_map(|(name, value)| std::iter::once(format!("--{name}")).chain(Some(value.clone()).filter(|value| !value.is_empty())))
+            .collect()
+    }
+
     /// With `--set chain=eth` meant as `--chain eth`, which refusals name as well.
     pub(super) fn settled(&self) -> Self {
         let set = || self.set.iter().find(|(ours, _)| ours == "chain").and_then(|(_, value)| Chain::known(value));
@@ -104,6 +150,18 @@ pub fn table_name(text: &str) -> Result<String, String> {
 /// Decimals of a token, 0 to 77.
 fn decimals(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|decimals| *decimals <= 77).ok_or_else(|| format!("`{text}`: expected decimals from 0 to 77"))
+}
+
+impl FromStr for Dates {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "day" => Ok(Self::Day),
+            "month" => Ok(Self::Month),
+            _ => Err(format!("`{text}`: expected day (31.12.2024) or month (12/31/2024)")),
+        }
+    }
 }
 
 impl FromStr for AmountUnit {

@@ -1,5 +1,7 @@
 //! What an import did, file by file and table by table, for people and for programs.
 
+use std::path::{Path, PathBuf};
+
 use polars::prelude::DataFrame;
 use serde::Serialize;
 
@@ -29,6 +31,14 @@ pub struct FileReport {
     pub title: Option<&'static str>,
     /// Why nothing was taken of it.
     pub refused: Option<String>,
+    /// The options with which it would be taken, or asks for the next thing; what only the person knows stands there in capitals.
+    pub try_with: Vec<String>,
+    /// As it was named.
+    #[serde(skip)]
+    pub path: PathBuf,
+    /// Columns of it by whose names its rows are movements of a token.
+    #[serde(skip)]
+    pub movements: Vec<String>,
     pub says: Vec<String>,
     /// What is read from where, and the first rows as they come out.
     pub previews: Vec<Preview>,
@@ -143,9 +153,12 @@ pub struct TableReport {
 }
 
 impl FileReport {
-    pub(super) fn new(file: &str) -> Self {
+    pub(super) fn new(path: &Path, file: &str) -> Self {
         Self {
             file: file.to_owned(),
+            path: path.to_owned(),
+            try_with: Vec::new(),
+            movements: Vec::new(),
             format: None,
             title: None,
             refused: None,

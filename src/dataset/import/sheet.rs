@@ -8,7 +8,11 @@ pub(super) mod json;
 use std::{collections::HashMap, sync::Arc};
 
 use self::{header::Line, json::Json};
-use super::{look::Looked, rows::Made};
+use super::{
+    evidence::when::{Unsure, When},
+    look::Looked,
+    rows::Made,
+};
 use crate::dataset::source::{self, Layout, RowSource};
 
 /// How many of the first rows are kept.
@@ -28,6 +32,10 @@ pub(super) struct Sheet {
     pub semicolons: bool,
     /// Columns that hold floating-point numbers, in tables that have types.
     pub floats: Vec<bool>,
+    /// How the person says that its days are written, where they can be read with the month or the day first.
+    pub dates: Option<When>,
+    /// The person takes it however many of its rows are broken.
+    pub broken_too: bool,
     how: How,
 }
 
@@ -110,7 +118,7 @@ impl Sheet {
             row.resize(names.len(), String::new());
         }
         let floats = vec![false; names.len()];
-        Self { names, named, first, beside, semicolons, floats, how }
+        Self { names, named, first, beside, semicolons, floats, dates: None, broken_too: false, how }
     }
 
     /// All rows, each column under its name here.
@@ -136,6 +144,11 @@ impl Sheet {
                 }))
             }
         }
+    }
+
+    /// How these times are written: as they show, else as the person says.
+    pub(super) fn when(&self, cells: &[&str]) -> Result<Option<When>, Unsure> {
+        When::of(cells).or_else(|Unsure| self.dates.map(Some).ok_or(Unsure))
     }
 
     /// The first cells of a column.

@@ -1,10 +1,15 @@
 //! Whether enough of a file's rows are as rows must be. Datasets set single rows aside; a file most of which is broken is another file
 //! than it was taken for.
 
-use super::take::{Amount, Stop};
+use super::{
+    combine::Repeat,
+    refusal::{COLUMN, Refusal, WRITE_TOKENS},
+    take::{Amount, Stop},
+};
 use crate::dataset::{
     findings::{Findings, Severity},
     load::units::NO_DECIMALS,
+    repeats,
 };
 
 /// Rows of one key that say different things, from which a file holds several series.
@@ -32,12 +37,13 @@ pub(super) fn sound(table: &str, amount: &Amount, findings: &Findings) -> Result
         let column = finding.column.as_ref().map_or_else(String::new, |column| format!(", {column}{value}"));
         format!("; the first is row {}{column}: {}", finding.row.unwrap_or_default(), finding.reason)
     });
-    Err(Stop::Refused(format!(
+    let reason = format!(
         "has {} of {} rows that cannot be as they are{shown}. Take another file, name its columns (--as {table} --map OURS=THEIRS), or say --broken-too to take it \
          all the same",
         broken.max(amount.bad),
         amount.rows
-    )))
+    );
+    Err(Refusal::new(reason).say("broken-too", "").into())
 }
 
 /// Refuses a file of which many amounts would be left empty, as nobody says how they are counted.
@@ -47,23 +53,41 @@ fn counted(amount: &Amount, findings: &Findings) -> Result<(), Stop> {
         return Ok(());
     }
     let first = findings.kept().iter().find(|finding| finding.reason == NO_DECIMALS).and_then(|finding| finding.row);
-    Err(Stop::Refused(format!(
-        "has {lost} of {} rows of tokens whose decimals are not known, the first of them row {}, so that their amounts would be left empty: import a token list \
-         that has them first, or say --broken-too to take it all the same",
+    let reason = format!(
+        "has {lost} of {} rows of tokens whose decimals are not known, the first of them row {}, so that their amounts would be left empty: {WRITE_TOKENS}; or say \
+         --broken-too to take it all the same",
         amount.rows,
         first.unwrap_or_default()
-    )))
+    );
+    Err(Refusal::new(reason).say("broken-too", "").into())
 }
 
-/// Why candles are refused of which so many rows have the time of another row and other prices; nothing where they are few.
-pub(super) fn several(mut conflicts: Vec<u32>, rows: u64) -> Option<String> {
-    conflicts.sort_unstable();
-    let (first, count) = (conflicts.first()?, conflicts.len() as u64);
-    (count >= CONFLICTS_MIN && count as f64 > BROKEN_MAX * rows as f64).then(|| {
-        format!(
-            "has {count} of {rows} rows, the first of them row {first}, whose time is that of another row with other prices: it holds several series and does not \
-             say so in a column we know; say which with --pick COLUMN=VALUE, take them apart first, or say --broken-too to keep the last of each time. In \
-             dataset.toml: [tables.candles] where = {{ COLUMN = \"VALUE\" }}"
-        )
+/// Why candles or holders are refused of which so many rows have the key of another row and other figures; nothing where they are few.
+pub(super) fn several(table: &str, conflicts: &[&Repeat], rows: u64, movements: &[String]) -> Option<Refusal> {
+    let (first, count) = (conflicts.iter().min_by_key(|repeat| repeat.row)?, conflicts.len() as u64);
+    if count < CONFLICTS_MIN || count as f64 <= BROKEN_MAX * rows as f64 {
+        return None;
+    }
+    let shown = first.differs.as_ref().map_or_else(String::new, |(column, figures)| format!(" (`{column}` {figures})"));
+    let first = first.row;
+    if table == "holders" {
+        let asked = if movements.is_empty() {
+            "are these balances, one of each holder?".to_owned()
+        } else {
+            repeats::are_these_transfers(movements)
+        };
+        let reason = format!(
+            "has {count} of {rows} rows, the first of them row {first}, whose holder comes again with another balance{shown}; {asked} If they are transfers, \
+             --as transfers takes them, with --map for its columns; to keep the last of each holder say --broken-too"
+        );
+        return Some(Refusal::new(reason).say("broken-too", ""));
+    }
+    Some({
+        Refusal::new(format!(
+            "has {count} of {rows} rows, the first of them row {first}, whose time is that of another row with other prices{shown}: it holds several series and does not \
+             say so in a column we know; say which with --pick COLUMN=VALUE, take them apart first, or say --broken-too to keep the last of each time"
+        ))
+        .say("pick", format!("{COLUMN}=VALUE"))
+        .lines("[tables.candles] where = { COLUMN = \"VALUE\" }")
     })
 }

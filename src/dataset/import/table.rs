@@ -2,7 +2,7 @@
 //! imported into a table that has some stands beside them, in a file of its own that `dataset.toml` names.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     fs::{self, File},
     io::BufWriter,
     path::{Path, PathBuf},
@@ -10,11 +10,12 @@ use std::{
 
 use polars::{
     io::parquet::write::BatchedWriter,
-    prelude::{DataFrame, KeyValueMetadata, ParquetCompression, ParquetReader, ParquetWriter, SerReader},
+    prelude::{DataFrame, ParquetCompression, ParquetReader, ParquetWriter, SerReader},
 };
 
 use super::{
-    combine::{self, Counts, FIRST_NEW, OURS, STOOD},
+    combine::{self, Counts, FIRST_NEW, OURS, Repeat, Replaced, STOOD},
+    origin::{self, Origin},
     spool::{Spool, failed},
     take::{Reading, Stop},
 };
@@ -48,6 +49,8 @@ pub(super) struct Standing {
     /// What `dataset.toml` must say its path is, where it does not say so.
     pub paths: Option<Vec<String>>,
     pub theirs: Vec<Found>,
+    /// Where the rows came from that were imported before.
+    pub origins: Vec<Origin>,
     ours: bool,
 }
 
@@ -55,9 +58,9 @@ pub(super) struct Standing {
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub rows: u64,
-    pub counts: std::collections::HashMap<u32, Counts>,
-    /// (source, row, whether it says the same) of rows repeated in one file.
-    pub repeats: Vec<(u32, u32, bool)>,
+    pub counts: HashMap<u32, Counts>,
+    pub repeats: Vec<Repeat>,
+    pub replaced: HashMap<(u32, u32), Replaced>,
     /// The finished file, where the table changed.
     pub file: Option<PathBuf>,
 }
@@ -90,7 +93,8 @@ impl Standing {
             paths
         });
         let ours = is_ours(&target);
-        Ok(Self { schema, target, shown, paths, theirs, ours })
+        let origins = if ours { origin::of(&target) } else { Vec::new() };
+        Ok(Self { schema, target, shown, paths, theirs, origins, ours })
     }
 
     /// Whether there are rows already.
@@ -108,8 +112,8 @@ impl Standing {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
             let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
             let blame = |stop: Stop| match stop {
-                Stop::Refused(reason) => {
-                    Stop::Refused(format!("the existing table `{}` cannot be read: `{name}` {reason}", self.schema.name))
+                Stop::Refused(refusal) => {
+                    format!("the existing table `{}` cannot be read: `{name}` {}", self.schema.name, refusal.reason).into()
                 }
                 Stop::Cancelled => Stop::Cancelled,
             };
@@ -154,13 +158,19 @@ fn is_ours(path: &Path) -> bool {
     marked == Ok(true)
 }
 
-/// Makes one table of the rows gathered, in a file of the workplace.
-pub(super) fn write(spool: Spool, folder: &Path, context: &Context<'_>, refused: &HashSet<u32>, dry: bool) -> Result<Written, Stop> {
+/// Makes one table of the rows gathered, in a file of the workplace that says where they came from.
+pub(super) fn write(
+    spool: Spool,
+    folder: &Path,
+    context: &Context<'_>,
+    refused: &HashSet<u32>,
+    origins: Option<&[Origin]>,
+) -> Result<Written, Stop> {
     let schema = spool.schema;
     let parts = spool.parts() as u64;
     let path = folder.join(format!("{}.parquet", schema.name));
     let mut written = Written::default();
-    let mut output = if dry { None } else { Some(Output::create(&path, schema)?) };
+    let mut output = origins.map(|origins| Output::create(&path, schema, origins)).transpose()?;
     let mut cancelled = false;
     let outcome = spool.each(|i, frame| {
         if context.progress.step(&format!("{} (writing)", schema.name), i as u64, parts).is_err() {
@@ -170,6 +180,11 @@ pub(super) fn write(spool: Spool, folder: &Path, context: &Context<'_>, refused:
         let combined = guarded("table", || combine::combine(schema, frame, refused))?;
         written.rows += combined.frame.height() as u64;
         written.repeats.extend(combined.repeats);
+        for (from, part) in combined.replaced {
+            let sum = written.replaced.entry(from).or_default();
+            sum.rows += part.rows;
+            sum.tokens.extend(part.tokens);
+        }
         for (source, counts) in combined.counts {
             let sum = written.counts.entry(source).or_default();
             *sum = Counts { new: sum.new + counts.new, changed: sum.changed + counts.changed, same: sum.same + counts.same };
@@ -196,11 +211,11 @@ struct Output {
 }
 
 impl Output {
-    fn create(path: &Path, schema: &TableSchema) -> Result<Self, String> {
+    fn create(path: &Path, schema: &TableSchema, origins: &[Origin]) -> Result<Self, String> {
         let file = File::create(path).map_err(|error| failed(path, &error))?;
         let twin = file.try_clone().map_err(|error| failed(path, &error))?;
         let empty = empty(schema)?;
-        let mark = KeyValueMetadata::from_static(vec![(MARK.to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
+        let mark = origin::metadata(MARK, origins);
         let writer = guarded("table", || {
             ParquetWriter::new(BufWriter::new(twin))
                 .with_compression(ParquetCompression::Zstd(None))
@@ -235,6 +250,6 @@ pub(super) fn empty(schema: &TableSchema) -> Result<DataFrame, String> {
 /// Writes a table of no rows into the workplace, so that a dataset without tokens loads.
 pub(super) fn write_empty(folder: &Path, schema: &'static TableSchema) -> Result<PathBuf, String> {
     let path = folder.join(format!("{}.parquet", schema.name));
-    Output::create(&path, schema)?.finish()?;
+    Output::create(&path, schema, &[])?.finish()?;
     Ok(path)
 }

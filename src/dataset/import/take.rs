@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
+use super::refusal::Refusal;
 use crate::dataset::{
     address::Address,
     findings::{Finding, Findings, Severity},
@@ -19,12 +20,18 @@ use crate::dataset::{
 #[derive(Debug)]
 pub(super) enum Stop {
     Cancelled,
-    Refused(String),
+    Refused(Refusal),
 }
 
 impl From<String> for Stop {
     fn from(reason: String) -> Self {
-        Self::Refused(reason)
+        Self::Refused(reason.into())
+    }
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
     }
 }
 
@@ -72,7 +79,8 @@ impl Reading<'_> {
         std::mem::swap(&mut rows.findings, findings);
         let outcome = self.read(source, &mut rows, &mut keep);
         let names = self.schema.columns.iter().map(|column| column.name);
-        let approximate = names.filter(|name| rows.state.approximate.contains(*name)).collect();
+        let found = rows.approximate();
+        let approximate = names.filter(|name| found.contains(*name)).collect();
         if outcome.is_ok() {
             rows.end();
         }

@@ -1,18 +1,22 @@
 //! Which token a file is about: said by the person, by the file, or by its name through the symbols the dataset knows.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use polars::prelude::{DataFrame, DataType};
 
 use super::{
     options::ImportOptions,
     pair::{self, Pair},
+    refusal::{ADDRESS, Refusal},
 };
 use crate::dataset::{
     address::Address,
     chain::Chain,
     rows::{FromFrame, TokenRow},
 };
+
+/// Symbols of several tokens, and tokens of each, that are told.
+const SHARING_SHOWN: usize = 4;
 
 /// A token of the dataset, as far as names go.
 #[derive(Debug, Clone)]
@@ -69,15 +73,20 @@ impl<'a> Said<'a> {
     }
 }
 
-/// What to say of a file of that symbol, or of one that does not tell it.
-fn say(symbol: Option<&str>, contract: bool) -> String {
+/// What to say of a file of that symbol, or of one that does not tell it, behind the reason.
+fn say(reason: &str, symbol: Option<&str>, contract: bool) -> Refusal {
     if contract {
-        return "say which it is with --token ADDRESS".to_owned();
+        return Refusal::new(format!("{reason}: say which it is with --token ADDRESS")).say("token", ADDRESS);
     }
     // A ticker of letters and digits; what else stands in such a column is no coin's.
     let is_ticker = |symbol: &&str| symbol.len() <= 10 && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let coin = symbol.filter(is_ticker).unwrap_or("SYMBOL");
-    format!("say which it is with --token ADDRESS, or with --coin {coin} where it has no contract")
+    let coin = symbol.filter(is_ticker);
+    let told =
+        format!("{reason}: say which it is with --token ADDRESS, or with --coin {} where it has no contract", coin.unwrap_or("SYMBOL"));
+    match coin {
+        Some(coin) => Refusal::new(told).say("coin", coin),
+        None => Refusal::new(told).say("token", ADDRESS),
+    }
 }
 
 impl Tokens {
@@ -106,8 +115,44 @@ impl Tokens {
         }
     }
 
+    /// What is to be known of symbols of these rows that several tokens of one chain have: which one is meant is asked for later.
+    pub(super) fn sharing(&self, frame: &DataFrame) -> Vec<String> {
+        let symbols: BTreeSet<String> = TokenRow::rows(frame).into_iter().filter_map(|row| Some(row.symbol?.to_uppercase())).collect();
+        let mut found: Vec<(usize, String)> = Vec::new();
+        for symbol in symbols {
+            let Some(all) = self.by_symbol.get(&symbol) else { continue };
+            let mut chains: Vec<&Chain> = all.iter().flat_map(|known| &known.chains).collect();
+            chains.sort_unstable();
+            chains.dedup();
+            for chain in chains {
+                let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(chain)).collect();
+                if here.len() < 2 {
+                    continue;
+                }
+                let shown: Vec<String> = here.iter().take(SHARING_SHOWN).map(|known| known.address.to_string()).collect();
+                let more = if here.len() > shown.len() { ", …" } else { "" };
+                let text = format!("`{symbol}` is {} tokens on {chain} ({}{more})", here.len(), shown.join(", "));
+                found.push((here.len(), text));
+            }
+        }
+        if found.is_empty() {
+            return Vec::new();
+        }
+        found.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        let count = found.len();
+        let mut says: Vec<String> = found.into_iter().take(SHARING_SHOWN).map(|(_, text)| text).collect();
+        if count > says.len() {
+            says.push(format!("and {} more symbols are of several tokens", count - says.len()));
+        }
+        says.push(
+            "all of them are taken; a file of such a symbol asks which with --token, unless one alone has `listed = true` in tokens"
+                .to_owned(),
+        );
+        says
+    }
+
     /// The one token of that symbol: of several, the one on the chain that was said, of those the one that is listed.
-    fn by_symbol(&self, symbol: &str, said: Said<'_>) -> Result<Option<Address>, String> {
+    fn by_symbol(&self, symbol: &str, said: Said<'_>) -> Result<Option<Address>, Refusal> {
         let Some(all) = self.by_symbol.get(symbol) else { return Ok(None) };
         let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(said.chain)).collect();
         let here = if here.is_empty() { all.iter().collect() } else { here };
@@ -116,23 +161,20 @@ impl Tokens {
             ([one], _) | (_, [one]) => Ok(Some(one.address)),
             _ => {
                 let names: Vec<String> = here.iter().take(4).map(|known| known.address.to_string()).collect();
-                Err(format!(
-                    "is of `{symbol}`, and the dataset has {} tokens of that symbol ({}): {}",
-                    here.len(),
-                    names.join(", "),
-                    say(Some(symbol), said.contract)
-                ))
+                let several = format!("is of `{symbol}`, and the dataset has {} tokens of that symbol ({})", here.len(), names.join(", "));
+                Err(Refusal { say: vec![("token", here[0].address.to_string())], ..say(&several, Some(symbol), said.contract) })
             }
         }
     }
 
     /// The token that `name`, the file's, and `content`, a symbol or pair that stands in it, are about.
-    pub(super) fn find(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<Found, String> {
+    pub(super) fn find(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<Found, Refusal> {
         let found = |address: Address, symbol: Option<String>, by: By, says: String| Found { address, symbol, pack: 1.0, by, says };
         if let Some(address) = pair::address(name) {
             return match said.token {
                 Some(token) if token != address => {
-                    Err(format!("is of {address} by its name, and --token says {token}: import it without --token"))
+                    let reason = format!("is of {address} by its name, and --token says {token}: import it without --token");
+                    Err(Refusal::new(reason).say("token", address.to_string()))
                 }
                 _ => Ok(found(address, None, By::File, "from the file's name".to_owned())),
             };
@@ -154,30 +196,28 @@ impl Tokens {
             return Ok(found(address, known.or(symbol), By::Said, says));
         }
         let Some(symbol) = symbol else {
-            return Err(format!("does not say which token it is of: {}", say(pair::coin(name).as_deref(), said.contract)));
+            return Err(say("does not say which token it is of", pair::coin(name).as_deref(), said.contract));
         };
-        match self.by_symbol(&symbol, said)? {
-            Some(address) => Ok(found(address, Some(symbol), By::File, place.to_owned())),
-            None => Err(format!(
-                "is of `{symbol}`, which is no token of the dataset: {}, or import a list that has it first",
-                say(Some(&symbol), said.contract)
-            )),
+        if let Some(address) = self.by_symbol(&symbol, said)? {
+            return Ok(found(address, Some(symbol), By::File, place.to_owned()));
         }
+        let asked = say(&format!("is of `{symbol}`, which is no token of the dataset"), Some(&symbol), said.contract);
+        Err(Refusal { reason: format!("{}, or import a list that has it first", asked.reason), ..asked })
     }
 
     /// The one word of the name that is a symbol.
-    fn only_symbol(&self, name: &str, contract: bool) -> Result<Option<String>, String> {
+    fn only_symbol(&self, name: &str, contract: bool) -> Result<Option<String>, Refusal> {
         let mut symbols: Vec<String> = pair::words(name).into_iter().filter(|word| self.has_symbol(word)).collect();
         symbols.dedup();
         match &symbols[..] {
             [] => Ok(None),
             [one] => Ok(Some(one.clone())),
-            many => Err(format!("could be of `{}` by its name: {}", many.join("`, `"), say(None, contract))),
+            many => Err(say(&format!("could be of `{}` by its name", many.join("`, `")), None, contract)),
         }
     }
 
     /// As `find`, for prices: a pair is looked for first, and its prices must be in dollars.
-    pub(super) fn find_traded(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<Found, String> {
+    pub(super) fn find_traded(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<Found, Refusal> {
         let in_name =
             || pair::pair(name, |word| self.has_symbol(word)).filter(|pair| content.is_some_and(|content| alike(content, &pair.base)));
         let Some(Pair { base, quote }) = pair::pair(content.unwrap_or(name), |word| self.has_symbol(word)).or_else(in_name) else {
@@ -186,9 +226,10 @@ impl Tokens {
         let pair = Pair { base, quote };
         if !pair.in_dollars() && !said.as_usd {
             let (base, quote) = (&pair.base, &pair.quote);
-            return Err(format!(
+            return Err(Refusal::new(format!(
                 "has prices of {base} in {quote}, and candles are in USD: take one of {base} in USD, or say --as-usd if they are"
-            ));
+            ))
+            .say("as-usd", ""));
         }
         let known = |symbol: &str| self.has_symbol(symbol);
         let (symbol, pack) = match pair::unpacked(&pair.base) {
@@ -255,7 +296,7 @@ mod tests {
             chain: &chain,
             as_usd,
         };
-        let text = |found: Result<Found, String>| found.map(|found| (found.address.to_string(), found.pack));
+        let text = |found: Result<Found, Refusal>| found.map(|found| (found.address.to_string(), found.pack));
         for (name, content, token, expected) in [
             ("UNIUSDT-1d.csv", None, None, Ok((uni.as_str(), 1.0))),
             ("1000PEPEUSDT.csv", None, None, Ok((pepe.as_str(), 1e3))),
@@ -286,12 +327,12 @@ mod tests {
         ] {
             match (text(tokens.find_traded(name, content, said(token, false))), expected) {
                 (Ok((address, pack)), Ok(expected)) => assert_eq!((address.as_str(), pack), expected, "{name}"),
-                (Err(reason), Err(expected)) => assert!(reason.starts_with(expected), "{name}: {reason}"),
+                (Err(refusal), Err(expected)) => assert!(refusal.reason.starts_with(expected), "{name}: {refusal:?}"),
                 (found, _) => panic!("{name}: {found:?}"),
             }
         }
         assert!(tokens.find_traded("UNI_BTC.csv", None, said(None, true)).is_ok());
         let named = format!("export-{pepe}.csv");
-        assert!(tokens.find(&named, None, said(Some(&uni), false)).unwrap_err().contains("and --token says"));
+        assert!(tokens.find(&named, None, said(Some(&uni), false)).unwrap_err().reason.contains("and --token says"));
     }
 }

@@ -10,7 +10,7 @@ use super::{Rule, named};
 use crate::dataset::{
     alike::{pairs, stretches},
     candles::Interval,
-    time::Time,
+    time::{DAY_MS, Time},
 };
 
 /// Different steps that are counted of a token and interval.
@@ -23,6 +23,8 @@ const SAMPLE: usize = 24;
 const STEPS_MIN: u64 = 8;
 /// Rows on either side of a change of unit.
 const WINDOW: usize = 8;
+/// More than so many USD of one token have not been traded in a day.
+const USD_A_DAY_MAX: f64 = 6e11;
 /// How far apart the volumes on both sides must be at least.
 const JUMP: f64 = 30.0;
 
@@ -83,6 +85,9 @@ struct One {
     turnovers: Vec<f64>,
     stride: usize,
     seen: usize,
+    /// Candles whose volume times close is more than a day's of any token: how many, and row, volume and close of the first.
+    #[serde(default)]
+    beyond: Option<(u64, u64, f64, f64)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -131,6 +136,7 @@ impl Series {
             one.times(&times[rows.clone()], &numbers[rows.clone()]);
             if let Some(volume) = volume {
                 one.turnover(&volume[rows.clone()], &close[rows.clone()]);
+                one.beyond(&volume[rows.clone()], &close[rows.clone()], &numbers[rows.clone()]);
                 changes(&volume[rows.clone()], &close[rows.clone()], &numbers[rows.clone()], &mut self.odd);
             }
         }
@@ -232,6 +238,19 @@ impl One {
         }
     }
 
+    fn beyond(&mut self, volume: &[f64], close: &[f64], numbers: &[u32]) {
+        let most = volume.iter().zip(close).fold(0.0, |most: f64, (volume, close)| most.max(volume * close));
+        if most <= USD_A_DAY_MAX {
+            return;
+        }
+        for at in (0..volume.len()).filter(|at| volume[*at] * close[*at] > USD_A_DAY_MAX) {
+            match &mut self.beyond {
+                Some((count, ..)) => *count += 1,
+                none => *none = Some((1, numbers[at].into(), volume[at], close[at])),
+            }
+        }
+    }
+
     fn turnover(&mut self, volume: &[f64], close: &[f64]) {
         let mut at = (self.stride - self.seen % self.stride) % self.stride;
         self.seen += volume.len();
@@ -253,6 +272,10 @@ impl One {
     }
 
     fn judge(&self, odd: &mut Vec<Odd>) {
+        // A candle of a week or a month may hold several days' worth.
+        if let Some((count, row, volume, close)) = self.beyond.filter(|_| self.interval.is_none_or(|interval| interval <= DAY_MS)) {
+            odd.push(Odd { rule: "traded_in_a_day".to_owned(), row: Some(row), value: format!("{volume} at {close}"), count });
+        }
         let counts = self.steps.iter().map(|step| (step.length, step.count as usize));
         let interval = self.interval.unwrap_or_else(|| Interval::frequent(counts).0);
         let short: Vec<&Step> = self.steps.iter().filter(|step| step.length < interval).collect();

@@ -176,10 +176,7 @@ const DERIVED: &[(&str, &str)] = &[("fee_tiers", "tier")];
 
 /// Why the table cannot be used: a required column that the file does not have.
 pub(in crate::dataset) fn missing(schema: &TableSchema, bound: &[Bound<'_>], names: &[String]) -> Option<String> {
-    let lacking = bound.iter().find(|bound| {
-        let required = bound.column.need != Need::Optional && !DERIVED.contains(&(schema.name, bound.column.name));
-        bound.is_absent() && (required || bound.rule.from.is_some())
-    })?;
+    let lacking = lacking(schema, bound)?;
     let name = lacking.column.name;
     if let Some(from) = &lacking.rule.from {
         let near = nearest(from, names.iter().map(String::as_str)).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
@@ -197,6 +194,14 @@ pub(in crate::dataset) fn missing(schema: &TableSchema, bound: &[Bound<'_>], nam
         listed(names),
         example(lacking.column.kind),
     ))
+}
+
+/// The first column that must be there and that nothing serves.
+pub(in crate::dataset) fn lacking<'b, 'a>(schema: &TableSchema, bound: &'b [Bound<'a>]) -> Option<&'b Bound<'a>> {
+    bound.iter().find(|bound| {
+        let required = bound.column.need != Need::Optional && !DERIVED.contains(&(schema.name, bound.column.name));
+        bound.is_absent() && (required || bound.rule.from.is_some())
+    })
 }
 
 /// What a constant looks like.

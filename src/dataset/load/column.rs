@@ -72,6 +72,23 @@ impl FileRows<'_> {
     }
 }
 
+impl FileRows<'_> {
+    /// Takes in the digits of amounts that are written as text.
+    pub(super) fn note_digits(&mut self, batch: &Batch, bound: &[Bound<'_>]) {
+        for one in bound {
+            let name = one.column.name;
+            if one.column.kind != Kind::Uint256 && (self.schema.name, name) != ("holders", "balance") {
+                continue;
+            }
+            let found = one.raw.as_ref().or(one.units.as_ref()).and_then(|name| find(batch, name));
+            if let Some(column) = found.filter(|column| column.str().is_ok()) {
+                let digits = self.state.digits.entry(name.to_owned()).or_default();
+                digits.note(&cells(&column.head(Some(digits.wanted()))));
+            }
+        }
+    }
+}
+
 /// The cells of a column as they are at hand.
 enum Content<'a> {
     Texts(&'a StringChunked),

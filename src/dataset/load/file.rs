@@ -16,7 +16,7 @@ use super::{
     others, units,
 };
 use crate::dataset::{
-    coerce::{Coerced, cell::Cell, list, written::Formats},
+    coerce::{Coerced, cell::Cell, digits::Digits, list, written::Formats},
     findings::{Finding, Findings, Severity},
     invariants::{
         self,
@@ -64,6 +64,9 @@ pub(crate) struct FileState {
     pub others: bool,
     /// Amounts that stand as floating-point numbers, and lost digits by it.
     pub approximate: BTreeSet<String>,
+    /// What the digits of amounts written as text tell, by column.
+    #[serde(default)]
+    pub digits: BTreeMap<String, Digits>,
 }
 
 /// Series of a file up to which what was learnt of it is kept with a table of the cache.
@@ -143,6 +146,7 @@ impl FileRows<'_> {
         if self.rows == batch.height as u64 {
             self.note_units(&bound);
         }
+        self.note_digits(&batch, &bound);
         let mut rows = self.kept_rows(&batch, &bound)?;
         let exploded = self.explode(&batch, &bound, &mut rows)?;
         let every = every_row(&rows, batch.height);
@@ -223,6 +227,12 @@ impl FileRows<'_> {
     pub(in crate::dataset) fn end(&mut self) -> Vec<Observed> {
         self.sum_up();
         self.conclude()
+    }
+
+    /// The columns of ours whose amounts went through floating-point numbers: by their type, or as their digits tell.
+    pub(in crate::dataset) fn approximate(&self) -> BTreeSet<String> {
+        let told = self.state.digits.iter().filter(|(_, digits)| digits.are_floats()).map(|(name, _)| name.clone());
+        self.state.approximate.iter().cloned().chain(told).collect()
     }
 
     /// Of what was found row by row: tells once what all rows share.

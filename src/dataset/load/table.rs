@@ -27,6 +27,7 @@ use crate::dataset::{
     manifest::TableManifest,
     order,
     progress::Cancelled,
+    repeats,
     schema::TableSchema,
     source::{
         guarded,
@@ -139,6 +140,7 @@ pub(super) fn load(context: &Context<'_>, schema: &'static TableSchema) -> Resul
         start,
         pulse: &pulse,
         offline: None,
+        movements: Vec::new(),
     };
     let attend = elsewhere::is_any(manifest);
     let outcome =
@@ -210,6 +212,8 @@ struct Reading<'a> {
     pulse: &'a Pulse,
     /// Why nobody is asked for files elsewhere.
     offline: Option<crate::wire::Fault>,
+    /// Columns of its files by whose names their rows are movements of a token.
+    movements: Vec<String>,
 }
 
 /// A file's size and time, to see whether it changes while it is read.
@@ -383,11 +387,20 @@ impl Reading<'_> {
         if let Some(frame) = guarded("table", || order::in_runs(self.schema, &mut frame))? {
             return Ok(frame);
         }
+        let whole = frame.clone();
         let (frame, dropped) = guarded("table", || order::without_repeats(self.schema, frame))?;
-        for row in dropped {
+        let kept = guarded("table", || repeats::kept_of(self.schema, &whole, &dropped))?;
+        let mut differing = None;
+        for (row, kept) in dropped.into_iter().zip(kept) {
             let (file, number) = origins.get(row).copied().unwrap_or_default();
-            let finding = self.repeat(files, file, number);
+            let differs = repeats::difference(self.schema, &whole, row, kept);
+            let other = differs.is_some();
+            let finding = self.repeat(files, file, number, differs);
+            differing = differing.or_else(|| other.then(|| finding.file.clone()));
             self.table.findings.add(finding);
+        }
+        if let Some(file) = differing {
+            self.note_movements(&file);
         }
         Ok(guarded("table", || order::sorted(self.schema.order, frame))?)
     }

@@ -82,7 +82,9 @@ fn read_column(walk: &Walk<'_>, schema: &TableSchema, column: &Column, member: &
                 }
             }
             "approximate" => {
-                fits(&[Kind::Uint256], "a whole number that must be exact")?;
+                if !is_amount(schema.name, column.name) {
+                    fits(&[Kind::Uint256], "amounts")?;
+                }
                 read.approximate = walk.boolean(&member)?;
             }
             "format" => {

@@ -15,7 +15,7 @@ const TERMS_MAX: usize = 32;
 const LISTED: usize = 8;
 
 /// Longer signs before those they begin with.
-const OPERATORS: &[(&str, Operator)] = &[
+pub(super) const OPERATORS: &[(&str, Operator)] = &[
     ("!=", Operator::Differs),
     (">=", Operator::AtLeast),
     ("<=", Operator::AtMost),

@@ -3,10 +3,12 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use crate::{
     analysis::{
         market::{Figures, TokenSummary},
-        patterns::Action,
+        patterns::{Action, PatternName},
         trendlines::Trend,
     },
     dataset::{Dataset, OwnColumn, cell::CellValue, names},
@@ -142,6 +144,21 @@ impl<'a> TokenRow<'a> {
             Some(figures) => rank(figures, column).map(FieldValue::Number),
             None => self.field(column),
         }
+    }
+}
+
+/// What the token has in each column that is not ours, by the names that `own_columns` gives them.
+pub fn own_values(token: &TokenSummary) -> impl Iterator<Item = (String, Value)> + '_ {
+    token.own.iter().flat_map(|(name, value)| [((*name).to_owned(), value.json()), (format!("{OWN}{name}"), value.json())])
+}
+
+/// The words that the values of a column are made of.
+pub fn words(column: &str) -> Vec<&'static str> {
+    match column {
+        "trend" => [Trend::Uptrend, Trend::Sideways, Trend::Downtrend].map(Trend::word).to_vec(),
+        "best_pattern" => PatternName::ALL.iter().map(|name| name.word()).collect(),
+        "recommendedAction" => [Action::StrongBuy, Action::Buy, Action::Hold, Action::Sell, Action::StrongSell].map(Action::word).to_vec(),
+        _ => Vec::new(),
     }
 }
 

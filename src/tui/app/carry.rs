@@ -97,6 +97,10 @@ impl App {
             }
             Command::ToggleApi => self.toggle_api(),
             Command::Export { file, format, replace } => self.export_as(&file, format, replace),
+            Command::Columns(layout) => self.choose_columns(layout.map(|layout| *layout)),
+            Command::SaveScreen(name) => self.save_screen(&name),
+            Command::OpenScreen(name) => self.open_screen(&name),
+            Command::DropScreen(name) => self.drop_screen(&name),
             Command::WriteDemo => self.write_demo(),
             Command::Agree(origins) => self.agree(&origins),
         }

@@ -73,6 +73,7 @@ impl App {
             Some(export) if export.count != Some(0) => {
                 self.overlay = Some(Overlay::Export(ExportDialog::new(&export.name, export.count)));
             }
+            _ if self.snapshot.is_none() && self.load.failure.is_none() => self.say("the dataset is still being read", false),
             _ => self.say("no table to export in this view", false),
         }
     }

@@ -21,6 +21,7 @@ impl App {
         self.take_up_row();
         self.poll_export();
         self.poll_import();
+        self.poll_settings();
         self.dirty = true;
     }
 
@@ -32,6 +33,18 @@ impl App {
             self.with_view(ViewId::Tokens, |view, context| view.reveal(token, context));
         }
         self.look_again();
+    }
+
+    /// To the token beside this one in the list one came from.
+    pub(super) fn step_token(&mut self, forward: bool) {
+        let (token, list) = (self.token, self.list_of);
+        let Some((next, row, count)) = self.with_view(list, |view, context| view.beside(token, forward, context)) else {
+            let end = if forward { "last" } else { "first" };
+            return self.say(format!("this is the {end} token of {}", list.title()), false);
+        };
+        (self.unsettled, self.token) = (None, Some(next));
+        self.look_again();
+        self.say(format!("{row} of {count} in {}", list.title()), false);
     }
 
     /// A key was pressed in a view. Before there is data, what it chose is found out later.

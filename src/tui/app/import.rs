@@ -105,19 +105,34 @@ fn options(said: &str, looking: bool) -> Result<(PathBuf, ImportOptions), String
         return Err(format!("`{}` is not a file", path.display()));
     }
     let mut options = ImportOptions { dry_run: looking, ..ImportOptions::default() };
-    let mut words = rest.split_whitespace();
+    let mut words = words(rest).into_iter();
     while let Some(word) = words.next() {
         match word.strip_prefix("--") {
             Some("as-usd") => options.as_usd = true,
             Some("broken-too") => options.broken_too = true,
             Some(option) if VALUED.contains(&option) => {
                 let value = words.next().ok_or_else(|| format!("`{word}` lacks its value"))?;
-                options.say(option, value)?;
+                options.say(option, &value)?;
             }
             _ => return Err(format!("`{word}` is not known here: --as-usd, --broken-too, --{}", VALUED.join(", --"))),
         }
     }
     Ok((path, options))
+}
+
+/// The words of a line; what stands in quotes is a part of one word.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in line.chars() {
+        match quote {
+            Some(end) if c == end => quote = None,
+            None if c == '\'' || c == '"' => (quote, word) = (Some(c), Some(word.unwrap_or_default())),
+            None if c.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
 }
 
 /// A path as terminals write one that is dropped: in quotes, or with a stroke before each space.
@@ -264,6 +279,13 @@ mod tests {
         bench.app.overlay = None;
         bench.app.run(Command::Import("/nowhere/x.csv".to_owned()));
         assert!(bench.app.overlay.is_none() && bench.app.message.as_ref().unwrap().text.contains("is not a file"));
+    }
+
+    #[test]
+    fn what_is_said_may_hold_spaces_in_quotes() {
+        assert_eq!(words("--map 'close=Close Price' --map a=\"it's b\""), ["--map", "close=Close Price", "--map", "a=it's b"]);
+        assert_eq!(words("  --pick x='a b'c '' "), ["--pick", "x=a bc", ""]);
+        assert!(words("").is_empty());
     }
 
     #[test]

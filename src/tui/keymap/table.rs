@@ -76,12 +76,32 @@ impl ViewId {
 pub enum Scope {
     Everywhere,
     View(ViewId),
+    /// In each of these views; what they are together, for documents.
+    Some(&'static str, &'static [ViewId]),
 }
+
+/// The views with one list of tokens.
+const LISTS: Scope = Scope::Some("Tokens, Growth", &[ViewId::Tokens, ViewId::Growth]);
+/// The views of one token.
+const TOKEN: Scope = Scope::Some("Posts, Chart, Security, DEXes", &[ViewId::Posts, ViewId::Chart, ViewId::Security, ViewId::Dexes]);
 
 impl Scope {
     /// Whether both can hold at one moment.
     pub fn meets(self, other: Self) -> bool {
-        self == other || self == Self::Everywhere || other == Self::Everywhere
+        match (self, other) {
+            (Self::Everywhere, _) | (_, Self::Everywhere) => true,
+            (Self::View(view), scope) | (scope, Self::View(view)) => scope.holds(view),
+            (Self::Some(_, views), scope) => views.iter().any(|view| scope.holds(*view)),
+        }
+    }
+
+    /// Whether it holds in the view.
+    pub fn holds(self, view: ViewId) -> bool {
+        match self {
+            Self::Everywhere => true,
+            Self::View(own) => own == view,
+            Self::Some(_, views) => views.contains(&view),
+        }
     }
 }
 
@@ -100,6 +120,8 @@ pub struct KeyRow {
 
 macro_rules! keys {
     (@scope Everywhere) => { Scope::Everywhere };
+    (@scope Lists) => { LISTS };
+    (@scope Token) => { TOKEN };
     (@scope $view:ident) => { Scope::View(ViewId::$view) };
     (@footer) => { None };
     (@footer $label:literal $weight:literal) => { Some(($label, $weight)) };
@@ -146,6 +168,7 @@ keys! {
         CopyRow "copy_row" ["Y"] "Copy the selected row as JSON.";
         CopyCurl "copy_curl" ["c"] "Copy the curl command that gives the same data." ("curl" 30);
         Export "export" ["e"] "Export the table as CSV, JSON, NDJSON or Parquet." ("export" 35);
+        Screens "screens" ["F2"] "Save what the list shows under a name, or open what was saved: filter, order, columns.";
         OpenLink "open_link" ["o"] "Open the link of the selected row.";
         Star "star" ["w"] "Put the token on the watchlist, or take it off." ("star" 70);
         Reload "reload" ["r" "F5"] "Read the data again.";
@@ -164,6 +187,17 @@ keys! {
         Redraw "redraw" ["Ctrl-L"] "Draw the screen afresh.";
         Suspend "suspend" ["Ctrl-Z"] "Leave for the shell; `fg` comes back.";
         Quit "quit" ["q" "Ctrl-C"] "Leave the program.";
+    }
+    Lists {
+        FilterLike "filter_like" ["+"] "Keep the rows that have what the selected cell has; of figures, at least as much. ← and → choose the cell.";
+        FilterUnlike "filter_unlike" ["-"] "Leave out the rows that have what the selected cell has; of figures, keep those that have less.";
+        Columns "columns" ["C"] "Choose columns: show, hide, move, widen, freeze." ("columns" 55);
+        Mark "mark" ["Space"] "Mark the token to compare it, or take the mark off.";
+        CompareTokens "compare_tokens" ["V"] "Compare the marked tokens in one chart, with their correlations." ("compare" 50);
+    }
+    Token {
+        NextToken "next_token" ["J"] "To the next token of the list.";
+        PreviousToken "previous_token" ["K"] "To the token before in the list.";
     }
     Tokens {
         Detail "detail" ["d"] "Show or hide the detail beside the table.";
@@ -219,6 +253,8 @@ keys! {
         ReportJson "report_json" ["v"] "Show the report as raw JSON, or as a page." ("JSON" 101);
     }
     Data {
+        CountValues "count_values" ["F"] "Count the values of the selected column, the most frequent first." ("count" 87);
+        Describe "describe" ["D"] "Describe the selected column: count, missing, distinct, quartiles, mean, histogram." ("describe" 86);
         Findings "findings" ["f"] "Show the problems of the selected table: rejected rows, warnings." ("problems" 88);
     }
     Api {

@@ -66,6 +66,14 @@ pub struct Field<L: Fields> {
     pub(super) member: &'static str,
 }
 
+impl<L: Fields> Clone for Field<L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L: Fields> Copy for Field<L> {}
+
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty)?) |$field:ident| $does:expr;)*) => { $(
         $(#[$doc])*

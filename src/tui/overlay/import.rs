@@ -44,6 +44,8 @@ struct Preview {
     parts: Vec<Part>,
     /// Something would be written.
     takes: bool,
+    /// What to say of the first file that is refused.
+    try_with: Vec<String>,
 }
 
 /// What is laid out at the width there is.
@@ -68,9 +70,10 @@ impl ImportDialog {
         let preview = match outcome {
             Ok(report) => {
                 let takes = report.files.iter().any(|file| file.refused.is_none());
-                Preview { parts: parts(report), takes }
+                let try_with = report.files.iter().map(|file| file.try_with.clone()).find(|words| !words.is_empty()).unwrap_or_default();
+                Preview { parts: parts(report), takes, try_with }
             }
-            Err(reason) => Preview { parts: vec![said(Role::Warning, reason)], takes: false },
+            Err(reason) => Preview { parts: vec![said(Role::Warning, reason)], takes: false, try_with: Vec::new() },
         };
         self.preview = Some(preview);
     }
@@ -85,7 +88,7 @@ impl ImportDialog {
                 return Outcome::Run(Command::ImportNow(self.said.clone()));
             }
             // What is asked for is written behind what was said.
-            KeyCode::Enter if self.preview.is_some() => return Outcome::Run(Command::Type(format!("import {} --", self.said))),
+            KeyCode::Enter if self.preview.is_some() => return Outcome::Run(Command::Type(self.line_to_say_more())),
             KeyCode::Down | KeyCode::Char('j') => self.top += 1,
             KeyCode::Up | KeyCode::Char('k') => self.top = self.top.saturating_sub(1),
             KeyCode::PageDown | KeyCode::Char(' ') => self.top += self.room,
@@ -96,6 +99,15 @@ impl ImportDialog {
         }
         self.top = self.top.min(last);
         Outcome::Stay
+    }
+
+    /// The line with what is asked for behind the path, as the refusal has it.
+    fn line_to_say_more(&self) -> String {
+        let path = self.said.find(" --").map_or(self.said.as_str(), |at| &self.said[..at]);
+        match self.preview.as_ref().map(|preview| &preview.try_with[..]) {
+            None | Some([]) => format!("import {} --", self.said),
+            Some(words) => format!("import {path} {}", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
+        }
     }
 
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
@@ -123,6 +135,15 @@ impl ImportDialog {
             format!("nothing would be taken   ⏎ say more of it{more}   {CANCEL}")
         };
         line(buffer, inside, inside.height.saturating_sub(1), 0, &keys, theme.accent().patch(base));
+    }
+}
+
+/// A word as the line reads it back.
+fn quoted(word: &str) -> String {
+    match (word.contains(char::is_whitespace), word.contains('\'')) {
+        (false, _) => word.to_owned(),
+        (true, false) => format!("'{word}'"),
+        (true, true) => format!("\"{word}\""),
     }
 }
 
@@ -162,7 +183,12 @@ fn parts(report: &Report) -> Vec<Part> {
 
 fn file_parts(file: &FileReport, parts: &mut Vec<Part>) {
     if let Some(reason) = &file.refused {
-        return parts.push(said(Role::Warning, &format!("{} {reason}", file.file)));
+        parts.push(said(Role::Warning, &format!("{} {reason}", file.file)));
+        if !file.try_with.is_empty() {
+            let words: Vec<String> = file.try_with.iter().map(|word| quoted(word)).collect();
+            parts.push(said(Role::Accent, &format!("  say: {}", words.join(" "))));
+        }
+        return;
     }
     let tables: Vec<&str> = file.taken.iter().map(|taken| taken.table).collect();
     parts.push(said(Role::Accent, &format!("{}: {} → {}", file.file, file.title.unwrap_or_default(), tables.join(", "))));

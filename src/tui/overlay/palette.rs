@@ -218,6 +218,8 @@ impl Palette {
             let says = match (self.import(), self.folder()) {
                 (Some(_), _) => "⏎ shows what would be taken of this file",
                 (None, Some(_)) => "⏎ opens this folder",
+                // Nothing is said of tokens before they are known.
+                (None, None) if self.entries.len() == self.fixed => "no action is called that; tokens come once the dataset is read",
                 (None, None) => "nothing is called that",
             };
             line(buffer, inside, 2, 0, says, theme.dim().patch(base));

@@ -7,8 +7,11 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
 use self::list::{Ranked, Ranking};
-use super::many;
-use super::parts::{ListLine, absent, say, summary};
+use super::{
+    compare::Compare,
+    many,
+    parts::{ListLine, absent, say, summary, token_texts},
+};
 use crate::{
     analysis::growth::WINDOW_DAYS_DEFAULT,
     dataset::{address::Address, time::Day},
@@ -19,9 +22,9 @@ use crate::{
     tui::{
         format,
         keymap::{Action, ViewId},
-        list::{Did, Frame, List},
+        list::{Did, Frame, Layout, List},
         text,
-        view::{Asked, Context, Effect, Export, Request, View},
+        view::{Asked, ColumnChoice, Context, Effect, Export, Request, View},
         widgets::{panel, progress, put},
         words,
     },
@@ -35,12 +38,13 @@ pub struct GrowthView {
     list: List<Ranking>,
     window: u64,
     followed: Option<Address>,
+    compare: Compare,
     ranking: Asked<GrowthQuestion>,
 }
 
 impl Default for GrowthView {
     fn default() -> Self {
-        Self { list: List::default(), window: WINDOW_DAYS_DEFAULT, followed: None, ranking: Asked::default() }
+        Self { list: List::default(), window: WINDOW_DAYS_DEFAULT, followed: None, compare: Compare::default(), ranking: Asked::default() }
     }
 }
 
@@ -50,6 +54,7 @@ impl View for GrowthView {
     }
 
     fn refresh(&mut self, context: &Context<'_>) {
+        self.compare.refresh(context);
         if self.ranking.refresh(self.question(), context) {
             self.arrange(context);
         }
@@ -63,6 +68,16 @@ impl View for GrowthView {
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        if self.compare.is_open() {
+            return self.compare.act(action, context);
+        }
+        match action {
+            Action::Mark => {
+                return self.entry().map(|entry| entry.token_address).map_or(Effect::Pass, |token| self.compare.mark(token, context));
+            }
+            Action::CompareTokens => return self.compare.open(self.entry().map(|entry| entry.token_address), context),
+            _ => {}
+        }
         let did = self.list.act(action);
         if did != Did::Nothing {
             return self.did(did, context);
@@ -71,7 +86,8 @@ impl View for GrowthView {
         match action {
             Action::Open => return token.map_or(Effect::Pass, |token| Effect::Open(token, ViewId::Chart)),
             Action::Star => return token.map_or(Effect::Pass, Effect::Star),
-            Action::CopyValue => return token.map_or(Effect::Pass, |token| Effect::Copy(token.to_string(), "address")),
+            Action::CopyValue => return self.copy_value(context),
+            Action::FilterLike | Action::FilterUnlike => return self.filter_like(action == Action::FilterLike, context),
             Action::Window => {
                 let at = WINDOWS.iter().position(|days| days.parse() == Ok(self.window)).unwrap_or(0);
                 self.window = WINDOWS[(at + 1) % WINDOWS.len()].parse().unwrap_or(WINDOW_DAYS_DEFAULT);
@@ -84,6 +100,9 @@ impl View for GrowthView {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        if self.compare.is_open() {
+            return Effect::Nothing;
+        }
         let did = self.list.mouse(mouse);
         self.did(did, context)
     }
@@ -92,6 +111,9 @@ impl View for GrowthView {
         let area = area.intersection(buffer.area);
         if area.is_empty() {
             return;
+        }
+        if self.compare.is_open() {
+            return self.compare.draw(buffer, area, context);
         }
         let ranking = self.ranking.answer.as_ref().map_or(&[][..], |known| &known.answer.tokens);
         let days = many(self.window, "day", "days");
@@ -130,6 +152,26 @@ impl View for GrowthView {
         Ok(())
     }
 
+    fn beside(&mut self, token: Option<Address>, forward: bool, _: &Context<'_>) -> Option<(Address, usize, usize)> {
+        let ranking = self.ranking.answer.as_ref().map_or(&[][..], |known| &known.answer.tokens);
+        let is_it = |place: usize| ranking.get(place).map(|entry| entry.token_address) == token;
+        let (place, row, count) = self.list.step_from(is_it, forward)?;
+        Some((ranking.get(place)?.token_address, row, count))
+    }
+
+    fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
+        self.list.completions(text, |column| token_texts(column, context))
+    }
+
+    fn columns(&self) -> Option<ColumnChoice> {
+        Some(self.list.choice())
+    }
+
+    fn choose_columns(&mut self, layout: Option<Layout>, context: &Context<'_>) {
+        self.list.set_layout(layout);
+        self.arrange(context);
+    }
+
     fn selected_token(&self, _: &Context<'_>) -> Option<Address> {
         self.entry().map(|entry| entry.token_address)
     }
@@ -139,10 +181,16 @@ impl View for GrowthView {
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {
+        if self.compare.is_open() {
+            return Some(self.compare.request());
+        }
         Some(Request::of(&self.question()))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
+        if self.compare.is_open() {
+            return self.compare.export();
+        }
         let ranking = &self.ranking.answer.as_ref()?.answer.tokens;
         Some(self.list.export(format!("holders-growth-{}d", self.window), rows(ranking, 0.0, context)))
     }
@@ -169,6 +217,27 @@ impl GrowthView {
 
     fn entry(&self) -> Option<&GrowthEntry> {
         self.ranking().get(self.list.selected()?)
+    }
+
+    fn shown<'a>(&'a self, context: &'a Context<'_>) -> Option<Ranked<'a>> {
+        rows(self.ranking(), 0.0, context)(self.list.selected()?)
+    }
+
+    fn filter_like(&mut self, like: bool, context: &Context<'_>) -> Effect {
+        let text = self.list.filter_like(self.shown(context), like);
+        match text.and_then(|text| self.set_filter(&text, context)) {
+            Ok(()) => self.selected(context),
+            Err(problem) => Effect::Say(problem),
+        }
+    }
+
+    /// The selected cell; of a whole row the address.
+    fn copy_value(&self, context: &Context<'_>) -> Effect {
+        let Some(row) = self.shown(context) else { return Effect::Pass };
+        match self.list.column().and_then(|key| Some((List::<Ranking>::plain(row, key)?, key))) {
+            Some((text, key)) => Effect::Copy(text, key),
+            None => Effect::Copy(row.entry.token_address.to_string(), "address"),
+        }
     }
 
     /// Orders the ranking afresh; the selection stays on its token, unless it is at the top.
@@ -214,7 +283,9 @@ impl GrowthView {
         } else {
             &words::no_match("token")
         };
-        self.list.draw(buffer, Frame::new(area, empty), context, rows(ranking, most, context));
+        let marked = |place: usize| ranking.get(place).is_some_and(|entry| self.compare.is_marked(&entry.token_address));
+        let frame = Frame { marked: Some(&marked), ..Frame::new(area, empty) };
+        self.list.draw(buffer, frame, context, rows(ranking, most, context));
     }
 
     /// The selected token's exact figures in one line.
@@ -254,9 +325,7 @@ fn rows<'a>(ranking: &'a [GrowthEntry], most: f64, context: &'a Context<'_>) -> 
         let entry = ranking.get(place)?;
         let token = &entry.token_address;
         let counts = context.snapshot.map_or(&[][..], |snapshot| snapshot.dataset.holder_counts_of(token));
-        let summary = summary(context, token);
-        let (holders, chains) = (summary.and_then(|summary| summary.holders), summary.map_or(&[][..], |summary| &summary.chains));
-        Some(Ranked { entry, place, most, holders, chains, newest, counts, starred: context.watchlist.contains(token) })
+        Some(Ranked { entry, place, most, token: summary(context, token), newest, counts, starred: context.watchlist.contains(token) })
     }
 }
 

@@ -186,7 +186,13 @@ impl JobsView {
             return Effect::Warn(pane::NO_STORE.to_owned());
         }
         let Some(token) = context.token else {
-            return Effect::Warn("no token is selected: choose one in 1 Tokens".to_owned());
+            let loading = context.snapshot.is_none() && context.load.failure.is_none();
+            let why = if loading {
+                "the dataset is still being read: a again when it is"
+            } else {
+                "no token is selected: choose one in 1 Tokens"
+            };
+            return Effect::Warn(why.to_owned());
         };
         let address = token.to_string();
         let name = rows::token_name(&address, context);

@@ -6,11 +6,12 @@ use super::{many, waiting::how_far};
 use crate::{
     analysis::market::TokenSummary,
     dataset::{TableState, address::Address},
+    question::{filter::FieldValue, search::row::TokenRow},
     tui::{
         format, text,
         theme::Role,
         view::Context,
-        widgets::{put, put_right},
+        widgets::{put, put_right, table::Cell},
     },
 };
 
@@ -101,6 +102,42 @@ pub(super) fn exact(value: Option<i64>) -> String {
 pub(super) fn change(percent: Option<f64>, ascii: bool) -> String {
     format::change(percent, ascii).trim_end_matches(" %").to_owned()
 }
+
+/// A change in percent in its colour, for a column that has the sign of percent in its header.
+pub(super) fn changed(percent: Option<f64>, ascii: bool) -> Cell {
+    let role = match percent {
+        Some(value) if value >= 0.005 => Role::Up,
+        Some(value) if value <= -0.005 => Role::Down,
+        _ => Role::Dim,
+    };
+    Cell::new(change(percent, ascii), role)
+}
+
+/// Some of the texts that tokens have in a column, for whoever types one.
+pub(super) fn token_texts(column: &str, context: &Context<'_>) -> Vec<String> {
+    // Every token has a name of its own: those are no list to choose from.
+    if ["symbol", "name", "token_address"].contains(&column) {
+        return Vec::new();
+    }
+    let mut found: Vec<String> = Vec::new();
+    for token in context.snapshot.map_or(&[][..], |snapshot| &snapshot.market.tokens).iter().take(TEXTS_LOOKED_AT) {
+        let texts = match TokenRow::plain(token).field(column) {
+            Some(FieldValue::Text(text)) => vec![text.into_owned()],
+            Some(FieldValue::List(members)) => members.into_iter().map(std::borrow::Cow::into_owned).collect(),
+            _ => Vec::new(),
+        };
+        for text in texts {
+            if found.len() < TEXTS_MAX && !found.contains(&text) {
+                found.push(text);
+            }
+        }
+    }
+    found
+}
+
+/// Tokens that texts are looked for in, and how many are proposed.
+const TEXTS_LOOKED_AT: usize = 2_000;
+const TEXTS_MAX: usize = 40;
 
 /// What one sentence says in the middle of an empty list, wrapped.
 pub(super) fn say(buffer: &mut Buffer, area: Rect, context: &Context<'_>, sentence: &str) {

@@ -61,6 +61,7 @@ impl View for PostsView {
         self.list.show(list::TOKEN, self.all);
         let Some(source) = self.source() else { return };
         self.pages.refresh(&source, self.list.cursor.state.selected, context);
+        self.list.show(list::AUTHOR, self.pages.any(|post| post.author.is_some()));
         self.list.set_count(self.pages.total());
     }
 

@@ -1,6 +1,8 @@
 //! The Tokens view: every token in one table, and the selected one's detail beside it, below it or over it.
 
+mod asked;
 mod detail;
+mod draw;
 mod figures;
 mod list;
 
@@ -11,7 +13,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
 use self::list::{Shown, Tokens};
-use super::parts::{ListLine, absent, say, summary};
+use super::{compare::Compare, parts::token_texts};
 use crate::{
     analysis::market::TokenSummary,
     dataset::{address::Address, export},
@@ -22,9 +24,8 @@ use crate::{
     },
     tui::{
         keymap::{Action, ViewId},
-        list::{Did, Frame, List},
-        view::{Asked, Context, Effect, Export, Request, View},
-        words,
+        list::{Did, Layout, List},
+        view::{Asked, ColumnChoice, Context, Effect, Export, Request, View},
     },
 };
 
@@ -41,6 +42,8 @@ pub struct TokensView {
     list: List<Tokens>,
     /// The generation and the watchlist that the list was made from.
     made: Option<(u64, HashSet<Address>)>,
+    /// The generation whose own columns the list has.
+    owned: Option<u64>,
     /// The filter or the sorting changed since.
     stale: bool,
     choices: Choices,
@@ -51,6 +54,7 @@ pub struct TokensView {
     /// The program's token when this view last looked.
     followed: Option<Address>,
     place: Place,
+    compare: Compare,
     detail: Asked<TokenQuestion>,
 }
 
@@ -59,8 +63,6 @@ struct Choices {
     watched_only: bool,
     /// The detail, beside or below the table.
     detail_shown: bool,
-    /// The optional columns.
-    more: bool,
 }
 
 /// Where the detail goes.
@@ -76,12 +78,14 @@ impl Default for TokensView {
         Self {
             list: List::default(),
             made: None,
+            owned: None,
             stale: true,
-            choices: Choices { watched_only: false, detail_shown: true, more: false },
+            choices: Choices { watched_only: false, detail_shown: true },
             detail_open: false,
             figures: figures::Store::default(),
             followed: None,
             place: Place::Over,
+            compare: Compare::default(),
             detail: Asked::default(),
         }
     }
@@ -94,6 +98,13 @@ impl View for TokensView {
 
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
+        if self.owned != Some(snapshot.generation) {
+            self.owned = Some(snapshot.generation);
+            self.list.set_own(list::own(&snapshot.dataset));
+            self.list.set_absent(list::absent(&snapshot.market.tokens));
+            self.stale = true;
+        }
+        self.compare.refresh(context);
         self.compute(snapshot, context);
         self.arrange(context);
         if self.followed != context.token {
@@ -106,6 +117,14 @@ impl View for TokensView {
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        if self.compare.is_open() {
+            return self.compare.act(action, context);
+        }
+        match action {
+            Action::Mark => return self.token(context).map_or(Effect::Pass, |token| self.compare.mark(token, context)),
+            Action::CompareTokens => return self.compare.open(self.token(context), context),
+            _ => {}
+        }
         let did = self.list.act(action);
         if did != Did::Nothing {
             return self.did(did, context);
@@ -114,9 +133,8 @@ impl View for TokensView {
             Action::Open => return self.open(context),
             Action::Back => return self.back(context),
             Action::Star => return self.token(context).map_or(Effect::Pass, Effect::Star),
-            Action::CopyValue => {
-                return self.token(context).map_or(Effect::Pass, |token| Effect::Copy(token.to_string(), "address"));
-            }
+            Action::CopyValue => return self.copy_value(context),
+            Action::FilterLike | Action::FilterUnlike => return self.filter_like(action == Action::FilterLike, context),
             Action::MoreColumns => return self.toggle_more(context),
             Action::AllFigures => {
                 self.show_more(true);
@@ -137,6 +155,9 @@ impl View for TokensView {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        if self.compare.is_open() {
+            return Effect::Nothing;
+        }
         let did = self.list.mouse(mouse);
         self.did(did, context)
     }
@@ -150,6 +171,9 @@ impl View for TokensView {
             return;
         }
         self.arrange(context);
+        if self.compare.is_open() {
+            return self.compare.draw(buffer, area, context);
+        }
         self.place = match area {
             Rect { width: BESIDE_WIDTH.., .. } => Place::Beside,
             Rect { height: BELOW_HEIGHT.., .. } => Place::Below,
@@ -199,6 +223,28 @@ impl View for TokensView {
         Some(&[])
     }
 
+    fn beside(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
+        self.refresh(context);
+        let tokens = &context.snapshot?.market.tokens;
+        let is_it = |place: usize| tokens.get(place).map(|known| known.token_address) == token;
+        let (place, row, count) = self.list.step_from(is_it, forward)?;
+        Some((tokens.get(place)?.token_address, row, count))
+    }
+
+    fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
+        self.list.completions(text, |column| token_texts(column, context))
+    }
+
+    fn columns(&self) -> Option<ColumnChoice> {
+        Some(self.list.choice())
+    }
+
+    fn choose_columns(&mut self, layout: Option<Layout>, context: &Context<'_>) {
+        self.list.set_layout(layout);
+        self.stale = true;
+        self.refresh(context);
+    }
+
     fn reveal(&mut self, token: Address, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
         self.arrange(context);
@@ -215,6 +261,9 @@ impl View for TokensView {
     }
 
     fn request(&self, context: &Context<'_>) -> Option<Request> {
+        if self.compare.is_open() {
+            return Some(self.compare.request());
+        }
         if self.place == Place::Over && self.detail_open {
             return self.token(context).map(|token| Request::of(&TokenQuestion { token_address: token }));
         }
@@ -232,9 +281,12 @@ impl View for TokensView {
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
+        if self.compare.is_open() {
+            return self.compare.export();
+        }
         let snapshot = Arc::clone(context.snapshot?);
         let (places, members): (Vec<usize>, _) = (self.list.places().collect(), self.list.members());
-        let known = if self.choices.more { self.figures.known.clone() } else { figures::Known::new() };
+        let known = if self.more() { self.figures.known.clone() } else { figures::Known::new() };
         let row = move |place: usize, members: &[&str]| {
             let token = snapshot.market.tokens.get(place)?;
             Some(List::<Tokens>::written(Shown { token, figures: known.get(&token.token_address), starred: false }, members))
@@ -249,12 +301,15 @@ impl View for TokensView {
     }
 
     fn save(&self) -> Value {
-        let Choices { watched_only, detail_shown, more } = self.choices;
-        self.list.save(json!({ "watchlist": watched_only, "detail": detail_shown, "more": more }))
+        let Choices { watched_only, detail_shown } = self.choices;
+        self.list.save(json!({ "watchlist": watched_only, "detail": detail_shown }))
     }
 
     fn restore(&mut self, kept: &Value) {
-        self.show_more(kept["more"].as_bool().unwrap_or(self.choices.more));
+        // As earlier versions kept it.
+        if kept["more"] == true {
+            self.show_more(true);
+        }
         self.list.restore(kept);
         self.choices.watched_only = kept["watchlist"].as_bool().unwrap_or(self.choices.watched_only);
         self.choices.detail_shown = kept["detail"].as_bool().unwrap_or(self.choices.detail_shown);
@@ -276,7 +331,7 @@ impl TokensView {
     /// Has the figures computed that the rows on screen, or the order of all, want.
     fn compute(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         let needs_all = self.needs_all();
-        if !self.choices.more && !needs_all {
+        if !self.more() && !needs_all {
             return;
         }
         let token = |place: usize| snapshot.market.tokens.get(place).map(|token| token.token_address);
@@ -286,15 +341,19 @@ impl TokensView {
         }
     }
 
+    /// Whether a column is shown that is worked out.
+    fn more(&self) -> bool {
+        List::<Tokens>::optional().any(|key| self.list.is_shown(key))
+    }
+
     /// Shows the optional columns or hides them; an order by one of them goes with it.
     fn show_more(&mut self, more: bool) {
-        self.choices.more = more;
         List::<Tokens>::optional().for_each(|key| self.list.show(key, more));
         self.stale = true;
     }
 
     fn toggle_more(&mut self, context: &Context<'_>) -> Effect {
-        self.show_more(!self.choices.more);
+        self.show_more(!self.more());
         self.refresh(context);
         self.selected(context)
     }
@@ -385,63 +444,6 @@ impl TokensView {
         self.stale = true;
         self.refresh(context);
         self.selected(context)
-    }
-
-    /// What the API is asked for the same list; it knows no watchlist.
-    fn question(&self) -> SearchQuestion {
-        let words: Vec<&str> = self.list.filter().words().collect();
-        SearchQuestion {
-            query: (!words.is_empty()).then(|| words.join(" ")),
-            chain: None,
-            conditions: Some(self.list.filter().split(|column| column != "starred").0.conditions()).filter(|text| !text.is_empty()),
-            sort: Some(self.list.sorting.keys().iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
-            fields: if self.choices.more { List::<Tokens>::optional().collect() } else { Vec::new() },
-            only: Vec::new(),
-            page: 1,
-            limit: 250,
-        }
-    }
-
-    fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let Some(snapshot) = context.snapshot else { return };
-        let tokens = &snapshot.market.tokens;
-        self.draw_line(buffer, area, context, tokens.len());
-        let area = Rect { y: area.y + 1, height: area.height - 1, ..area };
-        if tokens.is_empty() {
-            let sentence = absent(context, "tokens", "anything to be shown").unwrap_or_else(|| "the `tokens` table is empty".to_owned());
-            say(buffer, Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(1), ..area }, context, &sentence);
-            return;
-        }
-        let empty = if self.choices.watched_only && self.list.filter().is_empty() {
-            "the watchlist is empty: w stars a token, W shows every token"
-        } else {
-            &words::no_match("token")
-        };
-        let row = rows(tokens, &self.figures.known, context);
-        self.list.draw(buffer, Frame::new(area, empty), context, row);
-    }
-
-    fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>, total: usize) {
-        let mut notes = Vec::new();
-        if self.choices.watched_only {
-            notes.push(if context.ascii { "* watchlist" } else { "★ watchlist" }.to_owned());
-        }
-        notes.extend(self.figures.note(total));
-        let line = ListLine {
-            filter: self.list.filter_text(),
-            notes: &notes,
-            shown: self.list.len() as u64,
-            total: total as u64,
-            nouns: ["token", "tokens"],
-        };
-        line.draw(buffer, area, context);
-    }
-
-    fn draw_detail(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let Some(summary) = self.token(context).and_then(|token| summary(context, &token)) else { return };
-        let known = self.detail.answer.as_ref().map(|known| &known.answer).filter(|detail| detail.token_address == summary.token_address);
-        let shown = detail::Shown { summary, detail: known, problem: self.detail.problem.as_ref() };
-        detail::draw(&shown, buffer, area, context);
     }
 }
 

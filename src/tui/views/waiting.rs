@@ -2,7 +2,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{inset, parts::say};
+use super::{inset, many, parts::say};
 use crate::tui::{
     format, text,
     theme::Role,
@@ -26,7 +26,10 @@ pub(in crate::tui) fn draw(needs: &[&str], buffer: &mut Buffer, area: Rect, cont
             _ => {
                 let under_way = context.load.tables.iter().filter(|(_, done, total)| done < total || *total == 0);
                 let tables: Vec<&str> = under_way.map(|(name, ..)| name.as_str()).collect();
-                draw_tables(&format!("reading the dataset {}", context.deck.folder().display()), &tables, buffer, area, context);
+                let read = context.load.tables.len() - tables.len();
+                let says =
+                    format!("reading the dataset {}: {}", context.deck.folder().display(), many(read as u64, "table read", "tables read"));
+                draw_tables(&says, &tables, buffer, area, context);
             }
         }
         return true;

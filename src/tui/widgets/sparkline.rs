@@ -8,10 +8,17 @@ const ASCII: [char; 8] = ['_', '.', '-', '-', '=', '=', '#', '#'];
 /// A line of `cells` blocks from the smallest to the largest value; a missing value is a gap. More values than cells are averaged,
 /// fewer stand at the right, where the latest is.
 pub fn sparkline(values: &[Option<f64>], cells: usize, ascii: bool) -> String {
+    sparkline_over(values, cells, ascii, 0.0)
+}
+
+/// As `sparkline`, whose full height is at least this share of the largest value, so that what hardly moves is drawn so.
+pub fn sparkline_over(values: &[Option<f64>], cells: usize, ascii: bool, share: f64) -> String {
     let glyphs = if ascii { ASCII } else { EIGHTHS };
     let levels = shrink(values, cells);
     let known = || levels.iter().flatten().copied();
     let (low, high) = known().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+    let lacking = (share * high.abs().max(low.abs()) - (high - low)).max(0.0);
+    let (low, high) = if lacking.is_finite() { (low - lacking / 2.0, high + lacking / 2.0) } else { (low, high) };
     let mut line: String = std::iter::repeat_n(' ', cells - levels.len()).collect();
     line.extend(levels.iter().map(|value| match value {
         None => ' ',

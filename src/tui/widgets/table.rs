@@ -131,6 +131,8 @@ pub struct Table<'a> {
     pub words: &'a [&'a str],
     /// A gutter with ★ before the rows it says so of.
     pub star: Option<&'a dyn Fn(usize) -> bool>,
+    /// A mark beside the star of the rows it says so of.
+    pub marked: Option<&'a dyn Fn(usize) -> bool>,
     /// Whether keys go here; else the selection is quieter.
     pub focused: bool,
     /// What stands in place of rows when there are none: one line, why and what to do.
@@ -140,7 +142,7 @@ pub struct Table<'a> {
 
 impl<'a> Table<'a> {
     pub fn new(columns: &'a [Column], count: usize, row: &'a dyn Fn(usize) -> Vec<Cell>) -> Self {
-        Self { columns, count, row, sort: Vec::new(), words: &[], star: None, focused: true, empty: "", ascii: false }
+        Self { columns, count, row, sort: Vec::new(), words: &[], star: None, marked: None, focused: true, empty: "", ascii: false }
     }
 
     /// Rows that fit in the area, for page keys.
@@ -169,6 +171,9 @@ impl<'a> Table<'a> {
             self.body_row(area, buf, theme, &places, y, cells);
             if self.star.is_some_and(|star| star(index)) {
                 super::put(buf, area, 0, y, if self.ascii { "*" } else { "★" }, theme.style(Role::Warning));
+            }
+            if self.marked.is_some_and(|marked| marked(index)) {
+                super::put(buf, area, 1, y, if self.ascii { "+" } else { "◆" }, theme.accent());
             }
             if index == state.selected {
                 let row = Rect { y: area.y + y, height: 1, ..area };

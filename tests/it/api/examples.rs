@@ -30,6 +30,12 @@ const IDENTIFIERS: &[(&str, &str)] = &[("dex_id", "uniswap-v3"), ("dexId", "unis
 const QUERIES: &[(&str, &str)] = &[
     ("candle_batch", "addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0x00000000000000000000000000000000000000ff"),
     ("security_batch", "addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0x00000000000000000000000000000000000000ff"),
+    (
+        "compare",
+        "addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2&from=2026-08-01&to=2026-08-14",
+    ),
+    ("table_counts", "column=chain"),
+    ("table_describe", "column=market_cap"),
     ("table", "where=symbol:uni&columns=token_address,symbol,price,market_cap"),
 ];
 

@@ -12,7 +12,7 @@ fn the_help_names_every_command() {
 #[test]
 fn every_command_explains_itself() {
     let desk = Desk::new();
-    for command in ["serve", "get", "check", "demo", "schema", "key", "shot", "completions", "man"] {
+    for command in ["serve", "get", "check", "demo", "schema", "config", "key", "shot", "completions", "man"] {
         let (code, out, _) = desk.run(&[command, "--help"]);
         assert!(code == 0 && out.contains(&format!("Usage: tokendeck {command}")), "{out}");
         // An option without a word of help, beside it or below it, would leave the person guessing.

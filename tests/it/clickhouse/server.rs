@@ -120,7 +120,7 @@ fn serve(stream: TcpStream, shared: &Shared) -> Option<()> {
                 return None;
             }
             if address.is_empty() {
-                address = line.trim().to_owned();
+                line.trim().clone_into(&mut address);
             }
             if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
                 length = value.trim().parse().ok()?;
@@ -193,7 +193,7 @@ fn short(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
         let Some(table) = table else { return fail(out, 404, 60) };
         let rows = table.frame.height();
         if sql.starts_with("DESCRIBE") {
-            table.columns.iter().map(|(name, kind)| format!("{name}\t{kind}\t\t\t\t\t\n")).collect()
+            table.columns.iter().map(|(name, kind)| [*name, "\t", *kind, "\t\t\t\t\t\n"].concat()).collect::<Vec<_>>().concat()
         } else if sql.starts_with("EXPLAIN") {
             format!("deck\tt\t1\t{}\t1\n", shared.estimate.load(Ordering::Acquire))
         } else if sql.contains("LIMIT 1000") {

@@ -100,7 +100,10 @@ fn cases() -> Vec<Case> {
             rows("UNI,2024-01-01,5\nUNI,2024-01-02,6\nUNI,1704067200,7\n"),
             2,
             0,
-            &["Warning holder_counts.csv:1: a later row has the same token_address, date; that one is kept and this one left out"],
+            &[
+                "Warning holder_counts.csv:1 holders `5, then 7`: a later row has the same token_address, date and another value in `holders`; \
+                 that one is kept and this one left out",
+            ],
         ),
         case(
             "a broken checksum",

@@ -105,6 +105,11 @@ fn a_volume_in_usd_and_transfers_in_whole_tokens_are_told() {
         writeln!(candles, "{UNI},{},2,3,1,2,900000", 1_700_006_400 + day * 86_400).unwrap();
         writeln!(transfers, "{UNI},{},{day},0x{:064x},{UNI},{UNI},{},0", 1_700_006_400 + day * 86_400, day, day + 1).unwrap();
     }
+    // One candle among them of which the volume has a few digits too many.
+    let slipped = candles.replacen("900000", "900000000000000", 1);
+    let dataset = load_files(&[("tokens.csv", tokens.as_bytes()), ("candles.csv", slipped.as_bytes())]).expect("loads");
+    let found = findings(table(&dataset, "candles"));
+    assert!(found[0].starts_with("Warning candles.csv:1 volume `900000000000000 at 2`: volume times price is more than"), "{found:?}");
     let files: [(&str, &[u8]); 3] =
         [("tokens.csv", tokens.as_bytes()), ("candles.csv", candles.as_bytes()), ("transfers.csv", transfers.as_bytes())];
     let dataset = load_files(&files).expect("loads");

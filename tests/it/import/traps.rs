@@ -119,7 +119,7 @@ fn rows_that_cannot_be_read_are_set_aside_with_their_place() {
         .map(|finding| (finding["row"].as_u64(), finding["column"].as_str(), finding["value"].as_str()))
         .collect();
     assert!(found.contains(&(Some(2), Some("close"), Some("x"))) && found.contains(&(Some(5), None, None)), "{found:?}");
-    assert!(found.contains(&(Some(3), None, None)), "{found:?}");
+    assert!(found.contains(&(Some(3), Some("close"), Some("5.4, then 5.5"))), "{found:?}");
     let reasons = reasons(&report, 0);
     assert!(
         reasons.iter().any(|(reason, _)| reason.starts_with("a later row has the same token_address, interval, timestamp")),

@@ -11,10 +11,13 @@ use super::super::{
     },
     names::{Names, plain},
     pair,
+    refusal::{COLUMN, Refusal},
     sheet::{Sheet, json::KEY},
 };
 use crate::dataset::{candles::Interval, time::MINUTE_MS};
 
+/// The share of rows that break up to which a file's columns may still be what their names say.
+const BROKEN_FEW: f64 = 0.2;
 pub(in crate::dataset::import) const PRICES: [&str; 4] = ["open", "high", "low", "close"];
 const OPEN: &[&str] = &[
     "open",
@@ -109,7 +112,7 @@ pub(in crate::dataset::import) struct Columns {
 }
 
 /// Why the file is not taken, what would do, and the lines of `dataset.toml` that say it.
-pub(in crate::dataset::import) fn refusal(sheet: &Sheet, why: &str, what: &str) -> String {
+pub(in crate::dataset::import) fn refusal(sheet: &Sheet, why: &str, what: &str) -> Refusal {
     let name = |words: &[&str], or: usize| {
         Names::of(&sheet.names)
             .find(words)
@@ -118,10 +121,9 @@ pub(in crate::dataset::import) fn refusal(sheet: &Sheet, why: &str, what: &str) 
             .to_owned()
     };
     let (time, open, high, low, close) = (name(TIMES, 0), name(OPEN, 1), name(HIGH, 2), name(LOW, 3), name(CLOSE, 4));
-    format!(
-        "is nearest to candles, but {why}: {what}. In dataset.toml: [tables.candles] columns = {{ timestamp = \"{time}\", open = \"{open}\", high = \"{high}\", \
-         low = \"{low}\", close = \"{close}\" }}"
-    )
+    Refusal::new(format!("is nearest to candles, but {why}: {what}")).lines(format!(
+        "[tables.candles] columns = {{ timestamp = \"{time}\", open = \"{open}\", high = \"{high}\", low = \"{low}\", close = \"{close}\" }}"
+    ))
 }
 
 /// The places of time, open, high, low and close by their names.
@@ -174,7 +176,7 @@ fn figures(sheet: &Sheet, at: usize, style: Style) -> Vec<f64> {
 }
 
 /// The columns of candles. An error says what a person must say; `None` where these are no candles.
-pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)]) -> Result<Option<Columns>, String> {
+pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)]) -> Result<Option<Columns>, Refusal> {
     let said =
         |ours: &str| map.iter().find(|(known, _)| known == ours).and_then(|(_, theirs)| sheet.names.iter().position(|name| name == theirs));
     let said_all = said("timestamp").zip(said("open")).zip(said("high")).zip(said("low")).zip(said("close"));
@@ -193,7 +195,7 @@ pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)
 }
 
 /// Columns without names: a time in front of prices that fit one order.
-fn unnamed(sheet: &Sheet) -> Result<Option<Columns>, String> {
+fn unnamed(sheet: &Sheet) -> Result<Option<Columns>, Refusal> {
     let width = sheet.names.len();
     if !(5..=16).contains(&width) || sheet.first.is_empty() {
         return Ok(None);
@@ -229,15 +231,17 @@ fn unnamed(sheet: &Sheet) -> Result<Option<Columns>, String> {
             Ok(Some(found))
         }
         Told::Several(orders) => {
-            let shown = |order: &Order| {
-                let named = PRICES.iter().zip(order).map(|(price, at)| format!("--map {price}={}", sheet.names[rest[*at]]));
-                std::iter::once(format!("--map timestamp={}", sheet.names[time])).chain(named).collect::<Vec<_>>().join(" ")
+            let named = |order: &Order| -> Vec<String> {
+                let named = PRICES.iter().zip(order).map(|(price, at)| format!("{price}={}", sheet.names[rest[*at]]));
+                std::iter::once(format!("timestamp={}", sheet.names[time])).chain(named).collect()
             };
+            let shown = |order: &Order| named(order).iter().map(|map| format!("--map {map}")).collect::<Vec<_>>().join(" ");
             Err(refusal(
                 sheet,
                 "its columns have no names, and its rows fit more than one order of the prices",
                 &format!("say which is which, as in `{}` or `{}`", shown(&orders[0]), shown(orders.get(1).unwrap_or(&orders[0]))),
-            ))
+            )
+            .saying(named(&orders[0]).into_iter().map(|map| ("map", map))))
         }
     }
 }
@@ -304,19 +308,20 @@ fn by_time(sheet: &Sheet, times: &[Option<i64>]) -> Vec<usize> {
 }
 
 /// The columns with what the rows say of them.
-fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns, String> {
+fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns, Refusal> {
     let clock = clock(sheet, time);
     let cells: Vec<String> = match clock {
         Some(clock) => sheet.first.iter().map(|row| super::super::edits::with_clock(&row[time], &row[clock])).collect(),
         None => sheet.column(time).map(str::to_owned).collect(),
     };
-    let when = When::of(&cells.iter().map(String::as_str).collect::<Vec<_>>());
+    let when = sheet.when(&cells.iter().map(String::as_str).collect::<Vec<_>>());
     let when = when.map_err(|Unsure| {
         refusal(
             sheet,
             &format!("`{}` in `{}` could be day/month or month/day", sheet.column(time).next().unwrap_or_default(), sheet.names[time]),
-            "say how its times are written, format = \"%d/%m/%Y\" or \"%m/%d/%Y\", in dataset.toml",
+            "say which it is, as in --dates day or --dates month",
         )
+        .say("dates", "day")
     })?;
     let bad = || {
         let cell = cells.iter().find(|cell| !cell.is_empty()).map_or("", String::as_str);
@@ -336,7 +341,9 @@ fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns
     let (mut prices, mut says) = (prices, Vec::new());
     let columns: Vec<Vec<f64>> = figures(prices).into();
     let (share, first) = ohlc::holds(&columns, [0, 1, 2, 3]);
-    if share < 0.99 {
+    // Few rows that break are the file's; many, and the columns are others than their names say.
+    let few = share >= 1.0 - BROKEN_FEW && first.is_some();
+    if share < 0.99 && !(sheet.broken_too && few) {
         let shown =
             |row: usize| PRICES.iter().zip(&columns).map(|(name, cells)| format!("{name} {}", cells[row])).collect::<Vec<_>>().join(", ");
         let (row, why) = first.map_or((0, String::new()), |row| (row + 1, shown(row)));
@@ -347,12 +354,17 @@ fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns
         let order = match ohlc::instead(&columns, &by_time) {
             Told::Order(order) if !said => order,
             _ if first.is_none() => return Err(refusal(sheet, "its prices are empty or no numbers", "take a file that has some")),
+            _ if few => {
+                let what = "take a file whose prices fit, or say --broken-too to take it all the same; no analysis uses these rows";
+                return Err(refusal(sheet, &why, what).say("broken-too", ""));
+            }
             _ => {
                 return Err(refusal(
                     sheet,
                     &why,
                     "say which column is which with --map open=NAME and so on, or take a file whose prices fit",
-                ));
+                )
+                .saying(["timestamp", "open", "high", "low", "close"].map(|ours| ("map", format!("{ours}={COLUMN}")))));
             }
         };
         prices = order.map(|at| prices[at]);
@@ -399,12 +411,13 @@ impl Columns {
     }
 
     /// Refuses prices whose names say that they are in another currency.
-    pub(in crate::dataset::import) fn in_dollars(&self, as_usd: bool) -> Result<(), String> {
+    pub(in crate::dataset::import) fn in_dollars(&self, as_usd: bool) -> Result<(), Refusal> {
         match &self.currency {
-            Some(currency) if !as_usd && !pair::is_dollar(currency) => Err(format!(
+            Some(currency) if !as_usd && !pair::is_dollar(currency) => Err(Refusal::new(format!(
                 "has prices in {} by the names of its columns, and candles are in USD: take a file in USD, or say --as-usd if they are",
                 currency.to_uppercase()
-            )),
+            ))
+            .say("as-usd", "")),
             _ => Ok(()),
         }
     }

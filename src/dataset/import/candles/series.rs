@@ -9,6 +9,7 @@ use super::{
         format::{Asked, Plan, Take},
         names::{Names, PLACES, QUOTES, SERIES, TOKEN},
         pair,
+        refusal::Refusal,
         sheet::Sheet,
         tokens::Found,
     },
@@ -30,17 +31,17 @@ struct Parts {
 }
 
 /// The take with the token of each row; and whether rows of several series are told apart.
-pub(super) fn by_series(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, mut take: Take) -> Result<(Plan, bool), String> {
+pub(super) fn by_series(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, mut take: Take) -> Result<(Plan, bool), Refusal> {
     for (name, value) in &asked.options.pick {
         if !sheet.names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-            return Err(format!("has no column `{name}` to pick by: it has {}", listed(&sheet.names)));
+            return Err(format!("has no column `{name}` to pick by: it has {}", listed(&sheet.names)).into());
         }
         take = take.keep(name, &[value], "are not picked");
     }
     let parts = parts(asked, sheet, found)?;
     let names = Names::of(&sheet.names);
     if let Some(token) = token_column(sheet, &names) {
-        one_place(sheet, &parts)?;
+        one_place(asked, sheet, &parts)?;
         return Ok((Plan::of(vec![take.columns(&[("token_address", &sheet.names[token])])]).saying_all(quoted(asked, sheet)?), true));
     }
     let combinations = parts.found.len();
@@ -50,18 +51,19 @@ pub(super) fn by_series(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, mut t
         let token = asked.traded(content.as_deref().or_else(|| beside(sheet)))?;
         return Ok((Plan::of(vec![take.of(&token)]).about(token), false));
     }
-    one_place(sheet, &parts)?;
+    one_place(asked, sheet, &parts)?;
     let Some(&symbol) = parts.symbols.iter().find(|&&at| count(&parts, &[at]) == combinations) else {
-        return Err(pick(sheet, &parts));
+        return Err(pick(asked, sheet, &parts));
     };
     if asked.said.token.is_some() || pair::address(&asked.looked.name).is_some() {
-        return Err(format!("{}; then --token says which token it is", pick(sheet, &parts)));
+        let asked = pick(asked, sheet, &parts);
+        return Err(Refusal { reason: format!("{}; then --token says which token it is", asked.reason), ..asked });
     }
     split(asked, sheet, &parts, symbol, take).map(|plan| (plan, true))
 }
 
 /// A token for each symbol of a column.
-fn split(asked: &Asked<'_>, sheet: &Sheet, parts: &Parts, symbol: usize, mut take: Take) -> Result<Plan, String> {
+fn split(asked: &Asked<'_>, sheet: &Sheet, parts: &Parts, symbol: usize, mut take: Take) -> Result<Plan, Refusal> {
     let (mut says, mut unknown, mut known, mut taken) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::<_, String>::new());
     for values in parts.found.keys() {
         let value = &values[parts.columns.iter().position(|at| *at == symbol).unwrap_or_default()];
@@ -69,21 +71,25 @@ fn split(asked: &Asked<'_>, sheet: &Sheet, parts: &Parts, symbol: usize, mut tak
         match asked.traded(Some(&asked_for)) {
             Ok(Found { address, pack: 1.0, .. }) => {
                 if let Some(other) = taken.insert(address, value.clone()) {
-                    return Err(format!(
-                        "has `{other}` and `{value}` in `{0}`, which are one token, {address}: pick one with --pick {0}={value}",
+                    let picked = format!("{}={value}", sheet.names[symbol]);
+                    return Err(Refusal::new(format!(
+                        "has `{other}` and `{value}` in `{}`, which are one token, {address}: pick one with --pick {picked}",
                         sheet.names[symbol]
-                    ));
+                    ))
+                    .say("pick", picked));
                 }
                 says.push(format!("`{value}` is token {address}"));
                 take.rule("token_address").values.insert(value.clone(), address.to_string());
                 known.push(value.as_str());
             }
             Ok(_) => unknown.push(format!("`{value}` is priced by the thousand: import it by itself")),
-            Err(reason) => unknown.push(reason),
+            Err(refusal) => unknown.push(refusal.reason),
         }
     }
     if says.is_empty() {
-        return Err(format!("{}. None of them is known yet: it {}", pick(sheet, parts), unknown.first().map_or("", String::as_str)));
+        let asked = pick(asked, sheet, parts);
+        let reason = format!("{}. None of them is known yet: it {}", asked.reason, unknown.first().map_or("", String::as_str));
+        return Err(Refusal { reason, ..asked });
     }
     take.rule("token_address").from = Some(sheet.names[symbol].clone());
     if !unknown.is_empty() {
@@ -212,23 +218,24 @@ fn beside(sheet: &Sheet) -> Option<&str> {
 }
 
 /// Refuses prices that what stands beside the table says are in another currency.
-fn quoted(asked: &Asked<'_>, sheet: &Sheet) -> Result<Vec<String>, String> {
+fn quoted(asked: &Asked<'_>, sheet: &Sheet) -> Result<Vec<String>, Refusal> {
     match sheet.beside(&["currency", "quotecurrency", "vscurrency", "quote"]) {
         Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(&quote.to_lowercase()) && !asked.options.as_usd => {
-            Err(format!("has prices in {quote}, and candles are in USD: take them in USD, or say --as-usd if they are"))
+            let reason = format!("has prices in {quote}, and candles are in USD: take them in USD, or say --as-usd if they are");
+            Err(Refusal::new(reason).say("as-usd", ""))
         }
         _ => Ok(Vec::new()),
     }
 }
 
 /// Rows of several exchanges of one token cannot stand in one series.
-fn one_place(sheet: &Sheet, parts: &Parts) -> Result<(), String> {
+fn one_place(asked: &Asked<'_>, sheet: &Sheet, parts: &Parts) -> Result<(), Refusal> {
     let several = parts.places.iter().chain(&parts.quotes).any(|&at| count(parts, &[at]) > 1);
-    if several { Err(pick(sheet, parts)) } else { Ok(()) }
+    if several { Err(pick(asked, sheet, parts)) } else { Ok(()) }
 }
 
-/// What to pick from a file of several series.
-fn pick(sheet: &Sheet, parts: &Parts) -> String {
+/// What to pick from a file of several series; and where its token is then not known yet, what to say of that.
+fn pick(asked: &Asked<'_>, sheet: &Sheet, parts: &Parts) -> Refusal {
     let parting: Vec<usize> = parts.columns.iter().copied().filter(|&at| count(parts, &[at]) > 1).collect();
     let shown: Vec<String> = parting
         .iter()
@@ -247,19 +254,23 @@ fn pick(sheet: &Sheet, parts: &Parts) -> String {
     let most = parts.found.iter().max_by_key(|(_, count)| **count).map(|(values, _)| values);
     let picks: Vec<String> = parting
         .iter()
-        .filter_map(|&at| most.and_then(|values| value(parts, values, at)).map(|value| format!("--pick {}={value}", sheet.names[at])))
+        .filter_map(|&at| most.and_then(|values| value(parts, values, at)).map(|value| format!("{}={value}", sheet.names[at])))
         .collect();
+    let then = most.and_then(|values| asked.traded(content(parts, values).as_deref()).err()).map_or_else(Vec::new, |refusal| refusal.say);
     let wheres: Vec<String> = parting
         .iter()
         .filter_map(|&at| most.and_then(|values| value(parts, values, at)).map(|value| format!("{} = \"{value}\"", sheet.names[at])))
         .collect();
-    format!(
-        "holds {} series of candles, and one file gives one a token: {}. Say which to take, as in `{}`; in dataset.toml: [tables.candles] where = {{ {} }}",
+    let flags: Vec<String> = picks.iter().map(|pick| format!("--pick {pick}")).collect();
+    Refusal::new(format!(
+        "holds {} series of candles, and one file gives one a token: {}. Say which to take, as in `{}`",
         parts.found.len(),
         shown.join("; "),
-        picks.join(" "),
-        wheres.join(", ")
-    )
+        flags.join(" ")
+    ))
+    .saying(picks.into_iter().map(|pick| ("pick", pick)))
+    .saying(then)
+    .lines(format!("[tables.candles] where = {{ {} }}", wheres.join(", ")))
 }
 
 /// The column of the tokens' addresses.

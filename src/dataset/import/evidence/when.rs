@@ -6,6 +6,7 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 use crate::dataset::{
     candles::Interval,
     coerce::manner::excel_day,
+    import::Dates,
     time::{DAY_MS, MINUTE_MS},
 };
 
@@ -38,6 +39,14 @@ pub(in crate::dataset::import) struct Unsure;
 
 impl When {
     const ALL: [Self; 6] = [Self::Epoch, Self::Digits, Self::YearFirst, Self::MonthFirst, Self::DayFirst, Self::Excel];
+
+    /// As the person says it.
+    pub(in crate::dataset::import) fn said(dates: Dates) -> Self {
+        match dates {
+            Dates::Day => Self::DayFirst,
+            Dates::Month => Self::MonthFirst,
+        }
+    }
 
     /// Milliseconds since 1970 UTC.
     pub(in crate::dataset::import) fn ms(self, text: &str) -> Option<i64> {

@@ -10,7 +10,7 @@ use super::{
         rows::Made,
         sheet::json::text,
     },
-    Asked, Plan, Take, has,
+    Asked, Plan, Refusal, Take, has,
 };
 use crate::dataset::candles::Interval;
 
@@ -25,7 +25,7 @@ fn cells(list: &RawValue) -> Result<Vec<Option<String>>, &'static str> {
     Ok(elements.iter().map(|value| text(value)).collect())
 }
 
-pub(super) fn market_chart(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn market_chart(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     const COLUMNS: [(&str, &str); 4] = [("open", "price"), ("high", "price"), ("low", "price"), ("close", "price")];
     const SAYS: &str = "it has one price a time, so open, high, low and close are the same; prices are taken as USD";
     let token = asked.traded(None)?;
@@ -49,13 +49,13 @@ pub(super) fn is_ohlc(looked: &Looked) -> bool {
 }
 
 /// The time of each is its end (CoinGecko API reference, coins/{id}/ohlc); ours is the start.
-pub(super) fn ohlc(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn ohlc(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let token = asked.traded(None)?;
-    let Shape::Json { text, .. } = &asked.looked.shape else { return Err("is not JSON".to_owned()) };
+    let Shape::Json { text, .. } = &asked.looked.shape else { return Err("is not JSON".into()) };
     let candles: Vec<Box<RawValue>> = elements(text, "")?.into_iter().map(ToOwned::to_owned).collect();
     let time = |candle: &RawValue| cells(candle).ok().and_then(|cells| cells.first()?.as_ref()?.parse::<i64>().ok());
     if candles.len() < 2 {
-        return Err("has too few candles to tell how long each is: fetch more days".to_owned());
+        return Err("has too few candles to tell how long each is: fetch more days".into());
     }
     let step = Interval::between(candles.iter().filter_map(|candle| time(candle)).collect()).0;
     let mut candles = candles.into_iter();

@@ -5,7 +5,7 @@ use super::{
         look::Looked,
         rows::{Edited, put, texts},
     },
-    Asked, Plan, Take, has,
+    Asked, Plan, Refusal, Take, has,
 };
 use crate::dataset::source::{Batch, Layout};
 
@@ -20,7 +20,7 @@ pub(super) fn is(looked: &Looked) -> bool {
     has(&header, &["time"]) && METRICS.iter().any(|metric| has(&header, &[metric]))
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let token = asked.token(None)?;
     let header = asked.looked.header();
     let mut takes = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
         says.push("it has one price a day, so open, high, low and close are the same");
     }
     if takes.is_empty() {
-        return Err("has neither AdrBalCnt nor a price in USD, which are the metrics our tables take".to_owned());
+        return Err("has neither AdrBalCnt nor a price in USD, which are the metrics our tables take".into());
     }
     let mut plan = Plan::of(takes).about(token);
     plan.says.extend(says.into_iter().map(str::to_owned));

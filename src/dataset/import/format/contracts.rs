@@ -7,6 +7,7 @@ use super::{
         look::Looked,
         names::{Names, TOKEN},
         outline::Node,
+        refusal::{ADDRESS, Refusal},
         rows::Made,
         sheet::Sheet,
     },
@@ -30,21 +31,22 @@ pub(super) fn is_build(looked: &Looked) -> bool {
     abi && (text(looked, RUNTIME).is_some() || text(looked, CREATION).is_some())
 }
 
-pub(super) fn build(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn build(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let looked = asked.looked;
     let (runtime, creation) = (text(looked, RUNTIME), text(looked, CREATION));
     let hex = |code: &str| format!("0x{}", code.trim_start_matches("0x"));
     let filled = |code: Option<&str>| code.map(hex).filter(|code| code.len() > 2);
     let (runtime, creation) = (filled(runtime), filled(creation));
     if runtime.is_none() && creation.is_none() {
-        return Err("is the build file of an interface or an abstract contract: it has no code".to_owned());
+        return Err("is the build file of an interface or an abstract contract: it has no code".into());
     }
     if let Some(code) = [&runtime, &creation].into_iter().flatten().find(|code| !code[2..].bytes().all(|digit| digit.is_ascii_hexdigit())) {
         let at = code[2..].bytes().position(|digit| !digit.is_ascii_hexdigit()).unwrap_or_default() + 2;
         let place: String = code.chars().skip(at).take(40).collect();
         return Err(format!(
             "is the build file of a contract that is not linked yet: its code has the place `{place}` for a library; link it first"
-        ));
+        )
+        .into());
     }
     let mut plan = Plan::of(Vec::new());
     let deployed = deployed(looked);
@@ -58,15 +60,17 @@ pub(super) fn build(asked: &Asked<'_>) -> Result<Plan, String> {
             said
         }
         ([], None) => {
-            return Err("is a contract's build file and does not say where it is deployed: say which it is with --token ADDRESS".to_owned());
+            let reason = "is a contract's build file and does not say where it is deployed: say which it is with --token ADDRESS";
+            return Err(Refusal::new(reason).say("token", ADDRESS));
         }
         (several, None) => {
             let shown: Vec<String> = several.iter().take(4).map(ToString::to_string).collect();
-            return Err(format!(
+            return Err(Refusal::new(format!(
                 "is of a contract deployed {} times ({}): say which it is with --token ADDRESS",
                 several.len(),
                 shown.join(", ")
-            ));
+            ))
+            .say("token", several[0].to_string()));
         }
     };
     if runtime.as_deref().is_some_and(|code| code.contains(&"0".repeat(64))) {
@@ -117,7 +121,7 @@ pub(super) fn is_etl(looked: &Looked) -> bool {
     super::has(&looked.header(), &["address", "bytecode", "is_erc20"])
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let sheet = asked.sheet()?;
     let (address, code) = columns(sheet).ok_or("has no contract code")?;
     let take = Take::into("contracts", sheet.rows(asked.looked)?)
@@ -126,7 +130,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
 }
 
 /// blockchain-etl says which contracts are tokens.
-pub(super) fn etl(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn etl(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let sheet = asked.sheet()?;
     let contracts = Take::into("contracts", sheet.rows(asked.looked)?).columns(&[("token_address", "address")]);
     let tokens = Take::into("tokens", sheet.rows(asked.looked)?)

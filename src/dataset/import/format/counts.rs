@@ -8,7 +8,7 @@ use super::{
         names::{Names, TOKEN},
         sheet::Sheet,
     },
-    Asked, Plan, Take,
+    Asked, Plan, Refusal, Take,
 };
 
 const HOLDERS: &[&str] = &[
@@ -43,20 +43,22 @@ pub(super) fn is(looked: &Looked) -> bool {
     looked.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let sheet = asked.sheet()?;
     let (day, holders) = columns(sheet).ok_or("has no numbers of holders")?;
     let unsure = || {
-        format!(
-            "is nearest to holder_counts, but `{}` in `{}` could be day/month or month/day: say so in dataset.toml: [tables.holder_counts] columns = {{ date = {{ from = \
-             \"{}\", format = \"%d/%m/%Y\" }}, holders = \"{}\" }}",
+        Refusal::new(format!(
+            "is nearest to holder_counts, but `{}` in `{}` could be day/month or month/day: say which it is, as in --dates day or --dates month",
             sheet.column(day).next().unwrap_or_default(),
-            sheet.names[day],
-            sheet.names[day],
-            sheet.names[holders]
-        )
+            sheet.names[day]
+        ))
+        .say("dates", "day")
+        .lines(format!(
+            "[tables.holder_counts] columns = {{ date = {{ from = \"{}\", format = \"%d/%m/%Y\" }}, holders = \"{}\" }}",
+            sheet.names[day], sheet.names[holders]
+        ))
     };
-    let when = When::of(&sheet.column(day).collect::<Vec<_>>()).map_err(|_| unsure())?.ok_or("has no days")?;
+    let when = sheet.when(&sheet.column(day).collect::<Vec<_>>()).map_err(|_| unsure())?.ok_or("has no days")?;
     let style = Style::of(sheet.column(holders), sheet.semicolons).ok_or("has numbers with decimal comma and with decimal point")?;
     let mut fixes = vec![Fix::time(sheet, day, when)];
     fixes.extend(Fix::number(sheet, holders, style));

@@ -5,7 +5,7 @@ use super::{
         look::{Looked, Shape},
         outline::elements,
     },
-    Asked, Plan, Take,
+    Asked, Plan, Refusal, Take,
 };
 use crate::dataset::source;
 
@@ -20,8 +20,8 @@ pub(super) fn is(looked: &Looked) -> bool {
     place(looked).is_some()
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
-    let (Shape::Json { text, .. }, Some(place)) = (&asked.looked.shape, place(asked.looked)) else { return Err("is not JSON".to_owned()) };
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+    let (Shape::Json { text, .. }, Some(place)) = (&asked.looked.shape, place(asked.looked)) else { return Err("is not JSON".into()) };
     let pools = elements(text, place)?.into_iter().map(ToOwned::to_owned).collect();
     let rows = source::json_objects(pools, asked.looked.bytes, std::sync::Arc::new(|_: &str| true));
     Ok(Plan::of(vec![Take::into("yields", rows)]))

@@ -7,7 +7,7 @@ use super::{
         pair,
         rows::{Edited, Made, put, texts},
     },
-    Asked, Plan, Take, has,
+    Asked, Plan, Refusal, Take, has,
 };
 use crate::dataset::{source::Layout, time::Time};
 
@@ -23,7 +23,7 @@ fn amount(text: &str) -> String {
     number::plain(shown, false).unwrap_or_else(|| text.to_owned())
 }
 
-pub(super) fn tokens(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn tokens(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let Some(chain) = &asked.options.chain else { return Err(super::tokens::no_chain(asked.sheet()?, "Contract Address")) };
     let rows = Edited::over(asked.looked.rows(&Layout::default())?, &["name", "symbol"], |batch| {
         // `$0.00` stands where the page has no figure.
@@ -64,14 +64,14 @@ pub(super) fn is_chart(looked: &Looked) -> bool {
 const WEI_LEAST: f64 = 1e7;
 
 /// The last value of the chart: the gas table holds one figure a chain.
-pub(super) fn chart(asked: &Asked<'_>) -> Result<Plan, String> {
-    let Shape::Rows(first) = &asked.looked.shape else { return Err("is not text".to_owned()) };
+pub(super) fn chart(asked: &Asked<'_>) -> Result<Plan, Refusal> {
+    let Shape::Rows(first) = &asked.looked.shape else { return Err("is not text".into()) };
     let at = asked.looked.header().iter().position(|name| name == "value").unwrap_or_default();
     let values = || first.iter().skip(1).filter_map(|row| row.get(at));
     let cents = values().any(|value| value.contains('.'));
     let most = values().filter_map(|value| amount(value).parse::<f64>().ok()).fold(0.0, f64::max);
     if !cents && most < WEI_LEAST {
-        return Err("is a chart of something else than gas or ether prices, which no table of ours takes".to_owned());
+        return Err("is a chart of something else than gas or ether prices, which no table of ours takes".into());
     }
     let mut rows = asked.looked.rows(&Layout::default())?;
     let (mut last, mut count): (Option<(i64, f64)>, u64) = (None, 0);

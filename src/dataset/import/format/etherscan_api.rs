@@ -11,7 +11,7 @@ use super::{
         outline::elements,
         rows::Made,
     },
-    Asked, Plan, Take,
+    Asked, Plan, Refusal, Take,
 };
 use crate::dataset::address::Address;
 
@@ -37,9 +37,9 @@ pub(super) fn is_refusal(looked: &Looked) -> bool {
         .is_some_and(|outline| outline.text("status").is_some() && outline.text("message").is_some() && outline.text("result").is_some())
 }
 
-pub(super) fn refusal(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn refusal(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let said = asked.looked.outline().and_then(|outline| outline.text("result")).unwrap_or_default();
-    Err(format!("is a refusal of the API, not data: `{}`; fetch it again", said.chars().take(120).collect::<String>()))
+    Err(format!("is a refusal of the API, not data: `{}`; fetch it again", said.chars().take(120).collect::<String>()).into())
 }
 
 #[derive(Deserialize, Default)]
@@ -59,7 +59,7 @@ struct Transaction {
 const COLUMNS: &[&str] =
     &["kind", "token_address", "timestamp", "block_number", "transaction_hash", "from_address", "to_address", "value", "status"];
 
-pub(super) fn txlist(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn txlist(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let list: Vec<Transaction> = objects(asked.looked)?;
     let only = asked.said.token.map(|token| token.to_string());
     let mut other: HashMap<String, u64> = HashMap::new();

@@ -6,7 +6,7 @@ use super::{
         look::Looked,
         tokens::{By, Found},
     },
-    Asked, Plan,
+    Asked, Plan, Refusal,
 };
 use crate::dataset::address::Address;
 
@@ -16,7 +16,7 @@ pub(super) fn is(looked: &Looked) -> bool {
     looked.outline().is_some_and(|outline| outline.list(LIST).is_some()) && looked.sheet.as_ref().is_some_and(|sheet| sheet.speaks_of(LIST))
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let outline = asked.looked.outline().ok_or("is not JSON")?;
     let base = outline.text("meta.base.address").and_then(Address::parse);
     let token = match (base, asked.said.token) {
@@ -25,7 +25,8 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
             Found { address: base, symbol, pack: 1.0, by: By::File, says: "from the file".to_owned() }
         }
         (Some(base), Some(token)) if base != token => {
-            return Err(format!("is of {base}, and --token says {token}: import it without --token"));
+            let reason = format!("is of {base}, and --token says {token}: import it without --token");
+            return Err(Refusal::new(reason).say("token", base.to_string()));
         }
         _ => asked.token(None)?,
     };

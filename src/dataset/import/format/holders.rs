@@ -6,6 +6,7 @@ use super::{
         evidence::{addresses, number::Style},
         look::Looked,
         names::{Names, TOKEN},
+        refusal::{Refusal, WRITE_TOKENS},
         rows::link_text,
         sheet::Sheet,
     },
@@ -126,7 +127,7 @@ pub(super) fn is_etherscan(looked: &Looked) -> bool {
     is(looked) && super::has(&looked.header(), &["holderaddress", "balance"])
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let sheet = asked.sheet()?;
     let found = columns(sheet).ok_or("has no balances of holders")?;
     let cells: Vec<&str> = sheet.column(found.balance).filter(|cell| !cell.is_empty()).collect();
@@ -138,7 +139,8 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
             return Err(format!(
                 "is nearest to holders, but `{coin}` in `{}` is an amount of another coin, no balance of a token",
                 sheet.names[found.balance]
-            ));
+            )
+            .into());
         }
     }
     let style = Style::of(cells.iter().copied(), sheet.semicolons)
@@ -184,17 +186,18 @@ fn unit(
     style: Style,
     told: &[(Address, i64)],
     token: Option<Address>,
-) -> Result<bool, String> {
+) -> Result<bool, Refusal> {
     let name = &sheet.names[found.balance];
     let known = |token: Option<Address>| {
         let token = token?;
         asked.decimals_of(&token).or_else(|| told.iter().find(|(known, _)| *known == token).map(|(_, decimals)| *decimals))
     };
     let with_decimals = |raw: bool| match (raw, known(token)) {
-        (true, None) => Err(format!(
-            "has balances in smallest units, and the decimals of its token are not known: say them with --decimals 18, or import a token list first. In \
-             dataset.toml: [tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = \"raw\" }} }}"
-        )),
+        (true, None) => Err(Refusal::new(format!(
+            "has balances in smallest units, and the decimals of its token are not known: say them with --decimals 18, or {WRITE_TOKENS}"
+        ))
+        .say("decimals", "18")
+        .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = \"raw\" }} }}"))),
         (raw, _) => Ok(raw),
     };
     if let Some(unit) = asked.options.unit {
@@ -212,8 +215,10 @@ fn unit(
         return Ok(true);
     }
     let shown = sheet.column(found.balance).next().unwrap_or_default();
-    Err(format!(
+    Err(Refusal::new(format!(
         "is nearest to holders, but all its balances are whole numbers, as `{shown}` in `{name}`, so they may be in smallest units: say --unit raw or --unit \
-         whole. In dataset.toml: [tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = \"raw\" }} }}"
+         whole"
     ))
+    .say("unit", "raw")
+    .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = \"raw\" }} }}")))
 }

@@ -7,7 +7,7 @@ use super::{
         names::{CHAIN, Names},
         sheet::{Sheet, json::KEY},
     },
-    Asked, NOTHING, Plan, Take,
+    Asked, NOTHING, Plan, Refusal, Take,
 };
 
 const ADDRESSES: &[&str] =
@@ -56,7 +56,7 @@ pub(super) fn is(looked: &Looked) -> bool {
     address(sheet, &names).is_some() && (!sure.is_empty() || !likely.is_empty() || tagged)
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let sheet = asked.sheet()?;
     let names = Names::of(&sheet.names);
     let at = address(sheet, &names).ok_or("has no addresses")?;
@@ -94,25 +94,28 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
 }
 
 /// What to say of a file whose label is not sure.
-fn which(asked: &Asked<'_>, sheet: &Sheet, at: usize, name: Option<usize>, likely: &[usize]) -> String {
+fn which(asked: &Asked<'_>, sheet: &Sheet, at: usize, name: Option<usize>, likely: &[usize]) -> Refusal {
     let address = &sheet.names[at];
     let names = name.map_or_else(String::new, |name| format!(", name = \"{}\"", sheet.names[name]));
     if likely.is_empty() {
         let stem = asked.looked.name.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
         let word = stem.rsplit('_').next().unwrap_or(stem).trim().to_lowercase();
-        return format!(
-            "is nearest to labels: it names addresses and has no column of labels. Say which label they have, as in --label {word}. In dataset.toml: [tables.labels] \
-             columns = {{ address = \"{address}\"{names} }}, set = {{ label = \"{word}\" }}"
-        );
+        return Refusal::new(format!(
+            "is nearest to labels: it names addresses and has no column of labels. Say which kind they are of, as in --label {word}; those of \
+             an exchange count as one under --label exchange"
+        ))
+        .say("label", word.as_str())
+        .lines(format!("[tables.labels] columns = {{ address = \"{address}\"{names} }}, set = {{ label = \"{word}\" }}"));
     }
     let shown: Vec<String> = likely
         .iter()
         .map(|&at| format!("`{}` (such as `{}`)", sheet.names[at], sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default()))
         .collect();
     let first = &sheet.names[likely[0]];
-    format!(
-        "is nearest to labels, but which column is the label must be said: {}. Say it as in --map label={first}. In dataset.toml: [tables.labels] columns = \
-         {{ address = \"{address}\", label = \"{first}\"{names} }}",
+    Refusal::new(format!(
+        "is nearest to labels, but which column is the label must be said: {}. Say it as in --map label={first}",
         shown.join(" or ")
-    )
+    ))
+    .say("map", format!("label={first}"))
+    .lines(format!("[tables.labels] columns = {{ address = \"{address}\", label = \"{first}\"{names} }}"))
 }

@@ -12,7 +12,7 @@ use super::{
         rows::put,
         sheet::Sheet,
     },
-    Asked, NOTHING, Plan, Take,
+    Asked, NOTHING, Plan, Refusal, Take,
 };
 use crate::dataset::{
     address::Address,
@@ -119,7 +119,7 @@ pub(super) fn is(looked: &Looked) -> bool {
     looked.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let sheet = asked.sheet()?;
     let columns = columns(sheet).ok_or("has no event logs")?;
     let at = |name: &String| sheet.names.iter().position(|known| known == name).unwrap_or_default();
@@ -140,7 +140,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
             "is nearest to transfers, but none of its events is Transfer(address,address,uint256) of a token: they are {}; take logs with the topic 0x{}…",
             counted.join(", "),
             &TRANSFER[..8]
-        ));
+        ).into());
     }
     let mut plan = Plan::of(Vec::new()).saying("transfers are read from the events Transfer: topics and data; amounts are smallest units");
     if !counted.is_empty() {

@@ -3,18 +3,20 @@
 use super::{
     super::{
         edits::{Fix, fixed},
-        evidence::{number::Style, when::When},
+        evidence::number::Style,
+        listed,
+        refusal::{COLUMN, Refusal},
     },
     Asked, Plan, Take,
 };
 use crate::dataset::{
     import::AmountUnit,
-    load::bind::{bind, missing},
+    load::bind::{bind, lacking},
     manifest::{Unit, columns::is_amount},
     schema::{Kind, TABLES, TableSchema},
 };
 
-pub(in crate::dataset::import) fn open(asked: &Asked<'_>, table: &str) -> Result<Plan, String> {
+pub(in crate::dataset::import) fn open(asked: &Asked<'_>, table: &str) -> Result<Plan, Refusal> {
     let sheet = asked.sheet()?;
     let schema: &'static TableSchema =
         TABLES.iter().find(|schema| schema.name == table).ok_or_else(|| format!("goes into no table `{table}`"))?;
@@ -24,12 +26,13 @@ pub(in crate::dataset::import) fn open(asked: &Asked<'_>, table: &str) -> Result
         let column = schema
             .column(ours)
             .ok_or_else(|| format!("is mapped to `{ours}`, which is no column of {table}: `tokendeck schema` lists them"))?;
-        let at = sheet.names.iter().position(|name| name.eq_ignore_ascii_case(theirs)).ok_or_else(|| {
-            let known: Vec<String> = sheet.names.iter().take(12).map(|name| format!("`{name}`")).collect();
-            format!("has no column `{theirs}` for `{ours}`: it has {}", known.join(", "))
-        })?;
+        let at = sheet
+            .names
+            .iter()
+            .position(|name| name.eq_ignore_ascii_case(theirs))
+            .ok_or_else(|| format!("has no column `{theirs}` for `{ours}`: it has {}", listed(&sheet.names)))?;
         if matches!(column.kind, Kind::Time | Kind::Date)
-            && let Ok(Some(when)) = When::of(&sheet.column(at).collect::<Vec<_>>())
+            && let Ok(Some(when)) = sheet.when(&sheet.column(at).collect::<Vec<_>>())
         {
             fixes.push(Fix::time(sheet, at, when));
         }
@@ -71,8 +74,14 @@ pub(in crate::dataset::import) fn open(asked: &Asked<'_>, table: &str) -> Result
         }
     }
     let bound = bind(schema, &take.manifest, &sheet.names)?;
-    if let Some(reason) = missing(schema, &bound, &sheet.names) {
-        return Err(format!("{reason}; here as --map OURS=THEIRS or --set OURS=VALUE"));
+    if let Some(lacking) = lacking(schema, &bound) {
+        let (name, meaning) = (lacking.column.name, lacking.column.meaning);
+        return Err(Refusal::new(format!(
+            "lacks the column `{name}` of {table} ({meaning}); it has {}: say which it is with --map {name}=COLUMN, or --set {name}=VALUE if it is the same in every \
+             row",
+            listed(&sheet.names)
+        ))
+        .say("map", format!("{name}={COLUMN}")));
     }
     plan.takes.push(take);
     Ok(plan)

@@ -2,7 +2,7 @@
 
 use super::{
     super::{candles, look::Looked, pair, sheet::Sheet},
-    Asked, Plan, Take, holders,
+    Asked, Plan, Refusal, Take, holders,
     tokens::no_chain,
     transfers,
 };
@@ -43,7 +43,7 @@ pub(super) fn is(looked: &Looked) -> bool {
     table(looked).is_some()
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let (schema, mut manifest) = table(asked.looked).ok_or("has not the columns of a table of ours")?;
     let sheet = asked.sheet()?;
     // Names alone do not make prices fit their rows, nor say in what unit amounts are.

@@ -1,15 +1,18 @@
 //! Liquidity pools: DexScreener, GeckoTerminal, The Graph, exports of factories' events. Volumes over a pool's whole life are not those
 //! of a day.
 
+use std::collections::HashSet;
+
 use super::{
     super::{
-        edits::{Fix, fixed},
+        edits::{self, Fix, fixed},
         evidence::addresses,
         look::Looked,
         names::{CHAIN, Names},
+        rows::Made,
         sheet::Sheet,
     },
-    Asked, NOTHING, Plan, Take,
+    Asked, NOTHING, Plan, Refusal, Take,
 };
 use crate::dataset::{address::Address, chain::Chain};
 
@@ -93,7 +96,7 @@ pub(super) fn is(looked: &Looked) -> bool {
     looked.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let sheet = asked.sheet()?;
     let found = columns(sheet).ok_or("has no pools")?;
     let names = Names::of(&sheet.names);
@@ -128,7 +131,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
             take.set("chain", &chain)
         }
         (None, None) => {
-            missing.push("--set chain=eth");
+            missing.push("chain=eth");
             take
         }
     };
@@ -136,21 +139,65 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
         (_, Some(dex)) => take.set("dex_id", dex),
         (Some(at), None) => take.columns(&[("dex_id", &sheet.names[at])]),
         (None, None) => {
-            missing.push("--set dex_id=uniswap-v3");
+            missing.push("dex_id=uniswap-v3");
             take
         }
     };
     if !missing.is_empty() {
         let what = if missing.len() == 2 { "neither the DEX nor the chain they are on" } else { "not all that a pool must have" };
-        return Err(format!(
-            "is nearest to pools, but says {what}: say {}. In dataset.toml: [tables.pools] columns = {{ address = \"{}\", token0 = \"{}\", token1 = \"{}\" }}, set = \
-             {{ dex_id = \"uniswap-v3\", chain = \"eth\" }}",
-            missing.join(" "),
-            sheet.names[found.pool],
-            sheet.names[found.first],
-            sheet.names[found.second]
-        ));
+        let flags: Vec<String> = missing.iter().map(|set| format!("--set {set}")).collect();
+        return Err(Refusal::new(format!("is nearest to pools, but says {what}: say {}", flags.join(" ")))
+            .saying(missing.into_iter().map(|set| ("set", set.to_owned())))
+            .lines(format!(
+                "[tables.pools] columns = {{ address = \"{}\", token0 = \"{}\", token1 = \"{}\" }}, set = {{ dex_id = \"uniswap-v3\", chain = \"eth\" }}",
+                sheet.names[found.pool],
+                sheet.names[found.first],
+                sheet.names[found.second]
+            )));
+    }
+    if let Some(tokens) = tokens(asked, sheet, &found, take.manifest.set.get("chain").map(String::as_str))? {
+        plan = plan.saying("its tokens come with it: symbol, and name and decimals where it has them");
+        plan.takes.push(tokens);
     }
     plan.takes.push(take);
     Ok(plan)
+}
+
+/// What a pool says of a token, and the names it goes by behind `token0` or its like.
+const OF_TOKENS: &[(&str, &[&str])] = &[("symbol", &["symbol"]), ("name", &["name"]), ("decimals", &["decimals", "decimal"])];
+/// What the names of the columns of the first token and of the second begin with.
+const SIDES: &[[&str; 2]] = &[["token0", "token1"], ["basetoken", "quotetoken"], ["tokena", "tokenb"], ["tokenx", "tokeny"]];
+
+/// The tokens of the pools, each once, where symbols stand beside both; `chain` is that of all, where no column has it.
+fn tokens(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, chain: Option<&str>) -> Result<Option<Take>, String> {
+    let names = Names::of(&sheet.names);
+    let of = |side: &str, words: &[&str]| words.iter().find_map(|word| names.find(&[format!("{side}{word}").as_str()]));
+    let columns = |side: &str| -> Vec<Option<String>> {
+        OF_TOKENS.iter().map(|(_, words)| of(side, words).map(|at| sheet.names[at].clone())).collect()
+    };
+    let both = SIDES.iter().find(|sides| sides.iter().all(|side| of(side, &["symbol"]).is_some()));
+    let Some([first, second]) = both else { return Ok(None) };
+    let sides = [(found.first, columns(first)), (found.second, columns(second))];
+    let chain_column = found.chain.map(|at| sheet.names[at].clone());
+    let (mut rows, mut made, mut known) = (sheet.rows(asked.looked)?, Vec::new(), HashSet::new());
+    while let Some(batch) = rows.next_batch()? {
+        let chains = chain_column.as_ref().map(|name| edits::cells(&batch, name));
+        for (address, columns) in &sides {
+            let addresses = edits::cells(&batch, &sheet.names[*address]);
+            let cells: Vec<Option<Vec<Option<String>>>> =
+                columns.iter().map(|name| name.as_ref().map(|name| edits::cells(&batch, name))).collect();
+            for (row, address) in addresses.into_iter().enumerate() {
+                let Some(address) = address.map(|cell| bare(&cell).unwrap_or_else(|| cell.trim().to_owned())) else { continue };
+                let chain = chains.as_ref().map_or(chain.map(str::to_owned), |chains| chains[row].clone());
+                if Address::parse(&address).is_none() || !known.insert((address.to_lowercase(), chain.clone())) {
+                    continue;
+                }
+                let told = cells.iter().map(|cells| cells.as_ref().and_then(|cells| cells[row].clone()));
+                made.push([Some(address), chain].into_iter().chain(told).collect::<Vec<_>>());
+            }
+        }
+    }
+    let mut made = made.into_iter();
+    let rows = Made::over(&["token_address", "chain", "symbol", "name", "decimals"], asked.looked.bytes, move || made.next().map(Ok));
+    Ok(Some(Take::into("tokens", rows)))
 }

@@ -10,7 +10,7 @@ use super::{
         rows::{Edited, Made, put},
         sheet::{Sheet, json::KEY},
     },
-    Asked, NOTHING, Plan, Take, etherscan,
+    Asked, NOTHING, Plan, Refusal, Take, etherscan,
 };
 use crate::dataset::{address::Address, chain::Chain, manifest::Unit};
 
@@ -114,14 +114,14 @@ pub(super) fn is_etl(looked: &Looked) -> bool {
     super::has(&looked.header(), &["address", "symbol", "name", "decimals", "total_supply"]) && is(looked)
 }
 
-pub(super) fn list(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn list(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let mut plan = open(asked)?;
     plan.takes = plan.takes.into_iter().map(|take| take.set("listed", &true)).collect();
     Ok(plan.saying("its tokens are marked as listed"))
 }
 
 /// blockchain-etl counts supplies in smallest units, and says no chain.
-pub(super) fn etl(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn etl(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let mut plan = open(asked)?;
     for take in &mut plan.takes {
         take.manifest.set.remove("total_supply");
@@ -131,7 +131,7 @@ pub(super) fn etl(asked: &Asked<'_>) -> Result<Plan, String> {
     Ok(plan)
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let sheet = asked.sheet()?;
     let names = Names::of(&sheet.names);
     let several = platforms(sheet);
@@ -199,13 +199,16 @@ fn network(sheet: &Sheet) -> Option<Chain> {
 }
 
 /// What a list of tokens without their chain is refused with.
-pub(super) fn no_chain(sheet: &Sheet, address: &str) -> String {
+pub(super) fn no_chain(sheet: &Sheet, address: &str) -> Refusal {
     let explorer = (0..sheet.names.len()).find_map(|at| sheet.column(at).take(20).find_map(etherscan::chain_of_explorer));
     let hint = explorer.map_or_else(|| "--chain eth".to_owned(), |chain| format!("--chain {chain}, as its links say"));
-    format!(
-        "is nearest to tokens, but does not say which chain they are on, and an address means another token on each: say {hint}, if all are on one. In dataset.toml: \
-         [tables.tokens] columns = {{ token_address = \"{address}\" }}, set = {{ chain = \"eth\" }}"
-    )
+    let chain = explorer.unwrap_or("eth");
+    Refusal::new(format!(
+        "is nearest to tokens, but does not say which chain they are on, and an address means another token on each: say {hint}, if all are on one \
+         (`tokendeck schema --chains` lists them)"
+    ))
+    .say("chain", chain)
+    .lines(format!("[tables.tokens] columns = {{ token_address = \"{address}\" }}, set = {{ chain = \"{chain}\" }}"))
 }
 
 fn is_test(chain: &str) -> bool {

@@ -7,6 +7,7 @@ use super::{
         evidence::{Seen, addresses, kind, number::Style, when::When},
         look::Looked,
         names::{DECIMALS, NAME, Names, SYMBOL, TOKEN},
+        refusal::{Refusal, WRITE_TOKENS},
         sheet::Sheet,
     },
     Asked, NOTHING, Plan, Take,
@@ -127,7 +128,7 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         let likely = names.all(&["address", "contract", "token", "erc20"]);
         sure.into_iter().chain(likely).find(|at| ![from, to, hash].contains(at) && addresses(sheet.column(*at)) > 0.5)
     };
-    let when = |at: usize| When::of(&sheet.column(at).collect::<Vec<_>>()).unwrap_or_default();
+    let when = |at: usize| sheet.when(&sheet.column(at).collect::<Vec<_>>()).unwrap_or_default();
     let time = TIMES.iter().filter_map(|word| names.find(&[word])).find_map(|at| Some((at, when(at)?)));
     let block = BLOCKS
         .iter()
@@ -154,7 +155,7 @@ pub(super) fn is_tokentx(looked: &Looked) -> bool {
         && is(looked)
 }
 
-pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
+pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let sheet = asked.sheet()?;
     let found = columns(sheet).ok_or("has no transfers")?;
     let names = Names::of(&sheet.names);
@@ -163,14 +164,14 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, String> {
         return Err(format!(
             "is nearest to transfers, but these are transactions of the chain's own coin (it has `{mark}` and no column of a token's contract), and no table of ours \
              takes those; export the token transfers (ERC-20) instead"
-        ));
+        ).into());
     }
     if let Some(at) = names
         .all(NFTS)
         .into_iter()
         .find(|&at| kind(sheet.column(at).take(100)) == Seen::Number && sheet.column(at).any(|cell| !cell.is_empty()))
     {
-        return Err(format!("is nearest to transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]));
+        return Err(format!("is nearest to transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]).into());
     }
     let hex = |cell: &str| {
         cell.trim().strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok()).map(|number| number.to_string())
@@ -258,12 +259,13 @@ fn whole(
     style: Style,
     token: Option<Address>,
     told: &mut Vec<(Address, i64)>,
-) -> Result<Amounts, String> {
+) -> Result<Amounts, Refusal> {
     let name = &sheet.names[found.value];
     let cells: Vec<&str> = sheet.column(found.value).filter(|cell| !cell.is_empty()).collect();
     let figures: Vec<f64> = cells.iter().filter_map(|cell| style.plain(cell)?.parse().ok()).collect();
     let most = figures.iter().copied().fold(0.0, f64::max);
     let fractions = figures.iter().any(|figure| figure.fract() != 0.0);
+    let lines = format!("[tables.transfers] columns = {{ value = {{ from = \"{name}\", unit = \"whole\" }} }}");
     let known = names.whole(found.value);
     let pages = WHOLE.contains(&known);
     let floats = sheet.floats.get(found.value).copied().unwrap_or(false)
@@ -276,11 +278,12 @@ fn whole(
         // Smallest units are whole numbers; so many of them say so.
         None if most >= 1e12 || names.has(DECIMALS) || known != "amount" && found.token.is_some() => false,
         None => {
-            return Err(format!(
-                "is nearest to transfers, but `{}` in `{name}` may be whole tokens or smallest units: say --unit raw or --unit whole. In dataset.toml: \
-                 [tables.transfers] columns = {{ value = {{ from = \"{name}\", unit = \"whole\" }} }}",
+            return Err(Refusal::new(format!(
+                "is nearest to transfers, but `{}` in `{name}` may be whole tokens or smallest units: say --unit raw or --unit whole",
                 cells.first().copied().unwrap_or_default()
-            ));
+            ))
+            .say("unit", "whole")
+            .lines(lines));
         }
     };
     if !is_whole {
@@ -300,14 +303,16 @@ fn whole(
             told.push((*one, decimals.into()));
             return Ok(Amounts::Whole);
         }
-        ([_], None) => "say them with --decimals 18, or import a token list first",
+        ([_], None) => format!("say them with --decimals 18, or {WRITE_TOKENS}"),
         // What is said is of one token, and another may have other decimals.
-        _ => "import a token list that has them first",
+        (_, Some(_)) => format!("--decimals is for a file of one token, and these are {}; {WRITE_TOKENS}", unknown.len()),
+        _ => WRITE_TOKENS.to_owned(),
     };
-    Err(format!(
-        "has amounts in whole tokens, as `{}` in `{name}`, and transfers are in smallest units; the decimals of {}{more} are not known: {say}. In dataset.toml: \
-         [tables.transfers] columns = {{ value = {{ from = \"{name}\", unit = \"whole\" }} }}",
+    let refusal = Refusal::new(format!(
+        "has amounts in whole tokens, as `{}` in `{name}`, and transfers are in smallest units; the decimals of {}{more} are not known: {say}",
         cells.first().copied().unwrap_or_default(),
         shown.join(", ")
     ))
+    .lines(lines);
+    Err(if unknown.len() == 1 { refusal.say("decimals", "18") } else { refusal })
 }

@@ -4,13 +4,14 @@ use super::super::{
     evidence::{Seen, addresses, kind},
     look::Looked,
     names::{CHAIN, NAME, Names, SYMBOL, TOKEN},
+    refusal::{ADDRESS, COLUMN, Refusal},
     sheet::Sheet,
 };
 
 /// A table, and for each column it must have the names it goes by and the kind its cells are of.
 type Near = (&'static str, &'static [(&'static str, &'static [&'static str], Seen)]);
 
-const ADDRESS: &[&str] = &["address", "addr", "wallet", "holder", "owner", "account", "contract", "地址"];
+const ACCOUNT: &[&str] = &["address", "addr", "wallet", "holder", "owner", "account", "contract", "地址"];
 const TIME: &[&str] = &["timestamp", "time", "datetime", "date", "unix", "day", "日期", "时间", "createdat"];
 const PRICE: &[&str] = &["price", "close", "priceusd", "marketprice", "value", "last"];
 
@@ -38,7 +39,7 @@ const NEAR: &[Near] = &[
         "holders",
         &[
             ("token_address", TOKEN, Seen::Address),
-            ("holder_address", ADDRESS, Seen::Address),
+            ("holder_address", ACCOUNT, Seen::Address),
             ("balance", &["balance", "qty", "quantity", "amount", "value", "size", "数量", "转账代币数量", "totalvolumeusd"], Seen::Number),
         ],
     ),
@@ -79,7 +80,7 @@ const NEAR: &[Near] = &[
             ("chain", CHAIN, Seen::Text),
         ],
     ),
-    ("labels", &[("address", ADDRESS, Seen::Address), ("label", &["label", "category", "type", "tag"], Seen::Text)]),
+    ("labels", &[("address", ACCOUNT, Seen::Address), ("label", &["label", "category", "type", "tag"], Seen::Text)]),
     (
         "holder_counts",
         &[
@@ -91,16 +92,15 @@ const NEAR: &[Near] = &[
 ];
 
 /// The reason.
-pub(in crate::dataset::import) fn unknown(looked: &Looked) -> String {
-    let near = looked.sheet.as_ref().and_then(nearest).map_or_else(String::new, |near| format!(" {near}"));
-    format!(
-        "is of no format known: it holds {}.{near} `tokendeck import --formats` says which are known and how each looks; or give its columns the names of ours \
-         (`tokendeck schema`)",
-        looked.seen()
-    )
+pub(in crate::dataset::import) fn unknown(looked: &Looked) -> Refusal {
+    let near = looked.sheet.as_ref().and_then(nearest).unwrap_or_default();
+    let told = if near.reason.is_empty() { String::new() } else { format!(" {}", near.reason) };
+    let known = "`tokendeck import --formats` says which are known and how each looks";
+    let reason = format!("is of no format known: it holds {}.{told} {known}", looked.seen());
+    Refusal { reason, ..near }
 }
 
-fn nearest(sheet: &Sheet) -> Option<String> {
+fn nearest(sheet: &Sheet) -> Option<Refusal> {
     if !sheet.named {
         return Some(unnamed(sheet));
     }
@@ -125,15 +125,20 @@ fn nearest(sheet: &Sheet) -> Option<String> {
         }
         None => "what its figures are is not sure by their names".to_owned(),
     };
-    let lines: Vec<String> = columns
-        .iter()
-        .zip(&found)
-        .map(|((ours, ..), at)| format!("{ours} = \"{}\"", at.map_or("NAME", |at| sheet.names[at].as_str())))
-        .collect();
-    Some(format!(
-        "Nearest is the table `{table}`, but {why}. If a column is meant all the same, say so in dataset.toml: [tables.{table}] columns = {{ {} }}.",
-        lines.join(", ")
-    ))
+    let name = |at: &Option<usize>| at.map_or(COLUMN, |at| sheet.names[at].as_str());
+    let lines: Vec<String> = columns.iter().zip(&found).map(|((ours, ..), at)| format!("{ours} = \"{}\"", name(at))).collect();
+    let say = |((ours, ..), at): (&(&'static str, &[&str], Seen), &Option<usize>)| match *ours {
+        // What no column holds may be one for the whole file.
+        "token_address" if at.is_none() && *table != "tokens" => ("token", ADDRESS.to_owned()),
+        "chain" if at.is_none() => ("set", "chain=eth".to_owned()),
+        ours => ("map", format!("{ours}={}", name(at))),
+    };
+    Some(
+        Refusal::new(format!("Nearest is the table `{table}`, but {why}; if a column is meant all the same, say so."))
+            .say("as", table.to_string())
+            .saying(columns.iter().zip(&found).map(say))
+            .lines(format!("[tables.{table}] columns = {{ {} }}", lines.join(", "))),
+    )
 }
 
 fn fits(sheet: &Sheet, at: usize, seen: Seen) -> bool {
@@ -157,7 +162,7 @@ fn no(seen: Seen) -> &'static str {
 }
 
 /// Columns without names: what each holds, by which a person can name them.
-fn unnamed(sheet: &Sheet) -> String {
+fn unnamed(sheet: &Sheet) -> Refusal {
     let shown: Vec<String> = (0..sheet.names.len().min(6))
         .map(|at| {
             let what = match kind(sheet.column(at).take(200)) {
@@ -173,18 +178,26 @@ fn unnamed(sheet: &Sheet) -> String {
             format!("{} {what} (`{cell}`)", at + 1)
         })
         .collect();
+    let told = format!("Its columns have no names: {}.", shown.join(", "));
     let address = (0..sheet.names.len()).find(|&at| addresses(sheet.column(at)) > 0.9);
     let number = (0..sheet.names.len()).find(|&at| kind(sheet.column(at).take(200)) == Seen::Number);
-    let lines = match (address, number) {
-        (Some(address), Some(number)) if sheet.names.len() < 6 => format!(
-            " If they are balances, nearest is the table `holders`: say what the columns are and the unit, as in --as holders --map holder_address={} --map balance={} --unit raw. \
-             In dataset.toml: [tables.holders] header = false, columns = {{ holder_address = \"{}\", balance = {{ from = \"{}\", unit = \"raw\" }} }}.",
-            address + 1,
-            number + 1,
-            address + 1,
-            number + 1
-        ),
-        _ => " Say what they are in dataset.toml: [tables.NAME] header = false, columns = { OURS = 1 }.".to_owned(),
+    let (Some(address), Some(number), true) = (address, number, sheet.names.len() < 6) else {
+        return Refusal::new(format!("{told} Say what they are, as in --as TABLE --map OURS=1."))
+            .say("as", "TABLE")
+            .say("map", format!("{COLUMN}=1"))
+            .lines("[tables.TABLE] header = false, columns = { COLUMN = \"1\" }");
     };
-    format!("Its columns have no names: {}.{lines}", shown.join(", "))
+    let (address, number) = (address + 1, number + 1);
+    Refusal::new(format!(
+        "{told} If they are balances, nearest is the table `holders`: say what the columns are, of which token, and the unit, as in --as holders --map \
+         holder_address={address} --map balance={number} --unit raw --token ADDRESS."
+    ))
+    .say("as", "holders")
+    .say("map", format!("holder_address={address}"))
+    .say("map", format!("balance={number}"))
+    .say("unit", "raw")
+    .say("token", ADDRESS)
+    .lines(format!(
+        "[tables.holders] header = false, columns = {{ holder_address = \"{address}\", balance = {{ from = \"{number}\", unit = \"raw\" }} }}"
+    ))
 }

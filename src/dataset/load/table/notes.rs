@@ -9,6 +9,7 @@ use crate::dataset::{
         others, path,
     },
     order::{self, Dropped},
+    repeats,
     source::locate::Found,
 };
 
@@ -16,27 +17,42 @@ impl Reading<'_> {
     /// As `finish` has it of rows in memory: the first of a file are kept, all are counted.
     pub(super) fn note_repeats(&mut self, dropped: &Dropped, files: &[Found]) {
         for (file, row) in dropped.first() {
-            let finding = self.repeat(files, file, row);
+            let finding = self.repeat(files, file, row, None);
             self.table.findings.add(finding);
         }
         for (file, count) in dropped.counts() {
-            let finding = self.repeat(files, file, 0);
+            let finding = self.repeat(files, file, 0, None);
             self.table.findings.count_more(&finding.file, None, &finding.reason, count.saturating_sub(KEPT_PER_REASON));
         }
     }
 
-    pub(super) fn repeat(&self, files: &[Found], file: u32, row: u32) -> Finding {
+    /// Holders that come again with other balances, where the file has what transfers have.
+    pub(super) fn note_movements(&mut self, file: &str) {
+        self.movements.sort_unstable();
+        self.movements.dedup();
+        if self.schema.name != "holders" || self.movements.is_empty() {
+            return;
+        }
+        let reason = repeats::are_these_transfers(&self.movements);
+        let (severity, file) = (Severity::Warning, file.to_owned());
+        self.table.findings.add(Finding { severity, file, row: None, column: None, value: None, reason });
+    }
+
+    /// `differs` is the column in which the row that is kept says something else, and both figures.
+    pub(super) fn repeat(&self, files: &[Found], file: u32, row: u32, differs: Option<(&'static str, String)>) -> Finding {
         let key = self.schema.key.join(", ");
+        let (column, value) = differs.unzip();
+        let other = column.map_or_else(String::new, |column| format!(" and another value in `{column}`"));
         Finding {
             severity: Severity::Warning,
             file: files.get(file as usize).map(|file| file.name.clone()).unwrap_or_default(),
             row: Some(row.into()),
-            column: None,
-            value: None,
+            column: column.map(str::to_owned),
+            value,
             reason: if self.schema.name == order::FIRST_USABLE {
-                format!("another row has the same {key}; the first that can be used is kept and this one left out")
+                format!("another row has the same {key}{other}; the first that can be used is kept and this one left out")
             } else {
-                format!("a later row has the same {key}; that one is kept and this one left out")
+                format!("a later row has the same {key}{other}; that one is kept and this one left out")
             },
         }
     }

@@ -18,6 +18,7 @@ use crate::dataset::{
         identity, others, path,
     },
     progress::Cancelled,
+    repeats,
     schema::TableSchema,
     source::{
         self, Layout, MAX_ROWS, RowSource, guarded,
@@ -116,7 +117,7 @@ impl Reading<'_> {
         let of_rows = std::mem::take(&mut rows.findings);
         let can_grow = end.is_some() && lines.is_some() && (self.grows || gathered.import.is_some());
         let learnt = if can_grow { rows.state.kept() } else { None };
-        self.table.approximate.extend(rows.state.approximate.iter().cloned());
+        self.table.approximate.extend(rows.approximate());
         let observed = if outcome.is_ok() { rows.conclude() } else { Vec::new() };
         // From here on what is told is of the file as a whole.
         self.table.findings = std::mem::take(&mut rows.findings);
@@ -138,6 +139,7 @@ impl Reading<'_> {
             return Err(Stop::Unusable(format!("has no column `{name}`, which dataset.toml names in [tables.{table}.where]")));
         }
         self.note_unknown(&file.name, source.columns(), &bound);
+        self.movements.extend(repeats::movements(source.columns()));
         if left_out > 0 {
             self.note(&file.name, format!("`where` leaves out {left_out} of {count} rows"));
         }

@@ -3,6 +3,7 @@
 
 mod draw;
 mod inspect;
+mod verb;
 
 use crossterm::event::{MouseEvent, MouseEventKind};
 
@@ -63,6 +64,8 @@ pub(super) struct Rows {
     column: usize,
     first: usize,
     inspector: Option<inspect::Inspector>,
+    /// What is asked of the selected column.
+    verb: Option<verb::Verb>,
     /// The columns that were on screen last.
     drawn: Vec<usize>,
 }
@@ -86,6 +89,7 @@ impl Rows {
             column: 0,
             first: 1,
             inspector: None,
+            verb: None,
             drawn: Vec::new(),
         }
     }
@@ -139,6 +143,7 @@ impl Rows {
 
     /// Takes the order that has come.
     pub(super) fn refresh(&mut self, context: &Context<'_>) {
+        self.follow(context);
         let Some((coming, wanted)) = &mut self.next else { return };
         let Some(outcome) = coming.poll_now() else { return };
         match outcome {
@@ -160,6 +165,20 @@ impl Rows {
             Err(problem) => self.problem = Some(problem.detail),
         }
         self.next = None;
+    }
+
+    /// The pane of the column takes what has come, and goes with the selected column and the rows that are wanted.
+    fn follow(&mut self, context: &Context<'_>) {
+        if let (Some(mut verb), Some(column)) = (self.verb.take(), self.columns.get(self.column)) {
+            verb.follow(self.wanted(), column.name, &self.snapshot, context);
+            self.verb = Some(verb);
+        }
+    }
+
+    fn ask_column(&mut self, kind: verb::Kind, context: &Context<'_>) {
+        let Some(column) = self.columns.get(self.column) else { return };
+        let again = self.verb.take().is_some_and(|verb| verb.kind == kind);
+        self.verb = (!again).then(|| verb::Verb::new(kind, self.wanted(), column.name, &self.snapshot, context));
     }
 
     pub(super) fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
@@ -201,6 +220,12 @@ impl Rows {
             return Effect::Redraw;
         }
         match action {
+            Action::CountValues => self.ask_column(verb::Kind::Counts, context),
+            Action::Describe => self.ask_column(verb::Kind::Describe, context),
+            Action::Back if self.verb.is_some() => {
+                let cancelled = self.verb.take().is_some_and(|verb| verb.is_under_way());
+                return if cancelled { Effect::Say("cancelled".to_owned()) } else { Effect::Redraw };
+            }
             action if self.cursor.act(action) => {}
             Action::Left => self.column = self.column.saturating_sub(1),
             Action::Right => self.column = (self.column + 1).min(self.columns.len().saturating_sub(1)),
@@ -219,6 +244,7 @@ impl Rows {
             Action::OpenLink => return self.open_link(),
             _ => return Effect::Pass,
         }
+        self.follow(context);
         Effect::Redraw
     }
 

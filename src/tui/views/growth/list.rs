@@ -3,17 +3,14 @@
 use serde_json::Value as Json;
 
 use crate::{
-    dataset::{chain::Chain, rows::HolderCountRow, time::Day},
-    question::{
-        filter::{ColumnKind, FieldValue},
-        growth::GrowthEntry,
-        list::Order,
-    },
+    analysis::market::TokenSummary,
+    dataset::{rows::HolderCountRow, time::Day},
+    question::{filter::ColumnKind, growth::GrowthEntry, list::Order, search::row::TokenRow},
     tui::{
         format,
-        list::{Field, Fields},
+        list::{Field, Fields, Value},
         theme::Role,
-        views::parts::{change, float, low, low_bar},
+        views::parts::{change, changed, float, low, low_bar},
         widgets::{
             sparkline::sparkline,
             table::{Cell, Column},
@@ -33,8 +30,8 @@ pub(super) struct Ranked<'a> {
     pub place: usize,
     /// The growth whose bar is full.
     pub most: f64,
-    pub holders: Option<i64>,
-    pub chains: &'a [Chain],
+    /// The figures that lists share.
+    pub token: Option<&'a TokenSummary>,
     /// The latest day that any token of the ranking was counted on.
     pub newest: Option<Day>,
     pub counts: &'a [HolderCountRow],
@@ -42,6 +39,20 @@ pub(super) struct Ranked<'a> {
 }
 
 type F = Field<Ranking>;
+
+/// How far the price moved, in percent.
+macro_rules! moved {
+    ($key:literal, $title:literal, $of:expr) => {{
+        const OF: fn(&TokenSummary) -> Option<f64> = $of;
+        F::figure($key, $title, 6, 81, |row| row.token.and_then(OF).into())
+            .aliases(&[$title])
+            .cell(|row, look| changed(row.token.and_then(OF), look.ascii))
+            .unit("%")
+            .decimal()
+            .member("")
+            .optional()
+    }};
+}
 
 impl Fields for Ranking {
     type Row<'a> = Ranked<'a>;
@@ -55,10 +66,7 @@ impl Fields for Ranking {
             .member(""),
         F::text("symbol", "symbol", [6, 10], 255, |row| (&row.entry.symbol).into()).searched(),
         F::text("name", "name", [8, 24], 150, |row| (&row.entry.name).into()).searched().grows(),
-        F::text("chain", "chain", [5, 8], 145, |row| FieldValue::list(row.chains.iter().map(ToString::to_string)).into())
-            .of(ColumnKind::Chain)
-            .aliases(&["chains"])
-            .member("chains"),
+        F::text("chain", "chain", [7, 8], 145, |row| shared(*row, "chain")).of(ColumnKind::Chain).aliases(&["chains"]).member("chains"),
         F::figure("holders_growth", "growth", 10, 250, |row| row.entry.holders_growth.into())
             .aliases(&["growth"])
             .cell(|row, look| Cell::new(change(Some(row.entry.holders_growth), look.ascii), roles(row.entry).1))
@@ -68,7 +76,7 @@ impl Fields for Ranking {
             let share = if row.most > 0.0 { row.entry.holders_growth.abs() / row.most } else { 0.0 };
             Cell::new(low_bar(share, look.cells, look.ascii), roles(row.entry).1)
         }),
-        F::figure("holders", "holders", 7, 120, |row| float(row.holders).into()).member(""),
+        F::figure("holders", "holders", 7, 120, |row| row.token.and_then(|token| float(token.holders)).into()).member(""),
         F::picture("holder_counts", "holders, latest counts", 12, 100, |row, look| {
             let latest = &row.counts[row.counts.len().saturating_sub(HISTORY_COUNTS)..];
             let history: Vec<Option<f64>> = latest.iter().map(|count| float(count.holders)).collect();
@@ -78,6 +86,12 @@ impl Fields for Ranking {
         F::figure("price", "price", 10, 90, |row| row.entry.price.into())
             .cell(|row, _| Cell::figure(format::price(row.entry.price)))
             .decimal(),
+        F::figure("volume_24h", "vol", 6, 84, |row| shared(*row, "volume_24h")).aliases(&["vol", "volume"]).member("").optional(),
+        F::figure("liquidity", "liq", 6, 83, |row| shared(*row, "liquidity")).aliases(&["liq"]).member("").optional(),
+        F::figure("age", "age", 5, 82, |row| shared(*row, "age")).of(ColumnKind::Duration).smallest_first().member("").optional(),
+        moved!("price_change_24h", "24h", |token| token.price_change_24h),
+        moved!("price_change_7d", "7d", |token| token.price_change_7d),
+        moved!("price_change_30d", "30d", |token| token.price_change_30d),
         F::figure("last_counted", "counted", 10, 60, |row| row.entry.last_counted.into()).of(ColumnKind::Time).aliases(&["counted"]).cell(
             |row, _| {
                 let day = row.entry.last_counted;
@@ -90,6 +104,7 @@ impl Fields for Ranking {
 
     const STANDARD: Option<Order> = Some(Order::falling("holders_growth"));
     const STARS: bool = true;
+    const CELLS: bool = true;
 
     fn starred(row: Ranked<'_>) -> bool {
         row.starred
@@ -113,9 +128,14 @@ impl Fields for Ranking {
 
     fn json(row: Ranked<'_>) -> Json {
         let mut entry = serde_json::to_value(row.entry).unwrap_or_default();
-        entry["chains"] = row.chains.iter().map(ToString::to_string).collect();
+        entry["chains"] = row.token.into_iter().flat_map(|token| &token.chains).map(ToString::to_string).collect();
         entry
     }
+}
+
+/// What the Tokens view has in the column of this name.
+fn shared<'a>(row: Ranked<'a>, column: &str) -> Value<'a> {
+    row.token.and_then(|token| TokenRow::plain(token).field(column)).into()
 }
 
 /// Of what is quiet, and of what is strong.

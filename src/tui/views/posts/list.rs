@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     dataset::rows::Post,
     question::{
-        filter::{self, ColumnKind, Filter},
+        filter::{self, ColumnKind, Filter, FilterColumn},
         list::{Listed, Order},
     },
     tui::{
@@ -43,20 +43,20 @@ impl Fields for Posts {
             let shown = if look.cells >= 16 { time.as_str() } else { time.split(' ').next().unwrap_or_default() };
             Cell::new(shown.to_owned(), Role::Dim)
         }),
-        F::text("author", "author", [8, 18], 110, |row| (&row.post.author).into()).plain(),
-        F::text("platform", "platform", [8, 14], 105, |row| row.post.place().into()).plain(),
         F::text(TOKEN, "token", [6, 9], 150, |row| symbol_of(row.context, &row.post.token_address).into()).unsorted().plain(),
-        F::text("title", "title", [16, 60], 255, |row| (&row.post.title).into()).grows(),
+        F::text("title", "title", [34, 60], 255, |row| (&row.post.title).into()).grows(),
         F::hidden("link", ColumnKind::Text, |row| (&row.post.link).into()),
         F::figure("impressions", "impressions", 11, 100, |row| float(row.post.impressions).into()),
         F::figure("engagement", "engagement", 10, 120, |row| float(row.post.engagement).into()),
         F::figure("smart_engagement", "smart", 7, 140, |row| float(row.post.smart_engagement).into()),
+        F::text(AUTHOR, "author", [8, 18], 110, |row| (&row.post.author).into()).plain(),
+        F::text("platform", "platform", [8, 14], 105, |row| row.post.place().into()).plain(),
     ];
 
     const STANDARD: Option<Order> = Some(Order::falling("published_at"));
 
     /// Plain words are those of the title, conditions those of GET /posts: the question looks for both.
-    fn read(text: &str) -> Result<Filter, String> {
+    fn read(text: &str, _: &[FilterColumn]) -> Result<Filter, String> {
         if text.chars().count() > WORDS_MAX {
             return Err(format!("the filter is longer than {WORDS_MAX} characters"));
         }
@@ -69,6 +69,9 @@ impl Fields for Posts {
         post
     }
 }
+
+/// The column that is shown only where an author is known.
+pub(super) const AUTHOR: &str = "author";
 
 /// The column that is shown only beside other tokens' posts.
 pub(super) const TOKEN: &str = "token_address";

@@ -188,6 +188,12 @@ impl Pages {
         self.shown.as_ref().and_then(Set::total).unwrap_or(0)
     }
 
+    /// Whether it holds of any post at hand.
+    pub(super) fn any(&self, holds: impl Fn(&Post) -> bool) -> bool {
+        let pages = self.shown.iter().flat_map(|set| &set.pages);
+        pages.flat_map(|(_, page)| (0..).map_while(|row| page.post(row))).any(holds)
+    }
+
     /// The post in the row, if its page is there.
     pub(super) fn post(&self, row: usize) -> Option<&Post> {
         let set = self.shown.as_ref()?;

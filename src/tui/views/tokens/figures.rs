@@ -17,6 +17,7 @@ use crate::{
         format,
         list::{Field, List, Look},
         task::{self, Task},
+        text,
         theme::Role,
         view::Context,
         widgets::table::Cell,
@@ -29,21 +30,29 @@ use crate::{
 type F = Field<Tokens>;
 
 pub(super) const TREND: F =
-    F::text("trend", "trend", [9, 9], 190, LISTED).cell(|row, look| worded(*row, look, "trend")).largest_first().optional();
+    F::text("trend", "trend", [9, 9], 187, LISTED).cell(|row, look| worded(*row, look, "trend")).largest_first().optional();
 
-pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [16, 32], 195, LISTED)
+/// From this width of the column on its confidence stands before a pattern.
+const CONFIDENCE_FROM: usize = 26;
+
+pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, LISTED)
     .cell(|row, look| {
         figure(*row, look, |figures| {
             let pattern = figures.best_pattern.as_ref()?.0.as_ref()?;
             let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement, look.ascii));
-            let confidence = Cell::new(format!("{:.2} ", pattern.confidence), Role::Dim);
-            Some(confidence.then(format!("{arrow} {}", words::shown(pattern.name.word())), by_sign(moves)))
+            let (confidence, name) = (format!("{:.2} ", pattern.confidence), format!("{arrow} {}", words::shown(pattern.name.word())));
+            // The name is worth more than how sure it is; the longest of them is cut at a word.
+            let fits = |text: &str| text::width(text) <= look.cells;
+            let name = if fits(&name) { name } else { name.replace("ead and shoulders", "ead & sh.").replace("ymmetrical", "ymm.") };
+            let whole = look.cells >= CONFIDENCE_FROM;
+            let cell = if whole { Cell::new(confidence, Role::Dim) } else { Cell::default() };
+            Some(cell.then(name, by_sign(moves)))
         })
     })
     .largest_first()
     .optional();
 
-pub(super) const ACTION: F = F::text("recommendedAction", "action", [11, 11], 192, LISTED)
+pub(super) const ACTION: F = F::text("recommendedAction", "action", [11, 11], 186, LISTED)
     .cell(|row, look| worded(*row, look, "recommendedAction"))
     .largest_first()
     .optional();
@@ -55,6 +64,17 @@ pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
             let unknown = figures.recommendation.as_ref().and_then(|added| added.0).is_some_and(too_little_known);
             let known = || Cell::new(score.to_string(), if score < SCORE_LOW { Role::Warning } else { Role::Text });
             Some(if unknown { Cell::new(format!("{score}?"), Role::Dim) } else { known() })
+        })
+    })
+    .optional();
+
+/// The state of the score: the word that the recommendation begins with.
+pub(super) const RISK: F = F::text("recommendation", "risk", [13, 19], 130, LISTED)
+    .cell(|row, look| {
+        figure(*row, look, |figures| {
+            let word = figures.recommendation.as_ref()?.0?;
+            let role = if too_little_known(word) { Role::Dim } else { Role::Text };
+            Some(Cell::new(word, role))
         })
     })
     .optional();
@@ -107,7 +127,7 @@ impl Store {
                 let snapshot = Arc::clone(snapshot);
                 self.task = Some(Task::start(context.wake, move |progress| {
                     // With the score its word: a score of what was hardly looked at must not look like one.
-                    let names: Vec<&str> = List::<Tokens>::optional().chain(["recommendation"]).collect();
+                    let names: Vec<&str> = List::<Tokens>::optional().collect();
                     let figures = |token: Address| Ok((token, fields::figures(&snapshot, token, &names, progress)?));
                     wanted.into_iter().map(figures).collect::<Result<Batch>>()
                 }));
@@ -203,7 +223,7 @@ mod tests {
             }
             assert_eq!(Tokens::value(row, SCORE.column.key), Value::from(21.0));
         }
-        assert!(List::<Tokens>::optional().count() == 4 && List::<Tokens>::optional().all(|key| fields::FIELDS.contains(&key)));
+        assert!(List::<Tokens>::optional().count() == 5 && List::<Tokens>::optional().all(|key| fields::FIELDS.contains(&key)));
         let look = Look { cells: 9, ascii: false, now: Time(0) };
         let cell = |field: F, figures: Figures| field.show(Row { given: Shown { token, figures: Some(&figures), starred: false } }, &look);
         assert_eq!(cell(TREND, Figures::default()), Cell::missing());

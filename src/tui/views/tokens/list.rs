@@ -6,19 +6,22 @@ use serde_json::Value as Json;
 
 use super::figures;
 use crate::{
-    analysis::market::{Figures, TokenSummary},
+    analysis::market::{Figures, LastCandle, TokenSummary},
+    dataset::Dataset,
     question::{
+        fields,
         filter::{ColumnKind, FieldValue, FilterColumn},
         list::{Key, Listed, Order},
-        search::row::TokenRow,
+        search::row::{self, TokenRow},
     },
     tui::{
         format,
         list::{Field, Fields, Row, Value},
+        text,
         theme::Role,
-        views::parts::{change, low},
+        views::parts::{changed, low},
         widgets::{
-            sparkline::sparkline,
+            sparkline::sparkline_over,
             table::{Cell, Column},
         },
     },
@@ -45,9 +48,13 @@ impl Fields for Tokens {
     const FIELDS: &'static [F] = &[
         F::hidden("token_address", ColumnKind::Text, LISTED),
         F::text("symbol", "symbol", [6, 8], 255, LISTED),
-        F::text("name", "name", [8, 18], 200, LISTED).grows(),
-        F::text("chain", "chain", [7, 8], 50, LISTED).member("chains"),
+        F::text("name", "name", [14, 18], 200, LISTED).grows(),
+        F::text("chain", "chain", [7, 8], 188, LISTED).member("chains"),
         F::figure("price", "price", 10, 220, LISTED).cell(|row, _| Cell::figure(format::price(row.token.price))).decimal(),
+        F::figure("price_change_1h", "1h", 6, 100, LISTED)
+            .cell(|row, look| changed(row.token.price_change_1h, look.ascii))
+            .unit("%")
+            .decimal(),
         F::figure("price_change_24h", "24h", 7, 210, LISTED)
             // What changed in a day long past is no news.
             .cell(|row, look| match stale(row.token) {
@@ -56,22 +63,41 @@ impl Fields for Tokens {
             })
             .unit("%")
             .decimal(),
+        F::figure("price_change_7d", "7d", 6, 150, LISTED)
+            .cell(|row, look| changed(row.token.price_change_7d, look.ascii))
+            .unit("%")
+            .decimal(),
+        F::figure("price_change_30d", "30d", 6, 105, LISTED)
+            .cell(|row, look| changed(row.token.price_change_30d, look.ascii))
+            .unit("%")
+            .decimal(),
         F::figure("market_cap", "cap", 6, 205, LISTED),
-        F::figure("holders", "holders", 7, 40, LISTED),
-        F::figure("holders_growth", "7d", 6, 30, LISTED)
+        F::figure("volume_24h", "vol", 6, 148, LISTED),
+        F::figure("liquidity", "liq", 6, 120, LISTED),
+        F::figure("age", "age", 5, 110, LISTED).of(ColumnKind::Duration).smallest_first(),
+        F::figure("holders", "holders", 7, 90, LISTED),
+        F::figure("holders_growth", "holders 7d", 6, 80, LISTED)
             .cell(|row, look| changed(row.token.holders_growth, look.ascii))
             .unit("%")
             .decimal(),
-        F::picture("price_history", "last 30 days", 30, 20, |row, look| history(&row.token.price_history, look.cells, look.ascii))
+        F::picture("price_history", "last 30 days", 30, 140, |row, look| history(&row.token.price_history, look.cells, look.ascii))
             .member("price_history"),
         figures::TREND,
         figures::PATTERN,
         figures::ACTION,
         figures::SCORE,
+        figures::RISK,
+        F::text("as_of", "as of", [10, 10], 30, LISTED).of(ColumnKind::Time).largest_first().cell(|row, _| {
+            let role = if stale(row.token).is_some() { Role::Warning } else { Role::Dim };
+            let day = |last: LastCandle| Cell::new(last.start.to_string().chars().take(10).collect::<String>(), role);
+            row.token.last_candle.map_or_else(Cell::missing, day)
+        }),
+        F::hidden("created_at", ColumnKind::Time, LISTED),
     ];
 
     const STANDARD: Option<Order> = Some(Order::falling("market_cap"));
     const STARS: bool = true;
+    const CELLS: bool = true;
 
     /// Those of the API's `where`, and the watchlist.
     fn filter_columns() -> Vec<FilterColumn> {
@@ -108,13 +134,42 @@ impl Fields for Tokens {
         }
     }
 
+    fn words(key: &str) -> Vec<&'static str> {
+        row::words(key)
+    }
+
     fn json(row: Shown<'_>) -> Json {
         let mut token = serde_json::to_value(row.token).unwrap_or_default();
-        if let (Some(token), Ok(Json::Object(figures))) = (token.as_object_mut(), serde_json::to_value(row.figures)) {
-            token.extend(figures);
+        let known = serde_json::to_value(fields::at_hand(row.token, fields::FIELDS));
+        if let Some(token) = token.as_object_mut() {
+            token.extend(row::own_values(row.token));
+            for figures in [known, serde_json::to_value(row.figures)] {
+                if let Ok(Json::Object(figures)) = figures {
+                    token.extend(figures);
+                }
+            }
         }
         token
     }
+}
+
+/// The columns at hand that no token has a value in; none of no tokens.
+pub(super) fn absent(tokens: &[TokenSummary]) -> Vec<&'static str> {
+    let at_hand = TokenSummary::COLUMNS.iter().filter_map(FilterColumn::lasting_name).filter(|key| !row::is_worked_out(key));
+    let nobody = |key: &&'static str| !tokens.is_empty() && tokens.iter().all(|token| TokenRow::plain(token).field(key).is_none());
+    at_hand.filter(nobody).collect()
+}
+
+/// The columns of the `tokens` file that are not ours, hidden by nobody and shown where there is room.
+pub(super) fn own(dataset: &Dataset) -> Vec<F> {
+    let field = |(name, column): (&'static str, FilterColumn)| {
+        let figure = matches!(column.kind, ColumnKind::Number | ColumnKind::Duration);
+        let width = (text::width(name) as u16).clamp(6, 16);
+        let field = if figure { F::figure(name, name, width, 60, LISTED) } else { F::text(name, name, [width, 24], 60, LISTED) };
+        let field = if column.kind == ColumnKind::Time { field.largest_first() } else { field };
+        field.of(column.kind)
+    };
+    row::own_columns(dataset).into_iter().map(field).collect()
 }
 
 fn listed(row: Shown<'_>) -> TokenRow<'_> {
@@ -126,21 +181,15 @@ pub(super) fn stale(token: &TokenSummary) -> Option<i64> {
     token.last_candle.and_then(|last| last.behind)
 }
 
-fn changed(percent: Option<f64>, ascii: bool) -> Cell {
-    let role = match percent {
-        Some(value) if value >= 0.005 => Role::Up,
-        Some(value) if value <= -0.005 => Role::Down,
-        _ => Role::Dim,
-    };
-    Cell::new(change(percent, ascii), role)
-}
+/// A change over the month under this share of the price is drawn as small as it is: a stablecoin's cents are no mountains.
+const HISTORY_SPAN_MIN: f64 = 0.04;
 
 /// The sparkline: the last week strong, what was before quieter, in the colour of where the month went.
 pub(super) fn history(closes: &[f64], cells: usize, ascii: bool) -> Cell {
     let (Some(first), Some(last)) = (closes.first(), closes.last()) else { return Cell::missing() };
     let (soft, strong) = if last >= first { (Role::UpSoft, Role::Up) } else { (Role::DownSoft, Role::Down) };
     let values: Vec<Option<f64>> = closes.iter().copied().map(Some).collect();
-    let line = low(&sparkline(&values, cells, ascii));
+    let line = low(&sparkline_over(&values, cells, ascii, HISTORY_SPAN_MIN));
     let recent = (cells * 7).div_ceil(30);
     let split = line.char_indices().nth(cells.saturating_sub(recent)).map_or(line.len(), |(at, _)| at);
     Cell::new(line[..split].to_owned(), soft).then(line[split..].to_owned(), strong)

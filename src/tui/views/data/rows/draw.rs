@@ -23,17 +23,21 @@ const BAR: u16 = 2;
 
 impl Rows {
     pub(in crate::tui::views::data) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let (left, right) = match &self.inspector {
-            Some(_) if area.width >= BESIDE => {
+        let beside = self.verb.is_some() || self.inspector.is_some();
+        let (left, right) = match beside.then_some(()) {
+            Some(()) if area.width >= BESIDE => {
                 let width = (area.width * 38 / 100).clamp(64, 90);
                 let left = area.width - width - 2;
                 (Rect { width: left, ..area }, Rect { x: area.x + left + 2, width, ..area })
             }
-            Some(_) => (Rect::default(), area),
+            Some(()) => (Rect::default(), area),
             None => (area, Rect::default()),
         };
         if !left.is_empty() {
             self.draw_table(buffer, left, context);
+        }
+        if let Some(verb) = &self.verb {
+            return verb.draw(buffer, right, context);
         }
         if let (Some(inspector), Some(row)) = (&mut self.inspector, self.order.places.get(self.cursor.state.selected)) {
             let place = inspect::Place { grid: &self.grid, columns: &self.columns, row, table: self.schema.name };

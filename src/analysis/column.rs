@@ -1,0 +1,180 @@
+//! What the numbers of one column are like: their order statistics, how often each occurs, and how they are spread. Exact, over keys
+//! that stand in the order of the values. Pure functions.
+
+/// Bins of a histogram.
+pub const BINS: usize = 20;
+
+/// What the keys are made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Made {
+    /// Of i64.
+    Integers,
+    /// Of finite f64.
+    Floats,
+}
+
+const SIGN: u64 = 1 << 63;
+
+/// A key that stands in the order of whole numbers.
+pub fn key_of_integer(value: i64) -> u64 {
+    value.cast_unsigned() ^ SIGN
+}
+
+/// A key that stands in the order of finite floats; the two zeros are one.
+pub fn key_of_float(value: f64) -> u64 {
+    let bits = (value + 0.0).to_bits();
+    if bits & SIGN == 0 { bits | SIGN } else { !bits }
+}
+
+/// A number again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number {
+    Integer(i64),
+    Float(f64),
+}
+
+impl Number {
+    /// A whole number beyond 2^53 is rounded.
+    pub fn float(self) -> f64 {
+        match self {
+            Self::Integer(value) => value as f64,
+            Self::Float(value) => value,
+        }
+    }
+}
+
+/// The keys of all values, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sorted {
+    made: Made,
+    keys: Vec<u64>,
+}
+
+/// Order statistics and spread.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statistics {
+    pub min: Number,
+    pub max: Number,
+    /// The first quartile, the median and the third: between two values by linear interpolation, at place p · (n − 1) of the order
+    /// (Hyndman & Fan 1996, type 7).
+    pub quartiles: [f64; 3],
+    /// The sum over the count.
+    pub mean: f64,
+    /// `BINS` of equal width from the smallest to the largest, the last with its upper end: where each begins, and how many values.
+    pub histogram: Vec<(f64, u64)>,
+}
+
+impl Sorted {
+    /// Of keys in order.
+    pub fn new(made: Made, keys: Vec<u64>) -> Self {
+        debug_assert!(keys.is_sorted());
+        Self { made, keys }
+    }
+
+    fn number(&self, key: u64) -> Number {
+        match self.made {
+            Made::Integers => Number::Integer((key ^ SIGN).cast_signed()),
+            Made::Floats => Number::Float(f64::from_bits(if key & SIGN == 0 { !key } else { key ^ SIGN })),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Each value once with how often it occurs, in order.
+    pub fn runs(&self) -> impl Iterator<Item = (Number, u64)> + '_ {
+        self.keys.chunk_by(|a, b| a == b).map(|run| (self.number(run[0]), run.len() as u64))
+    }
+
+    fn at(&self, share: f64) -> f64 {
+        let place = share * (self.keys.len() - 1) as f64;
+        let (below, above) = (place.floor() as usize, place.ceil() as usize);
+        let (low, high) = (self.number(self.keys[below]).float(), self.number(self.keys[above]).float());
+        // Written so that the span of two huge floats stays finite.
+        let part = place - place.floor();
+        low * (1.0 - part) + high * part
+    }
+
+    /// None of no values.
+    pub fn statistics(&self) -> Option<Statistics> {
+        let (&first, &last) = (self.keys.first()?, self.keys.last()?);
+        let (min, max) = (self.number(first), self.number(last));
+        let count = self.keys.len() as f64;
+        let sum: f64 = self.keys.iter().map(|&key| self.number(key).float()).sum();
+        let mean = if sum.is_finite() { sum / count } else { self.keys.iter().map(|&key| self.number(key).float() / count).sum() };
+        Some(Statistics { min, max, quartiles: [0.25, 0.5, 0.75].map(|share| self.at(share)), mean, histogram: self.histogram() })
+    }
+
+    /// One bin of a column that has one value.
+    fn histogram(&self) -> Vec<(f64, u64)> {
+        let (Some(&first), Some(&last)) = (self.keys.first(), self.keys.last()) else { return Vec::new() };
+        let (low, high) = (self.number(first).float(), self.number(last).float());
+        if first == last || low >= high {
+            return vec![(low, self.keys.len() as u64)];
+        }
+        let edge = |bin: usize| {
+            let share = bin as f64 / BINS as f64;
+            low * (1.0 - share) + high * share
+        };
+        let below = |edge: f64| self.keys.partition_point(|&key| self.number(key).float() < edge);
+        let starts: Vec<usize> = (0..BINS).map(|bin| if bin == 0 { 0 } else { below(edge(bin)) }).chain([self.keys.len()]).collect();
+        (0..BINS).map(|bin| (edge(bin), (starts[bin + 1].max(starts[bin]) - starts[bin]) as u64)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn floats(values: &[f64]) -> Sorted {
+        let mut keys: Vec<u64> = values.iter().map(|value| key_of_float(*value)).collect();
+        keys.sort_unstable();
+        Sorted::new(Made::Floats, keys)
+    }
+
+    #[test]
+    fn statistics_are_those_of_the_textbook() {
+        let statistics = floats(&[4.0, 1.0, 3.0, 2.0]).statistics().expect("four values");
+        assert_eq!(statistics.quartiles, [1.75, 2.5, 3.25]);
+        assert_eq!((statistics.min, statistics.max, statistics.mean), (Number::Float(1.0), Number::Float(4.0), 2.5));
+        assert_eq!(statistics.histogram.iter().map(|(_, count)| count).sum::<u64>(), 4);
+        assert_eq!((statistics.histogram[0].1, statistics.histogram[BINS - 1].1), (1, 1));
+        let one = floats(&[7.0, 7.0]).statistics().expect("one value");
+        assert_eq!((one.quartiles, one.histogram), ([7.0; 3], vec![(7.0, 2)]));
+        assert_eq!(floats(&[]).statistics(), None);
+        let huge = floats(&[f64::MAX, f64::MAX, -f64::MAX]).statistics().expect("three values");
+        assert!(huge.mean.is_finite() && huge.quartiles.iter().all(|value| value.is_finite()));
+        let whole = Sorted::new(Made::Integers, vec![key_of_integer(i64::MIN), key_of_integer(-1), key_of_integer(i64::MAX)]);
+        let statistics = whole.statistics().expect("three values");
+        assert_eq!((statistics.min, statistics.max), (Number::Integer(i64::MIN), Number::Integer(i64::MAX)));
+    }
+
+    #[test]
+    fn each_value_is_counted_once() {
+        let runs: Vec<_> = floats(&[0.0, -0.0, 2.0, -3.0, 2.0]).runs().collect();
+        assert_eq!(runs, [(Number::Float(-3.0), 1), (Number::Float(0.0), 2), (Number::Float(2.0), 2)]);
+    }
+
+    proptest! {
+        #[test]
+        fn keys_stand_in_the_order_of_their_numbers(a in proptest::num::f64::NORMAL, b in proptest::num::f64::NORMAL, i: i64, j: i64) {
+            prop_assert_eq!(key_of_float(a).cmp(&key_of_float(b)), a.total_cmp(&b));
+            prop_assert_eq!(key_of_integer(i).cmp(&key_of_integer(j)), i.cmp(&j));
+            prop_assert_eq!(floats(&[a]).runs().next(), Some((Number::Float(a), 1)));
+        }
+
+        #[test]
+        fn a_histogram_loses_no_value(values in proptest::collection::vec(-1e6_f64..1e6, 1..200)) {
+            let statistics = floats(&values).statistics().expect("values");
+            prop_assert_eq!(statistics.histogram.iter().map(|(_, count)| count).sum::<u64>(), values.len() as u64);
+            prop_assert!(statistics.quartiles.is_sorted());
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! `tokendeck config`: the configuration in force, with the origin of every setting.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{
+    outcome::{Outcome, print},
+    program::configuration,
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Settings {
+    /// The configuration file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Settings) -> Outcome {
+    let config = configuration(args.config.as_deref())?;
+    print(config.in_force(|name| std::env::var(name).ok()).as_bytes())
+}

@@ -1,0 +1,126 @@
+//! The configuration in force as a person reads it: every setting with its value and where it comes from. It can be read as
+//! `config.toml` again.
+
+use std::fmt::Write as _;
+
+use super::{Config, KEYS_SECTION, SECTIONS, SETTINGS, VARIABLE, sources};
+
+/// Where a setting stands in the file, and as what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenSetting {
+    pub section: &'static str,
+    pub key: &'static str,
+    /// As it is written there.
+    pub value: String,
+    pub line: usize,
+}
+
+/// Variables of the environment that count, and for what.
+pub const VARIABLES: &[(&str, &str)] = &[
+    (VARIABLE, "names the configuration file"),
+    ("TOKENDECK_API_KEY", "is an API key besides those that are kept"),
+    ("XDG_CONFIG_HOME", "is where config.toml is looked for"),
+    ("XDG_STATE_HOME", "is where keys, watchlist, session and jobs are kept"),
+    ("XDG_CACHE_HOME", "is where large tables are kept, unless `cache.dir` says"),
+    ("XDG_DATA_HOME", "is where demo data are written"),
+    ("NO_COLOR", "turns colours off"),
+    ("COLORFGBG", "tells whether the terminal is dark or light, for the theme `auto`"),
+];
+
+impl Config {
+    /// Every setting with its value and its origin, in the order of the table; `variable` gives the environment.
+    pub fn in_force(&self, variable: impl Fn(&str) -> Option<String>) -> String {
+        let file = self.file.as_ref().map(|file| file.display().to_string());
+        let mut text = match &file {
+            Some(file) => format!("# The configuration in force, from {file}.\n"),
+            None => "# The configuration in force: there is no file, all is as by default.\n".to_owned(),
+        };
+        let name = file.as_deref().unwrap_or(super::FILE);
+        let name = name.rsplit('/').next().unwrap_or(name);
+        for section in SECTIONS {
+            // Writing to a String cannot fail.
+            write!(text, "\n[{}]\n", section.name).ok();
+            for row in SETTINGS.iter().filter(|row| row.section == section.name) {
+                let given = self.given.iter().find(|given| (given.section, given.key) == (row.section, row.key));
+                match given {
+                    Some(given) => writeln!(text, "{} = {}  # {name}:{}", row.key, given.value, given.line).ok(),
+                    None => writeln!(text, "{} = {}  # default", row.key, row.default).ok(),
+                };
+            }
+            if section.name == KEYS_SECTION {
+                for (action, keys) in &self.keys {
+                    writeln!(text, "{action} = {keys}  # {name}").ok();
+                }
+            }
+            if section.name == sources::SECTION {
+                for source in &self.sources {
+                    writeln!(text, "# {}  # {name}", source.name).ok();
+                }
+            }
+        }
+        text.push_str("\n# From the environment:\n");
+        let before = text.len();
+        for (name, meaning) in VARIABLES {
+            if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
+                // A key is nobody's to see.
+                let value = if name.ends_with("_KEY") { "(set)".to_owned() } else { value.replace('\n', " ") };
+                writeln!(text, "# {name}={value}  {meaning}").ok();
+            }
+        }
+        if text.len() == before {
+            text.push_str("# nothing that counts\n");
+        }
+        text
+    }
+
+    /// The settings that the two say differently, as `section.key`.
+    pub fn differs(&self, other: &Self) -> Vec<String> {
+        let said = |config: &Self, section: &str, key: &str| {
+            config.given.iter().find(|given| (given.section, given.key) == (section, key)).map(|given| given.value.clone())
+        };
+        let differs = SETTINGS.iter().filter(|row| said(self, row.section, row.key) != said(other, row.section, row.key));
+        let mut names: Vec<String> = differs.map(|row| format!("{}.{}", row.section, row.key)).collect();
+        if self.keys != other.keys {
+            names.push(KEYS_SECTION.to_owned());
+        }
+        if self.sources != other.sources {
+            names.push(sources::SECTION.to_owned());
+        }
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_setting_says_where_it_comes_from_and_the_whole_reads_again() {
+        let text = "[api]\nrate_per_second = 7\n\n[terminal]\ntheme = 'light'\nkeys.export = ['y', 'F5']";
+        let config = Config::parse(Some(Path::new("deck/config.toml")), text).expect("a good file");
+        let shown = config.in_force(|name| (name == "TOKENDECK_API_KEY").then(|| "abc".to_owned()));
+        for line in [
+            "# The configuration in force, from deck/config.toml.",
+            "rate_per_second = 7  # config.toml:2",
+            "theme = 'light'  # config.toml:5",
+            "listen = \"127.0.0.1:8787\"  # default",
+            "export = [\"y\", \"F5\"]  # config.toml",
+            "# TOKENDECK_API_KEY=(set)  is an API key besides those that are kept",
+        ] {
+            assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
+        }
+        let again = Config::parse(Some(Path::new("deck/config.toml")), &shown).expect("it reads again");
+        assert_eq!((again.api, &again.terminal, &again.keys), (config.api.clone(), &config.terminal, &config.keys));
+        assert!(!shown.contains("abc"));
+    }
+
+    #[test]
+    fn what_was_changed_is_named() {
+        let config = |text: &str| Config::parse(None, text).expect("a good file");
+        let (before, after) = (config("[api]\nrate_per_second = 7"), config("terminal.ascii = true\nterminal.keys.quit = 'Q'"));
+        assert_eq!(before.differs(&after), ["api.rate_per_second", "terminal.ascii", "terminal.keys"]);
+        assert_eq!(before.differs(&before), [""; 0]);
+    }
+}

@@ -1,0 +1,110 @@
+//! Whether a column of amounts written as text went through a floating-point number, as its digits tell: such amounts end after the
+//! 15th to 17th digit whatever their size, and exact ones do not.
+
+use serde::{Deserialize, Serialize};
+
+use super::cell::Cell;
+
+/// The digits that a floating-point number has at most, and that it shows as a rule.
+const MOST: usize = 17;
+const USUAL: usize = 16;
+/// From here on an amount has digits enough for its end to tell anything.
+const TELLING: usize = 15;
+/// Decimals that exact amounts are rounded to; beyond it they have all there are.
+const ROUNDED: usize = 10;
+/// Digits of a whole number of smallest units from which a floating-point number could not hold them all.
+const LONG: usize = 19;
+/// Amounts from which a column is told.
+const LEAST: u64 = 5;
+/// Cells that are looked at.
+const LOOKED: u64 = 20_000;
+
+/// What the amounts seen so far tell.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Digits {
+    cells: u64,
+    /// Amounts with more digits than a floating-point number has.
+    exact: u64,
+    /// Amounts that end where such a number ends, and a little before.
+    ended: u64,
+    short: u64,
+}
+
+impl Digits {
+    /// How many cells more are looked at.
+    pub(crate) fn wanted(&self) -> usize {
+        LOOKED.saturating_sub(self.cells) as usize
+    }
+
+    pub(crate) fn note(&mut self, cells: &[Cell<'_>]) {
+        for cell in cells {
+            if self.cells >= LOOKED {
+                return;
+            }
+            self.cells += 1;
+            if let Cell::Text(text) = cell {
+                self.note_text(text.trim());
+            }
+        }
+    }
+
+    fn note_text(&mut self, text: &str) {
+        let (mantissa, exponent) = text.split_once(['e', 'E']).map_or((text, false), |(mantissa, _)| (mantissa, true));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        if !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
+            return;
+        }
+        let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+        let all = whole.len() + fraction.len();
+        let zeros = if fraction.is_empty() { whole.len() - whole.trim_end_matches('0').len() } else { 0 };
+        let digits = all - zeros;
+        // Below one, or rounded to a few decimals, an exact amount may have as few digits.
+        let tells = !whole.is_empty() && (exponent || fraction.len() >= ROUNDED || fraction.is_empty() && all >= LONG && zeros < ROUNDED);
+        match digits {
+            _ if !tells => {}
+            _ if digits > MOST => self.exact += 1,
+            USUAL.. => self.ended += 1,
+            TELLING.. => self.short += 1,
+            _ => {}
+        }
+    }
+
+    /// Whether the amounts are floating-point numbers written out.
+    pub(crate) fn are_floats(&self) -> bool {
+        self.exact == 0 && self.ended >= LEAST && self.ended >= self.short
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_that_end_after_seventeen_digits_were_floating_point_numbers() {
+        let floats = |texts: &[&str]| {
+            let mut digits = Digits::default();
+            for _ in 0..5 {
+                digits.note(&texts.iter().map(|text| Cell::Text((*text).into())).collect::<Vec<_>>());
+            }
+            digits.are_floats()
+        };
+        for (texts, expected) in [
+            (&["7.5346634119754725", "123.67739690205942"][..], true),
+            (&["1234567890123456800000", "98765432109876540000000"], true),
+            (&["1.2345678901234567e+21"], true),
+            // With 18 decimals, with 9, rounded to 8, below one, whole tokens, dollars.
+            (&["7.534663411975472512", "123.677396902059420001"], false),
+            (&["7.5346634119754725", "123.677396902059420001"], false),
+            (&["12345678.123456789"], false),
+            (&["123456789.12345678"], false),
+            (&["0.12345678901234567"], false),
+            (&["1000000000000000000000", "250000000000000000000"], false),
+            (&["12.5", "-", ""], false),
+        ] {
+            assert_eq!(floats(texts), expected, "{texts:?}");
+        }
+        let mut few = Digits::default();
+        few.note(&[Cell::Text("7.5346634119754725".into())]);
+        assert!(!few.are_floats(), "one amount tells nothing");
+    }
+}

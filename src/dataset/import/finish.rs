@@ -1,0 +1,193 @@
+//! What an import does once all files are read: rows for tokens that were not there, each table made one with what stood, and what
+//! became of each file's rows.
+
+use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Series};
+
+use super::{
+    ImportError, Run, Standing, TableReport,
+    combine::{FIRST_NEW, OURS, Repeat, STOOD},
+    origin::{self, Origin},
+    place::Finished,
+    sound::several,
+    table::{self, Written},
+};
+use crate::dataset::{
+    address::Address,
+    chain::Chain,
+    coerce,
+    findings::{Finding, Severity},
+    schema::{self, TABLES},
+    source::guarded,
+};
+
+impl Run<'_> {
+    /// Candles are measurements: new ones take the place of others, and it is said whose.
+    fn tell_replaced(&mut self, standing: &Standing, written: &Written) {
+        if standing.schema.name != "candles" {
+            return;
+        }
+        let mut all: Vec<_> = written.replaced.iter().collect();
+        all.sort_unstable_by_key(|(from, _)| **from);
+        let name = |source: u32| self.origins.iter().find(|(of, ..)| *of == source).map(|(.., origin)| origin);
+        let mut says: Vec<(String, String)> = Vec::new();
+        for ((source, before), replaced) in all {
+            let Some(file) = name(*source) else { continue };
+            let theirs = match *before {
+                STOOD => standing.theirs.iter().map(|found| format!("`{}`", found.name)).collect::<Vec<_>>().join(", "),
+                OURS => origin::named(&standing.origins, &replaced.tokens),
+                other => name(other).map_or_else(String::new, Origin::told),
+            };
+            let shown: Vec<&str> = replaced.tokens.iter().take(3).map(String::as_str).collect();
+            let more = if replaced.tokens.len() > shown.len() { ", …" } else { "" };
+            let candles = if replaced.rows == 1 { "1 candle takes".to_owned() } else { format!("{} candles take", replaced.rows) };
+            let text = format!(
+                "warning: {candles} the place of others of {}{more} with other figures, which came from {theirs}",
+                shown.join(", ")
+            );
+            says.push((file.file.clone(), text));
+        }
+        for (file, text) in says {
+            if let Some(file) = self.report.files.iter_mut().find(|known| known.file == file && known.refused.is_none()) {
+                file.says.push(text);
+            }
+        }
+    }
+
+    /// Adds a row for each token that is not there, so that its rows can be seen.
+    pub(super) fn missing_tokens(&mut self) -> Result<(), ImportError> {
+        let missing: Vec<(Address, (Option<String>, Chain))> =
+            std::mem::take(&mut self.needed).into_iter().filter(|(token, _)| !self.tokens.has(token)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.open("tokens")?;
+        let schema = &TABLES[0];
+        let texts = |name: &'static str, texts: Vec<Option<String>>| Series::new(PlSmallStr::from_static(name), texts).into_column();
+        let column = |column: &'static schema::Column| -> Column {
+            match column.name {
+                "token_address" => texts(column.name, missing.iter().map(|(token, _)| Some(token.to_string())).collect()),
+                "symbol" => texts(column.name, missing.iter().map(|(_, (symbol, _))| symbol.clone()).collect()),
+                "chain" => {
+                    let lists: Vec<Series> =
+                        missing.iter().map(|(_, (_, chain))| Series::new(PlSmallStr::EMPTY, [chain.as_str()])).collect();
+                    Series::new("chain".into(), lists).into_column()
+                }
+                "decimals" => {
+                    let of = |(token, _): &(Address, _)| self.context.decimals.get(token).copied().flatten();
+                    Series::new("decimals".into(), missing.iter().map(of).collect::<Vec<_>>()).into_column()
+                }
+                _ => coerce::empty(column, missing.len()),
+            }
+        };
+        let frame = guarded("table", || DataFrame::new(missing.len(), schema.columns.iter().map(column).collect()))?;
+        if let Some(spool) = self.spools.get_mut(&0) {
+            spool.add(frame, self.sources, &vec![0; missing.len()])?;
+        }
+        self.sources += 1;
+        let shown: Vec<String> = missing.iter().take(3).map(|(token, _)| token.to_string()).collect();
+        let more = if missing.len() > 3 { format!(" and {} more", missing.len() - 3) } else { String::new() };
+        self.report.notes.push(format!(
+            "added to tokens, as nothing was known of them: {}{more}; for their names and decimals import a token list, or a tokens.csv with the columns token_address, \
+             symbol, name, chain, decimals",
+            shown.join(", ")
+        ));
+        Ok(())
+    }
+
+    /// Makes each table one with what stood; gives back those that changed.
+    pub(super) fn tables(&mut self) -> Result<Vec<Finished>, ImportError> {
+        let mut finished = Vec::new();
+        for (place, spool) in std::mem::take(&mut self.spools) {
+            let (schema, Some(standing)) = (&TABLES[place], self.standing.remove(&place)) else { continue };
+            let mut origins = standing.origins.clone();
+            let came = |(source, table, _): &&(u32, &'static str, Origin)| *table == schema.name && !self.refused.contains(source);
+            origins.extend(self.origins.iter().filter(came).map(|(.., origin)| origin.clone()));
+            let origins = Some(&origins[..]).filter(|_| !self.options.dry_run);
+            let mut written = table::write(spool, self.folder, &self.context, &self.refused, origins)?;
+            self.tell(schema.name, &written);
+            self.tell_replaced(&standing, &written);
+            self.several_series(schema.name, &written);
+            let file = written.file.take();
+            self.report.tables.push(TableReport { table: schema.name, file: standing.shown, rows: written.rows, written: file.is_some() });
+            let approximate = if file.is_some() { self.newly_approximate(schema.name) } else { Vec::new() };
+            finished.extend(file.map(|from| Finished {
+                table: schema.name,
+                from,
+                to: standing.target,
+                paths: standing.paths,
+                approximate,
+            }));
+        }
+        for file in &mut self.report.files {
+            file.kept = file.findings.kept().to_vec();
+            file.counts = file.findings.counts().to_vec();
+        }
+        let tokens = Standing::of(&self.context, &TABLES[0])?;
+        if !tokens.is_there() && !finished.is_empty() && !finished.iter().any(|finished| finished.table == TABLES[0].name) {
+            let from = table::write_empty(self.folder, &TABLES[0])?;
+            self.report.notes.push("the dataset has no tokens yet, so its `tokens` table is empty: import a token list".to_owned());
+            finished.push(Finished { table: TABLES[0].name, from, to: tokens.target, paths: tokens.paths, approximate: Vec::new() });
+        }
+        Ok(finished)
+    }
+
+    /// The columns of a table that are approximate by this import, and of which the dataset does not say so yet.
+    fn newly_approximate(&self, table: &'static str) -> Vec<&'static str> {
+        let said = |column: &str| {
+            self.context.manifest.tables.get(table).and_then(|said| said.columns.get(column)).is_some_and(|rule| rule.approximate)
+        };
+        self.approximate.iter().filter(|(of, column)| *of == table && !said(column)).map(|(_, column)| *column).collect()
+    }
+
+    /// Candles of one time that say different prices are of several series, and balances of one holder that differ are none: which one
+    /// stands would be chance.
+    fn several_series(&mut self, table: &str, written: &Written) {
+        if !["candles", "holders"].contains(&table) || self.options.broken_too {
+            return;
+        }
+        let read: Vec<u32> = (FIRST_NEW..self.sources).filter(|source| !self.refused.contains(source)).collect();
+        for (file, source) in self.report.files.iter().filter(|file| file.refused.is_none()).zip(read) {
+            let conflicts: Vec<&Repeat> = written.repeats.iter().filter(|repeat| repeat.source == source && !repeat.same).collect();
+            let rows: u64 = file.taken.iter().filter(|taken| taken.table == table).map(|taken| taken.rows).sum();
+            let Some(refusal) = several(table, &conflicts, rows, &file.movements) else { continue };
+            self.late.insert(file.file.clone(), refusal);
+        }
+    }
+
+    /// Tells each file what became of its rows in the table.
+    fn tell(&mut self, table: &'static str, written: &Written) {
+        // Files are numbered in the order they were read; those refused before reading have no number.
+        let read: Vec<u32> = (FIRST_NEW..self.sources).filter(|source| !self.refused.contains(source)).collect();
+        let files = self.report.files.iter_mut().filter(|file| file.refused.is_none());
+        for (file, source) in files.zip(read) {
+            let Some(taken) = file.taken.iter_mut().find(|taken| taken.table == table) else { continue };
+            let counts = written.counts.get(&source).copied().unwrap_or_default();
+            (taken.new, taken.changed, taken.same) = (counts.new, counts.changed, counts.same);
+            let key = schema::table(table).map_or_else(String::new, |schema| schema.key.join(", "));
+            let mut told: Option<(Option<String>, String)> = None;
+            for repeat in written.repeats.iter().filter(|repeat| repeat.source == source) {
+                taken.repeated += 1;
+                if !repeat.same && repeat.differs.is_none() {
+                    // Beyond those that are kept: counted with them.
+                    if let Some((column, reason)) = &told {
+                        file.findings.count_more(&file.file, column.as_deref(), reason, 1);
+                        continue;
+                    }
+                }
+                let (column, value) = repeat.differs.clone().unzip();
+                let reason = match column {
+                    _ if repeat.same => "a later row says the same; this one is left out".to_owned(),
+                    Some(column) => {
+                        format!("a later row has the same {key} and another value in `{column}`; that one is kept and this one left out")
+                    }
+                    None => format!("a later row has the same {key}; that one is kept and this one left out"),
+                };
+                let (column, row, name) = (column.map(str::to_owned), Some(repeat.row.into()), file.file.clone());
+                if !repeat.same {
+                    told = Some((column.clone(), reason.clone()));
+                }
+                file.findings.add(Finding { severity: Severity::Warning, file: name, row, column, value, reason });
+            }
+        }
+    }
+}

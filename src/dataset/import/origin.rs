@@ -1,0 +1,73 @@
+//! Where imported rows came from: kept beside them in their file, so that a later import can say whose rows it replaces.
+
+use std::path::Path;
+
+use polars::prelude::{KeyValueMetadata, ParquetReader, SerReader};
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{address::Address, source::guarded};
+
+/// The name under which the origins stand in the file.
+const KEY: &str = "tokendeck.origins";
+/// Imports that are remembered, the latest; and tokens of each, beyond which it is taken for one of any.
+const KEPT: usize = 100;
+const TOKENS_KEPT: usize = 20;
+/// Origins that are named to the person.
+const SHOWN: usize = 3;
+
+/// A file that rows of a table came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Origin {
+    pub file: String,
+    pub title: String,
+    /// The tokens it has rows of; empty: many.
+    pub tokens: Vec<String>,
+}
+
+impl Origin {
+    pub(super) fn new(file: &str, title: &str, tokens: impl IntoIterator<Item = Address>) -> Self {
+        let mut tokens: Vec<String> = tokens.into_iter().map(|token| token.to_string()).collect();
+        tokens.sort_unstable();
+        if tokens.len() > TOKENS_KEPT {
+            tokens.clear();
+        }
+        Self { file: file.to_owned(), title: title.to_owned(), tokens }
+    }
+
+    /// `` `binance.csv` (Binance klines) ``.
+    pub(super) fn told(&self) -> String {
+        format!("`{}` ({})", self.file, self.title)
+    }
+}
+
+/// The origins of the rows of a file that was imported; none of one that an earlier version wrote.
+pub(super) fn of(path: &Path) -> Vec<Origin> {
+    let Ok(file) = std::fs::File::open(path) else { return Vec::new() };
+    let text = guarded("Parquet", || {
+        let mut reader = ParquetReader::new(file);
+        let metadata = reader.get_metadata()?;
+        let pair = metadata.key_value_metadata().iter().flatten().find(|pair| pair.key == KEY);
+        Ok(pair.and_then(|pair| pair.value.clone()))
+    });
+    text.ok().flatten().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+/// What stands in the file's metadata: the mark, and the origins, the latest last.
+pub(super) fn metadata(mark: &str, origins: &[Origin]) -> KeyValueMetadata {
+    let mut kept: Vec<&Origin> = Vec::new();
+    for origin in origins {
+        kept.retain(|known| (&known.file, &known.title, &known.tokens) != (&origin.file, &origin.title, &origin.tokens));
+        kept.push(origin);
+    }
+    let kept = &kept[kept.len().saturating_sub(KEPT)..];
+    let origins = serde_json::to_string(kept).unwrap_or_default();
+    KeyValueMetadata::from_static(vec![(mark.to_owned(), env!("CARGO_PKG_VERSION").to_owned()), (KEY.to_owned(), origins)])
+}
+
+/// Those that have rows of the tokens, for the person.
+pub(super) fn named(origins: &[Origin], tokens: &[String]) -> String {
+    let of = |origin: &&Origin| origin.tokens.is_empty() || tokens.is_empty() || origin.tokens.iter().any(|token| tokens.contains(token));
+    let all: Vec<String> = origins.iter().rev().filter(of).map(Origin::told).collect();
+    let more = if all.len() > SHOWN { format!(" and {} more", all.len() - SHOWN) } else { String::new() };
+    if all.is_empty() { "an earlier import".to_owned() } else { format!("{}{more}", all[..all.len().min(SHOWN)].join(", ")) }
+}

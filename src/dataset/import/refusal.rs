@@ -1,0 +1,64 @@
+//! Why a file is not taken, and what would do: options, of which whoever asked makes a whole command line, and lines of `dataset.toml` for
+//! a file that a dataset reads where it lies.
+
+use super::look::Looked;
+
+/// What stands for an address that only the person knows, and for a column of theirs.
+pub(super) const ADDRESS: &str = "ADDRESS";
+pub(super) const COLUMN: &str = "COLUMN";
+
+/// What to do where decimals lack.
+pub(super) const WRITE_TOKENS: &str = "write a tokens.csv with the columns token_address, symbol, name, chain, decimals into the dataset's folder, or import a token \
+                                       list that has them, first";
+
+/// Why a file is refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub reason: String,
+    /// Options that would do, with their values; none where no word of the person's would.
+    pub say: Vec<(&'static str, String)>,
+    /// A section of `dataset.toml` that does the same.
+    pub lines: Option<String>,
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self { reason, ..Self::default() }
+    }
+}
+
+impl From<&str> for Refusal {
+    fn from(reason: &str) -> Self {
+        reason.to_owned().into()
+    }
+}
+
+impl Refusal {
+    pub(super) fn new(reason: impl Into<String>) -> Self {
+        reason.into().into()
+    }
+
+    /// With an option that would do, or is a part of it.
+    pub(super) fn say(mut self, option: &'static str, value: impl Into<String>) -> Self {
+        self.say.push((option, value.into()));
+        self
+    }
+
+    pub(super) fn saying(mut self, say: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        self.say.extend(say);
+        self
+    }
+
+    pub(super) fn lines(mut self, lines: impl Into<String>) -> Self {
+        self.lines = Some(lines.into());
+        self
+    }
+
+    /// The reason as a sentence of the file, with the lines where a dataset reads such a file.
+    pub(super) fn told(&self, looked: Option<&Looked>) -> String {
+        match self.lines.as_ref().filter(|_| looked.is_none_or(Looked::is_read_where_it_lies)) {
+            Some(lines) => format!("{}. In dataset.toml: {lines}", self.reason),
+            None => self.reason.clone(),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a repeated key says of its rows: which figure differs, and whether the rows are movements rather than balances. Which row is kept
+//! is decided elsewhere.
+
+use std::collections::{HashMap, HashSet};
+
+use polars::prelude::{DataFrame, PolarsResult};
+
+use super::{coerce::cell, order, schema::TableSchema};
+
+/// Names of columns that transfers have and lists of holders have not, without their signs.
+const MOVEMENTS: &[&str] = &[
+    "from",
+    "fromaddress",
+    "sender",
+    "to",
+    "toaddress",
+    "receiver",
+    "recipient",
+    "hash",
+    "txhash",
+    "transactionhash",
+    "txid",
+    "transaction",
+    "logindex",
+    "block",
+    "blocknumber",
+    "blockno",
+    "交易哈希",
+    "发送方",
+    "接收方",
+];
+/// What stands in such names beside others.
+const MOVED: &[&str] = &["transfer", "转账"];
+
+/// The columns by whose names the rows of a file are movements of a token.
+pub(crate) fn movements(names: &[String]) -> Vec<String> {
+    let plain = |name: &str| name.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    let moved = |name: &&String| {
+        let name = plain(name);
+        MOVEMENTS.contains(&name.as_str()) || MOVED.iter().any(|part| name.contains(part))
+    };
+    names.iter().filter(moved).cloned().collect()
+}
+
+/// The question about a list of holders with such columns in which holders repeat.
+pub(crate) fn are_these_transfers(movements: &[String]) -> String {
+    let named: Vec<String> = movements.iter().take(6).map(|name| format!("`{name}`")).collect();
+    format!("it has {} as well: are these transfers, or balances of several times, and not one balance a holder?", named.join(", "))
+}
+
+/// The first column in which the two rows differ, and both of its figures: `12.5, then 7`.
+pub(crate) fn difference(schema: &TableSchema, frame: &DataFrame, row: usize, kept: usize) -> Option<(&'static str, String)> {
+    let shown = |name: &str, row: usize| -> Option<String> {
+        let column = frame.column(name).ok()?.slice(row as i64, 1);
+        let cells = cell::cells(&column);
+        cells.first().map(|cell| if cell.is_null() { "nothing".to_owned() } else { cell.shown() })
+    };
+    let named = schema.columns.iter().map(|column| column.name).filter(|name| !schema.key.contains(name));
+    named
+        .filter_map(|name| Some((name, shown(name, row)?, shown(name, kept)?)))
+        .find(|(_, row, kept)| row != kept)
+        .map(|(name, row, kept)| (name, format!("{row}, then {kept}")))
+}
+
+/// The row that is kept of the key of each of these, which are left out.
+pub(crate) fn kept_of(schema: &TableSchema, frame: &DataFrame, dropped: &[usize]) -> PolarsResult<Vec<usize>> {
+    if dropped.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (hashes, keyless) = (order::hashes(frame, schema.key)?, order::keyless(schema, frame)?);
+    let (left_out, wanted): (HashSet<usize>, HashSet<u128>) =
+        (dropped.iter().copied().collect(), dropped.iter().map(|row| hashes[*row]).collect());
+    let kept: HashMap<u128, usize> = (0..hashes.len())
+        .filter(|row| wanted.contains(&hashes[*row]) && !keyless[*row] && !left_out.contains(row))
+        .map(|row| (hashes[row], row))
+        .collect();
+    Ok(dropped.iter().map(|row| kept.get(&hashes[*row]).copied().unwrap_or(*row)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_transfers_are_known_in_any_spelling() {
+        let names = ["addr", "Block", "tx_hash", "From Address", "转账代币数量", "balance", "tokens"].map(str::to_owned);
+        assert_eq!(movements(&names), ["Block", "tx_hash", "From Address", "转账代币数量"]);
+        assert!(movements(&["address".to_owned(), "balance".to_owned()]).is_empty());
+    }
+}

@@ -1,0 +1,64 @@
+//! Counting and describing columns of a small dataset.
+
+use super::*;
+use crate::{
+    dataset::sample,
+    question::{parameter::Arguments, snapshot::AnswerSettings},
+};
+
+fn ask<Q: Question>(table: &str, query: &str) -> Result<Value> {
+    let dataset = sample::dataset(&[
+        ("tokens", "token_address,symbol,name,chain,rating\n0x1,A,A,eth,3\n0x2,B,B,base,3\n0x3,C,,eth,5\n0x4,A,D,eth,"),
+        (
+            "candles",
+            "token_address,timestamp,open,high,low,close,interval
+             0x1,2026-01-01,1,1,1,1,1d
+             0x1,2026-01-02,1,2,1,2,1d
+             0x1,2026-01-03,1,3,1,3,1d
+             0x2,2026-01-01,1,4,1,4,1d",
+        ),
+    ]);
+    let question = Q::parse(&Arguments::new(Q::PARAMETERS, &[("table", table)], query)?)?;
+    let answer = question.answer(&Snapshot::new(1, dataset, AnswerSettings::default()), &Progress::default())?;
+    Ok(serde_json::to_value(answer).expect("JSON"))
+}
+
+#[test]
+fn values_are_counted_the_most_frequent_first() {
+    let counts = ask::<CountsQuestion>("tokens", "column=symbol").expect("counts");
+    assert_eq!((&counts["rows"], &counts["missing"], &counts["distinct"]), (&json!(4), &json!(0), &json!(3)));
+    assert_eq!(counts["counts"][0], json!({ "value": "A", "count": 2, "share": 0.5 }));
+    assert_eq!(counts["counts"][1]["value"], "B");
+    let own = ask::<CountsQuestion>("tokens", "column=rating&limit=1").expect("counts");
+    assert_eq!(
+        (&own["missing"], &own["distinct"], &own["counts"]),
+        (&json!(1), &json!(2), &json!([{ "value": 3, "count": 2, "share": 2.0 / 3.0 }]))
+    );
+    let some = ask::<CountsQuestion>("tokens", "column=symbol&where=chain:eth").expect("counts");
+    assert_eq!((&some["rows"], &some["distinct"]), (&json!(3), &json!(2)));
+}
+
+#[test]
+fn a_column_is_described_by_what_it_holds() {
+    let close = ask::<DescribeQuestion>("candles", "column=close").expect("a description");
+    let figures = ["min", "quartile_1", "median", "quartile_3", "max", "mean"].map(|name| close[name].as_f64());
+    assert_eq!(figures, [Some(1.0), Some(1.75), Some(2.5), Some(3.25), Some(4.0), Some(2.5)]);
+    assert_eq!((close["distinct"].as_u64(), close["histogram"].as_array().map(Vec::len)), (Some(4), Some(20)));
+    let time = ask::<DescribeQuestion>("candles", "column=timestamp&where=close>1").expect("a description");
+    assert_eq!((&time["min"], &time["median"]), (&json!("2026-01-01T00:00:00Z"), &json!("2026-01-02T00:00:00Z")));
+    let name = ask::<DescribeQuestion>("tokens", "column=name").expect("a description");
+    assert_eq!((&name["min"], &name["max"], &name["median"], &name["missing"]), (&json!("A"), &json!("D"), &Value::Null, &json!(1)));
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    for (query, says) in [
+        ("", "`column` is missing: name one of token_address, symbol"),
+        ("column=symbl", "did you mean `symbol`?"),
+        ("column=symbol&where=x>1", "`where`: `x` is not a column"),
+    ] {
+        let refused = ask::<CountsQuestion>("tokens", query).expect_err("a problem");
+        assert!(refused.code == Code::InvalidParameter && refused.detail.contains(says), "{query}: {refused}");
+    }
+    assert_eq!(ask::<CountsQuestion>("tokns", "column=symbol").expect_err("a problem").code, Code::TableNotFound);
+}

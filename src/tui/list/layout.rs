@@ -1,0 +1,121 @@
+//! Which columns of a list are shown, in which order and how wide, and which stay when it is narrow: what the person chose, kept
+//! between runs. What the columns are is the list's.
+
+use serde_json::{Value, json};
+
+/// Cells that a column may be made wider or narrower by.
+const WIDER_MAX: i16 = 60;
+
+/// The choice of columns. Keys that are not named stand as the list has them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// The keys in their order; none as the list has them.
+    pub order: Vec<&'static str>,
+    pub hidden: Vec<&'static str>,
+    /// Cells more than the column would have, or fewer.
+    pub wider: Vec<(&'static str, i16)>,
+    /// The first so many stay, whatever the width.
+    pub frozen: usize,
+}
+
+impl Layout {
+    pub fn is_hidden(&self, key: &str) -> bool {
+        self.hidden.contains(&key)
+    }
+
+    pub fn show(&mut self, key: &'static str, shown: bool) {
+        self.hidden.retain(|hidden| *hidden != key);
+        if !shown {
+            self.hidden.push(key);
+        }
+    }
+
+    pub fn wider_by(&self, key: &str) -> i16 {
+        self.wider.iter().find(|(known, _)| *known == key).map_or(0, |(_, cells)| *cells)
+    }
+
+    /// Makes the column so many cells wider.
+    pub fn widen(&mut self, key: &'static str, cells: i16) {
+        let wider = (self.wider_by(key) + cells).clamp(-WIDER_MAX, WIDER_MAX);
+        self.wider.retain(|(known, _)| *known != key);
+        if wider != 0 {
+            self.wider.push((key, wider));
+        }
+    }
+
+    /// Puts keys in their order: those that are named first, the others where they stood behind the one before them.
+    pub fn in_order<T>(&self, items: Vec<T>, key: impl Fn(&T) -> &'static str) -> Vec<T> {
+        if self.order.is_empty() {
+            return items;
+        }
+        let place = |name: &str| self.order.iter().position(|known| *known == name);
+        let mut after = 0;
+        let mut placed: Vec<((usize, usize), T)> = Vec::with_capacity(items.len());
+        for (nth, item) in items.into_iter().enumerate() {
+            let at = place(key(&item));
+            after = at.unwrap_or(after);
+            // One that is named stands before those that follow it unnamed.
+            placed.push(((after, if at.is_some() { 0 } else { nth + 1 }), item));
+        }
+        placed.sort_by_key(|(place, _)| *place);
+        placed.into_iter().map(|(_, item)| item).collect()
+    }
+
+    /// Null where nothing was chosen.
+    pub fn save(&self, standard: &Self) -> Value {
+        if self == standard {
+            return Value::Null;
+        }
+        json!({ "order": self.order, "hidden": self.hidden, "wider": self.wider, "frozen": self.frozen })
+    }
+
+    /// Takes back what `save` gave, of the keys that are known.
+    pub fn restore(&mut self, kept: &Value, known: &[&'static str]) {
+        if !kept.is_object() {
+            return;
+        }
+        let key = |value: &Value| known.iter().copied().find(|known| value.as_str() == Some(known));
+        let keys = |name: &str| kept[name].as_array().into_iter().flatten().filter_map(key).collect::<Vec<_>>();
+        (self.order, self.hidden, self.wider) = (keys("order"), keys("hidden"), Vec::new());
+        for pair in kept["wider"].as_array().into_iter().flatten() {
+            if let (Some(key), Some(cells)) = (key(&pair[0]), pair[1].as_i64().and_then(|cells| i16::try_from(cells).ok())) {
+                self.widen(key, cells.clamp(-WIDER_MAX, WIDER_MAX));
+            }
+        }
+        self.frozen = kept["frozen"].as_u64().map_or(0, |count| (count as usize).min(known.len()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_in_the_order_that_was_chosen_and_new_ones_behind_their_neighbour() {
+        let all = ["a", "b", "c", "d", "e"];
+        for (order, expected) in
+            [(&[][..], "abcde"), (&["c", "a", "b", "d", "e"], "cabde"), (&["d", "a", "c"], "deabc"), (&["a", "b"], "abcde")]
+        {
+            let layout = Layout { order: order.to_vec(), ..Layout::default() };
+            assert_eq!(layout.in_order(all.to_vec(), |key| key).concat(), expected, "{order:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_chosen_comes_back_of_the_columns_there_are() {
+        let mut layout = Layout { order: vec!["b", "a"], frozen: 1, ..Layout::default() };
+        layout.show("b", false);
+        layout.widen("a", 4);
+        layout.widen("a", -1);
+        layout.widen("b", 500);
+        let kept = layout.save(&Layout::default());
+        let mut again = Layout::default();
+        again.restore(&kept, &["a", "b"]);
+        assert_eq!(again, layout);
+        again.restore(&kept, &["a"]);
+        assert_eq!(again, Layout { order: vec!["a"], wider: vec![("a", 3)], frozen: 1, ..Layout::default() });
+        again.restore(&json!(null), &["a"]);
+        assert_eq!(again.order, ["a"], "nothing kept changes nothing");
+        assert_eq!(Layout::default().save(&Layout::default()), Value::Null);
+    }
+}

@@ -1,0 +1,169 @@
+//! Tokens marked in a list, side by side: one chart in percent from a common start with a crosshair over all, a legend, and how alike
+//! their days are. A pane that views with a list of tokens show in its place; what it shows is the compare question's.
+
+mod draw;
+
+use ratatui::{buffer::Buffer, layout::Rect};
+use serde_json::{Value, json};
+
+use super::parts::symbol_of;
+use crate::{
+    dataset::address::Address,
+    question::{
+        compare::{CompareQuestion, Comparison, TOKENS_MAX},
+        patterns::TIMEFRAMES,
+    },
+    tui::{
+        keymap::Action,
+        theme::Role,
+        view::{Asked, Context, Effect, Export, Request},
+        widgets::{
+            panel::{self, Panel},
+            progress,
+        },
+    },
+};
+
+/// The second of `TIMEFRAMES` after which a day follows.
+const TIMEFRAME_DEFAULT: usize = 2;
+
+/// The letters and colours of the lines, in the order of the tokens; the letter tells them apart where there are no colours.
+pub(super) const ROLES: &[Role] =
+    &[Role::Accent, Role::Up, Role::Warning, Role::Down, Role::Text, Role::AccentSoft, Role::UpSoft, Role::WarningSoft, Role::DownSoft];
+
+/// The marks of a list, and the comparison once it is opened.
+pub(super) struct Compare {
+    marks: Vec<Address>,
+    open: bool,
+    timeframe: usize,
+    /// The row of the answer under the crosshair; none is the last.
+    at: Option<usize>,
+    asked: Asked<CompareQuestion>,
+}
+
+impl Default for Compare {
+    fn default() -> Self {
+        Self { marks: Vec::new(), open: false, timeframe: TIMEFRAME_DEFAULT, at: None, asked: Asked::default() }
+    }
+}
+
+impl Compare {
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    pub(super) fn is_marked(&self, token: &Address) -> bool {
+        self.marks.contains(token)
+    }
+
+    /// Marks the token, or takes the mark off.
+    pub(super) fn mark(&mut self, token: Address, context: &Context<'_>) -> Effect {
+        if let Some(at) = self.marks.iter().position(|known| *known == token) {
+            self.marks.remove(at);
+        } else if self.marks.len() == TOKENS_MAX {
+            return Effect::Say(format!("{TOKENS_MAX} tokens are compared at once: Space takes a mark off"));
+        } else {
+            self.marks.push(token);
+        }
+        match self.marks.len() {
+            0 => Effect::Redraw,
+            1 => Effect::Say(format!("{} marked: mark another, then V compares them", symbol_of(context, &self.marks[0]))),
+            count => Effect::Say(format!("{count} tokens marked: V compares them")),
+        }
+    }
+
+    /// Opens the comparison of the marked tokens; of one, with the selected token.
+    pub(super) fn open(&mut self, selected: Option<Address>, context: &Context<'_>) -> Effect {
+        let mut tokens = self.marks.clone();
+        if tokens.len() < 2 {
+            tokens.extend(selected.filter(|token| !tokens.contains(token)));
+        }
+        if tokens.len() < 2 {
+            return Effect::Say("Space marks tokens: with two or more, V compares them".to_owned());
+        }
+        (self.marks, self.open, self.at) = (tokens, true, None);
+        self.refresh(context);
+        Effect::Redraw
+    }
+
+    fn question(&self) -> CompareQuestion {
+        CompareQuestion {
+            addresses: self.marks.clone(),
+            timeframe: TIMEFRAMES.get(self.timeframe).copied().unwrap_or("1d"),
+            from: None,
+            to: None,
+        }
+    }
+
+    pub(super) fn refresh(&mut self, context: &Context<'_>) {
+        if self.open && self.asked.refresh(self.question(), context) {
+            self.at = self.at.filter(|at| *at < self.rows());
+        }
+    }
+
+    fn answer(&self) -> Option<&Comparison> {
+        self.asked.answer.as_ref().map(|known| &known.answer)
+    }
+
+    fn rows(&self) -> usize {
+        self.answer().map_or(0, |answer| answer.rows.len())
+    }
+
+    /// A key while it is open.
+    pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        let last = self.rows().saturating_sub(1);
+        let at = self.at.unwrap_or(last);
+        match action {
+            Action::Back | Action::CompareTokens => self.open = false,
+            Action::Left => self.at = Some(at.saturating_sub(1)),
+            Action::Right => self.at = Some((at + 1).min(last)),
+            Action::PageUp => self.at = Some(at.saturating_sub(last / 10 + 1)),
+            Action::PageDown => self.at = Some((at + last / 10 + 1).min(last)),
+            Action::First => self.at = Some(0),
+            Action::Last => self.at = None,
+            Action::Up | Action::Down => {
+                let by = if action == Action::Down { 1 } else { TIMEFRAMES.len() - 1 };
+                self.timeframe = (self.timeframe + by) % TIMEFRAMES.len();
+                self.at = None;
+                self.refresh(context);
+            }
+            Action::Mark => {
+                self.marks.clear();
+                self.open = false;
+                return Effect::Say("marks taken off".to_owned());
+            }
+            _ => return Effect::Pass,
+        }
+        Effect::Redraw
+    }
+
+    pub(super) fn request(&self) -> Request {
+        Request::of(&self.question())
+    }
+
+    /// The rows as a table: a column for each token, by its address.
+    pub(super) fn export(&self) -> Option<Export> {
+        let answer = self.answer()?;
+        let addresses: Vec<String> = answer.tokens.iter().map(|token| token.token_address.to_string()).collect();
+        let columns: Vec<&str> = std::iter::once("timestamp").chain(addresses.iter().map(String::as_str)).collect();
+        let row = |row: &crate::question::compare::ComparedRow| {
+            std::iter::once(json!(row.timestamp)).chain(row.percent.iter().map(|value| json!(value))).collect::<Vec<Value>>()
+        };
+        Some(Export::of("comparison", &columns, answer.rows.iter().map(row).collect(), self.at.or(answer.rows.len().checked_sub(1))))
+    }
+
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let timeframe = TIMEFRAMES.get(self.timeframe).copied().unwrap_or("1d");
+        let title = format!("{} tokens, percent from a common start · {timeframe}", self.marks.len());
+        let note = "← → crosshair   ↑ ↓ timeframe   Space unmarks all   Esc back";
+        let panel = Panel { note, focused: true, ascii: context.ascii, ..Panel::new(&title) };
+        let body = panel.render(area, buffer, context.theme);
+        if let Some(problem) = &self.asked.problem {
+            return panel::failure(body, buffer, context.theme, &problem.detail);
+        }
+        match self.answer() {
+            Some(answer) => draw::comparison(answer, self.at, buffer, body, context),
+            None => progress::skeleton(body, buffer, context.theme, context.ascii),
+        }
+    }
+}

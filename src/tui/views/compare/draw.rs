@@ -1,0 +1,203 @@
+//! Drawing a comparison: the lines, their letters, the crosshair, the legend and the correlations.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    symbols::Marker,
+    widgets::{
+        Widget,
+        canvas::{Canvas, Line},
+    },
+};
+
+use super::ROLES;
+use crate::{
+    question::compare::{Comparison, Correlation},
+    tui::{
+        format, text,
+        theme::Role,
+        view::Context,
+        widgets::{put, put_right},
+    },
+};
+
+/// From this width the legend stands beside the chart, else below it.
+const BESIDE: u16 = 100;
+const LEGEND_WIDTH: u16 = 44;
+/// Cells of the axis at the left, and of the letters at the right.
+const AXIS: u16 = 9;
+const LETTERS: u16 = 2;
+
+fn letter(nth: usize) -> char {
+    char::from(b'A' + u8::try_from(nth % 26).unwrap_or_default())
+}
+
+fn role(nth: usize) -> Role {
+    ROLES[nth % ROLES.len()]
+}
+
+pub(super) fn comparison(answer: &Comparison, at: Option<usize>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    let (chart, legend) = if area.width >= BESIDE {
+        let chart = Rect { width: area.width - LEGEND_WIDTH - 2, ..area };
+        (chart, Rect { x: chart.right() + 2, width: LEGEND_WIDTH, ..area })
+    } else {
+        let height = (answer.tokens.len() as u16 + 3).min(area.height / 2);
+        let chart = Rect { height: area.height - height, ..area };
+        (chart, Rect { y: chart.bottom(), height, ..area })
+    };
+    let shown = at.unwrap_or(answer.rows.len().saturating_sub(1));
+    lines(answer, shown, at.is_some(), buffer, chart, context);
+    let below = tokens(answer, shown, buffer, legend, context);
+    correlations(answer, buffer, Rect { y: legend.y + below, height: legend.height.saturating_sub(below), ..legend }, context);
+}
+
+/// What the values lie between, zero among them, with a little air.
+fn bounds(answer: &Comparison) -> (f64, f64) {
+    let values = answer.rows.iter().flat_map(|row| row.percent.iter().flatten().copied());
+    let (low, high) = values.fold((0.0_f64, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
+    let air = ((high - low) * 0.04).max(0.5);
+    (low - air, high + air)
+}
+
+fn lines(answer: &Comparison, at: usize, crosshair: bool, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    if area.width < AXIS + LETTERS + 8 || area.height < 4 {
+        return;
+    }
+    let theme = context.theme;
+    let plot = Rect { x: area.x + AXIS, width: area.width - AXIS - LETTERS, height: area.height - 1, ..area };
+    let (low, high) = bounds(answer);
+    let last = answer.rows.len().saturating_sub(1).max(1) as f64;
+    let color = |role: Role| theme.style(role).fg.unwrap_or_default();
+    let marker = if context.ascii { Marker::Dot } else { Marker::Braille };
+    let canvas = Canvas::default().marker(marker).x_bounds([0.0, last]).y_bounds([low, high]).paint(|paint| {
+        paint.draw(&Line { x1: 0.0, y1: 0.0, x2: last, y2: 0.0, color: color(Role::Grid) });
+        for nth in 0..answer.tokens.len() {
+            let mut before: Option<(f64, f64)> = None;
+            for (x, row) in answer.rows.iter().enumerate() {
+                let Some(value) = row.percent.get(nth).copied().flatten() else { continue };
+                let here = (x as f64, value);
+                let (x1, y1) = before.unwrap_or(here);
+                paint.draw(&Line { x1, y1, x2: here.0, y2: here.1, color: color(role(nth)) });
+                before = Some(here);
+            }
+        }
+    });
+    canvas.render(plot, buffer);
+    let y_of = |value: f64| {
+        let share = ((high - value) / (high - low)).clamp(0.0, 1.0);
+        plot.y + (share * f64::from(plot.height.saturating_sub(1))).round() as u16
+    };
+    // The letters at the right end, none over another.
+    let mut taken: Vec<u16> = Vec::new();
+    for (nth, token) in answer.tokens.iter().enumerate() {
+        let Some(percent) = token.percent else { continue };
+        let near = (0..plot.height).flat_map(|far| [y_of(percent).checked_sub(far), Some(y_of(percent) + far)]).flatten();
+        if let Some(y) = near.into_iter().find(|y| (plot.y..plot.bottom()).contains(y) && !taken.contains(y)) {
+            taken.push(y);
+            put(buffer, area, area.width - 1, y - area.y, &letter(nth).to_string(), theme.style(role(nth)));
+        }
+    }
+    axis(answer, (low, high), buffer, area, plot, context);
+    if crosshair {
+        let x = plot.x + (at as f64 / last * f64::from(plot.width.saturating_sub(1))).round() as u16;
+        for y in plot.y..plot.bottom() {
+            let cell = &mut buffer[(x, y)];
+            if cell.symbol() == " " || cell.symbol() == "\u{2800}" {
+                cell.set_symbol(if context.ascii { "|" } else { "│" }).set_style(theme.style(Role::Grid));
+            }
+        }
+    }
+}
+
+/// Percent at the left, the first and the last day below.
+fn axis(answer: &Comparison, (low, high): (f64, f64), buffer: &mut Buffer, area: Rect, plot: Rect, context: &Context<'_>) {
+    let theme = context.theme;
+    let steps = usize::from(plot.height / 4).clamp(1, 8);
+    for nth in 0..=steps {
+        let y = (usize::from(plot.height - 1) * nth / steps) as u16;
+        let value = high - (high - low) * f64::from(y) / f64::from((plot.height - 1).max(1));
+        let slot = Rect { width: AXIS - 1, ..area };
+        put_right(buffer, slot, y, &format!("{} %", signed(value)), theme.dim());
+    }
+    let day = |time: crate::dataset::time::Time| time.to_string().chars().take(10).collect::<String>();
+    put(buffer, area, AXIS, area.height - 1, &day(answer.from), theme.dim());
+    put_right(buffer, Rect { width: area.width - LETTERS, ..area }, area.height - 1, &day(answer.to), theme.dim());
+}
+
+fn signed(value: f64) -> String {
+    let digits = usize::from(value.abs() < 10.0);
+    let text = format!("{value:+.digits$}");
+    if text.trim_start_matches(['+', '-']).chars().all(|c| matches!(c, '0' | '.')) { "0".to_owned() } else { text }
+}
+
+/// The legend: each token's letter, symbol and percent at the crosshair; the lines used.
+fn tokens(answer: &Comparison, at: usize, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+    let theme = context.theme;
+    let Some(row) = answer.rows.get(at) else { return 0 };
+    put(buffer, area, 0, 0, &format!("{}", row.timestamp), theme.dim());
+    for (nth, token) in answer.tokens.iter().enumerate() {
+        let y = nth as u16 + 1;
+        if y >= area.height {
+            break;
+        }
+        let style = theme.style(role(nth));
+        put(buffer, area, 0, y, &letter(nth).to_string(), style);
+        let name = token.symbol.clone().unwrap_or_else(|| token.token_address.short());
+        put(buffer, area, 2, y, &text::truncate(&name, 14), style);
+        let change = format::change(row.percent.get(nth).copied().flatten(), context.ascii);
+        put_right(buffer, Rect { width: area.width.min(30), ..area }, y, &change, theme.text());
+    }
+    (answer.tokens.len() as u16 + 2).min(area.height)
+}
+
+fn correlations(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    let theme = context.theme;
+    if area.height == 0 {
+        return;
+    }
+    let counts = answer.correlations.iter().map(|pair| pair.n);
+    let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
+    let days = if least == most { format!("n {least} days") } else { format!("n {least} to {most} days") };
+    put(buffer, area, 0, 0, &format!("correlation of daily log returns, {days}"), theme.dim());
+    let count = answer.tokens.len();
+    let figure = |pair: &Correlation| pair.correlation.map_or_else(|| format::MISSING.to_owned(), |value| format!("{value:.2}"));
+    let strength = |pair: &Correlation| match pair.correlation {
+        Some(value) if value >= 0.5 => Role::Up,
+        Some(value) if value <= -0.5 => Role::Down,
+        _ => Role::Text,
+    };
+    // As a matrix where it fits: the columns are letters.
+    if usize::from(area.width) >= 4 + 6 * count && usize::from(area.height) > count {
+        for nth in 0..count {
+            put(buffer, area, 4 + 6 * nth as u16 + 3, 1, &letter(nth).to_string(), theme.style(role(nth)));
+        }
+        for a in 0..count.saturating_sub(1) {
+            let y = a as u16 + 2;
+            put(buffer, area, 0, y, &letter(a).to_string(), theme.style(role(a)));
+            for b in a + 1..count {
+                let tokens = (answer.tokens[a].token_address, answer.tokens[b].token_address);
+                let pair = answer.correlations.iter().find(|pair| (pair.token_address, pair.other_address) == tokens);
+                if let Some(pair) = pair {
+                    let slot = Rect { x: area.x + 4 + 6 * b as u16, width: 5, ..area };
+                    put_right(buffer, slot, y, &figure(pair), theme.style(strength(pair)));
+                }
+            }
+        }
+        return;
+    }
+    let letter_of = |address| answer.tokens.iter().position(|token| token.token_address == address).map_or('?', letter);
+    let pairs = answer.correlations.iter();
+    let texts =
+        pairs.map(|pair| (format!("{}–{} {}", letter_of(pair.token_address), letter_of(pair.other_address), figure(pair)), strength(pair)));
+    let (mut x, mut y) = (0, 1);
+    for (says, role) in texts {
+        let width = text::width(&says) as u16;
+        if x + width > area.width {
+            (x, y) = (0, y + 1);
+        }
+        if y >= area.height {
+            break;
+        }
+        x += put(buffer, area, x, y, &says, theme.style(role)) + 3;
+    }
+}

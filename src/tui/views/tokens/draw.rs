@@ -1,0 +1,57 @@
+//! Drawing the list of tokens and the line above it, and the detail of the selected one.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{TokensView, detail, rows};
+use crate::tui::{
+    list::Frame,
+    view::Context,
+    views::parts::{ListLine, absent, say, summary},
+    words,
+};
+
+impl TokensView {
+    pub(super) fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let Some(snapshot) = context.snapshot else { return };
+        let tokens = &snapshot.market.tokens;
+        self.draw_line(buffer, area, context, tokens.len());
+        let area = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        if tokens.is_empty() {
+            let sentence = absent(context, "tokens", "anything to be shown").unwrap_or_else(|| "the `tokens` table is empty".to_owned());
+            say(buffer, Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(1), ..area }, context, &sentence);
+            return;
+        }
+        let empty = if self.choices.watched_only && self.list.filter().is_empty() {
+            "the watchlist is empty: w stars a token, W shows every token"
+        } else {
+            &words::no_match("token")
+        };
+        let row = rows(tokens, &self.figures.known, context);
+        let marked = |place: usize| tokens.get(place).is_some_and(|token| self.compare.is_marked(&token.token_address));
+        let frame = Frame { marked: Some(&marked), ..Frame::new(area, empty) };
+        self.list.draw(buffer, frame, context, row);
+    }
+
+    fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>, total: usize) {
+        let mut notes = Vec::new();
+        if self.choices.watched_only {
+            notes.push(if context.ascii { "* watchlist" } else { "★ watchlist" }.to_owned());
+        }
+        notes.extend(self.figures.note(total));
+        let line = ListLine {
+            filter: self.list.filter_text(),
+            notes: &notes,
+            shown: self.list.len() as u64,
+            total: total as u64,
+            nouns: ["token", "tokens"],
+        };
+        line.draw(buffer, area, context);
+    }
+
+    pub(super) fn draw_detail(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let Some(summary) = self.token(context).and_then(|token| summary(context, &token)) else { return };
+        let known = self.detail.answer.as_ref().map(|known| &known.answer).filter(|detail| detail.token_address == summary.token_address);
+        let shown = detail::Shown { summary, detail: known, problem: self.detail.problem.as_ref() };
+        detail::draw(&shown, buffer, area, context);
+    }
+}

@@ -1,0 +1,217 @@
+//! A refusal says a whole line that would do. Here the line is run as it is printed: it takes the file, or asks for the next thing.
+
+use std::process::{Command, Stdio};
+
+use super::{Desk, TOKENS, UNI, address, reasons, taken};
+
+/// The most things a file is asked for.
+const QUESTIONS: usize = 5;
+
+/// Runs a line in a shell; what stderr says, and whether it went well.
+fn shell(desk: &Desk, line: &str) -> (bool, String) {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_tokendeck"));
+    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
+    let output = Command::new("sh")
+        .args(["-c", line])
+        .current_dir(desk.path(""))
+        .env("PATH", path)
+        .env("HOME", desk.path(""))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    (output.status.success(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// The line that a refusal prints.
+fn line(err: &str) -> Option<String> {
+    err.lines().find_map(|line| line.strip_prefix("  try: ")).map(str::to_owned)
+}
+
+#[test]
+fn the_line_that_is_printed_takes_the_file_or_asks_for_the_next_thing() {
+    let holder = |i: u32| format!("0x{i:040x}");
+    let rows = |of: &dyn Fn(u32) -> String| (1..=20).map(of).collect::<String>();
+    let candles = |name: &str| rows(&|day| format!("2024-01-{day:02},{name}{day},{},{},{day}.5,7\n", day + 1, day as f64 - 0.5));
+    let both =
+        rows(&|day| format!("2024-01-{day:02},BTC,{day},{},{day},{day}\n2024-01-{day:02},ETH,2{day},3{day},2{day},2{day}\n", day + 1));
+    let raw = rows(&|i| format!("{},{i}000000000000000001\n", holder(i)));
+    for (name, text, questions) in [
+        ("BTCUSDT.csv", format!("date,open,high,low,close,volume\n{}", candles("")), 1),
+        ("my prices (1).csv", format!("date,open,high,low,close,volume\n{}", candles("")), 1),
+        ("it's of EUR ETHEUR.csv", format!("date,open,high,low,close,volume\n{}", candles("")), 2),
+        ("several.csv", format!("date,symbol,open,high,low,close\n{both}"), 1),
+        ("holders.csv", format!("HolderAddress,Quantity,Rank\n{}", rows(&|i| format!("{},{}.5,{i}\n", holder(i), 100 - i))), 1),
+        ("raw.csv", format!("address,balance\n{raw}"), 3),
+        ("bare.csv", raw, 2),
+        ("list.csv", format!("address,symbol,name,decimals\n{UNI},UNI,Uniswap,18\n"), 1),
+        ("kraken.csv", format!("Address,Name Tag\n{UNI},Kraken 1\n"), 1),
+        ("kinds.csv", format!("address,type,category,name\n{UNI},cold,exchange,Kraken\n"), 1),
+        ("pools.csv", format!("pool,token0,token1\n{},{UNI},{}\n", holder(7), holder(8)), 1),
+        ("odd names.csv", format!("地址,转账代币数量\n{}", rows(&|i| format!("{},{i}.25\n", holder(i)))), 1),
+        ("days.csv", format!("date,holders\n{}", rows(&|i| format!("0{}/01/2024,{}\n", i % 9 + 1, 100 + i))), 2),
+        (
+            "broken.csv",
+            format!(
+                "timestamp,open,high,low,close,token_address\n{}",
+                rows(&|i| format!("2024-01-{i:02},5,{},4,5,{UNI}\n", if i > 18 { 3 } else { 6 }))
+            ),
+            1,
+        ),
+    ] {
+        let desk = Desk::empty();
+        desk.write(name, text);
+        let mut command = format!("tokendeck import '{}' --into data", name.replace('\'', r"'\''"));
+        let mut told = Vec::new();
+        loop {
+            let (good, err) = shell(&desk, &command);
+            if good {
+                break;
+            }
+            assert!(!told.contains(&err) && told.len() < QUESTIONS, "{name}: {command}: the same again: {err}");
+            command = line(&err).unwrap_or_else(|| panic!("{name}: no line in {err}")).replace("ADDRESS", UNI);
+            told.push(err);
+        }
+        assert_eq!(told.len(), questions, "{name}: {told:#?}");
+        desk.dataset();
+    }
+}
+
+#[test]
+fn a_workbook_is_not_sent_to_dataset_toml() {
+    let text = format!("地址,转账代币数量\n{UNI},1.5\n");
+    let desk = Desk::empty();
+    desk.write("holders.csv", &text);
+    assert!(desk.refuses(&["holders.csv"]).contains("In dataset.toml: [tables.holders]"));
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/wild/files/pgl_transfers.xlsx");
+    if !std::path::Path::new(folder).exists() {
+        println!("no workbook at {folder}: not tried");
+        return;
+    }
+    let err = desk.refuses(&[folder]);
+    assert!(
+        !err.contains("dataset.toml") && line(&err).is_some_and(|line| line.contains("--as holders") && line.contains("--map 'balance=")),
+        "{err}"
+    );
+}
+
+#[test]
+fn decimals_are_of_one_token_and_said_to_be() {
+    let desk = Desk::empty();
+    let holder = |i: u32| format!("0x{i:040x}");
+    let rows: String = (1..=20).map(|i| format!("{},{},{i}000000000000000000\n", holder(1_000 + i % 2), holder(i))).collect();
+    desk.write("two.csv", format!("token_address,address,balance\n{rows}"));
+    let err = desk.refuses(&["two.csv", "--unit", "raw", "--decimals", "18"]);
+    assert!(
+        err.contains("is of 2 tokens whose decimals are not known") && err.contains("token_address, symbol, name, chain, decimals"),
+        "{err}"
+    );
+    let one = rows.replace(&holder(1_001), &holder(1_000));
+    desk.write("one.csv", format!("token_address,address,balance\n{one}"));
+    desk.imports(&["one.csv", "--unit", "raw", "--decimals", "18"]);
+    let dataset = desk.dataset();
+    let token = dataset.tokens()[0].row.token_address;
+    assert_eq!((dataset.tokens()[0].row.decimals, dataset.holders_of(&token).get(0).and_then(|row| row.balance)), (Some(18), Some(20.0)));
+}
+
+#[test]
+fn holders_that_come_again_with_other_balances_are_asked_about() {
+    let holder = |i: u32| format!("0x{i:040x}");
+    let rows: String = (1..=60).map(|i| format!("{},{},{i}.5\n", holder(i % 40), 9_000 + i)).collect();
+    let desk = Desk::empty();
+    desk.write("paid.csv", format!("addr,block,size\n{rows}"));
+    let mapped = ["paid.csv", "--as", "holders", "--map", "holder_address=addr", "--map", "balance=size", "--token", UNI];
+    let err = desk.refuses(&mapped);
+    assert!(err.contains("has 20 of 60 rows") && err.contains("(`balance` 1.5, then 41.5)") && err.contains("`block`"), "{err}");
+    assert!(err.contains("are these transfers") && !desk.data().exists(), "{err}");
+    let report = desk.imports(&[&mapped[..], &["--broken-too"]].concat());
+    let told = reasons(&report, 0);
+    let reason =
+        "a later row has the same token_address, holder_address and another value in `balance`; that one is kept and this one left out";
+    assert!(told.contains(&(reason.to_owned(), 20)), "{told:?}");
+    // As the same file lies in a dataset.
+    let desk = Desk::empty();
+    desk.write("data/tokens.csv", TOKENS);
+    desk.write(
+        "data/holders.csv",
+        format!("token_address,holder_address,block,balance\n{}", rows.lines().map(|row| format!("{UNI},{row}\n")).collect::<String>()),
+    );
+    let dataset = desk.dataset();
+    let findings = &dataset.table("holders").unwrap().findings;
+    let found = findings.kept().iter().find(|finding| finding.reason == reason).unwrap();
+    assert_eq!((found.column.as_deref(), found.value.as_deref()), (Some("balance"), Some("1.5, then 41.5")));
+    assert!(
+        findings.counts().iter().any(|count| count.reason.contains("`block`") && count.reason.contains("are these transfers")),
+        "{findings:?}"
+    );
+}
+
+#[test]
+fn labels_that_differ_in_their_name_say_both() {
+    let desk = Desk::empty();
+    desk.write("labels.csv", format!("chain,address,label,name\neth,{UNI},exchange,Kraken 1\neth,{UNI},exchange,Kraken 2\n"));
+    let report = desk.imports(&["labels.csv"]);
+    let found = &report["files"][0]["findings"][0];
+    assert_eq!((found["column"].as_str(), found["value"].as_str()), (Some("name"), Some("Kraken 1, then Kraken 2")), "{report:#}");
+}
+
+#[test]
+fn candles_that_are_replaced_say_by_what_and_of_what() {
+    let csv = |add: f64| -> String {
+        let row = |day: u32| format!("2024-01-{day:02},{},{},{},{},7\n", 5.0 + add, 7.0 + add, 4.0 + add, 6.0 + add);
+        format!("date,open,high,low,close,volume\n{}", (1..=20).map(row).collect::<String>())
+    };
+    let desk = Desk::new();
+    desk.write("UNIUSDT_binance.csv", csv(0.0));
+    desk.write("UNIUSD_coinbase.csv", csv(0.5));
+    desk.imports(&["UNIUSDT_binance.csv"]);
+    let report = desk.imports(&["UNIUSD_coinbase.csv"]);
+    let says = report["files"][0]["says"].to_string();
+    assert!(says.contains("20 candles take the place of others of") && says.contains(UNI), "{says}");
+    assert!(says.contains("which came from `UNIUSDT_binance.csv` (candles of any other source)"), "{says}");
+    assert!(
+        !desk.imports(&["UNIUSD_coinbase.csv"])["files"][0]["says"].to_string().contains("take the place"),
+        "the same again replaces nothing"
+    );
+}
+
+#[test]
+fn a_symbol_of_several_tokens_on_a_chain_is_said() {
+    let desk = Desk::empty();
+    let rows: String = (1..=3).map(|i| format!("0x{i:040x},USDT,Tether {i},6\n")).collect();
+    desk.write("list.csv", format!("address,symbol,name,decimals\n{rows}{UNI},UNI,Uniswap,18\n"));
+    let says = desk.imports(&["list.csv", "--chain", "eth"])["files"][0]["says"].to_string();
+    assert!(says.contains("`USDT` is 3 tokens on eth (0x0000000000000000000000000000000000000001, 0x"), "{says}");
+    assert!(says.contains("asks which with --token") && !says.contains("`UNI`"), "{says}");
+}
+
+#[test]
+fn pools_bring_the_tokens_they_name() {
+    let desk = Desk::empty();
+    let (pool, other) = (format!("0x{:040x}", 7), format!("0x{:040x}", 8));
+    desk.write("pools.csv", format!("pool,token0,token1,token0_symbol,token0_name,token1_symbol,token1_name,token1_decimals\n{pool},{UNI},{other},UNI,Uniswap,OTH,Other,6\n"));
+    let report = desk.imports(&["pools.csv", "--set", "chain=eth", "--set", "dex_id=uniswap-v3"]);
+    assert_eq!((taken(&report, 0, "pools")[0], taken(&report, 0, "tokens")[0]), (1, 2), "{report:#}");
+    assert_eq!(reasons(&report, 0), []);
+    let dataset = desk.clean();
+    let token = &dataset.token(&address(&other)).unwrap().row;
+    assert_eq!((token.symbol.as_deref(), token.name.as_deref(), token.decimals), (Some("OTH"), Some("Other"), Some(6)));
+}
+
+#[test]
+fn floating_point_numbers_written_out_are_approximate() {
+    let holders = |digits: &str| -> String {
+        let row = |i: u32| format!("{UNI},0x{i:040x},{i}{digits}\n");
+        format!("token_address,holder_address,balance\n{}", (10..40).map(row).collect::<String>())
+    };
+    for (digits, approximate) in [(".234567890123457", true), (".234567890123456789", false)] {
+        let desk = Desk::empty();
+        desk.write("holders.csv", holders(digits));
+        let says = desk.imports(&["holders.csv"])["files"][0]["says"].to_string();
+        assert_eq!(says.contains("`balance` went through floating-point numbers"), approximate, "{says}");
+        assert_eq!(desk.dataset().is_approximate("holders", "balance"), approximate);
+        let desk = Desk::empty();
+        desk.write("data/tokens.csv", TOKENS);
+        desk.write("data/holders.csv", holders(digits));
+        assert_eq!(desk.dataset().is_approximate("holders", "balance"), approximate);
+    }
+}
