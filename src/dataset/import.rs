@@ -106,9 +106,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     let text = load::read_manifest(&into.join(FILE)).map_err(|error| ImportError::Failed(error.to_string()))?;
     let manifest = Manifest::parse(&text)?;
     let workplace = if options.dry_run { Workplace::elsewhere()? } else { Workplace::in_dataset(into)? };
-    let cache = CacheOptions::default();
-    let options = &options.settled();
-    let mut late = BTreeMap::new();
+    let (cache, options, mut late) = (CacheOptions::default(), &options.settled(), BTreeMap::new());
     let (finished, report) = loop {
         let context = Context {
             wire: None,

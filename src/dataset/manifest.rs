@@ -150,9 +150,8 @@ fn read_table(walk: &Walk<'_>, schema: &TableSchema, mut members: Members<'_>) -
     members.sort_by_key(|member| member.key != "explode");
     for member in &members {
         match member.key {
-            "columns" => {}
+            "columns" | "source" | "table" | "query" | "final" | "read" => {}
             "path" => table.path = walk.texts(member)?,
-            "source" | "table" | "query" | "final" | "read" => {}
             "set" => {
                 for constant in walk.table(member)? {
                     let column = columns::ours(walk, schema, &constant)?;

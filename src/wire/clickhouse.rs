@@ -132,8 +132,7 @@ impl Wire {
 
 impl Held {
     fn new(source: Source, patience: &Patience) -> Result<Self, Fault> {
-        let broken = |_| Fault::Refused("has no `url` that can be asked".to_owned());
-        let url = Url::parse(&source.url).map_err(|_| broken(()))?;
+        let url = Url::parse(&source.url).map_err(|_| Fault::Refused("has no `url` that can be asked".to_owned()))?;
         let mut headers = HeaderMap::new();
         for (name, value) in [("x-clickhouse-user", Some(source.user.clone())), ("x-clickhouse-key", keys::password(&source)?)] {
             let Some(value) = value.filter(|value| !value.is_empty()) else { continue };

@@ -162,7 +162,9 @@ impl Asking<'_> {
             mark.update(part);
         }
         let mark: [u8; 32] = mark.finalize().into();
-        let mark = mark.iter().map(|byte| format!("{byte:02x}")).collect();
+        let (first, second) = mark.split_at(16);
+        let hex = |half: &[u8]| half.first_chunk().map_or(0, |half| u128::from_be_bytes(*half));
+        let mark = format!("{:032x}{:032x}", hex(first), hex(second));
         let answer = Answer {
             name: self.name.clone(),
             source: self.asked.source.clone(),

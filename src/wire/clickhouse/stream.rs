@@ -89,20 +89,13 @@ impl Stream {
     fn end(&mut self, fault: Option<Fault>) -> io::Result<usize> {
         // A server that breaks off has said why, if it could.
         let fault = fault.map(|fault| if fault == Fault::Stopped { fault } else { self.said().unwrap_or(fault) });
-        match fault {
-            Some(fault) => {
-                let error = io::Error::other(fault.to_string());
-                self.fault.set(fault).ok();
-                Err(error)
-            }
-            None => {
-                self.ended = true;
-                match self.said() {
-                    Some(fault) => self.end(Some(fault)),
-                    None => Ok(0),
-                }
-            }
+        if let Some(fault) = fault.or_else(|| self.said()) {
+            let error = io::Error::other(fault.to_string());
+            self.fault.set(fault).ok();
+            return Err(error);
         }
+        self.ended = true;
+        Ok(0)
     }
 }
 

@@ -120,7 +120,7 @@ fn serve(stream: TcpStream, shared: &Shared) -> Option<()> {
                 return None;
             }
             if address.is_empty() {
-                address = line.trim().to_owned();
+                line.trim().clone_into(&mut address);
             }
             if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
                 length = value.trim().parse().ok()?;
@@ -153,8 +153,11 @@ fn sums(candles: &DataFrame) -> DataFrame {
         whole("token_address", "token_address", &DataType::String),
         whole("interval", "interval", &DataType::String),
         whole("timestamp", "ts", &DataType::Int64),
+        whole("open", "open", &DataType::Float64),
+        whole("high", "high", &DataType::Float64),
+        whole("low", "low", &DataType::Float64),
         whole("close", "close", &DataType::Float64),
-        flags("valid", 1),
+        whole("volume", "volume", &DataType::Float64),
         flags("cut", 0),
         Column::new("rows".into(), vec![candles.height() as u64; candles.height()]),
     ];
@@ -190,7 +193,7 @@ fn short(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
         let Some(table) = table else { return fail(out, 404, 60) };
         let rows = table.frame.height();
         if sql.starts_with("DESCRIBE") {
-            table.columns.iter().map(|(name, kind)| format!("{name}\t{kind}\t\t\t\t\t\n")).collect()
+            table.columns.iter().map(|(name, kind)| [*name, "\t", *kind, "\t\t\t\t\t\n"].concat()).collect::<Vec<_>>().concat()
         } else if sql.starts_with("EXPLAIN") {
             format!("deck\tt\t1\t{}\t1\n", shared.estimate.load(Ordering::Acquire))
         } else if sql.contains("LIMIT 1000") {
@@ -211,7 +214,7 @@ fn rows(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
     let trouble = shared.trouble.lock().unwrap().pop().unwrap_or(Trouble::None);
     let tables = shared.tables.lock().unwrap().clone();
     let (_, table) = tables.iter().find(|(name, _)| sql.contains(&format!("`{name}`")))?;
-    let table = if sql.contains("arrayJoin(") { &Rows { frame: sums(&table.frame), ..table.clone() } } else { table };
+    let table = if sql.contains("count() OVER ()") { &Rows { frame: sums(&table.frame), ..table.clone() } } else { table };
     // The columns that are asked for, by the names they are given.
     let asked: Vec<&str> = sql.split(" FROM (").next()?.split(" AS `").skip(1).filter_map(|part| part.split('`').next()).collect();
     let frame = if asked.is_empty() { table.frame.clone() } else { table.frame.select(asked).ok()? };

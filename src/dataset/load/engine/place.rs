@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::{
     Asking, Context,
     sql::Theirs,
-    sum::{GIVES, Sum},
+    sum::{GIVES, ROWS_MAX, Sum},
 };
 use crate::{
     dataset::{
@@ -23,6 +23,7 @@ use crate::{
         candles::{
             Interval, Shelf,
             shelf::{Fetch, HISTORY_DAYS, Unfetched},
+            sound,
         },
         load::{
             Blocks,
@@ -84,10 +85,10 @@ pub(in crate::dataset::load) fn in_place(
     }
     let counted = asking.count(&picked, &bound, &conditions)?;
     let base = asking.candles(&picked, &bound, &counted.conditions)?;
-    let mut sums = asking.sum(&Sum::Market, &base, pulse)?;
+    let mut sums = asking.sum(&Sum::Recent, &base, pulse)?;
     let short = short(&sums);
     if !short.is_empty() {
-        let all = asking.sum(&Sum::MarketOf(short.clone()), &base, pulse)?;
+        let all = asking.sum(&Sum::Whole(short.clone()), &base, pulse)?;
         sums.retain(|row| !short.contains(&row.token));
         sums.extend(all);
     }
@@ -157,8 +158,8 @@ struct Row {
     token: Address,
     interval: Interval,
     timestamp: i64,
-    close: f64,
-    valid: bool,
+    /// Open, high, low, close, volume.
+    figures: [f64; 5],
     /// There are older candles than those that were looked at.
     cut: bool,
 }
@@ -182,6 +183,14 @@ impl Asking<'_> {
             let frame = DataFrame::new(batch.height, batch.columns).map_err(|error| odd(error.to_string()))?;
             came += frame.height() as u64;
             counted = total(&frame).unwrap_or(counted);
+            if counted > ROWS_MAX {
+                let [counted, most] = [counted, ROWS_MAX].map(super::grouped);
+                return Err(Stop::Unusable(format!(
+                    "`{}` cannot stay in place: the last days have {counted} candles, and {most} are held; name fewer tokens or intervals with \
+                     `where` in dataset.toml, or say read = \"bring\"",
+                    self.name
+                )));
+            }
             rows.extend(read(&frame).ok_or_else(|| odd("has other columns".to_owned()))?);
         }
         match forward.drain(1 << 20) {
@@ -200,17 +209,19 @@ fn total(frame: &DataFrame) -> Option<u64> {
 
 fn read(frame: &DataFrame) -> Option<Vec<Row>> {
     let column = |name: &str, kind: DataType| frame.column(name).ok()?.cast(&kind).ok();
-    let [token, interval, timestamp, close, valid, cut, _] = GIVES;
+    let [token, interval, timestamp, open, high, low, close, volume, cut, _] = GIVES;
     let (tokens, intervals) = (column(token, DataType::String)?, column(interval, DataType::String)?);
-    let (times, closes) = (column(timestamp, DataType::Int64)?, column(close, DataType::Float64)?);
-    let (valid, cut) = (column(valid, DataType::Int64)?, column(cut, DataType::Int64)?);
-    let (tokens, intervals, times, closes) = (tokens.str().ok()?, intervals.str().ok()?, times.i64().ok()?, closes.f64().ok()?);
-    let (valid, cut) = (valid.i64().ok()?, cut.i64().ok()?);
+    let (times, cut) = (column(timestamp, DataType::Int64)?, column(cut, DataType::Int64)?);
+    let figures: Option<Vec<Column>> = [open, high, low, close, volume].into_iter().map(|name| column(name, DataType::Float64)).collect();
+    let figures = figures?;
+    let figures: Option<Vec<_>> = figures.iter().map(|column| column.f64().ok()).collect();
+    let (tokens, intervals, times, cut, figures) =
+        (tokens.str().ok()?, intervals.str().ok()?, times.i64().ok()?, cut.i64().ok()?, figures?);
     let row = |i: usize| {
         // A row without a token or an interval is none here either.
         let (token, interval) = (Address::or_coin(tokens.get(i)?.trim())?, Interval::parse(intervals.get(i)?.trim())?);
-        let (timestamp, close) = (times.get(i)?, closes.get(i)?);
-        Some(Row { token, interval, timestamp, close, valid: valid.get(i)? == 1, cut: cut.get(i)? == 1 })
+        let figures = std::array::from_fn(|nth| figures.get(nth).and_then(|column| column.get(i)).unwrap_or(f64::NAN));
+        Some(Row { token, interval, timestamp: times.get(i)?, figures, cut: cut.get(i)? == 1 })
     };
     Some((0..frame.height()).filter_map(row).collect())
 }
@@ -223,7 +234,8 @@ fn short(rows: &[Row]) -> Vec<Address> {
     cut.dedup();
     for row in rows {
         let days = days.entry(row.token).or_default().entry(row.interval.0).or_default();
-        if row.valid {
+        let [open, high, low, close, _] = row.figures;
+        if sound(open, high, low, close) {
             days.insert(row.timestamp.div_euclid(DAY_MS));
         }
     }
@@ -237,9 +249,9 @@ fn short(rows: &[Row]) -> Vec<Address> {
     cut
 }
 
-/// The rows as a table of candles: as good as they are, and no better.
+/// The rows as a table of candles.
 fn frame(mut rows: Vec<Row>, schema: &'static TableSchema) -> Result<DataFrame, Stop> {
-    rows.sort_by(|a, b| (a.token, a.interval, a.timestamp).cmp(&(b.token, b.interval, b.timestamp)));
+    rows.sort_by_key(|row| (row.token, row.interval, row.timestamp));
     rows.dedup_by(|a, b| (a.token, a.interval, a.timestamp) == (b.token, b.interval, b.timestamp));
     let texts =
         |name: &str, text: &dyn Fn(&Row) -> String| Series::new(name.into(), rows.iter().map(text).collect::<Vec<_>>()).into_column();
@@ -247,16 +259,14 @@ fn frame(mut rows: Vec<Row>, schema: &'static TableSchema) -> Result<DataFrame, 
         |name: &str, float: &dyn Fn(&Row) -> f64| Series::new(name.into(), rows.iter().map(float).collect::<Vec<_>>()).into_column();
     let times = Series::new("timestamp".into(), rows.iter().map(|row| row.timestamp).collect::<Vec<_>>());
     let kind = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).unwrap_or_default());
-    let close = |row: &Row| row.close;
     let columns: Vec<Column> = vec![
         texts("token_address", &|row| row.token.to_string()),
         times.cast(&kind).map_err(|error| error.to_string())?.into_column(),
-        floats("open", &close),
-        // What cannot be believed stays so: a high that is none.
-        floats("high", &|row| if row.valid { row.close } else { f64::NAN }),
-        floats("low", &close),
-        floats("close", &close),
-        floats("volume", &|_| f64::NAN),
+        floats("open", &|row| row.figures[0]),
+        floats("high", &|row| row.figures[1]),
+        floats("low", &|row| row.figures[2]),
+        floats("close", &|row| row.figures[3]),
+        floats("volume", &|row| row.figures[4]),
         texts("interval", &|row| row.interval.to_string()),
     ];
     let frame = DataFrame::new(rows.len(), columns).map_err(|error| error.to_string())?;

@@ -8,7 +8,7 @@ use crate::{
     dataset::{
         Dataset, Table, TableState,
         address::Address,
-        candles::{Interval, shelf::RECENT_DAYS, sound},
+        candles::{Interval, shelf::RECENT_DAYS},
         load::table,
         progress::Progress,
         sample,
@@ -25,33 +25,16 @@ type Series = BTreeMap<(Address, i64), Vec<Candle>>;
 fn local(sum: &Sum, all: &Series) -> Vec<Row> {
     let mut rows = Vec::new();
     for ((token, interval), candles) in all {
-        if let Sum::MarketOf(tokens) = sum
+        if let Sum::Whole(tokens) = sum
             && !tokens.contains(token)
         {
             continue;
         }
         let (Some(oldest), Some(newest)) = (candles.iter().map(|row| row.0).min(), candles.iter().map(|row| row.0).max()) else { continue };
-        let (span, mark) = (RECENT_DAYS * DAY_MS, newest - DAY_MS);
-        let mut days: BTreeMap<i64, Vec<&Candle>> = BTreeMap::new();
-        for candle in candles.iter().filter(|candle| *sum != Sum::Market || candle.0 > newest - span) {
-            days.entry(candle.0.div_euclid(DAY_MS)).or_default().push(candle);
-        }
-        for day in days.values() {
-            let valid = |candle: &Candle| sound(candle.1[0], candle.1[1], candle.1[2], candle.1[3]);
-            let good = day.iter().rev().find(|candle| valid(candle));
-            let few = day.first().filter(|_| day.len() <= 2);
-            let before = day.iter().rev().find(|candle| candle.0 < mark);
-            let after = day.iter().find(|candle| candle.0 >= mark);
-            for candle in day.last().into_iter().chain(good).chain(few).chain(before).chain(after) {
-                rows.push(Row {
-                    token: *token,
-                    interval: Interval(*interval),
-                    timestamp: candle.0,
-                    close: candle.1[3],
-                    valid: valid(candle),
-                    cut: oldest <= newest - span,
-                });
-            }
+        let span = RECENT_DAYS * DAY_MS;
+        for (timestamp, [open, high, low, close]) in candles.iter().filter(|candle| *sum != Sum::Recent || candle.0 > newest - span) {
+            let figures = [*open, *high, *low, *close, 1.5];
+            rows.push(Row { token: *token, interval: Interval(*interval), timestamp: *timestamp, figures, cut: oldest <= newest - span });
         }
     }
     rows
@@ -82,13 +65,13 @@ impl Chance {
 /// Candles of some tokens: with gaps, with days that nothing can be believed of, short and long, daily ones beside finer ones or not.
 fn market(chance: &mut Chance) -> Series {
     let mut all = Series::new();
-    for token in 0..1 + chance.below(3) {
+    for token in 0..=chance.below(3) {
         let token = Address([token as u8 + 1; 20]);
         for interval in [HOUR_MS, 4 * HOUR_MS, 5 * HOUR_MS, DAY_MS, 7 * DAY_MS] {
             if chance.below(2) == 0 {
                 continue;
             }
-            let days = [3, 20, 45, 90][chance.below(4) as usize] as i64;
+            let days = [3_i64, 20, 45, 90][chance.below(4) as usize];
             let (end, gaps) = (20_000 * DAY_MS + chance.below(100) as i64 * HOUR_MS, 1 + chance.below(6));
             let odd = 1 + chance.below(8);
             let shift = if chance.below(3) == 0 { 5 * HOUR_MS } else { 0 };
@@ -120,7 +103,7 @@ fn market(chance: &mut Chance) -> Series {
 }
 
 fn figures(dataset: &Dataset) -> String {
-    serde_json::to_string(&Market::new(dataset).tokens).expect("figures")
+    format!("{:?}", Market::new(dataset).tokens)
 }
 
 #[test]
@@ -142,12 +125,12 @@ fn sums_tell_of_a_market_what_its_candles_tell() {
         let tokens_of = format!("token_address,symbol,name,chain\n{}", names.join("\n"));
         let candles_of = format!("token_address,interval,timestamp,open,high,low,close,volume\n{}", lines.join("\n"));
         let whole = sample::dataset(&[("tokens", &tokens_of), ("candles", &candles_of)]);
-        let mut sums = local(&Sum::Market, &all);
+        let mut sums = local(&Sum::Recent, &all);
         let few = short(&sums);
         long += usize::from(!few.is_empty());
         shorter += usize::from(few.is_empty());
         sums.retain(|row| !few.contains(&row.token));
-        sums.extend(local(&Sum::MarketOf(few), &all));
+        sums.extend(local(&Sum::Whole(few), &all));
         let Ok(recent) = frame(sums, schema) else { panic!("no frame") };
         let shelf = Shelf::new(lines.len() as u64, "there".to_owned(), &recent, Box::new(Nobody));
         let Ok(empty) = table::empty(schema) else { panic!("no frame") };
