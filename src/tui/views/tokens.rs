@@ -172,13 +172,17 @@ impl View for TokensView {
         self.place = match area {
             Rect { width: BESIDE_WIDTH.., .. } => Place::Beside,
             Rect { height: BELOW_HEIGHT.., .. } => Place::Below,
-            // A few rows leave room for what the selected token is.
-            Rect { height, .. } if !self.detail_open && usize::from(height) > self.list.len() + 10 => Place::Below,
             _ => Place::Over,
         };
         match self.place {
             _ if self.list.is_empty() => self.draw_list(buffer, area, context),
             Place::Over if self.detail_open => self.draw_detail(buffer, area, context),
+            // A few rows leave room for what the selected token is.
+            Place::Over if self.choices.detail_shown && usize::from(area.height) >= self.list.len() + 10 => {
+                let rows = self.list.len() as u16 + 3;
+                self.draw_list(buffer, Rect { height: rows, ..area }, context);
+                self.draw_detail(buffer, Rect { y: area.y + rows, height: area.height - rows, ..area }, context);
+            }
             Place::Beside if self.choices.detail_shown => {
                 // Inside it a whole address fits.
                 let width = (area.width * 3 / 10).clamp(44, 66);
@@ -188,7 +192,7 @@ impl View for TokensView {
             Place::Below if self.choices.detail_shown => {
                 // The table leaves it what a short list does not need.
                 let spare = usize::from(area.height).saturating_sub(self.list.len() + 3) as u16;
-                let height = if area.height < BELOW_HEIGHT { spare } else { (area.height * 9 / 20).clamp(16, 24).max(spare) };
+                let height = (area.height * 9 / 20).clamp(16, 24).max(spare);
                 self.draw_list(buffer, Rect { height: area.height - height, ..area }, context);
                 self.draw_detail(buffer, Rect { y: area.bottom() - height, height, ..area }, context);
             }
