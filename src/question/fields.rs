@@ -218,7 +218,7 @@ pub(super) mod tests {
         assert_eq!((&shown[2]["liquidity"], &shown[2]["volume_24h"]), (&json!(50.0), &Value::Null));
         assert_eq!(symbols("where=liq>60%20vol>5"), "AB");
         let refused = ask_own("where=ratng>3").unwrap_err();
-        assert!(refused.detail.contains("the nearest is `rating`"), "{refused}");
+        assert!(refused.detail.contains("did you mean `rating`?"), "{refused}");
         assert!(ask_own("sort=nothing").is_err());
     }
 

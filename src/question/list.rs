@@ -220,10 +220,11 @@ pub(crate) mod tests {
     use super::*;
     use crate::{
         analysis::market::TokenSummary,
-        dataset::{rows::Post, time::Day},
+        dataset::time::Day,
         question::{
             dexes::DexEntry,
             holders::{Holder, HolderCount},
+            posts::PostRow,
         },
     };
 
@@ -260,7 +261,7 @@ pub(crate) mod tests {
     #[test]
     fn each_list_names_the_members_of_its_rows() {
         check::<TokenSummary>();
-        check::<Post>();
+        check::<PostRow>();
         check::<Holder>();
         check::<HolderCount>();
         check::<DexEntry>();

@@ -126,7 +126,7 @@ fn figures_worked_out_by_hand() {
 fn a_wild_price_is_forgotten_once_it_has_left_the_window() {
     let mut candles = walk(&[(0.0, 0.0, 1.0); 100]);
     for prices in [&mut candles.open, &mut candles.high, &mut candles.low, &mut candles.close] {
-        prices.iter_mut().for_each(|price| *price = 3e-9);
+        prices.fill(3e-9);
         prices[30] = 5e8;
     }
     for name in ["sma_20", "bollinger_20_2"] {

@@ -197,7 +197,7 @@ fn a_load_ends_when_it_is_no_longer_wanted() {
 
 #[test]
 fn times_of_another_way_of_writing_are_one_finding_with_the_line_that_reads_them() {
-    let rows: String = (1..=28).map(|day| format!("{UNI},{day:02}.02.2022,1,2,1,2\n")).collect();
+    let rows = (1..=28).map(|day| format!("{UNI},{day:02}.02.2022,1,2,1,2\n")).collect::<Vec<_>>().concat();
     let candles = format!("token_address,timestamp,open,high,low,close\n{rows}");
     let load = |toml: &str| {
         load_files(&[("tokens.csv", TOKENS.as_bytes()), ("candles.csv", candles.as_bytes()), ("dataset.toml", toml.as_bytes())])

@@ -31,7 +31,7 @@ fn line(err: &str) -> Option<String> {
 fn the_line_that_is_printed_takes_the_file_or_asks_for_the_next_thing() {
     let holder = |i: u32| format!("0x{i:040x}");
     let rows = |of: &dyn Fn(u32) -> String| (1..=20).map(of).collect::<String>();
-    let candles = |name: &str| rows(&|day| format!("2024-01-{day:02},{name}{day},{},{},{day}.5,7\n", day + 1, day as f64 - 0.5));
+    let candles = |name: &str| rows(&|day| format!("2024-01-{day:02},{name}{day},{},{},{day}.5,7\n", day + 1, f64::from(day) - 0.5));
     let both =
         rows(&|day| format!("2024-01-{day:02},BTC,{day},{},{day},{day}\n2024-01-{day:02},ETH,2{day},3{day},2{day},2{day}\n", day + 1));
     let raw = rows(&|i| format!("{},{i}000000000000000001\n", holder(i)));
@@ -98,7 +98,8 @@ fn a_workbook_is_not_sent_to_dataset_toml() {
 fn decimals_are_of_one_token_and_said_to_be() {
     let desk = Desk::empty();
     let holder = |i: u32| format!("0x{i:040x}");
-    let rows: String = (1..=20).map(|i| format!("{},{},{i}000000000000000000\n", holder(1_000 + i % 2), holder(i))).collect();
+    let row = |i| format!("{},{},{i}000000000000000000\n", holder(1_000 + i % 2), holder(i));
+    let rows = (1..=20).map(row).collect::<Vec<_>>().concat();
     desk.write("two.csv", format!("token_address,address,balance\n{rows}"));
     let err = desk.refuses(&["two.csv", "--unit", "raw", "--decimals", "18"]);
     assert!(
@@ -116,7 +117,7 @@ fn decimals_are_of_one_token_and_said_to_be() {
 #[test]
 fn holders_that_come_again_with_other_balances_are_asked_about() {
     let holder = |i: u32| format!("0x{i:040x}");
-    let rows: String = (1..=60).map(|i| format!("{},{},{i}.5\n", holder(i % 40), 9_000 + i)).collect();
+    let rows = (1..=60).map(|i| format!("{},{},{i}.5\n", holder(i % 40), 9_000 + i)).collect::<Vec<_>>().concat();
     let desk = Desk::empty();
     desk.write("paid.csv", format!("addr,block,size\n{rows}"));
     let mapped = ["paid.csv", "--as", "holders", "--map", "holder_address=addr", "--map", "balance=size", "--token", UNI];
@@ -133,7 +134,10 @@ fn holders_that_come_again_with_other_balances_are_asked_about() {
     desk.write("data/tokens.csv", TOKENS);
     desk.write(
         "data/holders.csv",
-        format!("token_address,holder_address,block,balance\n{}", rows.lines().map(|row| format!("{UNI},{row}\n")).collect::<String>()),
+        format!(
+            "token_address,holder_address,block,balance\n{}",
+            rows.lines().map(|row| format!("{UNI},{row}\n")).collect::<Vec<_>>().concat()
+        ),
     );
     let dataset = desk.dataset();
     let findings = &dataset.table("holders").unwrap().findings;
@@ -177,7 +181,7 @@ fn candles_that_are_replaced_say_by_what_and_of_what() {
 #[test]
 fn a_symbol_of_several_tokens_on_a_chain_is_said() {
     let desk = Desk::empty();
-    let rows: String = (1..=3).map(|i| format!("0x{i:040x},USDT,Tether {i},6\n")).collect();
+    let rows = (1..=3).map(|i| format!("0x{i:040x},USDT,Tether {i},6\n")).collect::<Vec<_>>().concat();
     desk.write("list.csv", format!("address,symbol,name,decimals\n{rows}{UNI},UNI,Uniswap,18\n"));
     let says = desk.imports(&["list.csv", "--chain", "eth"])["files"][0]["says"].to_string();
     assert!(says.contains("`USDT` is 3 tokens on eth (0x0000000000000000000000000000000000000001, 0x"), "{says}");

@@ -55,7 +55,7 @@ fn what_is_not_there_is_said() {
     for (query, says) in [
         ("", "`column` is missing: name one of token_address, symbol"),
         ("column=symbl", "did you mean `symbol`?"),
-        ("column=symbol&where=x>1", "`where`: `x` is not a column"),
+        ("column=symbol&where=x>1", "`where`: no column `x`"),
     ] {
         let refused = ask::<CountsQuestion>("tokens", query).expect_err("a problem");
         assert!(refused.code == Code::InvalidParameter && refused.detail.contains(says), "{query}: {refused}");
