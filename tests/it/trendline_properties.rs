@@ -130,6 +130,7 @@ proptest! {
         for line in &mut expected.trendlines {
             line.slope *= factor;
             line.intercept *= factor;
+            line.end_price = line.end_price.map(|price| price * factor);
             line.touches.iter_mut().flatten().for_each(|touch| touch.price *= factor);
         }
         let scaled = mapped(&candles, |price| price * factor);

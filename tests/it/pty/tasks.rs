@@ -37,7 +37,7 @@ const TASKS: &[Task] = &[
                 ("7/\x15250k USDC, 10 WETH\r", "250k USDC, 10 WETH"),
                 ("v", "saved plan 1"),
                 ("t", "high risk"),
-                ("np", "saved plan 1"),
+                ("np", "saved 1: medium"),
                 ("e\r", "exported "),
             ],
         )
@@ -87,6 +87,8 @@ fn a_value_is_copied_through_the_terminal_so_that_it_works_over_ssh() {
     let terminal = home.open();
     terminal.keys("y");
     terminal.see("copied address 0xdac1");
+    // It goes out after the frame.
+    terminal.settle();
     // OSC 52 with the address in base 64.
     assert!(terminal.stream().contains("\x1b]52;c;MHhkYWMxN2Y5NThkMmVlNTIzYTIyMDYyMDY5OTQ1OTdjMTNkODMxZWM3"));
 }
