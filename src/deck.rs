@@ -263,7 +263,8 @@ impl Deck {
         }
         let deck = Arc::clone(self);
         self.lane(heavy).pool.spawn(move || {
-            let answer = progress.step(0, 0).and_then(|()| deck.answer(&question, &progress));
+            let work = || progress.step(0, 0).and_then(|()| deck.answer(&question, &progress));
+            let answer = if heavy { off_the_pool(work) } else { work() };
             deck.lane(heavy).leave();
             sender.send(answer).ok();
             wake();
@@ -338,6 +339,19 @@ impl Deck {
     fn remembered<Q: Question>(&self, generation: u64, key: &str) -> Option<Arc<Known<Q::Answer>>> {
         self.memo.get(&Sought(generation, key)).and_then(|known| known.any().downcast().ok())
     }
+}
+
+/// Works on a thread of its own. A thread of the pool that waits for its share of a sort would begin another question meanwhile; were
+/// that the same question, it would wait for itself.
+fn off_the_pool<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    std::thread::scope(|scope| {
+        let working = std::thread::Builder::new().name("heavy".into()).spawn_scoped(scope, work);
+        let defect = || Problem::new(Code::Defect, "A question met a defect of the program.");
+        match working {
+            Ok(working) => working.join().unwrap_or_else(|_| Err(defect())),
+            Err(_) => Err(Problem::new(Code::Busy, "No thread can be had to answer: ask again in a moment.")),
+        }
+    })
 }
 
 #[cfg(test)]

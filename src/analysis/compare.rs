@@ -73,6 +73,11 @@ fn pearson(pairs: &[(f64, f64)]) -> Option<f64> {
         let (a, b) = (a - mean_a, b - mean_b);
         (ab + a * b, aa + a * a, bb + b * b)
     });
+    // What differs by rounding alone does not move.
+    let size = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(|pair| of(pair).abs()).sum::<f64>();
+    if sums.1.sqrt() <= 1e-12 * size(|pair| pair.0) || sums.2.sqrt() <= 1e-12 * size(|pair| pair.1) {
+        return None;
+    }
     let coefficient = sums.0 / (sums.1.sqrt() * sums.2.sqrt());
     coefficient.is_finite().then(|| coefficient.clamp(-1.0, 1.0))
 }

@@ -100,8 +100,9 @@ pub struct Figures {
     /// The start of its last candle: how far its prices reach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Added<Time>>,
-    /// USD traded in the 24 hours to the end of its last candle: the sum of volume × close over its candles in them; without volumes
-    /// the sum of `volume24h` over its pools; null where its candles end long before the newest in the data.
+    /// USD traded in the 24 hours to the end of its last candle: the sum of volume × close over its candles in them; where they do not
+    /// reach a day back or a volume is unknown, the sum of `volume24h` over its pools; null where its candles end long before the
+    /// newest in the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_24h: Option<Added<f64>>,
     /// USD: the sum of `liquidity` over the pools that hold it.

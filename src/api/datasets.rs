@@ -135,9 +135,30 @@ fn relative(folder: &Path, file: &str) -> String {
 
 fn without_folder(folder: &Path, text: &str) -> String {
     match folder.to_str() {
-        Some(folder) if folder.len() > 1 => text.replace(&format!("{}/", folder.trim_end_matches('/')), "").replace(folder, "the dataset"),
+        Some(folder) if folder.len() > 1 => {
+            let inside = format!("{}/", folder.trim_end_matches('/'));
+            replaced(&replaced(text, &inside, "", |_| true), folder, "the dataset", |next| !is_part_of_a_name(next))
+        }
         _ => text.to_owned(),
     }
+}
+
+fn is_part_of_a_name(sign: char) -> bool {
+    sign.is_alphanumeric() || "-_./".contains(sign)
+}
+
+/// The text with `from` replaced where it is not the end of a longer name, and what comes after it `ends` it.
+fn replaced(text: &str, from: &str, to: &str, ends: impl Fn(char) -> bool) -> String {
+    let mut all = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(from) {
+        let (before, after) = (&rest[..at], &rest[at + from.len()..]);
+        let begins = all.chars().chain(before.chars()).next_back().is_none_or(|before| !is_part_of_a_name(before));
+        all.push_str(before);
+        all.push_str(if begins && after.chars().next().is_none_or(&ends) { to } else { from });
+        rest = after;
+    }
+    all + rest
 }
 
 #[cfg(test)]
@@ -157,6 +178,10 @@ mod tests {
             assert_eq!(relative(folder, file), shown);
         }
         assert_eq!(without_folder(folder, "`/data/mine/a.csv` in /data/mine"), "`a.csv` in the dataset");
+        assert_eq!(
+            without_folder(Path::new("my"), "`my/a.csv`, `s3://my-bucket/my/b.csv`, my: my"),
+            "`a.csv`, `s3://my-bucket/my/b.csv`, the dataset: the dataset"
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     api::{Api, ApiOptions},
     config::{self, Config},
-    dataset::{cache::CacheOptions, load::asks},
+    dataset::{cache::CacheOptions, load::asks, manifest},
     deck::{Deck, DeckOptions},
     jobs::{JobOptions, Jobs, KeptJobs},
     state::{Dirs, keys::Keys, remote::Remote},
@@ -140,9 +140,10 @@ pub(super) fn open_keys(config: &Config) -> Result<Keys, String> {
 /// What to do about a folder that is no dataset.
 pub(super) fn no_dataset(folder: &Path, reason: &str) -> Failure {
     let shown = folder.display();
-    Failure::Bad(format!(
-        "no dataset in `{shown}`: {reason}; name another folder with --data DIR, or write demo data with `tokendeck demo {shown}`"
-    ))
+    // Nobody's own dataset is to be written over.
+    let demo =
+        if folder.join(manifest::FILE).exists() { String::new() } else { format!(", or write demo data with `tokendeck demo {shown}`") };
+    Failure::Bad(format!("no dataset in `{shown}`: {reason}; name another folder with --data DIR{demo}"))
 }
 
 /// Something that does not stop the program, said once.

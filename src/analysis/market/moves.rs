@@ -10,21 +10,19 @@ use crate::{
     },
 };
 
-/// Percent from the close nearest to `span` milliseconds before the last close: (last − base) / base · 100. First the series that
-/// the price comes from is looked at, then the others, by the times at which their candles end. Nothing where the nearest close is
-/// as much as a day (of a shorter span as much as the span) off that mark.
+/// Percent from the close nearest to `span` milliseconds before the last close: (last − base) / base · 100; of candles that can be
+/// believed, of any series, by the times at which they end; of two equally near, of the series that the price comes from. Nothing
+/// where the nearest is as much as a day off that mark, or of a shorter span more than a quarter of it.
 pub(super) fn change(series: &[(Interval, Candles<'_>)], span: i64) -> Option<f64> {
     let (own, candles) = latest_series(series)?;
-    let last = candles.len().checked_sub(1)?;
+    let last = (0..candles.len()).rev().find(|&i| candles.valid(i))?;
     let end = candles.timestamp[last].saturating_add(own.0);
     let mark = end.saturating_sub(span);
-    let base = nearest(own, &candles, mark, last).filter(|(off, _)| *off < span.min(DAY_MS));
-    let base = base.or_else(|| {
-        let others = series.iter().filter(|(interval, _)| *interval != own);
-        let found = others.filter_map(|(interval, candles)| nearest(*interval, candles, mark, candles.len()));
-        found.filter(|(off, _)| *off < span.min(DAY_MS)).min_by_key(|(off, _)| *off)
-    });
-    let (_, base) = base?;
+    let others = series.iter().filter(|(interval, _)| *interval != own);
+    let others = others.filter_map(|(interval, candles)| nearest(*interval, candles, mark, candles.len()));
+    let found = nearest(own, &candles, mark, last).into_iter().chain(others);
+    let near = |off: i64| if span < DAY_MS { off <= span / 4 } else { off < DAY_MS };
+    let (_, base) = found.filter(|(off, _)| near(*off)).min_by_key(|(off, _)| *off)?;
     if base <= 0.0 {
         return None;
     }
@@ -36,20 +34,32 @@ fn nearest(interval: Interval, candles: &Candles<'_>, mark: i64, count: usize) -
     let ends = |i: usize| candles.timestamp[i].saturating_add(interval.0);
     let after = candles.timestamp.partition_point(|&start| start.saturating_add(interval.0) < mark);
     let off = |i: usize| ends(i).saturating_sub(mark).saturating_abs();
-    let found = [after.checked_sub(1), Some(after)].into_iter().flatten().filter(|&i| i < count).min_by_key(|&i| off(i))?;
+    let sound = |i: &usize| candles.valid(*i);
+    let found = [(0..after.min(count)).rev().find(sound), (after..count).find(sound)].into_iter().flatten().min_by_key(|&i| off(i))?;
     Some((off(found), candles.close[found]))
 }
 
 /// USD traded in the 24 hours to the end of the last candle: the sum of volume · close over the candles that start in them, of the
-/// series that the price comes from. Candles without a volume are left out; nothing where all are, or where a candle is longer than
-/// a day.
+/// series that the price comes from; where that does not reach a day back, of the next one that does and ends no earlier than a candle
+/// of its own before. Nothing where none reaches so far, where a volume is unknown, or where a candle is longer than a day.
 pub(super) fn volume_24h(series: &[(Interval, Candles<'_>)]) -> Option<f64> {
-    let (interval, candles) = latest_series(series).filter(|(interval, _)| interval.0 <= DAY_MS)?;
-    let from = candles.timestamp.last()?.saturating_add(interval.0).saturating_sub(DAY_MS);
-    let start = candles.timestamp.partition_point(|&time| time < from);
-    let traded = (start..candles.len()).map(|i| candles.volume.get(i).copied().unwrap_or(f64::NAN) * candles.close[i]);
-    let (count, sum) = traded.filter(|usd| usd.is_finite()).fold((0_u32, 0.0), |(count, sum), usd| (count + 1, sum + usd));
-    if count == 0 { None } else { finite(sum) }
+    let (own, candles) = latest_series(series)?;
+    let end = |interval: Interval, candles: &Candles<'_>| Some(candles.timestamp.last()?.saturating_add(interval.0));
+    let last = end(own, &candles)?;
+    let others = series.iter().filter(|(interval, _)| *interval != own).copied();
+    std::iter::once((own, candles)).chain(others).find_map(|(interval, candles)| {
+        let end = end(interval, &candles)?;
+        let from = end.saturating_sub(DAY_MS);
+        let reaches = candles.timestamp.first().is_some_and(|&first| first <= from);
+        if interval.0 > DAY_MS || !reaches || last.saturating_sub(end) > interval.0 {
+            return None;
+        }
+        let start = candles.timestamp.partition_point(|&time| time < from);
+        let sound: Vec<usize> = (start..candles.len()).filter(|&i| candles.valid(i)).collect();
+        // An unknown volume makes the sum unknown.
+        let sum = sound.iter().map(|&i| candles.volume.get(i).copied().unwrap_or(f64::NAN) * candles.close[i]).sum();
+        if sound.is_empty() { None } else { finite(sum) }
+    })
 }
 
 #[cfg(test)]
@@ -91,6 +101,22 @@ mod tests {
         let hourly = candles(&(7 * 24..8 * 24).map(|n| (n, 200.0)).collect::<Vec<_>>());
         let both = [(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())];
         assert_eq!((change(&both, 7 * DAY_MS), change(&both, HOUR_MS)), (Some(100.0), Some(0.0)));
+        // Near is not near enough where another series has the very moment.
+        assert_eq!(change(&both, DAY_MS), Some((200.0 - 106.0) / 106.0 * 100.0));
+    }
+
+    #[test]
+    fn candles_that_cannot_be_believed_say_nothing() {
+        let hourly = |broken: &[usize]| {
+            let mut candles = candles(&[(0, 50.0), (1, 60.0), (23, 80.0), (24, 100.0), (25, 120.0)]);
+            broken.iter().for_each(|&i| candles.low[i] = candles.high[i] * 2.0);
+            let series = [(Interval::HOUR, candles.as_candles())];
+            (change(&series, DAY_MS), volume_24h(&series))
+        };
+        assert_eq!(hourly(&[]), (Some(100.0), Some(3_000.0)));
+        assert_eq!(hourly(&[4]), (Some(100.0), Some(1_800.0)), "the last before it is the price");
+        assert_eq!(hourly(&[1]), (Some(140.0), Some(3_000.0)), "the nearest other one is taken");
+        assert_eq!(hourly(&[0, 1, 2, 3, 4]), (None, None));
     }
 
     #[test]
@@ -100,6 +126,15 @@ mod tests {
         let daily = candles(&[(0, 1.0), (24, 3.0)]);
         assert_eq!(volume_24h(&[(Interval::DAY, daily.as_candles())]), Some(30.0));
         assert_eq!(volume_24h(&[(Interval::WEEK, daily.as_candles())]), None);
+        // Minutes that begin in the day tell of a part of it; the hours of the whole.
+        let mut minutes = candles(&[(28, 2.0), (29, 2.0)]);
+        minutes.timestamp[1] += 50 * 60_000;
+        let minute = Interval(60_000);
+        assert_eq!(volume_24h(&[(minute, minutes.as_candles())]), None);
+        assert_eq!(volume_24h(&[(minute, minutes.as_candles()), (Interval::HOUR, hourly.as_candles())]), Some(24.0 * 20.0));
+        let mut gap = hourly.clone();
+        gap.volume[20] = f64::NAN;
+        assert_eq!(volume_24h(&[(Interval::HOUR, gap.as_candles())]), None);
         let unknown = CandleVec { volume: vec![f64::NAN; 2], ..candles(&[(0, 1.0), (24, 3.0)]) };
         assert_eq!(volume_24h(&[(Interval::DAY, unknown.as_candles())]), None);
         assert_eq!(volume_24h(&[]), None);

@@ -80,7 +80,8 @@ pub(super) fn several(table: &str, conflicts: &[&Repeat], rows: u64, movements: 
             "has {count} of {rows} rows, the first of them row {first}, whose holder comes again with another balance{shown}; {asked} If they are transfers, \
              --as transfers takes them, with --map for its columns; to keep the last of each holder say --broken-too"
         );
-        return Some(Refusal::new(reason).say("broken-too", ""));
+        // A line to copy would write one row of each holder as the balance.
+        return Some(Refusal::new(reason));
     }
     Some({
         Refusal::new(format!(

@@ -1,6 +1,6 @@
 //! Which column of a file serves each column of ours. Names only; no cell is looked at.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt::Write as _};
 
 use super::{others, path};
 use crate::dataset::{
@@ -176,24 +176,32 @@ const DERIVED: &[(&str, &str)] = &[("fee_tiers", "tier")];
 
 /// Why the table cannot be used: a required column that the file does not have.
 pub(in crate::dataset) fn missing(schema: &TableSchema, bound: &[Bound<'_>], names: &[String]) -> Option<String> {
-    let lacking = lacking(schema, bound)?;
-    let name = lacking.column.name;
-    if let Some(from) = &lacking.rule.from {
+    // A slip in a name must not bring the figures of another column.
+    let slip = bound.iter().filter(|bound| bound.constant.is_none()).find_map(|bound| {
+        let from = bound.rule.from.as_ref()?;
+        let there = path::heads(from).any(|head| names.iter().any(|name| same(name, head)));
+        (!there).then_some((bound.column.name, from))
+    });
+    if let Some((name, from)) = slip {
         let near = nearest(from, names.iter().map(String::as_str)).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         return Some(format!("has no column `{from}`, which dataset.toml names for `{name}`; it has {}{near}", listed(names)));
     }
-    let table = schema.name;
+    let lacking = lacking(schema, bound)?;
+    let (table, name) = (schema.name, lacking.column.name);
     let free = names.iter().filter(|name| !bound.iter().any(|bound| bound.raw.as_ref() == Some(name)));
     let (likely, near) = match likely(lacking.column, free) {
         Some(near) => (near, format!("; the nearest is `{near}`")),
         None => ("NAME", String::new()),
     };
-    Some(format!(
-        "lacks the column `{name}` ({}); it has {}{near}; if it goes by another name, say so in dataset.toml: [tables.{table}.columns] {name} = \"{likely}\"; if it is the same in every row: [tables.{table}.set] {name} = \"{}\"",
+    let mut reason = format!(
+        "lacks the column `{name}` ({}); it has {}{near}; if it goes by another name, say so in dataset.toml: [tables.{table}.columns] {name} = \"{likely}\"",
         lacking.column.meaning,
         listed(names),
-        example(lacking.column.kind),
-    ))
+    );
+    if let Some(example) = example(lacking.column.kind) {
+        write!(reason, "; if it is the same in every row: [tables.{table}.set] {name} = \"{example}\"").ok();
+    }
+    Some(reason)
 }
 
 /// The first column that must be there and that nothing serves.
@@ -204,15 +212,16 @@ pub(in crate::dataset) fn lacking<'b, 'a>(schema: &TableSchema, bound: &'b [Boun
     })
 }
 
-/// What a constant looks like.
-fn example(kind: Kind) -> &'static str {
+/// What a constant looks like, where one makes sense: no price, amount or time is the same in every row.
+fn example(kind: Kind) -> Option<&'static str> {
     match kind {
-        Kind::Address | Kind::Addresses => "0x…",
-        Kind::Chain | Kind::Chains => "eth",
-        Kind::Time | Kind::Date => "2024-12-31",
-        Kind::Integer | Kind::Float | Kind::Uint256 => "0",
-        Kind::Boolean => "true",
-        Kind::Text | Kind::Hex => "…",
+        Kind::Address | Kind::Addresses => Some("0x…"),
+        Kind::Chain | Kind::Chains => Some("eth"),
+        Kind::Date => Some("2024-12-31"),
+        Kind::Integer => Some("0"),
+        Kind::Boolean => Some("true"),
+        Kind::Text | Kind::Hex => Some("…"),
+        Kind::Time | Kind::Float | Kind::Uint256 => None,
     }
 }
 

@@ -174,7 +174,11 @@ pub(super) fn condition(keep: &Keep, theirs: &Theirs, kind: Option<Kind>, tokens
             let known = one_of(tokens.into_iter().flat_map(|token| spellings(token, theirs)).collect())?;
             // A coin is written by its name.
             let coins = || ["coin:", "COIN:", "Coin:"].map(|word| format!("startsWith({name}, '{word}')")).join(" OR ");
-            Some(if theirs.spelt == Spelt::Plain && theirs.form == Form::Text { format!("({known} OR {})", coins()) } else { known })
+            Some(if theirs.spelt == Spelt::Plain && matches!(theirs.form, Form::Text | Form::Word) {
+                format!("({known} OR {})", coins())
+            } else {
+                known
+            })
         }
         Keep::OneOf(values) if values.iter().any(|value| value.trim().is_empty()) => None,
         Keep::OneOf(values) if theirs.form == Form::Whole => {
@@ -188,6 +192,8 @@ pub(super) fn condition(keep: &Keep, theirs: &Theirs, kind: Option<Kind>, tokens
         Keep::OneOf(values) if is_text && kind.is_none_or(|kind| kind == Kind::Text) && theirs.spelt == Spelt::Plain => {
             one_of(values.iter().map(|value| text(value)).collect())
         }
+        // Of a number that is a time it is not known whether it counts seconds, or what else.
+        Keep::Between { .. } if matches!(kind, Some(Kind::Time | Kind::Date)) && !matches!(theirs.form, Form::Time | Form::Day) => None,
         Keep::Between { min, max } => {
             let said = [(min, ">=", Side::Least), (max, "<=", Side::Most)];
             let mut all = String::new();
@@ -285,6 +291,8 @@ mod tests {
                 Some("`x` >= fromUnixTimestamp64Milli(toInt64(1704153600000), 'UTC')"),
             ),
             (between(Some("never"), None), "DateTime", Some(Kind::Time), None),
+            (between(Some("2024-01-02"), None), "UInt32", Some(Kind::Time), None),
+            (between(Some("2024-01-02"), None), "Float64", Some(Kind::Time), None),
         ] {
             assert_eq!(said(&keep, kind, ours).as_deref(), expected, "{keep:?} {kind}");
         }

@@ -142,7 +142,10 @@ impl Fields for Tokens {
         let mut token = serde_json::to_value(row.token).unwrap_or_default();
         let known = serde_json::to_value(fields::at_hand(row.token, fields::FIELDS));
         if let Some(token) = token.as_object_mut() {
-            token.extend(row::own_values(row.token));
+            // Under the name of one of ours stands ours.
+            for (name, value) in row::own_values(row.token) {
+                token.entry(name).or_insert(value);
+            }
             for figures in [known, serde_json::to_value(row.figures)] {
                 if let Ok(Json::Object(figures)) = figures {
                     token.extend(figures);
