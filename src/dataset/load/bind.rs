@@ -175,12 +175,13 @@ impl Bound<'_> {
 const DERIVED: &[(&str, &str)] = &[("fee_tiers", "tier")];
 
 /// Why the table cannot be used: a required column that the file does not have.
-pub(in crate::dataset) fn missing(schema: &TableSchema, bound: &[Bound<'_>], names: &[String]) -> Option<String> {
-    // A slip in a name must not bring the figures of another column.
+pub(in crate::dataset) fn missing(schema: &TableSchema, manifest: &TableManifest, bound: &[Bound<'_>], names: &[String]) -> Option<String> {
+    // A slip in a name must not bring the figures of another column. Of several files each may have its own names.
     let slip = bound.iter().filter(|bound| bound.constant.is_none()).find_map(|bound| {
         let from = bound.rule.from.as_ref()?;
         let there = path::heads(from).any(|head| names.iter().any(|name| same(name, head)));
-        (!there).then_some((bound.column.name, from))
+        let other = manifest.path.len() > 1 && !bound.is_absent();
+        (!there && !other).then_some((bound.column.name, from))
     });
     if let Some((name, from)) = slip {
         let near = nearest(from, names.iter().map(String::as_str)).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));

@@ -135,7 +135,7 @@ impl Asking<'_> {
         let mut described: Vec<Theirs> = described.iter().filter_map(column).collect();
         let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
         let bound = bind(self.schema, self.manifest, &names)?;
-        if let Some(reason) = missing(self.schema, &bound, &names) {
+        if let Some(reason) = missing(self.schema, self.manifest, &bound, &names) {
             return Err(Stop::Unusable(format!("`{}` {reason}", self.name)));
         }
         self.spell(&mut described, &bound)?;

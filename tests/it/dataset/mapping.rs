@@ -144,6 +144,11 @@ fn a_mapping_that_names_what_is_not_there_says_so() {
             "columns = { date = 'dya' }",
             "`holder_counts.csv` has no column `dya`, which dataset.toml names for `date`; it has `token_address`, `day`, `holders`; did you mean `day`?",
         ),
+        // Though there is a column of our own name.
+        (
+            "columns = { date = 'day', holders = 'holdrs' }",
+            "`holder_counts.csv` has no column `holdrs`, which dataset.toml names for `holders`; it has `token_address`, `day`, `holders`; did you mean `holders`?",
+        ),
         ("path = 'nowhere.csv'", "`nowhere.csv` is not there; paths in dataset.toml are relative to it"),
         ("path = 'x*.csv'", "`x*.csv` matches no file of a known format"),
         (

@@ -24,7 +24,7 @@ fn table(looked: &Looked) -> Option<(&'static TableSchema, TableManifest)> {
         let served = bound.iter().filter(|bound| bound.raw.is_some() || bound.units.is_some()).count();
         // A column that all tables may lack but its key says little: three at least, or all there are.
         let enough = served >= 3 || served == schema.columns.len();
-        (enough && missing(schema, &bound, names).is_none()).then_some(((schema.name == stem, served), schema))
+        (enough && missing(schema, &manifest, &bound, names).is_none()).then_some(((schema.name == stem, served), schema))
     };
     let best = TABLES.iter().filter_map(fits).max_by_key(|(rank, _)| *rank);
     best.map(|(_, schema)| (schema, chainless(schema, names)))

@@ -128,7 +128,7 @@ impl Reading<'_> {
         self.table.observed.extend(observed);
         let FileRows { rows: count, rows_bad: bad, left_out, frames, numbers, .. } = rows;
         let bound = bind(self.schema, self.manifest, source.columns())?;
-        if let Some(reason) = missing(self.schema, &bound, source.columns()) {
+        if let Some(reason) = missing(self.schema, self.manifest, &bound, source.columns()) {
             return Err(Stop::Unusable(reason));
         }
         let known = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
