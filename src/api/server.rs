@@ -115,8 +115,11 @@ impl Pulses {
         let owing = standing.iter().filter(|pulse| pulse.owes_since().is_some_and(|since| now.duration_since(since) >= self.head_grace));
         let dismissed = owing.take(DISMISSED_AT_ONCE).map(|pulse| pulse.dismiss()).count();
         if dismissed == 0 {
+            // While newcomers may still ask, none of those who asked goes for them too soon.
+            let newcomers = standing.iter().any(|pulse| pulse.owes_since().is_some());
+            let grace = if newcomers { self.head_grace } else { IDLE_GRACE };
             let idle = standing.iter().filter_map(|pulse| Some((pulse.idle_since()?, pulse)));
-            if let Some((_, pulse)) = idle.filter(|(since, _)| now.duration_since(*since) >= IDLE_GRACE).min_by_key(|(since, _)| *since) {
+            if let Some((_, pulse)) = idle.filter(|(since, _)| now.duration_since(*since) >= grace).min_by_key(|(since, _)| *since) {
                 pulse.dismiss();
             }
         }

@@ -407,7 +407,7 @@ fn clients_that_never_ask_give_way_to_those_that_do() {
 #[test]
 fn a_connection_with_a_request_or_a_stream_keeps_its_place() {
     // A request that is begun keeps its place for a tenth of the time that it may take.
-    let header_time = Duration::from_mins(5);
+    let header_time = Duration::from_secs(30);
     let server = Running::with(ApiOptions { connections: 3, header_time, ..ApiOptions::default() });
     let (release, _held) = hold(&server);
     let mut listener = BufReader::new(server.connect());
