@@ -109,7 +109,9 @@ mod tests {
     fn candles_that_cannot_be_believed_say_nothing() {
         let hourly = |broken: &[usize]| {
             let mut candles = candles(&[(0, 50.0), (1, 60.0), (23, 80.0), (24, 100.0), (25, 120.0)]);
-            broken.iter().for_each(|&i| candles.low[i] = candles.high[i] * 2.0);
+            for &i in broken {
+                candles.low[i] = candles.high[i] * 2.0;
+            }
             let series = [(Interval::HOUR, candles.as_candles())];
             (change(&series, DAY_MS), volume_24h(&series))
         };
