@@ -13,7 +13,7 @@ use crate::{
     },
     dataset::{Dataset, OwnColumn, cell::CellValue, names},
     question::{
-        fields::WORKED_OUT,
+        fields::{FIELDS, WORKED_OUT},
         filter::{self, ColumnKind, FieldValue, FilterColumn},
         list::Listed,
     },
@@ -25,6 +25,9 @@ pub struct TokenRow<'a> {
     pub token: &'a TokenSummary,
     pub figures: Option<Cow<'a, Figures>>,
 }
+
+const OF_EVERY_TOKEN: &[&str] =
+    &["token_address", "symbol", "name", "chains", "price", "market_cap", "price_change_24h", "holders", "holders_growth", "price_history"];
 
 impl Listed for TokenSummary {
     const COLUMNS: &'static [FilterColumn] = &[
@@ -51,32 +54,14 @@ impl Listed for TokenSummary {
         FilterColumn::new("securityScore", ColumnKind::Number, &["score"]),
         FilterColumn::new("recommendation", ColumnKind::Text, &[]),
     ];
-    const MEMBERS: &'static [&'static str] = &[
-        "token_address",
-        "symbol",
-        "name",
-        "chains",
-        "price",
-        "market_cap",
-        "price_change_24h",
-        "holders",
-        "holders_growth",
-        "price_history",
-        "created_at",
-        "age",
-        "as_of",
-        "volume_24h",
-        "liquidity",
-        "price_change_1h",
-        "price_change_7d",
-        "price_change_30d",
-        "own",
-        "trend",
-        "best_pattern",
-        "recommendedAction",
-        "securityScore",
-        "recommendation",
-    ];
+    /// Those of every token, then those that `fields` adds.
+    const MEMBERS: &'static [&'static str] = &{
+        let mut all = [""; OF_EVERY_TOKEN.len() + FIELDS.len()];
+        let (every, added) = all.split_at_mut(OF_EVERY_TOKEN.len());
+        every.copy_from_slice(OF_EVERY_TOKEN);
+        added.copy_from_slice(FIELDS);
+        all
+    };
 }
 
 /// Whether the column is a figure that is worked out when it is asked for.

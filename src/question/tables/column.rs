@@ -2,9 +2,10 @@
 //! values are like. Exact over every row that meets the conditions, stretch by stretch; they can be cancelled.
 
 use std::{
+    cmp::Ordering,
     collections::HashMap,
     hash::{BuildHasher, RandomState},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 use polars::prelude::{Column, DataType};
@@ -37,6 +38,8 @@ use crate::{
 
 /// Rows read between two looks at whether they are still wanted.
 const STRETCH: usize = 65_536;
+/// Stretches read before what they gave is put together.
+const STRETCHES_AT_ONCE: usize = 32;
 /// Different texts that are told apart: more would take more memory than a look at a column is worth.
 const TEXTS_MAX: usize = 4_000_000;
 
@@ -100,7 +103,8 @@ pub struct Description {
     pub missing: u64,
     /// Different values.
     pub distinct: u64,
-    /// Of texts the first and the last in the order of their characters.
+    /// Of texts the first and the last in the order of their characters. Of whole numbers beyond 64 bits a text with every digit; what
+    /// else is said of those is rounded to a float.
     #[schemars(schema_with = "cell")]
     pub min: Value,
     /// A quarter, a half and three quarters of the way through the values in order, by linear interpolation; null of texts.
@@ -225,19 +229,23 @@ struct Read<'a> {
 }
 
 impl Read<'_> {
-    /// What `each` makes of every stretch of the column, in their order; several at a time.
-    fn stretches<T: Send>(&self, each: impl Fn(&Column, usize) -> T + Sync) -> Result<Vec<T>> {
+    /// Takes what `each` makes of every stretch of the column, in their order; several are made at a time.
+    fn stretches<T: Send>(&self, each: impl Fn(&Column, usize) -> T + Sync, mut take: impl FnMut(T) -> Result<()>) -> Result<()> {
         let (total, done) = (self.places.len(), AtomicU64::new(0));
         let starts: Vec<usize> = (0..total).step_by(STRETCH).collect();
-        let made = starts.into_par_iter().map(|start| {
-            self.progress.step(done.load(Ordering::Relaxed), total as u64)?;
+        let make = |&start: &usize| {
+            self.progress.step(done.load(Relaxed), total as u64)?;
             let end = (start + STRETCH).min(total);
             let frame = self.grid.at(self.places, start..end, Some(&[self.column]));
-            done.fetch_add((end - start) as u64, Ordering::Relaxed);
+            done.fetch_add((end - start) as u64, Relaxed);
             let column = frame.column(self.column).map_err(|_| Problem::new(Code::Defect, "The column cannot be read."))?;
             Ok(each(column, start))
-        });
-        made.collect()
+        };
+        for starts in starts.chunks(STRETCHES_AT_ONCE) {
+            let made: Result<Vec<T>> = starts.par_iter().map(make).collect();
+            made?.into_iter().try_for_each(&mut take)?;
+        }
+        Ok(())
     }
 
     /// The numbers in order.
@@ -262,18 +270,18 @@ impl Read<'_> {
                 }
             }
         };
-        let parts = self.stretches(keys)?;
-        let mut all: Vec<u64> = Vec::with_capacity(parts.iter().map(Vec::len).sum());
-        for part in parts {
+        let mut all: Vec<u64> = Vec::with_capacity(self.places.len());
+        self.stretches(keys, |part| {
             all.extend_from_slice(&part);
-        }
+            Ok(())
+        })?;
         all.par_sort_unstable();
         self.progress.step(all.len() as u64, self.places.len() as u64)?;
         Ok(Sorted::new(made, all))
     }
 
-    /// Every text with how often it occurs.
-    fn texts(&self) -> Result<Texts> {
+    /// Every text with how often it occurs; the least and the most of them in this order.
+    fn texts(&self, order: fn(&str, &str) -> Ordering) -> Result<Texts> {
         // Two hashes with keys of their own: that two texts share both does not happen.
         let hashes = (RandomState::new(), RandomState::new());
         let hash = |text: &str| (hashes.0.hash_one(text), hashes.1.hash_one(text));
@@ -285,10 +293,10 @@ impl Read<'_> {
                 entry.0 += 1;
                 // Only one that was not met before can be the least or the most.
                 if entry.0 == 1 {
-                    if least.as_deref().is_none_or(|least| text < least) {
+                    if least.as_deref().is_none_or(|least| order(text, least).is_lt()) {
                         least = Some(text.to_owned());
                     }
-                    if most.as_deref().is_none_or(|most| text > most) {
+                    if most.as_deref().is_none_or(|most| order(text, most).is_gt()) {
                         most = Some(text.to_owned());
                     }
                 }
@@ -306,7 +314,7 @@ impl Read<'_> {
             (found, least, most)
         };
         let mut texts = Texts::default();
-        for (found, least, most) in self.stretches(count)? {
+        self.stretches(count, |(found, least, most)| {
             for (hash, (count, place)) in found {
                 texts.found.entry(hash).or_insert((0, place)).0 += count;
             }
@@ -314,9 +322,10 @@ impl Read<'_> {
                 let detail = format!("The column has more than {TEXTS_MAX} different texts: fewer rows, by conditions, can be looked at.");
                 return Err(Problem::new(Code::InvalidParameter, detail));
             }
-            texts.least = texts.least.into_iter().chain(least).min();
-            texts.most = texts.most.into_iter().chain(most).max();
-        }
+            texts.least = texts.least.take().into_iter().chain(least).min_by(|a, b| order(a, b));
+            texts.most = texts.most.take().into_iter().chain(most).max_by(|a, b| order(a, b));
+            Ok(())
+        })?;
         Ok(texts)
     }
 
@@ -367,6 +376,12 @@ fn written(kind: Kind, number: Number) -> Value {
     }
 }
 
+/// The order of whole numbers without a sign that are written out.
+fn by_digits(a: &str, b: &str) -> Ordering {
+    let [a, b] = [a, b].map(|digits| digits.trim_start_matches('0'));
+    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+}
+
 fn whole(number: Number) -> i64 {
     match number {
         Number::Integer(number) => number,
@@ -382,7 +397,11 @@ fn looked(table: &Table, kind: Kind, read: &Read<'_>, limit: usize) -> Result<Lo
         _ => None,
     };
     // Digits beyond those of a float are told apart as texts.
-    let texts = if numbers.is_none() || kind == Kind::Uint256 { Some(read.texts()?) } else { None };
+    let texts = match (kind, &numbers) {
+        (Kind::Uint256, _) => Some(read.texts(by_digits)?),
+        (_, None) => Some(read.texts(str::cmp)?),
+        (_, Some(_)) => None,
+    };
     let count = |value: Value, count: u64, of: u64| ValueCount { value, count, share: count as f64 / of.max(1) as f64 };
     let (present, distinct, counts) = match (&texts, &numbers) {
         (Some(texts), _) => {
@@ -412,10 +431,8 @@ fn looked(table: &Table, kind: Kind, read: &Read<'_>, limit: usize) -> Result<Lo
     let statistics = numbers.as_ref().and_then(Sorted::statistics);
     let between = |number: f64| written(kind, Number::Float(number));
     let edges = || texts.as_ref().map(|texts| (json!(texts.least), json!(texts.most)));
-    let (min, max) = match &statistics {
-        Some(statistics) => (written(kind, statistics.min), written(kind, statistics.max)),
-        None => edges().unwrap_or_default(),
-    };
+    let numeric = || statistics.as_ref().map(|statistics| (written(kind, statistics.min), written(kind, statistics.max)));
+    let (min, max) = edges().or_else(numeric).unwrap_or_default();
     let quartile = |nth: usize| statistics.as_ref().map_or(Value::Null, |statistics| between(statistics.quartiles[nth]));
     let bins = statistics.iter().flat_map(|statistics| &statistics.histogram);
     let description = Description {

@@ -17,6 +17,13 @@ fn ask<Q: Question>(table: &str, query: &str) -> Result<Value> {
              0x1,2026-01-03,1,3,1,3,1d
              0x2,2026-01-01,1,4,1,4,1d",
         ),
+        (
+            "transfers",
+            "token_address,from_address,to_address,value,timestamp,transaction_hash,log_index,block_number
+             0x1,0xa,0xb,123456789012345678901,2026-01-01,0x1,1,1
+             0x1,0xa,0xb,9,2026-01-01,0x1,2,1
+             0x1,0xa,0xb,123456789012345678902,2026-01-01,0x1,3,1",
+        ),
     ]);
     let question = Q::parse(&Arguments::new(Q::PARAMETERS, &[("table", table)], query)?)?;
     let answer = question.answer(&Snapshot::new(1, dataset, AnswerSettings::default()), &Progress::default())?;
@@ -44,6 +51,10 @@ fn a_column_is_described_by_what_it_holds() {
     let figures = ["min", "quartile_1", "median", "quartile_3", "max", "mean"].map(|name| close[name].as_f64());
     assert_eq!(figures, [Some(1.0), Some(1.75), Some(2.5), Some(3.25), Some(4.0), Some(2.5)]);
     assert_eq!((close["distinct"].as_u64(), close["histogram"].as_array().map(Vec::len)), (Some(4), Some(20)));
+    // Every digit, in the order of the numbers and not of their signs.
+    let value = ask::<DescribeQuestion>("transfers", "column=value").expect("a description");
+    assert_eq!((&value["min"], &value["max"]), (&json!("9"), &json!("123456789012345678902")));
+    assert_eq!((&value["distinct"], value["median"].as_f64()), (&json!(3), Some(123_456_789_012_345_680_000.0)));
     let time = ask::<DescribeQuestion>("candles", "column=timestamp&where=close>1").expect("a description");
     assert_eq!((&time["min"], &time["median"]), (&json!("2026-01-01T00:00:00Z"), &json!("2026-01-02T00:00:00Z")));
     let name = ask::<DescribeQuestion>("tokens", "column=name").expect("a description");
