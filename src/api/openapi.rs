@@ -262,7 +262,7 @@ fn described(parameter: &Parameter) -> Value {
     let mut described = json!({
         "name": parameter.name,
         "in": if path { "path" } else { "query" },
-        "required": path || matches!(parameter.kind, ParameterKind::Addresses { required: true, .. }),
+        "required": path || matches!(parameter.kind, ParameterKind::Addresses { min: 1.., .. }),
         "description": parameter.meaning,
         "schema": match parameter.kind {
             ParameterKind::Address => json!({ "type": "string", "pattern": ADDRESS_PATTERN }),
@@ -270,11 +270,8 @@ fn described(parameter: &Parameter) -> Value {
             ParameterKind::Integer { min, max, default } => json!({ "type": "integer", "minimum": min, "maximum": max, "default": default }),
             ParameterKind::Word { words, default: Some(default) } => json!({ "type": "string", "enum": words, "default": default }),
             ParameterKind::Word { words, default: None } => json!({ "type": "string", "enum": words }),
-            ParameterKind::Words(words) => {
-                let word = words.join("|");
-                json!({ "type": "string", "pattern": format!("^({word})(,({word}))*$"), "examples": [words[..words.len().min(2)].join(",")] })
-            }
-            ParameterKind::Addresses { max, .. } => lists::addresses(max),
+            ParameterKind::Words(words) => lists::words(words),
+            ParameterKind::Addresses { min, max } => lists::addresses(min, max),
             ParameterKind::Where(columns) => lists::conditions(columns),
             ParameterKind::Sort { columns, default } => lists::sort(columns, default),
             ParameterKind::Indicators { default } => lists::indicators(default),
@@ -282,11 +279,7 @@ fn described(parameter: &Parameter) -> Value {
             ParameterKind::Text => json!({ "type": "string", "maxLength": 200 }),
             ParameterKind::Line(bytes) => json!({ "type": "string", "maxLength": bytes }),
             ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
-            ParameterKind::Time => json!({
-                "type": "string",
-                "pattern": r"^(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d))?|-?\d{1,12})$",
-                "examples": ["2026-08-14T00:00:00Z", "2026-08-14"],
-            }),
+            ParameterKind::Time => lists::time(),
         },
     });
     if matches!(parameter.kind, ParameterKind::Address) {

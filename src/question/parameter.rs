@@ -38,9 +38,9 @@ pub enum ParameterKind {
     Word { words: &'static [&'static str], default: Option<&'static str> },
     /// Some of a few words in the query, separated by commas; none when omitted.
     Words(&'static [&'static str]),
-    /// Token contracts in the query, separated by commas; at least one. Where it is not required, the endpoint answers another question
-    /// without it.
-    Addresses { max: usize, required: bool },
+    /// Token contracts in the query, separated by commas. With a `min` of 0 it may be left out, and the endpoint answers another question
+    /// then.
+    Addresses { min: usize, max: usize },
     /// Conditions on these columns, in the filter language.
     Where(&'static [FilterColumn]),
     /// Some of these columns, separated by commas, `-` before one that falls.
@@ -224,7 +224,8 @@ impl<'a> Arguments<'a> {
         let ParameterKind::Indicators { default } = self.kind(name) else { return Ok(Vec::new()) };
         let wrong = |detail| Problem::new(Code::InvalidParameter, detail);
         let mut all: Vec<Indicator> = Vec::new();
-        for word in self.once(name)?.unwrap_or(default).split(',') {
+        let text = self.once(name)?.filter(|text| !text.trim().is_empty()).unwrap_or(default);
+        for word in parts_of(text) {
             let indicator = Indicator::parse(word).map_err(|expected| wrong(format!("`{name}` has `{}`: {expected}.", clip(word))))?;
             if !all.contains(&indicator) {
                 all.push(indicator);
