@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     error::{CODES, Code, ProblemBody},
-    question::parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN, Parameter, ParameterKind},
+    question::parameter::{ADDRESS_PATTERN, COLUMN_BYTES_MAX, EXAMPLE_TOKEN, Parameter, ParameterKind},
 };
 
 /// The document with its entity tag; it is the same for as long as the program runs.
@@ -258,11 +258,10 @@ fn responses() -> Value {
 }
 
 fn described(parameter: &Parameter) -> Value {
-    let path = parameter.kind.in_path();
     let mut described = json!({
         "name": parameter.name,
-        "in": if path { "path" } else { "query" },
-        "required": path || matches!(parameter.kind, ParameterKind::Addresses { min: 1.., .. }),
+        "in": if parameter.kind.in_path() { "path" } else { "query" },
+        "required": parameter.kind.is_required(),
         "description": parameter.meaning,
         "schema": match parameter.kind {
             ParameterKind::Address => json!({ "type": "string", "pattern": ADDRESS_PATTERN }),
@@ -277,6 +276,7 @@ fn described(parameter: &Parameter) -> Value {
             ParameterKind::Indicators { default } => lists::indicators(default),
             ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
             ParameterKind::Text => json!({ "type": "string", "maxLength": 200 }),
+            ParameterKind::Column => json!({ "type": "string", "minLength": 1, "maxLength": COLUMN_BYTES_MAX }),
             ParameterKind::Line(bytes) => json!({ "type": "string", "maxLength": bytes }),
             ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
             ParameterKind::Time => lists::time(),

@@ -53,6 +53,8 @@ pub enum ParameterKind {
     Text,
     /// Text in the query of up to so many bytes, which the question reads further.
     Line(usize),
+    /// A column of the table in the path, in the query; it must be there.
+    Column,
     /// A chain's name in the query.
     Chain,
     /// An RFC 3339 time, a date or epoch seconds in the query.
@@ -63,6 +65,11 @@ impl ParameterKind {
     pub fn in_path(self) -> bool {
         matches!(self, Self::Address | Self::Identifier)
     }
+
+    /// Whether a request without it is refused.
+    pub fn is_required(self) -> bool {
+        self.in_path() || matches!(self, Self::Column | Self::Addresses { min: 1.., .. })
+    }
 }
 
 pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'static str) -> Parameter {
@@ -71,6 +78,8 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
 
 /// What an address looks like, for documents.
 pub const ADDRESS_PATTERN: &str = "^0[xX][0-9a-fA-F]{40}$";
+/// The longest name of a column that is asked for.
+pub const COLUMN_BYTES_MAX: usize = 200;
 /// A token that stands in examples.
 pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
@@ -262,6 +271,7 @@ impl<'a> Arguments<'a> {
     fn line_max(&self, name: &str) -> Option<usize> {
         match self.kind(name) {
             ParameterKind::Line(bytes) => Some(bytes),
+            ParameterKind::Column => Some(COLUMN_BYTES_MAX),
             ParameterKind::Where(_) | ParameterKind::Sort { .. } => Some(filter::TEXT_BYTES_MAX),
             _ => None,
         }
