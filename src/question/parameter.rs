@@ -291,6 +291,18 @@ impl<'a> Arguments<'a> {
         self.query.iter().any(|(known, _)| known == name)
     }
 
+    /// Whether the request gives it another value than its default, which generated clients send along.
+    pub fn is_chosen(&self, name: &str) -> bool {
+        let default = match self.kind(name) {
+            ParameterKind::Integer { default, .. } => default.to_string(),
+            ParameterKind::Word { default, .. } | ParameterKind::Sort { default, .. } => default.unwrap_or_default().to_owned(),
+            ParameterKind::Indicators { default } => default.to_owned(),
+            ParameterKind::Flag => "false".to_owned(),
+            _ => String::new(),
+        };
+        self.query.iter().any(|(known, value)| known == name && !value.trim().is_empty() && *value != default)
+    }
+
     pub fn chain(&self, name: &str) -> Result<Option<Chain>> {
         Ok(self.text(name)?.and_then(|text| Chain::parse(&text)))
     }
