@@ -99,7 +99,7 @@ pub(super) struct Import {
 }
 
 fn address(text: &str) -> Result<Address, String> {
-    Address::or_coin(text).ok_or_else(|| "expected an address: 0x and 40 hex digits, or coin:BTC".to_owned())
+    Address::asked(text).ok_or_else(|| "expected an address: 0x and 40 hex digits, or coin:BTC".to_owned())
 }
 
 fn chain(text: &str) -> Result<Chain, String> {

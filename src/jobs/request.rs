@@ -71,7 +71,7 @@ fn addresses(at: &str, value: &RawValue) -> Result<Vec<Address>> {
 }
 
 fn address(at: &str, value: &RawValue) -> Result<Address> {
-    text(value).as_deref().and_then(Address::or_coin).ok_or_else(|| {
+    text(value).as_deref().and_then(Address::asked).ok_or_else(|| {
         invalid(at, &format!("`{}` is not an address: expected a string of 0x and 40 hexadecimal digits, or coin:BTC", clip(value.get())))
     })
 }
