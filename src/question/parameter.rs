@@ -77,15 +77,17 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
 }
 
 /// What an address looks like, for documents.
-pub const ADDRESS_PATTERN: &str = "^0[xX][0-9a-fA-F]{40}$";
+pub const ADDRESS_PATTERN: &str = "^(0[xX][0-9a-fA-F]{40}|[cC][oO][iI][nN]:[0-9A-Za-z]{1,20})$";
+const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, or coin:BTC";
 /// The longest name of a column that is asked for.
 pub const COLUMN_BYTES_MAX: usize = 200;
 /// A token that stands in examples.
 pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 /// The token, as it stands in the documented paths: in snake case, and in camel case.
-pub const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, "The token's contract address.");
-pub const CONTRACT: Parameter = parameter("contractAddress", ParameterKind::Address, "The token's contract address.");
+pub const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, "The token's contract address, or coin:BTC of a coin.");
+pub const CONTRACT: Parameter =
+    parameter("contractAddress", ParameterKind::Address, "The token's contract address, or coin:BTC of a coin.");
 
 pub const PAGE: Parameter =
     parameter("page", ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 }, "Page number; past the end the page is empty.");
@@ -141,12 +143,8 @@ impl<'a> Arguments<'a> {
 
     pub fn address(&self, name: &str) -> Result<Address> {
         let text = self.path_value(name);
-        Address::parse(text).ok_or_else(|| {
-            Problem::new(
-                Code::InvalidAddress,
-                format!("`{}` is not an address: expected 0x followed by 40 hexadecimal digits.", clip(text)),
-            )
-        })
+        let refused = || Problem::new(Code::InvalidAddress, format!("`{}` is not an address: {AN_ADDRESS}.", clip(text)));
+        Address::asked(text).ok_or_else(refused)
     }
 
     pub fn identifier(&self, name: &str) -> &str {
@@ -200,9 +198,9 @@ impl<'a> Arguments<'a> {
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
         let read = |(i, part): (usize, &str)| {
-            Address::parse(part).ok_or_else(|| {
+            Address::asked(part).ok_or_else(|| {
                 let place = i + 1;
-                let detail = format!("`{name}` has `{}` in place {place}: expected 0x followed by 40 hexadecimal digits.", clip(part));
+                let detail = format!("`{name}` has `{}` in place {place}: {AN_ADDRESS}.", clip(part));
                 Problem::new(Code::InvalidAddress, detail)
             })
         };
