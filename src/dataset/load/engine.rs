@@ -18,7 +18,7 @@ pub(super) use self::{
 use super::{
     Context,
     bind::{Bound, bind, missing, wanted},
-    elsewhere::{Located, said},
+    elsewhere::{Located, not_agreed, said},
     table::Stop,
 };
 use crate::{
@@ -94,7 +94,7 @@ impl<'a> Asking<'a> {
         let refused = |fault: Fault| said(&name, fault);
         let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{name}` lies elsewhere, and only files here are read"))) };
         let engine = wire.engine(&asked.source).map_err(refused)?;
-        wire.may_ask(context.folder, &origin(asked)).map_err(refused)?;
+        wire.may_ask(context.folder, &origin(asked)).map_err(|fault| not_agreed(&name, &fault))?;
         let stopped = || context.progress.step(schema.name, 0, 0).is_err();
         let old = !engine.known(&stopped).map_err(refused)?.has_arrow();
         Ok(Self { context, schema, manifest, asked, engine, name, old })
