@@ -4,6 +4,7 @@
 mod in_place;
 mod real;
 mod server;
+mod stands;
 
 use std::{
     fs,

@@ -95,6 +95,9 @@ impl Reading<'_> {
             if let Some(as_of) = &answer.as_of {
                 self.note(&answer.name, format!("is read up to {as_of}, the newest there was"));
             }
+            for note in &answer.notes {
+                self.note(&answer.name, note.clone());
+            }
         }
         if located.left_out > 0 {
             self.note(&file, format!("`where` leaves out {} files by the names of their folders", located.left_out));
