@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use polars::prelude::{Column, DataFrame, DataType, IpcStreamWriter, SerWriter as _, Series};
+use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, IpcStreamWriter, SerWriter as _, Series};
 
 /// What is wrong with the next rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -149,6 +149,14 @@ fn serve(stream: TcpStream, shared: &Shared) -> Option<()> {
     }
 }
 
+/// The rows of the token that is asked for, where one is.
+fn asked(rows: &Rows, sql: &str) -> Rows {
+    let token = sql.split(" IN ('").nth(1).and_then(|rest| rest.split('\'').next()).filter(|token| token.starts_with("0x"));
+    let (Some(token), Ok(tokens)) = (token, rows.frame.column("token_address")) else { return rows.clone() };
+    let mask: BooleanChunked = tokens.str().unwrap().iter().map(|own| own == Some(token)).collect();
+    Rows { frame: rows.frame.filter(&mask).unwrap(), ..rows.clone() }
+}
+
 /// What a sum over candles gives: each of them by itself, which is more than is asked for and tells the same.
 fn sums(candles: &DataFrame) -> DataFrame {
     let count = candles.height();
@@ -157,13 +165,14 @@ fn sums(candles: &DataFrame) -> DataFrame {
         let all = whole(name, from, kind).take_materialized_series();
         Column::new(name.into(), (0..count as i64).map(|row| all.slice(row, 1)).collect::<Vec<Series>>())
     };
+    let time = if candles.column("ts").is_ok() { "ts" } else { "timestamp" };
     let columns = vec![
         whole("token_address", "token_address", &DataType::String),
         whole("interval", "interval", &DataType::String),
-        whole("first", "ts", &DataType::Int64),
-        whole("newest", "ts", &DataType::Int64),
+        whole("first", time, &DataType::Int64),
+        whole("newest", time, &DataType::Int64),
         Column::new("cut".into(), vec![0_u8; count]),
-        lists("timestamp", "ts", &DataType::Int64),
+        lists("timestamp", time, &DataType::Int64),
         lists("close", "close", &DataType::Float64),
         lists("volume", "volume", &DataType::Float64),
         Column::new("written".into(), vec![Series::new_empty("".into(), &DataType::String); count]),
@@ -192,7 +201,7 @@ fn short(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
         _ => {}
     }
     let tables = shared.tables.lock().unwrap().clone();
-    let table = tables.iter().find(|(name, _)| sql.contains(&format!("`{name}`"))).map(|(_, rows)| rows);
+    let table = tables.iter().find(|(name, _)| sql.contains(&format!("`{name}`"))).map(|(_, rows)| asked(rows, sql));
     let answer = if sql.contains("system.settings") {
         let mut settings = format!("version\t23.8.1.1\nreadonly\t{}\n", shared.readonly.load(Ordering::Acquire));
         for name in ["max_result_rows", "result_overflow_mode", "skip_unavailable_shards", "max_rows_to_read", "max_execution_time"] {
@@ -230,7 +239,7 @@ fn rows(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
     let trouble = shared.trouble.lock().unwrap().pop().unwrap_or(Trouble::None);
     let tables = shared.tables.lock().unwrap().clone();
     let (_, table) = tables.iter().find(|(name, _)| sql.contains(&format!("`{name}`")))?;
-    let table = if sql.contains("count() OVER ()") { &Rows { frame: sums(&table.frame), ..table.clone() } } else { table };
+    let table = if sql.contains("count() OVER ()") { Rows { frame: sums(&table.frame), ..table.clone() } } else { asked(table, sql) };
     // The columns that are asked for, by the names they are given.
     let asked: Vec<&str> = sql.split(" FROM (").next()?.split(" AS `").skip(1).filter_map(|part| part.split('`').next()).collect();
     let frame = if asked.is_empty() { table.frame.clone() } else { table.frame.select(asked).ok()? };
