@@ -26,6 +26,7 @@ pub mod security;
 pub mod tables;
 pub mod tabular;
 pub mod token;
+pub mod track_record;
 pub mod trendline;
 pub mod yields;
 

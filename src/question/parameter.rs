@@ -38,9 +38,9 @@ pub enum ParameterKind {
     Word { words: &'static [&'static str], default: Option<&'static str> },
     /// Some of a few words in the query, separated by commas; none when omitted.
     Words(&'static [&'static str]),
-    /// Token contracts in the query, separated by commas; at least one. Where it is not required, the endpoint answers another question
-    /// without it.
-    Addresses { max: usize, required: bool },
+    /// Token contracts in the query, separated by commas. With a `min` of 0 it may be left out, and the endpoint answers another question
+    /// then.
+    Addresses { min: usize, max: usize },
     /// Conditions on these columns, in the filter language.
     Where(&'static [FilterColumn]),
     /// Some of these columns, separated by commas, `-` before one that falls.
@@ -53,6 +53,8 @@ pub enum ParameterKind {
     Text,
     /// Text in the query of up to so many bytes, which the question reads further.
     Line(usize),
+    /// A column of the table in the path, in the query; it must be there.
+    Column,
     /// A chain's name in the query.
     Chain,
     /// An RFC 3339 time, a date or epoch seconds in the query.
@@ -63,6 +65,11 @@ impl ParameterKind {
     pub fn in_path(self) -> bool {
         matches!(self, Self::Address | Self::Identifier)
     }
+
+    /// Whether a request without it is refused.
+    pub fn is_required(self) -> bool {
+        self.in_path() || matches!(self, Self::Column | Self::Addresses { min: 1.., .. })
+    }
 }
 
 pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'static str) -> Parameter {
@@ -71,6 +78,8 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
 
 /// What an address looks like, for documents.
 pub const ADDRESS_PATTERN: &str = "^0[xX][0-9a-fA-F]{40}$";
+/// The longest name of a column that is asked for.
+pub const COLUMN_BYTES_MAX: usize = 200;
 /// A token that stands in examples.
 pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
@@ -224,7 +233,8 @@ impl<'a> Arguments<'a> {
         let ParameterKind::Indicators { default } = self.kind(name) else { return Ok(Vec::new()) };
         let wrong = |detail| Problem::new(Code::InvalidParameter, detail);
         let mut all: Vec<Indicator> = Vec::new();
-        for word in self.once(name)?.unwrap_or(default).split(',') {
+        let text = self.once(name)?.filter(|text| !text.trim().is_empty()).unwrap_or(default);
+        for word in parts_of(text) {
             let indicator = Indicator::parse(word).map_err(|expected| wrong(format!("`{name}` has `{}`: {expected}.", clip(word))))?;
             if !all.contains(&indicator) {
                 all.push(indicator);
@@ -261,6 +271,7 @@ impl<'a> Arguments<'a> {
     fn line_max(&self, name: &str) -> Option<usize> {
         match self.kind(name) {
             ParameterKind::Line(bytes) => Some(bytes),
+            ParameterKind::Column => Some(COLUMN_BYTES_MAX),
             ParameterKind::Where(_) | ParameterKind::Sort { .. } => Some(filter::TEXT_BYTES_MAX),
             _ => None,
         }
@@ -278,6 +289,18 @@ impl<'a> Arguments<'a> {
     /// Whether the request names it.
     pub fn given(&self, name: &str) -> bool {
         self.query.iter().any(|(known, _)| known == name)
+    }
+
+    /// Whether the request gives it another value than its default, which generated clients send along.
+    pub fn is_chosen(&self, name: &str) -> bool {
+        let default = match self.kind(name) {
+            ParameterKind::Integer { default, .. } => default.to_string(),
+            ParameterKind::Word { default, .. } | ParameterKind::Sort { default, .. } => default.unwrap_or_default().to_owned(),
+            ParameterKind::Indicators { default } => default.to_owned(),
+            ParameterKind::Flag => "false".to_owned(),
+            _ => String::new(),
+        };
+        self.query.iter().any(|(known, value)| known == name && !value.trim().is_empty() && *value != default)
     }
 
     pub fn chain(&self, name: &str) -> Result<Option<Chain>> {

@@ -128,7 +128,6 @@ pub struct YieldSettings {
     #[schemars(with = "String", extend("enum" = risk_words()))]
     risk_level: RiskLevel,
     /// Short names or aliases; empty: all.
-    #[schemars(with = "Vec<String>")]
     chains: Vec<Chain>,
     /// Percent.
     min_apy: f64,
