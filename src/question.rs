@@ -57,7 +57,8 @@ pub trait Question: Request {
     }
 
     /// The tokens whose candles the answer reads one by one: where those stay elsewhere, they are fetched before.
-    fn wants(&self) -> Vec<Address> {
+    fn wants(&self, snapshot: &Snapshot) -> Vec<Address> {
+        let _ = snapshot;
         Vec::new()
     }
 

@@ -135,7 +135,7 @@ impl Question for CandleBatchQuestion {
     const SUMMARY: &'static str = "Candles of many tokens, 100,000 in all.";
     const NEEDS: &'static [&'static str] = CandlesQuestion::NEEDS;
 
-    fn wants(&self) -> Vec<Address> {
+    fn wants(&self, _: &Snapshot) -> Vec<Address> {
         self.addresses.clone()
     }
 

@@ -89,7 +89,7 @@ impl Question for CompareQuestion {
     const SUMMARY: &'static str = "Some tokens in percent from a common start, and the correlations of their daily returns.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self) -> Vec<Address> {
+    fn wants(&self, _: &Snapshot) -> Vec<Address> {
         self.addresses.clone()
     }
 

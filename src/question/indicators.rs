@@ -79,7 +79,7 @@ impl Question for IndicatorsQuestion {
     const SUMMARY: &'static str = "Technical indicators of a token, candle by candle.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self) -> Vec<Address> {
+    fn wants(&self, _: &Snapshot) -> Vec<Address> {
         vec![self.contract_address]
     }
 

@@ -136,12 +136,17 @@ impl Reading<'_> {
             if let Some(as_of) = &answer.as_of {
                 self.note(&answer.name, format!("is read up to {as_of}, the newest there was"));
             }
+            for note in &answer.notes {
+                self.note(&answer.name, note.clone());
+            }
         }
         if located.left_out > 0 {
             self.note(&file, format!("`where` leaves out {} files by the names of their folders", located.left_out));
         }
         if let (Some(then), Some(why)) = (located.as_of, &located.offline) {
-            self.note(&file, format!("is what it was at {then}: it {why}"));
+            // Nobody sees by the rows that they are old.
+            let (severity, reason) = (Severity::Warning, format!("is what it was at {then}: {why}"));
+            self.table.findings.add(Finding { severity, file: file.clone(), row: None, column: None, value: None, reason });
         }
         let unmarked = elsewhere::objects(&located.files).find(|object| object.mark.is_none()).map(|object| object.url.clone());
         if let Some(url) = unmarked {
