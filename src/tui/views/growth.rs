@@ -263,7 +263,7 @@ impl GrowthView {
                 self.arrange(context);
                 Effect::Redraw
             }
-            Did::Nothing | Did::Header(_) => Effect::Nothing,
+            Did::Nothing | Did::Header(_) | Did::Dragged(..) => Effect::Nothing,
         }
     }
 

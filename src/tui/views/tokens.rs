@@ -387,7 +387,7 @@ impl TokensView {
             Did::Star => self.token(context).map_or(Effect::Nothing, Effect::Star),
             Did::Moved | Did::Again => self.selected(context),
             Did::Sorted => self.sorted(context),
-            Did::Nothing | Did::Header(_) => Effect::Nothing,
+            Did::Nothing | Did::Header(_) | Did::Dragged(..) => Effect::Nothing,
         }
     }
 

@@ -30,7 +30,7 @@ use crate::{
     tui::{
         format,
         keymap::Action,
-        list::{Cursor, Did, SortColumn, Sorting},
+        list::{Cursor, Did, Layout, SortColumn, Sorting},
         view::{Context, Effect, Export, Wake},
         widgets::table::{Hit, TableState},
     },
@@ -60,6 +60,8 @@ pub(super) struct Rows {
     next: Option<(Coming<Shown>, Wanted)>,
     problem: Option<String>,
     cursor: Cursor,
+    /// How much wider columns were made.
+    layout: Layout,
     /// The selected column, and the first of those that scroll.
     column: usize,
     first: usize,
@@ -86,6 +88,7 @@ impl Rows {
             next: None,
             problem: in_place(table),
             cursor: Cursor::default(),
+            layout: Layout::default(),
             column: 0,
             first: 1,
             inspector: None,
@@ -100,6 +103,7 @@ impl Rows {
         (rows.cursor.state, rows.column, rows.first) =
             (self.cursor.state, self.column.min(rows.columns.len().saturating_sub(1)), self.first);
         rows.filter_text.clone_from(&self.filter_text);
+        rows.layout.clone_from(&self.layout);
         rows.ask(self.wanted().clone(), context);
         rows
     }
@@ -120,14 +124,15 @@ impl Rows {
     }
 
     pub(super) fn kept(&self) -> Kept {
-        Kept { filter: self.filter_text.clone(), sorting: self.sorting() }
+        Kept { filter: self.filter_text.clone(), sorting: self.sorting(), layout: self.layout.clone() }
     }
 
-    /// Takes up the filter and order of an earlier run.
-    pub(super) fn take_up(&mut self, filter_text: &str, sorting: &Sorting, context: &Context<'_>) {
-        if let Ok(filter) = filter::parse(filter_text, &filter::of_table(self.schema)) {
-            filter_text.clone_into(&mut self.filter_text);
-            self.ask(self.sorted(filter, sorting), context);
+    /// Takes up what was chosen in an earlier run.
+    pub(super) fn take_up(&mut self, kept: &Kept, context: &Context<'_>) {
+        self.layout.clone_from(&kept.layout);
+        if let Ok(filter) = filter::parse(&kept.filter, &filter::of_table(self.schema)) {
+            self.filter_text.clone_from(&kept.filter);
+            self.ask(self.sorted(filter, &kept.sorting), context);
         }
     }
 
@@ -285,23 +290,21 @@ impl Rows {
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        if !self.cursor.is_under(mouse) {
-            return Effect::Nothing;
-        }
         let last = self.columns.len().saturating_sub(1);
+        let under = self.cursor.is_under(mouse);
         // The header above the place says which column it is.
         let above = self.cursor.column_at(mouse.column).and_then(|key| self.columns.iter().position(|column| column.name == key));
         let scrollbar = matches!(self.cursor.hit(mouse.column, mouse.row), Some(Hit::Scrollbar(_)));
         match (mouse.kind, self.cursor.mouse(mouse)) {
-            (MouseEventKind::ScrollLeft, _) => self.column = self.column.saturating_sub(1),
-            (MouseEventKind::ScrollRight, _) => self.column = (self.column + 1).min(last),
+            (MouseEventKind::ScrollLeft, _) if under => self.column = self.column.saturating_sub(1),
+            (MouseEventKind::ScrollRight, _) if under => self.column = (self.column + 1).min(last),
             (_, Did::Nothing) => return Effect::Nothing,
-            (MouseEventKind::Down(_), did) if !scrollbar => {
+            (_, Did::Dragged(key, cells)) => self.layout.widen(key, cells),
+            (_, Did::Header(_)) => {
                 self.column = above.unwrap_or(self.column);
-                if matches!(did, Did::Header(_)) {
-                    self.sort_by(self.column, context);
-                }
+                self.sort_by(self.column, context);
             }
+            (MouseEventKind::Down(_), _) if !scrollbar => self.column = above.unwrap_or(self.column),
             _ => {}
         }
         Effect::Redraw

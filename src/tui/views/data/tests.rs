@@ -179,9 +179,15 @@ fn the_mouse_selects_opens_and_sorts() {
     let stage = Stage::loaded();
     let mut view = view(&stage);
     stage.draw_now(&mut view, 140, 38);
-    let click = |column, row| MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column, row, modifiers: KeyModifiers::NONE };
+    let of = |kind, column, row| MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
+    let click = |column, row| of(MouseEventKind::Down(MouseButton::Left), column, row);
+    let drag = |column, row| of(MouseEventKind::Drag(MouseButton::Left), column, row);
+    let release = |column, row| of(MouseEventKind::Up(MouseButton::Left), column, row);
     let before: Vec<usize> = view.list.places().collect();
-    stage.look(|context| view.mouse(click(36, 2), context));
+    stage.look(|context| {
+        view.mouse(click(36, 2), context);
+        view.mouse(release(36, 2), context)
+    });
     assert_eq!(view.list.sorting.save(), json!(["-rows"]));
     assert_ne!(view.list.places().collect::<Vec<_>>(), before);
     stage.look(|context| {
@@ -190,8 +196,21 @@ fn the_mouse_selects_opens_and_sorts() {
     });
     assert!(matches!(&view.open, Open::Rows(rows) if rows.schema.name == "tokens"));
     stage.draw_now(&mut view, 140, 38);
-    stage.look(|context| view.mouse(click(1, 2), context));
+    stage.look(|context| {
+        view.mouse(click(1, 2), context);
+        view.mouse(release(1, 2), context)
+    });
     settled(&stage, &mut view);
     let Open::Rows(rows) = &view.open else { panic!("closed") };
     assert_eq!(rows.sorting().save(), json!(["token_address"]));
+    stage.look(|context| {
+        view.mouse(click(1, 2), context);
+        view.mouse(drag(7, 3), context);
+        view.mouse(release(7, 3), context)
+    });
+    let kept = view.save();
+    assert_eq!(kept["rows"]["tokens"]["columns"]["wider"], json!([["token_address", 6]]));
+    let mut again = Data::default();
+    again.restore(&kept);
+    assert_eq!(again.save()["rows"], kept["rows"], "kept between runs");
 }

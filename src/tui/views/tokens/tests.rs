@@ -120,8 +120,23 @@ fn the_mouse_selects_rows_sorts_by_headers_and_stars() {
     let context = stage.context();
     assert!(matches!(view.mouse(click(5, 4), &context), Effect::Select(_)));
     assert!(matches!(view.mouse(click(0, 4), &context), Effect::Star(_)));
-    view.mouse(click(3, 1), &context);
+    let header = |kind, column| MouseEvent { kind, ..click(column, 1) };
+    let (down, drag, up) =
+        (MouseEventKind::Down(MouseButton::Left), MouseEventKind::Drag(MouseButton::Left), MouseEventKind::Up(MouseButton::Left));
+    // A header sorts when the button is let go.
+    view.mouse(header(down, 3), &context);
+    assert_eq!(view.list.sorting.save(), json!(null));
+    view.mouse(header(up, 3), &context);
     assert_eq!(view.list.sorting.save(), json!(["symbol"]));
+    // Dragged, it makes its column wider and does not sort; the mouse may leave the line.
+    let width = |view: &TokensView| view.save()["columns"]["wider"].clone();
+    view.mouse(header(down, 3), &context);
+    view.mouse(header(drag, 6), &context);
+    assert_eq!(view.mouse(MouseEvent { row: 20, ..header(drag, 8) }, &context), Effect::Redraw);
+    view.mouse(header(up, 8), &context);
+    assert_eq!((view.list.sorting.save(), width(&view)), (json!(["symbol"]), json!([["symbol", 5]])));
+    view.mouse(header(drag, 12), &context);
+    assert_eq!(width(&view), json!([["symbol", 5]]), "the button is not held any more");
     assert_eq!(view.mouse(click(138, 30), &context), Effect::Nothing);
 }
 
