@@ -62,7 +62,7 @@ impl Kept {
 
     fn restore(kept: &Value, schema: &'static TableSchema) -> Self {
         let (mut sorting, mut layout) = (Sorting::default(), Layout::default());
-        sorting.restore(&kept["sort"], &rows::sort_columns(schema));
+        sorting.restore(&kept["sort"], &rows::sort_columns(schema.columns));
         layout.restore(&kept["columns"], &schema.columns.iter().map(|column| column.name).collect::<Vec<_>>());
         Self { filter: kept["filter"].as_str().unwrap_or_default().to_owned(), sorting, layout }
     }

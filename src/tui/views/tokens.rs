@@ -154,7 +154,7 @@ impl View for TokensView {
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
         if self.compare.is_open() {
-            return Effect::Nothing;
+            return self.compare.mouse(mouse, context);
         }
         let did = self.list.mouse(mouse);
         self.did(did, context)

@@ -9,7 +9,10 @@ mod scale;
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-pub use self::{layout::ChartLayout, scale::Scale};
+pub use self::{
+    layout::ChartLayout,
+    scale::{Scale, decimals},
+};
 use crate::{
     dataset::candles::Candles,
     tui::theme::{Role, Theme},

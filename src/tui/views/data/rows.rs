@@ -14,15 +14,17 @@ use crate::{
     dataset::{
         Table as DataTable, export,
         grid::{Grid, Ordered},
-        schema::{Column, Kind, TableSchema},
+        names,
+        schema::{Column, Kind, Need, TableSchema},
     },
     deck::pending::Coming,
     question::{
-        filter::{self, Filter},
+        filter::{self, Filter, FilterColumn},
         list::Order,
         parameter::encode,
         snapshot::Snapshot,
         tables::{
+            columns::{self, TableColumn},
             in_place,
             order::{Shown, SortBy, Wanted, Whole},
         },
@@ -36,10 +38,19 @@ use crate::{
     },
 };
 
-/// What the rows of a table can be sorted by: figures and times begin with the largest.
-pub(super) fn sort_columns(schema: &'static TableSchema) -> Vec<SortColumn> {
+/// What rows can be sorted by: figures and times begin with the largest.
+pub(super) fn sort_columns(columns: &[Column]) -> Vec<SortColumn> {
     let falls = |kind| matches!(kind, Kind::Integer | Kind::Float | Kind::Uint256 | Kind::Time | Kind::Date);
-    schema.columns.iter().map(|column| (column.name, falls(column.kind))).collect()
+    columns.iter().map(|column| (column.name, falls(column.kind))).collect()
+}
+
+/// The columns that the table has: ours in the schema's order, then theirs.
+fn columns_of(table: &DataTable) -> Vec<Column> {
+    let column = |TableColumn { name, kind, meaning, .. }: TableColumn| {
+        let lasting = || names::lasting(&name).map(|name| Column { name, kind, need: Need::Optional, meaning, aliases: &[] });
+        table.schema.column(&name).copied().or_else(lasting)
+    };
+    columns::of(table).into_iter().filter_map(column).collect()
 }
 
 #[derive(Debug)]
@@ -49,8 +60,7 @@ pub(super) struct Rows {
     /// The generation that the rows are of.
     snapshot: Arc<Snapshot>,
     grid: Grid,
-    /// The columns that the table has, in the schema's order.
-    columns: Vec<&'static Column>,
+    columns: Vec<Column>,
     /// What stands on screen, and the text of its filter.
     shown: Wanted,
     pub(super) filter_text: String,
@@ -75,7 +85,7 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn new(table: &DataTable, snapshot: &Arc<Snapshot>) -> Self {
         let grid = Grid::of(table);
-        let columns = table.schema.columns.iter().filter(|column| grid.has(column.name)).collect();
+        let columns = columns_of(table);
         Self {
             schema: table.schema,
             generation: snapshot.generation,
@@ -114,7 +124,7 @@ impl Rows {
     }
 
     pub(super) fn sorting(&self) -> Sorting {
-        sorted_by(self.wanted())
+        self.sorted_by(self.wanted())
     }
 
     /// These rows in this order.
@@ -130,10 +140,23 @@ impl Rows {
     /// Takes up what was chosen in an earlier run.
     pub(super) fn take_up(&mut self, kept: &Kept, context: &Context<'_>) {
         self.layout.clone_from(&kept.layout);
-        if let Ok(filter) = filter::parse(&kept.filter, &filter::of_table(self.schema)) {
+        if let Ok(filter) = filter::parse(&kept.filter, &self.filter_columns()) {
             self.filter_text.clone_from(&kept.filter);
             self.ask(self.sorted(filter, &kept.sorting), context);
         }
+    }
+
+    /// What a filter can name.
+    pub(super) fn filter_columns(&self) -> Vec<FilterColumn> {
+        self.columns.iter().map(|column| filter::of_kind(column.name.into(), column.kind, column.aliases)).collect()
+    }
+
+    /// The order that these rows stand in.
+    fn sorted_by(&self, wanted: &Wanted) -> Sorting {
+        let name = |by: &SortBy| self.columns.iter().find(|column| column.name == by.column).map(|column| column.name);
+        let mut sorting = Sorting::default();
+        sorting.set(wanted.sort.iter().filter_map(|by| Some(Order { column: name(by)?, descending: by.falls })));
+        sorting
     }
 
     fn ask(&mut self, wanted: Wanted, context: &Context<'_>) {
@@ -187,7 +210,7 @@ impl Rows {
     }
 
     pub(super) fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        let filter = filter::parse(text, &filter::of_table(self.schema)).map_err(|error| error.to_string())?;
+        let filter = filter::parse(text, &self.filter_columns()).map_err(|error| error.to_string())?;
         text.clone_into(&mut self.filter_text);
         let wanted = Wanted { filter, ..self.wanted().clone() };
         if *self.wanted() != wanted {
@@ -256,7 +279,7 @@ impl Rows {
     /// As a click on the header of the column.
     fn sort_by(&mut self, column: usize, context: &Context<'_>) {
         let Some(name) = self.columns.get(column).map(|column| column.name) else { return };
-        let columns = sort_columns(self.schema);
+        let columns = sort_columns(&self.columns);
         self.sort(|sorting| _ = sorting.click(name, false, &columns), context);
     }
 
@@ -269,7 +292,7 @@ impl Rows {
         }
     }
 
-    fn selected(&self) -> Option<(usize, &'static Column)> {
+    fn selected(&self) -> Option<(usize, &Column)> {
         Some((self.row(self.cursor.state.selected)?, self.columns.get(self.column)?))
     }
 
@@ -359,11 +382,4 @@ impl Rows {
             _ => all,
         }
     }
-}
-
-fn sorted_by(wanted: &Wanted) -> Sorting {
-    let order = |by: &SortBy| wanted.table.column(&by.column).map(|column| Order { column: column.name, descending: by.falls });
-    let mut sorting = Sorting::default();
-    sorting.set(wanted.sort.iter().filter_map(order));
-    sorting
 }
