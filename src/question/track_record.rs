@@ -131,7 +131,7 @@ impl Question for TrackRecordQuestion {
         true
     }
 
-    fn wants(&self) -> Vec<Address> {
+    fn wants(&self, _: &Snapshot) -> Vec<Address> {
         vec![self.contract_address]
     }
 
