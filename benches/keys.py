@@ -46,7 +46,7 @@ def main():
     program, dataset = map(os.path.abspath, sys.argv[1:3])
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 20_000
     dice = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 1)
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         folders = {f"XDG_{name}_HOME": os.path.join(home, name.lower()) for name in ("STATE", "CACHE", "CONFIG")}
         child, terminal = pty.fork()
         if child == 0:

@@ -32,6 +32,7 @@ use clap::{Args, Parser, Subcommand};
 
 use self::outcome::Outcome;
 pub use self::outcome::finish;
+use crate::{config::Config, wire::Consent};
 
 /// A dashboard and a local HTTP JSON API over your own crypto-token datasets.
 ///
@@ -81,7 +82,7 @@ enum Command {
 }
 
 /// Where the configuration and the data lie.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 struct Place {
     /// The configuration file
     #[arg(long, value_name = "FILE")]
@@ -92,6 +93,22 @@ struct Place {
     /// Ask for files that the dataset names elsewhere
     #[arg(long)]
     remote: bool,
+}
+
+impl Place {
+    /// What was said on the command line goes before the file; the settings it says.
+    fn overrule(&self, config: &mut Config) -> Vec<&'static str> {
+        let mut said = Vec::new();
+        if let Some(data) = &self.data {
+            config.datasets.dir.clone_from(data);
+            said.push("datasets.dir");
+        }
+        if self.remote {
+            config.remote.enabled = Consent::Always;
+            said.push("remote.enabled");
+        }
+        said
+    }
 }
 
 /// The arguments of this process; prints help, or refuses wrong ones with exit code 2.

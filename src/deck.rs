@@ -16,6 +16,7 @@ use std::{
         Arc, Mutex, RwLock, Weak,
         atomic::{AtomicUsize, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use quick_cache::{Equivalent, sync::Cache};
@@ -29,7 +30,7 @@ use self::{
     pending::{Coming, Pending},
 };
 use crate::{
-    dataset::cache::CacheOptions,
+    dataset::cache::{CacheOptions, give_back},
     error::{Code, Problem, Result},
     question::{
         Find, Question,
@@ -118,7 +119,12 @@ pub struct Deck {
     folder: RwLock<PathBuf>,
     /// What the next generation is answered by.
     settings: RwLock<AnswerSettings>,
+    /// When memory that is free again was given back last.
+    tidied: Mutex<Instant>,
 }
+
+/// Answers leave free memory scattered over the heaps of many threads; it is given back no more often than this.
+const TIDY_EVERY: Duration = Duration::from_secs(5);
 
 /// Threads for questions of one kind, and how many of these wait or run.
 struct Lane {
@@ -173,6 +179,7 @@ impl Deck {
             load: Mutex::new(LoadState::default()),
             folder: RwLock::new(folder.to_owned()),
             settings: RwLock::new(options.settings.clone()),
+            tidied: Mutex::new(Instant::now()),
             options,
         }))
     }
@@ -269,8 +276,19 @@ impl Deck {
             deck.lane(heavy).leave();
             sender.send(answer).ok();
             wake();
+            deck.tidy();
         });
         pending
+    }
+
+    /// Gives memory back that work before now has left free, unless that was done a moment ago.
+    fn tidy(&self) {
+        let mut tidied = self.tidied.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if tidied.elapsed() >= TIDY_EVERY {
+            *tidied = Instant::now();
+            drop(tidied);
+            give_back();
+        }
     }
 
     /// Finds rows in a generation the caller holds, here and now.
@@ -293,6 +311,7 @@ impl Deck {
         let run = move || {
             sender.send(deck.find_in(&snapshot, &wanted, &progress)).ok();
             wake();
+            deck.tidy();
         };
         // Where no thread can be had the sender goes, and the outcome says so.
         std::thread::Builder::new().name("find".into()).spawn(run).ok();

@@ -19,7 +19,7 @@ use super::{
     program::Program,
 };
 use crate::{
-    config::{Expect, ThemeChoice},
+    config::{Config, Expect, ThemeChoice},
     jobs::Jobs,
     state::{Dirs, keys::Keys},
     tui::{
@@ -32,7 +32,7 @@ use crate::{
     },
 };
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct Dashboard {
     #[command(flatten)]
     place: Place,
@@ -51,6 +51,26 @@ pub(super) fn theme(text: &str) -> Result<ThemeChoice, String> {
     ThemeChoice::parse(text, Path::new("")).ok_or_else(|| format!("expected {}", Expect::Theme.sentence()))
 }
 
+impl Dashboard {
+    /// What was said on the command line goes before the file, for as long as the program runs; the settings it says.
+    fn overrule(&self, config: &mut Config) -> Vec<&'static str> {
+        let mut said = self.place.overrule(config);
+        if self.no_api {
+            config.api.enabled = false;
+            said.push("api.enabled");
+        }
+        if self.no_mouse {
+            config.terminal.mouse = false;
+            said.push("terminal.mouse");
+        }
+        if let Some(theme) = &self.theme {
+            config.terminal.theme.clone_from(theme);
+            said.push("terminal.theme");
+        }
+        said
+    }
+}
+
 pub(super) fn run(args: &Dashboard) -> Outcome {
     let mut program = Program::open(&args.place)?;
     if !stdout().is_terminal() || !stdin().is_terminal() {
@@ -59,19 +79,14 @@ pub(super) fn run(args: &Dashboard) -> Outcome {
                 .to_owned(),
         ));
     }
-    let config = &mut program.config;
-    config.api.enabled &= !args.no_api;
-    config.terminal.mouse &= !args.no_mouse;
-    if let Some(theme) = &args.theme {
-        config.terminal.theme = theme.clone();
-    }
+    args.overrule(&mut program.config);
     let look = look::for_terminal(&program.config.terminal, args.theme.is_some())?;
-    show(&program, look)
+    show(&program, look, args)
 }
 
 /// The one place where the terminal takes over. It offers demo data where there is no dataset, and runs on without what cannot be
 /// had, saying so in its header.
-fn show(program: &Program, look: Look) -> Outcome {
+fn show(program: &Program, look: Look, args: &Dashboard) -> Outcome {
     let (keymap, mut warnings) = Keymap::with(&program.config.keys);
     let jobs = program.jobs().map_err(|reason| warnings.push(reason)).ok();
     warnings.extend(jobs.as_ref().and_then(|jobs| jobs.notice().map(str::to_owned)));
@@ -94,7 +109,9 @@ fn show(program: &Program, look: Look) -> Outcome {
         warnings,
     };
     defect::restore_with(terminal::restore);
-    let live = Live::watch(&program.config, &program.deck).map(|live| live as Arc<dyn LiveSettings>);
+    let args = args.clone();
+    let said = move |config: &mut Config| args.overrule(config);
+    let live = Live::watch(&program.config, &program.deck, said).map(|live| live as Arc<dyn LiveSettings>);
     let outcome = tui::run::run(setup, memory.as_mut(), program.config.terminal.mouse, live).map_err(Failure::Bad);
     api.stop();
     if let Some(jobs) = jobs {

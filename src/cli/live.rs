@@ -52,14 +52,26 @@ impl LiveSettings for Live {
 
 impl Live {
     /// Keeps an eye on the file that `config` was read from; none where there is none.
-    pub(super) fn watch(config: &Config, deck: &Arc<Deck>) -> Option<Arc<Self>> {
+    /// What `said` sets, on the command line, goes before the file each time.
+    pub(super) fn watch(
+        config: &Config,
+        deck: &Arc<Deck>,
+        said: impl Fn(&mut Config) -> Vec<&'static str> + Send + 'static,
+    ) -> Option<Arc<Self>> {
         let file = std::path::absolute(config.file.as_ref()?).ok()?;
         let (nudge, nudged) = sync_channel(1);
         let watcher = watcher(&file, nudge.clone());
         let blind = watcher.is_none();
         let live = Arc::new(Self { inner: Mutex::default(), _watcher: watcher });
         // The sender stays with the thread, so that it waits where the system tells nothing.
-        let watch = Watch { live: Arc::downgrade(&live), deck: Arc::downgrade(deck), config: config.clone(), file, _nudge: nudge };
+        let watch = Watch {
+            live: Arc::downgrade(&live),
+            deck: Arc::downgrade(deck),
+            config: config.clone(),
+            said: Box::new(said),
+            file,
+            _nudge: nudge,
+        };
         thread::Builder::new().name("settings".into()).spawn(move || watch.run(&nudged, blind)).ok()?;
         Some(live)
     }
@@ -93,6 +105,8 @@ struct Watch {
     deck: Weak<Deck>,
     /// The last good one.
     config: Config,
+    /// Sets what the command line says; the names of those settings.
+    said: Box<dyn Fn(&mut Config) -> Vec<&'static str> + Send>,
     file: PathBuf,
     _nudge: SyncSender<()>,
 }
@@ -126,9 +140,11 @@ impl Watch {
         // Which file it is the person knows, and the line is short.
         let short =
             |reason: String| self.file.parent().map_or(reason.clone(), |folder| reason.replace(&format!("{}/", folder.display()), ""));
-        let config = Config::parse(self.config.file.as_deref(), text).map_err(short)?;
-        let changed = self.config.differs(&config);
-        if changed.is_empty() {
+        let mut config = Config::parse(self.config.file.as_deref(), text).map_err(short)?;
+        let said = (self.said)(&mut config);
+        let (overruled, changed): (Vec<String>, Vec<String>) =
+            self.config.differs(&config).into_iter().partition(|name| said.contains(&name.as_str()));
+        if changed.is_empty() && overruled.is_empty() {
             return Ok(Some(NewSettings { keymap: None, look: None, says: vec!["config.toml read again: nothing changed".to_owned()] }));
         }
         let (keymap, problems) = Keymap::with(&config.keys);
@@ -156,6 +172,9 @@ impl Watch {
         }
         if !later.is_empty() {
             says.push(format!("from the next start: {}", later.join(", ")));
+        }
+        if !overruled.is_empty() {
+            says.push(format!("the command line goes before it: {}", overruled.join(", ")));
         }
         let news = NewSettings {
             keymap: changed.iter().any(|name| name == KEYS_SECTION).then_some(keymap),

@@ -18,7 +18,7 @@ use crate::{
     deck::{Deck, DeckOptions},
     jobs::{JobOptions, Jobs, KeptJobs},
     state::{Dirs, keys::Keys, remote::Remote},
-    wire::{Consent, Forgetful, Ledger, Wire},
+    wire::{Forgetful, Ledger, Wire},
 };
 
 pub(super) struct Program {
@@ -38,12 +38,7 @@ pub(super) fn configuration(file: Option<&Path>) -> Result<Config, Failure> {
 impl Program {
     pub(super) fn open(place: &Place) -> Result<Self, Failure> {
         let mut config = configuration(place.config.as_deref())?;
-        if let Some(data) = &place.data {
-            config.datasets.dir.clone_from(data);
-        }
-        if place.remote {
-            config.remote.enabled = Consent::Always;
-        }
+        place.overrule(&mut config);
         let options = DeckOptions { cache: cache(&config), wire: Some(wire(&config)), ..config.deck_options() };
         let deck = Deck::new(&config.datasets.dir, options).map_err(Failure::Bad)?;
         Ok(Self { config, deck })

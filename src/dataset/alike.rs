@@ -80,15 +80,21 @@ impl Texts {
     }
 }
 
-/// The column of what `read` makes of each stretch of texts; the texts themselves, shared, where it makes nothing else of any.
+/// Bytes that texts may hold beyond what they need, before they are written anew.
+const SPARE: usize = 4 << 10;
+
+/// The column of what `read` makes of each stretch of texts; the texts themselves, shared, where it makes nothing else of any and they
+/// do not hold twice the memory that they need.
 pub(crate) fn rewritten<'a>(
     name: PlSmallStr,
     texts: &'a StringChunked,
     mut read: impl FnMut(Range<usize>, Option<&'a str>) -> Option<Cow<'a, str>>,
 ) -> Column {
     let mut column: Option<Texts> = None;
+    let mut needed = 0;
     for (rows, text) in stretches(texts) {
         let (start, height) = (rows.start, rows.len());
+        needed += text.map_or(0, str::len);
         let new = read(rows, text);
         if column.is_none() && new.as_deref() != text {
             let mut before = Texts::with_capacity(texts.len());
@@ -98,6 +104,12 @@ pub(crate) fn rewritten<'a>(
         if let Some(column) = &mut column {
             column.push(new.as_deref(), height);
         }
+    }
+    let held: usize = texts.downcast_iter().map(Utf8ViewArray::total_buffer_len).sum();
+    if column.is_none() && held > 2 * needed + SPARE {
+        let mut once = Texts::with_capacity(texts.len());
+        stretches(texts).for_each(|(rows, text)| once.push(text, rows.len()));
+        column = Some(once);
     }
     match column {
         Some(column) => column.finish(name),
@@ -132,6 +144,21 @@ mod tests {
                 whole
             })
             .unwrap()
+    }
+
+    #[test]
+    fn a_text_that_is_repeated_is_held_once() {
+        let held = |column: &Column| column.str().unwrap().downcast_iter().map(Utf8ViewArray::total_buffer_len).sum::<usize>();
+        let address = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+        let texts = StringChunked::from_iter(
+            (0..1_000).map(|row| Some(if row < 700 { address } else { "0xdac17f958d2ee523a2206206994597c13d831ec7" })),
+        );
+        let column = rewritten("x".into(), &texts, |_, text| text.map(Cow::Borrowed));
+        assert!(held(&texts.clone().into_column()) >= 42_000 && held(&column) == 84, "{}", held(&column));
+        assert_eq!(column.str().unwrap().iter().collect::<Vec<_>>(), texts.iter().collect::<Vec<_>>());
+        // Texts that all differ are shared.
+        let texts = StringChunked::from_iter((0..1_000).map(|row| Some(format!("a text of its own with the number {row}"))));
+        assert_eq!(held(&rewritten("x".into(), &texts, |_, text| text.map(Cow::Borrowed))), held(&texts.into_column()));
     }
 
     proptest! {

@@ -38,7 +38,7 @@ pub use self::elsewhere::{Elsewhere, asks};
 use super::{
     Dataset, Spot, Table, TableState,
     address::Address,
-    cache::CacheOptions,
+    cache::{CacheOptions, give_back},
     manifest::{self, Manifest},
     progress::{Cancelled, Progress},
     schema::{TABLES, TableSchema},
@@ -209,6 +209,9 @@ pub fn load_as(
     Ok(dataset(folder, &text, &manifest, loaded))
 }
 
+/// Bytes of files that leave much memory free once they are read.
+const LEAVES_MUCH: u64 = 4 << 20;
+
 /// A table with the hashes of its files' ends.
 type Loaded = (Table, Vec<[u8; 32]>);
 
@@ -219,7 +222,12 @@ fn side_by_side(context: &Context<'_>, schemas: &[&'static TableSchema]) -> Resu
     let some = || {
         let mut loaded = Vec::new();
         while let Some(schema) = schemas.get(next.fetch_add(1, Ordering::Relaxed)) {
-            loaded.push(table::load(context, schema)?);
+            let (table, hashes) = table::load(context, schema)?;
+            // Before the next one takes as much: what reading leaves free lies in the heap of this thread, where no other finds it.
+            if table.sources.iter().map(|source| source.bytes).sum::<u64>() >= LEAVES_MUCH {
+                give_back();
+            }
+            loaded.push((table, hashes));
         }
         Ok(loaded)
     };

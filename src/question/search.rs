@@ -206,7 +206,7 @@ const TYPO_CHARS_MIN: usize = 4;
 
 impl Needle {
     fn new(query: &str) -> Self {
-        Self { text: query.to_lowercase(), address: Address::parse(query) }
+        Self { text: query.to_lowercase(), address: Address::asked(query) }
     }
 
     fn rank(&self, token: &TokenSummary) -> Option<u8> {

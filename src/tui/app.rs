@@ -354,6 +354,7 @@ impl App {
             Action::Filter => self.open_filter(),
             Action::Export => self.open_export(),
             Action::Columns => self.open_columns(),
+            Action::Indicators => self.open_indicators(),
             Action::NextToken => self.step_token(true),
             Action::PreviousToken => self.step_token(false),
             Action::Screens => self.open_screens(),

@@ -219,9 +219,14 @@ impl<L: Fields> List<L> {
         Did::Sorted
     }
 
-    /// A click or the wheel. On a header it sorts; with Ctrl or Alt, by that column after the others.
+    /// A click or the wheel. On a header it sorts; with Ctrl or Alt, by that column after the others. A header that is dragged makes its
+    /// column wider or narrower.
     pub fn mouse(&mut self, mouse: MouseEvent) -> Did {
         match self.cursor.mouse(mouse) {
+            Did::Dragged(key, cells) => {
+                self.layout.widen(key, cells);
+                Did::Moved
+            }
             Did::Header(key) => {
                 let also = mouse.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
                 if self.sorting.click(key, also, &self.sort_columns()) { Did::Sorted } else { Did::Nothing }
@@ -457,11 +462,7 @@ impl<L: Fields> List<L> {
         let fitted = |(nth, field): (usize, &&Field<L>)| {
             let mut column = field.column;
             L::fit(&mut column, width);
-            let wider = self.layout.wider_by(column.key);
-            if wider != 0 {
-                let widened = |cells: u16| cells.saturating_add_signed(wider).max(3);
-                (column.min, column.ideal) = (widened(column.min), widened(column.ideal));
-            }
+            column = column.widened(self.layout.wider_by(column.key));
             if selected == Some(nth) {
                 column.priority = 254;
             }

@@ -4,6 +4,7 @@ pub mod columns;
 pub mod export;
 pub mod help;
 pub mod import;
+pub mod indicators;
 pub mod palette;
 pub mod question;
 pub mod screens;
@@ -16,15 +17,18 @@ use ratatui::{
 };
 
 use self::{
-    columns::ColumnsDialog, export::ExportDialog, help::Help, import::ImportDialog, palette::Palette, question::YesNo,
-    screens::ScreensDialog,
+    columns::ColumnsDialog, export::ExportDialog, help::Help, import::ImportDialog, indicators::IndicatorsDialog, palette::Palette,
+    question::YesNo, screens::ScreensDialog,
 };
 use super::{
     keymap::Action,
     list::Layout,
     theme::{Role, Theme},
 };
-use crate::dataset::{address::Address, export::form::Form};
+use crate::{
+    analysis::indicators::Indicator,
+    dataset::{address::Address, export::form::Form},
+};
 
 #[derive(Debug)]
 pub enum Overlay {
@@ -35,6 +39,7 @@ pub enum Overlay {
     Question(YesNo),
     Columns(ColumnsDialog),
     Screens(ScreensDialog),
+    Indicators(IndicatorsDialog),
 }
 
 /// What came of a key.
@@ -73,6 +78,8 @@ pub enum Command {
     WriteDemo,
     /// The columns of the list on screen; none as they were at first.
     Columns(Option<Box<Layout>>),
+    /// The indicators of the chart.
+    Indicators(Vec<Indicator>),
     SaveScreen(String),
     OpenScreen(String),
     DropScreen(String),
@@ -90,6 +97,7 @@ impl Overlay {
             Self::Question(question) => question.key(key),
             Self::Columns(dialog) => dialog.key(key),
             Self::Screens(dialog) => dialog.key(key),
+            Self::Indicators(dialog) => dialog.key(key),
         }
     }
 
@@ -98,7 +106,7 @@ impl Overlay {
         match self {
             Self::Palette(palette) => palette.click(x, y),
             Self::Help(help) => help.click(x, y),
-            Self::Export(_) | Self::Import(_) | Self::Question(_) | Self::Columns(_) | Self::Screens(_) => None,
+            Self::Export(_) | Self::Import(_) | Self::Question(_) | Self::Columns(_) | Self::Screens(_) | Self::Indicators(_) => None,
         }
     }
 
@@ -107,7 +115,7 @@ impl Overlay {
             Self::Palette(palette) => palette.paste(text),
             Self::Export(dialog) => dialog.paste(text),
             Self::Screens(dialog) => dialog.paste(text),
-            Self::Help(_) | Self::Import(_) | Self::Question(_) | Self::Columns(_) => {}
+            Self::Help(_) | Self::Import(_) | Self::Question(_) | Self::Columns(_) | Self::Indicators(_) => {}
         }
     }
 
@@ -120,6 +128,7 @@ impl Overlay {
             Self::Question(question) => question.draw(buffer, area, theme),
             Self::Columns(dialog) => dialog.draw(buffer, area, theme),
             Self::Screens(dialog) => dialog.draw(buffer, area, theme),
+            Self::Indicators(dialog) => dialog.draw(buffer, area, theme),
         }
     }
 }

@@ -13,6 +13,7 @@ use super::{
     theme::Theme,
 };
 use crate::{
+    analysis::indicators::Indicator,
     dataset::{address::Address, export::Rows, time::Time},
     deck::{Deck, known::Known, load::LoadState, pending::Pending},
     error::{Problem, Result},
@@ -91,6 +92,13 @@ pub trait View {
 
     /// Takes the columns up that were chosen; none puts them back as they were at first.
     fn choose_columns(&mut self, _: Option<Layout>, _: &Context<'_>) {}
+
+    /// The indicators that it shows, where the person may choose among them.
+    fn indicators(&self) -> Option<&[Indicator]> {
+        None
+    }
+
+    fn choose_indicators(&mut self, _: Vec<Indicator>, _: &Context<'_>) {}
 
     /// Puts the selection on the token, taking off what hides its row.
     fn reveal(&mut self, _: Address, _: &Context<'_>) {}

@@ -98,6 +98,9 @@ impl App {
             Command::ToggleApi => self.toggle_api(),
             Command::Export { file, format, replace } => self.export_as(&file, format, replace),
             Command::Columns(layout) => self.choose_columns(layout.map(|layout| *layout)),
+            Command::Indicators(chosen) => {
+                self.with_view(self.current, |view, context| view.choose_indicators(chosen, context));
+            }
             Command::SaveScreen(name) => self.save_screen(&name),
             Command::OpenScreen(name) => self.open_screen(&name),
             Command::DropScreen(name) => self.drop_screen(&name),

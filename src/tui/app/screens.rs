@@ -1,11 +1,11 @@
-//! The columns and the named screens of the view one is in.
+//! The columns, the indicators and the named screens of the view one is in.
 
 use serde_json::{Map, Value};
 
 use super::App;
 use crate::tui::{
     list::{Layout, SCREEN},
-    overlay::{Overlay, columns::ColumnsDialog, screens::ScreensDialog},
+    overlay::{Overlay, columns::ColumnsDialog, indicators::IndicatorsDialog, screens::ScreensDialog},
 };
 
 /// Screens that a view can have.
@@ -25,6 +25,12 @@ impl App {
         self.with_view(self.current, |view, context| view.choose_columns(layout, context));
         if reset {
             self.open_columns();
+        }
+    }
+
+    pub(super) fn open_indicators(&mut self) {
+        if let Some(chosen) = self.view().indicators() {
+            self.overlay = Some(Overlay::Indicators(IndicatorsDialog::new(chosen)));
         }
     }
 

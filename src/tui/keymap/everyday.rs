@@ -55,6 +55,7 @@ const WORDS: &[(Action, &str)] = &[
     (Action::PeriodShorter, "lookback window"),
     (Action::PeriodLonger, "lookback window"),
     (Action::LogScale, "logarithmic scale axis"),
+    (Action::Indicators, "technical study moving average oscillator sma ema rsi macd bollinger bands vwap obv atr overlay"),
     (Action::Trendlines, "support resistance levels lines"),
     (Action::Patterns, "shapes formations targets"),
     (Action::NextPattern, "target shape why"),

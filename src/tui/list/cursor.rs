@@ -20,6 +20,17 @@ pub struct Cursor {
     area: Rect,
     columns: Vec<Column>,
     starred: bool,
+    /// The header that the mouse went down on.
+    pressed: Option<Pressed>,
+}
+
+/// A header while the button is held on it.
+#[derive(Debug, Clone, Copy)]
+struct Pressed {
+    column: &'static str,
+    /// Where the mouse was last.
+    x: u16,
+    dragged: bool,
 }
 
 /// What a key or the mouse did.
@@ -34,6 +45,8 @@ pub enum Did {
     Star,
     /// The header of the column with this key was clicked.
     Header(&'static str),
+    /// The header of the column was dragged so many cells to the right.
+    Dragged(&'static str, i16),
     /// The rows are to stand in another order, or others of them.
     Sorted,
 }
@@ -87,6 +100,9 @@ impl Cursor {
     }
 
     pub fn mouse(&mut self, mouse: MouseEvent) -> Did {
+        if let Some(did) = self.held(mouse) {
+            return did;
+        }
         if !self.is_under(mouse) {
             return Did::Nothing;
         }
@@ -104,13 +120,31 @@ impl Cursor {
         Did::Moved
     }
 
+    /// The mouse while a header is held, wherever it is by then: a click is told when the button is let go, since it may become a drag.
+    fn held(&mut self, mouse: MouseEvent) -> Option<Did> {
+        let Pressed { column, x, dragged } = self.pressed.take()?;
+        match mouse.kind {
+            MouseEventKind::Drag(MouseButton::Left) => {
+                let cells = (i32::from(mouse.column) - i32::from(x)).clamp(i16::MIN.into(), i16::MAX.into()) as i16;
+                self.pressed = Some(Pressed { column, x: mouse.column, dragged: dragged || cells != 0 });
+                Some(if cells == 0 { Did::Nothing } else { Did::Dragged(column, cells) })
+            }
+            MouseEventKind::Up(MouseButton::Left) => Some(if dragged { Did::Nothing } else { Did::Header(column) }),
+            _ => None,
+        }
+    }
+
     fn click(&mut self, mouse: MouseEvent) -> Did {
         let dragged = matches!(mouse.kind, MouseEventKind::Drag(_));
         match self.hit(mouse.column, mouse.row) {
             Some(Hit::Scrollbar(row)) => self.select(row),
             None => return Did::Nothing,
             Some(_) if dragged => return Did::Nothing,
-            Some(Hit::Header(column)) => return self.columns.get(column).map_or(Did::Nothing, |column| Did::Header(column.key)),
+            Some(Hit::Header(column)) => {
+                let held = |column: &Column| Pressed { column: column.key, x: mouse.column, dragged: false };
+                self.pressed = self.columns.get(column).map(held);
+                return Did::Nothing;
+            }
             Some(Hit::Row(row)) if row == self.state.selected => return Did::Again,
             Some(Hit::Row(row)) => self.select(row),
             Some(Hit::Star(row)) => {

@@ -6,6 +6,7 @@ mod finds;
 mod moves;
 mod over;
 mod sheet;
+mod studies;
 mod title;
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
@@ -15,11 +16,12 @@ use serde_json::{Value, json};
 use self::{
     finds::{Finds, Look},
     sheet::{Column, Sheet, Zoom},
+    studies::Studies,
     title::Title,
 };
 use super::many;
 use crate::{
-    analysis::market::TokenSummary,
+    analysis::{indicators::Indicator, market::TokenSummary},
     dataset::{address::Address, time::Time},
     question::{
         Question,
@@ -77,6 +79,7 @@ pub struct Chart {
     candles: Asked<CandlesQuestion>,
     trendline: Asked<TrendlineQuestion>,
     finds: Finds,
+    studies: Studies,
     /// First and last candle of the pattern that is to be zoomed to, while its candles are not there.
     sought: Option<(Time, Time)>,
     sheet: Sheet,
@@ -99,6 +102,7 @@ impl Default for Chart {
             candles: Asked::default(),
             trendline: Asked::default(),
             finds: Finds::default(),
+            studies: Studies::default(),
             sought: None,
             sheet: Sheet::default(),
             layout: None,
@@ -121,10 +125,13 @@ impl View for Chart {
             self.candles.clear();
             self.trendline.clear();
             self.finds.clear();
+            self.studies.clear();
         }
         self.candles.refresh(self.candles_question(token), context);
         self.trendline.refresh(self.trendline_question(token), context);
         self.finds.refresh(self.patterns_question(token), context);
+        let indicators = self.studies.question(token, TIMEFRAMES[self.choices.timeframe], self.anchor, CANDLES_ASKED);
+        self.studies.refresh(indicators, context);
         self.sheet.take(self.candles.answer.as_ref());
     }
 
@@ -228,10 +235,19 @@ impl View for Chart {
         Some(Export::of(format!("{symbol}-candles-{}", known.answer.timeframe), &columns, rows.collect(), selected))
     }
 
+    fn indicators(&self) -> Option<&[Indicator]> {
+        Some(self.studies.chosen())
+    }
+
+    fn choose_indicators(&mut self, chosen: Vec<Indicator>, context: &Context<'_>) {
+        self.studies.choose(chosen);
+        self.refresh(context);
+    }
+
     fn save(&self) -> Value {
         let Choices { timeframe, period, log, volume, lines } = self.choices;
         let patterns = self.finds.save();
-        json!({"timeframe": TIMEFRAMES[timeframe], "period": period, "log": log, "volume": volume, "lines": lines, "patterns": patterns})
+        json!({"timeframe": TIMEFRAMES[timeframe], "period": period, "log": log, "volume": volume, "lines": lines, "patterns": patterns, "indicators": self.studies.save()})
     }
 
     fn restore(&mut self, kept: &Value) {
@@ -243,6 +259,7 @@ impl View for Chart {
             *choice = kept[name].as_bool().unwrap_or(*choice);
         }
         self.finds.restore(&kept["patterns"]);
+        self.studies.restore(&kept["indicators"]);
     }
 }
 
@@ -271,11 +288,28 @@ impl Chart {
             return;
         }
         let chart = draw_stale(buffer, chart, context);
+        let (chart, legend) = self.room_for_legend(chart);
         let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
         let lines = self.choices.lines.then_some(()).and(self.trendline.answer.as_ref()).map(|known| &known.answer);
         let view = sheet::Window { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
-        self.layout = Some(self.sheet.draw(buffer, chart, &view, lines, &self.finds, context));
+        let layout = self.sheet.draw(buffer, chart, &view, lines, (&self.finds, &self.studies), context);
+        self.draw_studies(buffer, legend, layout.panes(), context);
+        self.layout = Some(layout);
         self.draw_legend(buffer, Rect { y: body.y + body.height.saturating_sub(1), height: 1.min(body.height), ..body }, context);
+    }
+
+    /// The chart without its first line, which says what the indicators are.
+    fn room_for_legend(&self, chart: Rect) -> (Rect, Rect) {
+        let lines = if self.studies.has_legend() { chart.height.min(1) } else { 0 };
+        (Rect { y: chart.y + lines, height: chart.height - lines, ..chart }, Rect { height: lines, ..chart })
+    }
+
+    fn draw_studies(&self, buffer: &mut Buffer, row: Rect, panes: usize, context: &Context<'_>) {
+        let at = self.crosshair.or(self.sheet.len().checked_sub(1 + self.offset)).and_then(|candle| self.sheet.time(candle));
+        let mut x = 0;
+        for (piece, role) in self.studies.legend(at, panes) {
+            x += put(buffer, row, x, 0, &piece, context.theme.style(role));
+        }
     }
 
     /// `only 1d and 1w candles; t to switch`.

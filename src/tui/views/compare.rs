@@ -3,6 +3,7 @@
 
 mod draw;
 
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
@@ -39,11 +40,13 @@ pub(super) struct Compare {
     /// The row of the answer under the crosshair; none is the last.
     at: Option<usize>,
     asked: Asked<CompareQuestion>,
+    /// Where the lines were drawn last.
+    plot: Rect,
 }
 
 impl Default for Compare {
     fn default() -> Self {
-        Self { marks: Vec::new(), open: false, timeframe: TIMEFRAME_DEFAULT, at: None, asked: Asked::default() }
+        Self { marks: Vec::new(), open: false, timeframe: TIMEFRAME_DEFAULT, at: None, asked: Asked::default(), plot: Rect::default() }
     }
 }
 
@@ -137,6 +140,24 @@ impl Compare {
         Effect::Redraw
     }
 
+    /// The crosshair goes to where the mouse is pressed or dragged, and a step with the wheel.
+    pub(super) fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        if !self.plot.contains((mouse.column, mouse.row).into()) || self.rows() == 0 {
+            return Effect::Nothing;
+        }
+        match mouse.kind {
+            MouseEventKind::ScrollUp => return self.act(Action::Left, context),
+            MouseEventKind::ScrollDown => return self.act(Action::Right, context),
+            MouseEventKind::Down(MouseButton::Left) | MouseEventKind::Drag(MouseButton::Left) => {
+                let across = usize::from(self.plot.width).saturating_sub(1).max(1);
+                let rows = self.rows() - 1;
+                self.at = Some((usize::from(mouse.column - self.plot.x) * rows + across / 2) / across);
+            }
+            _ => return Effect::Nothing,
+        }
+        Effect::Redraw
+    }
+
     pub(super) fn request(&self) -> Request {
         Request::of(&self.question())
     }
@@ -161,9 +182,10 @@ impl Compare {
         if let Some(problem) = &self.asked.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);
         }
-        match self.answer() {
-            Some(answer) => draw::comparison(answer, self.at, buffer, body, context),
-            None => progress::skeleton(body, buffer, context.theme, context.ascii),
+        let plot = self.answer().map(|answer| draw::comparison(answer, self.at, buffer, body, context));
+        self.plot = plot.unwrap_or_default();
+        if plot.is_none() {
+            progress::skeleton(body, buffer, context.theme, context.ascii);
         }
     }
 }

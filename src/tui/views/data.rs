@@ -16,13 +16,16 @@ use serde_json::{Value, json};
 use self::{findings::FindingsPane, rows::Rows, tables::Tables};
 use super::inset;
 use crate::{
-    dataset::{Table as DataTable, TableState as Loaded, schema},
+    dataset::{
+        Table as DataTable, TableState as Loaded,
+        schema::{self, TableSchema},
+    },
     deck::{load::LoadState, watch::Watching},
     question::snapshot::Snapshot,
     tui::{
         format,
         keymap::{Action, ViewId},
-        list::{Did, Frame, List, Sorting},
+        list::{Did, Frame, Layout, List, Sorting},
         text,
         theme::Role,
         view::{Context, Effect, Export, Request, View},
@@ -44,11 +47,25 @@ enum Open {
     Rows(Box<Rows>),
 }
 
-/// The filter and order of a table's rows, kept when they are closed.
+/// The filter, the order and the widths of a table's rows, kept when they are closed.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Kept {
     filter: String,
     sorting: Sorting,
+    layout: Layout,
+}
+
+impl Kept {
+    fn save(&self) -> Value {
+        json!({"filter": self.filter, "sort": self.sorting.save(), "columns": self.layout.save(&Layout::default())})
+    }
+
+    fn restore(kept: &Value, schema: &'static TableSchema) -> Self {
+        let (mut sorting, mut layout) = (Sorting::default(), Layout::default());
+        sorting.restore(&kept["sort"], &rows::sort_columns(schema.columns));
+        layout.restore(&kept["columns"], &schema.columns.iter().map(|column| column.name).collect::<Vec<_>>());
+        Self { filter: kept["filter"].as_str().unwrap_or_default().to_owned(), sorting, layout }
+    }
 }
 
 #[derive(Default)]
@@ -191,11 +208,8 @@ impl View for Data {
             kept.insert(rows.schema.name, rows.kept());
             open = json!(rows.schema.name);
         }
-        let rows: serde_json::Map<String, Value> = kept
-            .into_iter()
-            .filter(|(_, kept)| *kept != Kept::default())
-            .map(|(name, kept)| (name.to_owned(), json!({"filter": kept.filter, "sort": kept.sorting.save()})))
-            .collect();
+        let rows: serde_json::Map<String, Value> =
+            kept.into_iter().filter(|(_, kept)| *kept != Kept::default()).map(|(name, kept)| (name.to_owned(), kept.save())).collect();
         self.list.save(json!({"rows": rows, "open": open}))
     }
 
@@ -203,9 +217,7 @@ impl View for Data {
         self.list.restore(kept);
         for (name, kept) in kept["rows"].as_object().into_iter().flatten() {
             let Some(schema) = schema::table(name) else { continue };
-            let mut sorting = Sorting::default();
-            sorting.restore(&kept["sort"], &rows::sort_columns(schema));
-            self.kept.insert(schema.name, Kept { filter: kept["filter"].as_str().unwrap_or_default().to_owned(), sorting });
+            self.kept.insert(schema.name, Kept::restore(kept, schema));
         }
         self.reopen = kept["open"].as_str().map(str::to_owned);
     }
@@ -248,7 +260,7 @@ impl Data {
         }
         let mut rows = Rows::new(table, snapshot);
         if let Some(kept) = self.kept.get(table.schema.name) {
-            rows.take_up(&kept.filter, &kept.sorting, context);
+            rows.take_up(kept, context);
         }
         self.open = Open::Rows(Box::new(rows));
     }

@@ -101,7 +101,7 @@ impl View for GrowthView {
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
         if self.compare.is_open() {
-            return Effect::Nothing;
+            return self.compare.mouse(mouse, context);
         }
         let did = self.list.mouse(mouse);
         self.did(did, context)
@@ -263,7 +263,7 @@ impl GrowthView {
                 self.arrange(context);
                 Effect::Redraw
             }
-            Did::Nothing | Did::Header(_) => Effect::Nothing,
+            Did::Nothing | Did::Header(_) | Did::Dragged(..) => Effect::Nothing,
         }
     }
 

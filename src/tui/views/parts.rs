@@ -4,7 +4,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{many, waiting::how_far};
 use crate::{
-    analysis::market::TokenSummary,
+    analysis::{market::TokenSummary, security::score::too_little_known},
     dataset::{TableState, address::Address},
     question::{filter::FieldValue, search::row::TokenRow},
     tui::{
@@ -78,6 +78,21 @@ pub(super) fn summary<'a>(context: &'a Context<'_>, token: &Address) -> Option<&
 pub(super) fn symbol_of(context: &Context<'_>, token: &Address) -> String {
     let symbol = summary(context, token).and_then(|summary| summary.symbol.clone());
     symbol.map_or_else(|| token.short(), |symbol| text::truncate(&symbol, 16).into_owned())
+}
+
+/// The role of a security score: the word of its recommendation says the same. A score of what was hardly looked at is no verdict.
+pub(super) fn role_of_score(score: i64, recommendation: &str) -> Role {
+    match score {
+        _ if too_little_known(recommendation) => Role::Dim,
+        ..40 => Role::Down,
+        40..60 => Role::Warning,
+        _ => Role::Up,
+    }
+}
+
+/// The score as it is written: with a question mark where too little is known for it.
+pub(super) fn score_text(score: i64, recommendation: &str) -> String {
+    format!("{score}{}", if too_little_known(recommendation) { "?" } else { "" })
 }
 
 /// The role of a text that may be missing.
@@ -173,6 +188,20 @@ mod tests {
         }
         assert_eq!(low_bar(0.5, 4, true), "##");
         assert_eq!(low_bar(0.5, 0, false), "");
+    }
+
+    #[test]
+    fn a_score_of_what_was_hardly_looked_at_is_no_verdict() {
+        let cases = [
+            (39, "HIGH RISK: …", Role::Down, "39"),
+            (40, "CAUTION: …", Role::Warning, "40"),
+            (59, "CAUTION: …", Role::Warning, "59"),
+            (60, "LOW RISK: …", Role::Up, "60"),
+            (60, "NOT ENOUGH DATA: …", Role::Dim, "60?"),
+        ];
+        for (score, recommendation, role, written) in cases {
+            assert_eq!((role_of_score(score, recommendation), score_text(score, recommendation).as_str()), (role, written));
+        }
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl View for TokensView {
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
         if self.compare.is_open() {
-            return Effect::Nothing;
+            return self.compare.mouse(mouse, context);
         }
         let did = self.list.mouse(mouse);
         self.did(did, context)
@@ -387,7 +387,7 @@ impl TokensView {
             Did::Star => self.token(context).map_or(Effect::Nothing, Effect::Star),
             Did::Moved | Did::Again => self.selected(context),
             Did::Sorted => self.sorted(context),
-            Did::Nothing | Did::Header(_) => Effect::Nothing,
+            Did::Nothing | Did::Header(_) | Did::Dragged(..) => Effect::Nothing,
         }
     }
 

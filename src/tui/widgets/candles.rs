@@ -3,13 +3,19 @@
 
 mod axes;
 mod body;
+mod curves;
 mod layout;
 mod overlay;
 mod scale;
+mod trace;
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-pub use self::{layout::ChartLayout, scale::Scale};
+pub use self::{
+    curves::{Curve, Pane},
+    layout::ChartLayout,
+    scale::{Scale, decimals},
+};
 use crate::{
     dataset::candles::Candles,
     tui::theme::{Role, Theme},
@@ -27,6 +33,9 @@ pub struct ChartData<'a> {
     pub lines: &'a [Line<'a>],
     pub spans: &'a [Span<'a>],
     pub levels: &'a [Level<'a>],
+    pub curves: &'a [Curve],
+    /// Under the volume, as many as there is room for.
+    pub panes: &'a [Pane],
     pub marks: &'a [Mark],
     pub crosshair: Option<Crosshair>,
     /// The price that keeps its tag on the axis: the last valid candle's unless another is named.
@@ -124,6 +133,8 @@ impl<'a> ChartData<'a> {
             lines: &[],
             spans: &[],
             levels: &[],
+            curves: &[],
+            panes: &[],
             marks: &[],
             crosshair: None,
             last: Last::of(&candles),
@@ -152,9 +163,11 @@ pub fn render(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme)
     axes::time(data, &layout, buf, theme);
     overlay::marks(data, &layout, buf, theme);
     overlay::lines(data, &layout, buf, theme);
+    curves::over(data, &layout, buf, theme);
     overlay::levels(data, &layout, buf, theme);
     overlay::span_labels(data, &layout, buf, theme);
     overlay::crosshair(data, &layout, buf, theme);
+    curves::panes(data, &layout, buf, theme);
     layout
 }
 

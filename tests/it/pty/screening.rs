@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::terminal::{Home, Terminal};
+use super::terminal::{DEMO, Home, Terminal};
 
 const RIGHT: &str = "\x1b[C";
 const DOWN: &str = "\x1b[B";
@@ -178,4 +178,21 @@ fn settings_that_change_while_it_runs_hold_at_once_and_a_broken_file_changes_not
     home.write(file, "[api]\nlisten = '127.0.0.1:0'\nrate_per_second = 5\n");
     terminal.see("from the next start: api.rate_per_second");
     terminal.see("▲");
+}
+
+#[test]
+fn a_theme_of_the_command_line_outlives_changed_settings() {
+    let light = |screen: &vt100::Screen| {
+        let ground = screen.cell(20, 20).map(vt100::Cell::bgcolor);
+        matches!(ground, Some(vt100::Color::Rgb(200.., 200.., 200..)))
+    };
+    let home = Home::new();
+    let file = "config/tokendeck/config.toml";
+    home.write(file, "[terminal]\ntheme = 'dark'\n");
+    let terminal = home.run(&["--data", DEMO, "--no-api", "--theme", "light"], &[]);
+    terminal.until("a light screen", |screen| screen.contents().contains("▲") && light(screen));
+    home.write(file, "[terminal]\ntheme = 'high-contrast'\nascii = true\n");
+    terminal.see("taken in: terminal.ascii · the command line goes before it: terminal.theme");
+    terminal.see_no("▲");
+    terminal.until("a light screen still", light);
 }

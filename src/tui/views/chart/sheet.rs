@@ -7,6 +7,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::{
     finds::Finds,
     over::{Over, Slots, lead},
+    studies::Studies,
 };
 use crate::{
     analysis::{
@@ -270,7 +271,7 @@ impl Sheet {
         area: Rect,
         window: &Window,
         lines: Option<&TrendlineAnswer>,
-        finds: &Finds,
+        (finds, studies): (&Finds, &Studies),
         context: &Context<'_>,
     ) -> ChartLayout {
         let zoom = window.zoom;
@@ -284,6 +285,8 @@ impl Sheet {
         if let Some(answer) = lines {
             over.trendlines(answer, &slots);
         }
+        let at = window.crosshair.map(|crosshair| crosshair.candle).or(last.checked_sub(1)).and_then(|candle| self.time(candle));
+        let drawn = studies.drawn(&slots, at);
         over.patterns(finds.drawn(), finds.chosen(), &slots);
         let crosshair = |crosshair: Crosshair| slots.slot(crosshair.candle).map(|candle| Crosshair { candle, ..crosshair });
         let data = ChartData {
@@ -292,6 +295,8 @@ impl Sheet {
             lines: &over.lines,
             spans: &over.spans,
             levels: &over.levels,
+            curves: &drawn.curves,
+            panes: &drawn.panes,
             marks: &over.marks,
             crosshair: window.crosshair.and_then(crosshair),
             last: self.newest.map(|(_, last)| last),

@@ -17,7 +17,10 @@ use crate::{
         format, text,
         theme::Role,
         view::Context,
-        widgets::{put, put_right},
+        widgets::{
+            candles::{Scale, decimals},
+            put, put_right,
+        },
     },
 };
 
@@ -36,7 +39,8 @@ fn role(nth: usize) -> Role {
     ROLES[nth % ROLES.len()]
 }
 
-pub(super) fn comparison(answer: &Comparison, at: Option<usize>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+/// Where the lines are drawn.
+pub(super) fn comparison(answer: &Comparison, at: Option<usize>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
     let (chart, legend) = if area.width >= BESIDE {
         let chart = Rect { width: area.width - LEGEND_WIDTH - 2, ..area };
         (chart, Rect { x: chart.right() + 2, width: LEGEND_WIDTH, ..area })
@@ -46,9 +50,10 @@ pub(super) fn comparison(answer: &Comparison, at: Option<usize>, buffer: &mut Bu
         (chart, Rect { y: chart.bottom(), height, ..area })
     };
     let shown = at.unwrap_or(answer.rows.len().saturating_sub(1));
-    lines(answer, shown, at.is_some(), buffer, chart, context);
+    let plot = lines(answer, shown, at.is_some(), buffer, chart, context);
     let below = tokens(answer, shown, buffer, legend, context);
     correlations(answer, buffer, Rect { y: legend.y + below, height: legend.height.saturating_sub(below), ..legend }, context);
+    plot
 }
 
 /// What the values lie between, zero among them, with a little air.
@@ -59,9 +64,9 @@ fn bounds(answer: &Comparison) -> (f64, f64) {
     (low - air, high + air)
 }
 
-fn lines(answer: &Comparison, at: usize, crosshair: bool, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+fn lines(answer: &Comparison, at: usize, crosshair: bool, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
     if area.width < AXIS + LETTERS + 8 || area.height < 4 {
-        return;
+        return Rect::default();
     }
     let theme = context.theme;
     let plot = Rect { x: area.x + AXIS, width: area.width - AXIS - LETTERS, height: area.height - 1, ..area };
@@ -83,10 +88,7 @@ fn lines(answer: &Comparison, at: usize, crosshair: bool, buffer: &mut Buffer, a
         }
     });
     canvas.render(plot, buffer);
-    let y_of = |value: f64| {
-        let share = ((high - value) / (high - low)).clamp(0.0, 1.0);
-        plot.y + (share * f64::from(plot.height.saturating_sub(1))).round() as u16
-    };
+    let y_of = |value: f64| plot.y + row_of(value, (low, high), plot, context.ascii);
     // The letters at the right end, none over another.
     let mut taken: Vec<u16> = Vec::new();
     for (nth, token) in answer.tokens.iter().enumerate() {
@@ -107,25 +109,33 @@ fn lines(answer: &Comparison, at: usize, crosshair: bool, buffer: &mut Buffer, a
             }
         }
     }
+    plot
 }
 
 /// Percent at the left, the first and the last day below.
 fn axis(answer: &Comparison, (low, high): (f64, f64), buffer: &mut Buffer, area: Rect, plot: Rect, context: &Context<'_>) {
     let theme = context.theme;
-    let steps = usize::from(plot.height / 4).clamp(1, 8);
-    for nth in 0..=steps {
-        let y = (usize::from(plot.height - 1) * nth / steps) as u16;
-        let value = high - (high - low) * f64::from(y) / f64::from((plot.height - 1).max(1));
+    let ticks = Scale::new(low, high, false).ticks(usize::from(plot.height / 4).clamp(1, 8));
+    let digits = ticks.windows(2).next().map_or(1, |pair| decimals(pair[1] - pair[0]));
+    for value in ticks {
         let slot = Rect { width: AXIS - 1, ..area };
-        put_right(buffer, slot, y, &format!("{} %", signed(value)), theme.dim());
+        put_right(buffer, slot, row_of(value, (low, high), plot, context.ascii), &format!("{} %", signed(value, digits)), theme.dim());
     }
     let day = |time: crate::dataset::time::Time| time.to_string().chars().take(10).collect::<String>();
     put(buffer, area, AXIS, area.height - 1, &day(answer.from), theme.dim());
     put_right(buffer, Rect { width: area.width - LETTERS, ..area }, area.height - 1, &day(answer.to), theme.dim());
 }
 
-fn signed(value: f64) -> String {
-    let digits = usize::from(value.abs() < 10.0);
+/// The row of the plot that the value stands in: that of the point the canvas draws it as, one of four above each other in a cell of
+/// Braille.
+fn row_of(value: f64, (low, high): (f64, f64), plot: Rect, ascii: bool) -> u16 {
+    let in_cell = if ascii { 1.0 } else { 4.0 };
+    let last = f64::from(plot.height) * in_cell - 1.0;
+    let point = (((high - value) / (high - low)).clamp(0.0, 1.0) * last).round();
+    ((point / in_cell) as u16).min(plot.height.saturating_sub(1))
+}
+
+fn signed(value: f64, digits: usize) -> String {
     let text = format!("{value:+.digits$}");
     if text.trim_start_matches(['+', '-']).chars().all(|c| matches!(c, '0' | '.')) { "0".to_owned() } else { text }
 }

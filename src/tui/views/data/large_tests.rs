@@ -72,9 +72,9 @@ impl Bench {
         let Self { stage, view, .. } = self;
         let Open::Rows(rows) = &mut view.open else { panic!("the rows are open") };
         let mut sorting = Sorting::default();
-        stage.look(|context| rows.take_up("", &sorting, context));
+        stage.look(|context| rows.take_up(&Kept { sorting: sorting.clone(), ..Kept::default() }, context));
         sorting.set(sort.map(|(column, descending)| Order { column, descending }));
-        stage.look(|context| rows.take_up(filter, &sorting, context));
+        stage.look(|context| rows.take_up(&Kept { filter: filter.to_owned(), sorting: sorting.clone(), ..Kept::default() }, context));
     }
 
     /// Shows the rows so; `whole` waits for the last of the order.

@@ -14,15 +14,17 @@ use crate::{
     dataset::{
         Table as DataTable, export,
         grid::{Grid, Ordered},
-        schema::{Column, Kind, TableSchema},
+        names,
+        schema::{Column, Kind, Need, TableSchema},
     },
     deck::pending::Coming,
     question::{
-        filter::{self, Filter},
+        filter::{self, Filter, FilterColumn},
         list::Order,
         parameter::encode,
         snapshot::Snapshot,
         tables::{
+            columns::{self, TableColumn},
             in_place,
             order::{Shown, SortBy, Wanted, Whole},
         },
@@ -30,16 +32,25 @@ use crate::{
     tui::{
         format,
         keymap::Action,
-        list::{Cursor, Did, SortColumn, Sorting},
+        list::{Cursor, Did, Layout, SortColumn, Sorting},
         view::{Context, Effect, Export, Wake},
         widgets::table::{Hit, TableState},
     },
 };
 
-/// What the rows of a table can be sorted by: figures and times begin with the largest.
-pub(super) fn sort_columns(schema: &'static TableSchema) -> Vec<SortColumn> {
+/// What rows can be sorted by: figures and times begin with the largest.
+pub(super) fn sort_columns(columns: &[Column]) -> Vec<SortColumn> {
     let falls = |kind| matches!(kind, Kind::Integer | Kind::Float | Kind::Uint256 | Kind::Time | Kind::Date);
-    schema.columns.iter().map(|column| (column.name, falls(column.kind))).collect()
+    columns.iter().map(|column| (column.name, falls(column.kind))).collect()
+}
+
+/// The columns that the table has: ours in the schema's order, then theirs.
+fn columns_of(table: &DataTable) -> Vec<Column> {
+    let column = |TableColumn { name, kind, meaning, .. }: TableColumn| {
+        let lasting = || names::lasting(&name).map(|name| Column { name, kind, need: Need::Optional, meaning, aliases: &[] });
+        table.schema.column(&name).copied().or_else(lasting)
+    };
+    columns::of(table).into_iter().filter_map(column).collect()
 }
 
 #[derive(Debug)]
@@ -49,8 +60,7 @@ pub(super) struct Rows {
     /// The generation that the rows are of.
     snapshot: Arc<Snapshot>,
     grid: Grid,
-    /// The columns that the table has, in the schema's order.
-    columns: Vec<&'static Column>,
+    columns: Vec<Column>,
     /// What stands on screen, and the text of its filter.
     shown: Wanted,
     pub(super) filter_text: String,
@@ -60,6 +70,8 @@ pub(super) struct Rows {
     next: Option<(Coming<Shown>, Wanted)>,
     problem: Option<String>,
     cursor: Cursor,
+    /// How much wider columns were made.
+    layout: Layout,
     /// The selected column, and the first of those that scroll.
     column: usize,
     first: usize,
@@ -73,7 +85,7 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn new(table: &DataTable, snapshot: &Arc<Snapshot>) -> Self {
         let grid = Grid::of(table);
-        let columns = table.schema.columns.iter().filter(|column| grid.has(column.name)).collect();
+        let columns = columns_of(table);
         Self {
             schema: table.schema,
             generation: snapshot.generation,
@@ -86,6 +98,7 @@ impl Rows {
             next: None,
             problem: in_place(table),
             cursor: Cursor::default(),
+            layout: Layout::default(),
             column: 0,
             first: 1,
             inspector: None,
@@ -100,6 +113,7 @@ impl Rows {
         (rows.cursor.state, rows.column, rows.first) =
             (self.cursor.state, self.column.min(rows.columns.len().saturating_sub(1)), self.first);
         rows.filter_text.clone_from(&self.filter_text);
+        rows.layout.clone_from(&self.layout);
         rows.ask(self.wanted().clone(), context);
         rows
     }
@@ -110,7 +124,7 @@ impl Rows {
     }
 
     pub(super) fn sorting(&self) -> Sorting {
-        sorted_by(self.wanted())
+        self.sorted_by(self.wanted())
     }
 
     /// These rows in this order.
@@ -120,15 +134,29 @@ impl Rows {
     }
 
     pub(super) fn kept(&self) -> Kept {
-        Kept { filter: self.filter_text.clone(), sorting: self.sorting() }
+        Kept { filter: self.filter_text.clone(), sorting: self.sorting(), layout: self.layout.clone() }
     }
 
-    /// Takes up the filter and order of an earlier run.
-    pub(super) fn take_up(&mut self, filter_text: &str, sorting: &Sorting, context: &Context<'_>) {
-        if let Ok(filter) = filter::parse(filter_text, &filter::of_table(self.schema)) {
-            filter_text.clone_into(&mut self.filter_text);
-            self.ask(self.sorted(filter, sorting), context);
+    /// Takes up what was chosen in an earlier run.
+    pub(super) fn take_up(&mut self, kept: &Kept, context: &Context<'_>) {
+        self.layout.clone_from(&kept.layout);
+        if let Ok(filter) = filter::parse(&kept.filter, &self.filter_columns()) {
+            self.filter_text.clone_from(&kept.filter);
+            self.ask(self.sorted(filter, &kept.sorting), context);
         }
+    }
+
+    /// What a filter can name.
+    pub(super) fn filter_columns(&self) -> Vec<FilterColumn> {
+        self.columns.iter().map(|column| filter::of_kind(column.name.into(), column.kind, column.aliases)).collect()
+    }
+
+    /// The order that these rows stand in.
+    fn sorted_by(&self, wanted: &Wanted) -> Sorting {
+        let name = |by: &SortBy| self.columns.iter().find(|column| column.name == by.column).map(|column| column.name);
+        let mut sorting = Sorting::default();
+        sorting.set(wanted.sort.iter().filter_map(|by| Some(Order { column: name(by)?, descending: by.falls })));
+        sorting
     }
 
     fn ask(&mut self, wanted: Wanted, context: &Context<'_>) {
@@ -182,7 +210,7 @@ impl Rows {
     }
 
     pub(super) fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        let filter = filter::parse(text, &filter::of_table(self.schema)).map_err(|error| error.to_string())?;
+        let filter = filter::parse(text, &self.filter_columns()).map_err(|error| error.to_string())?;
         text.clone_into(&mut self.filter_text);
         let wanted = Wanted { filter, ..self.wanted().clone() };
         if *self.wanted() != wanted {
@@ -251,7 +279,7 @@ impl Rows {
     /// As a click on the header of the column.
     fn sort_by(&mut self, column: usize, context: &Context<'_>) {
         let Some(name) = self.columns.get(column).map(|column| column.name) else { return };
-        let columns = sort_columns(self.schema);
+        let columns = sort_columns(&self.columns);
         self.sort(|sorting| _ = sorting.click(name, false, &columns), context);
     }
 
@@ -264,7 +292,7 @@ impl Rows {
         }
     }
 
-    fn selected(&self) -> Option<(usize, &'static Column)> {
+    fn selected(&self) -> Option<(usize, &Column)> {
         Some((self.row(self.cursor.state.selected)?, self.columns.get(self.column)?))
     }
 
@@ -285,23 +313,21 @@ impl Rows {
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        if !self.cursor.is_under(mouse) {
-            return Effect::Nothing;
-        }
         let last = self.columns.len().saturating_sub(1);
+        let under = self.cursor.is_under(mouse);
         // The header above the place says which column it is.
         let above = self.cursor.column_at(mouse.column).and_then(|key| self.columns.iter().position(|column| column.name == key));
         let scrollbar = matches!(self.cursor.hit(mouse.column, mouse.row), Some(Hit::Scrollbar(_)));
         match (mouse.kind, self.cursor.mouse(mouse)) {
-            (MouseEventKind::ScrollLeft, _) => self.column = self.column.saturating_sub(1),
-            (MouseEventKind::ScrollRight, _) => self.column = (self.column + 1).min(last),
+            (MouseEventKind::ScrollLeft, _) if under => self.column = self.column.saturating_sub(1),
+            (MouseEventKind::ScrollRight, _) if under => self.column = (self.column + 1).min(last),
             (_, Did::Nothing) => return Effect::Nothing,
-            (MouseEventKind::Down(_), did) if !scrollbar => {
+            (_, Did::Dragged(key, cells)) => self.layout.widen(key, cells),
+            (_, Did::Header(_)) => {
                 self.column = above.unwrap_or(self.column);
-                if matches!(did, Did::Header(_)) {
-                    self.sort_by(self.column, context);
-                }
+                self.sort_by(self.column, context);
             }
+            (MouseEventKind::Down(_), _) if !scrollbar => self.column = above.unwrap_or(self.column),
             _ => {}
         }
         Effect::Redraw
@@ -356,11 +382,4 @@ impl Rows {
             _ => all,
         }
     }
-}
-
-fn sorted_by(wanted: &Wanted) -> Sorting {
-    let order = |by: &SortBy| wanted.table.column(&by.column).map(|column| Order { column: column.name, descending: by.falls });
-    let mut sorting = Sorting::default();
-    sorting.set(wanted.sort.iter().filter_map(order));
-    sorting
 }

@@ -1,6 +1,7 @@
 //! What the Data view shows and does.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
+use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::*;
 use crate::tui::{
@@ -179,9 +180,15 @@ fn the_mouse_selects_opens_and_sorts() {
     let stage = Stage::loaded();
     let mut view = view(&stage);
     stage.draw_now(&mut view, 140, 38);
-    let click = |column, row| MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column, row, modifiers: KeyModifiers::NONE };
+    let of = |kind, column, row| MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
+    let click = |column, row| of(MouseEventKind::Down(MouseButton::Left), column, row);
+    let drag = |column, row| of(MouseEventKind::Drag(MouseButton::Left), column, row);
+    let release = |column, row| of(MouseEventKind::Up(MouseButton::Left), column, row);
     let before: Vec<usize> = view.list.places().collect();
-    stage.look(|context| view.mouse(click(36, 2), context));
+    stage.look(|context| {
+        view.mouse(click(36, 2), context);
+        view.mouse(release(36, 2), context)
+    });
     assert_eq!(view.list.sorting.save(), json!(["-rows"]));
     assert_ne!(view.list.places().collect::<Vec<_>>(), before);
     stage.look(|context| {
@@ -190,8 +197,54 @@ fn the_mouse_selects_opens_and_sorts() {
     });
     assert!(matches!(&view.open, Open::Rows(rows) if rows.schema.name == "tokens"));
     stage.draw_now(&mut view, 140, 38);
-    stage.look(|context| view.mouse(click(1, 2), context));
+    stage.look(|context| {
+        view.mouse(click(1, 2), context);
+        view.mouse(release(1, 2), context)
+    });
     settled(&stage, &mut view);
     let Open::Rows(rows) = &view.open else { panic!("closed") };
     assert_eq!(rows.sorting().save(), json!(["token_address"]));
+    stage.look(|context| {
+        view.mouse(click(1, 2), context);
+        view.mouse(drag(7, 3), context);
+        view.mouse(release(7, 3), context)
+    });
+    let kept = view.save();
+    assert_eq!(kept["rows"]["tokens"]["columns"]["wider"], json!([["token_address", 6]]));
+    let mut again = Data::default();
+    again.restore(&kept);
+    assert_eq!(again.save()["rows"], kept["rows"], "kept between runs");
+}
+
+#[test]
+fn columns_of_somebodys_own_are_counted_sorted_and_filtered_as_ours_are() {
+    let mut dataset = fixture::dataset();
+    let tokens = dataset.tables.iter_mut().find(|table| table.schema.name == "tokens").expect("a table of tokens");
+    let ratings: Vec<i64> = (0..tokens.frame.height() as i64).map(|row| row % 3).collect();
+    let rating = Series::new("desk_rating".into(), ratings).into_column();
+    tokens.others = DataFrame::new(tokens.frame.height(), vec![rating]).expect("a frame");
+    let stage = Stage::new(Some(dataset));
+    let mut view = opened(&stage, "tokens");
+    stage.draw_now(&mut view, 140, 38);
+    for _ in 0..40 {
+        stage.look(|context| view.act(Action::Right, context));
+    }
+    assert!(picture::text(&stage.draw_now(&mut view, 140, 38)).contains("DESK_RATING"));
+    stage.look(|context| view.act(Action::CountValues, context));
+    assert!(stage.text(&mut view, 140, 38).contains("3 distinct"));
+    stage.look(|context| view.act(Action::Describe, context));
+    let described = stage.text(&mut view, 140, 38);
+    assert!(described.contains("description of desk_rating") && described.contains("median"), "{described}");
+    stage.look(|context| view.set_filter("desk_rating>=1", context)).expect("a column that can be named");
+    stage.look(|context| view.act(Action::Sort, context));
+    stage.draw(&mut view, 140, 38);
+    let Open::Rows(rows) = &view.open else { panic!("closed") };
+    assert_eq!(rows.sorting().save(), json!(["-desk_rating"]));
+    assert!(rows.count() > 0 && rows.count() < ratings_total(&stage), "{}", rows.count());
+    assert!(view.export(&stage.context()).is_some_and(|export| export.columns.last().is_some_and(|column| column == "desk_rating")));
+}
+
+/// Tokens in the file.
+fn ratings_total(stage: &Stage) -> usize {
+    stage.snapshot.as_ref().and_then(|snapshot| snapshot.dataset.table("tokens")).map_or(0, |table| table.frame.height())
 }

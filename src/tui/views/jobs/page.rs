@@ -9,7 +9,11 @@ use crate::{
         format::{self, MISSING},
         text,
         theme::Role,
-        views::{many, security::check_mark},
+        views::{
+            many,
+            parts::{role_of_score, score_text},
+            security::check_mark,
+        },
         words,
     },
 };
@@ -115,13 +119,9 @@ impl Page {
         self.heading("verdict", "");
         let security = &token["security"];
         if let Some(score) = security["securityScore"].as_i64() {
-            let says = format!("{score} of 100 · {}", word(&security["recommendation"]));
-            let role = match score {
-                ..40 => Role::Down,
-                40..60 => Role::Warning,
-                _ => Role::Text,
-            };
-            self.labelled("security", &says, role);
+            let recommendation = word(&security["recommendation"]);
+            let says = format!("{} of 100 · {recommendation}", score_text(score, recommendation));
+            self.labelled("security", &says, role_of_score(score, recommendation));
             let parts = [("code", "codePatterns"), ("transfers", "transactionPatterns"), ("holders", "holderDistribution")];
             let risk = parts.map(|(name, key)| format!("{name} {}", number(&security["anomalyDetection"][key]["score"], 1)));
             self.labelled("risk, 0–100", &risk.join(" · "), Role::Text);

@@ -4,13 +4,16 @@ use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
 
 use super::gaps;
 use crate::{
-    analysis::security::{Part, SecurityInference, Taxes, score::too_little_known},
+    analysis::security::{Part, SecurityInference, Taxes},
     tui::{
         format::{self, MISSING},
         text,
         theme::Role,
         view::Context,
-        views::{many, parts::low_bar},
+        views::{
+            many,
+            parts::{low_bar, role_of_score, score_text},
+        },
         widgets::{gauge, put, put_right},
     },
 };
@@ -38,21 +41,6 @@ fn name(part: Part) -> &'static str {
 /// The recommendation's word, and what follows it.
 fn parted(recommendation: &str) -> (&str, &str) {
     recommendation.split_once(':').map_or((recommendation, ""), |(word, reasons)| (word, reasons.trim_start()))
-}
-
-/// The role of the score: the word says the same. What was hardly looked at is never green.
-fn role_of_score(answer: &SecurityInference) -> Role {
-    match answer.security_score {
-        _ if too_little_known(&answer.recommendation) => Role::Dim,
-        ..40 => Role::Down,
-        40..60 => Role::Warning,
-        _ => Role::Up,
-    }
-}
-
-/// The score as it is written: with a question mark where too little is known for it.
-fn score_text(answer: &SecurityInference) -> String {
-    format!("{}{}", answer.security_score, if too_little_known(&answer.recommendation) { "?" } else { "" })
 }
 
 /// The role of how anomalous a part is.
@@ -84,8 +72,14 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     const DIGITS: u16 = 22;
     const LEFT: u16 = 32;
     let theme = context.theme;
-    let role = role_of_score(answer);
-    let used = gauge::huge(Rect { x: area.x + 2, width: DIGITS, ..area }, buffer, &score_text(answer), theme.style(role), context.ascii);
+    let role = role_of_score(answer.security_score, &answer.recommendation);
+    let used = gauge::huge(
+        Rect { x: area.x + 2, width: DIGITS, ..area },
+        buffer,
+        &score_text(answer.security_score, &answer.recommendation),
+        theme.style(role),
+        context.ascii,
+    );
     put(buffer, area, 2 + used + 1, gauge::HUGE_ROWS - 1, "/ 100", theme.dim());
     let (word, reasons) = parted(&answer.recommendation);
     let body = Rect { x: area.x + LEFT, width: area.width - LEFT - 1, ..area };
@@ -167,11 +161,11 @@ fn part_bar(score: Option<f64>, buffer: &mut Buffer, area: Rect, context: &Conte
 
 fn draw_small(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let theme = context.theme;
-    let role = role_of_score(answer);
+    let role = role_of_score(answer.security_score, &answer.recommendation);
     let digits = gauge::render(
         Rect { x: area.x + 1, width: 16.min(area.width), ..area },
         buffer,
-        &score_text(answer),
+        &score_text(answer.security_score, &answer.recommendation),
         theme.style(role),
         context.ascii,
     );

@@ -20,6 +20,7 @@ use crate::{
         text,
         theme::Role,
         view::Context,
+        views::parts::{role_of_score, score_text},
         widgets::table::Cell,
         words,
     },
@@ -61,9 +62,8 @@ pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
     .cell(|row, look| {
         figure(*row, look, |figures| {
             let score = figures.security_score.as_ref()?.0?;
-            let unknown = figures.recommendation.as_ref().and_then(|added| added.0).is_some_and(too_little_known);
-            let known = || Cell::new(score.to_string(), if score < SCORE_LOW { Role::Warning } else { Role::Text });
-            Some(if unknown { Cell::new(format!("{score}?"), Role::Dim) } else { known() })
+            let word = figures.recommendation.as_ref().and_then(|added| added.0).unwrap_or_default();
+            Some(Cell::new(score_text(score, word), role_of_score(score, word)))
         })
     })
     .optional();
@@ -78,9 +78,6 @@ pub(super) const RISK: F = F::text("recommendation", "risk", [13, 19], 130, LIST
         })
     })
     .optional();
-
-/// Scores below are `HIGH RISK` or `AVOID`.
-const SCORE_LOW: i64 = 40;
 
 /// Tokens of one piece of work, so that figures are seen soon and stopping is quick.
 const BATCH: usize = 64;
@@ -229,7 +226,7 @@ mod tests {
         assert_eq!(cell(TREND, Figures::default()), Cell::missing());
         assert_eq!(cell(SCORE, Figures::default()), Cell::missing());
         let scored = Figures { security_score: Some(Added(Some(21))), ..Figures::default() };
-        assert_eq!(cell(SCORE, scored.clone()), Cell::new("21", Role::Warning));
+        assert_eq!(cell(SCORE, scored.clone()), Cell::new("21", Role::Down));
         let unknown = Figures { recommendation: Some(Added(Some("NOT ENOUGH DATA"))), ..scored };
         assert_eq!(cell(SCORE, unknown), Cell::new("21?", Role::Dim));
     }

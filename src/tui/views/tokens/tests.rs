@@ -120,8 +120,23 @@ fn the_mouse_selects_rows_sorts_by_headers_and_stars() {
     let context = stage.context();
     assert!(matches!(view.mouse(click(5, 4), &context), Effect::Select(_)));
     assert!(matches!(view.mouse(click(0, 4), &context), Effect::Star(_)));
-    view.mouse(click(3, 1), &context);
+    let header = |kind, column| MouseEvent { kind, ..click(column, 1) };
+    let (down, drag, up) =
+        (MouseEventKind::Down(MouseButton::Left), MouseEventKind::Drag(MouseButton::Left), MouseEventKind::Up(MouseButton::Left));
+    // A header sorts when the button is let go.
+    view.mouse(header(down, 3), &context);
+    assert_eq!(view.list.sorting.save(), json!(null));
+    view.mouse(header(up, 3), &context);
     assert_eq!(view.list.sorting.save(), json!(["symbol"]));
+    // Dragged, it makes its column wider and does not sort; the mouse may leave the line.
+    let width = |view: &TokensView| view.save()["columns"]["wider"].clone();
+    view.mouse(header(down, 3), &context);
+    view.mouse(header(drag, 6), &context);
+    assert_eq!(view.mouse(MouseEvent { row: 20, ..header(drag, 8) }, &context), Effect::Redraw);
+    view.mouse(header(up, 8), &context);
+    assert_eq!((view.list.sorting.save(), width(&view)), (json!(["symbol"]), json!([["symbol", 5]])));
+    view.mouse(header(drag, 12), &context);
+    assert_eq!(width(&view), json!([["symbol", 5]]), "the button is not held any more");
     assert_eq!(view.mouse(click(138, 30), &context), Effect::Nothing);
 }
 
@@ -243,4 +258,30 @@ fn the_request_is_for_the_page_with_the_selected_token() {
     }
     let request = Request::get("/tokens").of_page(2, 250, 501);
     assert_eq!((request.page, Request::get("/tokens").of_page(1, 250, 250).page), (Some((2, 3)), None));
+}
+
+#[test]
+fn compared_tokens_have_an_even_axis_and_a_crosshair_for_the_mouse() {
+    let (mut stage, mut view) = stage();
+    stage.draw(&mut view, 140, 38);
+    stage.act(&mut view, Action::Mark);
+    stage.act(&mut view, Action::Down);
+    stage.act(&mut view, Action::CompareTokens);
+    let shown = stage.text(&mut view, 140, 38);
+    // The row of each label, and its figure.
+    let label = |line: &str| line.chars().take(10).collect::<String>().trim().strip_suffix(" %")?.parse::<f64>().ok();
+    let labels: Vec<(usize, f64)> = shown.lines().enumerate().filter_map(|(row, line)| Some((row, label(line)?))).collect();
+    assert!(labels.len() >= 3, "{shown}");
+    let steps: Vec<(usize, f64)> = labels.windows(2).map(|pair| (pair[1].0 - pair[0].0, pair[0].1 - pair[1].1)).collect();
+    let even = |step: &(usize, f64)| step.0.abs_diff(steps[0].0) <= 1 && (step.1 - steps[0].1).abs() < 1e-9 && step.1 > 0.0;
+    assert!(steps.iter().all(even), "{labels:?}\n{shown}");
+    // A press in the middle of the lines puts the crosshair there, a drag takes it along.
+    let legend = |shown: &str| shown.lines().nth(1).map(|line| line.chars().skip(96).collect::<String>());
+    let context = stage.context();
+    assert_eq!(view.mouse(click(50, 10), &context), Effect::Redraw);
+    let middle = legend(&stage.text(&mut view, 140, 38));
+    assert_eq!(view.mouse(MouseEvent { kind: MouseEventKind::Drag(MouseButton::Left), ..click(20, 10) }, &context), Effect::Redraw);
+    let dragged = legend(&stage.text(&mut view, 140, 38));
+    assert!(middle != legend(&shown) && dragged < middle, "{middle:?} {dragged:?}");
+    assert_eq!(view.mouse(click(138, 36), &context), Effect::Nothing, "beside the lines");
 }

@@ -7,6 +7,10 @@ use super::{ChartData, scale::Scale};
 /// Cells left of the plot: the price labels and the axis.
 pub(super) const AXIS_WIDTH: u16 = 11;
 
+/// Rows that the candles keep before panes have any, and those that a pane has.
+const PLOT_ROWS: u16 = 8;
+const PANE_ROWS: (u16, u16) = (4, 8);
+
 /// The parts of a drawn chart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChartLayout {
@@ -25,6 +29,8 @@ pub struct ChartLayout {
     pub(super) columns: u16,
     /// The candles that are drawn, the latest if they do not all fit.
     pub(super) shown: (usize, usize),
+    /// Of the panes: the first one's row, the rows of each, and how many have room.
+    panes: (u16, u16, u16),
 }
 
 impl ChartLayout {
@@ -34,11 +40,16 @@ impl ChartLayout {
         // Small charts give up the volume first, then the axis.
         let axis_rows = if area.height >= 6 { 2 } else { 0 };
         let volume_rows = if data.volume && area.height >= 11 { (area.height / 6).clamp(2, 8) } else { 0 };
+        let wanted = u16::try_from(data.panes.len()).unwrap_or(u16::MAX);
+        let room = area.height.saturating_sub(axis_rows + volume_rows + PLOT_ROWS);
+        let rows = (area.height / 6).min(room / wanted.max(1)).clamp(PANE_ROWS.0, PANE_ROWS.1);
+        let fitting = wanted.min(room / rows);
         let inner = Rect { x: area.x + axis_width, width: area.width - axis_width, ..area };
-        let plot = Rect { height: area.height - axis_rows - volume_rows, ..inner };
+        let plot = Rect { height: area.height - axis_rows - volume_rows - fitting * rows, ..inner };
         let axis = Rect { y: plot.bottom(), height: axis_rows.min(1), ..inner };
         let volume = Rect { y: axis.bottom(), height: volume_rows, ..inner };
-        let labels = Rect { y: volume.bottom(), height: axis_rows.min(1), ..inner };
+        let panes = (volume.bottom(), rows, fitting);
+        let labels = Rect { y: volume.bottom() + fitting * rows, height: axis_rows.min(1), ..inner };
         let slots = usize::from(plot.width / columns);
         let fit = slots.saturating_sub(usize::from(data.future)).max(slots.min(1));
         let count = data.candles.len();
@@ -47,7 +58,19 @@ impl ChartLayout {
         let used = (shown.1 - shown.0 + usize::from(data.future).min(slots.saturating_sub(shown.1 - shown.0))) as u16 * columns;
         let first_x = plot.x + plot.width.saturating_sub(used);
         let scale = range(data, shown);
-        Self { area, plot, volume, axis, labels, scale, first_x, columns, shown }
+        Self { area, plot, volume, axis, labels, scale, first_x, columns, shown, panes }
+    }
+
+    /// Where a pane stands; none of one that has no room.
+    pub fn pane(&self, nth: usize) -> Option<Rect> {
+        let (top, height, count) = self.panes;
+        let nth = u16::try_from(nth).ok().filter(|nth| *nth < count)?;
+        Some(Rect { y: top + nth * height, height, ..self.plot })
+    }
+
+    /// How many panes have room.
+    pub fn panes(&self) -> usize {
+        usize::from(self.panes.2)
     }
 
     /// The candle at a column of the screen.

@@ -2,7 +2,11 @@
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
-use super::{ChartData, Glyph, Line, axes, body, layout::ChartLayout};
+use super::{
+    ChartData, Glyph, Line, axes, body,
+    layout::ChartLayout,
+    trace::{Path, trace},
+};
 use crate::{
     dataset::time::Time,
     tui::{
@@ -11,9 +15,6 @@ use crate::{
         widgets,
     },
 };
-
-/// Braille dots by column and row from the top (Unicode, Braille Patterns).
-const DOTS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
 /// Cells of a label that may stand on its line instead of beside it.
 const END_LABEL: u16 = 3;
@@ -149,7 +150,8 @@ pub(super) fn lines(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
     let mut ends = Vec::new();
     for line in data.lines {
         let style = body::drawing(theme.style(line.role));
-        let drawn = if data.ascii { ascii_line(line, layout, buf, style) } else { braille_line(line, layout, buf, style) };
+        let path = Path { area: layout.plot, columns: columns(line, layout), dashed: line.dashed, ascii: data.ascii };
+        let drawn = trace(&path, buf, style, |x| height_at(line, layout, x));
         ends.extend(drawn.map(|end| (line, end, style)));
     }
     // Once all lines are drawn, so that none runs through another's label; the last line has the first choice, as it lies on top.
@@ -176,70 +178,6 @@ fn height_at(line: &Line<'_>, layout: &ChartLayout, x: f64) -> Option<f64> {
     let along = line.slope * layout.index_exact(x);
     let rise = layout.rise(if line.geometric { line.intercept * along.exp() } else { line.intercept + along });
     (0.0..f64::from(layout.plot.height)).contains(&rise).then_some(rise)
-}
-
-/// Dots at twice the columns and four times the rows; the place of the last one drawn.
-fn braille_line(line: &Line<'_>, layout: &ChartLayout, buf: &mut Buffer, style: Style) -> Option<(u16, u16)> {
-    let mut last = None;
-    for x in columns(line, layout) {
-        // Steep lines cross several cells in one column: gather the dots of each.
-        let mut cells: Vec<(u16, u8)> = Vec::new();
-        for (column, dots) in DOTS.iter().enumerate() {
-            // Dashes of three columns with gaps of one.
-            if line.dashed && x % 4 == 3 {
-                continue;
-            }
-            let at = |offset: f64| height_at(line, layout, f64::from(x) + 0.5 * column as f64 + offset).map(|rise| (rise * 4.0) as i64);
-            let (Some(start), end) = (at(0.0), at(0.5)) else { continue };
-            let end = end.unwrap_or(start);
-            // The column's own dot, and those up to the next column's where it is steep.
-            let upper = if end > start { start.max(end - 1) } else { start };
-            let lower = if end < start { start.min(end + 1) } else { start };
-            for level in lower..=upper {
-                let y = layout.plot.bottom() - 1 - (level / 4) as u16;
-                let bit = dots[3 - (level % 4) as usize];
-                match cells.iter_mut().find(|(row, _)| *row == y) {
-                    Some((_, bits)) => *bits |= bit,
-                    None => cells.push((y, bit)),
-                }
-            }
-        }
-        for (y, bits) in cells {
-            let cell = &mut buf[(x, y)];
-            let there = cell.symbol().chars().next().map_or(0, |c| u32::from(c).wrapping_sub(0x2800));
-            if cell.symbol() == " " || cell.symbol() == "┄" {
-                cell.set_char(braille(bits)).set_style(style);
-            } else if there <= 0xff {
-                // Lines that cross share the cell; it keeps the first one's colour.
-                cell.set_char(braille(bits | there as u8));
-            }
-            last = Some((x, y));
-        }
-    }
-    last
-}
-
-fn braille(bits: u8) -> char {
-    char::from_u32(0x2800 + u32::from(bits)).unwrap_or(' ')
-}
-
-fn ascii_line(line: &Line<'_>, layout: &ChartLayout, buf: &mut Buffer, style: Style) -> Option<(u16, u16)> {
-    let mut last = None;
-    for x in columns(line, layout) {
-        let Some(rise) = height_at(line, layout, f64::from(x) + 0.5) else { continue };
-        let next = height_at(line, layout, f64::from(x) + 1.5).unwrap_or(rise);
-        let glyph = match next.floor() - rise.floor() {
-            change if change > 0.0 => '/',
-            change if change < 0.0 => '\\',
-            _ => '-',
-        };
-        let y = layout.plot.bottom() - 1 - rise as u16;
-        if !(line.dashed && x % 2 == 1) {
-            dot(buf, x, y, glyph, style);
-        }
-        last = Some((x, y));
-    }
-    last
 }
 
 /// The label at the end of its line, or in a row near it that no other label has: two in a row would read as one.

@@ -90,7 +90,7 @@ impl Scale {
 }
 
 /// Decimals that tell ticks this far apart.
-pub(super) fn decimals(step: f64) -> usize {
+pub fn decimals(step: f64) -> usize {
     if step.is_finite() && step > 0.0 { (-step.log10().floor()).clamp(0.0, 12.0) as usize } else { 2 }
 }
 

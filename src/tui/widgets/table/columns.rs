@@ -64,6 +64,15 @@ impl Column {
         self
     }
 
+    /// So many cells wider than it would be, or narrower.
+    #[must_use]
+    pub fn widened(mut self, cells: i16) -> Self {
+        if cells != 0 {
+            (self.min, self.ideal) = (self.min.saturating_add_signed(cells).max(3), self.ideal.saturating_add_signed(cells).max(3));
+        }
+        self
+    }
+
     #[must_use]
     pub const fn decimal(mut self) -> Self {
         self.align = ColumnAlign::Decimal;

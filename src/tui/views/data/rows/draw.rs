@@ -76,7 +76,7 @@ impl Rows {
         };
         let words: Vec<&str> = self.shown.filter.words().collect();
         let empty = if self.filter_text.is_empty() { "the table has no rows" } else { "no row meets the filter; / changes it" };
-        let (sort, ascii) = (super::sorted_by(&self.shown).marks(&columns), context.ascii);
+        let (sort, ascii) = (self.sorted_by(&self.shown).marks(&columns), context.ascii);
         let table = Table { sort, words: &words, empty, ascii, ..Table::new(&columns, count, &row) };
         self.cursor.draw(&table, buffer, table_area, theme);
         self.mark_cell(buffer, table_area, context);
@@ -88,7 +88,8 @@ impl Rows {
     /// The columns on screen: the first, then as many of the scrolled ones as fit with the selected among them.
     fn settle_columns(&mut self, width: u16) {
         let count = self.columns.len();
-        let least = |place: usize| cells::column(self.columns[place].name, self.columns[place].kind, place == 0).min;
+        let columns: Vec<Column> = (0..count).map(|place| self.screen_column(place)).collect();
+        let least = |place: usize| columns[place].min;
         self.drawn.clear();
         if count == 0 {
             return;
@@ -117,9 +118,14 @@ impl Rows {
         self.drawn = std::iter::once(0).chain(first..(first + shown).min(count)).collect();
     }
 
+    /// The column at the place, as wide as the person made it.
+    fn screen_column(&self, place: usize) -> Column {
+        let column = self.columns[place];
+        cells::column(column.name, column.kind, place == 0).widened(self.layout.wider_by(column.name))
+    }
+
     fn screen_columns(&self) -> Vec<Column> {
-        let mut columns: Vec<Column> =
-            self.drawn.iter().map(|&place| cells::column(self.columns[place].name, self.columns[place].kind, place == 0)).collect();
+        let mut columns: Vec<Column> = self.drawn.iter().map(|&place| self.screen_column(place)).collect();
         // Where none takes what is left, the figures would stand far from their titles: the last text does.
         if !columns.iter().any(|column| column.grows)
             && let Some(last) = columns.last_mut()

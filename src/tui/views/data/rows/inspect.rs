@@ -27,7 +27,7 @@ pub(super) struct Inspector {
 /// What is looked at.
 pub(super) struct Place<'a> {
     pub(super) grid: &'a Grid,
-    pub(super) columns: &'a [&'static Column],
+    pub(super) columns: &'a [Column],
     pub(super) row: usize,
     pub(super) table: &'a str,
 }

@@ -1,0 +1,208 @@
+//! Chooses the indicators of the chart and their numbers. What can be read holds at once.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Command, Outcome, floating, line};
+use crate::{
+    analysis::indicators::{INDICATORS_MAX, Indicator, KINDS, Kind},
+    tui::{
+        text,
+        theme::{Role, Theme},
+    },
+};
+
+/// Digits of a number.
+const DIGITS_MAX: usize = 5;
+
+#[derive(Debug)]
+pub struct IndicatorsDialog {
+    rows: Vec<Row>,
+    selected: usize,
+}
+
+/// An indicator as it is typed.
+#[derive(Debug, Clone)]
+struct Row {
+    kind: &'static Kind,
+    numbers: Vec<String>,
+    shown: bool,
+    /// The number that keys change.
+    number: usize,
+    /// Nothing of that number was typed yet: the first digit begins it anew.
+    fresh: bool,
+}
+
+impl Row {
+    fn of(kind: &'static Kind, name: &str, shown: bool) -> Self {
+        let numbers = name.split('_').skip(1).map(str::to_owned).collect();
+        Self { kind, numbers, shown, number: 0, fresh: true }
+    }
+
+    fn read(&self) -> Result<Indicator, String> {
+        let parts: Vec<&str> = std::iter::once(self.kind.word).chain(self.numbers.iter().map(String::as_str)).collect();
+        Indicator::parse(&parts.join("_"))
+    }
+
+    fn step(&mut self, by: f64) {
+        let Some(number) = self.numbers.get_mut(self.number) else { return };
+        // Bands lie at a number of deviations that need not be whole.
+        let unit = if self.kind.word == "bollinger" && self.number == 1 { 0.5 } else { 1.0 };
+        *number = (number.parse::<f64>().unwrap_or_default() + by * unit).max(unit).to_string();
+        self.fresh = true;
+    }
+}
+
+impl IndicatorsDialog {
+    /// Those that are shown, and of every other kind the usual one.
+    pub fn new(chosen: &[Indicator]) -> Self {
+        let mut rows = Vec::new();
+        for kind in KINDS {
+            let of_kind = chosen.iter().filter(|indicator| indicator.kind().word == kind.word);
+            let before = rows.len();
+            rows.extend(of_kind.map(|indicator| Row::of(kind, &indicator.to_string(), true)));
+            if rows.len() == before {
+                rows.push(Row::of(kind, kind.usual, false));
+            }
+        }
+        Self { rows, selected: 0 }
+    }
+
+    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let last = self.rows.len().saturating_sub(1);
+        let row = &mut self.rows[self.selected.min(last)];
+        match key.code {
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'I') => return Outcome::Close,
+            KeyCode::Char('c') if control => return Outcome::Close,
+            KeyCode::Down | KeyCode::Char('j') => self.selected = (self.selected + 1).min(last),
+            KeyCode::Up | KeyCode::Char('k') => self.selected = self.selected.saturating_sub(1),
+            KeyCode::Left | KeyCode::Char('h') => (row.number, row.fresh) = (row.number.saturating_sub(1), true),
+            KeyCode::Right | KeyCode::Char('l') => {
+                (row.number, row.fresh) = ((row.number + 1).min(row.numbers.len().saturating_sub(1)), true);
+            }
+            KeyCode::Char(' ' | 'x') => {
+                row.shown = !row.shown;
+                return self.apply();
+            }
+            KeyCode::Char('+' | '=') => return self.change(|row| row.step(1.0)),
+            KeyCode::Char('-') => return self.change(|row| row.step(-1.0)),
+            KeyCode::Char(digit @ ('0'..='9' | '.')) => return self.change(|row| type_in(row, digit)),
+            KeyCode::Backspace => {
+                return self.change(|row| {
+                    row.fresh = false;
+                    row.numbers.get_mut(row.number).map(String::pop);
+                });
+            }
+            KeyCode::Char('a') if last + 1 < INDICATORS_MAX => {
+                let another = Row { shown: false, fresh: true, number: 0, ..row.clone() };
+                self.rows.insert(self.selected + 1, another);
+                self.selected += 1;
+            }
+            _ => {}
+        }
+        Outcome::Stay
+    }
+
+    /// What is changed is shown.
+    fn change(&mut self, change: impl FnOnce(&mut Row)) -> Outcome {
+        let Some(row) = self.rows.get_mut(self.selected).filter(|row| !row.numbers.is_empty()) else { return Outcome::Stay };
+        change(row);
+        row.shown = true;
+        self.apply()
+    }
+
+    /// Those that are shown and can be read, each once.
+    fn apply(&self) -> Outcome {
+        let mut chosen: Vec<Indicator> = Vec::new();
+        for indicator in self.rows.iter().filter(|row| row.shown).filter_map(|row| row.read().ok()) {
+            if !chosen.contains(&indicator) {
+                chosen.push(indicator);
+            }
+        }
+        Outcome::Apply(Command::Indicators(chosen))
+    }
+
+    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        let height = (self.rows.len() as u16 + 6).min(area.height.saturating_sub(2));
+        let inside = floating(buffer, area, (66, height), "indicators", theme);
+        let base = theme.style(Role::Panel);
+        let rows = usize::from(inside.height.saturating_sub(4));
+        let first = self.selected.saturating_sub(rows.saturating_sub(1));
+        for (nth, row) in self.rows.iter().enumerate().skip(first).take(rows) {
+            let place = Rect { y: inside.y + (nth - first) as u16, height: 1, ..inside };
+            let style = if nth == self.selected { theme.style(Role::Selection) } else { base };
+            buffer.set_style(place, style);
+            line(buffer, place, 0, 0, if row.shown { "[x]" } else { "[ ]" }, theme.accent().patch(style));
+            let words = if row.shown { theme.text() } else { theme.dim() };
+            line(buffer, place, 0, 4, &text::fit(&row.kind.word.to_uppercase(), 10, text::Align::Left), words.patch(style));
+            let mut x = 15;
+            for (at, number) in row.numbers.iter().enumerate() {
+                let here = nth == self.selected && at == row.number;
+                let number = if here { format!("[{number}]") } else { format!(" {number} ") };
+                x += line(buffer, place, 0, x, &number, if here { theme.accent() } else { words }.patch(style));
+            }
+            line(buffer, place, 0, 30, row.kind.title, theme.dim().patch(style));
+        }
+        let bottom = inside.height.saturating_sub(3);
+        if let Some(Err(problem)) = self.rows.get(self.selected).filter(|row| row.shown).map(Row::read) {
+            line(buffer, inside, bottom, 0, &problem, theme.style(Role::Warning).patch(base));
+        }
+        let hints = ["Space shows or hides   0-9 types the number   + - change it", "← → other number   a another of the kind   Esc done"];
+        for (nth, hint) in hints.iter().enumerate() {
+            line(buffer, inside, bottom + 1 + nth as u16, 0, hint, theme.dim().patch(base));
+        }
+    }
+}
+
+fn type_in(row: &mut Row, digit: char) {
+    let fresh = std::mem::replace(&mut row.fresh, false);
+    let Some(number) = row.numbers.get_mut(row.number) else { return };
+    if fresh {
+        number.clear();
+    }
+    if number.len() < DIGITS_MAX {
+        number.push(digit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(outcome: &Outcome) -> String {
+        let Outcome::Apply(Command::Indicators(chosen)) = outcome else { panic!("{outcome:?}") };
+        chosen.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+
+    #[test]
+    fn indicators_are_switched_typed_stepped_and_doubled() {
+        let mut dialog = IndicatorsDialog::new(&[Indicator::Rsi(14)]);
+        let mut press = |code| dialog.key(&KeyEvent::new(code, KeyModifiers::NONE));
+        assert_eq!(names(&press(KeyCode::Char(' '))), "sma_20,rsi_14");
+        // The first digit begins the number anew; one that cannot be read yet is left out.
+        assert_eq!(names(&press(KeyCode::Char('5'))), "sma_5,rsi_14");
+        assert_eq!(names(&press(KeyCode::Char('0'))), "sma_50,rsi_14");
+        assert_eq!(names(&press(KeyCode::Char('0'))), "sma_500,rsi_14");
+        assert_eq!(names(&press(KeyCode::Char('0'))), "rsi_14");
+        assert_eq!(names(&press(KeyCode::Backspace)), "sma_500,rsi_14");
+        assert_eq!(press(KeyCode::Char('a')), Outcome::Stay);
+        assert_eq!(names(&press(KeyCode::Char('-'))), "sma_500,sma_499,rsi_14");
+        (0..2).for_each(|_| assert_eq!(press(KeyCode::Down), Outcome::Stay));
+        assert_eq!(press(KeyCode::Right), Outcome::Stay);
+        assert_eq!(names(&press(KeyCode::Char('+'))), "sma_500,sma_499,bollinger_20_2.5,rsi_14");
+        assert_eq!(press(KeyCode::Esc), Outcome::Close);
+    }
+
+    #[test]
+    fn a_number_that_cannot_be_is_explained_in_any_size() {
+        let mut dialog = IndicatorsDialog::new(&[]);
+        dialog.key(&KeyEvent::new(KeyCode::Char('1'), KeyModifiers::NONE));
+        for (width, height) in [(1, 1), (20, 5), (60, 16), (140, 42)] {
+            let area = Rect::new(0, 0, width, height);
+            let mut buffer = Buffer::empty(area);
+            dialog.draw(&mut buffer, area, &Theme::default());
+            assert_eq!(crate::tui::picture::text(&buffer).contains("periods of 2 to 500"), width >= 60, "{width}x{height}");
+        }
+    }
+}
