@@ -164,6 +164,11 @@ impl TrackRecordQuestion {
     /// Those of every token; a problem that says how far it is while some are missing.
     fn all(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<Arc<Told>>> {
         let tokens = || snapshot.market.tokens.iter().map(|token| token.token_address);
+        if let Some(shelf) = snapshot.dataset.shelf().filter(|shelf| tokens().any(|token| shelf.lacks(&token))) {
+            let detail =
+                format!("The candles of all tokens are needed and stay at `{}`: say read = \"bring\" in dataset.toml.", shelf.source);
+            return Err(Problem::new(Code::SourceUnavailable, detail));
+        }
         let missing: Vec<Address> = tokens().filter(|token| snapshot.records.get(*token, self.timeframe).is_none()).collect();
         let model = Model::built_in();
         let mut at_once = Vec::new();
