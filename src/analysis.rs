@@ -13,5 +13,6 @@ pub mod numeric;
 pub mod patterns;
 pub mod security;
 pub mod token;
+pub mod track_record;
 pub mod trendlines;
 pub mod yields;

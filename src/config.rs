@@ -66,6 +66,8 @@ macro_rules! settings {
             pub given: Vec<GivenSetting>,
             /// The person's own sources of files elsewhere.
             pub sources: Vec<Source>,
+            /// What the file says of each source, by its name.
+            pub said_of_sources: Vec<(String, GivenSetting)>,
             /// The person's own keys: action = key or keys. The key table judges them.
             pub keys: toml::Table,
         }
@@ -91,6 +93,7 @@ macro_rules! settings {
                     $($section: $type { $($key: given.value($name, stringify!($key)),)* },)*
                     given: given.said.clone(),
                     sources: given.sources.clone(),
+                    said_of_sources: given.said_of_sources.clone(),
                     keys: given.keys.clone(),
                 }
             }

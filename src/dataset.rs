@@ -19,6 +19,7 @@ pub mod manifest;
 pub mod names;
 mod newest;
 pub(crate) mod order;
+mod origin;
 pub mod progress;
 mod repeats;
 pub mod rows;

@@ -26,6 +26,7 @@ pub mod security;
 pub mod tables;
 pub mod tabular;
 pub mod token;
+pub mod track_record;
 pub mod trendline;
 pub mod yields;
 
@@ -56,7 +57,8 @@ pub trait Question: Request {
     }
 
     /// The tokens whose candles the answer reads one by one: where those stay elsewhere, they are fetched before.
-    fn wants(&self) -> Vec<Address> {
+    fn wants(&self, snapshot: &Snapshot) -> Vec<Address> {
+        let _ = snapshot;
         Vec::new()
     }
 

@@ -22,6 +22,20 @@ impl CandleVec {
         Candles { timestamp: &self.timestamp, open: &self.open, high: &self.high, low: &self.low, close: &self.close, volume: &self.volume }
     }
 
+    /// Those of the candles that can be believed.
+    pub fn sound(candles: &Candles<'_>) -> Self {
+        let kept = || (0..candles.len()).filter(|&i| candles.valid(i));
+        let of = |values: &[f64]| kept().map(|i| values[i]).collect();
+        Self {
+            timestamp: kept().map(|i| candles.timestamp[i]).collect(),
+            open: of(candles.open),
+            high: of(candles.high),
+            low: of(candles.low),
+            close: of(candles.close),
+            volume: of(candles.volume),
+        }
+    }
+
     /// The first candle of a bucket that starts at `timestamp`.
     fn start(&mut self, timestamp: i64, candles: &Candles, i: usize) {
         self.timestamp.push(timestamp);

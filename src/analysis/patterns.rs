@@ -207,17 +207,52 @@ pub fn patterns_by(candles: &Candles<'_>, model: &Model, explain: bool) -> Patte
     let Some(series) = Series::of(candles, CANDLES_LEAST) else {
         return PatternsAnswer::empty();
     };
-    let mut finds = choice::choose(textbook::all(&series, explain), series.len());
-    let mut taken: Vec<(u32, u32)> = finds.iter().map(|find| (find.start, find.end(series.len()))).collect();
-    taken.sort_unstable();
-    finds.extend(market::finds(&series, model, &taken, explain));
-    choice::order(&mut finds, series.len());
+    let finds = finds(&series, model, explain);
     let answer = Answer { series: &series, candles, explain };
     PatternsAnswer {
         patterns: finds.iter().map(|find| answer.pattern(find)).collect(),
         recommended_action: advice::action(&series, &finds),
         as_of: explain.then(|| Time(candles.timestamp[series.slot[series.len() - 1] as usize])),
     }
+}
+
+/// A pattern that the last of the candles confirms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Breakout {
+    pub name: PatternName,
+    pub direction: Direction,
+    /// As `PatternDetail` has them.
+    pub target_price: f64,
+    pub stop_price: f64,
+}
+
+/// The patterns that the last candle confirms: what is new in the answer of that day.
+pub fn breakouts(candles: &Candles<'_>, model: &Model) -> Vec<Breakout> {
+    let Some(series) = Series::of(candles, CANDLES_LEAST) else {
+        return Vec::new();
+    };
+    let last = series.len() - 1;
+    if series.slot[last] as usize + 1 < candles.len() {
+        return Vec::new();
+    }
+    let fresh = |find: &&Find| find.breakout == Some(last as u32);
+    let breakout = |find: &Find| Breakout {
+        name: find.name,
+        direction: if find.up { Direction::Up } else { Direction::Down },
+        target_price: finite(series.price(find.target())),
+        stop_price: finite(series.price(advice::stop(&series, find))),
+    };
+    finds(&series, model, false).iter().filter(fresh).map(breakout).collect()
+}
+
+/// All that is answered, in its order.
+fn finds(series: &Series, model: &Model, explain: bool) -> Vec<Find> {
+    let mut finds = choice::choose(textbook::all(series, explain), series.len());
+    let mut taken: Vec<(u32, u32)> = finds.iter().map(|find| (find.start, find.end(series.len()))).collect();
+    taken.sort_unstable();
+    finds.extend(market::finds(series, model, &taken, explain));
+    choice::order(&mut finds, series.len());
+    finds
 }
 
 /// What every pattern of one answer is written with.

@@ -60,7 +60,7 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
         }
         // Whoever filters would take the answer for filtered.
         let of_the_list = |name: &str| name != FORMAT.name && TokenBatchQuestion::PARAMETERS.iter().all(|own| own.name != name);
-        if let Some(other) = SEARCH_PARAMETERS.iter().find(|other| of_the_list(other.name) && arguments.given(other.name)) {
+        if let Some(other) = SEARCH_PARAMETERS.iter().find(|other| of_the_list(other.name) && arguments.is_chosen(other.name)) {
             let detail = format!("`{}` is for the list, and `addresses` names the tokens themselves: leave one of them out.", other.name);
             return Err(Problem::new(Code::InvalidParameter, detail));
         }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     error::{CODES, Code, ProblemBody},
-    question::parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN, Parameter, ParameterKind},
+    question::parameter::{ADDRESS_PATTERN, COLUMN_BYTES_MAX, EXAMPLE_TOKEN, Parameter, ParameterKind},
 };
 
 /// The document with its entity tag; it is the same for as long as the program runs.
@@ -258,11 +258,10 @@ fn responses() -> Value {
 }
 
 fn described(parameter: &Parameter) -> Value {
-    let path = parameter.kind.in_path();
     let mut described = json!({
         "name": parameter.name,
-        "in": if path { "path" } else { "query" },
-        "required": path || matches!(parameter.kind, ParameterKind::Addresses { required: true, .. }),
+        "in": if parameter.kind.in_path() { "path" } else { "query" },
+        "required": parameter.kind.is_required(),
         "description": parameter.meaning,
         "schema": match parameter.kind {
             ParameterKind::Address => json!({ "type": "string", "pattern": ADDRESS_PATTERN }),
@@ -270,23 +269,17 @@ fn described(parameter: &Parameter) -> Value {
             ParameterKind::Integer { min, max, default } => json!({ "type": "integer", "minimum": min, "maximum": max, "default": default }),
             ParameterKind::Word { words, default: Some(default) } => json!({ "type": "string", "enum": words, "default": default }),
             ParameterKind::Word { words, default: None } => json!({ "type": "string", "enum": words }),
-            ParameterKind::Words(words) => {
-                let word = words.join("|");
-                json!({ "type": "string", "pattern": format!("^({word})(,({word}))*$"), "examples": [words[..words.len().min(2)].join(",")] })
-            }
-            ParameterKind::Addresses { max, .. } => lists::addresses(max),
+            ParameterKind::Words(words) => lists::words(words),
+            ParameterKind::Addresses { min, max } => lists::addresses(min, max),
             ParameterKind::Where(columns) => lists::conditions(columns),
             ParameterKind::Sort { columns, default } => lists::sort(columns, default),
             ParameterKind::Indicators { default } => lists::indicators(default),
             ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
             ParameterKind::Text => json!({ "type": "string", "maxLength": 200 }),
+            ParameterKind::Column => json!({ "type": "string", "minLength": 1, "maxLength": COLUMN_BYTES_MAX }),
             ParameterKind::Line(bytes) => json!({ "type": "string", "maxLength": bytes }),
             ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
-            ParameterKind::Time => json!({
-                "type": "string",
-                "pattern": r"^(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d))?|-?\d{1,12})$",
-                "examples": ["2026-08-14T00:00:00Z", "2026-08-14"],
-            }),
+            ParameterKind::Time => lists::time(),
         },
     });
     if matches!(parameter.kind, ParameterKind::Address) {

@@ -11,6 +11,7 @@ use std::{
 
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use socket2::SockRef;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -26,6 +27,9 @@ use super::{
     service::Face,
 };
 
+/// How many clients may wait to be accepted, which the system may bound further. The usual 128 are full at once when a crowd comes, and
+/// then a client tries again only after a second.
+const WAITING_CLIENTS: i32 = 4_096;
 /// How long requests under way may take once the server is told to stop.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 /// The longest head hyper reads before it refuses; the guard's own limits are narrower and answer with a body.
@@ -44,6 +48,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Answers on `listener` until `shutdown` is ready, then finishes what is under way.
 pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<Output = ()>) {
     api.stopping.send_replace(false);
+    if let Err(error) = SockRef::from(&listener).listen(WAITING_CLIENTS) {
+        tracing::warn!("no room for {WAITING_CLIENTS} waiting clients: {error}");
+    }
     let writing = tokio::spawn(events::write_down(Arc::clone(&api), api.deck.listen()));
     let places = Arc::new(Semaphore::new(api.options.connections.clamp(1, Semaphore::MAX_PERMITS)));
     let mut clients = JoinSet::new();

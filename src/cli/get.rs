@@ -84,7 +84,13 @@ pub(super) fn run(args: &Get) -> Outcome {
     let about_jobs = args.path.starts_with("/deep");
     let jobs = if about_jobs { Some(program.jobs().map_err(Failure::Bad)?) } else { None };
     let api = program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let reply = api::answer_offline(&api, method.word(), &sendable(&args.path), &body.unwrap_or_default());
+    let body = body.unwrap_or_default();
+    let ask = || api::answer_offline(&api, method.word(), &sendable(&args.path), &body);
+    let mut reply = ask();
+    // The tables are there, so what is still loading is an answer that is put together over several requests.
+    while reply.status == 503 && parsed(&reply.body).is_ok_and(|problem| problem["code"] == "loading") {
+        reply = ask();
+    }
     if let Some(rows) = reply.rows {
         return print_rows(rows, args.format);
     }

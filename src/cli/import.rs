@@ -23,7 +23,7 @@ use crate::dataset::{
     address::Address,
     chain::Chain,
     import::{
-        AmountUnit, Dates, FORMATS, FileReport, ImportError, ImportOptions, Preview, Report, Taken, VolumeUnit, assignment, import,
+        AmountUnit, BLANKS, Dates, FORMATS, FileReport, ImportError, ImportOptions, Preview, Report, Taken, VolumeUnit, assignment, import,
         table_name,
     },
     progress::{Cancelled, Progress},
@@ -66,8 +66,8 @@ pub(super) struct Import {
     /// The table that --map and --set speak of, whatever the file looks like
     #[arg(long = "as", value_name = "TABLE", value_parser = table_name)]
     table: Option<String>,
-    /// In what amounts of tokens are: smallest units or whole tokens
-    #[arg(long, value_name = "raw|whole", value_parser = str::parse::<AmountUnit>)]
+    /// In what amounts of tokens are: smallest units or whole tokens; and yields: percent or fractions
+    #[arg(long, value_name = "raw|whole|percent|fraction", value_parser = str::parse::<AmountUnit>)]
     unit: Option<AmountUnit>,
     /// What volumes count, where the file does not tell
     #[arg(long, value_name = "usd|token", value_parser = str::parse::<VolumeUnit>)]
@@ -99,7 +99,7 @@ pub(super) struct Import {
 }
 
 fn address(text: &str) -> Result<Address, String> {
-    Address::parse(text).ok_or_else(|| "expected an address: 0x and 40 hex digits".to_owned())
+    Address::asked(text).ok_or_else(|| "expected an address: 0x and 40 hex digits, or coin:BTC".to_owned())
 }
 
 fn chain(text: &str) -> Result<Chain, String> {
@@ -174,21 +174,14 @@ pub(super) fn run(args: &Import) -> Outcome {
     Err(Failure::Told)
 }
 
-/// What stands in a line for what only the person knows, and what that is.
-const YOURS: &[(&str, &str)] = &[
-    ("ADDRESS", "the token's contract"),
-    ("COLUMN", "a column of the file"),
-    ("VALUE", "one of its values"),
-    ("TABLE", "a table of ours"),
-];
-
 /// The whole line that would take the file, or asks for the next thing.
 fn try_line(file: &FileReport, into: &Path) -> String {
     let (path, into) = (file.path.to_string_lossy(), into.to_string_lossy());
     let words = ["tokendeck", "import", &path, "--into", &into].into_iter().chain(file.try_with.iter().map(String::as_str));
     let line = words.map(shell_word).collect::<Vec<_>>().join(" ");
     let is_in = |word: &str| file.try_with.iter().any(|said| said.split('=').any(|part| part == word));
-    let yours: Vec<String> = YOURS.iter().filter(|(word, _)| is_in(word)).map(|(word, what)| format!("{word} stands for {what}")).collect();
+    let yours: Vec<String> =
+        BLANKS.iter().filter(|(word, _)| is_in(word)).map(|(word, what)| format!("{word} stands for {what}")).collect();
     let yours = if yours.is_empty() { String::new() } else { format!("   # {}", yours.join(", ")) };
     format!("  try: {line}{yours}")
 }

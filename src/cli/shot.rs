@@ -104,7 +104,7 @@ fn view() -> impl TypedValueParser<Value = ViewId> {
 }
 
 fn token(text: &str) -> Result<Address, String> {
-    Address::parse(text).ok_or_else(|| format!("expected {}", Kind::Address.expectation()))
+    Address::asked(text).ok_or_else(|| format!("expected {}", Kind::Address.expectation()))
 }
 
 pub(super) fn run(args: &Shot) -> Outcome {

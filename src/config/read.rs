@@ -22,6 +22,7 @@ pub(super) struct Given<'a> {
     pub(super) sources: Vec<Source>,
     folder: PathBuf,
     pub(super) said: Vec<GivenSetting>,
+    pub(super) said_of_sources: Vec<(String, GivenSetting)>,
     text: &'a str,
     values: HashMap<(&'static str, &'static str), DeValue<'a>>,
 }
@@ -55,7 +56,16 @@ pub(super) fn read(file: Option<&Path>, text: &str, build: impl Fn(&Given<'_>) -
         tell((offset, format!("is not TOML: {}", error.message().replace('\n', ", "))))
     })?;
     let folder = file.and_then(Path::parent).map_or_else(PathBuf::new, Path::to_owned);
-    let mut given = Given { file, folder, values: HashMap::new(), keys: toml::Table::new(), sources: Vec::new(), said: Vec::new(), text };
+    let mut given = Given {
+        file,
+        folder,
+        values: HashMap::new(),
+        keys: toml::Table::new(),
+        sources: Vec::new(),
+        said: Vec::new(),
+        said_of_sources: Vec::new(),
+        text,
+    };
     let mut faults = Vec::new();
     walk("", document.get_ref(), &mut given, &mut faults);
     faults.sort();
@@ -84,7 +94,15 @@ fn walk<'a>(prefix: &str, table: &DeTable<'a>, given: &mut Given<'a>, faults: &m
             }
         } else if prefix == sources::SECTION {
             match content.as_table() {
-                Some(table) => given.sources.push(sources::read(key, table, offset, faults)),
+                Some(table) => {
+                    given.sources.push(sources::read(key, table, offset, faults));
+                    for row in sources::SOURCE_SETTINGS {
+                        let Some((written, value)) = table.get_key_value(row.key) else { continue };
+                        let (value, line) = (given.text.get(value.span()).unwrap_or_default(), line_of(given.text, written.span().start));
+                        let setting = GivenSetting { section: sources::SECTION, key: row.key, value: value.to_owned(), line };
+                        given.said_of_sources.push((key.to_owned(), setting));
+                    }
+                }
                 None => faults.push((offset, format!("`{full}` is {}: expected a section, [{full}]", shown(content)))),
             }
         } else if let Some(row) = SETTINGS.iter().find(|row| row.section == prefix && row.key == key) {

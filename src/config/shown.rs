@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{Config, KEYS_SECTION, SECTIONS, SETTINGS, VARIABLE, sources};
+use crate::wire::{Source, SourceKind};
 
 /// Where a setting stands in the file, and as what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl Config {
             }
             if section.name == sources::SECTION {
                 for source in &self.sources {
-                    writeln!(text, "# {}  # {name}", source.name).ok();
+                    self.source(source, name, &variable, &mut text);
                 }
             }
         }
@@ -73,6 +74,17 @@ impl Config {
         text
     }
 
+    /// What is said of a source, and where its keys come from: of a key itself nothing.
+    fn source(&self, source: &Source, file: &str, variable: &impl Fn(&str) -> Option<String>, text: &mut String) {
+        let bare = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        let name = if bare(&source.name) { source.name.clone() } else { toml::Value::from(source.name.as_str()).to_string() };
+        writeln!(text, "\n[{}.{name}]", sources::SECTION).ok();
+        for (_, said) in self.said_of_sources.iter().filter(|(of, _)| *of == source.name) {
+            writeln!(text, "{} = {}  # {file}:{}", said.key, said.value, said.line).ok();
+        }
+        writeln!(text, "# keys: {}", keys_of(source, variable)).ok();
+    }
+
     /// The settings that the two say differently, as `section.key`.
     pub fn differs(&self, other: &Self) -> Vec<String> {
         let said = |config: &Self, section: &str, key: &str| {
@@ -87,6 +99,27 @@ impl Config {
             names.push(sources::SECTION.to_owned());
         }
         names
+    }
+}
+
+/// Where the keys of a source come from.
+fn keys_of(source: &Source, variable: &impl Fn(&str) -> Option<String>) -> String {
+    let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
+    let of_variable = |name: &str| format!("{name} of the environment, which is {}", if is_set(name) { "set" } else { "not set" });
+    match source.kind {
+        SourceKind::ClickHouse if !source.password_env.is_empty() => of_variable(&source.password_env),
+        SourceKind::ClickHouse if !source.password_file.is_empty() => format!("the file {}", source.password_file),
+        SourceKind::ClickHouse => "no password".to_owned(),
+        SourceKind::Https if !source.token_env.is_empty() => of_variable(&source.token_env),
+        SourceKind::Https => "none".to_owned(),
+        _ if source.anonymous => "none, as `anonymous` says".to_owned(),
+        SourceKind::S3 if !source.profile.is_empty() => format!("those of the profile {} in ~/.aws", source.profile),
+        SourceKind::S3 if is_set("AWS_ACCESS_KEY_ID") && is_set("AWS_SECRET_ACCESS_KEY") => {
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment".to_owned()
+        }
+        SourceKind::S3 => "from the environment, else ~/.aws, else the container or the machine, else none".to_owned(),
+        SourceKind::Gcs => "from GOOGLE_APPLICATION_CREDENTIALS and its like, else the machine".to_owned(),
+        SourceKind::Azure => "from AZURE_STORAGE_ACCOUNT_KEY and its like, else the machine".to_owned(),
     }
 }
 
@@ -114,6 +147,31 @@ mod tests {
         let again = Config::parse(Some(Path::new("deck/config.toml")), &shown).expect("it reads again");
         assert_eq!((again.api, &again.terminal, &again.keys), (config.api.clone(), &config.terminal, &config.keys));
         assert!(!shown.contains("abc"));
+    }
+
+    #[test]
+    fn every_source_is_shown_without_a_key() {
+        let text = "[sources.lake]\nkind = 's3'\nbuckets = ['a', 'b']\nregion = 'us-east-1'\n\
+                    [sources.\"my files\"]\nkind = 'https'\nurl = 'https://files.example.org'\ntoken_env = 'FILES_TOKEN'\n\
+                    [sources.house]\nkind = 'clickhouse'\nurl = 'http://127.0.0.1:8123'\nuser = 'analyst'\npassword_env = 'HOUSE'\nlag_minutes = 5";
+        let config = Config::parse(Some(Path::new("config.toml")), text).expect("a good file");
+        let secrets = [("AWS_ACCESS_KEY_ID", "AKIA"), ("AWS_SECRET_ACCESS_KEY", "hidden"), ("HOUSE", "hidden too")];
+        let shown = config.in_force(|name| secrets.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()));
+        for line in [
+            "[sources.lake]",
+            "buckets = ['a', 'b']  # config.toml:3",
+            "# keys: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment",
+            "[sources.\"my files\"]",
+            "token_env = 'FILES_TOKEN'  # config.toml:8",
+            "# keys: FILES_TOKEN of the environment, which is not set",
+            "user = 'analyst'  # config.toml:12",
+            "lag_minutes = 5  # config.toml:14",
+            "# keys: HOUSE of the environment, which is set",
+        ] {
+            assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
+        }
+        assert!(!shown.contains("hidden") && !shown.contains("AKIA"), "{shown}");
+        assert_eq!(Config::parse(None, &shown).expect("it reads again").sources.len(), 3);
     }
 
     #[test]

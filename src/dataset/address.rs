@@ -45,6 +45,13 @@ impl Address {
         }
     }
 
+    /// As `or_coin`, of a coin whose ticker is letters and digits alone, as requests and people give it.
+    pub fn asked(text: &str) -> Option<Self> {
+        let coin = text.split_once(':').filter(|(word, _)| word.eq_ignore_ascii_case("coin")).map(|(_, symbol)| symbol);
+        let is_ticker = |symbol: &str| (1..=20).contains(&symbol.len()) && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        coin.filter(|symbol| is_ticker(symbol)).map(Self::coin).or_else(|| Self::parse(text))
+    }
+
     /// `0x1f98…f984`, for columns too narrow for the whole.
     pub fn short(&self) -> String {
         let whole = self.to_string();

@@ -14,7 +14,6 @@ mod format;
 mod look;
 mod names;
 mod options;
-mod origin;
 mod outline;
 mod pair;
 mod place;
@@ -43,7 +42,6 @@ use self::{
     evidence::when::When,
     format::{Asked, Plan},
     look::Looked,
-    origin::Origin,
     place::place,
     refusal::{COLUMN, Refusal, WRITE_TOKENS},
     sound::sound,
@@ -56,6 +54,7 @@ use self::{
 pub use self::{
     format::{FORMATS, FormatRow, formats_table},
     options::{AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, table_name},
+    refusal::BLANKS,
     report::{FileReport, Guess, Preview, Report, TableReport, Taken},
 };
 use super::{
@@ -64,6 +63,7 @@ use super::{
     chain::Chain,
     load::{self, Blocks, Context, LoadError},
     manifest::{FILE, Manifest},
+    origin::Origin,
     progress::Progress,
     repeats,
     schema::TABLES,
@@ -94,7 +94,7 @@ impl From<String> for ImportError {
 }
 
 /// Tables whose rows are about a token, which must then be among the tokens for them to be seen.
-const ABOUT_TOKENS: &[&str] = &["candles", "holders", "holder_counts", "transfers"];
+const ABOUT_TOKENS: &[&str] = &["candles", "holders", "holder_counts", "transfers", "posts"];
 /// Rows of a file that are shown before it is written.
 const SHOWN: usize = 5;
 
@@ -103,6 +103,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     if into.exists() && !into.is_dir() {
         return Err(ImportError::Failed(format!("`{}` is not a folder: name one to import into", into.display())));
     }
+    refusal::left_blank(options)?;
     let text = load::read_manifest(&into.join(FILE)).map_err(|error| ImportError::Failed(error.to_string()))?;
     let manifest = Manifest::parse(&text)?;
     let workplace = if options.dry_run { Workplace::elsewhere()? } else { Workplace::in_dataset(into)? };
@@ -283,8 +284,13 @@ impl Run<'_> {
                 None => report.says.push("--decimals is not used: the decimals of its tokens are known".to_owned()),
             }
         }
-        let (mut brought, mut needed, mut unused): (Vec<DataFrame>, HashSet<Address>, Option<Vec<String>>) =
-            (Vec::new(), HashSet::new(), None);
+        let (mut brought, mut needed, mut used): (Vec<DataFrame>, HashSet<Address>, HashSet<String>) =
+            (Vec::new(), HashSet::new(), HashSet::new());
+        let names = looked.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
+        let mut as_it_is = false;
+        let one_token = self.options.token.is_some();
+        // A file of one token is about it, whatever table it goes to.
+        needed.extend(plan.token.as_ref().map(|token| token.address));
         let mut approximate = Vec::new();
         for mut take in plan.takes {
             self.open(take.table)?;
@@ -299,7 +305,7 @@ impl Run<'_> {
                 if take.table == "tokens" {
                     brought.push(frame.clone());
                 }
-                if ABOUT_TOKENS.contains(&take.table) {
+                if ABOUT_TOKENS.contains(&take.table) || take.table == "contracts" && one_token {
                     add_tokens(&frame, &mut needed);
                 }
                 if shown.len() < SHOWN {
@@ -307,13 +313,10 @@ impl Run<'_> {
                 }
                 Ok(spool.add(frame, source, rows)?)
             })?;
-            let made = ["kept", "price", candles::TOKENS_TRADED, candles::TRADED].into_iter();
-            let made: Vec<&str> = made.chain(take.worked_out.iter().map(String::as_str)).collect();
-            let spare = reading.unused(take.rows.columns(), &made)?;
-            unused = Some(match unused {
-                Some(unused) => unused.into_iter().filter(|name| spare.contains(name)).collect(),
-                None => spare,
-            });
+            used.extend(reading.used(take.rows.columns())?);
+            // Rows that a format makes have columns of their own.
+            as_it_is |= names.iter().filter(|name| take.rows.columns().contains(name)).count() * 2 > names.len();
+            used.extend(take.worked_out);
             report.previews.push(report::Preview { table: take.table, columns: bound, rows: shown });
             for column in &amount.approximate {
                 if !approximate.contains(&(take.table, *column)) {
@@ -332,12 +335,13 @@ impl Run<'_> {
             let (table, why) = report::nothing(report);
             return Err(format!("is nearest to {table}, but has no row that can be taken: {why}").into());
         }
-        if let Some(unused) = unused.filter(|unused| !unused.is_empty()) {
+        let unused: Vec<String> = names.iter().filter(|name| !used.contains(*name) && as_it_is).cloned().collect();
+        if !unused.is_empty() {
             note(&mut report.findings, &looked.name, format!("no table of ours takes {}", listed(&unused)));
         }
         self.refused.remove(&source);
         for taken in &report.taken {
-            let origin = Origin::new(&looked.name, format.title, needed.iter().copied());
+            let origin = Origin::new(&looked.name, format.title, needed.iter().copied(), self.options.words(&[]));
             self.origins.push((source, taken.table, origin));
         }
         self.approximate.extend(approximate);

@@ -48,9 +48,17 @@ pub(crate) fn are_these_transfers(movements: &[String]) -> String {
     format!("it has {} as well: are these transfers, or balances of several times, and not one balance a holder?", named.join(", "))
 }
 
+/// In what a row differs from the one that is kept: the column, and both of its figures.
+pub(crate) type Difference = (&'static str, String);
+
 /// The first column in which the two rows differ, and both of its figures: `12.5, then 7`.
-pub(crate) fn difference(schema: &TableSchema, frame: &DataFrame, row: usize, kept: usize) -> Option<(&'static str, String)> {
-    let shown = |name: &str, row: usize| -> Option<String> {
+pub(crate) fn difference(schema: &TableSchema, frame: &DataFrame, row: usize, kept: usize) -> Option<Difference> {
+    between(schema, (frame, row), (frame, kept))
+}
+
+/// As `difference`, of rows that stand in two frames.
+pub(crate) fn between(schema: &TableSchema, row: (&DataFrame, usize), kept: (&DataFrame, usize)) -> Option<Difference> {
+    let shown = |name: &str, (frame, row): (&DataFrame, usize)| -> Option<String> {
         let column = frame.column(name).ok()?.slice(row as i64, 1);
         let cells = cell::cells(&column);
         cells.first().map(|cell| if cell.is_null() { "nothing".to_owned() } else { cell.shown() })

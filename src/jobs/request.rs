@@ -71,8 +71,8 @@ fn addresses(at: &str, value: &RawValue) -> Result<Vec<Address>> {
 }
 
 fn address(at: &str, value: &RawValue) -> Result<Address> {
-    text(value).as_deref().and_then(Address::parse).ok_or_else(|| {
-        invalid(at, &format!("`{}` is not an address: expected a string of 0x and 40 hexadecimal digits", clip(value.get())))
+    text(value).as_deref().and_then(Address::asked).ok_or_else(|| {
+        invalid(at, &format!("`{}` is not an address: expected a string of 0x and 40 hexadecimal digits, or coin:BTC", clip(value.get())))
     })
 }
 

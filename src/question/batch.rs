@@ -29,14 +29,13 @@ pub const ADDRESSES_MAX: usize = 100;
 /// Candles of one answer.
 pub const CANDLES_MAX: usize = 100_000;
 
-const ADDRESSES: Parameter = addresses(true, "Up to 100 token contracts, separated by commas.");
+const ADDRESSES: Parameter = addresses(1, "Up to 100 token contracts, separated by commas.");
 
 /// Asks for these tokens instead of a list.
-pub const INSTEAD: Parameter =
-    addresses(false, "Up to 100 token contracts, separated by commas, whose details are wanted instead of a list.");
+pub const INSTEAD: Parameter = addresses(0, "Up to 100 token contracts, separated by commas, whose details are wanted instead of a list.");
 
-const fn addresses(required: bool, meaning: &'static str) -> Parameter {
-    parameter("addresses", ParameterKind::Addresses { max: ADDRESSES_MAX, required }, meaning)
+const fn addresses(min: usize, meaning: &'static str) -> Parameter {
+    parameter("addresses", ParameterKind::Addresses { min, max: ADDRESSES_MAX }, meaning)
 }
 
 request! {
@@ -136,7 +135,7 @@ impl Question for CandleBatchQuestion {
     const SUMMARY: &'static str = "Candles of many tokens, 100,000 in all.";
     const NEEDS: &'static [&'static str] = CandlesQuestion::NEEDS;
 
-    fn wants(&self) -> Vec<Address> {
+    fn wants(&self, _: &Snapshot) -> Vec<Address> {
         self.addresses.clone()
     }
 

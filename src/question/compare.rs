@@ -32,7 +32,7 @@ request! {
         /// Each once, in the order given.
         addresses: Vec<Address> = parameter(
             "addresses",
-            ParameterKind::Addresses { max: TOKENS_MAX, required: true },
+            ParameterKind::Addresses { min: 2, max: TOKENS_MAX },
             "2 to 12 token contracts, separated by commas.",
         ),
         timeframe: &'static str = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
@@ -89,7 +89,7 @@ impl Question for CompareQuestion {
     const SUMMARY: &'static str = "Some tokens in percent from a common start, and the correlations of their daily returns.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self) -> Vec<Address> {
+    fn wants(&self, _: &Snapshot) -> Vec<Address> {
         self.addresses.clone()
     }
 

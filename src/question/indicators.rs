@@ -23,7 +23,7 @@ use crate::{
         frames::{self, CandleVec},
         indicators::Indicator,
     },
-    dataset::{address::Address, candles::Candles, time::Time},
+    dataset::{address::Address, time::Time},
     error::{Code, Problem, Result},
 };
 
@@ -79,7 +79,7 @@ impl Question for IndicatorsQuestion {
     const SUMMARY: &'static str = "Technical indicators of a token, candle by candle.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self) -> Vec<Address> {
+    fn wants(&self, _: &Snapshot) -> Vec<Address> {
         vec![self.contract_address]
     }
 
@@ -92,7 +92,7 @@ impl Question for IndicatorsQuestion {
         require_candles(snapshot, &self.contract_address)?;
         let series = snapshot.dataset.candles().of(&self.contract_address);
         let frame = frames::frame(&series, interval(self.timeframe));
-        let sound = frame.as_ref().map(|frame| sound(&frame.as_candles())).unwrap_or_default();
+        let sound = frame.as_ref().map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default();
         let all = sound.as_candles();
         let (range, cut) = latest(all.timestamp, self.from, self.to, self.limit);
         let mut rows: Vec<IndicatorRow> =
@@ -108,20 +108,6 @@ impl Question for IndicatorsQuestion {
         }
         let as_of = all.timestamp.last().map(|&time| Time(time));
         Ok(TokenIndicators { contract_address: self.contract_address, timeframe: self.timeframe, as_of, rows, cut, columns })
-    }
-}
-
-/// The candles that can be believed.
-fn sound(candles: &Candles) -> CandleVec {
-    let kept = || (0..candles.len()).filter(|&i| candles.valid(i));
-    let of = |values: &[f64]| kept().map(|i| values[i]).collect();
-    CandleVec {
-        timestamp: kept().map(|i| candles.timestamp[i]).collect(),
-        open: of(candles.open),
-        high: of(candles.high),
-        low: of(candles.low),
-        close: of(candles.close),
-        volume: of(candles.volume),
     }
 }
 

@@ -38,9 +38,9 @@ pub enum ParameterKind {
     Word { words: &'static [&'static str], default: Option<&'static str> },
     /// Some of a few words in the query, separated by commas; none when omitted.
     Words(&'static [&'static str]),
-    /// Token contracts in the query, separated by commas; at least one. Where it is not required, the endpoint answers another question
-    /// without it.
-    Addresses { max: usize, required: bool },
+    /// Token contracts in the query, separated by commas. With a `min` of 0 it may be left out, and the endpoint answers another question
+    /// then.
+    Addresses { min: usize, max: usize },
     /// Conditions on these columns, in the filter language.
     Where(&'static [FilterColumn]),
     /// Some of these columns, separated by commas, `-` before one that falls.
@@ -53,6 +53,8 @@ pub enum ParameterKind {
     Text,
     /// Text in the query of up to so many bytes, which the question reads further.
     Line(usize),
+    /// A column of the table in the path, in the query; it must be there.
+    Column,
     /// A chain's name in the query.
     Chain,
     /// An RFC 3339 time, a date or epoch seconds in the query.
@@ -63,6 +65,11 @@ impl ParameterKind {
     pub fn in_path(self) -> bool {
         matches!(self, Self::Address | Self::Identifier)
     }
+
+    /// Whether a request without it is refused.
+    pub fn is_required(self) -> bool {
+        self.in_path() || matches!(self, Self::Column | Self::Addresses { min: 1.., .. })
+    }
 }
 
 pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'static str) -> Parameter {
@@ -70,13 +77,17 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
 }
 
 /// What an address looks like, for documents.
-pub const ADDRESS_PATTERN: &str = "^0[xX][0-9a-fA-F]{40}$";
+pub const ADDRESS_PATTERN: &str = "^(0[xX][0-9a-fA-F]{40}|[cC][oO][iI][nN]:[0-9A-Za-z]{1,20})$";
+const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, or coin:BTC";
+/// The longest name of a column that is asked for.
+pub const COLUMN_BYTES_MAX: usize = 200;
 /// A token that stands in examples.
 pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 /// The token, as it stands in the documented paths: in snake case, and in camel case.
-pub const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, "The token's contract address.");
-pub const CONTRACT: Parameter = parameter("contractAddress", ParameterKind::Address, "The token's contract address.");
+pub const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, "The token's contract address, or coin:BTC of a coin.");
+pub const CONTRACT: Parameter =
+    parameter("contractAddress", ParameterKind::Address, "The token's contract address, or coin:BTC of a coin.");
 
 pub const PAGE: Parameter =
     parameter("page", ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 }, "Page number; past the end the page is empty.");
@@ -132,12 +143,8 @@ impl<'a> Arguments<'a> {
 
     pub fn address(&self, name: &str) -> Result<Address> {
         let text = self.path_value(name);
-        Address::parse(text).ok_or_else(|| {
-            Problem::new(
-                Code::InvalidAddress,
-                format!("`{}` is not an address: expected 0x followed by 40 hexadecimal digits.", clip(text)),
-            )
-        })
+        let refused = || Problem::new(Code::InvalidAddress, format!("`{}` is not an address: {AN_ADDRESS}.", clip(text)));
+        Address::asked(text).ok_or_else(refused)
     }
 
     pub fn identifier(&self, name: &str) -> &str {
@@ -191,9 +198,9 @@ impl<'a> Arguments<'a> {
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
         let read = |(i, part): (usize, &str)| {
-            Address::parse(part).ok_or_else(|| {
+            Address::asked(part).ok_or_else(|| {
                 let place = i + 1;
-                let detail = format!("`{name}` has `{}` in place {place}: expected 0x followed by 40 hexadecimal digits.", clip(part));
+                let detail = format!("`{name}` has `{}` in place {place}: {AN_ADDRESS}.", clip(part));
                 Problem::new(Code::InvalidAddress, detail)
             })
         };
@@ -224,7 +231,8 @@ impl<'a> Arguments<'a> {
         let ParameterKind::Indicators { default } = self.kind(name) else { return Ok(Vec::new()) };
         let wrong = |detail| Problem::new(Code::InvalidParameter, detail);
         let mut all: Vec<Indicator> = Vec::new();
-        for word in self.once(name)?.unwrap_or(default).split(',') {
+        let text = self.once(name)?.filter(|text| !text.trim().is_empty()).unwrap_or(default);
+        for word in parts_of(text) {
             let indicator = Indicator::parse(word).map_err(|expected| wrong(format!("`{name}` has `{}`: {expected}.", clip(word))))?;
             if !all.contains(&indicator) {
                 all.push(indicator);
@@ -261,6 +269,7 @@ impl<'a> Arguments<'a> {
     fn line_max(&self, name: &str) -> Option<usize> {
         match self.kind(name) {
             ParameterKind::Line(bytes) => Some(bytes),
+            ParameterKind::Column => Some(COLUMN_BYTES_MAX),
             ParameterKind::Where(_) | ParameterKind::Sort { .. } => Some(filter::TEXT_BYTES_MAX),
             _ => None,
         }
@@ -278,6 +287,18 @@ impl<'a> Arguments<'a> {
     /// Whether the request names it.
     pub fn given(&self, name: &str) -> bool {
         self.query.iter().any(|(known, _)| known == name)
+    }
+
+    /// Whether the request gives it another value than its default, which generated clients send along.
+    pub fn is_chosen(&self, name: &str) -> bool {
+        let default = match self.kind(name) {
+            ParameterKind::Integer { default, .. } => default.to_string(),
+            ParameterKind::Word { default, .. } | ParameterKind::Sort { default, .. } => default.unwrap_or_default().to_owned(),
+            ParameterKind::Indicators { default } => default.to_owned(),
+            ParameterKind::Flag => "false".to_owned(),
+            _ => String::new(),
+        };
+        self.query.iter().any(|(known, value)| known == name && !value.trim().is_empty() && *value != default)
     }
 
     pub fn chain(&self, name: &str) -> Result<Option<Chain>> {
@@ -425,74 +446,4 @@ pub fn clip(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TABLE: &[Parameter] = &[
-        parameter("page", ParameterKind::Integer { min: 1, max: 100, default: 1 }, ""),
-        parameter("timeframe", ParameterKind::Word { words: &["1h", "1d"], default: Some("1d") }, ""),
-    ];
-
-    #[test]
-    fn integers_are_plain_digits_in_range_given_once() {
-        let page = |query| Arguments::new(TABLE, &[], query).and_then(|arguments| arguments.integer("page"));
-        for (query, value) in [("", 1), ("page=7", 7), ("other=x", 1), ("page=007", 7), ("&&page=2&", 2)] {
-            assert_eq!(page(query), Ok(value), "{query}");
-        }
-        for query in ["page=", "page=0", "page=101", "page=-1", "page=%2B1", "page=1e1", "page=1.0", "page=%00", "page=2&page=2", "page"] {
-            assert_eq!(page(query).map_err(|p| p.code), Err(Code::InvalidParameter), "{query}");
-        }
-        assert_eq!(page("page=%zz").map_err(|p| p.code), Err(Code::InvalidRequest));
-    }
-
-    #[test]
-    fn unknown_names_are_passed_over_unless_strict() {
-        let new = |query| Arguments::new(TABLE, &[], query).map(drop).map_err(|problem| problem.code);
-        for query in ["pages=2", "strict=false&pages=2", "strict=true&page=2", "strict=true", ""] {
-            assert_eq!(new(query), Ok(()), "{query}");
-        }
-        for query in ["strict=true&pages=2", "pages=2&strict=true", "strict=yes", "strict=true&strict=true"] {
-            assert_eq!(new(query), Err(Code::InvalidParameter), "{query}");
-        }
-        let detail = Arguments::new(TABLE, &[], "strict=true&pages=2").map(drop).expect_err("unknown").detail;
-        assert!(detail.contains("`pages`") && detail.contains("page, timeframe"), "{detail}");
-    }
-
-    #[test]
-    fn words_are_matched_to_the_letter() {
-        let frame = |query| Arguments::new(TABLE, &[], query).and_then(|arguments| arguments.word("timeframe"));
-        assert_eq!(frame("").ok().flatten(), Some("1d"));
-        assert_eq!(frame("timeframe=1h").ok().flatten(), Some("1h"));
-        assert!(frame("timeframe=1D").is_err_and(|p| p.detail.contains("1h, 1d")));
-    }
-
-    #[test]
-    fn a_time_is_read_to_the_second_and_written_so_that_it_reads_the_same() {
-        let time = |text: &str| Arguments::new(TABLE, &[], &format!("from={}", encode(text))).and_then(|arguments| arguments.time("from"));
-        for (text, written) in [
-            ("2026-08-14T00:00:00Z", "2026-08-14T00:00:00Z"),
-            ("2026-08-14T02:00:00.999+02:00", "2026-08-14T00:00:00Z"),
-            ("2026-08-14", "2026-08-14T00:00:00Z"),
-            ("0", "1970-01-01T00:00:00Z"),
-            ("-1", "1969-12-31T23:59:59Z"),
-            ("253402300799", "9999-12-31T23:59:59Z"),
-        ] {
-            let read = time(text).ok().flatten().expect(text);
-            assert_eq!(read.to_string(), written, "{text}");
-            assert_eq!(time(written), Ok(Some(read)), "{text}");
-        }
-        // Milliseconds, mistaken for seconds, are no time within reach.
-        for text in ["1786665600000", "253402300800", "9223372036854775807", "-9223372036854775808", "+262142-12-31", "yesterday"] {
-            assert_eq!(time(text).map_err(|p| p.code), Err(Code::InvalidParameter), "{text}");
-        }
-    }
-
-    #[test]
-    fn decoding_undoes_encoding() {
-        for text in ["", "a b", "€/ü?&=%", "plain"] {
-            assert_eq!(decode(&encode(text)).as_deref(), Some(text));
-        }
-        assert_eq!(decode("%e2%82"), None);
-        assert_eq!(decode("%2"), None);
-    }
-}
+mod tests;

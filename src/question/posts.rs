@@ -207,7 +207,7 @@ impl PostsQuestion {
     /// the others may be missing.
     pub fn places(&self, snapshot: &Snapshot, wanted: Option<usize>, progress: &Progress) -> Result<(Places, usize)> {
         let (tokens, words): (Vec<&str>, Vec<&str>) =
-            self.query.iter().flat_map(|query| query.split_whitespace()).partition(|word| Address::parse(word).is_some());
+            self.query.iter().flat_map(|query| query.split_whitespace()).partition(|word| Address::asked(word).is_some());
         let words: Vec<String> = words.into_iter().map(str::to_lowercase).collect();
         let dataset = &snapshot.dataset;
         let step = |done, total| progress.step(done, total);
@@ -225,7 +225,7 @@ impl PostsQuestion {
             return Ok((Places::from(first(table, by, &rows, wanted, step)?), table.height()));
         }
         // Newest first: a token's stand so.
-        let found = match tokens.first().and_then(|word| Address::parse(word)) {
+        let found = match tokens.first().and_then(|word| Address::asked(word)) {
             Some(token) => {
                 let rows = dataset.post_rows_of(&token);
                 Found { posts: dataset.posts_of(&token), start: rows.start, places: Places::Run(rows) }

@@ -79,6 +79,16 @@ impl Question for SearchQuestion {
         self.wanted().iter().any(slow) || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
     }
 
+    /// Those of the page, where its figures are read off their candles. To put all tokens in order by such a figure is refused.
+    fn wants(&self, snapshot: &Snapshot) -> Vec<Address> {
+        let charted = |field: &&str| ["trend", "best_pattern", "recommendedAction"].contains(field);
+        if snapshot.dataset.shelf().is_none() || self.limit > FETCHED_MAX || !self.wanted().iter().any(charted) {
+            return Vec::new();
+        }
+        let found = self.found(snapshot, &Progress::default()).unwrap_or_default();
+        page_of(found.into_iter(), self.page, self.limit).map(|(_, row)| row.token.token_address).collect()
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {
         let found = self.found(snapshot, progress)?;
         let total = found.len() as u64;
@@ -94,6 +104,9 @@ impl Question for SearchQuestion {
         Ok(Tokens { page: self.page, limit: self.limit, total, tokens: Rows::new(tokens, &self.only) })
     }
 }
+
+/// The largest page whose tokens' candles are fetched for it, one token after the other.
+const FETCHED_MAX: u64 = 100;
 
 /// A row that was found, with the rank of its match.
 type Found<'a> = (u8, TokenRow<'a>);
@@ -193,7 +206,7 @@ const TYPO_CHARS_MIN: usize = 4;
 
 impl Needle {
     fn new(query: &str) -> Self {
-        Self { text: query.to_lowercase(), address: Address::parse(query) }
+        Self { text: query.to_lowercase(), address: Address::asked(query) }
     }
 
     fn rank(&self, token: &TokenSummary) -> Option<u8> {

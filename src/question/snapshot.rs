@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::{security::memory::SecurityMemory, tables::TableMemory};
+use super::{security::memory::SecurityMemory, tables::TableMemory, track_record::RecordMemory};
 use crate::{
     analysis::{market::Market, yields::pools::Pools},
     dataset::{Dataset, Table},
@@ -24,6 +24,8 @@ pub struct Snapshot {
     pub security: SecurityMemory,
     /// What is kept of the orders of tables.
     pub tables: TableMemory,
+    /// What became of the patterns of the tokens that were asked about.
+    pub records: RecordMemory,
     /// Hash of all that shapes answers: program version, settings, sources.
     digest: [u8; 32],
 }
@@ -61,6 +63,7 @@ impl Snapshot {
             dataset,
             security: SecurityMemory::default(),
             tables: TableMemory::default(),
+            records: RecordMemory::default(),
             digest: hash.finalize().into(),
             settings,
         }

@@ -45,7 +45,7 @@ impl Question for TrendlineQuestion {
     const SUMMARY: &'static str = "Trendline analysis: regression, support, resistance, and the trend.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self) -> Vec<Address> {
+    fn wants(&self, _: &Snapshot) -> Vec<Address> {
         vec![self.contract_address]
     }
 

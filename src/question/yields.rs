@@ -128,7 +128,6 @@ pub struct YieldSettings {
     #[schemars(with = "String", extend("enum" = risk_words()))]
     risk_level: RiskLevel,
     /// Short names or aliases; empty: all.
-    #[schemars(with = "Vec<String>")]
     chains: Vec<Chain>,
     /// Percent.
     min_apy: f64,
@@ -193,8 +192,9 @@ fn parse_tokens(value: &RawValue) -> Result<BTreeMap<Address, U256>> {
     let mut tokens = BTreeMap::new();
     for (key, value) in entries {
         let at = pointer("/tokens", &key);
-        let address = Address::parse(&key)
-            .ok_or_else(|| invalid(&at, &format!("`{}` is not an address: expected 0x and 40 hexadecimal digits", clip(&key))))?;
+        let address = Address::asked(&key).ok_or_else(|| {
+            invalid(&at, &format!("`{}` is not an address: expected 0x and 40 hexadecimal digits, or coin:BTC", clip(&key)))
+        })?;
         let amount = text(value)
             .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
             .and_then(|digits| U256::from_str_radix(&digits, 10).ok())

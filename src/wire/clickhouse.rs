@@ -5,7 +5,7 @@ mod codes;
 mod stream;
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -16,7 +16,7 @@ use reqwest::{
 };
 use tokio::sync::Semaphore;
 
-pub use self::stream::Stream;
+pub use self::stream::{Said, Stream};
 use super::{
     Fault, Wire,
     client::{Connector, Patience},
@@ -111,7 +111,7 @@ impl Wire {
 
     /// The server the person named so; nobody is asked yet.
     pub fn engine(self: &Arc<Self>, name: &str) -> Result<Engine, Fault> {
-        let mut engines = self.engines.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(held) = engines.get(name) {
             return Ok(Engine { wire: Arc::clone(self), held: Arc::clone(held) });
         }
@@ -145,7 +145,7 @@ impl Held {
         let connector = Connector { patience, named: true, plain: url.scheme() == "http", headers };
         // The password goes where the person said, and nowhere a server may lead.
         let client = connector.builder().redirect(redirect::Policy::none()).build();
-        let client = client.map_err(|error| codes::of_request(&error))?;
+        let client = client.map_err(|error| codes::of_request(&source.name, &error))?;
         let places = Arc::new(Semaphore::new(source.queries()));
         Ok(Self { source, client, url, known: OnceLock::new(), places })
     }
@@ -162,7 +162,7 @@ impl Held {
                 query.append_pair(name, value);
             }
         }
-        let mut response = self.client.post(url).body(sql).send().await.map_err(|error| codes::of_request(&error))?;
+        let mut response = self.client.post(url).body(sql).send().await.map_err(|error| codes::of_request(&self.source.name, &error))?;
         let code = codes::of_headers(response.headers());
         if response.status().is_success() && code.is_none() {
             return Ok(response);
@@ -175,7 +175,7 @@ impl Held {
             }
         }
         let text = String::from_utf8_lossy(&text);
-        Err(codes::of_answer(response.status().as_u16(), code.or_else(|| codes::in_text(&text)), &text))
+        Err(codes::of_answer(&self.source.name, response.status().as_u16(), code.or_else(|| codes::in_text(&text)), &text))
     }
 }
 
@@ -236,15 +236,18 @@ impl Engine {
     }
 
     fn text(&self, sql: &str, pairs: &[(&'static str, String)], stopped: &dyn Fn() -> bool) -> Result<Vec<Vec<Option<String>>>, Fault> {
-        let (id, wire, held) = (new_id()?, Arc::clone(&self.wire), Arc::clone(&self.held));
+        let (wire, held) = (Arc::clone(&self.wire), Arc::clone(&self.held));
+        // A server that may still be at work on the first try takes no other of its name.
+        let id = Arc::new(Mutex::new(new_id()?));
         let mut pairs = pairs.to_vec();
         pairs.push(("default_format", "TabSeparated".to_owned()));
-        let (sql, query) = (sql.to_owned(), id.clone());
+        let (sql, now) = (sql.to_owned(), Arc::clone(&id));
         let answer = self.wire.wait(stopped, async move {
             let _place = held.places.acquire().await;
             let _asking = wire.ask(&held.source.name);
             let mut tries = 0;
             loop {
+                let query = now.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 let fault = match whole(&wire, &held, &query, &sql, &pairs).await {
                     Err(Fault::Unavailable(reason)) if codes::may_pass(&reason) => Fault::Unavailable(reason),
                     outcome => return outcome,
@@ -254,10 +257,11 @@ impl Engine {
                     return Err(fault);
                 }
                 tokio::time::sleep(wire.options.patience.pause * 2u32.pow(tries.min(4) as u32)).await;
+                *now.lock().unwrap_or_else(PoisonError::into_inner) = new_id()?;
             }
         });
         if answer == Err(Fault::Stopped) {
-            self.kill(&id);
+            self.kill(&id.lock().unwrap_or_else(PoisonError::into_inner));
         }
         separated(&answer?)
     }
@@ -325,7 +329,7 @@ impl Engine {
 async fn whole(wire: &Wire, held: &Held, id: &str, sql: &str, pairs: &[(&'static str, String)]) -> Result<String, Fault> {
     let mut response = held.post(id, sql.to_owned(), pairs).await?;
     let mut text = Vec::new();
-    while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&error))? {
+    while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&held.source.name, &error))? {
         wire.count(part.len() as u64);
         text.extend_from_slice(&part);
         if text.len() > ANSWER_MAX {
@@ -334,7 +338,7 @@ async fn whole(wire: &Wire, held: &Held, id: &str, sql: &str, pairs: &[(&'static
     }
     let text = String::from_utf8_lossy(&text);
     match codes::in_text(&text) {
-        Some(code) => Err(codes::of_answer(200, Some(code), &text)),
+        Some(code) => Err(codes::of_answer(&held.source.name, 200, Some(code), &text)),
         None => Ok(text.into_owned()),
     }
 }

@@ -36,63 +36,148 @@ impl fmt::Display for Fault {
 
 impl Error for Fault {}
 
-impl From<object_store::Error> for Fault {
-    fn from(error: object_store::Error) -> Self {
+/// What a source was asked with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// No source is for the place, so everybody's access it is.
+    Nobodys,
+    /// A source that has its keys not looked for.
+    Anonymous,
+    Keys,
+}
+
+/// Who was asked, for the words of a fault.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    /// What the source is called, or else the place.
+    pub(super) name: String,
+    /// Bucket, container or host.
+    pub(super) root: String,
+    pub(super) access: Access,
+    /// A web server, which has no buckets.
+    pub(super) web: bool,
+}
+
+impl Asked {
+    /// The fault of an answer of theirs.
+    pub(super) fn fault(&self, error: object_store::Error) -> Fault {
         use object_store::Error as E;
         match &error {
-            E::NotFound { .. } => Self::Unavailable("is not there".to_owned()),
-            E::PermissionDenied { .. } => {
-                Self::Unavailable("may not be read with these keys, or not without any: see `[sources]` in config.toml".to_owned())
+            E::NotFound { .. } if self.web => Fault::Unavailable("is not there".to_owned()),
+            E::NotFound { .. } => {
+                Fault::Unavailable(format!("is not there: look at its path, and whether `{}` is what it lies in", self.root))
             }
-            E::Unauthenticated { .. } => {
-                Self::Unavailable("is given only to those with keys: name its bucket in `[sources]` of config.toml".to_owned())
-            }
-            E::Precondition { .. } | E::NotModified { .. } => Self::Changed,
-            _ => of_chain(&error),
+            E::PermissionDenied { .. } | E::Unauthenticated { .. } => self.denied(&error),
+            E::Precondition { .. } | E::NotModified { .. } => Fault::Changed,
+            _ => self.of_chain(&error),
         }
     }
+
+    /// It is there, perhaps, and not given.
+    fn denied(&self, error: &(dyn Error + 'static)) -> Fault {
+        let Self { name, root, .. } = self;
+        let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
+        Fault::Unavailable(match (self.access, self.web) {
+            (Access::Nobodys, true) => {
+                format!("is not open to everybody: name `{root}` as `url` of a source in config.toml, and what it wants in its `token_env`")
+            }
+            (Access::Nobodys, false) => {
+                format!("is not open to everybody: name `{root}` in `buckets` of a source in config.toml, whose keys may read it")
+            }
+            (Access::Anonymous, false) => {
+                format!("is not given without keys: take `anonymous` out of [sources.{name}] in config.toml, and give it keys")
+            }
+            (_, true) => format!("is not given to the source `{name}`: see `token_env` in [sources.{name}] of config.toml"),
+            (Access::Keys, false) => {
+                let why = if says("InvalidAccessKeyId") {
+                    "they are not known there".to_owned()
+                } else if says("SignatureDoesNotMatch") {
+                    "the secret is not that of the key".to_owned()
+                } else {
+                    format!("they are wrong, or may not list and read `{root}`")
+                };
+                format!(
+                    "is not given to the keys of the source `{name}`: {why}; see AWS_ACCESS_KEY_ID and its like in the environment, ~/.aws, or \
+                     `profile` in [sources.{name}] of config.toml"
+                )
+            }
+        })
+    }
+
+    /// What there is to say of one who gives no answer.
+    fn unreached(&self) -> String {
+        match self.access {
+            Access::Nobodys => "cannot be reached: nobody answers there".to_owned(),
+            _ => format!(
+                "cannot be reached: nobody answers at the `{}` of [sources.{}] in config.toml",
+                if self.web { "url" } else { "endpoint" },
+                self.name
+            ),
+        }
+    }
+}
+
+/// The error and what it came from.
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
 }
 
 /// How often a status is told of what was asked for again and again.
 const AGAIN: &str = "time and again";
 
-/// The fault, from the chain of errors. A server's own words stay out: they may repeat what it was sent.
-fn of_chain(error: &(dyn Error + 'static)) -> Fault {
-    let chain = || std::iter::successors(Some(error), |&error| error.source());
-    let says = |words: &str| chain().any(|error| error.to_string().contains(words));
-    let unavailable = |reason: &str| Fault::Unavailable(reason.to_owned());
-    if says("certificate") {
-        return unavailable("has a certificate that is not trusted here");
-    }
-    if says(NEAR) {
-        return Fault::Refused(format!("lies at {NEAR}: name it in `[sources]` of config.toml"));
-    }
-    let status = chain().find_map(|error| {
-        let text = error.to_string();
-        let after = text.split_once(" status ")?.1;
-        after.get(..3).filter(|code| code.bytes().all(|byte| byte.is_ascii_digit())).map(str::to_owned)
-    });
-    if let Some(status) = status {
-        return match status.as_str() {
-            "401" | "403" => unavailable("may not be read with these keys, or not without any: see `[sources]` in config.toml"),
-            "301" | "307" => unavailable("lies in another region: say which in `[sources]` of config.toml"),
-            "412" | "416" => Fault::Changed,
-            status => Fault::Unavailable(format!("is answered with {status}, {AGAIN}")),
-        };
-    }
-    if says(NO_PARTS) || says("Range Requests") {
-        return unavailable(NO_PARTS);
-    }
-    // Around the one that tells may stand one that says no more than that it is the last.
-    let kinds = || chain().filter_map(|error| error.downcast_ref::<HttpError>()).map(HttpError::kind);
-    let kind = kinds().find(|kind| *kind != HttpErrorKind::Unknown);
-    match kind {
-        Some(HttpErrorKind::Connect) => unavailable("cannot be reached: nobody answers there"),
-        Some(HttpErrorKind::Timeout) => unavailable("cannot be reached in time"),
-        Some(HttpErrorKind::Interrupted | HttpErrorKind::Request | HttpErrorKind::Decode) => {
-            Fault::Unavailable(format!("was cut off, {AGAIN}"))
+/// The number of an answer's status, as the store's words have it.
+fn status(error: &(dyn Error + 'static)) -> Option<u16> {
+    let number = |text: &str| {
+        let after = ["status code: ", " status "].iter().find_map(|mark| Some(text.split_once(mark)?.1))?;
+        after.get(..3)?.parse().ok()
+    };
+    chain(error).find_map(|error| number(&error.to_string()))
+}
+
+impl Asked {
+    /// The fault, from the chain of errors. A server's own words stay out: they may repeat what it was sent.
+    fn of_chain(&self, error: &(dyn Error + 'static)) -> Fault {
+        let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
+        let unavailable = |reason: &str| Fault::Unavailable(reason.to_owned());
+        let Self { name, root, .. } = self;
+        if says("certificate") {
+            return unavailable("has a certificate that is not trusted here");
         }
-        _ if says("timed out") => unavailable("cannot be reached in time"),
-        _ => unavailable("cannot be read from where it lies"),
+        if says(NEAR) {
+            return Fault::Refused(format!("lies at {NEAR}: name it in `[sources]` of config.toml"));
+        }
+        // A redirect that does not say where to has no status here.
+        let away = says("redirect without LOCATION").then_some(301);
+        if let Some(status) = status(error).or(away) {
+            return match status {
+                401 | 403 => self.denied(error),
+                404 if self.access == Access::Nobodys => unavailable("is not there"),
+                404 => Fault::Unavailable(format!(
+                    "is not there: `{name}` has no `{root}`; look at its name here, and at `buckets` and `endpoint` in [sources.{name}] of \
+                     config.toml"
+                )),
+                301 | 307 => Fault::Unavailable(format!("lies in another region: say `region` in [sources.{name}] of config.toml")),
+                412 | 416 => Fault::Changed,
+                429 | 500.. => Fault::Unavailable(format!("is answered with {status}, {AGAIN}")),
+                status => Fault::Unavailable(format!("is answered with {status}")),
+            };
+        }
+        if says(NO_PARTS) || says("Range Requests") {
+            return unavailable(NO_PARTS);
+        }
+        // Around the one that tells may stand one that says no more than that it is the last.
+        let kinds = || chain(error).filter_map(|error| error.downcast_ref::<HttpError>()).map(HttpError::kind);
+        let kind = kinds().find(|kind| *kind != HttpErrorKind::Unknown);
+        match kind {
+            Some(HttpErrorKind::Connect) => Fault::Unavailable(self.unreached()),
+            Some(HttpErrorKind::Timeout) => unavailable("cannot be reached in time"),
+            Some(HttpErrorKind::Interrupted | HttpErrorKind::Request | HttpErrorKind::Decode) => {
+                Fault::Unavailable(format!("was cut off, {AGAIN}"))
+            }
+            _ if says("timed out") => unavailable("cannot be reached in time"),
+            _ => Fault::Unavailable(format!(
+                "cannot be read: `{name}` answers in a way that is not understood; is that what its `kind` in config.toml says?"
+            )),
+        }
     }
 }

@@ -4,9 +4,9 @@
 use std::{ops::Range, sync::Arc, time::Duration};
 
 use futures_util::StreamExt;
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, path::Path};
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt, path::Path};
 
-use super::{Fault, Object, Place, Scheme, Wire, fault::NO_PARTS};
+use super::{Fault, Object, Place, Scheme, Wire, fault::NO_PARTS, source::Store};
 
 /// Takes in bytes as they come, on a thread of the wire's.
 pub trait Sink: Send + Sync {
@@ -50,18 +50,18 @@ impl Place {
 impl Wire {
     pub(super) async fn in_store(&self, place: &Place, most: usize) -> Result<Vec<Object>, Fault> {
         let held = self.store(place).await?;
-        let _asking = self.ask(&held.name);
+        let _asking = self.ask(&held.asked.name);
         let _place = self.places.acquire().await;
         let object = |meta: &ObjectMeta, url: String| Object {
             url,
-            source: held.name.clone(),
+            source: held.asked.name.clone(),
             bytes: meta.size,
             mark: mark(meta),
             modified: (meta.last_modified.timestamp() > 0).then(|| meta.last_modified.timestamp_millis()),
             pinned: false,
         };
         if !place.is_pattern() && !place.path.ends_with('/') {
-            let meta = held.store.head(&place.key()?).await?;
+            let meta = held.store.head(&place.key()?).await.map_err(|error| held.asked.fault(error))?;
             return Ok(vec![object(&meta, place.url(&place.path))]);
         }
         let prefix =
@@ -69,7 +69,7 @@ impl Wire {
         let mut listing = held.store.list(Some(&prefix));
         let mut found = Vec::new();
         while let Some(meta) = listing.next().await {
-            let meta = meta?;
+            let meta = meta.map_err(|error| held.asked.fault(error))?;
             if found.len() == most {
                 return Err(Fault::Refused(format!("has more than {most} objects below `{}`: name a longer way", place.fixed())));
             }
@@ -99,11 +99,11 @@ impl Wire {
             let _place = self.places.acquire().await;
             let _asking = self.ask(&object.source);
             let before = at;
-            let outcome = self.stream(&*held.store, &key, object, Some(&mut at), range.end, sink).await;
+            let outcome = self.stream(&held, &key, object, Some(&mut at), range.end, sink).await;
             let fault = match outcome {
                 Ok(()) => return Ok(()),
                 Err(Fault::Unavailable(reason)) if reason == NO_PARTS => {
-                    return self.stream(&*held.store, &key, object, None, range.end, sink).await;
+                    return self.stream(&held, &key, object, None, range.end, sink).await;
                 }
                 Err(Fault::Unavailable(reason)) => Fault::Unavailable(reason),
                 Err(fault) => return Err(fault),
@@ -120,7 +120,7 @@ impl Wire {
     /// Fetches from `at` to `end`; without a place to begin at the whole object, as some servers give no parts.
     async fn stream(
         &self,
-        store: &dyn ObjectStore,
+        held: &Store,
         key: &Path,
         object: &Object,
         at: Option<&mut u64>,
@@ -131,18 +131,18 @@ impl Wire {
         let at = at.unwrap_or(&mut whole);
         self.afford(end - *at)?;
         let range = parts.then_some(GetRange::Bounded(*at..end));
-        let asked = store.get_opts(key, GetOptions { range, if_match: condition(object), ..GetOptions::default() }).await;
+        let asked = held.store.get_opts(key, GetOptions { range, if_match: condition(object), ..GetOptions::default() }).await;
         let result = asked.map_err(|error| match error {
             // It was listed.
             object_store::Error::NotFound { .. } => Fault::Changed,
-            error => error.into(),
+            error => held.asked.fault(error),
         })?;
         if result.meta.size != object.bytes || (!object.pinned && mark(&result.meta) != object.mark) {
             return Err(Fault::Changed);
         }
         let mut stream = result.into_stream();
         while let Some(bytes) = stream.next().await {
-            let bytes = bytes?;
+            let bytes = bytes.map_err(|error| held.asked.fault(error))?;
             self.count(bytes.len() as u64);
             if bytes.len() as u64 > end - *at {
                 return Err(Fault::Unavailable("comes with more bytes than were asked for".to_owned()));

@@ -28,7 +28,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The store's builder, with the keys its source has.
 pub(super) async fn s3(place: &Place, source: Option<&Source>, connector: Connector) -> Result<AmazonS3Builder, Fault> {
     let Some(source) = source else {
-        let region = resolve_bucket_region(&place.root, &ClientOptions::new().with_connect_timeout(connector.patience.connect)).await?;
+        let options = ClientOptions::new().with_connect_timeout(connector.patience.connect).with_timeout(connector.patience.silence);
+        let region = resolve_bucket_region(&place.root, &options).await.map_err(|error| of_nobody(&place.root, &error))?;
         let builder = AmazonS3Builder::new().with_skip_signature(true).with_region(region);
         return Ok(builder.with_bucket_name(&place.root).with_http_connector(connector));
     };
@@ -64,6 +65,22 @@ pub(super) async fn s3(place: &Place, source: Option<&Source>, connector: Connec
         builder = builder.with_region(region);
     }
     Ok(builder.with_bucket_name(&place.root).with_http_connector(connector))
+}
+
+/// Why a bucket that no source of the person's has is not found at Amazon's S3 either, which is asked for lack of another.
+fn of_nobody(bucket: &str, error: &object_store::Error) -> Fault {
+    let says = error.to_string();
+    let why = if says.contains("not found") {
+        "has no bucket of that name"
+    } else if says.contains("parse the region") {
+        "does not say where it lies"
+    } else {
+        "cannot be reached"
+    };
+    Fault::Unavailable(format!(
+        "is in no source of yours, and Amazon's S3 {why}: name `{bucket}` in `buckets` of the source in config.toml that has it, or look for a \
+         slip in its name"
+    ))
 }
 
 /// The password of the source's user, if it has one.

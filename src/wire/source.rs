@@ -7,7 +7,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 
 use super::{
     client::{Connector, Patience},
-    fault::Fault,
+    fault::{Access, Asked, Fault},
     keys,
     place::{Place, Scheme, is_near},
 };
@@ -137,10 +137,10 @@ fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// A store that can be asked, and how it is called.
+/// A store that can be asked, and who that is.
 pub(super) struct Store {
     pub(super) store: Arc<dyn ObjectStore>,
-    pub(super) name: String,
+    pub(super) asked: Asked,
 }
 
 /// The store of a place; that of the hub is asked by `hub`.
@@ -170,18 +170,24 @@ pub(super) async fn open(place: &Place, sources: &[Source], patience: &Patience)
     let plain = address.to_ascii_lowercase().starts_with("http://");
     let connector = Connector { patience: patience.clone(), named: source.is_some(), plain, headers };
     let options = ClientOptions::new().with_allow_http(plain);
-    let name = source.map_or_else(|| place.root.clone(), |source| source.name.clone());
+    let asked = asked(place, source);
+    let odd = |error| asked.fault(error);
     let store: Arc<dyn ObjectStore> = match place.scheme {
         Scheme::S3 => {
             let builder = keys::s3(place, source, connector).await?;
-            Arc::new(builder.with_client_options(options).with_retry(patience.retry()).build()?)
+            Arc::new(builder.with_client_options(options).with_retry(patience.retry()).build().map_err(odd)?)
         }
-        Scheme::Gs => {
-            Arc::new(gcs(place, source).with_http_connector(connector).with_client_options(options).with_retry(patience.retry()).build()?)
-        }
+        Scheme::Gs => Arc::new(
+            gcs(place, source)
+                .with_http_connector(connector)
+                .with_client_options(options)
+                .with_retry(patience.retry())
+                .build()
+                .map_err(odd)?,
+        ),
         Scheme::Az => {
             let builder = azure(place, source)?;
-            Arc::new(builder.with_http_connector(connector).with_client_options(options).with_retry(patience.retry()).build()?)
+            Arc::new(builder.with_http_connector(connector).with_client_options(options).with_retry(patience.retry()).build().map_err(odd)?)
         }
         Scheme::Https | Scheme::Http => Arc::new(
             HttpBuilder::new()
@@ -189,11 +195,27 @@ pub(super) async fn open(place: &Place, sources: &[Source], patience: &Patience)
                 .with_http_connector(connector)
                 .with_client_options(options)
                 .with_retry(patience.retry())
-                .build()?,
+                .build()
+                .map_err(odd)?,
         ),
         Scheme::Hf => return Err(Fault::Refused("is no store".to_owned())),
     };
-    Ok(Store { store, name })
+    Ok(Store { store, asked })
+}
+
+/// Who has the place, and with what they are asked.
+fn asked(place: &Place, source: Option<&Source>) -> Asked {
+    let web = matches!(place.scheme, Scheme::Https | Scheme::Http);
+    Asked {
+        name: source.map_or_else(|| place.root.clone(), |source| source.name.clone()),
+        root: place.root.clone(),
+        access: match source {
+            None => Access::Nobodys,
+            Some(source) if source.anonymous => Access::Anonymous,
+            Some(_) => Access::Keys,
+        },
+        web,
+    }
 }
 
 fn gcs(place: &Place, source: Option<&Source>) -> gcp::GoogleCloudStorageBuilder {

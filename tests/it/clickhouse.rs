@@ -1,9 +1,10 @@
 //! Rows that a ClickHouse has: a dataset over it is the dataset of the same rows from a file; whatever the engine does, right rows or a
 //! named reason come of it. The engine here is one that lies as it is told; `real` asks real ones.
 
-mod in_place;
+pub(crate) mod in_place;
 mod real;
 mod server;
+mod stands;
 
 use std::{
     fs,

@@ -2,6 +2,7 @@
 //! the person's, write twice what is there, or leave a table half written.
 
 mod amounts;
+mod blanks;
 mod folder;
 mod formats;
 mod real;
@@ -67,6 +68,12 @@ impl Desk {
             .env("HOME", self.place.path())
             .stdin(Stdio::null());
         command
+    }
+
+    /// Any command of the program, in this place.
+    fn program(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
+        command.args(args).current_dir(self.place.path()).env("HOME", self.place.path()).stdin(Stdio::null()).output().unwrap()
     }
 
     /// Exit code, the report, stderr.

@@ -44,6 +44,7 @@ use tokendeck::{
             column::{CountsQuestion, DescribeQuestion},
         },
         token::TokenQuestion,
+        track_record::TrackRecordQuestion,
         trendline::TrendlineQuestion,
         yields::YieldQuestion,
     },
@@ -51,7 +52,7 @@ use tokendeck::{
     wire::{Forgetful, Wire},
 };
 
-use crate::remote::Bench;
+use crate::{clickhouse::in_place::Stays, remote::Bench};
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 const WETH: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
@@ -93,6 +94,16 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
             "/technical/{uni}/indicators?names=macd_12_26_9,bollinger_20_2.5,obv&timeframe=4h&limit=5",
             "/technical/{nobody}/indicators",
             "/technical/{weth}/indicators?names=sma",
+        ],
+    ),
+    (
+        "track_record",
+        Some(held::<TrackRecordQuestion>),
+        &[
+            "/technical/{weth}/track-record?timeframe=1w",
+            "/technical/{uni}/track-record?timeframe=1w&scope=all",
+            "/technical/{nobody}/track-record",
+            "/technical/{weth}/track-record?scope=mine",
         ],
     ),
     ("dexes", Some(held::<DexListQuestion>), &["/{weth}/dexes", "/{uni}/dexes", "/{nobody}/dexes"]),
@@ -319,7 +330,8 @@ impl Faces {
         let output = command.stdin(Stdio::null()).output().unwrap();
         // What fetching will cost is told beside the answer.
         let said = String::from_utf8(output.stderr).unwrap();
-        let said = said.split_inclusive('\n').filter(|line| !line.contains(" elsewhere, up to ")).collect();
+        let cost = |line: &str| line.contains(" elsewhere, up to ") || line.contains(" rows of `warehouse`, about ");
+        let said = said.split_inclusive('\n').filter(|line| !cost(line)).collect();
         (output.status.code().unwrap_or(-1), output.stdout, said)
     }
 
@@ -400,6 +412,17 @@ fn of_files_elsewhere_too_they_say_the_same() {
     let fetched = metrics.lines().find_map(|line| line.strip_prefix("tokendeck_remote_bytes_total "));
     let there: u64 = fs::read_dir(DEMO).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
     assert!(fetched.is_some_and(|bytes| (1.0..there as f64).contains(&bytes.parse().unwrap())), "{metrics}");
+}
+
+#[test]
+fn of_candles_that_stay_at_an_engine_too_they_say_the_same() {
+    let stays = Stays::of(Path::new(DEMO));
+    let faces = Faces::over(stays.folder.path(), &stays.config());
+    let answered = walk(&faces, 1);
+    let silent: Vec<&str> = CASES.iter().map(|(name, ..)| *name).filter(|name| !answered.contains(name)).collect();
+    // What reads all rows of the candles is refused.
+    assert_eq!(silent, ["table_describe", "table", "events"]);
+    assert!(stays.fetched() > 4, "nothing stayed there");
 }
 
 /// Asks every face up to so many cases of every endpoint; the endpoints that gave an answer.

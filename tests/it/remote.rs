@@ -5,6 +5,7 @@ mod faults;
 mod manners;
 mod real;
 mod server;
+mod stands;
 
 use std::{
     collections::BTreeSet,

@@ -1,9 +1,10 @@
-//! `where` and `sort` as the document shows them: patterns made from the columns. Nothing is parsed by them.
+//! What the document says texts look like: times, and lists of addresses, conditions, columns and indicators. Empty means left out.
+//! Nothing is parsed by these patterns.
 
 use serde_json::{Value, json};
 
 use crate::{
-    analysis::indicators::{INDICATORS_MAX, KINDS},
+    analysis::indicators::{INDICATORS_MAX, KINDS, PERIOD_MAX},
     question::{
         filter::{ColumnKind, FilterColumn, TEXT_BYTES_MAX},
         list::SORTS_MAX,
@@ -11,11 +12,36 @@ use crate::{
     },
 };
 
-/// Up to so many addresses.
-pub(super) fn addresses(max: usize) -> Value {
+/// From `min` to `max` addresses.
+pub(super) fn addresses(min: usize, max: usize) -> Value {
     let address = ADDRESS_PATTERN.trim_start_matches('^').trim_end_matches('$');
-    let others = max - 1;
-    json!({ "type": "string", "pattern": format!("^{address}(,{address}){{0,{others}}}$"), "examples": [EXAMPLE_TOKEN] })
+    let (fewest, most) = (min.saturating_sub(1), max.saturating_sub(1));
+    json!({ "type": "string", "pattern": format!("^{address}(,{address}){{{fewest},{most}}}$"), "examples": [EXAMPLE_TOKEN] })
+}
+
+/// A time, a day or seconds since 1970, from the year 1 to 9999.
+pub(super) fn time() -> Value {
+    let clock = r"[Tt ]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])";
+    let seconds = r"[0-9]{1,11}|1[0-9]{11}|2[0-4][0-9]{10}|-[0-9]{1,10}|-[1-5][0-9]{10}";
+    let pattern = format!("^({}({clock})?|{seconds})?$", day());
+    json!({ "type": "string", "pattern": pattern, "examples": ["2026-08-14T00:00:00Z", "2026-08-14"] })
+}
+
+const YEAR: &str = r"([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)";
+
+/// A day of the calendar, each month as long as it is.
+fn day() -> String {
+    let long = r"(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])";
+    let short = r"(0[469]|11)-(0[1-9]|[12][0-9]|30)";
+    let february = r"02-(0[1-9]|1[0-9]|2[0-8])";
+    let fourth = "(0[48]|[2468][048]|[13579][26])";
+    format!(r"({YEAR}-({long}|{short}|{february})|([0-9][0-9]{fourth}|{fourth}00)-02-29)")
+}
+
+/// Some of these words.
+pub(super) fn words(words: &[&str]) -> Value {
+    let word = words.join("|");
+    json!({ "type": "string", "pattern": format!("^(({word})(,({word}))*)?$"), "examples": [words[..words.len().min(2)].join(",")] })
 }
 
 /// A filter over these columns.
@@ -27,7 +53,7 @@ pub(super) fn conditions(columns: &[FilterColumn]) -> Value {
 pub(super) fn sort(columns: &[FilterColumn], default: Option<&'static str>) -> Value {
     let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
     let column = format!("[+-]?({})", names.join("|"));
-    let pattern = format!("^{column}(,{column}){{0,{}}}$", SORTS_MAX - 1);
+    let pattern = format!("^({column}(,{column}){{0,{}}})?$", SORTS_MAX - 1);
     let mut schema = json!({ "type": "string", "pattern": pattern, "examples": [format!("-{}", names[0])] });
     if let Some(default) = default {
         schema["default"] = default.into();
@@ -35,19 +61,25 @@ pub(super) fn sort(columns: &[FilterColumn], default: Option<&'static str>) -> V
     schema
 }
 
-/// Indicators by name: their words, and numbers behind each.
+/// Indicators by name: their words, and numbers behind each. That the fast period is under the slow one is beyond a pattern.
 pub(super) fn indicators(default: &'static str) -> Value {
-    let number = r"(_\d{1,3}(\.\d{1,3})?)";
-    let names: Vec<String> = KINDS.iter().map(|kind| format!("{}{number}{{{}}}", kind.word, kind.usual.matches('_').count())).collect();
+    let period = "([2-9]|[1-9][0-9]|[1-4][0-9]{2}|500)";
+    debug_assert_eq!(PERIOD_MAX, 500, "the pattern of a period names the longest");
+    let width = r"(0\.[1-9][0-9]{0,2}|[1-9](\.[0-9]{1,3})?|10)";
+    let spelled = |word: &str, usual: &str| match word {
+        "bollinger" => format!("{word}_{period}_{width}"),
+        _ => format!("{word}(_{period}){{{}}}", usual.matches('_').count()),
+    };
+    let names: Vec<String> = KINDS.iter().map(|kind| spelled(kind.word, kind.usual)).collect();
     let name = format!("({})", names.join("|"));
-    json!({ "type": "string", "pattern": format!("^{name}(,{name}){{0,{}}}$", INDICATORS_MAX - 1), "default": default })
+    json!({ "type": "string", "pattern": format!("^({name}(,{name}){{0,{}}})?$", INDICATORS_MAX - 1), "default": default })
 }
 
 /// What conditions look like; the values that a column takes are those that it can be compared with.
 fn pattern(columns: &[FilterColumn]) -> String {
     const ANY: &str = ":|=|!=|>=|<=|>|<";
     const WORD: &str = "[^\\s\":=<>!][^\\s\"]*|\"[^\"]*\"";
-    const DAY: &str = "[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?";
+    let time = format!("{YEAR}(-(0[1-9]|1[0-2]))?|{}", day());
     let of_kind = |kinds: &[ColumnKind], signs: &str, value: &str| {
         let named = columns.iter().filter(|column| kinds.contains(&column.kind));
         let names: Vec<&str> = named.flat_map(|column| std::iter::once(&*column.name).chain(column.aliases.iter().copied())).collect();
@@ -57,11 +89,11 @@ fn pattern(columns: &[FilterColumn]) -> String {
         of_kind(&[ColumnKind::Number], ANY, "-?[0-9]{1,15}(\\.[0-9]{1,9})?[kmbt]?%?"),
         of_kind(&[ColumnKind::Text, ColumnKind::List, ColumnKind::Chain], ":|=|!=", WORD),
         of_kind(&[ColumnKind::Flag], ":|=|!=", "yes|no|true|false|1|0"),
-        of_kind(&[ColumnKind::Time], "=|!=|>=|<=|>|<", DAY),
+        of_kind(&[ColumnKind::Time], "=|!=|>=|<=|>|<", &time),
         of_kind(&[ColumnKind::Duration], ANY, "[0-9]{1,5}(s|min|h|d|w|mo|y)"),
     ];
     let condition = kinds.into_iter().flatten().collect::<Vec<_>>().join("|");
-    format!("^ *({condition})( +({condition})){{0,31}} *$")
+    format!("^ *(({condition})( +({condition})){{0,31}})? *$")
 }
 
 fn example(columns: &[FilterColumn]) -> String {
@@ -69,4 +101,59 @@ fn example(columns: &[FilterColumn]) -> String {
         |kind: ColumnKind, rest: &str| columns.iter().find(|column| column.kind == kind).map(|column| format!("{}{rest}", column.name));
     let examples = [of_kind(ColumnKind::Chain, ":base"), of_kind(ColumnKind::Number, ">1m"), of_kind(ColumnKind::Time, ">=2026-08")];
     examples.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{
+        string::string_regex,
+        test_runner::{Config, TestRunner},
+    };
+
+    use super::super::described;
+    use crate::{
+        api::routes::ENDPOINTS,
+        question::parameter::{Arguments, ParameterKind, clip, encode},
+    };
+
+    /// What the pattern allows, the parameter takes.
+    #[test]
+    fn every_pattern_is_as_strict_as_its_parameter() {
+        let mut checked = 0;
+        for endpoint in ENDPOINTS {
+            for parameter in endpoint.parameters {
+                let schema = &described(parameter)["schema"];
+                let (Some(pattern), false) = (schema["pattern"].as_str(), parameter.kind.in_path()) else { continue };
+                let within = pattern.trim_start_matches('^').trim_end_matches('$');
+                let texts = string_regex(within).expect(pattern);
+                let taken = |text: String| {
+                    if schema["maxLength"].as_u64().is_some_and(|bytes| text.len() as u64 > bytes) {
+                        return Ok(());
+                    }
+                    let query = format!("{}={}", parameter.name, encode(&text));
+                    let given = Arguments::new(endpoint.parameters, &[], &query).expect("a query");
+                    let taken = match parameter.kind {
+                        ParameterKind::Time => given.time(parameter.name).map(drop),
+                        ParameterKind::Words(_) => given.words(parameter.name).map(drop),
+                        ParameterKind::Addresses { .. } => given.addresses(parameter.name).map(drop),
+                        ParameterKind::Where(_) => given.conditions(parameter.name).map(drop),
+                        ParameterKind::Sort { .. } => given.orders(parameter.name).map(drop),
+                        ParameterKind::Indicators { .. } => given.indicators(parameter.name).map(drop),
+                        other => panic!("{other:?} has a pattern that nothing reads"),
+                    };
+                    match taken {
+                        Err(problem) if problem.detail.contains("expected the fast period before the slow one") => {}
+                        taken => assert_eq!(taken.map_err(|problem| problem.detail), Ok(()), "{} {}", endpoint.path, parameter.name),
+                    }
+                    Ok(())
+                };
+                let config = Config { cases: 48, max_shrink_iters: 0, failure_persistence: None, ..Config::default() };
+                if let Err(error) = TestRunner::new(config).run(&texts, taken) {
+                    panic!("{} {}: {}", endpoint.path, parameter.name, clip(&error.to_string()));
+                }
+                checked += 1;
+            }
+        }
+        assert!(checked > 20, "{checked} patterns");
+    }
 }

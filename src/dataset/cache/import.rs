@@ -24,6 +24,7 @@ use crate::dataset::{
     address::Address,
     order::{Dropped, Keys, Parts, Spool, repeated_next, side_by_side, without},
     progress::Cancelled,
+    repeats,
     schema::TableSchema,
 };
 
@@ -197,6 +198,7 @@ impl Import {
         self.spool.flush()?;
         let mut dropped = Dropped::default();
         let repeats = self.keys.as_mut().map(|keys| keys.repeats(&mut dropped)).transpose()?.unwrap_or_default();
+        let dropped = RefCell::new(dropped);
         let part = self.place.part();
         let made = part.join("made");
         fs::create_dir_all(&made)?;
@@ -224,9 +226,13 @@ impl Import {
                 if wanted().is_err() {
                     polars_bail!(ComputeError: "no longer wanted");
                 }
+                if !repeats.is_empty() {
+                    dropped.borrow_mut().meet(&frame, frame.column(PLACE)?.u32()?.cont_slice()?);
+                }
                 bucket_ranks.apply(frame)
             };
-            let mut out = Output { order: &order, side_by_side, columns: &mut columns, marks: &mut marks, dropped: &mut dropped };
+            let mut out =
+                Output { order: &order, side_by_side, columns: &mut columns, marks: &mut marks, dropped: &dropped, schema: self.schema };
             let outcome = parts.each(&self.spool, bucket, &prepare, &mut |frame| {
                 wanted()?;
                 out.put(&frame, &bucket_ranks)
@@ -238,6 +244,11 @@ impl Import {
             done += self.spool.bytes(bucket);
         }
         (progress.borrow_mut())(total, total)?;
+        let mut dropped = dropped.into_inner();
+        dropped.compare(self.schema, |row| {
+            let number = row.column(TOKEN).ok()?.u32().ok()?.get(0)?;
+            Some(self.tokens.address(number).to_string())
+        });
         let rows = columns.rows();
         let (regions, length) = columns.finish(true)?;
         let block = self.options.block_rows.max(1);
@@ -267,7 +278,8 @@ struct Output<'a> {
     side_by_side: bool,
     columns: &'a mut Columns,
     marks: &'a mut Marks,
-    dropped: &'a mut Dropped,
+    dropped: &'a RefCell<Dropped>,
+    schema: &'static TableSchema,
 }
 
 impl Output<'_> {
@@ -282,8 +294,15 @@ impl Output<'_> {
             if marked.contains(&true) {
                 let number = |name: &str| frame.column(name)?.u32()?.cont_slice();
                 let (places, files, rows) = (number(PLACE)?, number(FILE)?, number(ROW)?);
-                for row in (0..marked.len()).filter(|row| marked[*row]) {
-                    self.dropped.add(places[row], files[row], rows[row]);
+                // Of rows of one key the last stays: those that are left out are told backwards, with it.
+                let mut last = marked.len();
+                for row in (0..marked.len()).rev() {
+                    if !marked[row] {
+                        last = row;
+                    } else if self.dropped.borrow_mut().add(places[row], files[row], rows[row]) {
+                        let difference = repeats::difference(self.schema, frame, row, last);
+                        self.dropped.borrow_mut().differs(places[row], difference);
+                    }
                 }
                 let mut frame = without(frame, &marked)?;
                 frame.rechunk_mut();

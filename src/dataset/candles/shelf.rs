@@ -15,12 +15,20 @@ use std::{
 use polars::prelude::DataFrame;
 
 use super::{CandleTable, Candles, HeldCandles, Interval};
-use crate::dataset::{Table, address::Address, cache::LargeTable, progress::Progress, time::DAY_MS};
+use crate::dataset::{
+    Table,
+    address::Address,
+    cache::LargeTable,
+    progress::Progress,
+    time::{DAY_MS, HOUR_MS},
+};
 
 /// Days of candles that are here, before the last of each interval.
 pub const RECENT_DAYS: i64 = 40;
 /// Daily closes that the market's figures look at.
 pub const HISTORY_DAYS: usize = 30;
+/// How far back, in milliseconds, the market's figures look for a price to compare the last one with.
+pub(crate) const CHANGES: [i64; 4] = [HOUR_MS, DAY_MS, 7 * DAY_MS, 30 * DAY_MS];
 /// Tokens whose candles one generation holds.
 const TOKENS_MAX: usize = 4_096;
 /// How often one who waits for another's fetching looks whether it is still wanted.

@@ -17,11 +17,12 @@ use super::{
     evidence::volume::Range,
     format::{Asked, Plan, Take},
     look::Looked,
-    refusal::{COLUMN, Refusal},
+    refusal::{COLUMN, Refusal, VALUE},
     rows::{Edited, put},
     sheet::Sheet,
     tokens::Found,
 };
+use crate::dataset::manifest::Unit;
 
 /// The column that is made where the file's volume is no number of tokens as it stands.
 pub(super) const TOKENS_TRADED: &str = "tokens traded";
@@ -66,11 +67,7 @@ fn plan(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Plan, Refus
     if found.has_empty_rows() {
         take = take.keep(TRADED, &["yes"], "have no prices, as nothing was traded");
     }
-    take = match &volume {
-        Volume::Column(at, _) => take.columns(&[("volume", &sheet.names[*at])]),
-        Volume::Made(..) => take.columns(&[("volume", TOKENS_TRADED)]),
-        Volume::None(_) => take.without("volume"),
-    };
+    take = with_volume(take, sheet, &volume).unwrap_or_else(|take| take.without("volume"));
     says.extend(volume.says(sheet));
     let (plan, several) = series::by_series(asked, sheet, found, take)?;
     if repeated > 0.01 && !several {
@@ -83,9 +80,21 @@ fn plan(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Plan, Refus
             ),
             "say which column tells them apart, and which to take: --pick COLUMN=VALUE",
         )
-        .say("pick", format!("{COLUMN}=VALUE")));
+        .say("pick", format!("{COLUMN}={VALUE}")));
     }
     Ok(plan.saying_all(says))
+}
+
+/// With the volume in tokens, which the loader is not to judge anew; the take as it was where there is none.
+fn with_volume(take: Take, sheet: &Sheet, volume: &Volume) -> Result<Take, Take> {
+    let name = match volume {
+        Volume::Column(at, _) => &sheet.names[*at],
+        Volume::Made(..) => TOKENS_TRADED,
+        Volume::None(_) => return Err(take),
+    };
+    let mut take = take.columns(&[("volume", name)]);
+    take.rule("volume").unit = Some(Unit::Token);
+    Ok(take)
 }
 
 /// The rows with cells as the loader reads them.
@@ -144,11 +153,7 @@ pub(super) fn of_token(asked: &Asked<'_>, token: &Found) -> Result<Plan, Refusal
     for (ours, theirs) in PRICES.iter().zip(found.prices) {
         take = take.columns(&[(ours, &sheet.names[theirs])]);
     }
-    take = match &volume {
-        Volume::Column(at, _) => take.columns(&[("volume", &sheet.names[*at])]),
-        Volume::Made(..) => take.columns(&[("volume", TOKENS_TRADED)]),
-        Volume::None(_) => take,
-    };
+    take = with_volume(take, sheet, &volume).unwrap_or_else(|take| take);
     let mut says = found.says.clone();
     says.extend(volume.says(sheet));
     Ok(Plan::of(vec![take.of(token)]).about(token.clone()).saying_all(says))

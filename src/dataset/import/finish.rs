@@ -6,7 +6,6 @@ use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Seri
 use super::{
     ImportError, Run, Standing, TableReport,
     combine::{FIRST_NEW, OURS, Repeat, STOOD},
-    origin::{self, Origin},
     place::Finished,
     sound::several,
     table::{self, Written},
@@ -16,6 +15,7 @@ use crate::dataset::{
     chain::Chain,
     coerce,
     findings::{Finding, Severity},
+    origin::{self, Origin},
     schema::{self, TABLES},
     source::guarded,
 };
@@ -142,7 +142,7 @@ impl Run<'_> {
     /// Candles of one time that say different prices are of several series, and balances of one holder that differ are none: which one
     /// stands would be chance.
     fn several_series(&mut self, table: &str, written: &Written) {
-        if !["candles", "holders"].contains(&table) || self.options.broken_too {
+        if !["candles", "holders", "tokens"].contains(&table) || self.options.broken_too {
             return;
         }
         let read: Vec<u32> = (FIRST_NEW..self.sources).filter(|source| !self.refused.contains(source)).collect();

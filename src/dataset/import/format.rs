@@ -16,9 +16,11 @@ pub(super) mod mapped;
 mod marks;
 mod own;
 mod pools;
+mod posts;
 mod tokens;
 mod transfers;
 mod unknown;
+mod yields;
 
 use std::collections::HashMap;
 
@@ -27,7 +29,7 @@ use super::{
     ImportOptions, candles,
     look::Looked,
     names::{DECIMALS, Names},
-    refusal::{ADDRESS, Refusal},
+    refusal::{ADDRESS, Refusal, VALUE},
     sheet::{Sheet, json::LIST},
     tokens::{Found, Said, Tokens},
 };
@@ -227,7 +229,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The column of theirs that `--map` names for ours.
-    fn mapped(&self, ours: &str) -> Option<usize> {
+    pub(super) fn mapped(&self, ours: &str) -> Option<usize> {
         let (_, theirs) = self.options.map.iter().find(|(known, _)| known == ours)?;
         self.looked.sheet.as_ref()?.names.iter().position(|name| name.eq_ignore_ascii_case(theirs))
     }
@@ -333,7 +335,7 @@ fn one_list(asked: &Asked<'_>) -> Result<(), Refusal> {
     let first = &lists[0];
     let reason =
         format!("holds several lists of the same shape: {}{more}; say which to take, as in `--pick {LIST}={first}`", shown.join(", "));
-    Err(Refusal::new(reason).say("pick", format!("{LIST}={first}")))
+    Err(Refusal::new(reason).say("pick", format!("{LIST}={VALUE}")))
 }
 
 impl Take {

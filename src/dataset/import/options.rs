@@ -46,13 +46,28 @@ pub enum Dates {
     Month,
 }
 
-/// In what amounts of tokens are.
+/// In what amounts of tokens are, or yields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AmountUnit {
     /// Smallest units.
     Raw,
     /// Whole tokens.
     Whole,
+    /// Of a yield: 5 is five percent.
+    Percent,
+    /// Of a yield: 0.05 is five percent.
+    Fraction,
+}
+
+impl AmountUnit {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Raw => "raw",
+            Self::Whole => "whole",
+            Self::Percent => "percent",
+            Self::Fraction => "fraction",
+        }
+    }
 }
 
 /// What a volume counts.
@@ -107,7 +122,7 @@ impl ImportOptions {
             ("pick", pairs(&self.pick)),
             ("map", pairs(&self.map)),
             ("set", pairs(&self.set)),
-            ("unit", one(self.unit.map(|unit| word(unit == AmountUnit::Raw, "raw", "whole")))),
+            ("unit", one(self.unit.map(|unit| unit.word().to_owned()))),
             ("volume", one(self.volume.map(|unit| word(unit == VolumeUnit::Usd, "usd", "token")))),
             ("decimals", one(self.decimals.map(|decimals| decimals.to_string()))),
             ("dates", one(self.dates.map(|dates| word(dates == Dates::Day, "day", "month")))),
@@ -171,7 +186,9 @@ impl FromStr for AmountUnit {
         match text {
             "raw" => Ok(Self::Raw),
             "whole" => Ok(Self::Whole),
-            _ => Err(format!("`{text}`: expected raw (smallest units) or whole (whole tokens)")),
+            "percent" => Ok(Self::Percent),
+            "fraction" => Ok(Self::Fraction),
+            _ => Err(format!("`{text}`: expected raw (smallest units) or whole (whole tokens); of yields percent or fraction")),
         }
     }
 }

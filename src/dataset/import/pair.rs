@@ -15,6 +15,13 @@ const STATES: &[&str] =
 /// Tickers that a longer quote would eat: `XBTUSD` is XBT in USD, not XB in TUSD.
 const BASES: &[&str] =
     &["BTC", "XBT", "ETH", "BNB", "SOL", "XRP", "LTC", "BCH", "ADA", "DOT", "WBT", "BAT", "NFT", "MINT", "KNC", "WETH", "WBTC", "STETH"];
+/// Coins that have no contract, by their tickers. What bears such a name on another chain is wrapped or bridged.
+const NATIVE: &[&str] = &[
+    "BTC", "ETH", "BNB", "SOL", "XRP", "LTC", "BCH", "BSV", "ADA", "DOT", "DOGE", "AVAX", "TRX", "ATOM", "XLM", "XMR", "ETC", "NEAR",
+    "ALGO", "FIL", "HBAR", "ICP", "TON", "SUI", "APT", "EOS", "XTZ", "ZEC", "DASH", "KAS", "VET", "EGLD", "SEI", "TIA", "INJ", "KSM",
+    "STX", "GLMR", "MOVR", "CELO", "ROSE", "XDAI", "FLOW", "HYPE", "NEO", "IOTA", "MINA", "XEC", "RVN", "QTUM", "OSMO", "KAVA", "BERA",
+    "MON",
+];
 /// Words of files' names that are exchanges and sources, and no token.
 const EXCHANGES: &[&str] = &[
     "POLONIEX",
@@ -86,6 +93,11 @@ fn usual(base: &str) -> String {
 /// Whether a word in lower case is a currency that prices are in.
 pub(super) fn is_currency(word: &str) -> bool {
     STATES.contains(&word)
+}
+
+/// Whether it is the ticker of a coin without a contract.
+pub(super) fn is_native(symbol: &str) -> bool {
+    NATIVE.contains(&symbol.to_uppercase().as_str())
 }
 
 /// Whether a currency is a dollar.

@@ -1,11 +1,43 @@
 //! Why a file is not taken, and what would do: options, of which whoever asked makes a whole command line, and lines of `dataset.toml` for
 //! a file that a dataset reads where it lies.
 
-use super::look::Looked;
+use super::{look::Looked, options::ImportOptions};
 
-/// What stands for an address that only the person knows, and for a column of theirs.
+/// What stands in a line for what only the person knows: the line cannot run before it is replaced.
 pub(super) const ADDRESS: &str = "ADDRESS";
 pub(super) const COLUMN: &str = "COLUMN";
+pub(super) const VALUE: &str = "VALUE";
+pub(super) const TABLE: &str = "TABLE";
+pub(super) const CHAIN: &str = "CHAIN";
+pub(super) const DEX: &str = "DEX";
+pub(super) const PROTOCOL: &str = "PROTOCOL";
+pub(super) const LABEL: &str = "LABEL";
+pub(super) const UNIT: &str = "UNIT";
+pub(super) const DECIMALS: &str = "DECIMALS";
+pub(super) const DATES: &str = "DATES";
+
+/// What each of them stands for.
+pub const BLANKS: &[(&str, &str)] = &[
+    (ADDRESS, "the token's contract"),
+    (COLUMN, "a column of the file"),
+    (VALUE, "the value that is meant"),
+    (TABLE, "a table of ours"),
+    (CHAIN, "one of `tokendeck schema --chains`"),
+    (DEX, "who runs the pools, as uniswap-v3"),
+    (PROTOCOL, "who runs the pools, as curve"),
+    (LABEL, "what the addresses are, as exchange"),
+    (UNIT, "the unit that the amounts are in"),
+    (DECIMALS, "the decimals of the token"),
+    (DATES, "day or month, whichever stands first"),
+];
+
+/// Why these options cannot be meant: one has still the word of a line in the place of what it stands for.
+pub(super) fn left_blank(options: &ImportOptions) -> Result<(), String> {
+    let set = options.set.iter().map(|(ours, value)| (format!("--set {ours}={value}"), value));
+    let label = options.label.iter().map(|label| (format!("--label {label}"), label));
+    let blank = set.chain(label).find_map(|(said, value)| Some((said, BLANKS.iter().find(|(word, _)| word == value)?)));
+    blank.map_or(Ok(()), |(said, (word, what))| Err(format!("`{said}`: {word} stands for {what}; write that in its place")))
+}
 
 /// What to do where decimals lack.
 pub(super) const WRITE_TOKENS: &str = "write a tokens.csv with the columns token_address, symbol, name, chain, decimals into the dataset's folder, or import a token \

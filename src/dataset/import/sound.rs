@@ -3,7 +3,7 @@
 
 use super::{
     combine::Repeat,
-    refusal::{COLUMN, Refusal, WRITE_TOKENS},
+    refusal::{COLUMN, Refusal, VALUE, WRITE_TOKENS},
     take::{Amount, Stop},
 };
 use crate::dataset::{
@@ -17,6 +17,8 @@ const CONFLICTS_MIN: u64 = 5;
 /// The share of broken rows from which a file is refused, and the rows that are no share yet.
 pub(super) const BROKEN_MAX: f64 = 0.01;
 const BROKEN_MIN: u64 = 2;
+/// Columns of tokens that change from day to day.
+const FIGURES: &[&str] = &["price", "market_cap", "total_supply", "holders"];
 /// The share of unreadable rows from which any file is.
 const UNREADABLE_MAX: f64 = 0.5;
 
@@ -43,7 +45,8 @@ pub(super) fn sound(table: &str, amount: &Amount, findings: &Findings) -> Result
         broken.max(amount.bad),
         amount.rows
     );
-    Err(Refusal::new(reason).say("broken-too", "").into())
+    // A line to copy would take what is broken.
+    Err(reason.into())
 }
 
 /// Refuses a file of which many amounts would be left empty, as nobody says how they are counted.
@@ -59,7 +62,7 @@ fn counted(amount: &Amount, findings: &Findings) -> Result<(), Stop> {
         amount.rows,
         first.unwrap_or_default()
     );
-    Err(Refusal::new(reason).say("broken-too", "").into())
+    Err(reason.into())
 }
 
 /// Why candles or holders are refused of which so many rows have the key of another row and other figures; nothing where they are few.
@@ -83,12 +86,23 @@ pub(super) fn several(table: &str, conflicts: &[&Repeat], rows: u64, movements: 
         // A line to copy would write one row of each holder as the balance.
         return Some(Refusal::new(reason));
     }
+    if table == "tokens" {
+        // One that repeats a token with other words is a list put together; one with other figures is a history.
+        let told = || conflicts.iter().filter_map(|repeat| repeat.differs.as_ref());
+        let figures = told().filter(|(column, _)| FIGURES.contains(column)).count();
+        return (figures * 2 > told().count()).then(|| {
+            Refusal::new(format!(
+                "has {count} of {rows} rows, the first of them row {first}, whose token comes again with another figure{shown}: it holds the tokens of several times, \
+                 and a dataset has one row a token; take its last day alone, or say --broken-too to keep the last of each"
+            ))
+        });
+    }
     Some({
         Refusal::new(format!(
             "has {count} of {rows} rows, the first of them row {first}, whose time is that of another row with other prices{shown}: it holds several series and does not \
              say so in a column we know; say which with --pick COLUMN=VALUE, take them apart first, or say --broken-too to keep the last of each time"
         ))
-        .say("pick", format!("{COLUMN}=VALUE"))
+        .say("pick", format!("{COLUMN}={VALUE}"))
         .lines("[tables.candles] where = { COLUMN = \"VALUE\" }")
     })
 }

@@ -15,7 +15,6 @@ use polars::{
 
 use super::{
     combine::{self, Counts, FIRST_NEW, OURS, Repeat, Replaced, STOOD},
-    origin::{self, Origin},
     spool::{Spool, failed},
     take::{Reading, Stop},
 };
@@ -24,6 +23,7 @@ use crate::dataset::{
     findings::Findings,
     load::Context,
     manifest::TableManifest,
+    origin::{self, Origin},
     schema::TableSchema,
     source::{
         self, guarded,

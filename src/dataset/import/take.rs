@@ -107,13 +107,12 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Notes the columns of the source that nothing was read from.
-    pub(super) fn unused(&self, columns: &[String], made: &[&str]) -> Result<Vec<String>, String> {
+    /// The columns of the source that something was read from.
+    pub(super) fn used(&self, columns: &[String]) -> Result<Vec<String>, String> {
         let bound = bind(self.schema, self.manifest, columns)?;
         let used: Vec<&str> = bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().map(String::as_str).collect();
         let filters = |name: &str| self.manifest.keep.iter().any(|(kept, _)| kept.eq_ignore_ascii_case(name));
-        let spare = columns.iter().filter(|name| !used.contains(&name.as_str()) && !filters(name) && !made.contains(&name.as_str()));
-        Ok(spare.cloned().collect())
+        Ok(columns.iter().filter(|name| used.contains(&name.as_str()) || filters(name)).cloned().collect())
     }
 }
 

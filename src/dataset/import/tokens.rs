@@ -26,6 +26,14 @@ struct Known {
     listed: bool,
 }
 
+impl Known {
+    /// `0x… on mbeam`.
+    fn told(&self) -> String {
+        let chains: Vec<&str> = self.chains.iter().map(Chain::as_str).collect();
+        if chains.is_empty() { self.address.to_string() } else { format!("{} on {}", self.address, chains.join(", ")) }
+    }
+}
+
 /// The tokens the dataset has, and those this import brings.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
@@ -78,15 +86,15 @@ fn say(reason: &str, symbol: Option<&str>, contract: bool) -> Refusal {
     if contract {
         return Refusal::new(format!("{reason}: say which it is with --token ADDRESS")).say("token", ADDRESS);
     }
+    if let Some(coin) = symbol.filter(|symbol| pair::is_native(symbol)) {
+        let told = format!("{reason}: say --coin {coin} if it is the coin itself, or which token it is with --token ADDRESS");
+        return Refusal::new(told).say("coin", coin);
+    }
     // A ticker of letters and digits; what else stands in such a column is no coin's.
     let is_ticker = |symbol: &&str| symbol.len() <= 10 && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let coin = symbol.filter(is_ticker);
-    let told =
-        format!("{reason}: say which it is with --token ADDRESS, or with --coin {} where it has no contract", coin.unwrap_or("SYMBOL"));
-    match coin {
-        Some(coin) => Refusal::new(told).say("coin", coin),
-        None => Refusal::new(told).say("token", ADDRESS),
-    }
+    let coin = symbol.filter(is_ticker).unwrap_or("SYMBOL");
+    Refusal::new(format!("{reason}: say which it is with --token ADDRESS, or with --coin {coin} where it has no contract"))
+        .say("token", ADDRESS)
 }
 
 impl Tokens {
@@ -152,9 +160,21 @@ impl Tokens {
         says
     }
 
-    /// The one token of that symbol: of several, the one on the chain that was said, of those the one that is listed.
+    /// The one token of that symbol: of several, the one on the chain that was said, of those the one that is listed. The symbol of a
+    /// chain's own coin is that coin's where the dataset has it, and asked for where it has tokens of that name alone: they are wrapped or bridged.
     fn by_symbol(&self, symbol: &str, said: Said<'_>) -> Result<Option<Address>, Refusal> {
         let Some(all) = self.by_symbol.get(symbol) else { return Ok(None) };
+        if pair::is_native(symbol) && !said.contract {
+            let coin = Address::coin(symbol);
+            if self.has(&coin) {
+                return Ok(Some(coin));
+            }
+            let shown: Vec<String> = all.iter().take(3).map(Known::told).collect();
+            let more = if all.len() > shown.len() { ", …" } else { "" };
+            let reason =
+                format!("is of `{symbol}`, a coin without a contract, and the dataset has that symbol of {}{more}", shown.join(", "));
+            return Err(say(&reason, Some(symbol), false));
+        }
         let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(said.chain)).collect();
         let here = if here.is_empty() { all.iter().collect() } else { here };
         let listed: Vec<&Known> = here.iter().filter(|known| known.listed).copied().collect();
@@ -163,7 +183,7 @@ impl Tokens {
             _ => {
                 let names: Vec<String> = here.iter().take(4).map(|known| known.address.to_string()).collect();
                 let several = format!("is of `{symbol}`, and the dataset has {} tokens of that symbol ({})", here.len(), names.join(", "));
-                Err(Refusal { say: vec![("token", here[0].address.to_string())], ..say(&several, Some(symbol), said.contract) })
+                Err(say(&several, Some(symbol), said.contract))
             }
         }
     }
@@ -227,10 +247,11 @@ impl Tokens {
         let pair = Pair { base, quote };
         if !pair.in_dollars() && !said.as_usd {
             let (base, quote) = (&pair.base, &pair.quote);
-            return Err(Refusal::new(format!(
+            // No line to copy: it would take other money for dollars.
+            return Err(format!(
                 "has prices of {base} in {quote}, and candles are in USD: take one of {base} in USD, or say --as-usd if they are"
-            ))
-            .say("as-usd", ""));
+            )
+            .into());
         }
         let known = |symbol: &str| self.has_symbol(symbol);
         let (symbol, pack) = match pair::unpacked(&pair.base) {
@@ -308,13 +329,17 @@ mod tests {
                 "XRPUSDT.csv",
                 None,
                 None,
-                Err("is of `XRP`, which is no token of the dataset: say which it is with --token ADDRESS, or with --coin XRP"),
+                Err(
+                    "is of `XRP`, which is no token of the dataset: say --coin XRP if it is the coin itself, or which token it is with --token",
+                ),
             ),
             (
                 "eth_hourly.csv",
                 None,
                 None,
-                Err("does not say which token it is of: say which it is with --token ADDRESS, or with --coin ETH"),
+                Err(
+                    "does not say which token it is of: say --coin ETH if it is the coin itself, or which token it is with --token ADDRESS",
+                ),
             ),
             (
                 "candles.csv",

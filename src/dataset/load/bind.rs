@@ -27,6 +27,8 @@ pub(in crate::dataset) struct Bound<'a> {
     pub rule: &'a ColumnManifest,
     /// The element of a list to take; the first is 1.
     pub item: Option<usize>,
+    /// The column beside it by which its unit is known, where nobody says it.
+    pub beside: Option<String>,
 }
 
 /// The rule of a column that `dataset.toml` does not speak of.
@@ -51,6 +53,15 @@ fn other_names(schema: &TableSchema, column: &Column) -> impl Iterator<Item = (S
 
 /// Names of volumes that say they are in USD.
 const IN_USD: &[&str] = &["volume_usd", "volumeusd", "usd_volume", "volume usd"];
+
+/// Columns beside a volume that tell that it is in USD, as they are compared: Yahoo and CoinMarketCap give them.
+pub(in crate::dataset) const BESIDE_DOLLARS: &[&str] =
+    &["adjclose", "adjustedclose", "dividends", "stocksplits", "marketcap", "mktcap", "marketcapitalization"];
+
+/// A name without signs and spaces, in lower case.
+fn letters(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
 
 /// The names worth reading from a file of this table.
 pub(in crate::dataset) fn wanted(schema: &TableSchema, manifest: &TableManifest) -> Wanted {
@@ -83,7 +94,7 @@ pub(in crate::dataset) fn bind<'a>(
         .map(|column| {
             let rule = manifest.columns.get(column.name).unwrap_or(&PLAIN);
             let constant = manifest.set.get(column.name).map(String::as_str);
-            let mut bound = Bound { column, raw: None, units: None, unit: None, constant, rule, item: rule.item };
+            let mut bound = Bound { column, raw: None, units: None, unit: None, constant, rule, item: rule.item, beside: None };
             if bound.constant.is_some() {
                 return Ok(bound);
             }
@@ -103,6 +114,13 @@ pub(in crate::dataset) fn bind<'a>(
                 if bound.units.is_none() && (bound.raw.is_none() || unit == Unit::Raw) {
                     bound.units = claim(column, names.iter().filter(free).filter(|other| same(other, &name)))?;
                     bound.unit = bound.units.as_ref().map(|_| unit);
+                }
+            }
+            // What counts dollars is not taken for tokens because nobody says so.
+            if (schema.name, column.name) == ("candles", "volume") && rule.unit.is_none() && bound.raw.is_some() {
+                bound.beside = names.iter().find(|name| BESIDE_DOLLARS.contains(&&*letters(name))).cloned();
+                if bound.beside.is_some() {
+                    (bound.units, bound.unit) = (bound.raw.take(), Some(Unit::Usd));
                 }
             }
             if let Some(unit) = other_unit(rule, column).filter(|_| bound.raw.is_some()) {
@@ -187,27 +205,34 @@ pub(in crate::dataset) fn missing(schema: &TableSchema, manifest: &TableManifest
         let near = nearest(from, names.iter().map(String::as_str)).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         return Some(format!("has no column `{from}`, which dataset.toml names for `{name}`; it has {}{near}", listed(names)));
     }
-    let lacking = lacking(schema, bound)?;
+    let all: Vec<&Bound<'_>> = lacking(schema, bound).collect();
+    let (lacking, more) = all.split_first()?;
     let (table, name) = (schema.name, lacking.column.name);
     let free = names.iter().filter(|name| !bound.iter().any(|bound| bound.raw.as_ref() == Some(name)));
     let (likely, near) = match likely(lacking.column, free) {
         Some(near) => (near, format!("; the nearest is `{near}`")),
         None => ("NAME", String::new()),
     };
-    let mut reason = format!(
-        "lacks the column `{name}` ({}); it has {}{near}; if it goes by another name, say so in dataset.toml: [tables.{table}.columns] {name} = \"{likely}\"",
-        lacking.column.meaning,
-        listed(names),
-    );
+    let shown = |bound: &Bound<'_>| format!("`{}` ({})", bound.column.name, bound.column.meaning);
+    let mut reason = format!("lacks the column {}", shown(lacking));
+    if !more.is_empty() {
+        write!(reason, "; and {}", more.iter().map(|bound| shown(bound)).collect::<Vec<_>>().join(", ")).ok();
+    }
+    write!(
+        reason,
+        "; it has {}{near}; if it goes by another name, say so in dataset.toml: [tables.{table}.columns] {name} = \"{likely}\"",
+        listed(names)
+    )
+    .ok();
     if let Some(example) = example(lacking.column.kind) {
         write!(reason, "; if it is the same in every row: [tables.{table}.set] {name} = \"{example}\"").ok();
     }
     Some(reason)
 }
 
-/// The first column that must be there and that nothing serves.
-pub(in crate::dataset) fn lacking<'b, 'a>(schema: &TableSchema, bound: &'b [Bound<'a>]) -> Option<&'b Bound<'a>> {
-    bound.iter().find(|bound| {
+/// The columns that must be there and that nothing serves.
+pub(in crate::dataset) fn lacking<'b, 'a>(schema: &TableSchema, bound: &'b [Bound<'a>]) -> impl Iterator<Item = &'b Bound<'a>> {
+    bound.iter().filter(|bound| {
         let required = bound.column.need != Need::Optional && !DERIVED.contains(&(schema.name, bound.column.name));
         bound.is_absent() && (required || bound.rule.from.is_some())
     })

@@ -54,7 +54,7 @@ pub(super) struct Located {
     pub(super) left_out: usize,
     /// When they were listed, where that was not now.
     pub(super) as_of: Option<Time>,
-    /// Why nobody is asked for more.
+    /// Why nobody is asked for more: a sentence.
     pub(super) offline: Option<Fault>,
 }
 
@@ -113,8 +113,24 @@ pub(super) fn said(url: &str, fault: Fault) -> Stop {
     match fault {
         Fault::Stopped => Stop::Cancelled,
         Fault::Changed => Stop::Moved,
-        Fault::Unavailable(_) => Stop::Elsewhere(url.to_owned(), fault),
-        Fault::Refused(reason) | Fault::Failed(reason) => Stop::Unusable(format!("`{url}` {reason}")),
+        fault => Stop::Elsewhere(url.to_owned(), fault),
+    }
+}
+
+/// The person does not agree that it is asked: nothing is wrong there, and nothing of it is shown.
+pub(super) fn not_agreed(url: &str, fault: &Fault) -> Stop {
+    Stop::Unusable(format!("`{url}` {fault}"))
+}
+
+/// What went wrong where the table lies, if that is why it is not read: then what was brought earlier stands.
+pub(super) fn trouble(manifest: &TableManifest, stop: &Stop) -> Option<String> {
+    let all = || manifest.path.iter().all(|path| Place::is_url(path));
+    match stop {
+        Stop::Elsewhere(url, fault) => Some(format!("`{url}` {fault}")),
+        Stop::Unusable(reason) if is_any(manifest) => Some(reason.clone()),
+        // A file here that is written to is read once it is whole.
+        Stop::Moved if is_any(manifest) && all() => Some("it changed while it was read".to_owned()),
+        _ => None,
     }
 }
 
@@ -174,7 +190,7 @@ pub(super) fn answers(files: &[Found]) -> impl Iterator<Item = &Answer> {
 fn list(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, url: &str) -> Result<(Vec<Object>, usize), Stop> {
     let mut place = Place::parse(url).map_err(|reason| Stop::Unusable(format!("`{url}` {reason}")))?;
     let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{url}` lies elsewhere, and only files here are read"))) };
-    wire.may_ask(context.folder, &place.origin()).map_err(|fault| said(url, fault))?;
+    wire.may_ask(context.folder, &place.origin()).map_err(|fault| not_agreed(url, &fault))?;
     let name = place.path.rsplit('/').next().unwrap_or_default().to_owned();
     if !place.is_pattern() && !place.path.ends_with('/') && format_of(&name).is_none() {
         place.path.push('/');
@@ -192,7 +208,8 @@ fn list(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableMan
             meant && object.bytes > 0 && format_of(path).is_some()
         });
         if found.is_empty() {
-            return Err(Stop::Unusable(format!("`{url}` matches no file of a known format")));
+            let reason = "matches no file of a known format: look at its path in dataset.toml, and whether the files are still there";
+            return Err(said(url, Fault::Unavailable(reason.to_owned())));
         }
     }
     found.sort_by(|a, b| a.url.cmp(&b.url));
@@ -245,8 +262,8 @@ pub(super) fn remember(context: &Context<'_>, manifest: &TableManifest, located:
     }
 }
 
-/// What the table was made of when it was last loaded; nobody is asked.
-pub(super) fn recall(context: &Context<'_>, manifest: &TableManifest, why: Fault) -> Option<Located> {
+/// What the table was made of when it was last loaded, and why that is read; nobody is asked.
+pub(super) fn recall(context: &Context<'_>, manifest: &TableManifest, why: String) -> Option<Located> {
     // What the person does not agree to is not shown either.
     let agreed = |origin: String| context.wire.is_some_and(|wire| wire.may_ask(context.folder, &origin).is_ok());
     let text = fs::read(record_of(context, manifest)?).ok().filter(|_| origins(manifest).all(agreed))?;
@@ -255,7 +272,7 @@ pub(super) fn recall(context: &Context<'_>, manifest: &TableManifest, why: Fault
     let mut files = if here.is_empty() { Vec::new() } else { locate::by_path(context.folder, &here).ok()? };
     files.extend(listed.objects.into_iter().map(Found::elsewhere));
     files.extend(listed.answers.into_iter().map(Found::answered));
-    Some(Located { files, left_out: listed.left_out, as_of: Some(Time(listed.at)), offline: Some(why) })
+    Some(Located { files, left_out: listed.left_out, as_of: Some(Time(listed.at)), offline: Some(Fault::Unavailable(why)) })
 }
 
 fn now() -> i64 {

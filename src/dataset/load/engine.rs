@@ -4,13 +4,14 @@
 mod count;
 mod place;
 mod rows;
+mod spelt;
 mod sql;
 mod sum;
 
 use sha2::{Digest, Sha256};
 
 pub(crate) use self::place::Looked;
-use self::sql::{Form, Spelt, Theirs};
+use self::sql::{Form, Theirs};
 pub(super) use self::{
     place::in_place,
     rows::{Opened, open},
@@ -18,7 +19,7 @@ pub(super) use self::{
 use super::{
     Context,
     bind::{Bound, bind, missing, wanted},
-    elsewhere::{Located, said},
+    elsewhere::{Located, not_agreed, said},
     table::Stop,
 };
 use crate::{
@@ -94,7 +95,7 @@ impl<'a> Asking<'a> {
         let refused = |fault: Fault| said(&name, fault);
         let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{name}` lies elsewhere, and only files here are read"))) };
         let engine = wire.engine(&asked.source).map_err(refused)?;
-        wire.may_ask(context.folder, &origin(asked)).map_err(refused)?;
+        wire.may_ask(context.folder, &origin(asked)).map_err(|fault| not_agreed(&name, &fault))?;
         let stopped = || context.progress.step(schema.name, 0, 0).is_err();
         let old = !engine.known(&stopped).map_err(refused)?.has_arrow();
         Ok(Self { context, schema, manifest, asked, engine, name, old })
@@ -174,43 +175,10 @@ impl Asking<'_> {
             width,
             mark,
             as_of: counted.as_of,
+            notes: counted.notes,
             arrow: !self.old,
         };
         Ok(answer)
-    }
-
-    /// Looks at the first rows for how addresses and hashes are written.
-    fn spell(&self, picked: &mut [Theirs], bound: &[Bound<'_>]) -> Result<(), Stop> {
-        let hex =
-            |column: &Theirs| ours(column, bound).map(|bound| bound.column.kind).filter(|kind| matches!(kind, Kind::Address | Kind::Hex));
-        let texts = |column: &&mut Theirs| matches!(column.form, Form::Text | Form::Fixed(_)) && hex(column).is_some();
-        let mut texts: Vec<&mut Theirs> = picked.iter_mut().filter(texts).collect();
-        if texts.is_empty() {
-            return Ok(());
-        }
-        let looks: Vec<String> = texts
-            .iter()
-            .map(|column| {
-                let name = column.sql();
-                let written = format!("match(toString({name}), '^(0[xX])?[0-9a-fA-F]+$')");
-                format!(
-                    "countIf(notEmpty({name})), countIf(NOT {written} AND length({name}) IN (20, 32)), \
-                     countIf({written} AND length({name}) = 40)"
-                )
-            })
-            .collect();
-        let names: Vec<String> = texts.iter().map(|column| column.sql()).collect();
-        let answer =
-            self.ask(&format!("SELECT {} FROM (SELECT {} FROM {} LIMIT 1000)", looks.join(", "), names.join(", "), self.from()))?;
-        let counts: Vec<u64> = answer.iter().flatten().map(|cell| cell.as_ref().and_then(|cell| cell.parse().ok()).unwrap_or(0)).collect();
-        for (column, counts) in texts.iter_mut().zip(counts.chunks(3)) {
-            column.spelt = match counts {
-                [all, bytes, _] if *all > 0 && bytes == all => Spelt::Bytes,
-                [all, _, bare] if *all > 0 && bare == all && hex(column) == Some(Kind::Address) => Spelt::Bare,
-                _ => Spelt::Plain,
-            };
-        }
-        Ok(())
     }
 
     /// What of `where` can be said there.

@@ -230,14 +230,25 @@ pub(super) fn stamp(file: &Found) -> Result<(u64, Option<Time>), String> {
 }
 
 impl Reading<'_> {
-    /// The table as it is where it lies; where nobody answers there, as it was last time.
+    /// The table as it is where it lies; whatever is wrong there, else as it was last time.
     fn read_whole(&mut self) -> Result<Option<Content>, Stop> {
         let first = locate(self.context, self.schema, self.manifest).and_then(|located| self.read(&located));
-        let Err(Stop::Elsewhere(url, why)) = first else { return first };
-        let Some(located) = elsewhere::recall(self.context, self.manifest, why.clone()) else { return Err(Stop::Elsewhere(url, why)) };
-        tracing::warn!("`{url}` {why}: what was there last time is taken");
+        let Err(stop) = first else { return first };
+        let Some(why) = elsewhere::trouble(self.manifest, &stop) else { return Err(stop) };
+        let Some(located) = elsewhere::recall(self.context, self.manifest, why.clone()) else { return Err(stop) };
+        let spot = self.table.fault.clone();
         self.forget();
-        self.read(&located).map_err(|stop| if let Stop::Elsewhere(..) = stop { Stop::Elsewhere(url, why) } else { stop })
+        match self.read(&located) {
+            Err(Stop::Cancelled) => Err(Stop::Cancelled),
+            Err(_) => {
+                self.table.fault = spot;
+                Err(stop)
+            }
+            read => {
+                tracing::warn!("`{}` is what it was last time: {why}", self.schema.name);
+                read
+            }
+        }
     }
 
     fn read(&mut self, located: &Located) -> Result<Option<Content>, Stop> {

@@ -2,18 +2,22 @@
 //! compared without holding them all.
 
 use std::{
-    collections::{BTreeMap, BinaryHeap},
+    collections::{BTreeMap, BinaryHeap, HashMap, HashSet},
     io,
     path::Path,
 };
 
-use polars::prelude::{DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
+use polars::prelude::{DataFrame, IdxCa, IdxSize, IntoColumn, NamedFrom, PolarsResult, Series};
 
 use super::{
     keys::{hashes, keyless},
     spool::Spool,
 };
-use crate::dataset::{findings::KEPT_PER_REASON, schema::TableSchema};
+use crate::dataset::{
+    findings::KEPT_PER_REASON,
+    repeats::{self, Difference},
+    schema::TableSchema,
+};
 
 const BUCKETS: usize = 64;
 
@@ -23,26 +27,68 @@ pub(crate) struct Dropped {
     counts: BTreeMap<u32, u64>,
     /// Of each file (place, row), the one that came last on top.
     first: BTreeMap<u32, BinaryHeap<(u32, u32)>>,
+    /// Of the first ones: the place of the row that is kept in place of each.
+    kept: HashMap<u32, u32>,
+    /// The rows at these places and those, as they came.
+    rows: HashMap<u32, DataFrame>,
+    /// By place of the row left out.
+    differences: HashMap<u32, Difference>,
 }
 
 impl Dropped {
-    pub(crate) fn add(&mut self, place: u32, file: u32, row: u32) {
+    /// Tells whether a finding is kept of the row, as far as is known.
+    pub(crate) fn add(&mut self, place: u32, file: u32, row: u32) -> bool {
         *self.counts.entry(file).or_default() += 1;
         let first = self.first.entry(file).or_default();
         first.push((place, row));
-        if first.len() as u64 > KEPT_PER_REASON {
-            first.pop();
+        let beyond = if first.len() as u64 > KEPT_PER_REASON { first.pop() } else { None };
+        if let Some((beyond, _)) = beyond {
+            self.differences.remove(&beyond);
+            self.kept.remove(&beyond);
+        }
+        beyond.is_none_or(|(beyond, _)| beyond != place)
+    }
+
+    /// Notes in what the row at a place differs from the one that is kept.
+    pub(crate) fn differs(&mut self, place: u32, difference: Option<Difference>) {
+        self.differences.extend(difference.map(|difference| (place, difference)));
+    }
+
+    /// Keeps those of the rows, at these places in the input, that differences are told of.
+    pub(crate) fn meet(&mut self, frame: &DataFrame, places: &[u32]) {
+        if self.kept.is_empty() {
+            return;
+        }
+        let wanted: HashSet<u32> = self.kept.iter().flat_map(|(row, kept)| [*row, *kept]).collect();
+        for (row, place) in places.iter().enumerate().filter(|(_, place)| wanted.contains(place)) {
+            // Taken and not sliced: a slice would keep the whole frame in memory.
+            if let Ok(own) = frame.take(&IdxCa::from_vec("row".into(), vec![row as IdxSize])) {
+                self.rows.insert(*place, own);
+            }
         }
     }
 
-    /// (file, row) of those that a finding is kept of, in the order of the input.
-    pub(crate) fn first(&self) -> Vec<(u32, u32)> {
+    /// Tells the differences of the rows that were met. `owner` is whose a row is, which no column of it says.
+    pub(crate) fn compare(&mut self, schema: &TableSchema, owner: impl Fn(&DataFrame) -> Option<String>) {
+        let whose = schema.order.first().copied().filter(|whose| !schema.key.contains(whose));
+        for (row, kept) in std::mem::take(&mut self.kept) {
+            let (Some(a), Some(b)) = (self.rows.get(&row), self.rows.get(&kept)) else { continue };
+            let others = whose.zip(owner(a).zip(owner(b))).filter(|(_, (a, b))| a != b);
+            let difference = others.map(|(whose, (a, b))| (whose, format!("{a}, then {b}")));
+            let difference = difference.or_else(|| repeats::between(schema, (a, 0), (b, 0)));
+            self.differences.extend(difference.map(|difference| (row, difference)));
+        }
+        self.rows.clear();
+    }
+
+    /// File, row and difference of those that a finding is kept of, in the order of the input.
+    pub(crate) fn first(&self) -> Vec<(u32, u32, Option<Difference>)> {
         let mut all: Vec<(u32, u32, u32)> = Vec::new();
         for (file, first) in &self.first {
             all.extend(first.iter().map(|(place, row)| (*place, *file, *row)));
         }
         all.sort_unstable();
-        all.into_iter().map(|(_, file, row)| (file, row)).collect()
+        all.into_iter().map(|(place, file, row)| (file, row, self.differences.get(&place).cloned())).collect()
     }
 
     /// How many of each file.
@@ -108,10 +154,14 @@ impl Keys {
             let mut rows = rows(&frame).map_err(io::Error::other)?;
             drop(frame);
             rows.sort_unstable();
-            for pair in rows.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
-                let (_, place, file, row) = pair[0];
-                dropped.add(place, file, row);
-                places.push(place);
+            for same in rows.chunk_by(|a, b| a.0 == b.0) {
+                let Some(((_, kept, ..), others)) = same.split_last() else { continue };
+                for &(_, place, file, row) in others {
+                    if dropped.add(place, file, row) {
+                        dropped.kept.insert(place, *kept);
+                    }
+                    places.push(place);
+                }
             }
         }
         places.sort_unstable();

@@ -48,6 +48,9 @@ pub(crate) struct Answer {
     pub mark: String,
     /// Up to what they were counted, in words.
     pub as_of: Option<String>,
+    /// What a person has to know of how they were counted.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// They come as a stream of Arrow, else as CSV.
     pub arrow: bool,
 }

@@ -44,7 +44,7 @@ const STRETCHES_AT_ONCE: usize = 32;
 const TEXTS_MAX: usize = 4_000_000;
 
 const TABLE: Parameter = parameter("table", ParameterKind::Identifier, "The table, as GET /tables names it.");
-const COLUMN: Parameter = parameter("column", ParameterKind::Line(200), "The column, as GET /tables names it.");
+const COLUMN: Parameter = parameter("column", ParameterKind::Column, "The column, as GET /tables names it.");
 
 request! {
     /// How often each value of a column occurs.

@@ -21,7 +21,7 @@ enum Why {
     Told,
 }
 
-/// The server's codes that are told in words of ours.
+/// The server's codes that are told in words of ours, in which `{source}` is what the person calls it.
 const CODES: &[(u32, Why, &str)] = &[
     (60, Why::Told, "is not there"),
     (81, Why::Told, "lies in a database that is not there"),
@@ -32,11 +32,11 @@ const CODES: &[(u32, Why, &str)] = &[
     (53, Why::Told, "is asked with values of types that do not fit"),
     (181, Why::Told, "has `final = true`, and its kind of table has no last state of a row"),
     (1, Why::Told, "has `final = true`, which its kind of table does not do"),
-    (192, Why::Never, "is not given to this user: see `user` and `password_env` of its source in config.toml"),
-    (193, Why::Never, "is not given to this user: see `user` and `password_env` of its source in config.toml"),
-    (194, Why::Never, "is given with a password only: see `password_env` of its source in config.toml"),
+    (192, Why::Never, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
+    (193, Why::Never, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
+    (194, Why::Never, "is given with a password only: see `password_env` in [sources.{source}] of config.toml"),
     (195, Why::Never, "is not given to this machine: its address is not among those the user may come from"),
-    (516, Why::Never, "is not given to this user: see `user` and `password_env` of its source in config.toml"),
+    (516, Why::Never, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
     (497, Why::Never, "may not be read by this user"),
     (291, Why::Never, "lies in a database that this user may not read"),
     (164, Why::Never, "is not given: the user may only read, and this needs more"),
@@ -44,11 +44,15 @@ const CODES: &[(u32, Why, &str)] = &[
     (115, Why::Never, "is asked with a setting that the server does not have"),
     (73, Why::Never, "is not given: the server has no format that is understood here"),
     (288, Why::Never, "is spread over servers that refuse a query inside a query: say GLOBAL IN or GLOBAL JOIN in it"),
-    (158, Why::Never, "would read more rows than may be read: see `scan_rows_max` of its source in config.toml, or the limits of the user"),
+    (
+        158,
+        Why::Never,
+        "would read more rows than may be read: see `scan_rows_max` in [sources.{source}] of config.toml, or the limits of the user",
+    ),
     (307, Why::Never, "would read more bytes than the server lets this user read"),
     (396, Why::Now, "gives more rows than it had counted: load again"),
     (241, Why::Now, "needs more memory than the server has for it"),
-    (159, Why::Now, "took longer than the server may work on it: see `timeout_seconds` of its source in config.toml"),
+    (159, Why::Now, "took longer than the server may work on it: see `timeout_seconds` in [sources.{source}] of config.toml"),
     (160, Why::Now, "would take longer than the server may work on it"),
     (201, Why::Now, "is not given now: the user's quota is used up"),
     (202, Why::Now, "is not given now: the server works on too many queries already"),
@@ -85,21 +89,24 @@ pub(super) fn in_text(text: &str) -> Option<u32> {
     })
 }
 
-/// The fault of an answer.
-pub(super) fn of_answer(status: u16, code: Option<u32>, text: &str) -> Fault {
+/// The fault of an answer of the source.
+pub(super) fn of_answer(source: &str, status: u16, code: Option<u32>, text: &str) -> Fault {
     let Some(code) = code else {
         return Fault::Unavailable(match status {
             200 => "is answered in a way that is not understood".to_owned(),
-            300..=399 => "is answered from another place: say the `url` that it leads to in config.toml".to_owned(),
-            401 | 403 => "is not given to this user: see `user` and `password_env` of its source in config.toml".to_owned(),
+            300..=399 => format!("is answered from another place: say the `url` that it leads to in [sources.{source}] of config.toml"),
+            401 | 403 => format!("is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
             503 => BUSY.to_owned(),
-            status => format!("is answered with {status}: is its `url` in config.toml that of ClickHouse's HTTP interface?"),
+            status => {
+                format!("is answered with {status}: is `url` in [sources.{source}] of config.toml that of ClickHouse's HTTP interface?")
+            }
         });
     };
-    match CODES.iter().find(|(known, ..)| *known == code) {
-        Some((_, Why::Now, words)) => Fault::Unavailable(format!("{words} (code {code})")),
-        Some((_, Why::Never, words)) => Fault::Refused(format!("{words} (code {code})")),
-        Some((_, Why::Told, words)) => Fault::Refused(format!("{words} (code {code}): {}", shown(text))),
+    let known = CODES.iter().find(|(known, ..)| *known == code).map(|(_, why, words)| (why, words.replace("{source}", source)));
+    match known {
+        Some((Why::Now, words)) => Fault::Unavailable(format!("{words} (code {code})")),
+        Some((Why::Never, words)) => Fault::Refused(format!("{words} (code {code})")),
+        Some((Why::Told, words)) => Fault::Refused(format!("{words} (code {code}): {}", shown(text))),
         None => Fault::Unavailable(format!("is not given: the server failed with code {code}")),
     }
 }
@@ -112,16 +119,16 @@ fn shown(text: &str) -> String {
     said.split(" (version ").next().unwrap_or_default().trim().trim_end_matches('.').to_owned()
 }
 
-/// Why there is no answer.
-pub(super) fn of_request(error: &reqwest::Error) -> Fault {
+/// Why there is no answer of the source.
+pub(super) fn of_request(source: &str, error: &reqwest::Error) -> Fault {
     let chain = || std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source());
     let says = |words: &str| chain().any(|error| error.to_string().contains(words));
     Fault::Unavailable(if says("certificate") {
         "has a certificate that is not trusted here".to_owned()
     } else if error.is_timeout() || says("timed out") {
-        "does not answer in time: see `timeout_seconds` of its source in config.toml".to_owned()
+        format!("does not answer in time: see `timeout_seconds` in [sources.{source}] of config.toml")
     } else if error.is_connect() {
-        "cannot be reached: nobody answers there".to_owned()
+        format!("cannot be reached: nobody answers at the `url` of [sources.{source}] in config.toml")
     } else if says("headers") && says("too large") {
         "is answered with a head that is too long".to_owned()
     } else {
@@ -151,13 +158,13 @@ mod tests {
 
     #[test]
     fn a_servers_own_words_are_shown_of_queries_alone() {
-        let told = |code, text: &str| of_answer(500, Some(code), text).to_string();
+        let told = |code, text: &str| of_answer("x", 500, Some(code), text).to_string();
         let text = "Code: 47. DB::Exception: Unknown identifier `amout`. (UNKNOWN_IDENTIFIER) (version 26.9.2.1)";
         assert_eq!(told(47, text), "has no such column (code 47): Unknown identifier `amout`. (UNKNOWN_IDENTIFIER)");
         let hosts = "Code: 279. DB::NetException: All connection tries failed. Log: 10.0.0.7:9000";
         assert!(!told(279, hosts).contains("10.0.0.7") && told(279, hosts).contains("cannot be reached"));
         assert!(!told(9_999, hosts).contains("10.0.0.7"));
         assert!(told(62, &"é".repeat(1_000)).chars().count() < 400);
-        assert!(matches!(of_answer(503, None, ""), Fault::Unavailable(reason) if may_pass(&reason)));
+        assert!(matches!(of_answer("x", 503, None, ""), Fault::Unavailable(reason) if may_pass(&reason)));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::{
     io::{self, Read},
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -26,9 +26,39 @@ pub struct Stream {
     now: Bytes,
     /// All has come, or nothing more will.
     ended: bool,
-    fault: Arc<OnceLock<Fault>>,
+    said: Arc<Said>,
+}
+
+/// What is known of how a stream ended, for one who gave it to somebody else to read.
+#[derive(Debug, Default)]
+pub struct Said {
+    source: String,
+    fault: OnceLock<Fault>,
     /// The last bytes read, where a server that failed on the way says so.
-    tail: Vec<u8>,
+    tail: Mutex<Vec<u8>>,
+}
+
+impl Said {
+    /// Why no more came, if that was not the end.
+    pub fn fault(&self) -> Option<Fault> {
+        self.fault.get().cloned()
+    }
+
+    /// What the last bytes say of a failure. Rows may hold such a text: ask only of an answer that is not what it should be.
+    pub fn last_words(&self) -> Option<Fault> {
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&tail);
+        codes::in_text(&text).map(|code| codes::of_answer(&self.source, 200, Some(code), &text))
+    }
+
+    fn read(&self, bytes: &[u8]) {
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
+        if tail.len() > 4 * TAIL {
+            let more = tail.len() - TAIL;
+            tail.drain(..more);
+        }
+    }
 }
 
 /// How much of the end is looked at.
@@ -49,7 +79,7 @@ impl Stream {
                 let _asking = wire.ask(&held.source.name);
                 let mut response = held.post(&query, sql, &pairs).await?;
                 let mut since = SPEND_EVERY;
-                while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&error))? {
+                while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&held.source.name, &error))? {
                     wire.count(part.len() as u64);
                     since += part.len() as u64;
                     if since >= SPEND_EVERY {
@@ -66,42 +96,32 @@ impl Stream {
                 drop(sender.send(Err(fault)).await);
             }
         };
+        let said = Arc::new(Said { source: engine.source().name.clone(), ..Said::default() });
         let task = engine.wire.runtime()?.spawn(work).abort_handle();
-        Ok(Self { engine, id, parts, task, stopped, now: Bytes::new(), ended: false, fault: Arc::default(), tail: Vec::new() })
+        Ok(Self { engine, id, parts, task, stopped, now: Bytes::new(), ended: false, said })
     }
 
-    /// Why no more comes, if that is not the end.
-    pub fn fault(&self) -> Option<&Fault> {
-        self.fault.get()
-    }
-
-    /// As `fault`, for one who gives the bytes to somebody else to read.
-    pub fn fault_later(&self) -> Arc<OnceLock<Fault>> {
-        Arc::clone(&self.fault)
-    }
-
-    /// What the last bytes say of a failure.
-    fn said(&self) -> Option<Fault> {
-        let text = String::from_utf8_lossy(&self.tail);
-        codes::in_text(&text).map(|code| codes::of_answer(200, Some(code), &text))
+    /// How it ends, told also later.
+    pub fn said(&self) -> Arc<Said> {
+        Arc::clone(&self.said)
     }
 
     fn end(&mut self, fault: Option<Fault>) -> io::Result<usize> {
+        let Some(fault) = fault else {
+            self.ended = true;
+            return Ok(0);
+        };
         // A server that breaks off has said why, if it could.
-        let fault = fault.map(|fault| if fault == Fault::Stopped { fault } else { self.said().unwrap_or(fault) });
-        if let Some(fault) = fault.or_else(|| self.said()) {
-            let error = io::Error::other(fault.to_string());
-            self.fault.set(fault).ok();
-            return Err(error);
-        }
-        self.ended = true;
-        Ok(0)
+        let fault = if fault == Fault::Stopped { fault } else { self.said.last_words().unwrap_or(fault) };
+        let error = io::Error::other(fault.to_string());
+        self.said.fault.set(fault).ok();
+        Err(error)
     }
 }
 
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Some(fault) = self.fault.get() {
+        if let Some(fault) = self.said.fault.get() {
             return Err(io::Error::other(fault.to_string()));
         }
         while self.now.is_empty() && !self.ended {
@@ -126,11 +146,7 @@ impl Read for Stream {
         }
         let take = self.now.len().min(buffer.len());
         self.now.copy_to_slice(&mut buffer[..take]);
-        let last = &buffer[take.saturating_sub(TAIL)..take];
-        self.tail.extend_from_slice(last);
-        if self.tail.len() > 4 * TAIL {
-            self.tail.drain(..self.tail.len() - TAIL);
-        }
+        self.said.read(&buffer[..take]);
         Ok(take)
     }
 }

@@ -1,19 +1,24 @@
 //! Candles that stay at the engine: the same answers as of candles that were brought, fetched token by token, once.
 
-use std::sync::atomic::Ordering;
+use std::{fs, path::Path, sync::atomic::Ordering};
 
+use polars::prelude::DataType;
+use tempfile::TempDir;
 use tokendeck::{
     api::{self, Api, ApiOptions},
-    dataset::Dataset,
+    dataset::{Dataset, load::load, progress::Silent},
     deck::{Deck, DeckOptions},
     error::Code,
     state::keys::Keys,
 };
 
-use super::{Bench, MANIFEST, TROUBLES, UNI, candles};
+use super::{
+    Bench, MANIFEST, TROUBLES, UNI, candles,
+    server::{Rows, Server},
+};
 
 /// What is asked of a dataset of one token.
-pub(super) const QUESTIONS: [&str; 7] = [
+pub(super) const QUESTIONS: [&str; 8] = [
     "/tokens",
     "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984",
     "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles?timeframe=4h",
@@ -21,6 +26,7 @@ pub(super) const QUESTIONS: [&str; 7] = [
     "/technical/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/trendline?period=30",
     "/technical/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/patterns?timeframe=1d",
     "/candles?addresses=0x1f9840a85d5af5bf1d1762f925bdaddc4201f984&timeframe=1d",
+    "/tokens?fields=trend,best_pattern,recommendedAction,as_of",
 ];
 
 /// An API over the dataset, as long as it stands.
@@ -37,6 +43,58 @@ pub(super) fn ask(api: &std::sync::Arc<Api>, path: &str) -> (u16, String) {
 
 fn place(bench: &Bench) {
     bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\n"));
+}
+
+/// The data of a folder, of which the candles stay at an engine.
+pub(crate) struct Stays {
+    server: Server,
+    pub(crate) folder: TempDir,
+}
+
+impl Stays {
+    pub(crate) fn of(data: &Path) -> Self {
+        let stays = Self { server: Server::start(), folder: tempfile::tempdir().unwrap() };
+        let frame = load(data, &Silent).unwrap().table("candles").unwrap().frame.clone();
+        let newest = frame
+            .column("timestamp")
+            .unwrap()
+            .cast(&DataType::Int64)
+            .unwrap()
+            .i64()
+            .unwrap()
+            .iter()
+            .flatten()
+            .max()
+            .unwrap_or_default()
+            .to_string();
+        let kinds = |name: &str| match name {
+            "token_address" | "interval" => "String",
+            "timestamp" => "DateTime",
+            _ => "Float64",
+        };
+        let names = ["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume"];
+        let columns = names.map(|name| (name, kinds(name))).to_vec();
+        stays.server.put("candles", Rows { columns, frame: frame.select(names).unwrap(), newest });
+        let candles = |name: &str| name.starts_with("candles.");
+        for file in fs::read_dir(data).unwrap().flatten().filter(|file| !candles(&file.file_name().to_string_lossy())) {
+            fs::copy(file.path(), stays.folder.path().join(file.file_name())).unwrap();
+        }
+        let manifest = fs::read_to_string(data.join("dataset.toml")).unwrap_or_default();
+        let table = "\n[tables.candles]\nsource = 'warehouse'\ntable = 'market.candles'\nread = 'in place'\n";
+        fs::write(stays.folder.path().join("dataset.toml"), manifest + table).unwrap();
+        stays
+    }
+
+    /// A `config.toml` that has the engine, and agrees.
+    pub(crate) fn config(&self) -> String {
+        format!("[remote]\nenabled = true\n[sources.warehouse]\nkind = 'clickhouse'\nurl = '{}'\n", self.server.url())
+    }
+
+    /// How often rows of a token were asked for.
+    pub(crate) fn fetched(&self) -> usize {
+        let rows = |query: &&String| query.contains("ArrowStream") && !query.contains("count() OVER ()");
+        self.server.queries().iter().filter(rows).count()
+    }
 }
 
 fn streams(bench: &Bench) -> usize {
@@ -60,7 +118,9 @@ fn what_stays_there_gives_the_answers_of_what_was_brought() {
         let (status, body) = ask(&there, "/tables/candles");
         assert!((status, body.contains("stay at `warehouse`")) == (503, true), "{body}");
         let (_, body) = ask(&there, "/datasets");
-        assert!(body.contains("\"rows\":5500"), "{body}");
+        assert!(body.contains("\"rows\":5500") && body.contains("its 5,500 rows stay at `warehouse`"), "{body}");
+        // Each would be wanted to put them in order.
+        assert_eq!(ask(&standing(bench.folder.path(), bench.load(&bench.wire(), rows_min).unwrap()), "/tokens?sort=trend").0, 503);
         // More rows there are of the next generation.
         bench.server.put("candles", candles(6_000));
         assert_eq!(ask(&there, QUESTIONS[2]), ask(&brought, QUESTIONS[2]));

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use polars::prelude::{Column, DataFrame, DataType, IpcStreamWriter, SerWriter as _};
+use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, IpcStreamWriter, SerWriter as _, Series};
 
 /// What is wrong with the next rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,6 +54,10 @@ pub(super) struct Shared {
     /// Of short answers.
     pub(super) short: Mutex<Option<Trouble>>,
     pub(super) down: AtomicBool,
+    /// Short answers that are 503 first.
+    pub(super) busy: AtomicU64,
+    /// How addresses are written in capitals, if they are.
+    pub(super) written: Mutex<Option<&'static str>>,
     /// The value of the user's `readonly`.
     pub(super) readonly: AtomicU64,
     /// Rows that EXPLAIN ESTIMATE tells.
@@ -145,23 +149,36 @@ fn serve(stream: TcpStream, shared: &Shared) -> Option<()> {
     }
 }
 
-/// What a sum over candles gives: all of them, which is more than is asked for and tells the same.
+/// The rows of the token that is asked for, where one is.
+fn asked(rows: &Rows, sql: &str) -> Rows {
+    let token = sql.split(" IN ('").nth(1).and_then(|rest| rest.split('\'').next()).filter(|token| token.starts_with("0x"));
+    let (Some(token), Ok(tokens)) = (token, rows.frame.column("token_address")) else { return rows.clone() };
+    let mask: BooleanChunked = tokens.str().unwrap().iter().map(|own| own == Some(token)).collect();
+    Rows { frame: rows.frame.filter(&mask).unwrap(), ..rows.clone() }
+}
+
+/// What a sum over candles gives: each of them by itself, which is more than is asked for and tells the same.
 fn sums(candles: &DataFrame) -> DataFrame {
+    let count = candles.height();
     let whole = |name: &str, from: &str, kind: &DataType| candles.column(from).unwrap().cast(kind).unwrap().with_name(name.into());
-    let flags = |name: &str, flag: u8| Column::new(name.into(), vec![flag; candles.height()]);
+    let lists = |name: &str, from: &str, kind: &DataType| {
+        let all = whole(name, from, kind).take_materialized_series();
+        Column::new(name.into(), (0..count as i64).map(|row| all.slice(row, 1)).collect::<Vec<Series>>())
+    };
+    let time = if candles.column("ts").is_ok() { "ts" } else { "timestamp" };
     let columns = vec![
         whole("token_address", "token_address", &DataType::String),
         whole("interval", "interval", &DataType::String),
-        whole("timestamp", "ts", &DataType::Int64),
-        whole("open", "open", &DataType::Float64),
-        whole("high", "high", &DataType::Float64),
-        whole("low", "low", &DataType::Float64),
-        whole("close", "close", &DataType::Float64),
-        whole("volume", "volume", &DataType::Float64),
-        flags("cut", 0),
-        Column::new("rows".into(), vec![candles.height() as u64; candles.height()]),
+        whole("first", time, &DataType::Int64),
+        whole("newest", time, &DataType::Int64),
+        Column::new("cut".into(), vec![0_u8; count]),
+        lists("timestamp", time, &DataType::Int64),
+        lists("close", "close", &DataType::Float64),
+        lists("volume", "volume", &DataType::Float64),
+        Column::new("written".into(), vec![Series::new_empty("".into(), &DataType::String); count]),
+        Column::new("rows".into(), vec![count as u64; count]),
     ];
-    DataFrame::new(candles.height(), columns).unwrap()
+    DataFrame::new(count, columns).unwrap()
 }
 
 fn fail(out: &mut TcpStream, status: u16, code: u32) -> Option<()> {
@@ -171,6 +188,10 @@ fn fail(out: &mut TcpStream, status: u16, code: u32) -> Option<()> {
 }
 
 fn short(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
+    if shared.busy.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).is_ok() {
+        return out.write_all(b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n").ok();
+    }
+    let written = *shared.written.lock().unwrap();
     match *shared.short.lock().unwrap() {
         Some(Trouble::Fails(status, code)) => return fail(out, status, code),
         Some(Trouble::Stall(_)) => {
@@ -180,7 +201,7 @@ fn short(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
         _ => {}
     }
     let tables = shared.tables.lock().unwrap().clone();
-    let table = tables.iter().find(|(name, _)| sql.contains(&format!("`{name}`"))).map(|(_, rows)| rows);
+    let table = tables.iter().find(|(name, _)| sql.contains(&format!("`{name}`"))).map(|(_, rows)| asked(rows, sql));
     let answer = if sql.contains("system.settings") {
         let mut settings = format!("version\t23.8.1.1\nreadonly\t{}\n", shared.readonly.load(Ordering::Acquire));
         for name in ["max_result_rows", "result_overflow_mode", "skip_unavailable_shards", "max_rows_to_read", "max_execution_time"] {
@@ -196,8 +217,12 @@ fn short(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
             table.columns.iter().map(|(name, kind)| [*name, "\t", *kind, "\t\t\t\t\t\n"].concat()).collect::<Vec<_>>().concat()
         } else if sql.starts_with("EXPLAIN") {
             format!("deck\tt\t1\t{}\t1\n", shared.estimate.load(Ordering::Acquire))
+        } else if sql.starts_with("SELECT DISTINCT") {
+            format!("{}\n", written.unwrap_or_default())
         } else if sql.contains("LIMIT 1000") {
-            vec!["1\t0\t0"; sql.matches("countIf(notEmpty").count()].join("\t") + "\n"
+            // Those of a column by its name: texts, bytes, digits without a start, with capitals.
+            let one = if written.is_some() { "1\t0\t0\t1" } else { "1\t0\t0\t0" };
+            vec![one; sql.matches("countIf(notEmpty").count()].join("\t") + "\n"
         } else if sql.starts_with("SELECT count(), toString(") {
             format!("{rows}\t{}\n", table.newest)
         } else if sql.starts_with("SELECT count(), ") {
@@ -214,7 +239,7 @@ fn rows(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
     let trouble = shared.trouble.lock().unwrap().pop().unwrap_or(Trouble::None);
     let tables = shared.tables.lock().unwrap().clone();
     let (_, table) = tables.iter().find(|(name, _)| sql.contains(&format!("`{name}`")))?;
-    let table = if sql.contains("count() OVER ()") { &Rows { frame: sums(&table.frame), ..table.clone() } } else { table };
+    let table = if sql.contains("count() OVER ()") { Rows { frame: sums(&table.frame), ..table.clone() } } else { asked(table, sql) };
     // The columns that are asked for, by the names they are given.
     let asked: Vec<&str> = sql.split(" FROM (").next()?.split(" AS `").skip(1).filter_map(|part| part.split('`').next()).collect();
     let frame = if asked.is_empty() { table.frame.clone() } else { table.frame.select(asked).ok()? };

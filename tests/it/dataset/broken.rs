@@ -154,7 +154,11 @@ fn a_broken_file_costs_the_table_and_says_why() {
     let cut = |bytes: &[u8]| bytes[..bytes.len() / 2].to_vec();
     for (name, bytes, expected) in [
         ("holder_counts.csv", Vec::new(), "`holder_counts.csv` is empty: expected at least a header or a record"),
-        ("holder_counts.csv", b"\xff\xfet\0o\0".to_vec(), "`holder_counts.csv` lacks the column `token_address` (the token); it has `to`"),
+        (
+            "holder_counts.csv",
+            b"\xff\xfet\0o\0".to_vec(),
+            "`holder_counts.csv` lacks the column `token_address` (the token); and `date` (the day), `holders` (number of holders); it has `to`",
+        ),
         ("holder_counts.ndjson", b"\n\n".to_vec(), "`holder_counts.ndjson` is empty: expected one JSON object a line"),
         ("holder_counts.json", b"[]".to_vec(), "`holder_counts.json` is empty: expected an array of objects"),
         ("holder_counts.json", b"{\"data\": []}".to_vec(), "`holder_counts.json` is not a JSON array of objects: "),

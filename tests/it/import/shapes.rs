@@ -399,7 +399,7 @@ fn decimals_that_are_said_are_of_one_token_and_no_amount_is_lost_for_the_lack_of
     };
     let desk = Desk::empty();
     desk.write("one.csv", rows(&[UNI; 6]));
-    assert!(desk.refuses(&["one.csv"]).contains("say them with --decimals 18"));
+    assert!(desk.refuses(&["one.csv"]).contains("say them, as in --decimals 18"));
     assert_eq!(taken(&desk.imports(&["one.csv", "--decimals", "6"]), 0, "transfers")[0], 6);
     let values: Vec<Option<f64>> =
         desk.dataset().transfers().chunks(&address(UNI)).flatten().map(|row| row.value.map(|value| value.0)).collect();

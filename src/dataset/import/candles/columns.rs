@@ -11,7 +11,7 @@ use super::super::{
     },
     names::{Names, plain},
     pair,
-    refusal::{COLUMN, Refusal},
+    refusal::{COLUMN, DATES, Refusal},
     sheet::{Sheet, json::KEY},
 };
 use crate::dataset::{candles::Interval, time::MINUTE_MS};
@@ -179,9 +179,19 @@ fn figures(sheet: &Sheet, at: usize, style: Style) -> Vec<f64> {
 pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)]) -> Result<Option<Columns>, Refusal> {
     let said =
         |ours: &str| map.iter().find(|(known, _)| known == ours).and_then(|(_, theirs)| sheet.names.iter().position(|name| name == theirs));
-    let said_all = said("timestamp").zip(said("open")).zip(said("high")).zip(said("low")).zip(said("close"));
-    if let Some(((((time, open), high), low), close)) = said_all {
-        return made(sheet, time, [open, high, low, close], true).map(Some);
+    let wanted = [("open", OPEN), ("high", HIGH), ("low", LOW), ("close", CLOSE)];
+    if said("timestamp").is_some() || wanted.iter().any(|(ours, _)| said(ours).is_some()) {
+        let names = Names::of(&sheet.names);
+        let of = |(ours, words): (&str, &[&str])| said(ours).or_else(|| price(&names, words).filter(|_| sheet.named));
+        let prices = wanted.map(of);
+        let time = said("timestamp").or_else(|| time(sheet, &names).filter(|_| sheet.named));
+        if let ([Some(open), Some(high), Some(low), Some(close)], Some(time)) = (prices, time) {
+            return of_their_own(sheet, [open, high, low, close]).and_then(|says| {
+                let mut found = made(sheet, time, [open, high, low, close], true)?;
+                found.says.extend(says);
+                Ok(Some(found))
+            });
+        }
     }
     if sheet.named
         && let Some((time, prices)) = named(sheet)
@@ -192,6 +202,21 @@ pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)
         return Ok(None);
     }
     if sheet.named { Ok(None) } else { unnamed(sheet) }
+}
+
+/// Refuses prices of which two are one column; where all four are, what is to be known of such candles.
+fn of_their_own(sheet: &Sheet, prices: Order) -> Result<Option<String>, Refusal> {
+    let twice = (1..4).find(|&at| prices[..at].contains(&prices[at]));
+    let Some(twice) = twice else { return Ok(None) };
+    let name = &sheet.names[prices[twice]];
+    if prices.iter().all(|at| *at == prices[0]) {
+        return Ok(Some(format!(
+            "warning: it has one price a time, `{name}`, so open, high, low and close are the same: ranges and patterns of such candles say nothing"
+        )));
+    }
+    let shown: Vec<&str> = PRICES.iter().zip(prices).filter(|(_, at)| *at == prices[twice]).map(|(ours, _)| *ours).collect();
+    Err(format!("has one column, `{name}`, for {}: a candle's four prices are columns of their own, or all one price", shown.join(" and "))
+        .into())
 }
 
 /// Columns without names: a time in front of prices that fit one order.
@@ -241,7 +266,7 @@ fn unnamed(sheet: &Sheet) -> Result<Option<Columns>, Refusal> {
                 "its columns have no names, and its rows fit more than one order of the prices",
                 &format!("say which is which, as in `{}` or `{}`", shown(&orders[0]), shown(orders.get(1).unwrap_or(&orders[0]))),
             )
-            .saying(named(&orders[0]).into_iter().map(|map| ("map", map))))
+            .saying(["timestamp", "open", "high", "low", "close"].map(|ours| ("map", format!("{ours}={COLUMN}")))))
         }
     }
 }
@@ -321,7 +346,7 @@ fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns
             &format!("`{}` in `{}` could be day/month or month/day", sheet.column(time).next().unwrap_or_default(), sheet.names[time]),
             "say which it is, as in --dates day or --dates month",
         )
-        .say("dates", "day")
+        .say("dates", DATES)
     })?;
     let bad = || {
         let cell = cells.iter().find(|cell| !cell.is_empty()).map_or("", String::as_str);
@@ -356,7 +381,7 @@ fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns
             _ if first.is_none() => return Err(refusal(sheet, "its prices are empty or no numbers", "take a file that has some")),
             _ if few => {
                 let what = "take a file whose prices fit, or say --broken-too to take it all the same; no analysis uses these rows";
-                return Err(refusal(sheet, &why, what).say("broken-too", ""));
+                return Err(refusal(sheet, &why, what));
             }
             _ => {
                 return Err(refusal(
@@ -413,11 +438,11 @@ impl Columns {
     /// Refuses prices whose names say that they are in another currency.
     pub(in crate::dataset::import) fn in_dollars(&self, as_usd: bool) -> Result<(), Refusal> {
         match &self.currency {
-            Some(currency) if !as_usd && !pair::is_dollar(currency) => Err(Refusal::new(format!(
+            Some(currency) if !as_usd && !pair::is_dollar(currency) => Err(format!(
                 "has prices in {} by the names of its columns, and candles are in USD: take a file in USD, or say --as-usd if they are",
                 currency.to_uppercase()
-            ))
-            .say("as-usd", "")),
+            )
+            .into()),
             _ => Ok(()),
         }
     }

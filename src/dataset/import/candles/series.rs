@@ -222,7 +222,7 @@ fn quoted(asked: &Asked<'_>, sheet: &Sheet) -> Result<Vec<String>, Refusal> {
     match sheet.beside(&["currency", "quotecurrency", "vscurrency", "quote"]) {
         Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(&quote.to_lowercase()) && !asked.options.as_usd => {
             let reason = format!("has prices in {quote}, and candles are in USD: take them in USD, or say --as-usd if they are");
-            Err(Refusal::new(reason).say("as-usd", ""))
+            Err(reason.into())
         }
         _ => Ok(Vec::new()),
     }

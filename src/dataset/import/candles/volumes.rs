@@ -13,7 +13,7 @@ use super::{
     },
     columns::Columns,
 };
-use crate::dataset::import::VolumeUnit;
+use crate::dataset::{import::VolumeUnit, load::bind::BESIDE_DOLLARS};
 
 /// Names of volumes whose unit they do not say.
 const BARE: &[&str] =
@@ -64,10 +64,6 @@ const MONEY: &[&str] = &[
     "volumeusdc",
     "volusd",
 ];
-/// Columns beside a volume that tell that it is in USD: what Yahoo and CoinMarketCap give.
-const IN_USD: &[&str] =
-    &["adjclose", "adjustedclose", "dividends", "stocksplits", "marketcap", "mktcap", "marketcapitalization", "market_cap"];
-
 /// Where the volume in tokens comes from.
 pub(super) enum Volume {
     /// A column that holds it.
@@ -130,7 +126,7 @@ fn counts(name: &str) -> Option<Counts> {
 /// The volume of candles with these columns.
 pub(super) fn volume(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Volume {
     let names = Names::of(&sheet.names);
-    let candidates = candidates(sheet, found, &names);
+    let candidates = asked.mapped("volume").map_or_else(|| candidates(sheet, found, &names), |said| vec![said]);
     let Some(style) = Style::of(candidates.iter().flat_map(|&at| sheet.column(at)), sheet.semicolons || found.style.comma) else {
         return Volume::None(Some("its volumes are written with decimal comma and decimal point, so they are left empty".to_owned()));
     };
@@ -209,7 +205,7 @@ fn alone(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, among: &Alone<'_>) -
 
 /// Why a volume is in USD, where what stands beside it tells so.
 fn in_usd(sheet: &Sheet, names: &Names, found: &Columns, figures: &[f64]) -> Option<String> {
-    if let Some(at) = names.find(IN_USD) {
+    if let Some(at) = names.find(BESIDE_DOLLARS) {
         return Some(format!("as of sources that give `{}` beside it", sheet.names[at]));
     }
     if sheet.speaks_of("ohlcv_list") {

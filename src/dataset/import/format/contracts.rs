@@ -70,7 +70,7 @@ pub(super) fn build(asked: &Asked<'_>) -> Result<Plan, Refusal> {
                 several.len(),
                 shown.join(", ")
             ))
-            .say("token", several[0].to_string()));
+            .say("token", ADDRESS));
         }
     };
     if runtime.as_deref().is_some_and(|code| code.contains(&"0".repeat(64))) {

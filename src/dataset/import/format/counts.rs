@@ -6,6 +6,7 @@ use super::{
         evidence::{Seen, number::Style, when::When},
         look::Looked,
         names::{Names, TOKEN},
+        refusal::DATES,
         sheet::Sheet,
     },
     Asked, Plan, Refusal, Take,
@@ -52,7 +53,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
             sheet.column(day).next().unwrap_or_default(),
             sheet.names[day]
         ))
-        .say("dates", "day")
+        .say("dates", DATES)
         .lines(format!(
             "[tables.holder_counts] columns = {{ date = {{ from = \"{}\", format = \"%d/%m/%Y\" }}, holders = \"{}\" }}",
             sheet.names[day], sheet.names[holders]

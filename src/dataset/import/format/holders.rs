@@ -6,7 +6,7 @@ use super::{
         evidence::{addresses, number::Style},
         look::Looked,
         names::{Names, TOKEN},
-        refusal::{Refusal, WRITE_TOKENS},
+        refusal::{DECIMALS, Refusal, UNIT, WRITE_TOKENS},
         rows::link_text,
         sheet::Sheet,
     },
@@ -194,9 +194,9 @@ fn unit(
     };
     let with_decimals = |raw: bool| match (raw, known(token)) {
         (true, None) => Err(Refusal::new(format!(
-            "has balances in smallest units, and the decimals of its token are not known: say them with --decimals 18, or {WRITE_TOKENS}"
+            "has balances in smallest units, and the decimals of its token are not known: say them, as in --decimals 18, or {WRITE_TOKENS}"
         ))
-        .say("decimals", "18")
+        .say("decimals", DECIMALS)
         .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = \"raw\" }} }}"))),
         (raw, _) => Ok(raw),
     };
@@ -219,6 +219,6 @@ fn unit(
         "is nearest to holders, but all its balances are whole numbers, as `{shown}` in `{name}`, so they may be in smallest units: say --unit raw or --unit \
          whole"
     ))
-    .say("unit", "raw")
-    .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = \"raw\" }} }}")))
+    .say("unit", UNIT)
+    .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = UNIT }} }}")))
 }

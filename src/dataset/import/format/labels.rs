@@ -5,6 +5,7 @@ use super::{
         evidence::{Seen, addresses, kind},
         look::Looked,
         names::{CHAIN, Names},
+        refusal::{COLUMN, LABEL},
         sheet::{Sheet, json::KEY},
     },
     Asked, NOTHING, Plan, Refusal, Take,
@@ -100,22 +101,30 @@ fn which(asked: &Asked<'_>, sheet: &Sheet, at: usize, name: Option<usize>, likel
     if likely.is_empty() {
         let stem = asked.looked.name.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
         let word = stem.rsplit('_').next().unwrap_or(stem).trim().to_lowercase();
+        // The file's name says whose they are where the names in it do too.
+        let told = |cell: &str| cell.to_lowercase().contains(&word);
+        let sure =
+            !word.is_empty() && name.is_some_and(|name| sheet.column(name).filter(|cell| told(cell)).count() * 2 >= sheet.first.len());
+        let (label, quoted) = if sure { (word.as_str(), format!("\"{word}\"")) } else { (LABEL, LABEL.to_owned()) };
+        let such = if sure { word.as_str() } else { "kraken" };
         return Refusal::new(format!(
-            "is nearest to labels: it names addresses and has no column of labels. Say which kind they are of, as in --label {word}; those of \
+            "is nearest to labels: it names addresses and has no column of labels. Say which kind they are of, as in --label {such}; those of \
              an exchange count as one under --label exchange"
         ))
-        .say("label", word.as_str())
-        .lines(format!("[tables.labels] columns = {{ address = \"{address}\"{names} }}, set = {{ label = \"{word}\" }}"));
+        .say("label", label)
+        .lines(format!("[tables.labels] columns = {{ address = \"{address}\"{names} }}, set = {{ label = {quoted} }}"));
     }
     let shown: Vec<String> = likely
         .iter()
         .map(|&at| format!("`{}` (such as `{}`)", sheet.names[at], sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default()))
         .collect();
     let first = &sheet.names[likely[0]];
-    Refusal::new(format!(
+    let refusal = Refusal::new(format!(
         "is nearest to labels, but which column is the label must be said: {}. Say it as in --map label={first}",
         shown.join(" or ")
-    ))
-    .say("map", format!("label={first}"))
-    .lines(format!("[tables.labels] columns = {{ address = \"{address}\", label = \"{first}\"{names} }}"))
+    ));
+    let (column, quoted) = if likely.len() == 1 { (first.as_str(), format!("\"{first}\"")) } else { (COLUMN, COLUMN.to_owned()) };
+    refusal
+        .say("map", format!("label={column}"))
+        .lines(format!("[tables.labels] columns = {{ address = \"{address}\", label = {quoted}{names} }}"))
 }

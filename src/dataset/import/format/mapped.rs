@@ -2,59 +2,50 @@
 
 use super::{
     super::{
+        candles,
         edits::{Fix, fixed},
         evidence::number::Style,
         listed,
-        refusal::{COLUMN, Refusal},
+        refusal::{COLUMN, DECIMALS, Refusal, WRITE_TOKENS},
+        sheet::Sheet,
     },
-    Asked, Plan, Take,
+    Asked, Plan, Take, posts, unknown, yields,
 };
 use crate::dataset::{
+    chain::Chain,
     import::AmountUnit,
     load::bind::{bind, lacking},
     manifest::{Unit, columns::is_amount},
-    schema::{Kind, TABLES, TableSchema},
+    schema::{Column, Kind, TABLES, TableSchema},
 };
+
+/// A column of ours and the place of theirs that is to serve it.
+type Mapped = (&'static Column, usize);
 
 pub(in crate::dataset::import) fn open(asked: &Asked<'_>, table: &str) -> Result<Plan, Refusal> {
     let sheet = asked.sheet()?;
     let schema: &'static TableSchema =
         TABLES.iter().find(|schema| schema.name == table).ok_or_else(|| format!("goes into no table `{table}`"))?;
-    let mut fixes = Vec::new();
-    let mut columns = Vec::new();
-    for (ours, theirs) in &asked.options.map {
-        let column = schema
-            .column(ours)
-            .ok_or_else(|| format!("is mapped to `{ours}`, which is no column of {table}: `tokendeck schema` lists them"))?;
-        let at = sheet
-            .names
-            .iter()
-            .position(|name| name.eq_ignore_ascii_case(theirs))
-            .ok_or_else(|| format!("has no column `{theirs}` for `{ours}`: it has {}", listed(&sheet.names)))?;
-        if matches!(column.kind, Kind::Time | Kind::Date)
-            && let Ok(Some(when)) = sheet.when(&sheet.column(at).collect::<Vec<_>>())
-        {
-            fixes.push(Fix::time(sheet, at, when));
-        }
-        if matches!(column.kind, Kind::Float | Kind::Integer | Kind::Uint256)
-            && let Some(style) = Style::of(sheet.column(at), sheet.semicolons)
-        {
-            fixes.extend(Fix::number(sheet, at, style));
-        }
-        columns.push((column.name, sheet.names[at].clone()));
+    let columns = mapped(asked, sheet, schema)?;
+    if let Some((ours, _)) = asked.options.set.iter().find(|(ours, _)| schema.column(ours).is_none()) {
+        return Err(format!("is given `{ours}`, which is no column of {table}: `tokendeck schema` lists them").into());
     }
-    let mut take = Take::into(schema.name, fixed(sheet.rows(asked.looked)?, fixes));
-    for (ours, theirs) in &columns {
-        take = take.columns(&[(ours, theirs)]);
+    if schema.name == "candles" {
+        // Their prices and volumes are held against the rows, whoever names them.
+        return match candles::open(asked) {
+            Ok(plan) => plan.with_said(asked),
+            Err(refusal) => Err(lacks(asked, sheet, schema, &columns).unwrap_or(refusal)),
+        };
     }
-    for (ours, value) in &asked.options.set {
-        let column = schema
-            .column(ours)
-            .ok_or_else(|| format!("is given `{ours}`, which is no column of {table}: `tokendeck schema` lists them"))?;
-        take = take.set(column.name, value);
-    }
+    let mut take = Take::into(schema.name, fixed(sheet.rows(asked.looked)?, fixes(sheet, &columns)));
     let mut plan = Plan::of(Vec::new());
-    let said = |name: &str| columns.iter().any(|(ours, _)| *ours == name) || asked.options.set.iter().any(|(ours, _)| ours == name);
+    for (ours, at) in &columns {
+        take = take.columns(&[(ours.name, &sheet.names[*at])]);
+    }
+    for (ours, value) in asked.options.set.iter().filter_map(|(ours, value)| Some((schema.column(ours)?, value))) {
+        take = take.set(ours.name, value);
+    }
+    let said = |name: &str| columns.iter().any(|(ours, _)| ours.name == name) || asked.set(name).is_some();
     if schema.column("token_address").is_some() && !said("token_address") && table != "tokens" {
         let token = asked.token(None)?;
         take = take.of(&token);
@@ -67,22 +58,126 @@ pub(in crate::dataset::import) fn open(asked: &Asked<'_>, table: &str) -> Result
         let unit = match asked.options.unit {
             Some(AmountUnit::Raw) => Unit::Raw,
             Some(AmountUnit::Whole) => Unit::Whole,
-            None => continue,
+            _ => continue,
         };
-        if is_amount(schema.name, ours) || (schema.name, *ours) == ("transfers", "value") {
-            take.rule(ours).unit = Some(unit);
+        if !is_amount(schema.name, ours.name) && (schema.name, ours.name) != ("transfers", "value") {
+            continue;
+        }
+        take.rule(ours.name).unit = Some(unit);
+        // What is smallest units in the one and whole tokens in the other is converted.
+        let converted = (unit == Unit::Raw) != (ours.kind == Kind::Uint256);
+        if converted && plan.token.as_ref().is_some_and(|token| asked.decimals_of(&token.address).is_none()) {
+            let reason = format!(
+                "has amounts to be converted, and the decimals of its token are not known: say them, as in --decimals 18, or {WRITE_TOKENS}"
+            );
+            return Err(Refusal::new(reason).say("decimals", DECIMALS));
         }
     }
-    let bound = bind(schema, &take.manifest, &sheet.names)?;
-    if let Some(lacking) = lacking(schema, &bound) {
-        let (name, meaning) = (lacking.column.name, lacking.column.meaning);
-        return Err(Refusal::new(format!(
-            "lacks the column `{name}` of {table} ({meaning}); it has {}: say which it is with --map {name}=COLUMN, or --set {name}=VALUE if it is the same in every \
-             row",
-            listed(&sheet.names)
-        ))
-        .say("map", format!("{name}={COLUMN}")));
+    if schema.name == "yields" {
+        take = without_what_may_lack(take, sheet, schema)?;
+        plan = yields::in_percent(asked, sheet, &mut take, plan)?;
+    }
+    if schema.name == "posts" && !said("post_id") && !names_id(sheet, schema, &take)? {
+        let named = |name: &str| columns.iter().find(|(ours, _)| ours.name == name).map(|(_, at)| sheet.names[*at].clone());
+        let others = ["published_at", "author", "title", "token_address"].iter().filter_map(|name| named(name)).collect();
+        take.rows = posts::with_ids(take.rows, named("link"), others);
+        take = take.columns(&[("post_id", posts::MADE)]);
+        plan = plan.saying("its posts have no id: one is made of each one's link, else of its time, author and text");
+    }
+    if let Some(refusal) = lacks_in(&take, sheet, schema)? {
+        return Err(refusal);
     }
     plan.takes.push(take);
     Ok(plan)
+}
+
+/// The columns that the person names, as far as their cells can be what they are named for.
+fn mapped(asked: &Asked<'_>, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<Mapped>, Refusal> {
+    let mut columns = Vec::new();
+    for (ours, theirs) in &asked.options.map {
+        let column = schema
+            .column(ours)
+            .ok_or_else(|| format!("is mapped to `{ours}`, which is no column of {}: `tokendeck schema` lists them", schema.name))?;
+        let at = sheet
+            .names
+            .iter()
+            .position(|name| name.eq_ignore_ascii_case(theirs))
+            .ok_or_else(|| format!("has no column `{theirs}` for `{ours}`: it has {}", listed(&sheet.names)))?;
+        let numbers = sheet.different(at).iter().all(|cell| cell.trim().parse::<f64>().is_ok());
+        if matches!(column.kind, Kind::Chain | Kind::Chains) && numbers && !unknown::chains(sheet, at) {
+            let odd = sheet.different(at).into_iter().find(|cell| Chain::known(cell).is_none());
+            let odd = odd.or_else(|| sheet.column(at).next()).unwrap_or_default();
+            return Err(Refusal::new(format!(
+                "has `{odd}` in `{theirs}`, which is no chain's number that can be told from a count: name another column for `{ours}`, or say --set {ours}=CHAIN \
+                 if all are on one"
+            ))
+            .say("map", format!("{ours}={COLUMN}")));
+        }
+        columns.push((column, at));
+    }
+    Ok(columns)
+}
+
+/// Times and numbers as this file writes them.
+fn fixes(sheet: &Sheet, columns: &[Mapped]) -> Vec<Fix> {
+    let mut fixes = Vec::new();
+    for &(column, at) in columns {
+        if matches!(column.kind, Kind::Time | Kind::Date)
+            && let Ok(Some(when)) = sheet.when(&sheet.column(at).collect::<Vec<_>>())
+        {
+            fixes.push(Fix::time(sheet, at, when));
+        }
+        if matches!(column.kind, Kind::Float | Kind::Integer | Kind::Uint256)
+            && let Some(style) = Style::of(sheet.column(at), sheet.semicolons)
+        {
+            fixes.extend(Fix::number(sheet, at, style));
+        }
+    }
+    fixes
+}
+
+/// With what a list of yields may lack left empty, where it has one yield at least.
+fn without_what_may_lack(take: Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Take, Refusal> {
+    let bound = bind(schema, &take.manifest, &sheet.names)?;
+    let has = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
+    if !["apy", "apy_base"].iter().any(|name| has(name)) {
+        return Ok(take);
+    }
+    let lacks: Vec<&'static str> = yields::MAY_LACK.iter().copied().filter(|name| !has(name)).collect();
+    Ok(lacks.into_iter().fold(take, |take, name| take.without(name)))
+}
+
+/// Whether a column of the file has the name of an id.
+fn names_id(sheet: &Sheet, schema: &'static TableSchema, take: &Take) -> Result<bool, Refusal> {
+    let bound = bind(schema, &take.manifest, &sheet.names)?;
+    Ok(bound.iter().any(|bound| bound.column.name == "post_id" && !bound.is_absent()))
+}
+
+/// What lacks of candles, where their four prices and time are not all named.
+fn lacks(asked: &Asked<'_>, sheet: &Sheet, schema: &'static TableSchema, columns: &[Mapped]) -> Option<Refusal> {
+    let mut take = Take::into(schema.name, sheet.rows(asked.looked).ok()?).without("token_address");
+    for (ours, at) in columns {
+        take = take.columns(&[(ours.name, &sheet.names[*at])]);
+    }
+    lacks_in(&take, sheet, schema).ok().flatten()
+}
+
+/// All that must be there and is not.
+fn lacks_in(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<Refusal>, Refusal> {
+    let names: Vec<String> = take.rows.columns().to_vec();
+    let bound = bind(schema, &take.manifest, &names)?;
+    let lacking: Vec<&'static Column> = lacking(schema, &bound).map(|bound| bound.column).collect();
+    let [first, ..] = &lacking[..] else { return Ok(None) };
+    let shown: Vec<String> = lacking.iter().map(|column| format!("`{}` ({})", column.name, column.meaning)).collect();
+    let columns = if lacking.len() == 1 { "the column" } else { "the columns" };
+    let name = first.name;
+    Ok(Some(
+        Refusal::new(format!(
+            "lacks {columns} {} of {}; it has {}: say which it is with --map {name}=COLUMN, or --set {name}=VALUE if it is the same in every row",
+            shown.join(", "),
+            schema.name,
+            listed(&sheet.names)
+        ))
+        .saying(lacking.iter().map(|column| ("map", format!("{}={COLUMN}", column.name)))),
+    ))
 }

@@ -4,7 +4,7 @@ use super::{
     super::{candles, look::Looked, pair, sheet::Sheet},
     Asked, Plan, Refusal, Take, holders,
     tokens::no_chain,
-    transfers,
+    transfers, yields,
 };
 use crate::dataset::{
     load::bind::{bind, missing},
@@ -59,6 +59,11 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
         *place = chain.to_string();
         says.push(format!("chain {chain}, as said with --chain"));
     }
-    let take = Take { manifest, ..Take::into(schema.name, sheet.rows(asked.looked)?) };
-    Ok(Plan::of(vec![take]).saying_all(says))
+    let mut take = Take { manifest, ..Take::into(schema.name, sheet.rows(asked.looked)?) };
+    let mut plan = Plan::of(Vec::new()).saying_all(says);
+    if schema.name == "yields" {
+        plan = yields::in_percent(asked, sheet, &mut take, plan)?;
+    }
+    plan.takes.push(take);
+    Ok(plan)
 }

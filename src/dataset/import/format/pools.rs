@@ -8,7 +8,8 @@ use super::{
         edits::{self, Fix, fixed},
         evidence::addresses,
         look::Looked,
-        names::{CHAIN, Names},
+        names::{CHAIN as CHAINS, Names},
+        refusal::{CHAIN, DEX},
         rows::Made,
         sheet::Sheet,
     },
@@ -89,7 +90,13 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     if names.has(&["transactionindex", "amount0", "amount1", "amount0in", "sqrtpricex96"]) && !names.has(LIQUIDITY) {
         return None;
     }
-    Some(Columns { pool, first, second, dex: names.find(DEXES).filter(|at| ![pool, first, second].contains(at)), chain: names.find(CHAIN) })
+    Some(Columns {
+        pool,
+        first,
+        second,
+        dex: names.find(DEXES).filter(|at| ![pool, first, second].contains(at)),
+        chain: names.find(CHAINS),
+    })
 }
 
 pub(super) fn is(looked: &Looked) -> bool {
@@ -131,7 +138,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
             take.set("chain", &chain)
         }
         (None, None) => {
-            missing.push("chain=eth");
+            missing.push(("chain", CHAIN));
             take
         }
     };
@@ -139,21 +146,26 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
         (_, Some(dex)) => take.set("dex_id", dex),
         (Some(at), None) => take.columns(&[("dex_id", &sheet.names[at])]),
         (None, None) => {
-            missing.push("dex_id=uniswap-v3");
+            missing.push(("dex_id", DEX));
             take
         }
     };
     if !missing.is_empty() {
         let what = if missing.len() == 2 { "neither the DEX nor the chain they are on" } else { "not all that a pool must have" };
-        let flags: Vec<String> = missing.iter().map(|set| format!("--set {set}")).collect();
-        return Err(Refusal::new(format!("is nearest to pools, but says {what}: say {}", flags.join(" ")))
-            .saying(missing.into_iter().map(|set| ("set", set.to_owned())))
-            .lines(format!(
-                "[tables.pools] columns = {{ address = \"{}\", token0 = \"{}\", token1 = \"{}\" }}, set = {{ dex_id = \"uniswap-v3\", chain = \"eth\" }}",
-                sheet.names[found.pool],
-                sheet.names[found.first],
-                sheet.names[found.second]
-            )));
+        let flags: Vec<String> = missing.iter().map(|(ours, blank)| format!("--set {ours}={blank}")).collect();
+        let sets: Vec<String> = missing.iter().map(|(ours, blank)| format!("{ours} = {blank}")).collect();
+        return Err(Refusal::new(format!(
+            "is nearest to pools, but says {what}: say {}, as dex_id=uniswap-v3 and chain=eth",
+            flags.join(" ")
+        ))
+        .saying(missing.iter().map(|(ours, blank)| ("set", format!("{ours}={blank}"))))
+        .lines(format!(
+            "[tables.pools] columns = {{ address = \"{}\", token0 = \"{}\", token1 = \"{}\" }}, set = {{ {} }}",
+            sheet.names[found.pool],
+            sheet.names[found.first],
+            sheet.names[found.second],
+            sets.join(", ")
+        )));
     }
     if let Some(tokens) = tokens(asked, sheet, &found, take.manifest.set.get("chain").map(String::as_str))? {
         plan = plan.saying("its tokens come with it: symbol, and name and decimals where it has them");
@@ -199,5 +211,6 @@ fn tokens(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, chain: Option<&str>
     }
     let mut made = made.into_iter();
     let rows = Made::over(&["token_address", "chain", "symbol", "name", "decimals"], asked.looked.bytes, move || made.next().map(Ok));
-    Ok(Some(Take::into("tokens", rows)))
+    let worked_out = sides.into_iter().flat_map(|(_, columns)| columns.into_iter().flatten()).collect();
+    Ok(Some(Take { worked_out, ..Take::into("tokens", rows) }))
 }

@@ -7,6 +7,7 @@ use super::{
         evidence::addresses,
         look::Looked,
         names::{CHAIN, DECIMALS, NAME, Names, SYMBOL, TOKEN, plain},
+        refusal,
         rows::{Edited, Made, put},
         sheet::{Sheet, json::KEY},
     },
@@ -200,15 +201,17 @@ fn network(sheet: &Sheet) -> Option<Chain> {
 
 /// What a list of tokens without their chain is refused with.
 pub(super) fn no_chain(sheet: &Sheet, address: &str) -> Refusal {
+    let blank = refusal::CHAIN;
     let explorer = (0..sheet.names.len()).find_map(|at| sheet.column(at).take(20).find_map(etherscan::chain_of_explorer));
-    let hint = explorer.map_or_else(|| "--chain eth".to_owned(), |chain| format!("--chain {chain}, as its links say"));
-    let chain = explorer.unwrap_or("eth");
+    let hint =
+        explorer.map_or_else(|| "which with --chain, as in --chain base".to_owned(), |chain| format!("--chain {chain}, as its links say"));
+    let (chain, quoted) = explorer.map_or((blank, blank.to_owned()), |chain| (chain, format!("\"{chain}\"")));
     Refusal::new(format!(
         "is nearest to tokens, but does not say which chain they are on, and an address means another token on each: say {hint}, if all are on one \
          (`tokendeck schema --chains` lists them)"
     ))
     .say("chain", chain)
-    .lines(format!("[tables.tokens] columns = {{ token_address = \"{address}\" }}, set = {{ chain = \"{chain}\" }}"))
+    .lines(format!("[tables.tokens] columns = {{ token_address = \"{address}\" }}, set = {{ chain = {quoted} }}"))
 }
 
 fn is_test(chain: &str) -> bool {

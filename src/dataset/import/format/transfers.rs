@@ -7,7 +7,7 @@ use super::{
         evidence::{Seen, addresses, kind, number::Style, when::When},
         look::Looked,
         names::{DECIMALS, NAME, Names, SYMBOL, TOKEN},
-        refusal::{Refusal, WRITE_TOKENS},
+        refusal::{DECIMALS as OF_TOKEN, Refusal, UNIT, WRITE_TOKENS},
         sheet::Sheet,
     },
     Asked, NOTHING, Plan, Take,
@@ -282,7 +282,7 @@ fn whole(
                 "is nearest to transfers, but `{}` in `{name}` may be whole tokens or smallest units: say --unit raw or --unit whole",
                 cells.first().copied().unwrap_or_default()
             ))
-            .say("unit", "whole")
+            .say("unit", UNIT)
             .lines(lines));
         }
     };
@@ -303,7 +303,7 @@ fn whole(
             told.push((*one, decimals.into()));
             return Ok(Amounts::Whole);
         }
-        ([_], None) => format!("say them with --decimals 18, or {WRITE_TOKENS}"),
+        ([_], None) => format!("say them, as in --decimals 18, or {WRITE_TOKENS}"),
         // What is said is of one token, and another may have other decimals.
         (_, Some(_)) => format!("--decimals is for a file of one token, and these are {}; {WRITE_TOKENS}", unknown.len()),
         _ => WRITE_TOKENS.to_owned(),
@@ -314,5 +314,5 @@ fn whole(
         shown.join(", ")
     ))
     .lines(lines);
-    Err(if unknown.len() == 1 { refusal.say("decimals", "18") } else { refusal })
+    Err(if unknown.len() == 1 { refusal.say("decimals", OF_TOKEN) } else { refusal })
 }

@@ -1,94 +1,130 @@
-//! Why a file of no known format is refused: which table its columns come nearest to, what does not fit, and what would do.
+//! Why a file of no known format is refused: which table its columns come nearest to, what does not fit, and the line for it. In the line
+//! stands what the cells show; for all else a blank that only a person can fill.
 
-use super::super::{
-    evidence::{Seen, addresses, kind},
-    look::Looked,
-    names::{CHAIN, NAME, Names, SYMBOL, TOKEN},
-    refusal::{ADDRESS, COLUMN, Refusal},
-    sheet::Sheet,
+use super::{
+    super::{
+        evidence::{Seen, addresses, kind},
+        look::Looked,
+        names::{CHAIN as CHAINS, NAME, Names, SYMBOL, TOKEN, plain},
+        refusal::{ADDRESS, CHAIN, COLUMN, DEX, PROTOCOL, Refusal, TABLE, UNIT},
+        sheet::Sheet,
+    },
+    yields,
 };
+use crate::dataset::chain::Chain;
 
-/// A table, and for each column it must have the names it goes by and the kind its cells are of.
-type Near = (&'static str, &'static [(&'static str, &'static [&'static str], Seen)]);
+/// What the cells of a column must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Address,
+    Hash,
+    Number,
+    Time,
+    Text,
+    Chain,
+}
+
+/// A column of ours, the names it goes by, and what its cells are.
+type Column = (&'static str, &'static [&'static str], Kind);
+
+/// A table that a file may be near.
+struct Near {
+    table: &'static str,
+    /// Columns of which so many must be there.
+    telling: (usize, &'static [&'static str]),
+    columns: &'static [Column],
+}
 
 const ACCOUNT: &[&str] = &["address", "addr", "wallet", "holder", "owner", "account", "contract", "地址"];
 const TIME: &[&str] = &["timestamp", "time", "datetime", "date", "unix", "day", "日期", "时间", "createdat"];
-const PRICE: &[&str] = &["price", "close", "priceusd", "marketprice", "value", "last"];
+const PRICE: &[&str] = &["price", "close", "priceusd", "marketprice", "last"];
 
 const NEAR: &[Near] = &[
-    (
-        "candles",
-        &[
-            ("timestamp", TIME, Seen::Time),
-            ("open", &["open", "o"], Seen::Number),
-            ("high", &["high", "h"], Seen::Number),
-            ("low", &["low", "l"], Seen::Number),
-            ("close", PRICE, Seen::Number),
+    Near {
+        table: "candles",
+        telling: (2, &["open", "high", "low", "close"]),
+        columns: &[
+            ("timestamp", TIME, Kind::Time),
+            ("open", &["open", "o"], Kind::Number),
+            ("high", &["high", "h"], Kind::Number),
+            ("low", &["low", "l"], Kind::Number),
+            ("close", PRICE, Kind::Number),
         ],
-    ),
-    (
-        "tokens",
-        &[
-            ("token_address", &["address", "contract", "tokenaddress", "contractaddress", "token"], Seen::Address),
-            ("symbol", SYMBOL, Seen::Text),
-            ("name", NAME, Seen::Text),
-            ("chain", CHAIN, Seen::Text),
+    },
+    Near {
+        table: "tokens",
+        telling: (1, &["token_address", "symbol"]),
+        columns: &[
+            ("token_address", &["address", "contract", "tokenaddress", "contractaddress", "token"], Kind::Address),
+            ("symbol", SYMBOL, Kind::Text),
+            ("name", NAME, Kind::Text),
+            ("chain", CHAINS, Kind::Chain),
         ],
-    ),
-    (
-        "holders",
-        &[
-            ("token_address", TOKEN, Seen::Address),
-            ("holder_address", ACCOUNT, Seen::Address),
-            ("balance", &["balance", "qty", "quantity", "amount", "value", "size", "数量", "转账代币数量", "totalvolumeusd"], Seen::Number),
+    },
+    // An amount that is not called a balance was paid or given out, as a rule.
+    Near {
+        table: "holders",
+        telling: (1, &["holder_address"]),
+        columns: &[
+            ("token_address", TOKEN, Kind::Address),
+            ("holder_address", ACCOUNT, Kind::Address),
+            ("balance", &["balance", "balances", "tokenbalance", "余额", "持有数量"], Kind::Number),
         ],
-    ),
-    (
-        "transfers",
-        &[
-            ("transaction_hash", &["transactionhash", "txhash", "hash", "交易哈希"], Seen::Hash),
-            ("from_address", &["from", "fromaddress", "sender", "发送方"], Seen::Address),
-            ("to_address", &["to", "toaddress", "receiver", "接收方"], Seen::Address),
-            ("value", &["value", "amount", "quantity", "数量"], Seen::Number),
+    },
+    Near {
+        table: "transfers",
+        telling: (2, &["transaction_hash", "from_address", "to_address"]),
+        columns: &[
+            ("transaction_hash", &["transactionhash", "txhash", "hash", "交易哈希"], Kind::Hash),
+            ("from_address", &["from", "fromaddress", "sender", "发送方"], Kind::Address),
+            ("to_address", &["to", "toaddress", "receiver", "接收方"], Kind::Address),
+            ("value", &["value", "amount", "quantity", "数量"], Kind::Number),
         ],
-    ),
-    (
-        "posts",
-        &[
-            ("post_id", &["id", "postid", "tweetid", "statusid"], Seen::Number),
-            ("token_address", TOKEN, Seen::Address),
-            ("title", &["title", "text", "content", "tweet", "fulltext"], Seen::Text),
-            ("published_at", &["date", "createdat", "time", "timestamp", "publishedat"], Seen::Time),
+    },
+    Near {
+        table: "posts",
+        telling: (2, &["title", "published_at"]),
+        columns: &[
+            ("token_address", TOKEN, Kind::Address),
+            ("title", &["title", "text", "content", "tweet", "fulltext"], Kind::Text),
+            ("published_at", &["date", "createdat", "time", "timestamp", "publishedat"], Kind::Time),
         ],
-    ),
-    (
-        "yields",
-        &[
-            ("protocol", &["protocol", "project", "protocolname"], Seen::Text),
-            ("chain", CHAIN, Seen::Text),
-            ("symbol", &["symbol", "poolname", "assetstickers", "pool"], Seen::Text),
-            ("tvl", &["tvl", "tvlusd", "totaltvlinusd"], Seen::Number),
-            ("apy", &["apy", "dailyapy", "apr", "yield30dapy"], Seen::Number),
+    },
+    Near {
+        table: "yields",
+        telling: (1, &["apy"]),
+        columns: &[
+            ("protocol", &["protocolname", "project", "protocol"], Kind::Text),
+            ("chain", CHAINS, Kind::Chain),
+            ("symbol", &["symbol", "poolname", "assetstickers", "pool"], Kind::Text),
+            ("tvl", &["tvl", "tvlusd", "totaltvlinusd"], Kind::Number),
+            ("apy", &["apy", "dailyapy", "apr", "yield30dapy"], Kind::Number),
         ],
-    ),
-    (
-        "pools",
-        &[
-            ("address", &["pool", "pair", "pooladdress", "pairaddress"], Seen::Address),
-            ("token0", &["token0", "token1"], Seen::Address),
-            ("dex_id", &["dex", "exchange", "protocol"], Seen::Text),
-            ("chain", CHAIN, Seen::Text),
+    },
+    Near {
+        table: "pools",
+        telling: (1, &["token0"]),
+        columns: &[
+            ("address", &["pool", "pair", "pooladdress", "pairaddress"], Kind::Address),
+            ("token0", &["token0", "token1"], Kind::Address),
+            ("dex_id", &["dex", "exchange", "protocol"], Kind::Text),
+            ("chain", CHAINS, Kind::Chain),
         ],
-    ),
-    ("labels", &[("address", ACCOUNT, Seen::Address), ("label", &["label", "category", "type", "tag"], Seen::Text)]),
-    (
-        "holder_counts",
-        &[
-            ("token_address", TOKEN, Seen::Address),
-            ("date", TIME, Seen::Time),
-            ("holders", &["holders", "holdercount", "addresscount"], Seen::Number),
+    },
+    Near {
+        table: "labels",
+        telling: (2, &["address", "label"]),
+        columns: &[("address", ACCOUNT, Kind::Address), ("label", &["label", "category", "type", "tag"], Kind::Text)],
+    },
+    Near {
+        table: "holder_counts",
+        telling: (1, &["holders"]),
+        columns: &[
+            ("token_address", TOKEN, Kind::Address),
+            ("date", TIME, Kind::Time),
+            ("holders", &["holders", "holdercount", "addresscount"], Kind::Number),
         ],
-    ),
+    },
 ];
 
 /// The reason.
@@ -105,60 +141,112 @@ fn nearest(sheet: &Sheet) -> Option<Refusal> {
         return Some(unnamed(sheet));
     }
     let names = Names::of(&sheet.names);
-    let served = |(table, columns): &Near| {
-        let found: Vec<Option<usize>> = columns.iter().map(|(_, words, _)| words.iter().find_map(|word| names.find(&[word]))).collect();
-        let fits = found.iter().zip(columns.iter()).filter(|(at, (.., seen))| at.is_some_and(|at| fits(sheet, at, *seen))).count();
-        (fits * 100 / columns.len() + usize::from(*table == "candles" && fits > 2) * 10, found)
+    let found = |near: &Near| -> Vec<Option<usize>> {
+        near.columns.iter().map(|(_, words, _)| words.iter().find_map(|word| names.find(&[word]))).collect()
     };
-    let (near, (score, found)) = NEAR.iter().map(|near| (near, served(near))).max_by_key(|(_, (score, _))| *score)?;
-    let (table, columns) = near;
-    if score < 20 {
-        return None;
+    // The share of the columns that are there, candles first as their names are no others'.
+    let score = |near: &Near| {
+        let found = found(near);
+        let fit: Vec<&str> = near
+            .columns
+            .iter()
+            .zip(&found)
+            .filter(|((.., kind), at)| at.is_some_and(|at| fits(sheet, at, *kind)))
+            .map(|((ours, ..), _)| *ours)
+            .collect();
+        let (least, telling) = near.telling;
+        let near_enough = telling.iter().filter(|ours| fit.contains(*ours)).count() >= least;
+        near_enough.then(|| fit.len() * 100 / near.columns.len() + usize::from(near.table == "candles") * 10)
+    };
+    match NEAR.iter().filter_map(|near| Some((score(near)?, near))).max_by_key(|(score, _)| *score) {
+        Some((_, near)) => Some(told(sheet, near, &found(near))),
+        None => one_price(sheet, &names),
     }
-    let lacking = columns.iter().zip(&found).find(|((.., seen), at)| at.is_none_or(|at| !fits(sheet, at, *seen)));
-    let why = match lacking {
-        Some(((ours, ..), None)) => format!("no column is its `{ours}`"),
-        Some(((ours, _, seen), Some(at))) => {
-            let cell = sheet.column(*at).find(|cell| !cell.is_empty()).unwrap_or_default();
-            let cell: String = cell.chars().take(60).collect();
-            format!("`{cell}` in `{}` is {} that `{ours}` must be", sheet.names[*at], no(*seen))
+}
+
+/// A price a time, of which no line makes candles: nobody can tell from it what was paid in between.
+fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
+    let of = |words: &[&str], kind| words.iter().find_map(|word| names.find(&[word])).filter(|&at| fits(sheet, at, kind));
+    let (_, price) = (of(TIME, Kind::Time)?, of(PRICE, Kind::Number)?);
+    let price = &sheet.names[price];
+    Some(Refusal::new(format!(
+        "It has one price a time, `{price}`, and a candle has four (open, high, low, close): take the source's candles."
+    )))
+}
+
+/// What of the table is there and what is not. There is a line only where some column could fill each blank.
+fn told(sheet: &Sheet, near: &Near, found: &[Option<usize>]) -> Refusal {
+    let table = near.table;
+    let fit: Vec<Option<usize>> = near.columns.iter().zip(found).map(|((.., kind), at)| at.filter(|&at| fits(sheet, at, *kind))).collect();
+    let free = |kind: Kind| (0..sheet.names.len()).any(|at| !fit.contains(&Some(at)) && fits(sheet, at, kind));
+    let (mut lacking, mut say, mut lines, mut can_be) = (Vec::new(), Vec::new(), Vec::new(), true);
+    for (((ours, _, kind), named), at) in near.columns.iter().zip(found).zip(&fit) {
+        if let Some(at) = at {
+            say.push(("map", format!("{ours}={}", sheet.names[*at])));
+            lines.push(format!("{ours} = \"{}\"", sheet.names[*at]));
+            if yields::PERCENT.contains(ours) && yields::shown(sheet, *at).is_none() {
+                say.push(("unit", UNIT.to_owned()));
+            }
+            continue;
         }
-        None => "what its figures are is not sure by their names".to_owned(),
-    };
-    let name = |at: &Option<usize>| at.map_or(COLUMN, |at| sheet.names[at].as_str());
-    let lines: Vec<String> = columns.iter().zip(&found).map(|((ours, ..), at)| format!("{ours} = \"{}\"", name(at))).collect();
-    let say = |((ours, ..), at): (&(&'static str, &[&str], Seen), &Option<usize>)| match *ours {
-        // What no column holds may be one for the whole file.
-        "token_address" if at.is_none() && *table != "tokens" => ("token", ADDRESS.to_owned()),
-        "chain" if at.is_none() => ("set", "chain=eth".to_owned()),
-        ours => ("map", format!("{ours}={}", name(at))),
-    };
-    Some(
-        Refusal::new(format!("Nearest is the table `{table}`, but {why}; if a column is meant all the same, say so."))
-            .say("as", table.to_string())
-            .saying(columns.iter().zip(&found).map(say))
-            .lines(format!("[tables.{table}] columns = {{ {} }}", lines.join(", "))),
-    )
+        lacking.push(lacks(sheet, ours, *kind, *named));
+        match *ours {
+            "token_address" if table != "tokens" => say.push(("token", ADDRESS.to_owned())),
+            "chain" => say.push(("set", format!("chain={CHAIN}"))),
+            "dex_id" => say.push(("set", format!("dex_id={DEX}"))),
+            "protocol" => say.push(("set", format!("protocol={PROTOCOL}"))),
+            _ if table == "yields" && yields::MAY_LACK.contains(ours) => {}
+            _ => {
+                can_be &= free(*kind);
+                say.push(("map", format!("{ours}={COLUMN}")));
+                lines.push(format!("{ours} = {COLUMN}"));
+            }
+        }
+    }
+    let why = if lacking.is_empty() { "what its figures are is not sure by their names".to_owned() } else { lacking.join("; ") };
+    let reason = format!("Nearest is the table `{table}`, but {why}");
+    if !can_be {
+        return Refusal::new(format!("{reason}."));
+    }
+    Refusal::new(format!("{reason}; if its rows are of that table all the same, say so."))
+        .say("as", table)
+        .saying(say)
+        .lines(format!("[tables.{table}] columns = {{ {} }}", lines.join(", ")))
 }
 
-fn fits(sheet: &Sheet, at: usize, seen: Seen) -> bool {
-    let found = kind(sheet.column(at).take(200));
-    match seen {
-        Seen::Time => matches!(found, Seen::Time | Seen::Number),
-        Seen::Text => matches!(found, Seen::Text | Seen::Number),
-        Seen::Address => addresses(sheet.column(at)) > 0.5,
-        other => found == other,
+/// Why a column of ours is not there; `named` is one that has its name and other cells.
+fn lacks(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> String {
+    let Some(at) = named else { return format!("no column is its `{ours}`") };
+    let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(60).collect();
+    let no = match kind {
+        Kind::Address => "no address",
+        Kind::Hash => "no hash",
+        Kind::Number => "no number",
+        Kind::Time => "no time",
+        Kind::Chain => "no chain",
+        Kind::Text => "not the text",
+    };
+    format!("`{cell}` in `{}` is {no} that `{ours}` must be", sheet.names[at])
+}
+
+fn fits(sheet: &Sheet, at: usize, wanted: Kind) -> bool {
+    let found = || kind(sheet.column(at).take(200));
+    match wanted {
+        Kind::Time => matches!(found(), Seen::Time | Seen::Number),
+        Kind::Text => matches!(found(), Seen::Text | Seen::Number),
+        Kind::Number => found() == Seen::Number,
+        Kind::Hash => found() == Seen::Hash,
+        Kind::Address => addresses(sheet.column(at)) > 0.5,
+        Kind::Chain => chains(sheet, at),
     }
 }
 
-fn no(seen: Seen) -> &'static str {
-    match seen {
-        Seen::Address => "no address",
-        Seen::Hash => "no hash",
-        Seen::Number => "no number",
-        Seen::Time => "no time",
-        _ => "not the text",
-    }
+/// Whether a column holds chains that are known. Small numbers count something unless the name says that they are ids.
+pub(super) fn chains(sheet: &Sheet, at: usize) -> bool {
+    let different = sheet.different(at);
+    let known = different.iter().filter(|cell| Chain::known(cell).is_some()).count();
+    let small = different.iter().all(|cell| cell.trim().parse::<u64>().is_ok_and(|number| number < 10));
+    !different.is_empty() && known * 10 >= different.len() * 9 && !(small && !plain(&sheet.names[at]).ends_with("id"))
 }
 
 /// Columns without names: what each holds, by which a person can name them.
@@ -183,21 +271,21 @@ fn unnamed(sheet: &Sheet) -> Refusal {
     let number = (0..sheet.names.len()).find(|&at| kind(sheet.column(at).take(200)) == Seen::Number);
     let (Some(address), Some(number), true) = (address, number, sheet.names.len() < 6) else {
         return Refusal::new(format!("{told} Say what they are, as in --as TABLE --map OURS=1."))
-            .say("as", "TABLE")
+            .say("as", TABLE)
             .say("map", format!("{COLUMN}=1"))
             .lines("[tables.TABLE] header = false, columns = { COLUMN = \"1\" }");
     };
     let (address, number) = (address + 1, number + 1);
     Refusal::new(format!(
         "{told} If they are balances, nearest is the table `holders`: say what the columns are, of which token, and the unit, as in --as holders --map \
-         holder_address={address} --map balance={number} --unit raw --token ADDRESS."
+         holder_address={address} --map balance={number} --unit UNIT --token ADDRESS."
     ))
     .say("as", "holders")
     .say("map", format!("holder_address={address}"))
     .say("map", format!("balance={number}"))
-    .say("unit", "raw")
+    .say("unit", UNIT)
     .say("token", ADDRESS)
     .lines(format!(
-        "[tables.holders] header = false, columns = {{ holder_address = \"{address}\", balance = {{ from = \"{number}\", unit = \"raw\" }} }}"
+        "[tables.holders] header = false, columns = {{ holder_address = \"{address}\", balance = {{ from = \"{number}\", unit = UNIT }} }}"
     ))
 }

@@ -24,8 +24,8 @@ const GROW: &[(&str, &[&str])] = &[
     ("holder_counts", &["date"]),
 ];
 
-/// Up to so many rows their content is summed up too, wherever rows are added.
-const SUMMED_MAX: u64 = 2_000_000;
+/// Up to so many rows their content is summed up too, wherever rows are added: a few seconds of work there.
+const SUMMED_MAX: u64 = 50_000_000;
 
 /// What was counted.
 pub(super) struct Counted {
@@ -35,11 +35,13 @@ pub(super) struct Counted {
     /// What keeps the rows that were counted.
     pub(super) conditions: Vec<String>,
     pub(super) as_of: Option<String>,
+    /// What a person has to know of what is not looked at.
+    pub(super) notes: Vec<String>,
 }
 
 impl Asking<'_> {
     pub(super) fn count(&self, picked: &[Theirs], bound: &[Bound<'_>], conditions: &[String]) -> Result<Counted, Stop> {
-        let mut counted = Counted { rows: 0, checksum: String::new(), conditions: conditions.to_vec(), as_of: None };
+        let mut counted = Counted { rows: 0, checksum: String::new(), conditions: conditions.to_vec(), as_of: None, notes: Vec::new() };
         let mut summed = true;
         if let Some(looked) = self.context.looked {
             // The state of the generation, whatever there is by now.
@@ -50,7 +52,14 @@ impl Asking<'_> {
         self.estimate(picked, conditions)?;
         if let Some(end) = self.end_of(picked, bound) {
             let mut settled = conditions.to_vec();
-            settled.extend(self.settled(end, picked, bound));
+            match self.settled(end, picked, bound) {
+                Some(condition) => settled.push(condition),
+                None if self.is_block(end, bound) && self.engine.source().lag() > 0 => counted.notes.push(
+                    "`lag_minutes` is not held, as no time stands beside the blocks: the newest, which may be taken back, are among the rows"
+                        .to_owned(),
+                ),
+                None => {}
+            }
             let newest = newest(end, self.old);
             let first = self.ask(&format!("SELECT count(), {newest} FROM {}{}", self.from(), filter(&settled)))?;
             let (rows, value) = first.first().map_or((0, None), |row| (number(row.first()), row.get(1).cloned().flatten()));
@@ -59,6 +68,13 @@ impl Asking<'_> {
                 counted.as_of = Some(as_of);
                 // Of a row that is written anew only the content tells.
                 summed = self.asked.last || rows <= SUMMED_MAX;
+                if !summed {
+                    counted.notes.push(format!(
+                        "has {} rows, too many to compare at each load: a row that is corrected there is seen once rows are added, or with \
+                         `final = true`",
+                        super::grouped(rows)
+                    ));
+                }
             }
         }
         self.counted(counted, picked, summed)
@@ -109,14 +125,31 @@ impl Asking<'_> {
         columns.iter().filter_map(|name| one(&name)).find(tells)
     }
 
+    fn is_block(&self, end: &Theirs, bound: &[Bound<'_>]) -> bool {
+        ours(end, bound).is_some_and(|bound| bound.column.name == "block_number")
+    }
+
     /// What leaves out blocks that may be taken back.
     fn settled(&self, end: &Theirs, picked: &[Theirs], bound: &[Bound<'_>]) -> Option<String> {
         let lag = self.engine.source().lag();
-        let is_block = ours(end, bound).is_some_and(|bound| bound.column.name == "block_number");
-        let time =
-            |column: &&Theirs| column.form == Form::Time && ours(column, bound).is_some_and(|bound| bound.column.name == "timestamp");
-        let time = picked.iter().find(time).filter(|_| is_block && lag > 0)?;
-        Some(format!("{} <= now() - INTERVAL {lag} MINUTE", time.sql()))
+        let time = |column: &&Theirs| ours(column, bound).is_some_and(|bound| bound.column.name == "timestamp");
+        let time = picked.iter().find(time).filter(|_| self.is_block(end, bound) && lag > 0)?;
+        older(time, lag)
+    }
+}
+
+/// What keeps rows of an age, by a time or a number that is one.
+fn older(time: &Theirs, minutes: u32) -> Option<String> {
+    let name = time.sql();
+    match time.form {
+        Form::Time => Some(format!("{name} <= now() - INTERVAL {minutes} MINUTE")),
+        // In the unit that its size tells, as numbers are read here.
+        Form::Whole => Some(format!(
+            "multiIf({name} < 100000000000, {name}, {name} < 100000000000000, intDiv({name}, 1000), {name} < 100000000000000000, \
+             intDiv({name}, 1000000), intDiv({name}, 1000000000)) <= toUnixTimestamp(now()) - {}",
+            minutes * 60
+        )),
+        _ => None,
     }
 }
 
@@ -158,6 +191,15 @@ fn up_to(end: &Theirs, value: &str, old: bool) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_age_is_told_of_times_and_of_numbers() {
+        let said = |kind: &str| older(&Theirs::new("x", kind), 15);
+        assert_eq!(said("DateTime64(3)").as_deref(), Some("`x` <= now() - INTERVAL 15 MINUTE"));
+        let number = said("UInt64").expect("said");
+        assert!(number.contains("intDiv(`x`, 1000)") && number.ends_with("<= toUnixTimestamp(now()) - 900"), "{number}");
+        assert_eq!((said("String"), said("Date")), (None, None));
+    }
 
     #[test]
     fn the_newest_row_is_among_those_that_are_read() {

@@ -7,12 +7,14 @@ use std::{
     sync::Arc,
 };
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom as _, Series, TimeUnit, TimeZone};
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn, ListChunked, NamedFrom as _, Series, TimeUnit, TimeZone};
 use sha2::{Digest, Sha256};
 
 use super::{
-    Asking, Context,
-    sql::Theirs,
+    Asking, Context, ours,
+    rows::SAID_MAX,
+    spelt::is_odd,
+    sql::{Spelt, Theirs},
     sum::{GIVES, ROWS_MAX, Sum},
 };
 use crate::{
@@ -23,12 +25,12 @@ use crate::{
         candles::{
             Interval, Shelf,
             shelf::{Fetch, HISTORY_DAYS, Unfetched},
-            sound,
         },
+        findings::{Finding, Severity},
         load::{
             Blocks,
-            bind::bind,
-            elsewhere::{Elsewhere, Pulse, said},
+            bind::{Bound, bind},
+            elsewhere::{self, Elsewhere, Pulse},
             table::{self, Stop},
         },
         manifest::{Asked, Keep, Manifest, TableManifest},
@@ -92,7 +94,8 @@ pub(in crate::dataset::load) fn in_place(
         sums.retain(|row| !short.contains(&row.token));
         sums.extend(all);
     }
-    let recent = frame(sums, schema)?;
+    let recent = frame(&sums, schema)?;
+    let odd = sums.iter().any(|row| row.odd);
     let mut mark = Sha256::new();
     for part in [&base, &counted.rows.to_string(), &counted.checksum, &asking.engine.source().url] {
         mark.update((part.len() as u64).to_le_bytes());
@@ -103,16 +106,33 @@ pub(in crate::dataset::load) fn in_place(
     table.elsewhere = Some(Elsewhere { sources: vec![asked.source.clone()], as_of: None, unreached: false });
     table.frame = table::empty(schema)?;
     table.state = TableState::Loaded;
+    let stays = format!(
+        "its {} rows stay at `{}`: a token's are fetched, and judged, when somebody looks at it; what is wrong in the others nobody has seen",
+        super::grouped(counted.rows),
+        asked.source
+    );
+    for reason in counted.notes.into_iter().chain([stays]) {
+        let (severity, file) = (Severity::Note, asking.name.clone());
+        table.findings.add(Finding { severity, file, row: None, column: None, value: None, reason });
+    }
     let place = InPlace {
         folder: context.folder.to_owned(),
         manifest: context.manifest.clone(),
         cache: context.cache.clone(),
         wire: Arc::clone(wire),
-        looked: Looked { described, until: counted.conditions, as_of: counted.as_of },
+        looked: Looked { described: spelt(described, &bound, odd), until: counted.conditions, as_of: counted.as_of },
         schema,
     };
     table.shelf = Some(Arc::new(Shelf::new(counted.rows, asked.source.clone(), &recent, Box::new(place))));
     Ok((table, mark.finalize().into()))
+}
+
+/// The columns, of which the tokens' is known to be written oddly, if it is.
+fn spelt(mut described: Vec<Theirs>, bound: &[Bound<'_>], odd: bool) -> Vec<Theirs> {
+    for column in described.iter_mut().filter(|column| odd && ours(column, bound).is_some_and(|bound| bound.column.name == GIVES[0])) {
+        column.spelt = Spelt::Odd;
+    }
+    described
 }
 
 impl Fetch for InPlace {
@@ -152,16 +172,20 @@ impl Fetch for InPlace {
     }
 }
 
-/// A candle as a sum gives it.
+/// What a sum gives of a token and an interval.
 #[derive(Debug, Clone, PartialEq)]
 struct Row {
     token: Address,
     interval: Interval,
-    timestamp: i64,
-    /// Open, high, low, close, volume.
-    figures: [f64; 5],
+    /// When the first and the last of the candles start that were looked at, whether they can be believed or not.
+    first: i64,
+    newest: i64,
     /// There are older candles than those that were looked at.
     cut: bool,
+    /// Time, close and volume of candles that can be believed, by time.
+    candles: Vec<(i64, f64, f64)>,
+    /// The token is written in a way by which its rows are not found.
+    odd: bool,
 }
 
 impl Asking<'_> {
@@ -169,13 +193,18 @@ impl Asking<'_> {
     fn sum(&self, sum: &Sum, base: &str, pulse: &Pulse) -> Result<Vec<Row>, Stop> {
         let watch = Arc::clone(&pulse.watch);
         let stopped = move || watch.stopped.load(std::sync::atomic::Ordering::Acquire);
-        let refused = |fault: Fault| said(&self.name, fault);
+        let refused = |fault: Fault| elsewhere::said(&self.name, fault);
         let stream = self.engine.sum(&sum.sql(base), Arc::new(stopped)).map_err(refused)?;
-        let fault = stream.fault_later();
+        let said = stream.said();
         let forward = Arc::new(Forward::new(Box::new(stream)));
         let odd = |reason: String| {
-            let fault = fault.get().cloned();
-            refused(fault.unwrap_or_else(|| Fault::Unavailable(format!("is answered with sums that cannot be read: the answer {reason}"))))
+            // The server may say why at the end.
+            forward.drain(SAID_MAX).ok();
+            refused(
+                said.fault()
+                    .or_else(|| said.last_words())
+                    .unwrap_or_else(|| Fault::Unavailable(format!("is answered with sums that cannot be read: the answer {reason}"))),
+            )
         };
         let mut batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _)).map_err(odd)?;
         let (mut rows, mut came, mut counted) = (Vec::new(), 0, 0);
@@ -186,7 +215,7 @@ impl Asking<'_> {
             if counted > ROWS_MAX {
                 let [counted, most] = [counted, ROWS_MAX].map(super::grouped);
                 return Err(Stop::Unusable(format!(
-                    "`{}` cannot stay in place: the last days have {counted} candles, and {most} are held; name fewer tokens or intervals with \
+                    "`{}` cannot stay in place: it has candles of {counted} tokens and intervals, and of {most} they are held; name fewer with \
                      `where` in dataset.toml, or say read = \"bring\"",
                     self.name
                 )));
@@ -200,9 +229,9 @@ impl Asking<'_> {
             }
             rows.extend(read(&frame).ok_or_else(|| odd("has other columns".to_owned()))?);
         }
-        match forward.drain(1 << 20) {
+        match forward.drain(SAID_MAX) {
             Ok(0) if came == counted => Ok(rows),
-            Ok(0) => Err(refused(super::fewer(came, counted))),
+            Ok(0) => Err(refused(said.last_words().unwrap_or_else(|| super::fewer(came, counted)))),
             _ => Err(odd("goes on behind its end".to_owned())),
         }
     }
@@ -223,38 +252,51 @@ fn total(frame: &DataFrame) -> Option<u64> {
 
 fn read(frame: &DataFrame) -> Option<Vec<Row>> {
     let column = |name: &str, kind: DataType| frame.column(name).ok()?.cast(&kind).ok();
-    let [token, interval, timestamp, open, high, low, close, volume, cut, _] = GIVES;
+    let list = |name: &str, kind: DataType| column(name, DataType::List(Box::new(kind)));
+    let [token, interval, first, newest, cut, timestamp, close, volume, written, _] = GIVES;
     let (tokens, intervals) = (column(token, DataType::String)?, column(interval, DataType::String)?);
-    let (times, cut) = (column(timestamp, DataType::Int64)?, column(cut, DataType::Int64)?);
-    let figures: Option<Vec<Column>> = [open, high, low, close, volume].into_iter().map(|name| column(name, DataType::Float64)).collect();
-    let figures = figures?;
-    let figures: Option<Vec<_>> = figures.iter().map(|column| column.f64().ok()).collect();
-    let (tokens, intervals, times, cut, figures) =
-        (tokens.str().ok()?, intervals.str().ok()?, times.i64().ok()?, cut.i64().ok()?, figures?);
-    let row = |i: usize| {
-        // A row without a token or an interval is none here either.
-        let (token, interval) = (Address::or_coin(tokens.get(i)?.trim())?, Interval::parse(intervals.get(i)?.trim())?);
-        let figures = std::array::from_fn(|nth| figures.get(nth).and_then(|column| column.get(i)).unwrap_or(f64::NAN));
-        Some(Row { token, interval, timestamp: times.get(i)?, figures, cut: cut.get(i)? == 1 })
+    let (first, newest, cut) = (column(first, DataType::Int64)?, column(newest, DataType::Int64)?, column(cut, DataType::Int64)?);
+    let (times, written) = (list(timestamp, DataType::Int64)?, list(written, DataType::String)?);
+    let (closes, volumes) = (list(close, DataType::Float64)?, list(volume, DataType::Float64)?);
+    let (tokens, intervals, first, newest, cut) =
+        (tokens.str().ok()?, intervals.str().ok()?, first.i64().ok()?, newest.i64().ok()?, cut.i64().ok()?);
+    let (times, written, closes, volumes) = (times.list().ok()?, written.list().ok()?, closes.list().ok()?, volumes.list().ok()?);
+    let floats = |list: &ListChunked, row: usize| {
+        let series = list.get_as_series(row)?;
+        Some(series.f64().ok()?.iter().map(|value| value.unwrap_or(f64::NAN)).collect::<Vec<f64>>())
     };
-    Some((0..frame.height()).filter_map(row).collect())
+    let row = |i: usize| {
+        let (token, interval) = (tokens.get(i)?, Interval::parse(intervals.get(i)?.trim()));
+        // A row without a token or an interval is none here either.
+        let Some((token, interval)) = Address::or_coin(token.trim()).zip(interval) else { return Some(None) };
+        let at: Vec<i64> = times.get_as_series(i)?.i64().ok()?.iter().collect::<Option<_>>()?;
+        let (closes, volumes) = (floats(closes, i)?, floats(volumes, i)?);
+        if at.len() != closes.len() || at.len() != volumes.len() || !at.is_sorted() {
+            return None;
+        }
+        let written = written.get_as_series(i)?;
+        let odd = written.str().ok()?.iter().flatten().any(is_odd);
+        let candles = at.into_iter().zip(closes).zip(volumes).map(|((time, close), volume)| (time, close, volume)).collect();
+        Some(Some(Row { token, interval, first: first.get(i)?, newest: newest.get(i)?, cut: cut.get(i)? == 1, candles, odd }))
+    };
+    let rows: Option<Vec<Option<Row>>> = (0..frame.height()).map(row).collect();
+    Some(rows?.into_iter().flatten().collect())
 }
 
 /// Tokens whose last days do not tell enough: daily closes may be missing that older candles have.
 fn short(rows: &[Row]) -> Vec<Address> {
-    let mut days: HashMap<Address, HashMap<i64, HashSet<i64>>> = HashMap::new();
+    let mut days: HashMap<Address, HashMap<i64, usize>> = HashMap::new();
     let mut cut: Vec<Address> = rows.iter().filter(|row| row.cut).map(|row| row.token).collect();
     cut.sort_unstable();
     cut.dedup();
     for row in rows {
+        let own: HashSet<i64> = row.candles.iter().map(|(time, ..)| time.div_euclid(DAY_MS)).collect();
+        // Two ways to write an interval are one.
         let days = days.entry(row.token).or_default().entry(row.interval.0).or_default();
-        let [open, high, low, close, _] = row.figures;
-        if sound(open, high, low, close) {
-            days.insert(row.timestamp.div_euclid(DAY_MS));
-        }
+        *days = own.len().max(*days);
     }
     let enough = |token: &Address| {
-        let own: Vec<(i64, usize)> = days.get(token).into_iter().flatten().map(|(interval, days)| (*interval, days.len())).collect();
+        let own: Vec<(i64, usize)> = days.get(token).into_iter().flatten().map(|(interval, days)| (*interval, *days)).collect();
         let daily = own.iter().find(|(interval, _)| *interval == DAY_MS);
         let finer = own.iter().filter(|(interval, _)| (1..DAY_MS).contains(interval) && DAY_MS % interval == 0).max();
         daily.or(finer).is_some_and(|(_, days)| *days >= HISTORY_DAYS)
@@ -263,27 +305,30 @@ fn short(rows: &[Row]) -> Vec<Address> {
     cut
 }
 
-/// The rows as a table of candles.
-fn frame(mut rows: Vec<Row>, schema: &'static TableSchema) -> Result<DataFrame, Stop> {
-    rows.sort_by_key(|row| (row.token, row.interval, row.timestamp));
-    rows.dedup_by(|a, b| (a.token, a.interval, a.timestamp) == (b.token, b.interval, b.timestamp));
-    let texts =
-        |name: &str, text: &dyn Fn(&Row) -> String| Series::new(name.into(), rows.iter().map(text).collect::<Vec<_>>()).into_column();
-    let floats =
-        |name: &str, float: &dyn Fn(&Row) -> f64| Series::new(name.into(), rows.iter().map(float).collect::<Vec<_>>()).into_column();
-    let times = Series::new("timestamp".into(), rows.iter().map(|row| row.timestamp).collect::<Vec<_>>());
+/// The rows as a table of candles. Of those that cannot be believed the first and the last are told, which say how far a series reaches.
+fn frame(rows: &[Row], schema: &'static TableSchema) -> Result<DataFrame, Stop> {
+    let mut candles: Vec<(Address, Interval, i64, f64, f64)> = Vec::new();
+    for row in rows {
+        let known = |time: i64| row.candles.iter().any(|(own, ..)| *own == time);
+        let unsound = [row.first, row.newest].into_iter().filter(|time| !known(*time)).map(|time| (time, 0.0, f64::NAN));
+        candles
+            .extend(row.candles.iter().copied().chain(unsound).map(|(time, close, volume)| (row.token, row.interval, time, close, volume)));
+    }
+    candles.sort_by_key(|(token, interval, time, ..)| (*token, *interval, *time));
+    candles.dedup_by_key(|(token, interval, time, ..)| (*token, *interval, *time));
+    let texts = |name: &str, text: &dyn Fn(usize) -> String| Series::new(name.into(), (0..candles.len()).map(text).collect::<Vec<_>>());
+    let floats = |name: &str, float: &dyn Fn(usize) -> f64| Series::new(name.into(), (0..candles.len()).map(float).collect::<Vec<_>>());
+    let times = Series::new("timestamp".into(), candles.iter().map(|(_, _, time, ..)| *time).collect::<Vec<_>>());
     let kind = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).unwrap_or_default());
-    let columns: Vec<Column> = vec![
-        texts("token_address", &|row| row.token.to_string()),
+    let mut columns: Vec<Column> = vec![
+        texts("token_address", &|i| candles[i].0.to_string()).into_column(),
         times.cast(&kind).map_err(|error| error.to_string())?.into_column(),
-        floats("open", &|row| row.figures[0]),
-        floats("high", &|row| row.figures[1]),
-        floats("low", &|row| row.figures[2]),
-        floats("close", &|row| row.figures[3]),
-        floats("volume", &|row| row.figures[4]),
-        texts("interval", &|row| row.interval.to_string()),
     ];
-    let frame = DataFrame::new(rows.len(), columns).map_err(|error| error.to_string())?;
+    // What they opened at, and how high and low they were, no figure of the market says.
+    columns.extend(["open", "high", "low", "close"].map(|name| floats(name, &|i| candles[i].3).into_column()));
+    columns.push(floats("volume", &|i| candles[i].4).into_column());
+    columns.push(texts("interval", &|i| candles[i].1.to_string()).into_column());
+    let frame = DataFrame::new(candles.len(), columns).map_err(|error| error.to_string())?;
     order::sorted(schema.order, frame).map_err(|error| Stop::Unusable(error.to_string()))
 }
 

@@ -3,11 +3,11 @@
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, Read, Write as _},
+    io::{self, Read, Seek as _, Write as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -24,19 +24,25 @@ use crate::{
             locate::Answer,
         },
     },
-    wire::{Fault, clickhouse::Stream},
+    wire::{
+        Fault,
+        clickhouse::{Said, Stream},
+    },
 };
 
 /// What is read on after rows could not be, to see whether the engine says why.
-const SAID_MAX: u64 = 1 << 20;
-/// The name of what is kept, among what is kept of objects.
+pub(super) const SAID_MAX: u64 = 1 << 20;
+/// The name of what is kept, among what is kept of objects, and of its checksum.
 const BYTES: &str = "bytes";
+const SUM: &str = "sum";
 
 /// How a reading went, told to the one who began it.
 #[derive(Debug, Default)]
 pub(in crate::dataset::load) struct Tell {
     fault: Mutex<Option<Fault>>,
     bytes: AtomicU64,
+    /// Of rows that come: how their stream ends.
+    said: OnceLock<Arc<Said>>,
 }
 
 impl Tell {
@@ -48,6 +54,12 @@ impl Tell {
     /// Bytes that came.
     pub(in crate::dataset::load) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// As `blame`, if the engine's last words are not the reason.
+    fn blame_unless_said(&self, fault: Fault) -> String {
+        let said = self.said.get().and_then(|said| said.last_words());
+        self.blame(said.unwrap_or(fault))
     }
 
     fn blame(&self, fault: Fault) -> String {
@@ -81,7 +93,7 @@ pub(in crate::dataset::load) fn open(
 ) -> Result<Opened, Fault> {
     let tell = Arc::new(Tell::default());
     let place = place(context, answer);
-    if let Some(file) = place.as_ref().and_then(|place| File::open(place.join(BYTES)).ok()) {
+    if let Some(file) = place.as_deref().and_then(whole) {
         // When it was used last decides what goes first.
         file.set_modified(std::time::SystemTime::now()).ok();
         let reader = Watched { reader: Box::new(io::BufReader::new(file)), stream: None, tell: Arc::clone(&tell), copy: None };
@@ -96,12 +108,41 @@ pub(in crate::dataset::load) fn open(
     let format = if answer.arrow { "ArrowStream" } else { "CSVWithNames" };
     let stream = wire.engine(&answer.source)?.stream(&answer.sql, format, answer.rows, Arc::new(stopped))?;
     let copy = place.filter(|_| answer.rows < context.cache.rows_min.max(1)).and_then(|place| Copy::begin(&place).ok());
-    let (copied, copy) = copy.map(|copy| (copy.place.clone(), copy.file)).unzip();
+    tell.said.set(stream.said()).ok();
+    let copied = copy.as_ref().map(|copy| (copy.place.clone(), copy.beside.clone(), Arc::clone(&copy.sum)));
     let reader = Watched { reader: Box::new(io::empty()), stream: Some(stream), tell: Arc::clone(&tell), copy };
     begin(reader, answer, tell, wanted, copied)
 }
 
-fn begin(reader: Watched, answer: &Arc<Answer>, tell: Arc<Tell>, wanted: Wanted, copied: Option<PathBuf>) -> Result<Opened, Fault> {
+/// What is kept in the place, if it is as it was written; what is damaged is removed.
+fn whole(place: &Path) -> Option<File> {
+    let file = File::open(place.join(BYTES)).ok()?;
+    let written = fs::read_to_string(place.join(SUM)).unwrap_or_default();
+    let mut sum = crc32fast::Hasher::new();
+    let (mut reader, mut part) = (&file, vec![0; 1 << 20]);
+    let read = loop {
+        match reader.read(&mut part) {
+            Ok(0) => break true,
+            Ok(count) => sum.update(&part[..count]),
+            Err(_) => break false,
+        }
+    };
+    if !read || written != shown(sum) {
+        fs::remove_dir_all(place).ok();
+        return None;
+    }
+    reader.rewind().ok()?;
+    Some(file)
+}
+
+fn shown(sum: crc32fast::Hasher) -> String {
+    format!("{:08x}", sum.finalize())
+}
+
+/// Where a copy goes: the place, the file it is written to until it is whole, and its checksum so far.
+type Copied = (PathBuf, PathBuf, Arc<Mutex<crc32fast::Hasher>>);
+
+fn begin(reader: Watched, answer: &Arc<Answer>, tell: Arc<Tell>, wanted: Wanted, copied: Option<Copied>) -> Result<Opened, Fault> {
     let (forward, rows) = if answer.arrow {
         let forward = Arc::new(Forward::new(Box::new(reader)));
         let rows = source::arrow_stream(Arc::clone(&forward) as _, &wanted).inspect_err(|_| drop(forward.drain(SAID_MAX)));
@@ -116,23 +157,33 @@ fn begin(reader: Watched, answer: &Arc<Answer>, tell: Arc<Tell>, wanted: Wanted,
 
 /// The engine's own reason, or else that its rows are none.
 fn odd(tell: &Tell, reason: &str) -> Fault {
-    let fault = Fault::Unavailable(format!("is answered with rows that cannot be read: the answer {reason}"));
-    tell.blame(fault);
+    tell.blame_unless_said(Fault::Unavailable(format!("is answered with rows that cannot be read: the answer {reason}")));
     tell.fault().unwrap_or(Fault::Changed)
 }
 
 /// What comes, kept beside as it comes.
 struct Copy {
     place: PathBuf,
+    beside: PathBuf,
     file: File,
+    sum: Arc<Mutex<crc32fast::Hasher>>,
 }
 
 impl Copy {
     fn begin(place: &Path) -> io::Result<Self> {
         // For the user alone, as the data may be.
         DirBuilder::new().recursive(true).mode(0o700).create(place)?;
-        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(place.join("bytes.new"))?;
-        Ok(Self { place: place.to_owned(), file })
+        // Of a name of its own: another program may fetch the same.
+        let mut random = [0u8; 8];
+        getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
+        let beside = place.join(format!("{:016x}.new", u64::from_ne_bytes(random)));
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+        Ok(Self { place: place.to_owned(), beside, file, sum: Arc::default() })
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sum.lock().unwrap_or_else(PoisonError::into_inner).update(bytes);
+        self.file.write_all(bytes)
     }
 }
 
@@ -141,22 +192,22 @@ struct Watched {
     reader: Box<dyn Read + Send>,
     stream: Option<Stream>,
     tell: Arc<Tell>,
-    copy: Option<File>,
+    copy: Option<Copy>,
 }
 
 impl Read for Watched {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = match &mut self.stream {
             Some(stream) => stream.read(buffer).inspect_err(|_| {
-                if let Some(fault) = stream.fault() {
-                    self.tell.blame(fault.clone());
+                if let Some(fault) = stream.said().fault() {
+                    self.tell.blame(fault);
                 }
             }),
             None => self.reader.read(buffer),
         }?;
         self.tell.bytes.fetch_add(read as u64, Ordering::Relaxed);
         if let Some(copy) = &mut self.copy
-            && copy.write_all(&buffer[..read]).is_err()
+            && copy.take(&buffer[..read]).is_err()
         {
             // Read once more next time.
             self.copy = None;
@@ -173,7 +224,7 @@ struct AnswerRows {
     answer: Arc<Answer>,
     seen: u64,
     ended: bool,
-    copied: Option<PathBuf>,
+    copied: Option<Copied>,
 }
 
 impl AnswerRows {
@@ -184,18 +235,18 @@ impl AnswerRows {
             return Err(fault.to_string());
         }
         if !matches!(more, Ok(0)) {
-            return Err(self.tell.blame(Fault::Unavailable("is answered with more than rows".to_owned())));
+            return Err(self.tell.blame_unless_said(Fault::Unavailable("is answered with more than rows".to_owned())));
         }
         let (came, counted) = (self.seen, self.answer.rows);
         if came != counted {
-            return Err(self.tell.blame(super::fewer(came, counted)));
+            return Err(self.tell.blame_unless_said(super::fewer(came, counted)));
         }
-        if let Some(place) = self.copied.take() {
-            let kept = place.join("bytes.new");
+        if let Some((place, beside, sum)) = self.copied.take() {
+            let sum = shown(sum.lock().unwrap_or_else(PoisonError::into_inner).clone());
             // One that could not be written whole is shorter than what came.
-            if fs::metadata(&kept).is_ok_and(|meta| meta.len() == self.tell.bytes()) {
-                fs::rename(&kept, place.join(BYTES)).ok();
-            } else {
+            let is_whole = fs::metadata(&beside).is_ok_and(|meta| meta.len() == self.tell.bytes());
+            let keep = || fs::write(place.join(SUM), sum).and_then(|()| fs::rename(&beside, place.join(BYTES)));
+            if !is_whole || keep().is_err() {
                 fs::remove_dir_all(&place).ok();
             }
         }
@@ -246,8 +297,8 @@ impl RowSource for AnswerRows {
 
 impl Drop for AnswerRows {
     fn drop(&mut self) {
-        if let Some(place) = self.copied.take() {
-            fs::remove_file(place.join("bytes.new")).ok();
+        if let Some((_, beside, _)) = self.copied.take() {
+            fs::remove_file(beside).ok();
         }
     }
 }

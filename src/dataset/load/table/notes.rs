@@ -1,5 +1,7 @@
 //! What is told of a table beside its rows: repeats, columns that serve nothing, figures that are not exact, files elsewhere.
 
+use std::collections::HashMap;
+
 use super::Reading;
 use crate::dataset::{
     findings::{Finding, KEPT_PER_REASON, Severity},
@@ -16,13 +18,22 @@ use crate::dataset::{
 impl Reading<'_> {
     /// As `finish` has it of rows in memory: the first of a file are kept, all are counted.
     pub(super) fn note_repeats(&mut self, dropped: &Dropped, files: &[Found]) {
-        for (file, row) in dropped.first() {
-            let finding = self.repeat(files, file, row, None);
+        let mut told: HashMap<u32, Finding> = HashMap::new();
+        let mut differing = None;
+        for (file, row, differs) in dropped.first() {
+            let other = differs.is_some();
+            let finding = self.repeat(files, file, row, differs);
+            differing = differing.or_else(|| other.then(|| finding.file.clone()));
+            told.insert(file, finding.clone());
             self.table.findings.add(finding);
         }
+        // Those beyond are counted with the last of them.
         for (file, count) in dropped.counts() {
-            let finding = self.repeat(files, file, 0, None);
-            self.table.findings.count_more(&finding.file, None, &finding.reason, count.saturating_sub(KEPT_PER_REASON));
+            let Some(Finding { file, column, reason, .. }) = told.get(&file) else { continue };
+            self.table.findings.count_more(file, column.as_deref(), reason, count.saturating_sub(KEPT_PER_REASON));
+        }
+        if let Some(file) = differing {
+            self.note_movements(&file);
         }
     }
 
@@ -78,6 +89,36 @@ impl Reading<'_> {
         }
     }
 
+    /// That volumes are taken for dollars although nobody says so.
+    pub(super) fn note_in_dollars(&mut self, file: &str, bound: &[Bound<'_>]) {
+        let Some((volume, beside)) = bound.iter().find_map(|bound| Some((bound.units.as_ref()?, bound.beside.as_ref()?))) else { return };
+        let reason = format!(
+            "`{volume}` is read as USD, as sources write it that give `{beside}` beside it, and divided by the price; if it counts tokens, say so in \
+             dataset.toml: [tables.candles.columns] volume = {{ unit = \"token\" }}"
+        );
+        let (severity, column) = (Severity::Warning, Some("volume".to_owned()));
+        self.table.findings.add(Finding { severity, file: file.to_owned(), row: None, column, value: None, reason });
+    }
+
+    /// That several prices of a candle are one column.
+    pub(super) fn note_one_price(&mut self, file: &str, bound: &[Bound<'_>]) {
+        let prices = ["open", "high", "low", "close"];
+        let of: Vec<&Bound<'_>> =
+            bound.iter().filter(|bound| self.schema.name == "candles" && prices.contains(&bound.column.name)).collect();
+        let twice = of.iter().enumerate().find(|(at, price)| price.raw.is_some() && of[..*at].iter().any(|other| other.raw == price.raw));
+        let Some(name) = twice.and_then(|(_, price)| price.raw.as_ref()) else { return };
+        let shown: Vec<&str> = of.iter().filter(|price| price.raw.as_ref() == Some(name)).map(|price| price.column.name).collect();
+        let reason = format!("{} are one column, `{name}`: ranges and patterns of such candles say nothing", shown.join(", "));
+        self.table.findings.add(Finding {
+            severity: Severity::Warning,
+            file: file.to_owned(),
+            row: None,
+            column: None,
+            value: None,
+            reason,
+        });
+    }
+
     pub(super) fn note(&mut self, file: &str, reason: String) {
         let finding = Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: None, value: None, reason };
         self.table.findings.add(finding);
@@ -95,12 +136,17 @@ impl Reading<'_> {
             if let Some(as_of) = &answer.as_of {
                 self.note(&answer.name, format!("is read up to {as_of}, the newest there was"));
             }
+            for note in &answer.notes {
+                self.note(&answer.name, note.clone());
+            }
         }
         if located.left_out > 0 {
             self.note(&file, format!("`where` leaves out {} files by the names of their folders", located.left_out));
         }
         if let (Some(then), Some(why)) = (located.as_of, &located.offline) {
-            self.note(&file, format!("is what it was at {then}: it {why}"));
+            // Nobody sees by the rows that they are old.
+            let (severity, reason) = (Severity::Warning, format!("is what it was at {then}: {why}"));
+            self.table.findings.add(Finding { severity, file: file.clone(), row: None, column: None, value: None, reason });
         }
         let unmarked = elsewhere::objects(&located.files).find(|object| object.mark.is_none()).map(|object| object.url.clone());
         if let Some(url) = unmarked {

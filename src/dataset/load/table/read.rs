@@ -17,6 +17,7 @@ use crate::dataset::{
         gather::{Gathered, ReadState},
         identity, others, path,
     },
+    origin,
     progress::Cancelled,
     repeats,
     schema::TableSchema,
@@ -139,6 +140,11 @@ impl Reading<'_> {
             return Err(Stop::Unusable(format!("has no column `{name}`, which dataset.toml names in [tables.{table}.where]")));
         }
         self.note_unknown(&file.name, source.columns(), &bound);
+        self.note_in_dollars(&file.name, &bound);
+        self.note_one_price(&file.name, &bound);
+        if file.object.is_none() && file.answer.is_none() {
+            origin::told(&file.path).into_iter().for_each(|told| self.note(&file.name, told));
+        }
         self.movements.extend(repeats::movements(source.columns()));
         if left_out > 0 {
             self.note(&file.name, format!("`where` leaves out {left_out} of {count} rows"));

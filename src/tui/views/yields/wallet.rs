@@ -73,7 +73,7 @@ pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<Wallet, String> {
 /// The token of an address, or the largest of a symbol, on a chain if one is given behind `@`.
 fn named<'a>(name: &str, snapshot: &'a Snapshot) -> Result<&'a Token, String> {
     let unknown = || format!("`{name}`: no such token in the data; a symbol, SYMBOL@chain or an address is expected");
-    if let Some(address) = Address::parse(name) {
+    if let Some(address) = Address::asked(name) {
         return snapshot.dataset.token(&address).ok_or_else(unknown);
     }
     let (symbol, chain) = name.split_once('@').map_or((name, None), |(symbol, chain)| (symbol, Some(chain)));

@@ -2,14 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use super::{Fetch, Row, Shelf, Sum, Unfetched, frame, short};
+use polars::prelude::{DataFrame, NamedFrom as _, Series as Values};
+
+use super::{Fetch, Row, Shelf, Sum, Unfetched, coin, frame, short};
 use crate::{
     analysis::market::Market,
     dataset::{
         Dataset, Table, TableState,
         address::Address,
-        candles::{Interval, shelf::RECENT_DAYS},
-        load::table,
+        candles::{
+            Interval,
+            shelf::{CHANGES, RECENT_DAYS},
+            sound,
+        },
+        load::{engine::sum::NEVER, table},
         progress::Progress,
         sample,
         schema::{self, TableSchema},
@@ -23,6 +29,7 @@ type Series = BTreeMap<(Address, i64), Vec<Candle>>;
 
 /// The same as `Sum::sql` says.
 fn local(sum: &Sum, all: &Series) -> Vec<Row> {
+    let span = RECENT_DAYS * DAY_MS;
     let mut rows = Vec::new();
     for ((token, interval), candles) in all {
         if let Sum::Whole(tokens) = sum
@@ -31,11 +38,45 @@ fn local(sum: &Sum, all: &Series) -> Vec<Row> {
             continue;
         }
         let (Some(oldest), Some(newest)) = (candles.iter().map(|row| row.0).min(), candles.iter().map(|row| row.0).max()) else { continue };
-        let span = RECENT_DAYS * DAY_MS;
-        for (timestamp, [open, high, low, close]) in candles.iter().filter(|candle| *sum != Sum::Recent || candle.0 > newest - span) {
-            let figures = [*open, *high, *low, *close, 1.5];
-            rows.push(Row { token: *token, interval: Interval(*interval), timestamp: *timestamp, figures, cut: oldest <= newest - span });
-        }
+        let there: Vec<&Candle> = candles.iter().filter(|candle| *sum != Sum::Recent || candle.0 > newest - span).collect();
+        let sounds: Vec<(i64, f64, f64)> = there
+            .iter()
+            .filter(|(_, [open, high, low, close])| sound(*open, *high, *low, *close))
+            .map(|(time, prices)| (*time, prices[3], 1.5))
+            .collect();
+        let first = there.iter().map(|candle| candle.0).min().unwrap_or(newest);
+        rows.push(Row {
+            token: *token,
+            interval: Interval(*interval),
+            first,
+            newest,
+            cut: oldest <= newest - span,
+            candles: sounds,
+            odd: false,
+        });
+    }
+    let ends: Vec<(Address, i64)> = rows
+        .iter()
+        .map(|row| {
+            let series = rows.iter().filter(|other| other.token == row.token);
+            let own = series.max_by_key(|other| (other.newest, -other.interval.0)).unwrap_or(row);
+            (row.token, own.candles.last().map_or(i64::MIN / 2, |last| last.0 + own.interval.0))
+        })
+        .collect();
+    for (row, (_, end)) in rows.iter_mut().zip(ends) {
+        let (interval, newest, whole) = (row.interval.0, row.newest, row.candles.clone());
+        let time = |place: Option<usize>, never: i64| place.and_then(|place| whole.get(place)).map_or(never, |candle| candle.0);
+        let mut place = 0_usize;
+        row.candles.retain(|(this, ..)| {
+            let (before, after) = (time(place.checked_sub(1), -NEVER), time(Some(place + 1), NEVER));
+            place += 1;
+            let at_mark = CHANGES.iter().any(|span| {
+                let mark = end - span;
+                let [this, before, after] = [*this, before, after].map(|time| time + interval);
+                (this < mark && after >= mark) || (this >= mark && before < mark)
+            });
+            *this >= newest + interval - DAY_MS || this.div_euclid(DAY_MS) != after.div_euclid(DAY_MS) || at_mark
+        });
     }
     rows
 }
@@ -131,7 +172,7 @@ fn sums_tell_of_a_market_what_its_candles_tell() {
         shorter += usize::from(few.is_empty());
         sums.retain(|row| !few.contains(&row.token));
         sums.extend(local(&Sum::Whole(few), &all));
-        let Ok(recent) = frame(sums, schema) else { panic!("no frame") };
+        let Ok(recent) = frame(&sums, schema) else { panic!("no frame") };
         let shelf = Shelf::new(lines.len() as u64, "there".to_owned(), &recent, Box::new(Nobody));
         let Ok(empty) = table::empty(schema) else { panic!("no frame") };
         let candles = Table { shelf: Some(shelf.into()), frame: empty, ..loaded(schema) };
@@ -141,4 +182,15 @@ fn sums_tell_of_a_market_what_its_candles_tell() {
         assert_eq!(there.table("candles").map(Table::height), Some(lines.len()));
     }
     assert!(long > 50 && shorter > 50, "both ways are gone: {long} {shorter}");
+}
+
+#[test]
+fn coins_without_a_contract_are_seen_among_the_tokens() {
+    let uni = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+    for (tokens, expected) in
+        [(vec![uni, "coin:BTC"], Some("coin:BTC")), (vec![" coin:btc"], Some(" coin:btc")), (vec![uni, "", "what"], None), (vec![], None)]
+    {
+        let frame = DataFrame::new(tokens.len(), vec![Values::new("token_address".into(), &tokens).into()]).expect("a frame");
+        assert_eq!(coin(&frame).as_deref(), expected, "{tokens:?}");
+    }
 }

@@ -1,47 +1,69 @@
-//! Where imported rows came from: kept beside them in their file, so that a later import can say whose rows it replaces.
+//! Where imported rows came from and what the person said of them: kept beside them in their file, so that a later import can say whose
+//! rows it replaces, and a load what they were told to be.
 
 use std::path::Path;
 
 use polars::prelude::{KeyValueMetadata, ParquetReader, SerReader};
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::{address::Address, source::guarded};
+use super::{address::Address, source::guarded};
 
 /// The name under which the origins stand in the file.
 const KEY: &str = "tokendeck.origins";
 /// Imports that are remembered, the latest; and tokens of each, beyond which it is taken for one of any.
 const KEPT: usize = 100;
 const TOKENS_KEPT: usize = 20;
+/// Origins of which what was said is told.
+const TOLD: usize = 20;
 /// Origins that are named to the person.
 const SHOWN: usize = 3;
 
 /// A file that rows of a table came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Origin {
+pub(in crate::dataset) struct Origin {
     pub file: String,
     pub title: String,
     /// The tokens it has rows of; empty: many.
     pub tokens: Vec<String>,
+    /// What was said of it, as words of the command line: what the file itself did not tell.
+    #[serde(default)]
+    pub said: Vec<String>,
 }
 
 impl Origin {
-    pub(super) fn new(file: &str, title: &str, tokens: impl IntoIterator<Item = Address>) -> Self {
+    pub(in crate::dataset) fn new(file: &str, title: &str, tokens: impl IntoIterator<Item = Address>, said: Vec<String>) -> Self {
         let mut tokens: Vec<String> = tokens.into_iter().map(|token| token.to_string()).collect();
         tokens.sort_unstable();
         if tokens.len() > TOKENS_KEPT {
             tokens.clear();
         }
-        Self { file: file.to_owned(), title: title.to_owned(), tokens }
+        Self { file: file.to_owned(), title: title.to_owned(), tokens, said }
     }
 
     /// `` `binance.csv` (Binance klines) ``.
-    pub(super) fn told(&self) -> String {
+    pub(in crate::dataset) fn told(&self) -> String {
         format!("`{}` ({})", self.file, self.title)
     }
 }
 
+/// What was said of the files whose rows a file has, the latest last, for the person; nothing of a file that no import wrote.
+pub(in crate::dataset) fn told(path: &Path) -> Vec<String> {
+    if path.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("parquet")) {
+        return Vec::new();
+    }
+    let all = of(path);
+    let said = || all.iter().filter(|origin| !origin.said.is_empty());
+    let left = said().count().saturating_sub(TOLD);
+    let mut told: Vec<String> =
+        said().skip(left).map(|origin| format!("imported from `{}`, as said: {}", origin.file, origin.said.join(" "))).collect();
+    if left > 0 {
+        told.insert(0, format!("imported from {left} more files of which something was said, before the following"));
+    }
+    told
+}
+
 /// The origins of the rows of a file that was imported; none of one that an earlier version wrote.
-pub(super) fn of(path: &Path) -> Vec<Origin> {
+pub(in crate::dataset) fn of(path: &Path) -> Vec<Origin> {
     let Ok(file) = std::fs::File::open(path) else { return Vec::new() };
     let text = guarded("Parquet", || {
         let mut reader = ParquetReader::new(file);
@@ -53,7 +75,7 @@ pub(super) fn of(path: &Path) -> Vec<Origin> {
 }
 
 /// What stands in the file's metadata: the mark, and the origins, the latest last.
-pub(super) fn metadata(mark: &str, origins: &[Origin]) -> KeyValueMetadata {
+pub(in crate::dataset) fn metadata(mark: &str, origins: &[Origin]) -> KeyValueMetadata {
     let mut kept: Vec<&Origin> = Vec::new();
     for origin in origins {
         kept.retain(|known| (&known.file, &known.title, &known.tokens) != (&origin.file, &origin.title, &origin.tokens));
@@ -65,7 +87,7 @@ pub(super) fn metadata(mark: &str, origins: &[Origin]) -> KeyValueMetadata {
 }
 
 /// Those that have rows of the tokens, for the person.
-pub(super) fn named(origins: &[Origin], tokens: &[String]) -> String {
+pub(in crate::dataset) fn named(origins: &[Origin], tokens: &[String]) -> String {
     let of = |origin: &&Origin| origin.tokens.is_empty() || tokens.is_empty() || origin.tokens.iter().any(|token| tokens.contains(token));
     let all: Vec<String> = origins.iter().rev().filter(of).map(Origin::told).collect();
     let more = if all.len() > SHOWN { format!(" and {} more", all.len() - SHOWN) } else { String::new() };

@@ -1,0 +1,30 @@
+//! Posts that have no id: one is made of what tells them apart, so that the same file taken twice is the same posts.
+
+use sha3::{Digest, Keccak256};
+
+use super::super::{edits, rows::Edited};
+use crate::dataset::source::RowSource;
+
+/// The column that is made.
+pub(super) const MADE: &str = "made id";
+
+/// The rows with an id for each: of its link where it has one, else of all else that tells it apart.
+pub(super) fn with_ids(rows: Box<dyn RowSource>, link: Option<String>, others: Vec<String>) -> Box<dyn RowSource> {
+    Edited::over(rows, &[MADE], move |batch| {
+        let links = link.as_ref().map(|name| edits::cells(batch, name));
+        let others: Vec<Vec<Option<String>>> = others.iter().map(|name| edits::cells(batch, name)).collect();
+        let id = |row: usize| {
+            let text = |cell: &Option<String>| cell.as_deref().unwrap_or_default().trim().to_owned();
+            let link = links.as_ref().map(|links| text(&links[row])).filter(|link| !link.is_empty());
+            let told = link.map_or_else(|| others.iter().map(|cells| text(&cells[row])).collect(), |link| vec![link]);
+            // A post of which nothing is told has no id, and is set aside.
+            if told.iter().all(String::is_empty) {
+                return None;
+            }
+            let hash = Keccak256::digest(told.join("\u{1f}").as_bytes());
+            Some(hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+        };
+        let ids: Vec<Option<String>> = (0..batch.height).map(id).collect();
+        super::super::rows::put(batch, MADE, ids);
+    })
+}

@@ -1,0 +1,68 @@
+//! Yields: whether the figures are percent, as ours are, or fractions of one. By the file's own signs, or a person says it.
+
+use super::{
+    super::{
+        evidence::number::Style,
+        names::plain,
+        refusal::{Refusal, UNIT},
+        sheet::Sheet,
+    },
+    Asked, Plan, Take,
+};
+use crate::dataset::{import::AmountUnit, load::bind::bind, schema};
+
+/// Columns of ours that are percent a year.
+pub(super) const PERCENT: &[&str] = &["apy", "apy_base", "apy_reward", "apy_mean_30d"];
+/// Columns of ours that such a file may lack: its pools are then listed, and no plan uses those without a value.
+pub(super) const MAY_LACK: &[&str] = &["tokens", "tvl", "apy_base", "apy_reward"];
+/// More than half of all pools pay more than this many percent a year, and next to none more than this many times the deposit.
+const PERCENT_MEDIAN: f64 = 1.0;
+
+/// What a column of yields is in, where its name or its cells tell.
+pub(super) fn shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {
+    let name = plain(&sheet.names[at]);
+    if ["percent", "pct"].iter().any(|word| name.contains(word)) || sheet.names[at].contains('%') {
+        return Some(AmountUnit::Percent);
+    }
+    if sheet.column(at).any(|cell| cell.trim().ends_with('%')) {
+        return Some(AmountUnit::Percent);
+    }
+    let style = Style::of(sheet.column(at), sheet.semicolons)?;
+    let mut figures: Vec<f64> =
+        sheet.column(at).filter_map(|cell| style.plain(cell)?.parse().ok()).filter(|figure: &f64| *figure > 0.0).collect();
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).filter(|median| **median > PERCENT_MEDIAN).map(|_| AmountUnit::Percent)
+}
+
+/// The plan with these yields as percent; asks where nothing tells what they are.
+pub(super) fn in_percent(asked: &Asked<'_>, sheet: &Sheet, take: &mut Take, plan: Plan) -> Result<Plan, Refusal> {
+    let Some(schema) = schema::table("yields") else { return Ok(plan) };
+    let bound = bind(schema, &take.manifest, &sheet.names)?;
+    let columns: Vec<(&'static str, usize)> = bound
+        .iter()
+        .filter(|bound| PERCENT.contains(&bound.column.name))
+        .filter_map(|bound| Some((bound.column.name, sheet.names.iter().position(|name| Some(name) == bound.raw.as_ref())?)))
+        .collect();
+    let Some((_, first)) = columns.first() else { return Ok(plan) };
+    let fractions = match asked.options.unit {
+        Some(AmountUnit::Fraction) => true,
+        Some(AmountUnit::Percent) => false,
+        // One that tells speaks for all: those of a file are written alike.
+        _ if columns.iter().any(|(_, at)| shown(sheet, *at).is_some()) => false,
+        _ => {
+            let (name, cell) = (&sheet.names[*first], sheet.column(*first).find(|cell| !cell.is_empty()).unwrap_or_default());
+            return Err(Refusal::new(format!(
+                "is nearest to yields, but `{cell}` in `{name}` may be a percentage or a fraction of one: say --unit percent if 0.05 is 0.05 %, or \
+                 --unit fraction if it is 5 %"
+            ))
+            .say("unit", UNIT));
+        }
+    };
+    if !fractions {
+        return Ok(plan);
+    }
+    for (ours, _) in columns {
+        take.rule(ours).scale = Some(100.0);
+    }
+    Ok(plan.saying("its yields are fractions: multiplied by 100"))
+}

@@ -1,0 +1,262 @@
+//! The question behind GET /technical/{contractAddress}/track-record. What became of the patterns of each token is kept for as long as
+//! its generation lasts; that of all tokens is put together over several requests.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Question,
+    candles::interval,
+    known_token, parallel,
+    parameter::{CONTRACT, ParameterKind, parameter},
+    patterns::{TIMEFRAMES, require_candles},
+    progress::Progress,
+    request::request,
+    snapshot::Snapshot,
+};
+use crate::{
+    analysis::{
+        frames::{CandleVec, frame},
+        patterns::{PatternName, market::Model},
+        track_record::{REPLAYED, Record, Signal, records, replay},
+    },
+    dataset::{address::Address, time::Time},
+    error::{Code, Problem, Result},
+};
+
+/// Candles replayed for one request about all tokens; the next one goes on. A few seconds of work.
+const REPLAYED_AT_ONCE: usize = 4_000;
+
+request! {
+    TrackRecordQuestion at "/technical/{contractAddress}/track-record" {
+        contract_address: Address = CONTRACT,
+        timeframe: &'static str = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle."),
+        scope: &'static str = parameter(
+            "scope",
+            ParameterKind::Word { words: &["token", "all"], default: Some("token") },
+            "The patterns of this token, or of all tokens.",
+        ),
+    }
+}
+
+/// What became of the patterns that were confirmed in the last 2,000 candles. Each is told as it was on its day: found in the 500
+/// candles up to its breakout, entered at the close of the breakout, judged by the 600 candles after it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TrackRecord {
+    pub contract_address: Address,
+    pub timeframe: &'static str,
+    pub scope: &'static str,
+    /// The start of the latest candle; null without any.
+    pub as_of: Option<Time>,
+    /// Those that there were, the most frequent first.
+    pub patterns: Vec<PatternRecord>,
+}
+
+/// What became of the patterns of one name.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PatternRecord {
+    pub name: PatternName,
+    /// Patterns that are decided: target or stop was met, or 600 candles have passed.
+    pub count: u64,
+    /// Patterns that are not decided yet.
+    pub open: u64,
+    /// Fraction of the decided ones of which a high or low met the target first. Null where none is decided, as those below.
+    pub target: Option<f64>,
+    /// Fraction of which a close lay beyond the stop first.
+    pub stop: Option<f64>,
+    /// Fraction of which neither was met within 600 candles.
+    pub neither: Option<f64>,
+    /// Days from the breakout to target or stop, the middle of those that met one.
+    pub median_days: Option<f64>,
+    /// What `target` is of entries at every candle, in the same direction and with target and stop at the same distances: what a drift of
+    /// the market gives without any pattern.
+    pub random_target: Option<f64>,
+    /// What `stop` is of those.
+    pub random_stop: Option<f64>,
+}
+
+impl From<Record> for PatternRecord {
+    fn from(record: Record) -> Self {
+        let of_decided = |fraction: f64| (record.count > 0).then_some(fraction);
+        Self {
+            name: record.name,
+            count: record.count,
+            open: record.open,
+            target: of_decided(record.target),
+            stop: of_decided(record.stop),
+            neither: of_decided(record.neither),
+            median_days: record.median_days,
+            random_target: of_decided(record.random_target),
+            random_stop: of_decided(record.random_stop),
+        }
+    }
+}
+
+/// What became of the patterns of each token, as far as it was asked for.
+#[derive(Debug, Default)]
+pub struct RecordMemory(Mutex<HashMap<(Address, &'static str), Arc<Told>>>);
+
+/// Of one token and frame.
+#[derive(Debug)]
+struct Told {
+    as_of: Option<Time>,
+    signals: Box<[Signal]>,
+}
+
+impl RecordMemory {
+    fn get(&self, token: Address, timeframe: &'static str) -> Option<Arc<Told>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&(token, timeframe)).cloned()
+    }
+
+    /// There are no more than tokens and frames.
+    fn keep(&self, token: Address, timeframe: &'static str, told: &Arc<Told>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((token, timeframe), Arc::clone(told));
+    }
+}
+
+impl Question for TrackRecordQuestion {
+    type Answer = TrackRecord;
+    const NAME: &'static str = "track_record";
+    const SUMMARY: &'static str = "What became of the chart patterns confirmed in the past.";
+    const NEEDS: &'static [&'static str] = &["candles"];
+
+    fn heavy(&self) -> bool {
+        true
+    }
+
+    fn wants(&self, _: &Snapshot) -> Vec<Address> {
+        vec![self.contract_address]
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
+        known_token(snapshot, &self.contract_address)?;
+        require_candles(snapshot, &self.contract_address)?;
+        let told = if self.scope == "all" { self.all(snapshot, progress)? } else { vec![self.token(snapshot, progress)?] };
+        let signals: Vec<Signal> = told.iter().flat_map(|told| told.signals.iter().copied()).collect();
+        Ok(TrackRecord {
+            contract_address: self.contract_address,
+            timeframe: self.timeframe,
+            scope: self.scope,
+            as_of: told.iter().filter_map(|told| told.as_of).max(),
+            patterns: records(&signals).into_iter().map(PatternRecord::from).collect(),
+        })
+    }
+}
+
+impl TrackRecordQuestion {
+    fn token(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Arc<Told>> {
+        if let Some(told) = snapshot.records.get(self.contract_address, self.timeframe) {
+            return Ok(told);
+        }
+        let candles = self.candles(snapshot, &self.contract_address);
+        let told = tell(&candles, &Model::built_in(), &mut |done, total| progress.step(done as u64, total as u64))?;
+        snapshot.records.keep(self.contract_address, self.timeframe, &told);
+        Ok(told)
+    }
+
+    /// Those of every token; a problem that says how far it is while some are missing.
+    fn all(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<Arc<Told>>> {
+        let tokens = || snapshot.market.tokens.iter().map(|token| token.token_address);
+        if let Some(shelf) = snapshot.dataset.shelf().filter(|shelf| tokens().any(|token| shelf.lacks(&token))) {
+            let detail =
+                format!("The candles of all tokens are needed and stay at `{}`: say read = \"bring\" in dataset.toml.", shelf.source);
+            return Err(Problem::new(Code::SourceUnavailable, detail));
+        }
+        let missing: Vec<Address> = tokens().filter(|token| snapshot.records.get(*token, self.timeframe).is_none()).collect();
+        let model = Model::built_in();
+        let mut at_once = Vec::new();
+        let mut replayed = 0;
+        for token in &missing {
+            let candles = self.candles(snapshot, token);
+            replayed += candles.timestamp.len().min(REPLAYED);
+            at_once.push((*token, candles));
+            if replayed >= REPLAYED_AT_ONCE {
+                break;
+            }
+        }
+        parallel::each(&mut at_once, progress, |(token, candles)| {
+            let progress = progress.quiet();
+            let told = tell(candles, &model, &mut |done, total| progress.step(done as u64, total as u64))?;
+            snapshot.records.keep(*token, self.timeframe, &told);
+            Ok(())
+        })?;
+        let told: Vec<Arc<Told>> = tokens().filter_map(|token| snapshot.records.get(token, self.timeframe)).collect();
+        let total = tokens().count();
+        if told.len() < total {
+            let detail = format!("The patterns of {} of {total} tokens have been followed so far: ask again to go on.", told.len());
+            return Err(Problem::new(Code::Loading, detail));
+        }
+        Ok(told)
+    }
+
+    /// Those that can be believed.
+    fn candles(&self, snapshot: &Snapshot, token: &Address) -> CandleVec {
+        let series = snapshot.dataset.candles().of(token);
+        frame(&series, interval(self.timeframe)).map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default()
+    }
+}
+
+fn tell(candles: &CandleVec, model: &Model, step: &mut dyn FnMut(usize, usize) -> Result<()>) -> Result<Arc<Told>> {
+    let mut stopped = Ok(());
+    let mut go_on = |done, total| {
+        stopped = step(done, total);
+        stopped.is_ok()
+    };
+    let candles = candles.as_candles();
+    let signals = replay(&candles, model, &mut go_on).unwrap_or_default().into_boxed_slice();
+    stopped?;
+    Ok(Arc::new(Told { as_of: candles.timestamp.last().map(|&start| Time(start)), signals }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        dataset::sample,
+        question::{parameter::Arguments, request::Request, snapshot::AnswerSettings},
+    };
+
+    /// Three tokens of 2,100 hours each, in which no price moves, so that nothing is found in them, and quickly.
+    fn snapshot() -> Snapshot {
+        let hour = |token: u8, hour: u32| {
+            let (day, month) = (hour / 24 % 28 + 1, hour / 24 / 28 + 1);
+            format!("0x{token},2026-{month:02}-{day:02}T{:02}:00:00Z,5,5,5,5,1h\n", hour % 24)
+        };
+        let rows: String = (1..=3).flat_map(|token| (0..2_100).map(move |at| hour(token, at))).collect();
+        let dataset = sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth\n0x3,C,C,eth"),
+            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{rows}")),
+        ]);
+        Snapshot::new(1, dataset, AnswerSettings::default())
+    }
+
+    fn ask(snapshot: &Snapshot, query: &str, progress: &Progress) -> Result<TrackRecord> {
+        let token = format!("0x{:040x}", 1);
+        let path = [("contractAddress", token.as_str())];
+        let question = TrackRecordQuestion::parse(&Arguments::new(TrackRecordQuestion::PARAMETERS, &path, query)?)?;
+        question.answer(snapshot, progress)
+    }
+
+    #[test]
+    fn all_tokens_are_followed_over_several_requests() {
+        let (snapshot, progress) = (snapshot(), Progress::default());
+        let own = ask(&snapshot, "timeframe=1h", &progress).expect("an answer");
+        assert_eq!((own.as_of.map(|time| time.to_string()), own.patterns), (Some("2026-04-04T11:00:00Z".to_owned()), Vec::new()));
+        let gone = Progress::default();
+        gone.cancel();
+        assert_eq!(ask(&snapshot, "timeframe=1h&scope=all", &gone).map_err(|problem| problem.code), Err(Code::Cancelled));
+        // Its own are kept, and two tokens at a time are as much as is done for one request.
+        assert!(ask(&snapshot, "timeframe=1h&scope=all", &progress).is_ok_and(|answer| answer.scope == "all"));
+        let anew = self::snapshot();
+        let waits = ask(&anew, "timeframe=1h&scope=all", &progress).expect_err("there is more to do");
+        assert_eq!((waits.code, waits.detail.contains("2 of 3 tokens")), (Code::Loading, true), "{}", waits.detail);
+        assert!(ask(&anew, "timeframe=1h&scope=all", &progress).is_ok());
+    }
+}

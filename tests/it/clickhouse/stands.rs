@@ -1,0 +1,207 @@
+//! What was brought stands, whatever goes wrong with the engine, and says how old it is and why. What looks like trouble and is none, and
+//! what looks right and is not.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::Ordering},
+};
+
+use polars::prelude::{Column, DataFrame, IntoColumn as _, NamedFrom as _, Series};
+use tokendeck::{
+    dataset::{TableState, findings::Severity},
+    error::Code,
+    wire::{Consent, Source, Wire},
+};
+
+use super::{
+    Bench, MANIFEST, UNI, candles,
+    server::{Rows, Trouble},
+    source, wire_of,
+};
+
+type Break = fn(&Bench) -> Arc<Wire>;
+
+fn with(bench: &Bench, change: impl Fn(&mut Source)) -> Arc<Wire> {
+    let mut source = source(&bench.server.url());
+    change(&mut source);
+    wire_of(vec![source], Consent::Always)
+}
+
+/// What may go wrong, and what a person reads of it.
+const TROUBLES: &[(&str, Break, &[&str])] = &[
+    (
+        "nobody answers",
+        |bench| {
+            bench.server.shared.down.store(true, Ordering::Release);
+            bench.wire()
+        },
+        &[],
+    ),
+    (
+        "a table that was dropped",
+        |bench| {
+            *bench.server.shared.short.lock().unwrap() = Some(Trouble::Fails(404, 60));
+            bench.wire()
+        },
+        &["is not there (code 60)"],
+    ),
+    (
+        "a wrong password",
+        |bench| {
+            *bench.server.shared.short.lock().unwrap() = Some(Trouble::Fails(403, 516));
+            bench.wire()
+        },
+        &["`user` and `password_env` in [sources.warehouse] of config.toml"],
+    ),
+    (
+        "no right",
+        |bench| {
+            *bench.server.shared.short.lock().unwrap() = Some(Trouble::Fails(403, 497));
+            bench.wire()
+        },
+        &["may not be read by this user"],
+    ),
+    (
+        "a password that is not set",
+        |bench| with(bench, |source| "TOKENDECK_TEST_NOT_SET".clone_into(&mut source.password_env)),
+        &["`TOKENDECK_TEST_NOT_SET`, which is not set"],
+    ),
+    ("a source that is gone", |_| wire_of(Vec::new(), Consent::Always), &["[sources.warehouse] kind = \"clickhouse\""]),
+    (
+        "a column that is gone",
+        |bench| {
+            let mut rows = candles(3_000);
+            rows.columns.retain(|(name, _)| *name != "close");
+            bench.server.put("candles", rows);
+            bench.wire()
+        },
+        &["lacks the column `close`"],
+    ),
+    (
+        "a table that became too large",
+        |bench| {
+            bench.server.shared.estimate.store(6_000, Ordering::Release);
+            with(bench, |source| source.scan_rows_max = 5_999)
+        },
+        &["would read 6,000 rows there"],
+    ),
+];
+
+#[test]
+fn what_was_brought_stands_whatever_goes_wrong_there() {
+    for rows_min in [1_000, 200_000] {
+        for (name, breaks, says) in TROUBLES {
+            let bench = Bench::new(3_000);
+            let answer = bench.ask(bench.load(&bench.wire(), rows_min).unwrap(), "/tokens");
+            let later = bench.load(&breaks(&bench), rows_min).unwrap();
+            let table = later.table("candles").unwrap();
+            assert_eq!((table.height(), &table.state), (3_000, &TableState::Loaded), "{name}: {:?}", table.state);
+            assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some()), "{name}");
+            let old = table.findings.kept().iter().find(|finding| finding.reason.starts_with("is what it was at 2")).expect(name);
+            assert_eq!(old.severity, Severity::Warning);
+            for says in [&["`clickhouse://warehouse/market.candles`"], *says].concat() {
+                assert!(old.reason.contains(says), "{name}: {}", old.reason);
+            }
+            assert_eq!(bench.ask(later, "/tokens"), answer, "{name}");
+            bench.write("dataset.toml", "");
+            let without = bench.load(&bench.wire(), rows_min).unwrap();
+            assert_eq!(without.table("candles").unwrap().state, TableState::Absent, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_list_whose_figures_could_not_be_asked_for_is_no_list_of_empty_cells() {
+    for (name, breaks, _) in TROUBLES.iter().filter(|(name, ..)| *name != "a column that is gone") {
+        let bench = Bench::new(3_000);
+        for path in ["/tokens", &format!("/tokens/{UNI}"), &format!("/tokens/{UNI}/candles")] {
+            let (status, body) = bench.ask(bench.load(&breaks(&bench), 1_000).unwrap(), path);
+            assert_eq!((status, body.contains(Code::SourceUnavailable.word())), (503, true), "{name}: {path} {body}");
+        }
+        assert_eq!(bench.ask(bench.load(&breaks(&bench), 1_000).unwrap(), "/dexes").0, 200, "{name}");
+    }
+}
+
+/// Files below a folder, by the end of their names.
+fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
+    let below = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    below.flat_map(|path| if path.is_dir() { files(&path, end) } else { vec![path] }).filter(|path| path.ends_with(end)).collect()
+}
+
+#[test]
+fn what_was_kept_and_is_damaged_is_asked_for_again() {
+    let bench = Bench::new(3_000);
+    let first = bench.load(&bench.wire(), 200_000).unwrap();
+    let damage = || {
+        let kept = files(bench.cache.path(), "bytes");
+        assert_eq!(kept.len(), 1, "{kept:?}");
+        let mut bytes = fs::read(&kept[0]).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0xff;
+        fs::write(&kept[0], bytes).unwrap();
+    };
+    damage();
+    let again = bench.load(&bench.wire(), 200_000).unwrap();
+    super::same_rows(&first, &again);
+    assert!(again.table("candles").unwrap().elsewhere.as_ref().unwrap().as_of.is_none());
+    // Where nobody is there to ask, damaged rows are none.
+    damage();
+    bench.server.shared.down.store(true, Ordering::Release);
+    let reason = super::reason(&bench.load(&bench.wire(), 200_000).unwrap());
+    assert!(reason.contains("`clickhouse://warehouse/market.candles`"), "{reason}");
+}
+
+#[test]
+fn rows_that_hold_the_words_of_a_failure_are_rows() {
+    let text = "Code: 60. DB::Exception: Table does not exist";
+    let column = |name: &str, values: Vec<&str>| Series::new(name.into(), values).into_column();
+    let columns: Vec<Column> = vec![
+        column("post_id", vec!["1", "2"]),
+        column("token_address", vec![UNI, UNI]),
+        column("published_at", vec!["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"]),
+        column("text", vec!["plain", text]),
+    ];
+    let kinds = [("post_id", "String"), ("token_address", "String"), ("published_at", "String"), ("text", "String")];
+    for rows_min in [1, 200_000] {
+        let bench = Bench::new(100);
+        let rows = Rows { columns: kinds.to_vec(), frame: DataFrame::new(2, columns.clone()).unwrap(), newest: String::new() };
+        bench.server.put("posts", rows);
+        bench.write("dataset.toml", "[tables.posts]\nsource = 'warehouse'\ntable = 'market.posts'\n");
+        let dataset = bench.load(&bench.wire(), rows_min).unwrap();
+        let table = dataset.table("posts").unwrap();
+        assert_eq!((&table.state, table.height()), (&TableState::Loaded, 2), "{:?}", table.findings.kept());
+        // Half of them, and the words behind: those count.
+        bench.server.trouble([Trouble::Behind(1)]);
+        fs::remove_dir_all(bench.cache.path()).unwrap();
+        let dataset = bench.load(&bench.wire(), rows_min).unwrap();
+        let TableState::Unusable(reason) = &dataset.table("posts").unwrap().state else { panic!("half of the rows are taken for all") };
+        assert!(reason.contains("failed with code 395"), "{reason}");
+    }
+}
+
+#[test]
+fn each_try_has_a_name_of_its_own() {
+    let bench = Bench::new(100);
+    bench.server.shared.busy.store(1, Ordering::Release);
+    assert_eq!(bench.load(&bench.wire(), 1_000).unwrap().table("candles").unwrap().height(), 100);
+    let id = |query: &String| query.split("query_id=").nth(1).and_then(|rest| rest.split('&').next()).map(str::to_owned);
+    let mut ids: Vec<String> = bench.server.queries().iter().filter_map(id).collect();
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!((ids.len(), count > 3), (count, true), "a name is used twice");
+}
+
+#[test]
+fn addresses_in_odd_capitals_are_found_by_their_letters() {
+    let bench = Bench::new(100);
+    for (written, odd) in [("0x1f9840a85d5aF5bF1D1762F925BDADdC4201F984", false), ("0x1F9840a85d5aF5bF1D1762F925BDADdC4201F984", true)] {
+        *bench.server.shared.written.lock().unwrap() = Some(written);
+        bench.server.shared.queries.lock().unwrap().clear();
+        bench.write("dataset.toml", &format!("{MANIFEST}where = {{ token_address = {{ in = 'tokens' }} }}\n"));
+        bench.load(&bench.wire(), 1_000).unwrap();
+        let rows: Vec<String> = bench.server.queries().into_iter().filter(|query| query.contains("ArrowStream")).collect();
+        assert!(rows.iter().all(|query| query.contains("(lower(`token_address`) IN (") == odd), "{written}: {rows:?}");
+    }
+}

@@ -1,0 +1,226 @@
+//! What was brought stands, whatever goes wrong where it lies, and says how old it is and why; it goes when its line leaves `dataset.toml`.
+//! What was never brought is told with its cause, and no question that needs it is answered with a part of the data.
+
+use std::{
+    fs,
+    sync::{Arc, atomic::Ordering},
+};
+
+use tokendeck::{
+    dataset::{Dataset, TableState, findings::Severity},
+    error::Code,
+    wire::{Consent, Forgetful, Options, Source, SourceKind, Wire},
+};
+
+use super::{Bench, TOKENS, candles, server::Trouble, short, sources, wire};
+
+const TABLES: &str = "[tables.candles]\npath = ['s3://bucket/c/*.csv', 'WEB/bucket/more.csv']\n";
+const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+
+fn bench() -> Bench {
+    let bench = Bench::with(TABLES);
+    fs::write(bench.folder.path().join("tokens.csv"), TOKENS).unwrap();
+    bench.server.put("c/a.csv", candles(0, 100));
+    bench.server.put("more.csv", candles(100, 100));
+    bench
+}
+
+/// The server as the person describes it, changed.
+fn with(bench: &Bench, change: impl Fn(&mut Source)) -> Arc<Wire> {
+    let mut sources = sources(&bench.server);
+    sources.iter_mut().for_each(change);
+    Wire::new(Options { consent: Consent::Always, sources, patience: short(), ..Options::default() }, Arc::new(Forgetful::default()))
+}
+
+type Break = fn(&Bench) -> Arc<Wire>;
+
+/// What may go wrong, and what a person reads of it.
+const TROUBLES: &[(&str, Break, &[&str])] = &[
+    (
+        "nobody answers",
+        |bench| {
+            bench.server.shared.down.store(true, Ordering::Release);
+            wire(&bench.server)
+        },
+        &["`s3://bucket/c/*.csv`"],
+    ),
+    (
+        "no right without keys",
+        |bench| {
+            bench.server.trouble(std::iter::repeat_n(Trouble::Status(403), 60));
+            wire(&bench.server)
+        },
+        &["is not given without keys", "`anonymous`", "[sources.lake]"],
+    ),
+    (
+        "a bucket that is not there",
+        |bench| {
+            bench.server.trouble(std::iter::repeat_n(Trouble::Status(404), 60));
+            wire(&bench.server)
+        },
+        &["`lake` has no `bucket`", "`endpoint`", "[sources.lake]"],
+    ),
+    (
+        "another region",
+        |bench| {
+            bench.server.trouble(std::iter::repeat_n(Trouble::Status(301), 60));
+            wire(&bench.server)
+        },
+        &["`s3://bucket/c/*.csv`", "`region`", "[sources.lake]"],
+    ),
+    (
+        "nothing that is called so",
+        |bench| {
+            bench.server.shared.objects.lock().unwrap().remove("c/a.csv");
+            wire(&bench.server)
+        },
+        &["`s3://bucket/c/*.csv` matches no file"],
+    ),
+    (
+        "a file that was taken away",
+        |bench| {
+            bench.server.shared.objects.lock().unwrap().remove("more.csv");
+            wire(&bench.server)
+        },
+        &["/bucket/more.csv` is not there"],
+    ),
+    (
+        "a file that is none any more",
+        |bench| {
+            bench.server.put("more.csv", "<html>moved</html>");
+            wire(&bench.server)
+        },
+        &["more.csv"],
+    ),
+    (
+        "a server that is in no source any more",
+        |bench| {
+            with(bench, |source| {
+                if source.name == "web" {
+                    "https://example.org".clone_into(&mut source.url)
+                }
+            })
+        },
+        &["`[sources]`"],
+    ),
+    (
+        "a token that is not set",
+        |bench| {
+            with(bench, |source| {
+                if source.name == "web" {
+                    "TOKENDECK_TEST_NOT_SET".clone_into(&mut source.token_env)
+                }
+            })
+        },
+        &["`TOKENDECK_TEST_NOT_SET`, which is not set"],
+    ),
+    (
+        "a source without buckets",
+        |bench| {
+            let lake = |source: &mut Source| {
+                if source.kind == SourceKind::S3 {
+                    source.endpoint.push_str("/%zz x")
+                }
+            };
+            with(bench, lake)
+        },
+        &["`s3://bucket/c/*.csv`"],
+    ),
+    (
+        "no more bytes today",
+        |bench| {
+            bench.server.put("more.csv", candles(100, 300));
+            let options = Options { consent: Consent::Always, sources: sources(&bench.server), patience: short(), budget: 10 };
+            Wire::new(options, Arc::new(Forgetful::default()))
+        },
+        &["remote.budget_gb_per_day"],
+    ),
+    (
+        "a file that changes while it is read",
+        |bench| {
+            bench.server.put("more.csv", candles(100, 300));
+            bench.server.trouble([Trouble::None, Trouble::None].into_iter().chain(std::iter::repeat_n(Trouble::Change, 40)));
+            wire(&bench.server)
+        },
+        &["changed while it was read"],
+    ),
+];
+
+fn reasons(dataset: &Dataset) -> Vec<String> {
+    let table = dataset.table("candles").unwrap();
+    table.findings.kept().iter().filter(|finding| finding.severity == Severity::Warning).map(|finding| finding.reason.clone()).collect()
+}
+
+#[test]
+fn what_was_brought_stands_whatever_goes_wrong_there() {
+    for rows_min in [1, 200_000] {
+        for (name, breaks, says) in TROUBLES {
+            let bench = bench();
+            let first = bench.load_with(&wire(&bench.server), rows_min, &tokendeck::dataset::progress::Silent).unwrap();
+            let answer = bench.ask(first, "/tokens");
+            let broken = breaks(&bench);
+            for _ in 0..2 {
+                let later = bench.load_with(&broken, rows_min, &tokendeck::dataset::progress::Silent).unwrap();
+                let table = later.table("candles").unwrap();
+                assert_eq!((table.height(), &table.state), (196, &TableState::Loaded), "{name}: {:?}", table.state);
+                assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some()), "{name}");
+                let told = reasons(&later);
+                let old =
+                    told.iter().find(|reason| reason.starts_with("is what it was at 2")).unwrap_or_else(|| panic!("{name}: {told:?}"));
+                for says in *says {
+                    assert!(old.contains(says), "{name}: {old}");
+                }
+                assert_eq!(bench.ask(later, "/tokens"), answer, "{name}");
+            }
+            // Only the person takes them out.
+            fs::write(bench.folder.path().join("dataset.toml"), "").unwrap();
+            let without = bench.load_with(&broken, rows_min, &tokendeck::dataset::progress::Silent).unwrap();
+            assert_eq!(without.table("candles").unwrap().state, TableState::Absent, "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_was_never_brought_says_why_and_leaves_no_half_of_an_answer() {
+    for (name, breaks, says) in TROUBLES {
+        let bench = bench();
+        let broken = breaks(&bench);
+        let dataset = bench.load(&broken).unwrap();
+        let TableState::Unusable(reason) = dataset.table("candles").unwrap().state.clone() else {
+            panic!("{name}: {:?}", dataset.table("candles").unwrap().state)
+        };
+        for says in *says {
+            assert!(reason.contains(says), "{name}: {reason}");
+        }
+        // Of a file that is no table it is known what it is: the dataset has no candles. Else nobody knows what there is.
+        let known = dataset.table("candles").unwrap().elsewhere.as_ref().is_none_or(|elsewhere| !elsewhere.unreached);
+        let statuses: Vec<(u16, bool)> = ["/tokens", "/tokens/UNI", "/tokens/UNI/candles"]
+            .iter()
+            .map(|path| {
+                bench.server.trouble([]);
+                let dataset = bench.load(&breaks(&bench)).unwrap();
+                let (status, body) = bench.ask(dataset, &path.replace("UNI", UNI));
+                (status, body.contains(Code::SourceUnavailable.word()))
+            })
+            .collect();
+        let expected = if known { [(200, false), (200, false), (404, false)] } else { [(503, true); 3] };
+        assert_eq!(statuses, expected, "{name}: {reason}");
+    }
+}
+
+#[test]
+fn what_stands_is_as_the_person_says_by_now() {
+    // A mapping that does not fit what was brought is told, and does not give the old rows by the old mapping.
+    let bench = bench();
+    for (more, height) in [("", Some(98)), ("columns = { close = 'cloze' }\n", None)] {
+        let manifest = format!("[tables.candles]\npath = 's3://bucket/c/*.csv'\n{more}");
+        fs::write(bench.folder.path().join("dataset.toml"), manifest).unwrap();
+        let dataset = bench.load(&wire(&bench.server)).unwrap();
+        let table = dataset.table("candles").unwrap();
+        match (&table.state, height) {
+            (TableState::Loaded, Some(height)) => assert_eq!(table.height(), height),
+            (TableState::Unusable(reason), None) => assert!(reason.contains("cloze"), "{reason}"),
+            (state, _) => panic!("{more}: {state:?}"),
+        }
+    }
+}
