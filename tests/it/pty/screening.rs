@@ -192,7 +192,10 @@ fn a_theme_of_the_command_line_outlives_changed_settings() {
     let terminal = home.run(&["--data", DEMO, "--no-api", "--theme", "light"], &[]);
     terminal.until("a light screen", |screen| screen.contents().contains("▲") && light(screen));
     home.write(file, "[terminal]\ntheme = 'high-contrast'\nascii = true\n");
-    terminal.see("taken in: terminal.ascii · the command line goes before it: terminal.theme");
+    terminal.until("what was taken in and what was not", |screen| {
+        let says = screen.contents();
+        says.contains("taken in: terminal.ascii") && says.contains("the command line goes before it: terminal.theme")
+    });
     terminal.see_no("▲");
     terminal.until("a light screen still", light);
 }
@@ -208,7 +211,7 @@ fn the_five_that_grow_fastest_among_the_safe() {
     // Those that are safe are known once the score of every token is.
     terminal.until("every score", |screen| {
         let text = screen.contents();
-        text.contains("HOLDERS 7D") && text.contains(" of 64") && !text.contains(" 0 of 64") && !text.contains("Esc stops")
+        text.contains("HOLDERS 7D % ▾") && text.contains(" of 64") && !text.contains(" 0 of 64") && !text.contains("Esc stops")
     });
     let text = terminal.text();
     let mut rows = text.lines().skip_while(|line| !line.contains("HOLDERS 7D"));
