@@ -72,7 +72,7 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
     }
     let mut found = Vec::new();
     let strength = (metrics.top10_free - TOP10_FROM) / TOP10_SPAN;
-    let sentence = format!("the ten largest free holders have {} of the supply (holders)", percent(metrics.top10_free));
+    let sentence = format!("the ten largest free holders have {} of {} (holders)", percent(metrics.top10_free), spread.whole);
     if strength > 0.0 {
         let anomaly = Anomaly::new(AnomalyCode::Top10Concentration, strength, sentence);
         found.push(anomaly.figure("top10FreeHolders", metrics.top10_free).evidence(rows(10)));
@@ -88,9 +88,9 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
         lacking.saw(AnomalyCode::HhiHigh, sentence);
     }
     let few = match metrics.nakamoto {
-        Some(1) => Some((1.0, "one holder has more than half of the supply (holders)".to_owned())),
+        Some(1) => Some((1.0, format!("one holder has more than half of {} (holders)", spread.whole))),
         Some(n @ 2..=3) => {
-            Some((if n == 2 { 0.6 } else { 0.3 }, format!("{n} holders together have more than half of the supply (holders)")))
+            Some((if n == 2 { 0.6 } else { 0.3 }, format!("{n} holders together have more than half of {} (holders)", spread.whole)))
         }
         _ => None,
     };
@@ -133,7 +133,7 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option
     }
     let own: Vec<_> = spread.shares.iter().filter(|(address, _)| facts.insider(address)).collect();
     let share: f64 = own.iter().map(|(_, share)| share).sum();
-    let sentence = format!("creator and owner hold {} of the supply (holders)", percent(share));
+    let sentence = format!("creator and owner hold {} of {} (holders)", percent(share), spread.whole);
     lacking.saw(code, &*sentence);
     let rows: Vec<EvidenceRow> = own.iter().map(|(address, share)| row(*address, *share)).collect();
     lacking.prove_by(code, INSIDE, rows.clone());

@@ -23,9 +23,15 @@ const CHAINS_SHOWN: usize = 5;
 pub(super) fn judge(dataset: &mut Dataset) {
     let mut found = Vec::new();
     let mut broken: Vec<(Option<String>, Found)> = Vec::new();
+    let mut without_supply = Vec::new();
     for token in dataset.tokens() {
         broken.extend(together::figures(&token.row).map(|found| (None, found)));
-        let Some(supply) = token.row.total_supply else { continue };
+        let Some(supply) = token.row.total_supply else {
+            if !dataset.holders_of(&token.row.token_address).is_empty() {
+                without_supply.push(token.row.token_address);
+            }
+            continue;
+        };
         let (mut burned, mut held, mut counted, mut sum) = (0.0, 0.0, 0, 0.0);
         for (holder, balance) in dataset.holders_of(&token.row.token_address).balances() {
             let balance = balance.filter(|balance| *balance > 0.0).unwrap_or_default();
@@ -52,6 +58,23 @@ pub(super) fn judge(dataset: &mut Dataset) {
     unknown_chains(dataset);
     let Some(table) = dataset.tables.iter_mut().find(|table| table.schema.name == "holders") else { return };
     let file = table.sources.first().map_or_else(|| "holders".to_owned(), |source| source.file.clone());
+    if let Some(one) = without_supply.first() {
+        table.findings.add(Finding {
+            severity: Severity::Note,
+            file: file.clone(),
+            row: None,
+            column: Some("balance".to_owned()),
+            value: Some(one.to_string()),
+            reason: format!(
+                "the tokens table has no total_supply for {}: shares of the largest holders are of the balances that are listed here, and \
+                 too high where the list is not whole",
+                match without_supply.len() {
+                    1 => "this token".to_owned(),
+                    count => format!("this token and {} more with holders", count - 1),
+                }
+            ),
+        });
+    }
     for (token, held, supply) in found {
         table.findings.add(Finding {
             severity: Severity::Warning,
@@ -129,5 +152,29 @@ fn unusable_pools(dataset: &mut Dataset) {
             value: Some(pool),
             reason: reason.to_owned(),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::dataset::sample;
+
+    #[test]
+    fn shares_of_an_unknown_supply_are_told_once() {
+        let notes = |supply: &str| -> Vec<String> {
+            let dataset = sample::dataset(&[
+                (
+                    "tokens",
+                    &format!(
+                        "token_address,symbol,name,chain,total_supply\n0x1,A,A,eth,{supply}\n0x2,B,B,eth,{supply}\n0x3,C,C,eth,{supply}"
+                    ),
+                ),
+                ("holders", "token_address,holder_address,balance\n0x1,0x9,5\n0x2,0x9,5"),
+            ]);
+            let holders = dataset.tables.iter().find(|table| table.schema.name == "holders").expect("the table");
+            holders.findings.kept().iter().map(|finding| finding.reason.clone()).filter(|reason| reason.contains("total_supply")).collect()
+        };
+        assert_eq!(notes("10"), Vec::<String>::new());
+        assert!(matches!(&notes("")[..], [one] if one.contains("this token and 1 more with holders")), "{:?}", notes(""));
     }
 }

@@ -13,6 +13,8 @@ pub(super) struct Spread {
     /// Who counts, and their share of the supply that is not burned; largest first.
     pub(super) shares: Vec<(Address, f64)>,
     left_out: BTreeMap<Role, (u64, f64)>,
+    /// What the shares are shares of.
+    pub(super) whole: &'static str,
     /// The table holds fewer holders than the token is said to have.
     pub(super) truncated: bool,
     /// Holders that count, or as many as the token is said to have.
@@ -43,13 +45,15 @@ impl Spread {
         }
         let burned = left.get(&Role::Burned).map_or(0.0, |(_, sum)| *sum);
         // Balances that add up to more than the supply show that the figure is of another time.
-        let total = facts.total_supply().filter(|supply| *supply >= all * 0.999).unwrap_or(all);
+        let known = facts.total_supply().filter(|supply| *supply >= all * 0.999);
+        let total = known.unwrap_or(all);
         let supply = if total - burned > 0.0 { total - burned } else { all };
         let said = facts.token.row.holders.and_then(|holders| u64::try_from(holders).ok());
         let listed = held.len() as u64;
         Some(Self {
             shares: held.into_iter().map(|(address, balance)| (address, balance / supply)).collect(),
             left_out: left.into_iter().map(|(role, (count, sum))| (role, (count, sum / total))).collect(),
+            whole: if known.is_some() { "the supply" } else { "the balances listed, as the total supply is not known" },
             truncated: said.is_some_and(|said| said as f64 > rows.len() as f64 * 1.1),
             known_count: said.map_or(listed, |said| said.max(listed)),
         })
@@ -112,7 +116,7 @@ mod tests {
     fn spread(balances: &[f64]) -> Spread {
         let sum: f64 = balances.iter().sum();
         let shares = balances.iter().enumerate().map(|(i, balance)| (Address([i as u8; 20]), balance / sum)).collect();
-        Spread { shares, left_out: BTreeMap::new(), truncated: false, known_count: balances.len() as u64 }
+        Spread { shares, left_out: BTreeMap::new(), whole: "the supply", truncated: false, known_count: balances.len() as u64 }
     }
 
     #[test]
