@@ -213,6 +213,8 @@ fn the_five_that_grow_fastest_among_the_safe() {
         let text = screen.contents();
         text.contains("HOLDERS 7D % ▾") && text.contains(" of 64") && !text.contains(" 0 of 64") && !text.contains("Esc stops")
     });
+    // The rows come after what the title says of them.
+    terminal.settle();
     let text = terminal.text();
     let mut rows = text.lines().skip_while(|line| !line.contains("HOLDERS 7D"));
     let header: Vec<char> = rows.next().expect("a header").chars().collect();
