@@ -100,13 +100,15 @@ fn watcher(file: &Path, nudge: SyncSender<()>) -> Option<RecommendedWatcher> {
     Some(watcher)
 }
 
+type Said = Box<dyn Fn(&mut Config) -> Vec<&'static str> + Send>;
+
 struct Watch {
     live: Weak<Live>,
     deck: Weak<Deck>,
     /// The last good one.
     config: Config,
     /// Sets what the command line says; the names of those settings.
-    said: Box<dyn Fn(&mut Config) -> Vec<&'static str> + Send>,
+    said: Said,
     file: PathBuf,
     _nudge: SyncSender<()>,
 }

@@ -150,14 +150,13 @@ mod tests {
     fn a_text_that_is_repeated_is_held_once() {
         let held = |column: &Column| column.str().unwrap().downcast_iter().map(Utf8ViewArray::total_buffer_len).sum::<usize>();
         let address = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
-        let texts = StringChunked::from_iter(
-            (0..1_000).map(|row| Some(if row < 700 { address } else { "0xdac17f958d2ee523a2206206994597c13d831ec7" })),
-        );
+        let texts: StringChunked =
+            (0..1_000).map(|row| Some(if row < 700 { address } else { "0xdac17f958d2ee523a2206206994597c13d831ec7" })).collect();
         let column = rewritten("x".into(), &texts, |_, text| text.map(Cow::Borrowed));
         assert!(held(&texts.clone().into_column()) >= 42_000 && held(&column) == 84, "{}", held(&column));
         assert_eq!(column.str().unwrap().iter().collect::<Vec<_>>(), texts.iter().collect::<Vec<_>>());
         // Texts that all differ are shared.
-        let texts = StringChunked::from_iter((0..1_000).map(|row| Some(format!("a text of its own with the number {row}"))));
+        let texts = (0..1_000).map(|row| Some(format!("a text of its own with the number {row}"))).collect::<StringChunked>();
         assert_eq!(held(&rewritten("x".into(), &texts, |_, text| text.map(Cow::Borrowed))), held(&texts.into_column()));
     }
 

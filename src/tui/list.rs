@@ -91,6 +91,9 @@ pub trait Fields: Sized + 'static {
     }
 }
 
+/// Cells that the mark of the order takes behind a title.
+const MARK: u16 = 2;
+
 /// In what was kept: it is the whole of a screen, and what it does not name is as at first.
 pub const SCREEN: &str = "screen";
 
@@ -462,6 +465,10 @@ impl<L: Fields> List<L> {
         let fitted = |(nth, field): (usize, &&Field<L>)| {
             let mut column = field.column;
             L::fit(&mut column, width);
+            if self.sorting.keys().iter().any(|order| order.column == column.key) {
+                // The mark of the order does not cut the title.
+                column.min = column.min.max(column.title_width() + MARK);
+            }
             column = column.widened(self.layout.wider_by(column.key));
             if selected == Some(nth) {
                 column.priority = 254;

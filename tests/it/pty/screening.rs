@@ -192,7 +192,54 @@ fn a_theme_of_the_command_line_outlives_changed_settings() {
     let terminal = home.run(&["--data", DEMO, "--no-api", "--theme", "light"], &[]);
     terminal.until("a light screen", |screen| screen.contents().contains("▲") && light(screen));
     home.write(file, "[terminal]\ntheme = 'high-contrast'\nascii = true\n");
-    terminal.see("taken in: terminal.ascii · the command line goes before it: terminal.theme");
+    terminal.until("what was taken in and what was not", |screen| {
+        let says = screen.contents();
+        says.contains("taken in: terminal.ascii") && says.contains("the command line goes before it: terminal.theme")
+    });
     terminal.see_no("▲");
     terminal.until("a light screen still", light);
+}
+
+#[test]
+fn the_five_that_grow_fastest_among_the_safe() {
+    let home = Home::new();
+    let terminal = home.open();
+    terminal.see("Wrapped Ether");
+    let mut hand = Hand::new(&terminal);
+    hand.press(&["/", "score>=60 growth>0", "\r", "s", "s", "s", "s", "s"]);
+    hand.at_most(25);
+    // Those that are safe are known once the score of every token is.
+    terminal.until("every score", |screen| {
+        let text = screen.contents();
+        text.contains("HOLDERS 7D % ▾") && text.contains(" of 64") && !text.contains(" 0 of 64") && !text.contains("Esc stops")
+    });
+    // The rows come after what the title says of them.
+    terminal.settle();
+    let text = terminal.text();
+    let mut rows = text.lines().skip_while(|line| !line.contains("HOLDERS 7D"));
+    let header: Vec<char> = rows.next().expect("a header").chars().collect();
+    let end = header.windows(7).position(|title| title == ['H', 'O', 'L', 'D', 'E', 'R', 'S']).expect("the column") + 14;
+    let growth = |line: &str| {
+        let cell: String = line.chars().take(end).skip(end - 15).collect();
+        cell.split_whitespace().last().and_then(|figure| figure.parse::<f64>().ok())
+    };
+    let five: Vec<f64> = rows.take(5).filter_map(growth).collect();
+    assert!(five.len() == 5 && five.is_sorted_by(|a, b| a >= b) && five[4] > 0.0, "{five:?}\n{text}");
+}
+
+#[test]
+fn indicators_are_chosen_by_key_and_are_there_again_after_a_restart() {
+    let home = Home::new();
+    let mut terminal = home.open();
+    let mut hand = Hand::new(&terminal);
+    // The average is changed from 20 to 30; then the fourth below it, the RSI.
+    hand.press(&["3"]).see("patterns ─").press(&["I"]).see("Simple moving average").press(&["3", "0"]).see("SMA 30 ");
+    hand.press(&[DOWN, DOWN, DOWN, DOWN, " "]).see(" RSI 14 ").press(&["\x1b"]);
+    hand.at_most(10);
+    terminal.see_no("Simple moving average");
+    terminal.keys("q");
+    assert_eq!(terminal.exit(), 0);
+    let again = home.open();
+    again.see("SMA 30 ");
+    again.see(" RSI 14 ");
 }

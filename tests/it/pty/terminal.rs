@@ -20,7 +20,7 @@ pub(super) const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 pub(super) const SIZE: (u16, u16) = (140, 42);
 
 /// How long something may take on a machine that has much else to do.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// One program at a time: the machine is small and the tests wait for each other's processors otherwise.
 static TURN: Mutex<()> = Mutex::new(());

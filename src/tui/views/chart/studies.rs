@@ -86,8 +86,8 @@ impl Studies {
         let rows = slots.rows(answer);
         let values = |name: &str| -> Vec<f64> {
             let place = answer.columns.iter().position(|column| **column == *name);
-            let value = |row: &Option<&IndicatorRow>| place.and_then(|place| row.as_ref()?.values.get(place)?.1).unwrap_or(f64::NAN);
-            rows.iter().map(value).collect()
+            let value = |row: Option<&IndicatorRow>| place.and_then(|place| row?.values.get(place)?.1).unwrap_or(f64::NAN);
+            rows.iter().copied().map(value).collect()
         };
         let curve = |name: &str, role, dashed| Curve { values: values(name), role, dashed };
         let mut drawn = Drawn::default();
@@ -224,8 +224,8 @@ mod tests {
         };
         for (per, expected) in [(1, "0 1 2 3 - 5 6"), (2, "0 2 3 6"), (3, "0 3 6"), (8, "6")] {
             let slots = Slots { candles: Candles { timestamp: &times, ..Candles::default() }, first: 0, last: 7, per };
-            let value = |row: &Option<&IndicatorRow>| row.map_or_else(|| "-".to_owned(), |row| row.timestamp.0.to_string());
-            assert_eq!(slots.rows(&answer).iter().map(value).collect::<Vec<_>>().join(" "), expected, "{per} to a slot");
+            let value = |row: Option<&IndicatorRow>| row.map_or_else(|| "-".to_owned(), |row| row.timestamp.0.to_string());
+            assert_eq!(slots.rows(&answer).into_iter().map(value).collect::<Vec<_>>().join(" "), expected, "{per} to a slot");
         }
     }
 }

@@ -273,3 +273,28 @@ fn enter_says_why_and_says_it_no_more() {
         stage.act(&mut view, Action::Back);
     }
 }
+
+#[test]
+fn indicators_are_drawn_with_their_values_at_the_crosshair_and_kept_between_runs() {
+    let stage = shapes();
+    let mut view = Chart::default();
+    let chosen = || ["sma_20", "rsi_14", "macd_12_26_9"].iter().map(|name| Indicator::parse(name).expect("an indicator")).collect();
+    view.choose_indicators(chosen(), &stage.context());
+    let shown = stage.text(&mut view, 140, 38);
+    let last = level(204);
+    // The mean of the last twenty closes, as anyone would work it out.
+    let mean = |end: usize| (end + 1 - 20..=end).map(level).sum::<f64>() / 20.0;
+    let says = |end: usize| format!(" SMA 20 {}", format::price(Some(mean(end))));
+    assert!(shown.contains(&says(204)) && shown.contains(" RSI 14 ") && shown.contains(" MACD 12 26 9 "), "{last}: {shown}");
+    assert!(["70", "30"].iter().all(|guide| shown.lines().any(|line| line.trim_start().starts_with(guide))), "{shown}");
+    view.crosshair = Some(150);
+    assert!(stage.text(&mut view, 140, 38).contains(&says(150)));
+    view.crosshair = None;
+    let low = stage.text(&mut view, 80, 16);
+    assert!(low.contains("no room for RSI 14, MACD"), "{low}");
+    let mut again = Chart::default();
+    again.restore(&view.save());
+    assert_eq!(again.indicators().map(<[_]>::to_vec), Some(chosen()));
+    again.restore(&json!({"indicators": ["sma_1", "nothing", 3, "obv"]}));
+    assert_eq!(again.indicators().map(<[_]>::to_vec), Some(vec![Indicator::Obv]), "what cannot be read is passed over");
+}

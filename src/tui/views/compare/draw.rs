@@ -45,7 +45,8 @@ pub(super) fn comparison(answer: &Comparison, at: Option<usize>, buffer: &mut Bu
         let chart = Rect { width: area.width - LEGEND_WIDTH - 2, ..area };
         (chart, Rect { x: chart.right() + 2, width: LEGEND_WIDTH, ..area })
     } else {
-        let height = (answer.tokens.len() as u16 + 3).min(area.height / 2);
+        // The time, the tokens, an empty line, the correlations' title and a line of them.
+        let height = (answer.tokens.len() as u16 + 4).min(area.height / 2);
         let chart = Rect { height: area.height - height, ..area };
         (chart, Rect { y: chart.bottom(), height, ..area })
     };
@@ -74,7 +75,8 @@ fn lines(answer: &Comparison, at: usize, crosshair: bool, buffer: &mut Buffer, a
     let last = answer.rows.len().saturating_sub(1).max(1) as f64;
     let color = |role: Role| theme.style(role).fg.unwrap_or_default();
     let marker = if context.ascii { Marker::Dot } else { Marker::Braille };
-    let canvas = Canvas::default().marker(marker).x_bounds([0.0, last]).y_bounds([low, high]).paint(|paint| {
+    let ground = theme.style(Role::Background).bg.unwrap_or_default();
+    let canvas = Canvas::default().background_color(ground).marker(marker).x_bounds([0.0, last]).y_bounds([low, high]).paint(|paint| {
         paint.draw(&Line { x1: 0.0, y1: 0.0, x2: last, y2: 0.0, color: color(Role::Grid) });
         for nth in 0..answer.tokens.len() {
             let mut before: Option<(f64, f64)> = None;

@@ -284,4 +284,6 @@ fn compared_tokens_have_an_even_axis_and_a_crosshair_for_the_mouse() {
     let dragged = legend(&stage.text(&mut view, 140, 38));
     assert!(middle != legend(&shown) && dragged < middle, "{middle:?} {dragged:?}");
     assert_eq!(view.mouse(click(138, 36), &context), Effect::Nothing, "beside the lines");
+    let narrow = stage.text(&mut view, 80, 18);
+    assert!(narrow.contains("correlation of daily") && narrow.contains("A–B "), "{narrow}");
 }

@@ -103,8 +103,8 @@ fn draw(curve: &Curve, data: &ChartData<'_>, layout: &ChartLayout, area: Rect, s
 fn bars(values: &[f64], data: &ChartData<'_>, layout: &ChartLayout, row: &impl Fn(f64) -> Option<u16>, buf: &mut Buffer, theme: &Theme) {
     let Some(zero) = row(0.0) else { return };
     let (first, last) = layout.shown;
-    for index in first..last.min(values.len()) {
-        let (value, Some(x)) = (values[index], layout.x_of(index)) else { continue };
+    for (index, &value) in values.iter().enumerate().take(last).skip(first) {
+        let Some(x) = layout.x_of(index) else { continue };
         let Some(end) = Some(value).filter(|value| value.is_finite()).and_then(row) else { continue };
         let style = theme.style(if value < 0.0 { Role::DownSoft } else { Role::UpSoft });
         (zero.min(end)..=zero.max(end)).for_each(|y| put_free(buf, x, y, if data.ascii { '|' } else { '│' }, style));

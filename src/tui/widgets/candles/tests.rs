@@ -54,6 +54,36 @@ fn lines(buffer: &Buffer) -> Vec<String> {
 }
 
 #[test]
+fn curves_and_panes_stand_where_their_values_are_and_keep_to_their_room() {
+    let owned = wave(60);
+    // Over the candles, with a gap; a share of 0 to 100 in a pane, and bars below zero in another.
+    let over = Curve { values: (0..60).map(|i| if i == 30 { f64::NAN } else { 15.0 }).collect(), role: Role::Warning, dashed: false };
+    let share = Curve { values: vec![100.0; 60], role: Role::Accent, dashed: false };
+    let title = |name: &str| vec![(format!(" {name} "), Role::Text)];
+    let range = Some((0.0, 100.0));
+    let panes = [
+        Pane { title: title("RSI 14"), curves: vec![share], range, guides: vec![30.0, 70.0], ..Pane::default() },
+        Pane { title: title("MACD"), bars: vec![-1.0; 60], ..Pane::default() },
+    ];
+    let curves = [over];
+    let data = ChartData { curves: &curves, panes: &panes, ..ChartData::new(owned.candles()) };
+    let (buffer, layout) = drawn(&data, 90, 40, &Theme::default());
+    let shown = lines(&buffer);
+    let (first, second) = (layout.pane(0).expect("room"), layout.pane(1).expect("room"));
+    let text = |y: u16| &shown[usize::from(y)];
+    assert!(text(first.y).contains(" RSI 14 ─") && text(second.y).contains(" MACD ─"), "{shown:#?}");
+    assert!(text(first.y + 1).contains('⠉'), "the highest value in the highest row: {shown:#?}");
+    assert!(text(second.bottom() - 1).contains('│') && layout.panes() == 2);
+    let y = layout.y_of(15.0).expect("inside the prices");
+    let there = |index: usize| buffer[(layout.x_of(index).expect("on screen"), y)].symbol() != " ";
+    assert!(there(28) && there(33) && !there(30), "{}", text(y));
+    // Where there is little room the candles keep theirs, and the last pane goes first.
+    let (_, small) = drawn(&data, 90, 20, &Theme::default());
+    assert_eq!((small.panes(), small.pane(1), small.plot.height >= 8), (1, None, true));
+    assert_eq!(drawn(&data, 90, 12, &Theme::default()).1.panes(), 0);
+}
+
+#[test]
 fn every_candle_has_its_glyphs_and_its_own_colour() {
     let owned =
         Owned::new(&[[1.0, 4.0, 1.0, 3.0, 5.0], [3.0, 3.0, 1.0, 1.0, 1.0], [f64::NAN, 1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0, f64::NAN]]);
@@ -210,9 +240,13 @@ proptest! {
         let levels = [Level { price: intercept, from: Some(index), role: Role::Warning, label: "level" }, Level { price: 1.1, from: None, role: Role::Warning, label: "" }];
         let (x, y, width, height) = rect;
         let marks = [Glyph::Touch, Glyph::Anchor, Glyph::BreakUp, Glyph::BreakDown].map(|glyph| Mark { index, over: glyph != Glyph::Touch, role: Role::Warning, glyph });
+        let values: Vec<f64> = (0..index % 70).map(|i| if i % 5 == 1 { f64::NAN } else { intercept + slope * i as f64 }).collect();
+        let curves = [Curve { values: values.clone(), role: Role::Accent, dashed: log }];
+        let pane = Pane { title: vec![("title".to_owned(), Role::Text)], curves: curves.to_vec(), bars: values, range: volume.then_some((intercept, slope)), guides: vec![slope, 30.0] };
+        let panes = [pane, Pane::default()];
         for area in [Rect::new(x, y, width, height), Rect::new(x % 110, y % 45, width % 110, height % 45)] {
             for crosshair in [None, Some(Crosshair { candle: index, price: Some(intercept) }), Some(Crosshair { candle: other, price: None })] {
-                let data = ChartData { columns, future, lines: &lines, spans: &spans, levels: &levels, marks: &marks, crosshair, log, volume, ascii, ..ChartData::new(owned.candles()) };
+                let data = ChartData { columns, future, lines: &lines, spans: &spans, levels: &levels, curves: &curves, panes: &panes, marks: &marks, crosshair, log, volume, ascii, ..ChartData::new(owned.candles()) };
                 let mut buffer = Buffer::empty(Rect::new(0, 0, 100, 40));
                 let layout = render(&data, area, &mut buffer, &Theme::default());
                 let _ = (layout.candle_at(x), layout.price_at(y), layout.x_of(index), layout.x_of(other), layout.y_of(intercept));

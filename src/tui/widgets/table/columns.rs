@@ -93,8 +93,13 @@ pub(super) struct Place {
 impl Column {
     /// The least it is shown at: its title is never cut.
     fn least(&self) -> u16 {
+        self.min.max(self.title_width())
+    }
+
+    /// Cells of the title with its unit.
+    pub fn title_width(&self) -> u16 {
         let unit = if self.unit.is_empty() { 0 } else { 1 + text::width(self.unit) };
-        self.min.max((text::width(self.title) + unit) as u16)
+        (text::width(self.title) + unit) as u16
     }
 }
 
