@@ -67,7 +67,10 @@ fn plan(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Plan, Refus
     if found.has_empty_rows() {
         take = take.keep(TRADED, &["yes"], "have no prices, as nothing was traded");
     }
-    take = with_volume(take, sheet, &volume).unwrap_or_else(|take| take.without("volume"));
+    take = with_volume(take, sheet, &volume);
+    if let Volume::None(_) = volume {
+        take = take.without("volume");
+    }
     says.extend(volume.says(sheet));
     let (plan, several) = series::by_series(asked, sheet, found, take)?;
     if repeated > 0.01 && !several {
@@ -86,15 +89,15 @@ fn plan(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Plan, Refus
 }
 
 /// With the volume in tokens, which the loader is not to judge anew; the take as it was where there is none.
-fn with_volume(take: Take, sheet: &Sheet, volume: &Volume) -> Result<Take, Take> {
+fn with_volume(take: Take, sheet: &Sheet, volume: &Volume) -> Take {
     let name = match volume {
         Volume::Column(at, _) => &sheet.names[*at],
         Volume::Made(..) => TOKENS_TRADED,
-        Volume::None(_) => return Err(take),
+        Volume::None(_) => return take,
     };
     let mut take = take.columns(&[("volume", name)]);
     take.rule("volume").unit = Some(Unit::Token);
-    Ok(take)
+    take
 }
 
 /// The rows with cells as the loader reads them.
@@ -153,7 +156,7 @@ pub(super) fn of_token(asked: &Asked<'_>, token: &Found) -> Result<Plan, Refusal
     for (ours, theirs) in PRICES.iter().zip(found.prices) {
         take = take.columns(&[(ours, &sheet.names[theirs])]);
     }
-    take = with_volume(take, sheet, &volume).unwrap_or_else(|take| take);
+    take = with_volume(take, sheet, &volume);
     let mut says = found.says.clone();
     says.extend(volume.says(sheet));
     Ok(Plan::of(vec![take.of(token)]).about(token.clone()).saying_all(says))

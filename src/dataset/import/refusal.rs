@@ -26,7 +26,7 @@ pub const BLANKS: &[(&str, &str)] = &[
     (DEX, "who runs the pools, as uniswap-v3"),
     (PROTOCOL, "who runs the pools, as curve"),
     (LABEL, "what the addresses are, as exchange"),
-    (UNIT, "the unit that the amounts are in"),
+    (UNIT, "raw or whole; of yields percent or fraction"),
     (DECIMALS, "the decimals of the token"),
     (DATES, "day or month, whichever stands first"),
 ];

@@ -163,12 +163,12 @@ impl Tokens {
     /// The one token of that symbol: of several, the one on the chain that was said, of those the one that is listed. The symbol of a
     /// chain's own coin is that coin's where the dataset has it, and asked for where it has tokens of that name alone: they are wrapped or bridged.
     fn by_symbol(&self, symbol: &str, said: Said<'_>) -> Result<Option<Address>, Refusal> {
+        let coin = Some(Address::coin(symbol)).filter(|coin| pair::is_native(symbol) && !said.contract && self.has(coin));
+        if coin.is_some() {
+            return Ok(coin);
+        }
         let Some(all) = self.by_symbol.get(symbol) else { return Ok(None) };
         if pair::is_native(symbol) && !said.contract {
-            let coin = Address::coin(symbol);
-            if self.has(&coin) {
-                return Ok(Some(coin));
-            }
             let shown: Vec<String> = all.iter().take(3).map(Known::told).collect();
             let more = if all.len() > shown.len() { ", …" } else { "" };
             let reason =

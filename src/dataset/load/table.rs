@@ -395,6 +395,7 @@ impl Reading<'_> {
 
     fn finish(&mut self, mut frame: DataFrame, origins: &[(u32, u32)], files: &[Found]) -> Result<DataFrame, Stop> {
         fill::table(self.schema, &mut frame);
+        self.note_fractions(&frame);
         if let Some(frame) = guarded("table", || order::in_runs(self.schema, &mut frame))? {
             return Ok(frame);
         }

@@ -20,7 +20,7 @@ fn a_line_holds_only_what_the_file_shows() {
             "pools.csv",
             format!("Pool Name,APY,Protocol,Chain\n{}", rows(|i| format!("P{i},0.0{i},Curve,{}\n", i % 2 + 1))),
             &["--set chain=CHAIN", "--unit UNIT", "--map protocol=Protocol", "`2` in `Chain` is no chain"][..],
-            &["chain=Chain", "chain=eth"][..],
+            &["chain=Chain", "chain=eth", "dataset.toml"][..],
         ),
         // One price a time makes no candle.
         (
@@ -33,7 +33,12 @@ fn a_line_holds_only_what_the_file_shows() {
         (
             "paid.csv",
             format!("addr,block,size\n{}", rows(|i| format!("{},{i},{i}.5\n", holder(i)))),
-            &["--map balance=COLUMN", "--token ADDRESS", "no column is its `balance`"],
+            &[
+                "--map balance=COLUMN",
+                "--token ADDRESS",
+                "no column is its `balance`",
+                "balance = COLUMN }, set = { token_address = ADDRESS }",
+            ],
             &["balance=size"],
         ),
         // No column could be the address.
@@ -120,6 +125,19 @@ fn yields_are_percent_or_it_is_asked() {
         let (names, apys) = (frame.column("symbol").unwrap().str().unwrap(), frame.column("apy").unwrap().f64().unwrap());
         let at = names.iter().position(|name| name == Some("P5")).unwrap();
         assert!((apys.get(at).unwrap() - expected).abs() < 1e-9, "{rate} {unit:?}: {:?}", apys.get(at));
+    }
+}
+
+#[test]
+fn yields_that_look_like_fractions_are_told_in_a_dataset() {
+    for (rate, told) in [("0.0", true), ("1", false)] {
+        let desk = Desk::empty();
+        desk.write("data/tokens.csv", super::TOKENS);
+        let row = |i: u32| format!("p{i},curve,eth,P{i},{UNI},50000,{rate}{i},0\n");
+        desk.write("data/yields.csv", format!("pool,protocol,chain,symbol,tokens,tvl,apy_base,apy_reward\n{}", rows(row)));
+        let dataset = desk.dataset();
+        let counts = dataset.table("yields").unwrap().findings.counts();
+        assert_eq!(counts.iter().any(|count| count.reason.starts_with("no yield is as much as 1 %")), told, "{rate}: {counts:?}");
     }
 }
 

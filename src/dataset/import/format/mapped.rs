@@ -144,7 +144,7 @@ fn without_what_may_lack(take: Take, sheet: &Sheet, schema: &'static TableSchema
         return Ok(take);
     }
     let lacks: Vec<&'static str> = yields::MAY_LACK.iter().copied().filter(|name| !has(name)).collect();
-    Ok(lacks.into_iter().fold(take, |take, name| take.without(name)))
+    Ok(lacks.into_iter().fold(take, Take::without))
 }
 
 /// Whether a column of the file has the name of an id.

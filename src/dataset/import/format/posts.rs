@@ -22,7 +22,7 @@ pub(super) fn with_ids(rows: Box<dyn RowSource>, link: Option<String>, others: V
                 return None;
             }
             let hash = Keccak256::digest(told.join("\u{1f}").as_bytes());
-            Some(hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+            hash.first_chunk().map(|first| format!("{:016x}", u64::from_be_bytes(*first)))
         };
         let ids: Vec<Option<String>> = (0..batch.height).map(id).collect();
         super::super::rows::put(batch, MADE, ids);

@@ -53,7 +53,7 @@ const NEAR: &[Near] = &[
     },
     Near {
         table: "tokens",
-        telling: (1, &["token_address", "symbol"]),
+        telling: (2, &["token_address", "symbol", "name"]),
         columns: &[
             ("token_address", &["address", "contract", "tokenaddress", "contractaddress", "token"], Kind::Address),
             ("symbol", SYMBOL, Kind::Text),
@@ -179,7 +179,7 @@ fn told(sheet: &Sheet, near: &Near, found: &[Option<usize>]) -> Refusal {
     let table = near.table;
     let fit: Vec<Option<usize>> = near.columns.iter().zip(found).map(|((.., kind), at)| at.filter(|&at| fits(sheet, at, *kind))).collect();
     let free = |kind: Kind| (0..sheet.names.len()).any(|at| !fit.contains(&Some(at)) && fits(sheet, at, kind));
-    let (mut lacking, mut say, mut lines, mut can_be) = (Vec::new(), Vec::new(), Vec::new(), true);
+    let (mut lacking, mut say, mut lines, mut sets, mut can_be) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), true);
     for (((ours, _, kind), named), at) in near.columns.iter().zip(found).zip(&fit) {
         if let Some(at) = at {
             say.push(("map", format!("{ours}={}", sheet.names[*at])));
@@ -190,28 +190,38 @@ fn told(sheet: &Sheet, near: &Near, found: &[Option<usize>]) -> Refusal {
             continue;
         }
         lacking.push(lacks(sheet, ours, *kind, *named));
-        match *ours {
-            "token_address" if table != "tokens" => say.push(("token", ADDRESS.to_owned())),
-            "chain" => say.push(("set", format!("chain={CHAIN}"))),
-            "dex_id" => say.push(("set", format!("dex_id={DEX}"))),
-            "protocol" => say.push(("set", format!("protocol={PROTOCOL}"))),
-            _ if table == "yields" && yields::MAY_LACK.contains(ours) => {}
-            _ => {
+        let same = match *ours {
+            "token_address" if table != "tokens" => Some(ADDRESS),
+            "chain" => Some(CHAIN),
+            "dex_id" => Some(DEX),
+            "protocol" => Some(PROTOCOL),
+            _ => None,
+        };
+        match same {
+            Some(ADDRESS) => say.push(("token", ADDRESS.to_owned())),
+            Some(blank) => say.push(("set", format!("{ours}={blank}"))),
+            None if table == "yields" && yields::MAY_LACK.contains(ours) => {}
+            None => {
                 can_be &= free(*kind);
                 say.push(("map", format!("{ours}={COLUMN}")));
                 lines.push(format!("{ours} = {COLUMN}"));
             }
         }
+        // Without quotes: what is left blank is no TOML.
+        sets.extend(same.map(|blank| format!("{ours} = {blank}")));
     }
     let why = if lacking.is_empty() { "what its figures are is not sure by their names".to_owned() } else { lacking.join("; ") };
     let reason = format!("Nearest is the table `{table}`, but {why}");
     if !can_be {
         return Refusal::new(format!("{reason}."));
     }
-    Refusal::new(format!("{reason}; if its rows are of that table all the same, say so."))
-        .say("as", table)
-        .saying(say)
-        .lines(format!("[tables.{table}] columns = {{ {} }}", lines.join(", ")))
+    let refusal = Refusal::new(format!("{reason}; if its rows are of that table all the same, say so.")).say("as", table).saying(say);
+    // An import makes ids and leaves empty what yields may lack; a dataset is read as it lies.
+    if ["posts", "yields"].contains(&table) {
+        return refusal;
+    }
+    let sets = if sets.is_empty() { String::new() } else { format!(", set = {{ {} }}", sets.join(", ")) };
+    refusal.lines(format!("[tables.{table}] columns = {{ {} }}{sets}", lines.join(", ")))
 }
 
 /// Why a column of ours is not there; `named` is one that has its name and other cells.
@@ -246,7 +256,7 @@ pub(super) fn chains(sheet: &Sheet, at: usize) -> bool {
     let different = sheet.different(at);
     let known = different.iter().filter(|cell| Chain::known(cell).is_some()).count();
     let small = different.iter().all(|cell| cell.trim().parse::<u64>().is_ok_and(|number| number < 10));
-    !different.is_empty() && known * 10 >= different.len() * 9 && !(small && !plain(&sheet.names[at]).ends_with("id"))
+    !different.is_empty() && known * 10 >= different.len() * 9 && (!small || plain(&sheet.names[at]).ends_with("id"))
 }
 
 /// Columns without names: what each holds, by which a person can name them.

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use polars::prelude::DataFrame;
+
 use super::Reading;
 use crate::dataset::{
     findings::{Finding, KEPT_PER_REASON, Severity},
@@ -14,6 +16,9 @@ use crate::dataset::{
     repeats,
     source::locate::Found,
 };
+
+/// Pools from which it is told that all of them yield next to nothing.
+const FRACTIONS_MIN: usize = 10;
 
 impl Reading<'_> {
     /// As `finish` has it of rows in memory: the first of a file are kept, all are counted.
@@ -117,6 +122,22 @@ impl Reading<'_> {
             value: None,
             reason,
         });
+    }
+
+    /// Yields that are as small as fractions of one, where percent are expected.
+    pub(super) fn note_fractions(&mut self, frame: &DataFrame) {
+        if self.schema.name != "yields" || frame.height() < FRACTIONS_MIN {
+            return;
+        }
+        let most = |name: &&str| frame.column(name).ok()?.f64().ok()?.iter().flatten().reduce(f64::max);
+        let most = ["apy", "apy_base", "apy_reward"].iter().filter_map(most).fold(0.0, f64::max);
+        if most <= 0.0 || most >= 1.0 {
+            return;
+        }
+        let file = self.table.sources.first().map(|source| source.file.clone()).unwrap_or_default();
+        let reason = "no yield is as much as 1 % a year: if they are fractions of one, say so in dataset.toml: [tables.yields.columns] apy = { scale = 100 }".to_owned();
+        let (severity, column, value) = (Severity::Warning, Some("apy".to_owned()), Some(format!("at most {most}")));
+        self.table.findings.add(Finding { severity, file, row: None, column, value, reason });
     }
 
     pub(super) fn note(&mut self, file: &str, reason: String) {

@@ -143,7 +143,9 @@ impl Reading<'_> {
         self.note_in_dollars(&file.name, &bound);
         self.note_one_price(&file.name, &bound);
         if file.object.is_none() && file.answer.is_none() {
-            origin::told(&file.path).into_iter().for_each(|told| self.note(&file.name, told));
+            for told in origin::told(&file.path) {
+                self.note(&file.name, told);
+            }
         }
         self.movements.extend(repeats::movements(source.columns()));
         if left_out > 0 {
