@@ -89,6 +89,48 @@ def stays(given, data, config, env, name, table):
     process.wait()
 
 
+def market(given, env, config, table):
+    """The market of 10,000 tokens whose candles stay there: what comes of them, and in how many queries."""
+    tokens, hours = 10_000, 1_000
+    name = "deck_bench.market"
+    tell(given.url, f"DROP TABLE IF EXISTS {name}")
+    tell(
+        given.url,
+        f"CREATE TABLE {name} (token_address String, timestamp DateTime, open Float64, high Float64, low Float64, close Float64, volume Float64, "
+        "interval LowCardinality(String)) ENGINE = MergeTree ORDER BY (token_address, interval, timestamp)",
+    )
+    tell(
+        given.url,
+        f"INSERT INTO {name} SELECT concat('0x', lower(leftPad(hex(intDiv(number, {hours}) * 7919 + 1), 40, '0'))), "
+        f"toDateTime({START} + (number % {hours}) * 3600), m, m + 0.001, m - 0.001, m, rand(4) / 4294967296 * 1e6, '1h' FROM (SELECT number, "
+        f"1 + rand(1) / 4294967296 AS m FROM numbers({tokens * hours}))",
+    )
+    data = os.path.join(given.folder, "market")
+    write(data, tokens, name, "in place")
+    process, port = serve(given.program, data, config, env)
+    watch, connection, begun = Watch(process.pid), http.client.HTTPConnection("127.0.0.1", port), time.monotonic()
+    _, body = get(connection, "/tokens?limit=1")
+    assert b'"price":1.' in body, body
+    wall = time.monotonic() - begun
+    _, metrics = get(connection, "/metrics")
+    figures = dict(line.rsplit(" ", 1) for line in metrics.decode().splitlines() if line.startswith("tokendeck_remote_"))
+    megabytes, queries = float(figures["tokendeck_remote_bytes_total"]) / 1e6, int(float(figures["tokendeck_remote_requests_total"]))
+    table.row(f"in place: the market of {tokens:,} tokens, {tokens * hours:,} candles: {megabytes:.1f} MB came in {queries} requests", cpu(process.pid), wall, watch.mib())
+    process.kill()
+    process.wait()
+    tell(given.url, f"DROP TABLE {name}")
+
+
+def write(data, tokens, name, read):
+    """A dataset of so many tokens and the engine's table."""
+    os.makedirs(data)
+    with open(os.path.join(data, "tokens.csv"), "w") as file:
+        file.write("token_address,symbol,name,chain,price\n")
+        file.writelines(f"{address(token)},T{token},Token {token},eth,{1 if tokens == TOKENS else ''}\n" for token in range(tokens))
+    with open(os.path.join(data, "dataset.toml"), "w") as file:
+        file.write(f"[tables.candles]\nsource = 'bench'\ntable = '{name}'\nread = '{read}'\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
@@ -105,12 +147,7 @@ def main():
     config = os.path.join(given.folder, "config.toml")
     for read in ("bring", "in place"):
         data = os.path.join(given.folder, read.replace(" ", "-"))
-        os.makedirs(data)
-        with open(os.path.join(data, "tokens.csv"), "w") as file:
-            file.write("token_address,symbol,name,chain,price\n")
-            file.writelines(f"{address(token)},T{token},Token {token},eth,1\n" for token in range(TOKENS))
-        with open(os.path.join(data, "dataset.toml"), "w") as file:
-            file.write(f"[tables.candles]\nsource = 'bench'\ntable = '{name}'\nread = '{read}'\n")
+        write(data, TOKENS, name, read)
         with open(config, "w") as file:
             file.write(f"[remote]\nenabled = true\n[sources.bench]\nkind = 'clickhouse'\nurl = '{given.url}'\ntimeout_seconds = 600\n")
         for again in ("", ", again"):
@@ -119,6 +156,7 @@ def main():
             most = {"cpu_max": given.rows / 1e6, "mib_max": 150} if read == "bring" and not again else {}
             table.row(f"`check`, {'brought' if read == 'bring' else 'in place'}{again}", used, wall, mib, **most)
     stays(given, os.path.join(given.folder, "in-place"), config, env, name, table)
+    market(given, env, config, table)
     table.done(given.figures)
     shutil.rmtree(given.folder)
 

@@ -7,10 +7,10 @@ The objects are written here, with polars, and served by a small S3 of this scri
 time is not counted. CPU and memory are tokendeck's.
 """
 
-import argparse, http.client, http.server, multiprocessing, os, re, shutil, statistics, subprocess, sys, threading, time, urllib.parse
+import argparse, http.client, http.server, multiprocessing, os, re, shutil, statistics, subprocess, time, urllib.parse
 
 from figures import Table
-from measure import Watch, cpu, run
+from measure import Terminal, run
 
 FILES, TOKENS, LATENCY, START = 10, 200, 0.030, 1_600_000_200
 
@@ -159,6 +159,51 @@ def stalled(bench, table, silent, config):
     silent.value = False
 
 
+def frames(bench, table, silent, config):
+    """How long a key press takes to be drawn, while a table waits for a source that says nothing; beside the same without such a table."""
+    mixed = os.path.join(bench.folder, "mixed")
+    for waits in (False, True):
+        with open(os.path.join(mixed, "dataset.toml"), "w") as file:
+            file.write("[tables.candles]\npath = 's3://bucket/candles/*.parquet'\n" if waits else "")
+        silent.value = waits
+        bench.clear()
+        command = [bench.program, "--data", mixed, "--config", config, "--no-api"]
+        with Terminal(command, bench.env) as terminal:
+            # The early dataset stands; its other views have all they need.
+            terminal.rest_for(3)
+            terminal.keys("8")
+            terminal.rest_for(2)
+            taken = []
+            for nth in range(300):
+                terminal.keys("jk12345678"[nth % 10])
+                pressed = time.monotonic()
+                drawn = terminal.read(1)
+                taken.append((drawn[0] - pressed if drawn else 1) * 1e3)
+                terminal.rest_for(0.03)
+        taken.sort()
+        what = "while a source is silent" if waits else "without files elsewhere"
+        late = sum(time > 16 for time in taken)
+        table.row(f"key → first bytes drawn, {what}: median {statistics.median(taken):.1f}, p99 {taken[296]:.1f}, longest {taken[-1]:.1f} ms, {late} of 300 over 16")
+    silent.value = False
+
+
+def starts(bench, table, config):
+    """A start on files here, without any source in the configuration and with one that the dataset does not name; by turns."""
+    alone = os.path.join(bench.folder, "alone")
+    os.makedirs(alone, exist_ok=True)
+    shutil.copy(os.path.join(bench.data, "tokens.csv"), alone)
+    empty = os.path.join(bench.folder, "empty.toml")
+    open(empty, "w").close()
+    taken = {empty: [], config: []}
+    for nth in range(60):
+        for file in (empty, config) if nth % 2 else (config, empty):
+            used, wall, _, _ = run([bench.program, "check", alone, "--config", file], bench.env)
+            taken[file].append((wall * 1e3, used * 1e3))
+    median = lambda file, which: statistics.median(row[which] for row in taken[file])
+    for file, what in ((empty, "without a source"), (config, "with a source that nothing asks")):
+        table.row(f"start, {what} (`check` of one file, 60 runs): median {median(file, 0):.1f} ms, {median(file, 1):.1f} ms of CPU")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
@@ -197,7 +242,10 @@ def main():
     server.start()
     while not port.value:
         time.sleep(0.05)
-    stalled(bench, table, silent, bench.config(port.value))
+    config = bench.config(port.value)
+    stalled(bench, table, silent, config)
+    frames(bench, table, silent, config)
+    starts(bench, table, config)
     server.terminate()
     table.done(given.figures)
     if not given.keep:

@@ -60,16 +60,16 @@ pub(super) struct Asked {
 
 impl Asked {
     /// The fault of an answer of theirs.
-    pub(super) fn fault(&self, error: object_store::Error) -> Fault {
+    pub(super) fn fault(&self, error: &object_store::Error) -> Fault {
         use object_store::Error as E;
-        match &error {
+        match error {
             E::NotFound { .. } if self.web => Fault::Unavailable("is not there".to_owned()),
             E::NotFound { .. } => {
                 Fault::Unavailable(format!("is not there: look at its path, and whether `{}` is what it lies in", self.root))
             }
-            E::PermissionDenied { .. } | E::Unauthenticated { .. } => self.denied(&error),
+            E::PermissionDenied { .. } | E::Unauthenticated { .. } => self.denied(error),
             E::Precondition { .. } | E::NotModified { .. } => Fault::Changed,
-            _ => self.of_chain(&error),
+            _ => self.of_chain(error),
         }
     }
 

@@ -61,7 +61,7 @@ impl Wire {
             pinned: false,
         };
         if !place.is_pattern() && !place.path.ends_with('/') {
-            let meta = held.store.head(&place.key()?).await.map_err(|error| held.asked.fault(error))?;
+            let meta = held.store.head(&place.key()?).await.map_err(|error| held.asked.fault(&error))?;
             return Ok(vec![object(&meta, place.url(&place.path))]);
         }
         let prefix =
@@ -69,7 +69,7 @@ impl Wire {
         let mut listing = held.store.list(Some(&prefix));
         let mut found = Vec::new();
         while let Some(meta) = listing.next().await {
-            let meta = meta.map_err(|error| held.asked.fault(error))?;
+            let meta = meta.map_err(|error| held.asked.fault(&error))?;
             if found.len() == most {
                 return Err(Fault::Refused(format!("has more than {most} objects below `{}`: name a longer way", place.fixed())));
             }
@@ -135,14 +135,14 @@ impl Wire {
         let result = asked.map_err(|error| match error {
             // It was listed.
             object_store::Error::NotFound { .. } => Fault::Changed,
-            error => held.asked.fault(error),
+            error => held.asked.fault(&error),
         })?;
         if result.meta.size != object.bytes || (!object.pinned && mark(&result.meta) != object.mark) {
             return Err(Fault::Changed);
         }
         let mut stream = result.into_stream();
         while let Some(bytes) = stream.next().await {
-            let bytes = bytes.map_err(|error| held.asked.fault(error))?;
+            let bytes = bytes.map_err(|error| held.asked.fault(&error))?;
             self.count(bytes.len() as u64);
             if bytes.len() as u64 > end - *at {
                 return Err(Fault::Unavailable("comes with more bytes than were asked for".to_owned()));

@@ -171,7 +171,7 @@ pub(super) async fn open(place: &Place, sources: &[Source], patience: &Patience)
     let connector = Connector { patience: patience.clone(), named: source.is_some(), plain, headers };
     let options = ClientOptions::new().with_allow_http(plain);
     let asked = asked(place, source);
-    let odd = |error| asked.fault(error);
+    let odd = |error: object_store::Error| asked.fault(&error);
     let store: Arc<dyn ObjectStore> = match place.scheme {
         Scheme::S3 => {
             let builder = keys::s3(place, source, connector).await?;

@@ -97,7 +97,7 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
         |bench| {
             with(bench, |source| {
                 if source.name == "web" {
-                    "https://example.org".clone_into(&mut source.url)
+                    "https://example.org".clone_into(&mut source.url);
                 }
             })
         },
@@ -108,18 +108,18 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
         |bench| {
             with(bench, |source| {
                 if source.name == "web" {
-                    "TOKENDECK_TEST_NOT_SET".clone_into(&mut source.token_env)
+                    "TOKENDECK_TEST_NOT_SET".clone_into(&mut source.token_env);
                 }
             })
         },
         &["`TOKENDECK_TEST_NOT_SET`, which is not set"],
     ),
     (
-        "a source without buckets",
+        "an endpoint that is none",
         |bench| {
             let lake = |source: &mut Source| {
                 if source.kind == SourceKind::S3 {
-                    source.endpoint.push_str("/%zz x")
+                    source.endpoint.push_str("/%zz x");
                 }
             };
             with(bench, lake)

@@ -54,7 +54,7 @@ impl Asking<'_> {
             let mut settled = conditions.to_vec();
             match self.settled(end, picked, bound) {
                 Some(condition) => settled.push(condition),
-                None if self.is_block(end, bound) && self.engine.source().lag() > 0 => counted.notes.push(
+                None if is_block(end, bound) && self.engine.source().lag() > 0 => counted.notes.push(
                     "`lag_minutes` is not held, as no time stands beside the blocks: the newest, which may be taken back, are among the rows"
                         .to_owned(),
                 ),
@@ -125,17 +125,17 @@ impl Asking<'_> {
         columns.iter().filter_map(|name| one(&name)).find(tells)
     }
 
-    fn is_block(&self, end: &Theirs, bound: &[Bound<'_>]) -> bool {
-        ours(end, bound).is_some_and(|bound| bound.column.name == "block_number")
-    }
-
     /// What leaves out blocks that may be taken back.
     fn settled(&self, end: &Theirs, picked: &[Theirs], bound: &[Bound<'_>]) -> Option<String> {
         let lag = self.engine.source().lag();
         let time = |column: &&Theirs| ours(column, bound).is_some_and(|bound| bound.column.name == "timestamp");
-        let time = picked.iter().find(time).filter(|_| self.is_block(end, bound) && lag > 0)?;
+        let time = picked.iter().find(time).filter(|_| is_block(end, bound) && lag > 0)?;
         older(time, lag)
     }
+}
+
+fn is_block(end: &Theirs, bound: &[Bound<'_>]) -> bool {
+    ours(end, bound).is_some_and(|bound| bound.column.name == "block_number")
 }
 
 /// What keeps rows of an age, by a time or a number that is one.
