@@ -147,6 +147,17 @@ fn what_cannot_be_fetched_is_said_and_asked_for_again() {
     // Nobody is asked for what is here.
     bench.server.shared.down.store(true, Ordering::Release);
     assert_eq!(ask(&api, &format!("/technical/{UNI}/patterns?timeframe=1d")).0, 200);
+    // Of a later state only what is here of the earlier one could be had: that is no answer, and says why.
+    bench.server.shared.down.store(false, Ordering::Release);
+    bench.server.put("candles", candles(11_000));
+    let later = standing(bench.folder.path(), bench.load(&bench.wire(), 1_000).unwrap());
+    bench.server.shared.down.store(true, Ordering::Release);
+    let (status, body) = ask(&later, &question);
+    assert_eq!(
+        (status, body.contains("is what it was at 2"), body.contains("`clickhouse://warehouse/market.candles`")),
+        (503, true, true),
+        "{body}"
+    );
 }
 
 #[test]

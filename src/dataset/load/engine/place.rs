@@ -164,7 +164,9 @@ impl Fetch for InPlace {
             (TableState::Loaded, None) => Ok(table),
             // Of an earlier generation, most likely.
             (TableState::Loaded, Some(then)) => {
-                Err(Unfetched::Unavailable(format!("their source does not answer, and what is here of them is of {then}")))
+                let old = table.findings.kept().iter().find(|finding| finding.severity == Severity::Warning && finding.row.is_none());
+                let told = old.map_or_else(|| format!("is of {then}"), |old| old.reason.clone());
+                Err(Unfetched::Unavailable(format!("what is here of them {told}")))
             }
             (TableState::Unusable(reason), _) => Err(Unfetched::Unavailable(reason.clone())),
             (TableState::Absent, _) => Err(Unfetched::Unavailable("nothing is there any more".to_owned())),
