@@ -29,7 +29,7 @@ pub const BLANKS: &[(&str, &str)] = &[
     (DEX, "who runs the pools, as uniswap-v3"),
     (PROTOCOL, "who runs the pools, as curve"),
     (LABEL, "what the addresses are, as exchange"),
-    (UNIT, "raw or whole; of yields percent or fraction"),
+    (UNIT, "raw or whole; of yields percent or fraction, both a year"),
     (DECIMALS, "the decimals of the token"),
     (DATES, "day or month, whichever stands first"),
 ];

@@ -186,6 +186,12 @@ fn told(sheet: &Sheet, near: &Near, found: &[Option<usize>]) -> Refusal {
             lines.push(format!("{ours} = \"{}\"", sheet.names[*at]));
             if yields::PERCENT.contains(ours) && (yields::shown(sheet, *at).is_none() || yields::of_a_time(&sheet.names[*at])) {
                 say.push(("unit", UNIT.to_owned()));
+                if yields::of_a_time(&sheet.names[*at]) {
+                    let name = &sheet.names[*at];
+                    lacking.push(format!(
+                        "`{name}` may be a rate a year or one of that time alone, and ours are a year's (no --unit mends one of a day)"
+                    ));
+                }
             }
             continue;
         }
@@ -280,7 +286,7 @@ fn unnamed(sheet: &Sheet) -> Refusal {
                 Seen::Empty => "nothing",
             };
             let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(24).collect();
-            format!("{} {what} (`{cell}`)", at + 1)
+            format!("`{}` {what} (`{cell}`)", sheet.names[at])
         })
         .collect();
     let told = format!("Its columns have no names: {}.", shown.join(", "));
@@ -292,7 +298,7 @@ fn unnamed(sheet: &Sheet) -> Refusal {
             .say("map", format!("{OURS}=1"))
             .lines("[tables.TABLE] header = false, columns = { OURS = \"1\" }");
     };
-    let (address, number) = (address + 1, number + 1);
+    let (address, number) = (&sheet.names[address], &sheet.names[number]);
     Refusal::new(format!(
         "{told} If they are balances, nearest is the table `holders`: say what the columns are, of which token, and the unit, as in --as holders --map \
          holder_address={address} --map balance={number} --unit UNIT --token ADDRESS."
