@@ -23,8 +23,8 @@ use crate::dataset::{
     address::Address,
     chain::Chain,
     import::{
-        AmountUnit, BLANKS, Dates, FORMATS, FileReport, ImportError, ImportOptions, Preview, Report, Taken, VolumeUnit, assignment, import,
-        table_name,
+        AmountUnit, BLANKS, Dates, FORMATS, FileReport, ImportError, ImportOptions, Preview, Report, Taken, VolumeUnit, assignment, chain,
+        decimals, import, table_name, token,
     },
     progress::{Cancelled, Progress},
 };
@@ -43,7 +43,7 @@ pub(super) struct Import {
     #[arg(long, value_name = "DIR", required_unless_present = "formats")]
     into: Option<PathBuf>,
     /// The token of a file that does not say which it is of
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = token)]
     token: Option<Address>,
     /// The coin without a contract that a file is of, such as BTC
     #[arg(long, value_name = "SYMBOL", conflicts_with = "token")]
@@ -73,7 +73,7 @@ pub(super) struct Import {
     #[arg(long, value_name = "usd|token", value_parser = str::parse::<VolumeUnit>)]
     volume: Option<VolumeUnit>,
     /// The decimals of a token that the dataset does not know
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=77))]
+    #[arg(long, value_name = "N", value_parser = decimals)]
     decimals: Option<u32>,
     /// Which of day and month stands first in dates that do not show it
     #[arg(long, value_name = "day|month", value_parser = str::parse::<Dates>)]
@@ -96,14 +96,6 @@ pub(super) struct Import {
     /// List the formats that are known, and how each looks
     #[arg(long)]
     formats: bool,
-}
-
-fn address(text: &str) -> Result<Address, String> {
-    Address::asked(text).ok_or_else(|| "expected an address: 0x and 40 hex digits, or coin:BTC".to_owned())
-}
-
-fn chain(text: &str) -> Result<Chain, String> {
-    Chain::known(text).ok_or_else(|| format!("no such chain is known: did you mean {}?", Chain::nearest(text).join(", ")))
 }
 
 /// Shows how far it is, and ends when the person no longer wants it.

@@ -48,12 +48,12 @@ use self::{
     spool::Spool,
     table::Standing,
     take::{Reading, Stop, add_tokens, note},
-    tokens::{By, Said, Tokens},
+    tokens::{By, Found, Said, Tokens},
     workplace::Workplace,
 };
 pub use self::{
     format::{FORMATS, FormatRow, formats_table},
-    options::{AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, table_name},
+    options::{AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, chain, decimals, table_name, token},
     refusal::BLANKS,
     report::{FileReport, Guess, Preview, Report, TableReport, Taken},
 };
@@ -104,6 +104,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
         return Err(ImportError::Failed(format!("`{}` is not a folder: name one to import into", into.display())));
     }
     refusal::left_blank(options)?;
+    refusal::contradictory(options)?;
     let text = load::read_manifest(&into.join(FILE)).map_err(|error| ImportError::Failed(error.to_string()))?;
     let manifest = Manifest::parse(&text)?;
     let workplace = if options.dry_run { Workplace::elsewhere()? } else { Workplace::in_dataset(into)? };
@@ -270,12 +271,14 @@ impl Run<'_> {
         };
         self.hold_to_one_token(looked, &plan)?;
         report.says.clone_from(&plan.says);
+        let mut notes = plan.notes.clone();
         report.movements = looked.sheet.as_ref().map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
         self.context.decimals.extend(plan.decimals.iter().map(|(token, decimals)| (*token, Some(*decimals))));
         let source = self.sources;
         // Refused until all of it is read.
         self.sources += 1;
         self.refused.insert(source);
+        let chain_told = self.options.chain.is_some() || plan.chain.is_some() || plan.token.as_ref().is_some_and(Found::is_coin);
         let about = (plan.token.as_ref().and_then(|token| token.symbol.clone()), self.chain_of(&plan, chain));
         if let Some(decimals) = self.options.decimals {
             let token = decimals_of(looked, &plan, &self.context.decimals)?;
@@ -327,9 +330,7 @@ impl Run<'_> {
                 }
             }
             report.taken.push(Taken::of(take.table, &amount, take.left_out));
-            if !self.options.broken_too {
-                sound(take.table, &amount, &report.findings)?;
-            }
+            notes.extend(sound(take.table, &amount, &report.findings, self.options.broken_too)?);
         }
         if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {
             let (table, why) = report::nothing(report);
@@ -340,16 +341,21 @@ impl Run<'_> {
             note(&mut report.findings, &looked.name, format!("no table of ours takes {}", listed(&unused)));
         }
         self.refused.remove(&source);
-        for taken in &report.taken {
-            let origin = Origin::new(&looked.name, format.title, needed.iter().copied(), self.options.words(&[]));
-            self.origins.push((source, taken.table, origin));
-        }
         self.approximate.extend(approximate);
         for frame in &brought {
             self.tokens.add(frame);
             report.says.extend(self.tokens.sharing(frame));
             self.context.decimals.extend(load::decimals(frame));
         }
+        let origin = |notes| Origin::new(&looked.name, format.title, needed.iter().copied(), self.options.words(&[]), notes);
+        self.origins.extend(report.taken.iter().map(|taken| (source, taken.table, origin(notes.clone()))));
+        if !chain_told && needed.iter().any(|token| !self.tokens.has(token)) {
+            // Of the tokens it brings, which stand in a table of their own.
+            let note = format!("assumed: the chain of its tokens is `{}`, as it names none", about.1);
+            self.origins.push((source, "tokens", origin(vec![note.clone()])));
+            report.says.push(format!("{note}; say another with --chain"));
+        }
+        report.says.extend(notes);
         for token in needed {
             self.needed.entry(token).or_insert_with(|| about.clone());
         }

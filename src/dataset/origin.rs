@@ -28,16 +28,31 @@ pub(in crate::dataset) struct Origin {
     /// What was said of it, as words of the command line: what the file itself did not tell.
     #[serde(default)]
     pub said: Vec<String>,
+    /// What was assumed of it, or forced, for the person.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 impl Origin {
-    pub(in crate::dataset) fn new(file: &str, title: &str, tokens: impl IntoIterator<Item = Address>, said: Vec<String>) -> Self {
+    pub(in crate::dataset) fn new(
+        file: &str,
+        title: &str,
+        tokens: impl IntoIterator<Item = Address>,
+        said: Vec<String>,
+        notes: Vec<String>,
+    ) -> Self {
         let mut tokens: Vec<String> = tokens.into_iter().map(|token| token.to_string()).collect();
         tokens.sort_unstable();
         if tokens.len() > TOKENS_KEPT {
             tokens.clear();
         }
-        Self { file: file.to_owned(), title: title.to_owned(), tokens, said }
+        Self { file: file.to_owned(), title: title.to_owned(), tokens, said, notes }
+    }
+
+    /// What was said of it, then what was assumed or forced.
+    fn sentences(&self) -> Vec<String> {
+        let said = Some(format!("imported from `{}`, as said: {}", self.file, self.said.join(" "))).filter(|_| !self.said.is_empty());
+        said.into_iter().chain(self.notes.iter().map(|note| format!("imported from `{}`: {note}", self.file))).collect()
     }
 
     /// `` `binance.csv` (Binance klines) ``.
@@ -46,18 +61,17 @@ impl Origin {
     }
 }
 
-/// What was said of the files whose rows a file has, the latest last, for the person; nothing of a file that no import wrote.
+/// What was said and assumed of the files whose rows a file has, the latest last, for the person; nothing of a file that no import wrote.
 pub(in crate::dataset) fn told(path: &Path) -> Vec<String> {
     if path.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("parquet")) {
         return Vec::new();
     }
     let all = of(path);
-    let said = || all.iter().filter(|origin| !origin.said.is_empty());
-    let left = said().count().saturating_sub(TOLD);
-    let mut told: Vec<String> =
-        said().skip(left).map(|origin| format!("imported from `{}`, as said: {}", origin.file, origin.said.join(" "))).collect();
+    let telling = || all.iter().filter(|origin| !origin.said.is_empty() || !origin.notes.is_empty());
+    let left = telling().count().saturating_sub(TOLD);
+    let mut told: Vec<String> = telling().skip(left).flat_map(Origin::sentences).collect();
     if left > 0 {
-        told.insert(0, format!("imported from {left} more files of which something was said, before the following"));
+        told.insert(0, format!("imported from {left} more files of which something was said or assumed, before the following"));
     }
     told
 }

@@ -6,10 +6,10 @@ mod series;
 mod times;
 mod volumes;
 
-pub(super) use self::columns::spans;
+pub(super) use self::columns::{PRICES, spans};
 use self::{
+    columns::refusal,
     columns::{Columns, columns},
-    columns::{PRICES, refusal},
     volumes::{Made, Volume},
 };
 use super::{
@@ -85,13 +85,20 @@ fn plan(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Plan, Refus
         )
         .say("pick", format!("{COLUMN}={VALUE}")));
     }
-    Ok(plan.saying_all(says))
+    let prices = prices_assumed(asked, sheet, found, plan.token.as_ref());
+    Ok(plan.saying_all(says).noting(found.notes.clone()).noting(prices).noting(volume.assumed(sheet)))
+}
+
+/// What to say of prices of which nothing tells the currency.
+fn prices_assumed(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, token: Option<&Found>) -> Option<String> {
+    let told = asked.options.as_usd || found.currency.is_some() || token.is_some_and(|token| token.quoted) || series::quotes(sheet);
+    (!told).then(|| "assumed: its prices are in USD, as it names no currency".to_owned())
 }
 
 /// With the volume in tokens, which the loader is not to judge anew; the take as it was where there is none.
 fn with_volume(take: Take, sheet: &Sheet, volume: &Volume) -> Take {
     let name = match volume {
-        Volume::Column(at, _) => &sheet.names[*at],
+        Volume::Column(at, ..) => &sheet.names[*at],
         Volume::Made(..) => TOKENS_TRADED,
         Volume::None(_) => return take,
     };
@@ -112,7 +119,7 @@ fn rows(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, volume: &Volume) -> R
     for at in found.prices {
         fixes.extend(Fix::number(sheet, at, found.style));
     }
-    if let Volume::Column(at, style) = volume {
+    if let Volume::Column(at, style, _) = volume {
         fixes.extend(Fix::number(sheet, *at, *style));
     }
     let mut rows = fixed(sheet.rows(asked.looked)?, fixes);
@@ -159,5 +166,5 @@ pub(super) fn of_token(asked: &Asked<'_>, token: &Found) -> Result<Plan, Refusal
     take = with_volume(take, sheet, &volume);
     let mut says = found.says.clone();
     says.extend(volume.says(sheet));
-    Ok(Plan::of(vec![take.of(token)]).about(token.clone()).saying_all(says))
+    Ok(Plan::of(vec![take.of(token)]).about(token.clone()).saying_all(says).noting(volume.assumed(sheet)))
 }

@@ -9,6 +9,7 @@ use super::{
     place::Finished,
     sound::several,
     table::{self, Written},
+    tokens::coin_word,
 };
 use crate::dataset::{
     address::Address,
@@ -55,8 +56,11 @@ impl Run<'_> {
 
     /// Adds a row for each token that is not there, so that its rows can be seen.
     pub(super) fn missing_tokens(&mut self) -> Result<(), ImportError> {
+        // A chain that was assumed gives way to the one that is said.
+        let said = self.options.chain.is_some();
+        let is_missing = |token: &Address, chain: &Chain| !self.tokens.has(token) || said && self.tokens.is_bare_elsewhere(token, chain);
         let missing: Vec<(Address, (Option<String>, Chain))> =
-            std::mem::take(&mut self.needed).into_iter().filter(|(token, _)| !self.tokens.has(token)).collect();
+            std::mem::take(&mut self.needed).into_iter().filter(|(token, (_, chain))| is_missing(token, chain)).collect();
         if missing.is_empty() {
             return Ok(());
         }
@@ -84,13 +88,25 @@ impl Run<'_> {
             spool.add(frame, self.sources, &vec![0; missing.len()])?;
         }
         self.sources += 1;
-        let shown: Vec<String> = missing.iter().take(3).map(|(token, _)| token.to_string()).collect();
-        let more = if missing.len() > 3 { format!(" and {} more", missing.len() - 3) } else { String::new() };
-        self.report.notes.push(format!(
-            "added to tokens, as nothing was known of them: {}{more}; for their names and decimals import a token list, or a tokens.csv with the columns token_address, \
-             symbol, name, chain, decimals",
-            shown.join(", ")
-        ));
+        let (known, added): (Vec<_>, Vec<_>) = missing.iter().partition(|(token, _)| self.tokens.has(token));
+        if let [(first, (symbol, chain)), rest @ ..] = &known[..] {
+            let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+            let name = coin_word(first, symbol.as_deref()).unwrap_or_else(|| first.to_string());
+            self.report.notes.push(format!("the chain of {name}{more} is `{chain}` now, as said with --chain"));
+        }
+        if added.is_empty() {
+            return Ok(());
+        }
+        let coin = |(token, (symbol, _)): &(Address, (Option<String>, Chain))| coin_word(token, symbol.as_deref());
+        let shown: Vec<String> = added.iter().take(3).map(|one| coin(one).unwrap_or_else(|| one.0.to_string())).collect();
+        let more = if added.len() > 3 { format!(" and {} more", added.len() - 3) } else { String::new() };
+        // A coin has no contract that a list could name.
+        let advice = if added.iter().all(|one| coin(one).is_some()) {
+            ""
+        } else {
+            "; for their names and decimals import a token list, or a tokens.csv with the columns token_address, symbol, name, chain, decimals"
+        };
+        self.report.notes.push(format!("added to tokens, as nothing was known of them: {}{more}{advice}", shown.join(", ")));
         Ok(())
     }
 

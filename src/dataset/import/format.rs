@@ -76,6 +76,8 @@ pub(super) struct Plan {
     pub decimals: Vec<(Address, i64)>,
     /// What the person should know.
     pub says: Vec<String>,
+    /// What is taken for granted, as the file does not say it: told now, and by every load after.
+    pub notes: Vec<String>,
 }
 
 /// In the place of a column of theirs: there is none.
@@ -261,19 +263,11 @@ impl<'a> Asked<'a> {
 
 impl Plan {
     pub(super) fn of(takes: Vec<Take>) -> Self {
-        Self { takes, token: None, chain: None, decimals: Vec::new(), says: Vec::new() }
+        Self { takes, token: None, chain: None, decimals: Vec::new(), says: Vec::new(), notes: Vec::new() }
     }
 
     pub(super) fn about(mut self, token: Found) -> Self {
-        self.says.insert(
-            0,
-            format!(
-                "token {}{}, {}",
-                token.address,
-                token.symbol.as_ref().map_or_else(String::new, |symbol| format!(" ({symbol})")),
-                token.says
-            ),
-        );
+        self.says.insert(0, format!("token {}, {}", token.told(), token.says));
         if token.pack > 1.0 {
             self.says.push(format!("its prices are for {} of the token: divided by it, and volumes multiplied", token.pack));
         }
@@ -283,6 +277,11 @@ impl Plan {
 
     pub(super) fn saying(mut self, says: impl Into<String>) -> Self {
         self.says.push(says.into());
+        self
+    }
+
+    pub(super) fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
         self
     }
 

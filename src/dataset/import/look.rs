@@ -330,7 +330,11 @@ impl Looked {
             Shape::Rows(rows) => format!("rows of text that begin with {}", listed(rows.first().map_or(&[], Vec::as_slice))),
             Shape::JsonLines(names) => format!("JSON lines with {}", listed(names)),
             Shape::Columns(names) => format!("a table with the columns {}", listed(names)),
-            Shape::Json { outline, .. } => outline.to_string(),
+            // By these names --map and dataset.toml speak of them.
+            Shape::Json { outline, .. } => match &self.sheet {
+                Some(sheet) => format!("{outline}; as a table its columns are {}", listed(&sheet.names)),
+                None => outline.to_string(),
+            },
             Shape::Cells => format!("a sheet with the columns {}", listed(&self.header())),
         }
     }

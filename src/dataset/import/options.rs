@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use super::refusal::blank;
 use crate::dataset::{address::Address, chain::Chain, schema::TABLES};
 
 /// What the person says of the files.
@@ -84,12 +85,12 @@ impl ImportOptions {
     /// Takes what was said with one option of `VALUED`.
     pub fn say(&mut self, option: &str, value: &str) -> Result<(), String> {
         match option {
-            "token" => self.token = Some(Address::or_coin(value).ok_or_else(|| format!("`{value}` is no address"))?),
+            "token" => self.token = Some(token(value)?),
             "coin" => {
                 self.coin = Some(value.to_owned());
                 self.token = Some(Address::coin(value));
             }
-            "chain" => self.chain = Some(Chain::known(value).ok_or_else(|| format!("no chain `{value}` is known"))?),
+            "chain" => self.chain = Some(chain(value)?),
             "label" => self.label = Some(value.to_owned()),
             "pick" => self.pick.push(assignment(value)?),
             "map" => self.map.push(assignment(value)?),
@@ -156,14 +157,33 @@ pub fn assignment(text: &str) -> Result<(String, String), String> {
     if name.is_empty() { Err(format!("`{text}`: expected NAME=VALUE")) } else { Ok((name.to_owned(), value.to_owned())) }
 }
 
+/// The address of a token, or a coin.
+pub fn token(text: &str) -> Result<Address, String> {
+    filled(text)?;
+    Address::asked(text).ok_or_else(|| "expected an address: 0x and 40 hex digits, or coin:BTC".to_owned())
+}
+
+/// A chain that is known, by any of its names.
+pub fn chain(text: &str) -> Result<Chain, String> {
+    filled(text)?;
+    Chain::known(text).ok_or_else(|| format!("no such chain is known: did you mean {}?", Chain::nearest(text).join(", ")))
+}
+
+/// A line that is copied must not run with the word of what is yet to be said.
+fn filled(text: &str) -> Result<(), String> {
+    blank(text).map_or(Ok(()), Err)
+}
+
 /// The name of one of our tables.
 pub fn table_name(text: &str) -> Result<String, String> {
+    filled(text)?;
     let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
     if names.contains(&text) { Ok(text.to_owned()) } else { Err(format!("`{text}`: expected one of {}", names.join(", "))) }
 }
 
 /// Decimals of a token, 0 to 77.
-fn decimals(text: &str) -> Result<u32, String> {
+pub fn decimals(text: &str) -> Result<u32, String> {
+    filled(text)?;
     text.parse().ok().filter(|decimals| *decimals <= 77).ok_or_else(|| format!("`{text}`: expected decimals from 0 to 77"))
 }
 
@@ -171,6 +191,7 @@ impl FromStr for Dates {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        filled(text)?;
         match text {
             "day" => Ok(Self::Day),
             "month" => Ok(Self::Month),
@@ -183,6 +204,7 @@ impl FromStr for AmountUnit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        filled(text)?;
         match text {
             "raw" => Ok(Self::Raw),
             "whole" => Ok(Self::Whole),
@@ -197,6 +219,7 @@ impl FromStr for VolumeUnit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        filled(text)?;
         match text {
             "usd" => Ok(Self::Usd),
             "token" => Ok(Self::Token),

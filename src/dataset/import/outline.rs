@@ -22,7 +22,8 @@ pub(super) enum First {
 /// What stands at a place of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Node {
-    Object,
+    /// With so many members; of more than `MEMBERS` none is entered.
+    Object(usize),
     List(First),
     Text(String),
     Other,
@@ -82,7 +83,8 @@ impl fmt::Display for Outline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON: ")?;
         match &self.0.first().map(|(_, node)| node) {
-            Some(Node::Object) => {
+            Some(Node::Object(members)) if *members > MEMBERS => write!(f, "an object of {members} members"),
+            Some(Node::Object(_)) => {
                 let names: Vec<String> = self
                     .0
                     .iter()
@@ -108,8 +110,9 @@ impl fmt::Display for Outline {
 fn describe(value: &RawValue, place: &str, depth: usize, nodes: &mut Vec<(String, Node)>) {
     match value.get().as_bytes().first() {
         Some(b'{') => {
-            nodes.push((place.to_owned(), Node::Object));
-            let Ok(members) = serde_json::from_str::<Members<'_>>(value.get()) else { return };
+            let members = serde_json::from_str::<Members<'_>>(value.get());
+            nodes.push((place.to_owned(), Node::Object(members.as_ref().map_or(0, Members::len))));
+            let Ok(members) = members else { return };
             if depth < DEPTH && members.len() <= MEMBERS {
                 let mut members: Vec<_> = members.into_iter().collect();
                 members.sort_by(|a, b| a.0.cmp(&b.0));
@@ -166,6 +169,8 @@ mod tests {
         assert_eq!((outline.text("data.id"), outline.list("none")), (Some("x"), Some(&First::Nothing)));
         assert_eq!(elements(text, "data.attributes.list").unwrap()[0].get(), "[1,2,3]");
         assert_eq!(outline.to_string(), "JSON: an object with `data`, `none`, `tokens`");
+        let many: Vec<String> = (0..65).map(|i| format!("\"{i}\":1")).collect();
+        assert_eq!(Outline::of(format!("{{{}}}", many.join(",")).as_bytes()).unwrap().to_string(), "JSON: an object of 65 members");
         assert!(Outline::of(b"[[1,2],[3,").unwrap_err().starts_with("is not whole JSON: "));
     }
 }

@@ -2,10 +2,12 @@
 //! a file that a dataset reads where it lies.
 
 use super::{look::Looked, options::ImportOptions};
+use crate::dataset::chain::Chain;
 
 /// What stands in a line for what only the person knows: the line cannot run before it is replaced.
 pub(super) const ADDRESS: &str = "ADDRESS";
 pub(super) const COLUMN: &str = "COLUMN";
+pub(super) const OURS: &str = "OURS";
 pub(super) const VALUE: &str = "VALUE";
 pub(super) const TABLE: &str = "TABLE";
 pub(super) const CHAIN: &str = "CHAIN";
@@ -20,6 +22,7 @@ pub(super) const DATES: &str = "DATES";
 pub const BLANKS: &[(&str, &str)] = &[
     (ADDRESS, "the token's contract"),
     (COLUMN, "a column of the file"),
+    (OURS, "a column of our table, as `tokendeck schema TABLE` lists them"),
     (VALUE, "the value that is meant"),
     (TABLE, "a table of ours"),
     (CHAIN, "one of `tokendeck schema --chains`"),
@@ -33,10 +36,31 @@ pub const BLANKS: &[(&str, &str)] = &[
 
 /// Why these options cannot be meant: one has still the word of a line in the place of what it stands for.
 pub(super) fn left_blank(options: &ImportOptions) -> Result<(), String> {
-    let set = options.set.iter().map(|(ours, value)| (format!("--set {ours}={value}"), value));
-    let label = options.label.iter().map(|label| (format!("--label {label}"), label));
-    let blank = set.chain(label).find_map(|(said, value)| Some((said, BLANKS.iter().find(|(word, _)| word == value)?)));
-    blank.map_or(Ok(()), |(said, (word, what))| Err(format!("`{said}`: {word} stands for {what}; write that in its place")))
+    let set = options.set.iter().map(|(ours, value)| (format!("--set {ours}={value}"), value.as_str()));
+    let label = options.label.iter().map(|label| (format!("--label {label}"), label.as_str()));
+    let map = options.map.iter().map(|(ours, theirs)| (format!("--map {ours}={theirs}"), ours.as_str()));
+    set.chain(label).chain(map).try_for_each(|(said, value)| blank(value).map_or(Ok(()), |reason| Err(format!("`{said}`: {reason}"))))
+}
+
+/// What to write, where an option's value is still the word of a line in its place.
+pub(super) fn blank(value: &str) -> Option<String> {
+    let (word, what) = BLANKS.iter().find(|(word, _)| *word == value)?;
+    Some(format!("{word} stands for {what}; write that in its place"))
+}
+
+/// Why these options cannot be meant together: two say the same thing, and say it differently.
+pub(super) fn contradictory(options: &ImportOptions) -> Result<(), String> {
+    let set = |ours: &str| options.set.iter().find(|(column, _)| column == ours).map(|(_, value)| value.as_str());
+    let (chain, label) = (options.chain.as_ref().map(Chain::as_str), options.label.as_deref());
+    let same_chain = |set: &str, said: &str| Chain::known(set).is_some_and(|chain| chain.as_str() == said);
+    let refused = |ours: &str, set: &str, said: &str| {
+        Err(format!("`--set {ours}={set}` and `--{ours} {said}` contradict each other: say one of them"))
+    };
+    match (set("chain"), chain, set("label"), label) {
+        (Some(set), Some(said), ..) if !same_chain(set, said) => refused("chain", set, said),
+        (.., Some(set), Some(said)) if set != said => refused("label", set, said),
+        _ => Ok(()),
+    }
 }
 
 /// What to do where decimals lack.

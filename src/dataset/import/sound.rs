@@ -7,8 +7,8 @@ use super::{
     take::{Amount, Stop},
 };
 use crate::dataset::{
-    findings::{Findings, Severity},
-    load::units::NO_DECIMALS,
+    findings::{Finding, Findings, Severity},
+    load::{file::Unread, units::NO_DECIMALS},
     repeats,
 };
 
@@ -22,8 +22,24 @@ const FIGURES: &[&str] = &["price", "market_cap", "total_supply", "holders"];
 /// The share of unreadable rows from which any file is.
 const UNREADABLE_MAX: f64 = 0.5;
 
-/// Refuses a file of which too many rows break what must hold, naming the first.
-pub(super) fn sound(table: &str, amount: &Amount, findings: &Findings) -> Result<(), Stop> {
+/// What is wrong with so much of a file that it is refused, and what to do.
+struct Flaw {
+    what: String,
+    advice: String,
+}
+
+/// Refuses a file of which too many rows break what must hold, naming the first; where it is forced, says what was forced.
+pub(super) fn sound(table: &str, amount: &Amount, findings: &Findings, forced: bool) -> Result<Option<String>, Stop> {
+    match flaw(table, amount, findings) {
+        Some(Flaw { what, .. }) if forced => Ok(Some(format!("taken with --broken-too, but it {what}"))),
+        // No line to copy: it would take what is broken.
+        Some(Flaw { what, advice }) => Err(format!("{what}{advice}").into()),
+        None => Ok(None),
+    }
+}
+
+/// What is wrong with too much of a file, the first of it named.
+fn flaw(table: &str, amount: &Amount, findings: &Findings) -> Option<Flaw> {
     let rows = (amount.rows - amount.left_out).max(1) as f64;
     let unreadable = if table == "candles" { amount.bad } else { 0 };
     let broken = amount.broken + unreadable;
@@ -31,7 +47,7 @@ pub(super) fn sound(table: &str, amount: &Amount, findings: &Findings) -> Result
         broken >= BROKEN_MIN && broken as f64 > BROKEN_MAX * rows || amount.bad as f64 > UNREADABLE_MAX * rows && amount.bad < amount.rows;
     if !many {
         // A list of tokens may well leave out the supply of those whose decimals it does not have.
-        return if table == "tokens" { Ok(()) } else { counted(amount, findings) };
+        return if table == "tokens" { None } else { unread(table, amount, findings).or_else(|| counted(amount, findings)) };
     }
     let first = findings.kept().iter().find(|finding| finding.severity != Severity::Note && finding.row.is_some());
     let shown = first.map_or_else(String::new, |finding| {
@@ -39,30 +55,40 @@ pub(super) fn sound(table: &str, amount: &Amount, findings: &Findings) -> Result
         let column = finding.column.as_ref().map_or_else(String::new, |column| format!(", {column}{value}"));
         format!("; the first is row {}{column}: {}", finding.row.unwrap_or_default(), finding.reason)
     });
-    let reason = format!(
-        "has {} of {} rows that cannot be as they are{shown}. Take another file, name its columns (--as {table} --map OURS=THEIRS), or say --broken-too to take it \
-         all the same",
-        broken.max(amount.bad),
-        amount.rows
-    );
-    // A line to copy would take what is broken.
-    Err(reason.into())
+    let what = format!("has {} of {} rows that cannot be as they are{shown}", broken.max(amount.bad), amount.rows);
+    Some(Flaw { what, advice: another(table) })
+}
+
+fn another(table: &str) -> String {
+    format!(". Take another file, name its columns (--as {table} --map OURS=THEIRS), or say --broken-too to take it all the same")
+}
+
+/// A column of which many cells cannot be read is another than it was taken for: they would all be left empty.
+fn unread(table: &str, amount: &Amount, findings: &Findings) -> Option<Flaw> {
+    let many = |unread: &&Unread| unread.cells >= BROKEN_MIN && unread.cells as f64 > BROKEN_MAX * unread.filled as f64;
+    let Unread { column, cells, filled } = amount.unread.iter().find(many)?;
+    let in_column = |finding: &&Finding| finding.column.as_deref() == Some(*column) && finding.row.is_some() && finding.value.is_some();
+    let shown = findings.kept().iter().find(in_column).map_or_else(String::new, |finding| {
+        let value: String = finding.value.iter().flat_map(|value| value.chars()).take(60).collect();
+        format!("; the first is row {}, `{value}`: {}", finding.row.unwrap_or_default(), finding.reason)
+    });
+    let what = format!("has {cells} of {filled} cells that cannot be read as `{column}`{shown}");
+    Some(Flaw { what, advice: another(table) })
 }
 
 /// Refuses a file of which many amounts would be left empty, as nobody says how they are counted.
-fn counted(amount: &Amount, findings: &Findings) -> Result<(), Stop> {
+fn counted(amount: &Amount, findings: &Findings) -> Option<Flaw> {
     let lost: u64 = findings.counts().iter().filter(|count| count.reason == NO_DECIMALS).map(|count| count.count).sum();
     if lost < BROKEN_MIN || lost as f64 <= BROKEN_MAX * amount.rows as f64 {
-        return Ok(());
+        return None;
     }
     let first = findings.kept().iter().find(|finding| finding.reason == NO_DECIMALS).and_then(|finding| finding.row);
-    let reason = format!(
-        "has {lost} of {} rows of tokens whose decimals are not known, the first of them row {}, so that their amounts would be left empty: {WRITE_TOKENS}; or say \
-         --broken-too to take it all the same",
+    let what = format!(
+        "has {lost} of {} rows of tokens whose decimals are not known, the first of them row {}, so that their amounts are left empty",
         amount.rows,
         first.unwrap_or_default()
     );
-    Err(reason.into())
+    Some(Flaw { what, advice: format!(": {WRITE_TOKENS}; or say --broken-too to take it all the same") })
 }
 
 /// Why candles or holders are refused of which so many rows have the key of another row and other figures; nothing where they are few.

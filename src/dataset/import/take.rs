@@ -9,7 +9,12 @@ use super::refusal::Refusal;
 use crate::dataset::{
     address::Address,
     findings::{Finding, Findings, Severity},
-    load::{Context, bind::bind, file::FileRows, fill},
+    load::{
+        Context,
+        bind::bind,
+        file::{FileRows, Unread},
+        fill,
+    },
     manifest::TableManifest,
     progress::Cancelled,
     schema::TableSchema,
@@ -54,6 +59,8 @@ pub(super) struct Amount {
     pub left_out: u64,
     /// Rows that break a rule of `invariants`.
     pub broken: u64,
+    /// Columns with cells that could not be read and are left empty.
+    pub unread: Vec<Unread>,
     /// Columns of ours whose amounts stand as floating-point numbers, and lost digits by it.
     pub approximate: Vec<&'static str>,
 }
@@ -85,7 +92,14 @@ impl Reading<'_> {
             rows.end();
         }
         std::mem::swap(&mut rows.findings, findings);
-        outcome.map(|()| Amount { rows: rows.rows, bad: rows.rows_bad, left_out: rows.left_out, broken: rows.broken, approximate })
+        outcome.map(|()| Amount {
+            rows: rows.rows,
+            bad: rows.rows_bad,
+            left_out: rows.left_out,
+            broken: rows.broken,
+            unread: rows.unread(),
+            approximate,
+        })
     }
 
     fn read(&self, source: &mut dyn RowSource, rows: &mut FileRows<'_>, keep: &mut Keep<'_>) -> Result<(), Stop> {

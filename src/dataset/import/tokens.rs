@@ -39,6 +39,8 @@ impl Known {
 pub(super) struct Tokens {
     by_symbol: HashMap<String, Vec<Known>>,
     symbols: HashMap<Address, Option<String>>,
+    /// The chains of tokens of which no more is known than that rows are about them.
+    bare: HashMap<Address, Vec<Chain>>,
 }
 
 /// The token of a file.
@@ -49,9 +51,30 @@ pub(super) struct Found {
     pub symbol: Option<String>,
     /// How many of the token a price is for, where it is not one.
     pub pack: f64,
+    /// Whether a pair told in what its prices are.
+    pub quoted: bool,
     pub by: By,
     /// How it was found, for the person.
     pub says: String,
+}
+
+impl Found {
+    /// Whether it is a coin, which has no contract.
+    pub(super) fn is_coin(&self) -> bool {
+        coin_word(&self.address, self.symbol.as_deref()).is_some()
+    }
+
+    /// `0x… (UNI)`, and `coin:BTC` of a coin, whose address nobody knows it by.
+    pub(super) fn told(&self) -> String {
+        let symbol = self.symbol.as_deref();
+        let contract = || symbol.map_or_else(|| self.address.to_string(), |symbol| format!("{} ({symbol})", self.address));
+        coin_word(&self.address, symbol).unwrap_or_else(contract)
+    }
+}
+
+/// How a coin is named wherever an address is taken; nothing where it is none.
+pub(super) fn coin_word(address: &Address, symbol: Option<&str>) -> Option<String> {
+    symbol.filter(|symbol| Address::coin(symbol) == *address).map(|symbol| format!("coin:{}", symbol.trim().to_uppercase()))
 }
 
 /// By what a token was found.
@@ -73,11 +96,20 @@ pub(super) struct Said<'a> {
     pub contract: bool,
     pub chain: &'a Chain,
     pub as_usd: bool,
+    /// What contradicts the file is taken all the same.
+    pub forced: bool,
 }
 
 impl<'a> Said<'a> {
     pub(super) fn of(options: &'a ImportOptions, chain: &'a Chain) -> Self {
-        Self { token: options.token, coin: options.coin.as_deref(), contract: false, chain, as_usd: options.as_usd }
+        Self {
+            token: options.token,
+            coin: options.coin.as_deref(),
+            contract: false,
+            chain,
+            as_usd: options.as_usd,
+            forced: options.broken_too,
+        }
     }
 }
 
@@ -102,6 +134,11 @@ impl Tokens {
         self.symbols.contains_key(address)
     }
 
+    /// Whether nothing but another chain than that one is known of the token.
+    pub(super) fn is_bare_elsewhere(&self, address: &Address, chain: &Chain) -> bool {
+        self.bare.get(address).is_some_and(|chains| !chains.contains(chain))
+    }
+
     fn has_symbol(&self, symbol: &str) -> bool {
         self.by_symbol.contains_key(symbol)
     }
@@ -112,6 +149,9 @@ impl Tokens {
             return;
         }
         for row in TokenRow::rows(frame) {
+            if row.name.is_none() {
+                self.bare.entry(row.token_address).or_insert_with(|| row.chain.clone());
+            }
             self.symbols.entry(row.token_address).or_insert_with(|| row.symbol.clone());
             if let Some(symbol) = row.symbol {
                 let list = self.by_symbol.entry(symbol.to_uppercase()).or_default();
@@ -190,7 +230,8 @@ impl Tokens {
 
     /// The token that `name`, the file's, and `content`, a symbol or pair that stands in it, are about.
     pub(super) fn find(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<Found, Refusal> {
-        let found = |address: Address, symbol: Option<String>, by: By, says: String| Found { address, symbol, pack: 1.0, by, says };
+        let found =
+            |address: Address, symbol: Option<String>, by: By, says: String| Found { address, symbol, pack: 1.0, quoted: false, by, says };
         if let Some(address) = pair::address(name) {
             return match said.token {
                 Some(token) if token != address => {
@@ -206,6 +247,16 @@ impl Tokens {
         };
         if let Some(address) = said.token {
             let coin = said.coin.map(str::to_uppercase);
+            // The ticker of another coin is no other name for this one.
+            if let (Some(coin), Some(symbol), false) = (&coin, &symbol, said.forced)
+                && pair::is_native(symbol)
+                && !alike(coin, symbol)
+            {
+                return Err(Refusal::new(format!(
+                    "is of `{symbol}`, and --coin says {coin}: say --coin {symbol}, or --broken-too if it is {coin} all the same"
+                ))
+                .say("coin", symbol.clone()));
+            }
             let known = self.symbols.get(&address).cloned().flatten().or(coin);
             let by = if said.coin.is_some() { "--coin" } else { "--token" };
             let says = match (&known, &symbol) {
@@ -265,7 +316,7 @@ impl Tokens {
         if pair.quote != "USD" {
             found.says.push_str(&format!("; its prices in {} are taken as USD", pair.quote));
         }
-        Ok(Found { pack, ..found })
+        Ok(Found { pack, quoted: true, ..found })
     }
 }
 
@@ -317,6 +368,7 @@ mod tests {
             contract: false,
             chain: &chain,
             as_usd,
+            forced: false,
         };
         let text = |found: Result<Found, Refusal>| found.map(|found| (found.address.to_string(), found.pack));
         for (name, content, token, expected) in [

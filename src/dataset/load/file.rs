@@ -42,6 +42,8 @@ pub(in crate::dataset) struct FileRows<'a> {
     pub left_out: u64,
     /// Rows that break a rule of `invariants`, kept or not.
     pub broken: u64,
+    /// Of the columns whose cells may be empty: how many cells could not be read, of how many that are filled.
+    pub unread: BTreeMap<&'static str, (u64, u64)>,
     /// What is learnt of the file as it is read.
     pub state: FileState,
     /// How times are written that could not be read, by column.
@@ -49,6 +51,15 @@ pub(in crate::dataset) struct FileRows<'a> {
     /// The number in the file of each row of `frames`.
     pub numbers: Vec<u32>,
     pub frames: Vec<DataFrame>,
+}
+
+/// A column of which some cells could not be read, so that they are left empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::dataset) struct Unread {
+    pub column: &'static str,
+    pub cells: u64,
+    /// Cells that are not empty, read or not.
+    pub filled: u64,
 }
 
 /// What is learnt of a file as it is read.
@@ -89,6 +100,15 @@ fn reason_if_bad(column: &schema::Column, expected: &str) -> String {
     format!("expected {expected}; {}", consequence(column.need).1)
 }
 
+/// What to say of a cell of JSON that holds others.
+fn nested(value: &str) -> &'static str {
+    match value.trim_start().as_bytes().first() {
+        Some(b'{') => ", and the cell is an object of several",
+        Some(b'[') => ", and the cell is a list",
+        _ => "",
+    }
+}
+
 /// What happens to a cell that cannot be read.
 fn consequence(need: Need) -> (Severity, &'static str) {
     match need {
@@ -114,6 +134,7 @@ impl<'a> FileRows<'a> {
             rows: 0,
             left_out: 0,
             broken: 0,
+            unread: BTreeMap::new(),
             state: FileState::default(),
             written: BTreeMap::new(),
             numbers: Vec::new(),
@@ -163,6 +184,9 @@ impl FileRows<'_> {
         }
         for (i, cells) in units {
             let (filled, issues) = units::converted(self.context, self.schema, &columns, i, &bound[i], &cells);
+            // A token whose decimals nobody knows is no fault of the cell.
+            let unread = issues.iter().filter(|(.., reason)| *reason != units::NO_DECIMALS).count();
+            self.count_unread(bound[i].column.name, unread as u64, (filled.len() - filled.null_count()) as u64);
             columns[i] = filled;
             for (row, value, reason) in issues {
                 self.finding(Severity::Warning, first_row + rows[row] as u64, Some(bound[i].column.name), Some(value), reason.to_owned());
@@ -233,6 +257,18 @@ impl FileRows<'_> {
     pub(in crate::dataset) fn approximate(&self) -> BTreeSet<String> {
         let told = self.state.digits.iter().filter(|(_, digits)| digits.are_floats()).map(|(name, _)| name.clone());
         self.state.approximate.iter().cloned().chain(told).collect()
+    }
+
+    /// The columns with cells that could not be read and are left empty.
+    pub(in crate::dataset) fn unread(&self) -> Vec<Unread> {
+        let some = self.unread.iter().filter(|(_, (cells, _))| *cells > 0);
+        some.map(|(column, (cells, filled))| Unread { column, cells: *cells, filled: *filled }).collect()
+    }
+
+    /// Counts cells that could not be read, of those that are filled.
+    fn count_unread(&mut self, column: &'static str, cells: u64, read: u64) {
+        let (unread, filled) = self.unread.entry(column).or_default();
+        (*unread, *filled) = (*unread + cells, *filled + cells + read);
     }
 
     /// Of what was found row by row: tells once what all rows share.
@@ -325,6 +361,10 @@ impl FileRows<'_> {
         let column = bound.column;
         let severity = consequence(column.need).0;
         let mut named = HashSet::new();
+        if column.need != Need::Cell {
+            let unread = coerced.issues.iter().filter(|issue| issue.odd.is_none()).count();
+            self.count_unread(column.name, unread as u64, (coerced.column.len() - coerced.column.null_count()) as u64);
+        }
         for issue in coerced.issues {
             let number = first_row + rows[issue.row] as u64;
             if let Some(odd) = issue.odd {
@@ -337,13 +377,13 @@ impl FileRows<'_> {
             }
             let expected = match &bound.rule.format {
                 Some(format) => format!("a time written as {format}"),
-                None if is_number(column.kind) && issue.value.contains(',') => {
+                None if is_number(column.kind) && issue.value.contains(',') && nested(&issue.value).is_empty() => {
                     format!(
                         "{}, and a comma may stand before decimals or between thousands: say decimal = \",\" or \".\" in dataset.toml",
                         column.kind.expectation()
                     )
                 }
-                None => column.kind.expectation().to_owned(),
+                None => format!("{}{}", column.kind.expectation(), nested(&issue.value)),
             };
             if matches!(column.kind, Kind::Time | Kind::Date) && bound.rule.format.is_none() {
                 self.written.entry(column.name).or_default().note(&issue.value);

@@ -79,9 +79,16 @@ fn a_blank_that_is_left_is_named() {
         (&["--set", "chain=eth", "--set", "dex_id=DEX"][..], "`--set dex_id=DEX`: DEX stands for"),
         (&["--set", "chain=CHAIN", "--set", "dex_id=curve"], "`--set chain=CHAIN`: CHAIN stands for"),
         (&["--label", "LABEL"], "`--label LABEL`: LABEL stands for"),
+        (&["--map", "OURS=1"], "`--map OURS=1`: OURS stands for"),
+        (&["--chain", "CHAIN"], "CHAIN stands for one of"),
+        (&["--as", "TABLE"], "TABLE stands for a table of ours"),
+        (&["--unit", "UNIT"], "UNIT stands for raw or whole"),
+        (&["--decimals", "DECIMALS"], "DECIMALS stands for"),
+        (&["--token", "ADDRESS"], "ADDRESS stands for"),
+        (&["--chain", "base", "--set", "chain=eth"], "`--set chain=eth` and `--chain base` contradict each other"),
     ] {
-        let err = desk.refuses(&[&["pools.csv"], args].concat());
-        assert!(err.contains(says) && !desk.data().exists(), "{err}");
+        let (code, _, err) = desk.run(&[&["pools.csv"], args].concat());
+        assert!(code != 0 && err.contains(says) && !desk.data().exists(), "{args:?}: {err}");
     }
 }
 
@@ -99,7 +106,7 @@ fn the_symbol_of_a_coin_is_not_taken_for_a_token_that_bears_it() {
     // From here on ETH is the coin, as the dataset has it.
     let says = desk.imports(&["ETH-USD.csv"])["files"][0]["says"].to_string();
     let coin = tokendeck::dataset::address::Address::coin("ETH");
-    assert!(says.contains(&coin.to_string()), "{says}");
+    assert!(says.contains("coin:ETH"), "{says}");
     let dataset = desk.clean();
     assert_eq!((dataset.candles().of(&coin).len(), dataset.candles().of(&address(&bridged)).len()), (1, 0));
 }

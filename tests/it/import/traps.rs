@@ -201,7 +201,7 @@ fn a_coin_has_candles_and_a_name_but_no_holders() {
     desk.write("daily.csv", "date,open,high,low,close\n2023-07-30,5,6,4,5.5\n");
     let report = desk.imports(&["daily.csv", "--coin", "BTC"]);
     let says = report["files"][0].to_string();
-    assert!(says.contains("(BTC), as said with --coin"), "{says}");
+    assert!(says.contains("token coin:BTC, as said with --coin"), "{says}");
     let symbols: Vec<_> = desk.clean().tokens().iter().filter_map(|token| token.row.symbol.clone()).collect();
     assert!(symbols.contains(&"BTC".to_owned()), "{symbols:?}");
 }

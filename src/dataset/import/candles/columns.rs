@@ -107,6 +107,8 @@ pub(in crate::dataset::import) struct Columns {
     pub times: Vec<Option<i64>>,
     pub by_time: Vec<usize>,
     pub says: Vec<String>,
+    /// What every load is to repeat of them.
+    pub notes: Vec<String>,
     /// The prices' numbers in the first rows.
     pub figures: [Vec<f64>; 4],
 }
@@ -188,7 +190,7 @@ pub(in crate::dataset::import) fn columns(sheet: &Sheet, map: &[(String, String)
         if let ([Some(open), Some(high), Some(low), Some(close)], Some(time)) = (prices, time) {
             return of_their_own(sheet, [open, high, low, close]).and_then(|says| {
                 let mut found = made(sheet, time, [open, high, low, close], true)?;
-                found.says.extend(says);
+                found.notes.extend(says);
                 Ok(Some(found))
             });
         }
@@ -425,6 +427,7 @@ fn made(sheet: &Sheet, time: usize, prices: Order, said: bool) -> Result<Columns
         times,
         by_time,
         says,
+        notes: Vec::new(),
         figures,
     })
 }

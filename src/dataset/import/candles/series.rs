@@ -11,7 +11,6 @@ use super::{
         pair,
         refusal::Refusal,
         sheet::Sheet,
-        tokens::Found,
     },
     columns::Columns,
 };
@@ -69,16 +68,18 @@ fn split(asked: &Asked<'_>, sheet: &Sheet, parts: &Parts, symbol: usize, mut tak
         let value = &values[parts.columns.iter().position(|at| *at == symbol).unwrap_or_default()];
         let asked_for = content(parts, values).unwrap_or_else(|| value.clone());
         match asked.traded(Some(&asked_for)) {
-            Ok(Found { address, pack: 1.0, .. }) => {
+            Ok(token) if token.pack == 1.0 => {
+                let address = token.address;
                 if let Some(other) = taken.insert(address, value.clone()) {
                     let picked = format!("{}={value}", sheet.names[symbol]);
                     return Err(Refusal::new(format!(
-                        "has `{other}` and `{value}` in `{}`, which are one token, {address}: pick one with --pick {picked}",
-                        sheet.names[symbol]
+                        "has `{other}` and `{value}` in `{}`, which are one token, {}: pick one with --pick {picked}",
+                        sheet.names[symbol],
+                        token.told()
                     ))
                     .say("pick", picked));
                 }
-                says.push(format!("`{value}` is token {address}"));
+                says.push(format!("`{value}` is token {}", token.told()));
                 take.rule("token_address").values.insert(value.clone(), address.to_string());
                 known.push(value.as_str());
             }
@@ -217,6 +218,14 @@ fn beside(sheet: &Sheet) -> Option<&str> {
     said.filter(|text| text.len() < 40).or_else(place).or_else(preamble)
 }
 
+/// Whether a column, or what stands beside the table, tells in what prices are: a quote currency, or pairs.
+pub(super) fn quotes(sheet: &Sheet) -> bool {
+    let names = Names::of(&sheet.names);
+    let pairs = |at: usize| sheet.column(at).find(|cell| !cell.is_empty()).is_some_and(|cell| pair::pair(cell, |_| false).is_some());
+    let beside = || sheet.beside(&["currency", "quotecurrency", "vscurrency", "quote"]).or_else(|| beside(sheet));
+    sheet.named && (names.has(QUOTES) || names.all(SERIES).into_iter().any(pairs)) || beside().is_some()
+}
+
 /// Refuses prices that what stands beside the table says are in another currency.
 fn quoted(asked: &Asked<'_>, sheet: &Sheet) -> Result<Vec<String>, Refusal> {
     match sheet.beside(&["currency", "quotecurrency", "vscurrency", "quote"]) {
@@ -263,7 +272,7 @@ fn pick(asked: &Asked<'_>, sheet: &Sheet, parts: &Parts) -> Refusal {
         .collect();
     let flags: Vec<String> = picks.iter().map(|pick| format!("--pick {pick}")).collect();
     Refusal::new(format!(
-        "holds {} series of candles, and one file gives one a token: {}. Say which to take, as in `{}`",
+        "holds {} series of candles, and one file gives one a token: {}. Say which to take, as in `{}`; every other one takes a run of its own",
         parts.found.len(),
         shown.join("; "),
         flags.join(" ")

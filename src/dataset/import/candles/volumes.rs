@@ -66,12 +66,19 @@ const MONEY: &[&str] = &[
 ];
 /// Where the volume in tokens comes from.
 pub(super) enum Volume {
-    /// A column that holds it.
-    Column(usize, Style),
+    /// A column that holds it: as the rows show or somebody says, or else as nothing speaks against it.
+    Column(usize, Style, Sure),
     /// It is worked out row by row.
     Made(Made, String),
     /// There is none, and why.
     None(Option<String>),
+}
+
+/// Whether it is sure what a column of volumes counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sure {
+    Yes,
+    No,
 }
 
 /// How it is worked out.
@@ -105,10 +112,17 @@ impl Volume {
         }
     }
 
+    /// What to say of a volume of which nothing but its name tells what it counts.
+    pub(super) fn assumed(&self, sheet: &Sheet) -> Option<String> {
+        let Self::Column(at, _, Sure::No) = self else { return None };
+        let name = &sheet.names[*at];
+        Some(format!("assumed: `{name}` counts tokens, as nothing in it shows USD; if it is USD, say --volume usd"))
+    }
+
     pub(super) fn says(&self, sheet: &Sheet) -> Option<String> {
         match self {
-            Self::Column(at, _) if BARE.contains(&plain(&sheet.names[*at]).as_str()) => None,
-            Self::Column(at, _) => Some(format!("volume in tokens from `{}`", sheet.names[*at])),
+            Self::Column(at, ..) if BARE.contains(&plain(&sheet.names[*at]).as_str()) => None,
+            Self::Column(at, ..) => Some(format!("volume in tokens from `{}`", sheet.names[*at])),
             Self::Made(_, says) => Some(says.clone()),
             Self::None(says) => says.clone(),
         }
@@ -143,7 +157,7 @@ pub(super) fn volume(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Volum
             let (Some(right), Some(wrong)) = (pays(&ranges, tokens, money), pays(&ranges, money, tokens)) else { continue };
             let fine = found.figures[3].iter().any(|close| !(0.8..=1.25).contains(close));
             if right >= 0.98 && (fine || counts(names.whole(candidates[i])) != Some(Counts::Money)) {
-                return Volume::Column(candidates[i], style);
+                return Volume::Column(candidates[i], style, Sure::Yes);
             }
             if right > 0.02 && wrong > 0.02 && right + wrong >= 0.95 {
                 let says = format!(
@@ -193,7 +207,11 @@ fn alone(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, among: &Alone<'_>) -
         None => in_usd(sheet, among.names, found, &among.figures[place]),
     };
     match money {
-        None => Volume::Column(at, among.style),
+        None => {
+            let named = counts(among.names.whole(at)) == Some(Counts::Tokens);
+            let sure = if named || asked.options.volume.is_some() { Sure::Yes } else { Sure::No };
+            Volume::Column(at, among.style, sure)
+        }
         Some(why) => Volume::Made(
             Made { first: at, second: None, style: among.style },
             format!(

@@ -22,7 +22,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let token = match (base, asked.said.token) {
         (Some(base), None) => {
             let symbol = outline.text("meta.base.symbol").map(str::to_owned);
-            Found { address: base, symbol, pack: 1.0, by: By::File, says: "from the file".to_owned() }
+            Found { address: base, symbol, pack: 1.0, quoted: true, by: By::File, says: "from the file".to_owned() }
         }
         (Some(base), Some(token)) if base != token => {
             let reason = format!("is of {base}, and --token says {token}: import it without --token");

@@ -4,7 +4,7 @@ use super::{
     super::{
         candles,
         edits::{Fix, fixed},
-        evidence::number::Style,
+        evidence::{Seen, kind, number::Style},
         listed,
         refusal::{COLUMN, DECIMALS, Refusal, WRITE_TOKENS},
         sheet::Sheet,
@@ -46,6 +46,9 @@ pub(in crate::dataset::import) fn open(asked: &Asked<'_>, table: &str) -> Result
         take = take.set(ours.name, value);
     }
     let said = |name: &str| columns.iter().any(|(ours, _)| ours.name == name) || asked.set(name).is_some();
+    if let (Some(label), "labels", false) = (&asked.options.label, table, said("label")) {
+        take = take.set("label", label);
+    }
     if schema.column("token_address").is_some() && !said("token_address") && table != "tokens" {
         let token = asked.token(None)?;
         take = take.of(&token);
@@ -75,7 +78,7 @@ pub(in crate::dataset::import) fn open(asked: &Asked<'_>, table: &str) -> Result
     }
     if schema.name == "yields" {
         take = without_what_may_lack(take, sheet, schema)?;
-        plan = yields::in_percent(asked, sheet, &mut take, plan)?;
+        plan = yields::in_percent(asked, sheet, &mut take, plan)?.noting(yields::category_assumed(&take, sheet, schema)?);
     }
     if schema.name == "posts" && !said("post_id") && !names_id(sheet, schema, &take)? {
         let named = |name: &str| columns.iter().find(|(ours, _)| ours.name == name).map(|(_, at)| sheet.names[*at].clone());
@@ -162,6 +165,13 @@ fn lacks(asked: &Asked<'_>, sheet: &Sheet, schema: &'static TableSchema, columns
     lacks_in(&take, sheet, schema).ok().flatten()
 }
 
+/// The columns of numbers that nothing of ours is read from.
+fn free_numbers(take: &Take, sheet: &Sheet) -> usize {
+    let used = |name: &String| take.manifest.columns.values().any(|rule| rule.from.as_ref() == Some(name));
+    let is_number = |at: usize| kind(sheet.column(at).take(200)) == Seen::Number;
+    (0..sheet.names.len()).filter(|&at| !used(&sheet.names[at]) && is_number(at)).count()
+}
+
 /// All that must be there and is not.
 fn lacks_in(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<Refusal>, Refusal> {
     let names: Vec<String> = take.rows.columns().to_vec();
@@ -171,6 +181,16 @@ fn lacks_in(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<
     let shown: Vec<String> = lacking.iter().map(|column| format!("`{}` ({})", column.name, column.meaning)).collect();
     let columns = if lacking.len() == 1 { "the column" } else { "the columns" };
     let name = first.name;
+    let prices = lacking.iter().filter(|column| candles::PRICES.contains(&column.name)).count();
+    let others = free_numbers(take, sheet);
+    if schema.name == "candles" && prices > others {
+        // No line: it would make of one price the four of a candle.
+        return Ok(Some(Refusal::new(format!(
+            "lacks {columns} {} of candles, and has {others} columns of numbers left for them: a candle has four prices (open, high, low, close), so take the \
+             source's candles",
+            shown.join(", ")
+        ))));
+    }
     Ok(Some(
         Refusal::new(format!(
             "lacks {columns} {} of {}; it has {}: say which it is with --map {name}=COLUMN, or --set {name}=VALUE if it is the same in every row",

@@ -1,6 +1,8 @@
 //! Lists of tokens: token lists, CoinGecko's and CoinMarketCap's coins, exports of explorers and databases. A token's chain is never
 //! assumed; addresses of other kinds of chains and of test networks are left out and counted.
 
+use std::collections::HashMap;
+
 use super::{
     super::{
         edits,
@@ -182,10 +184,44 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
             plan = plan.saying(format!("chain {said}, as said with --chain"));
             take = take.set("chain", said);
         }
-        (None, None, None) => return Err(no_chain(sheet, &sheet.names[at])),
+        (None, None, None) => {
+            let refusal = no_chain(sheet, &sheet.names[at]);
+            return Err(several_chains(sheet, &names, at).map_or(refusal, |why| {
+                // No line: one chain for all would put tokens where they are not.
+                Refusal::new(format!(
+                    "is nearest to tokens, but does not say which chain they are on, and seems to be of several, as {why}: it needs a column with the chain of each row"
+                ))
+            }));
+        }
     }
     plan.takes.push(take);
     Ok(plan)
+}
+
+/// What shows that a list is of several chains: one coin that has several addresses, or several that have the address of none.
+fn several_chains(sheet: &Sheet, names: &Names, address: usize) -> Option<String> {
+    let (symbol, name) = (names.find(SYMBOL)?, names.find(NAME)?);
+    let mut met: HashMap<(String, String), &str> = HashMap::new();
+    let mut natives: Vec<&str> = Vec::new();
+    for row in &sheet.first {
+        let cell = row[address].trim();
+        if Address::parse(cell).is_none() {
+            continue;
+        }
+        if cell.trim_start_matches(['0', 'x']).is_empty() {
+            natives.push(&row[symbol]);
+        }
+        if let Some(other) = met.insert((row[symbol].to_uppercase(), row[name].to_uppercase()), cell)
+            && !other.eq_ignore_ascii_case(cell)
+        {
+            return Some(format!("`{}` is both {other} and {cell}", row[symbol]));
+        }
+    }
+    natives.dedup();
+    match &natives[..] {
+        [first, second, ..] => Some(format!("0x0…0, the address of none, stands for `{first}` and `{second}`")),
+        _ => None,
+    }
 }
 
 /// The one network that GeckoTerminal's ids begin with: `eth_0x…`.

@@ -6,7 +6,7 @@ use super::{
         evidence::{Seen, addresses, kind},
         look::Looked,
         names::{CHAIN as CHAINS, NAME, Names, SYMBOL, TOKEN, plain},
-        refusal::{ADDRESS, CHAIN, COLUMN, DEX, PROTOCOL, Refusal, TABLE, UNIT},
+        refusal::{ADDRESS, CHAIN, COLUMN, DEX, OURS, PROTOCOL, Refusal, TABLE, UNIT},
         sheet::Sheet,
     },
     yields,
@@ -184,7 +184,7 @@ fn told(sheet: &Sheet, near: &Near, found: &[Option<usize>]) -> Refusal {
         if let Some(at) = at {
             say.push(("map", format!("{ours}={}", sheet.names[*at])));
             lines.push(format!("{ours} = \"{}\"", sheet.names[*at]));
-            if yields::PERCENT.contains(ours) && yields::shown(sheet, *at).is_none() {
+            if yields::PERCENT.contains(ours) && (yields::shown(sheet, *at).is_none() || yields::of_a_time(&sheet.names[*at])) {
                 say.push(("unit", UNIT.to_owned()));
             }
             continue;
@@ -211,11 +211,18 @@ fn told(sheet: &Sheet, near: &Near, found: &[Option<usize>]) -> Refusal {
         sets.extend(same.map(|blank| format!("{ours} = {blank}")));
     }
     let why = if lacking.is_empty() { "what its figures are is not sure by their names".to_owned() } else { lacking.join("; ") };
+    let is_balance = |(column, at): (&Column, &Option<usize>)| column.0 == "balance" && at.is_none();
+    let labels = if near.columns.iter().zip(&fit).any(is_balance) {
+        " A list of addresses alone, as of an airdrop, is one of labels: --as labels --map address=COLUMN --label LABEL."
+    } else {
+        ""
+    };
     let reason = format!("Nearest is the table `{table}`, but {why}");
     if !can_be {
-        return Refusal::new(format!("{reason}."));
+        return Refusal::new(format!("{reason}.{labels}"));
     }
-    let refusal = Refusal::new(format!("{reason}; if its rows are of that table all the same, say so.")).say("as", table).saying(say);
+    let refusal =
+        Refusal::new(format!("{reason}; if its rows are of that table all the same, say so.{labels}")).say("as", table).saying(say);
     // An import makes ids and leaves empty what yields may lack; a dataset is read as it lies.
     if ["posts", "yields"].contains(&table) {
         return refusal;
@@ -282,8 +289,8 @@ fn unnamed(sheet: &Sheet) -> Refusal {
     let (Some(address), Some(number), true) = (address, number, sheet.names.len() < 6) else {
         return Refusal::new(format!("{told} Say what they are, as in --as TABLE --map OURS=1."))
             .say("as", TABLE)
-            .say("map", format!("{COLUMN}=1"))
-            .lines("[tables.TABLE] header = false, columns = { COLUMN = \"1\" }");
+            .say("map", format!("{OURS}=1"))
+            .lines("[tables.TABLE] header = false, columns = { OURS = \"1\" }");
     };
     let (address, number) = (address + 1, number + 1);
     Refusal::new(format!(

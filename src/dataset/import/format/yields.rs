@@ -9,7 +9,11 @@ use super::{
     },
     Asked, Plan, Take,
 };
-use crate::dataset::{import::AmountUnit, load::bind::bind, schema};
+use crate::dataset::{
+    import::AmountUnit,
+    load::bind::bind,
+    schema::{self, TableSchema},
+};
 
 /// Columns of ours that are percent a year.
 pub(super) const PERCENT: &[&str] = &["apy", "apy_base", "apy_reward", "apy_mean_30d"];
@@ -17,6 +21,14 @@ pub(super) const PERCENT: &[&str] = &["apy", "apy_base", "apy_reward", "apy_mean
 pub(super) const MAY_LACK: &[&str] = &["tokens", "tvl", "apy_base", "apy_reward"];
 /// More than half of all pools pay more than this many percent a year, and next to none more than this many times the deposit.
 const PERCENT_MEDIAN: f64 = 1.0;
+
+/// Words of names whose rate may be one of that time, or one a year as it was then.
+const TIMES: &[&str] = &["daily", "weekly", "monthly"];
+
+/// Whether the name leaves open of what time a rate is.
+pub(super) fn of_a_time(name: &str) -> bool {
+    TIMES.iter().any(|word| plain(name).contains(word))
+}
 
 /// What a column of yields is in, where its name or its cells tell.
 pub(super) fn shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {
@@ -34,6 +46,19 @@ pub(super) fn shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {
     figures.get(figures.len() / 2).filter(|median| **median > PERCENT_MEDIAN).map(|_| AmountUnit::Percent)
 }
 
+/// A cell to quote: one that is not 0, as 0 is 0 in any unit.
+fn telling(sheet: &Sheet, at: usize) -> &str {
+    let filled = || sheet.column(at).filter(|cell| !cell.is_empty());
+    filled().find(|cell| cell.parse() != Ok(0.0)).or_else(|| filled().next()).unwrap_or_default()
+}
+
+/// What to say of pools whose category stands nowhere: the loader counts them as vaults.
+pub(super) fn category_assumed(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<String>, Refusal> {
+    let has = bind(schema, &take.manifest, &sheet.names)?.iter().any(|bound| bound.column.name == "category" && !bound.is_absent());
+    Ok((!has)
+        .then(|| "assumed: its pools are of the category `vault`, as it names none; say another with --set category=lending".to_owned()))
+}
+
 /// The plan with these yields as percent; asks where nothing tells what they are.
 pub(super) fn in_percent(asked: &Asked<'_>, sheet: &Sheet, take: &mut Take, plan: Plan) -> Result<Plan, Refusal> {
     let Some(schema) = schema::table("yields") else { return Ok(plan) };
@@ -47,10 +72,19 @@ pub(super) fn in_percent(asked: &Asked<'_>, sheet: &Sheet, take: &mut Take, plan
     let fractions = match asked.options.unit {
         Some(AmountUnit::Fraction) => true,
         Some(AmountUnit::Percent) => false,
+        _ if let Some((_, at)) = columns.iter().find(|(_, at)| of_a_time(&sheet.names[*at])) => {
+            return Err(Refusal::new(format!(
+                "is nearest to yields, but `{}` in `{}` may be a rate a year as of that time, or one for that time alone, and ours are a year's: say --unit \
+                 percent if it is percent a year, --unit fraction if it is a fraction of one a year; else take a file of yearly rates",
+                telling(sheet, *at),
+                sheet.names[*at]
+            ))
+            .say("unit", UNIT));
+        }
         // One that tells speaks for all: those of a file are written alike.
         _ if columns.iter().any(|(_, at)| shown(sheet, *at).is_some()) => false,
         _ => {
-            let (name, cell) = (&sheet.names[*first], sheet.column(*first).find(|cell| !cell.is_empty()).unwrap_or_default());
+            let (name, cell) = (&sheet.names[*first], telling(sheet, *first));
             return Err(Refusal::new(format!(
                 "is nearest to yields, but `{cell}` in `{name}` may be a percentage or a fraction of one: say --unit percent if 0.05 is 0.05 %, or \
                  --unit fraction if it is 5 %"
