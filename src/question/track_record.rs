@@ -137,8 +137,12 @@ impl Question for TrackRecordQuestion {
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
         known_token(snapshot, &self.contract_address)?;
-        require_candles(snapshot, &self.contract_address)?;
-        let told = if self.scope == "all" { self.all(snapshot, progress)? } else { vec![self.token(snapshot, progress)?] };
+        let told = if self.scope == "all" {
+            self.all(snapshot, progress)?
+        } else {
+            require_candles(snapshot, &self.contract_address)?;
+            vec![self.token(snapshot, progress)?]
+        };
         let signals: Vec<Signal> = told.iter().flat_map(|told| told.signals.iter().copied()).collect();
         Ok(TrackRecord {
             contract_address: self.contract_address,
