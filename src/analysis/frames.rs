@@ -139,25 +139,14 @@ fn complete<'a>(own: Candles<'a>, finer: &Candles, from: Interval, to: Interval)
     let begin = bucket(last.saturating_add(to.0).saturating_add(to.0 - 1), to);
     let before = finer.timestamp.partition_point(|&t| t < end);
     let after = finer.timestamp.partition_point(|&t| t < begin).max(before);
-    let mut made = resample(&part(finer, 0..before), from, to);
-    let tail = resample(&part(finer, after..finer.len()), from, to);
+    let mut made = resample(&finer.part(0..before), from, to);
+    let tail = resample(&finer.part(after..finer.len()), from, to);
     if made.timestamp.is_empty() && tail.timestamp.is_empty() {
         return Frame::Own(own);
     }
     made.extend(&own);
     made.extend(&tail.as_candles());
     Frame::Made(made)
-}
-
-fn part<'a>(candles: &Candles<'a>, range: std::ops::Range<usize>) -> Candles<'a> {
-    Candles {
-        timestamp: &candles.timestamp[range.clone()],
-        open: &candles.open[range.clone()],
-        high: &candles.high[range.clone()],
-        low: &candles.low[range.clone()],
-        close: &candles.close[range.clone()],
-        volume: &candles.volume[range],
-    }
 }
 
 fn divides(from: Interval, to: Interval) -> bool {

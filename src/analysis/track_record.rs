@@ -2,6 +2,9 @@
 //! any other candle would have. Every pattern counts as it was told on its day: only candles up to its breakout are looked at to find
 //! it, and only later ones to judge it.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
     numeric::median,
     patterns::{self, Direction, PatternName, market::Model},
@@ -44,23 +47,28 @@ pub enum Outcome {
     Neither,
 }
 
-/// What became of the signals of one name.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Record {
+/// What became of the patterns of one name.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PatternRecord {
     pub name: PatternName,
-    /// Those that are decided.
+    /// Patterns that are decided: target or stop was met, or 600 candles have passed.
     pub count: u64,
-    /// Those that are not.
+    /// Patterns that are not decided yet.
     pub open: u64,
-    /// Fractions of `count`.
-    pub target: f64,
-    pub stop: f64,
-    pub neither: f64,
-    /// Days to target or stop; `None` where neither was ever met.
+    /// Fraction of the decided ones of which a high or low met the target first. Null where none is decided, as those below.
+    pub target: Option<f64>,
+    /// Fraction of which a close lay beyond the stop first.
+    pub stop: Option<f64>,
+    /// Fraction of which neither was met within 600 candles.
+    pub neither: Option<f64>,
+    /// Days from the breakout to target or stop, the middle of those that met one.
     pub median_days: Option<f64>,
-    /// What entries at any other candle came to, a mean over the decided signals.
-    pub random_target: f64,
-    pub random_stop: f64,
+    /// What `target` is of entries at every candle, in the same direction and with target and stop at the same distances: what a drift of
+    /// the market gives without any pattern.
+    pub random_target: Option<f64>,
+    /// What `stop` is of those.
+    pub random_stop: Option<f64>,
 }
 
 /// The breakouts of the last candles, oldest first. `candles` are valid ones; `go_on` is told (done, total) and false ends it early.
@@ -73,7 +81,7 @@ pub fn replay(candles: &Candles<'_>, model: &Model, go_on: &mut dyn FnMut(usize,
         if !go_on(at - first, count - first) {
             return None;
         }
-        let day = part(candles, (at + 1).saturating_sub(SEEN), at + 1);
+        let day = candles.part((at + 1).saturating_sub(SEEN)..at + 1);
         for breakout in patterns::breakouts(&day, model) {
             let close = candles.close[at];
             let way =
@@ -96,13 +104,13 @@ pub fn replay(candles: &Candles<'_>, model: &Model, go_on: &mut dyn FnMut(usize,
 }
 
 /// The records of the names that have signals, the most frequent first.
-pub fn records(signals: &[Signal]) -> Vec<Record> {
-    let mut records: Vec<Record> = PatternName::ALL.iter().filter_map(|name| record(*name, signals)).collect();
+pub fn records(signals: &[Signal]) -> Vec<PatternRecord> {
+    let mut records: Vec<PatternRecord> = PatternName::ALL.iter().filter_map(|name| record(*name, signals)).collect();
     records.sort_by_key(|record| std::cmp::Reverse(record.count));
     records
 }
 
-fn record(name: PatternName, signals: &[Signal]) -> Option<Record> {
+fn record(name: PatternName, signals: &[Signal]) -> Option<PatternRecord> {
     let of_name = || signals.iter().filter(|signal| signal.name == name);
     let decided: Vec<(&Signal, Outcome)> = of_name().filter_map(|signal| Some((signal, signal.outcome?))).collect();
     let open = of_name().count() - decided.len();
@@ -112,7 +120,7 @@ fn record(name: PatternName, signals: &[Signal]) -> Option<Record> {
     let fraction = |of: fn(&Outcome) -> bool| share(decided.iter().filter(|(_, outcome)| of(outcome)).count() as f64, decided.len());
     let mut days: Vec<f64> = decided.iter().filter_map(|(_, outcome)| outcome.days()).collect();
     let mean = |of: fn(&Signal) -> f64| share(decided.iter().map(|(signal, _)| of(signal)).sum(), decided.len());
-    Some(Record {
+    Some(PatternRecord {
         name,
         count: decided.len() as u64,
         open: open as u64,
@@ -125,9 +133,9 @@ fn record(name: PatternName, signals: &[Signal]) -> Option<Record> {
     })
 }
 
-/// 0 of none.
-fn share(part: f64, count: usize) -> f64 {
-    if count == 0 { 0.0 } else { part / count as f64 }
+/// Nothing of none.
+fn share(part: f64, count: usize) -> Option<f64> {
+    (count > 0).then(|| part / count as f64)
 }
 
 impl Outcome {
@@ -188,18 +196,8 @@ impl Way {
                 Outcome::Neither => {}
             }
         }
-        (share(target as f64, decided), share(stop as f64, decided))
-    }
-}
-
-fn part<'a>(candles: &Candles<'a>, from: usize, to: usize) -> Candles<'a> {
-    Candles {
-        timestamp: &candles.timestamp[from..to],
-        open: &candles.open[from..to],
-        high: &candles.high[from..to],
-        low: &candles.low[from..to],
-        close: &candles.close[from..to],
-        volume: &candles.volume[from..to],
+        let fraction = |count: usize| share(count as f64, decided).unwrap_or_default();
+        (fraction(target), fraction(stop))
     }
 }
 

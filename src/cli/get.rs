@@ -87,9 +87,13 @@ pub(super) fn run(args: &Get) -> Outcome {
     let body = body.unwrap_or_default();
     let ask = || api::answer_offline(&api, method.word(), &sendable(&args.path), &body);
     let mut reply = ask();
-    // The tables are there, so what is still loading is an answer that is put together over several requests.
+    // The tables are there, so what is still loading is an answer that is put together over several requests: as long as it comes further.
     while reply.status == 503 && parsed(&reply.body).is_ok_and(|problem| problem["code"] == "loading") {
-        reply = ask();
+        let next = ask();
+        if next.body == reply.body {
+            break;
+        }
+        reply = next;
     }
     if let Some(rows) = reply.rows {
         return print_rows(rows, args.format);

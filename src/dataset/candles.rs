@@ -29,7 +29,7 @@ pub struct Candles<'a> {
     pub volume: &'a [f64],
 }
 
-impl Candles<'_> {
+impl<'a> Candles<'a> {
     pub fn len(&self) -> usize {
         self.timestamp.len()
     }
@@ -38,15 +38,15 @@ impl Candles<'_> {
         self.timestamp.is_empty()
     }
 
-    /// Those from place `first` on.
-    fn from(self, first: usize) -> Self {
-        Self {
-            timestamp: &self.timestamp[first..],
-            open: &self.open[first..],
-            high: &self.high[first..],
-            low: &self.low[first..],
-            close: &self.close[first..],
-            volume: &self.volume[first..],
+    /// Those at these places.
+    pub fn part(&self, places: Range<usize>) -> Candles<'a> {
+        Candles {
+            timestamp: &self.timestamp[places.clone()],
+            open: &self.open[places.clone()],
+            high: &self.high[places.clone()],
+            low: &self.low[places.clone()],
+            close: &self.close[places.clone()],
+            volume: &self.volume[places],
         }
     }
 
@@ -183,7 +183,7 @@ impl CandleTable {
             let last = tail.timestamp.last().copied().unwrap_or_default();
             let first = tail.timestamp.partition_point(|&time| time <= last.saturating_sub(span));
             cut |= first > 0 || tail.len() < rows.len();
-            (interval, tail.from(first))
+            (interval, tail.part(first..tail.len()))
         });
         let recent = recent.collect();
         (recent, cut)

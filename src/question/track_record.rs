@@ -22,8 +22,8 @@ use super::{
 use crate::{
     analysis::{
         frames::{CandleVec, frame},
-        patterns::{PatternName, market::Model},
-        track_record::{REPLAYED, Record, Signal, records, replay},
+        patterns::market::Model,
+        track_record::{PatternRecord, REPLAYED, Signal, records, replay},
     },
     dataset::{address::Address, time::Time},
     error::{Code, Problem, Result},
@@ -56,47 +56,6 @@ pub struct TrackRecord {
     pub as_of: Option<Time>,
     /// Those that there were, the most frequent first.
     pub patterns: Vec<PatternRecord>,
-}
-
-/// What became of the patterns of one name.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PatternRecord {
-    pub name: PatternName,
-    /// Patterns that are decided: target or stop was met, or 600 candles have passed.
-    pub count: u64,
-    /// Patterns that are not decided yet.
-    pub open: u64,
-    /// Fraction of the decided ones of which a high or low met the target first. Null where none is decided, as those below.
-    pub target: Option<f64>,
-    /// Fraction of which a close lay beyond the stop first.
-    pub stop: Option<f64>,
-    /// Fraction of which neither was met within 600 candles.
-    pub neither: Option<f64>,
-    /// Days from the breakout to target or stop, the middle of those that met one.
-    pub median_days: Option<f64>,
-    /// What `target` is of entries at every candle, in the same direction and with target and stop at the same distances: what a drift of
-    /// the market gives without any pattern.
-    pub random_target: Option<f64>,
-    /// What `stop` is of those.
-    pub random_stop: Option<f64>,
-}
-
-impl From<Record> for PatternRecord {
-    fn from(record: Record) -> Self {
-        let of_decided = |fraction: f64| (record.count > 0).then_some(fraction);
-        Self {
-            name: record.name,
-            count: record.count,
-            open: record.open,
-            target: of_decided(record.target),
-            stop: of_decided(record.stop),
-            neither: of_decided(record.neither),
-            median_days: record.median_days,
-            random_target: of_decided(record.random_target),
-            random_stop: of_decided(record.random_stop),
-        }
-    }
 }
 
 /// What became of the patterns of each token, as far as it was asked for.
@@ -149,7 +108,7 @@ impl Question for TrackRecordQuestion {
             timeframe: self.timeframe,
             scope: self.scope,
             as_of: told.iter().filter_map(|told| told.as_of).max(),
-            patterns: records(&signals).into_iter().map(PatternRecord::from).collect(),
+            patterns: records(&signals),
         })
     }
 }

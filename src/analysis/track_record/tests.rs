@@ -79,27 +79,27 @@ fn records_count_what_is_decided_and_name_what_is_open() {
         signal(flag, None, 1.0),
         signal(cup, None, 1.0),
     ];
-    let record = Record {
+    let record = PatternRecord {
         name: flag,
         count: 4,
         open: 1,
-        target: 0.5,
-        stop: 0.25,
-        neither: 0.25,
+        target: Some(0.5),
+        stop: Some(0.25),
+        neither: Some(0.25),
         median_days: Some(4.0),
-        random_target: 0.4,
-        random_stop: 0.25,
+        random_target: Some(0.4),
+        random_stop: Some(0.25),
     };
-    let nothing = Record {
+    let nothing = PatternRecord {
         name: cup,
         count: 0,
-        target: 0.0,
-        stop: 0.0,
-        neither: 0.0,
+        target: None,
+        stop: None,
+        neither: None,
         median_days: None,
-        random_target: 0.0,
-        random_stop: 0.0,
-        ..record
+        random_target: None,
+        random_stop: None,
+        ..record.clone()
     };
     assert_eq!(records(&signals), [record, nothing]);
 }
@@ -135,7 +135,7 @@ proptest! {
         let whole = closes(&prices);
         let cut = (prices.len() as f64 * share) as usize;
         let all = replay(&whole.as_candles(), &model, &mut |_, _| true).expect("nobody stops it");
-        let known = replay(&part(&whole.as_candles(), 0, cut), &model, &mut |_, _| true).expect("nobody stops it");
+        let known = replay(&whole.as_candles().part(0..cut), &model, &mut |_, _| true).expect("nobody stops it");
         let last = Time(whole.timestamp[cut - 1]);
         let before: Vec<Signal> = all.iter().copied().filter(|signal| signal.timestamp <= last).collect();
         prop_assert_eq!(on_the_day(&known), on_the_day(&before));
@@ -150,7 +150,7 @@ proptest! {
         let whole = closes(&prices);
         let all = replay(&whole.as_candles(), &Model::built_in(), &mut |_, _| true).expect("nobody stops it");
         for at in 20..prices.len() {
-            let answer = patterns(&part(&whole.as_candles(), 0, at + 1), true);
+            let answer = patterns(&whole.as_candles().part(0..at + 1), true);
             let fresh = |name| {
                 answer.patterns.iter().any(|pattern| pattern.name == name && pattern.detail.as_ref().is_some_and(|detail| detail.breakout_index == Some(at)))
             };

@@ -100,7 +100,7 @@ impl Shelf {
             let last = candles.timestamp.last().copied().unwrap_or_default();
             let first = candles.timestamp.partition_point(|&time| time <= last.saturating_sub(span));
             cut |= first > 0;
-            *candles = candles.from(first);
+            *candles = candles.part(first..candles.len());
         }
         (known, cut)
     }

@@ -249,15 +249,7 @@ impl Sheet {
     }
 
     fn part(&self, first: usize, last: usize) -> Candles<'_> {
-        let all = self.candles.as_candles();
-        Candles {
-            timestamp: &all.timestamp[first..last],
-            open: &all.open[first..last],
-            high: &all.high[first..last],
-            low: &all.low[first..last],
-            close: &all.close[first..last],
-            volume: &all.volume[first..last],
-        }
+        self.candles.as_candles().part(first..last)
     }
 
     fn range(&self, zoom: Zoom, offset: usize) -> (usize, usize) {
