@@ -39,6 +39,7 @@ impl<'a> Candles<'a> {
     }
 
     /// Those at these places.
+    #[must_use]
     pub fn part(&self, places: Range<usize>) -> Candles<'a> {
         Candles {
             timestamp: &self.timestamp[places.clone()],
