@@ -73,8 +73,8 @@ impl Question for SearchQuestion {
 
     fn heavy(&self) -> bool {
         let slow = |field: &&str| ["securityScore", "recommendation"].contains(field);
-        let worked_out = TokenSummary::COLUMNS.iter().filter(|column| is_worked_out(&column.name));
-        let mut names = worked_out.flat_map(|column| column.aliases.iter().copied().chain([&*column.name]));
+        let worked_out = TokenSummary::COLUMNS.iter().filter(|column| is_worked_out(column.name));
+        let mut names = worked_out.flat_map(|column| column.aliases.iter().copied().chain([column.name]));
         let texts = [self.conditions.as_deref(), self.sort.as_deref()].map(|text| text.unwrap_or_default().to_lowercase());
         self.wanted().iter().any(slow) || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
     }

@@ -74,19 +74,19 @@ const OWN: &str = "own_";
 
 /// The columns of the `tokens` file that are not ours, as conditions, orders and headers name them: by their own names, and where
 /// one of ours is called so, with `own_` before it.
-pub fn own_columns(dataset: &Dataset) -> Vec<(&'static str, FilterColumn)> {
+pub fn own_columns(dataset: &Dataset) -> Vec<FilterColumn> {
     let named = |own: &OwnColumn| {
         let taken = filter::column(own.name, TokenSummary::COLUMNS).is_some() || ["starred", "star", "watchlist"].contains(&own.name);
         let name = if taken { names::lasting(&format!("{OWN}{}", own.name))? } else { own.name };
         // A name with a blank or a sign in it cannot be written in a filter; as a header it can be read.
-        Some((name, filter::of_kind(name.into(), own.kind, &[])))
+        Some(filter::of_kind(name, own.kind, &[]))
     };
     dataset.own_columns().iter().filter_map(named).collect()
 }
 
 /// Every column that conditions on tokens and their orders can name.
 pub fn columns(dataset: &Dataset) -> Vec<FilterColumn> {
-    TokenSummary::COLUMNS.iter().cloned().chain(own_columns(dataset).into_iter().map(|(_, column)| column)).collect()
+    TokenSummary::COLUMNS.iter().cloned().chain(own_columns(dataset)).collect()
 }
 
 impl<'a> TokenRow<'a> {

@@ -10,7 +10,8 @@ use crate::{
         format,
         list::{Field, Fields, Value},
         theme::Role,
-        views::parts::{change, changed, float, low, low_bar},
+        view::Context,
+        views::parts::{change, changed, float, low, low_bar, token_texts},
         widgets::{
             sparkline::sparkline,
             table::{Cell, Column},
@@ -21,10 +22,10 @@ use crate::{
 /// Counts of the sparkline.
 const HISTORY_COUNTS: usize = 60;
 
-pub(super) struct Ranking;
+pub(in crate::tui::views) struct Ranking;
 
 #[derive(Clone, Copy)]
-pub(super) struct Ranked<'a> {
+pub(in crate::tui::views) struct Ranked<'a> {
     pub entry: &'a GrowthEntry,
     /// Its place in the ranking.
     pub place: usize,
@@ -108,6 +109,10 @@ impl Fields for Ranking {
 
     fn starred(row: Ranked<'_>) -> bool {
         row.starred
+    }
+
+    fn words(key: &str, context: &Context<'_>) -> Vec<String> {
+        token_texts(key, context)
     }
 
     fn fit(column: &mut Column, width: u16) {

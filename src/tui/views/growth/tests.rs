@@ -39,7 +39,7 @@ fn windows_turn_and_are_asked_for() {
 fn a_row_selects_its_token_and_opens_its_chart() {
     let (mut stage, mut view) = shown::<GrowthView>();
     stage.act(&mut view, Action::First);
-    let fastest = view.entry().map(|entry| entry.token_address).expect("a selected token");
+    let fastest = view.token(&stage.context()).expect("a selected token");
     assert_eq!(fastest, address(8));
     assert_eq!(stage.token, Some(fastest));
     assert_eq!(stage.act(&mut view, Action::Open), Effect::Open(fastest, ViewId::Chart));

@@ -4,9 +4,12 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{TokensView, detail, rows};
 use crate::tui::{
-    list::Frame,
+    list::{Frame, Listing},
     view::Context,
-    views::parts::{ListLine, absent, say, summary},
+    views::{
+        parts::{ListLine, absent, say, summary},
+        token_list::TokenList,
+    },
     words,
 };
 
