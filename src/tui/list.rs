@@ -57,12 +57,17 @@ pub trait Fields: Sized + 'static {
 
     /// What the row has in a column that a filter can name.
     fn value<'a>(row: Row<'a, Self>, key: &str) -> Value<'a> {
-        List::<Self>::field(key).map_or(Value(None), |field| (field.value)(row))
+        List::<Self>::field(key).map_or_else(|| Self::own(row, key), |field| (field.value)(row))
+    }
+
+    /// What the row has in a column that came with the data.
+    fn own<'a>(_: Row<'a, Self>, _key: &str) -> Value<'a> {
+        Value(None)
     }
 
     /// What the row is ordered by in a column.
     fn sort_key(row: Row<'_, Self>, key: &str) -> Option<Key> {
-        List::<Self>::field(key)?.sort_key(row)
+        List::<Self>::field(key).map_or_else(|| Self::own(row, key).0.and_then(Key::of), |field| field.sort_key(row))
     }
 
     /// Reads a filter over these columns.

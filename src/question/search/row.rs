@@ -53,6 +53,8 @@ impl Listed for TokenSummary {
         FilterColumn::new("recommendedAction", ColumnKind::Text, &["action"]),
         FilterColumn::new("securityScore", ColumnKind::Number, &["score"]),
         FilterColumn::new("recommendation", ColumnKind::Text, &[]),
+        FilterColumn::new("rsi_14", ColumnKind::Number, &["rsi"]),
+        FilterColumn::new("from_52w_high", ColumnKind::Number, &["52w_high", "52w"]),
     ];
     /// Those of every token, then those that `fields` adds.
     const MEMBERS: &'static [&'static str] = &{
@@ -70,7 +72,7 @@ pub fn is_worked_out(column: &str) -> bool {
 }
 
 /// What stands before the name of a column that is not ours where one of ours, or one of its short names, is called the same.
-const OWN: &str = "own_";
+pub const OWN: &str = "own_";
 
 /// The columns of the `tokens` file that are not ours, as conditions, orders and headers name them: by their own names, and where
 /// one of ours is called so, with `own_` before it.
@@ -174,7 +176,7 @@ pub fn word(figures: &Figures, column: &str) -> Option<&'static str> {
 }
 
 fn number(figures: &Figures, column: &str) -> Option<f64> {
-    (column == "securityScore").then(|| rank(figures, column)).flatten()
+    ["securityScore", "rsi_14", "from_52w_high"].contains(&column).then(|| rank(figures, column)).flatten()
 }
 
 /// Rising trends and advice to buy are high, patterns go by confidence.
@@ -194,6 +196,8 @@ pub fn rank(figures: &Figures, column: &str) -> Option<f64> {
             Action::StrongSell => -2.0,
         }),
         "securityScore" => figures.security_score.as_ref()?.0.map(|score| score as f64),
+        "rsi_14" => figures.rsi_14?.0,
+        "from_52w_high" => figures.from_52w_high?.0,
         _ => None,
     }
 }

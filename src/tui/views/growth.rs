@@ -11,7 +11,7 @@ use super::{
     compare::Compare,
     many,
     parts::{ListLine, absent, say, summary},
-    token_list::TokenList,
+    token_list::{TokenList, own_fields},
 };
 use crate::{
     analysis::growth::WINDOW_DAYS_DEFAULT,
@@ -38,6 +38,8 @@ pub struct GrowthView {
     /// Places are those in the ranking.
     list: List<Ranking>,
     window: u64,
+    /// The generation whose own columns the list has.
+    owned: Option<u64>,
     followed: Option<Address>,
     compare: Compare,
     ranking: Asked<GrowthQuestion>,
@@ -45,7 +47,14 @@ pub struct GrowthView {
 
 impl Default for GrowthView {
     fn default() -> Self {
-        Self { list: List::default(), window: WINDOW_DAYS_DEFAULT, followed: None, compare: Compare::default(), ranking: Asked::default() }
+        Self {
+            list: List::default(),
+            window: WINDOW_DAYS_DEFAULT,
+            owned: None,
+            followed: None,
+            compare: Compare::default(),
+            ranking: Asked::default(),
+        }
     }
 }
 
@@ -56,7 +65,13 @@ impl View for GrowthView {
 
     fn refresh(&mut self, context: &Context<'_>) {
         self.compare.refresh(context);
-        if self.ranking.refresh(self.question(), context) {
+        let mut changed = self.ranking.refresh(self.question(), context);
+        if let Some(snapshot) = context.snapshot.filter(|snapshot| self.owned != Some(snapshot.generation)) {
+            self.owned = Some(snapshot.generation);
+            self.list.set_own(own_fields(&snapshot.dataset));
+            changed = true;
+        }
+        if changed {
             self.arrange(context);
         }
         // A ranking starts at its top; after that it follows the program's token.

@@ -5,10 +5,15 @@ use crossterm::event::MouseEvent;
 
 use super::compare::Compare;
 use crate::{
-    dataset::address::Address,
+    dataset::{Dataset, address::Address, names},
+    question::{
+        filter::{self, ColumnKind, FilterColumn},
+        search::row::{OWN, own_columns},
+    },
     tui::{
         keymap::{Action, ViewId},
-        list::{Did, Fields, List},
+        list::{Did, Field, Fields, List, Value},
+        text,
         view::{Context, Effect, View},
     },
 };
@@ -123,4 +128,23 @@ pub(super) trait TokenList: View {
             None => self.token(context).map_or(Effect::Pass, |token| Effect::Copy(token.to_string(), "address")),
         }
     }
+}
+
+/// The columns of the `tokens` file that are not ours, hidden by nobody and shown where there is room. One that has the name of a field
+/// of the list has a word before it.
+pub(super) fn own_fields<L: Fields>(dataset: &Dataset) -> Vec<Field<L>> {
+    let taken = |name: &str| filter::column(name, &L::filter_columns()).is_some() || L::FIELDS.iter().any(|field| field.column.key == name);
+    let field = |FilterColumn { name, kind, .. }| {
+        let name = if taken(name) { names::lasting(&format!("{OWN}{name}"))? } else { name };
+        let figure = matches!(kind, ColumnKind::Number | ColumnKind::Duration);
+        let width = (text::width(name) as u16).clamp(6, 16);
+        let field = if figure {
+            Field::figure(name, name, width, 60, |_| Value(None))
+        } else {
+            Field::text(name, name, [width, 24], 60, |_| Value(None))
+        };
+        let field = if kind == ColumnKind::Time { field.largest_first() } else { field };
+        Some(field.of(kind))
+    };
+    own_columns(dataset).into_iter().filter_map(field).collect()
 }

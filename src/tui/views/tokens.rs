@@ -13,15 +13,14 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
 use self::list::{Shown, Tokens};
-use super::{compare::Compare, token_list::TokenList};
+use super::{
+    compare::Compare,
+    token_list::{TokenList, own_fields},
+};
 use crate::{
     analysis::market::TokenSummary,
     dataset::{address::Address, export},
-    question::{
-        search::{SearchQuestion, row::is_worked_out},
-        snapshot::Snapshot,
-        token::TokenQuestion,
-    },
+    question::{fields::WORKED_OUT, search::SearchQuestion, snapshot::Snapshot, token::TokenQuestion},
     tui::{
         keymap::{Action, ViewId},
         list::{List, Listing},
@@ -98,7 +97,7 @@ impl View for TokensView {
         let Some(snapshot) = context.snapshot else { return };
         if self.owned != Some(snapshot.generation) {
             self.owned = Some(snapshot.generation);
-            self.list.set_own(list::own(&snapshot.dataset));
+            self.list.set_own(own_fields(&snapshot.dataset));
             self.list.set_absent(list::absent(&snapshot.market.tokens));
             self.stale = true;
         }
@@ -122,8 +121,10 @@ impl View for TokensView {
             Action::Back => return self.back(context),
             Action::MoreColumns => return self.toggle_more(context),
             Action::AllFigures => {
-                self.show_more(true);
-                self.figures.want_all();
+                if self.shown_figures().is_empty() {
+                    self.show_more(true);
+                }
+                self.figures.want_all(self.shown_figures());
                 self.refresh(context);
             }
             Action::Detail if self.place == Place::Over => self.detail_open = !self.detail_open,
@@ -193,9 +194,7 @@ impl View for TokensView {
 
     fn relist(&mut self, context: &Context<'_>) {
         self.stale = true;
-        if self.needs_all() {
-            self.figures.want_all();
-        }
+        self.want_judged();
         self.refresh(context);
     }
 
@@ -234,7 +233,7 @@ impl View for TokensView {
         }
         let question = self.question();
         // The page with the selected token, wherever the API has it.
-        let on = if self.needs_all() {
+        let on = if !self.judged_by().is_empty() {
             // Its rows stand in the same order, and to make that anew would take long.
             self.list.cursor.selected().map(|row| (row as u64 / question.limit + 1, self.list.len() as u64))
         } else {
@@ -251,7 +250,7 @@ impl View for TokensView {
         }
         let snapshot = Arc::clone(context.snapshot?);
         let (places, members): (Vec<usize>, _) = (self.list.places().collect(), self.list.members());
-        let known = if self.more() { self.figures.known.clone() } else { figures::Known::new() };
+        let known = if !self.shown_figures().is_empty() { self.figures.known.clone() } else { figures::Known::new() };
         let row = move |place: usize, members: &[&str]| {
             let token = snapshot.market.tokens.get(place)?;
             Some(List::<Tokens>::written(Shown { token, figures: known.get(&token.token_address), starred: false }, members))
@@ -305,9 +304,7 @@ impl TokenList for TokensView {
     fn sorted(&mut self, context: &Context<'_>) -> Effect {
         let top = self.list.cursor.selected() == Some(0);
         self.stale = true;
-        if self.needs_all() {
-            self.figures.want_all();
-        }
+        self.want_judged();
         self.refresh(context);
         if top {
             self.list.cursor.select(0);
@@ -326,32 +323,51 @@ impl TokenList for TokensView {
 }
 
 impl TokensView {
-    /// Whether the rows depend on an optional figure, so that every token's are needed.
-    fn needs_all(&self) -> bool {
-        self.list.filter().columns().any(is_worked_out) || self.list.sorting.keys().iter().any(|order| is_worked_out(order.column))
+    /// The optional figures that the rows depend on, so that every token's are needed.
+    fn judged_by(&self) -> Vec<&'static str> {
+        let ordered = |field: &&str| self.list.sorting.keys().iter().any(|order| order.column == *field);
+        WORKED_OUT.iter().copied().filter(|field| self.list.filter().names(field) || ordered(field)).collect()
     }
 
     /// Has the figures computed that the rows on screen, or the order of all, want.
     fn compute(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
-        let needs_all = self.needs_all();
-        if !self.more() && !needs_all {
+        let (shown, judged) = (self.shown_figures(), self.judged_by());
+        if shown.is_empty() && judged.is_empty() {
             return;
         }
         let token = |place: usize| snapshot.market.tokens.get(place).map(|token| token.token_address);
         let screen: Vec<Address> = self.list.on_screen().filter_map(token).collect();
-        if self.figures.refresh(snapshot, &screen, needs_all, context) && needs_all {
+        let needs_all = !judged.is_empty();
+        if self.figures.refresh(snapshot, &screen, [shown, judged], context) && needs_all {
             self.made = None;
         }
     }
 
-    /// Whether a column is shown that is worked out.
-    fn more(&self) -> bool {
-        List::<Tokens>::optional().any(|key| self.list.is_shown(key))
+    fn want_judged(&mut self) {
+        let judged = self.judged_by();
+        if !judged.is_empty() {
+            self.figures.want_all(judged);
+        }
     }
 
-    /// Shows the optional columns or hides them; an order by one of them goes with it.
+    /// The figures that columns on screen show.
+    fn shown_figures(&self) -> Vec<&'static str> {
+        let mut shown: Vec<&'static str> = List::<Tokens>::optional().filter(|key| self.list.is_shown(key)).collect();
+        // With the score its word: a score of what was hardly looked at must not look like one.
+        if shown.contains(&"securityScore") && !shown.contains(&"recommendation") {
+            shown.push("recommendation");
+        }
+        shown
+    }
+
+    /// Whether a column is shown that `m` shows.
+    fn more(&self) -> bool {
+        figures::MORE.iter().any(|key| self.list.is_shown(key))
+    }
+
+    /// Shows those columns or hides them; an order by one of them goes with it.
     fn show_more(&mut self, more: bool) {
-        List::<Tokens>::optional().for_each(|key| self.list.show(key, more));
+        figures::MORE.iter().for_each(|key| self.list.show(key, more));
         self.stale = true;
     }
 
@@ -387,7 +403,7 @@ impl TokensView {
     fn back(&mut self, context: &Context<'_>) -> Effect {
         if self.place == Place::Over && self.detail_open {
             self.detail_open = false;
-        } else if self.figures.all {
+        } else if !self.figures.all.is_empty() {
             self.figures.stop();
         } else if self.choices.watched_only && self.list.filter().is_empty() {
             self.choices.watched_only = false;

@@ -5,10 +5,15 @@ use serde_json::Value as Json;
 use crate::{
     analysis::market::TokenSummary,
     dataset::{rows::HolderCountRow, time::Day},
-    question::{filter::ColumnKind, growth::GrowthEntry, list::Order, search::row::TokenRow},
+    question::{
+        filter::ColumnKind,
+        growth::GrowthEntry,
+        list::Order,
+        search::row::{self, TokenRow},
+    },
     tui::{
         format,
-        list::{Field, Fields, Value},
+        list::{Field, Fields, Row, Value},
         theme::Role,
         view::Context,
         views::parts::{change, changed, float, low, low_bar, token_texts},
@@ -107,6 +112,10 @@ impl Fields for Ranking {
     const STARS: bool = true;
     const CELLS: bool = true;
 
+    fn own<'a>(row: Row<'a, Self>, key: &str) -> Value<'a> {
+        shared(*row, key)
+    }
+
     fn starred(row: Ranked<'_>) -> bool {
         row.starred
     }
@@ -134,6 +143,10 @@ impl Fields for Ranking {
     fn json(row: Ranked<'_>) -> Json {
         let mut entry = serde_json::to_value(row.entry).unwrap_or_default();
         entry["chains"] = row.token.into_iter().flat_map(|token| &token.chains).map(ToString::to_string).collect();
+        if let Some(entry) = entry.as_object_mut() {
+            // Under the name of one of ours stands ours.
+            row.token.into_iter().flat_map(row::own_values).for_each(|(name, value)| _ = entry.entry(name).or_insert(value));
+        }
         entry
     }
 }

@@ -40,7 +40,7 @@ impl TokensView {
         if self.choices.watched_only {
             notes.push(if context.ascii { "* watchlist" } else { "★ watchlist" }.to_owned());
         }
-        notes.extend(self.figures.note(total));
+        notes.extend(self.figures.note(context.snapshot.map_or(&[][..], |snapshot| &snapshot.market.tokens)));
         let line = ListLine {
             filter: self.list.filter_text(),
             notes: &notes,

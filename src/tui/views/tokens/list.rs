@@ -7,7 +7,6 @@ use serde_json::Value as Json;
 use super::figures;
 use crate::{
     analysis::market::{Figures, LastCandle, TokenSummary},
-    dataset::Dataset,
     question::{
         fields,
         filter::{ColumnKind, FieldValue, FilterColumn},
@@ -17,7 +16,6 @@ use crate::{
     tui::{
         format,
         list::{Field, Fields, Row, Value},
-        text,
         theme::Role,
         view::Context,
         views::parts::{changed, low, token_texts},
@@ -88,6 +86,8 @@ impl Fields for Tokens {
         figures::ACTION,
         figures::SCORE,
         figures::RISK,
+        figures::RSI,
+        figures::FROM_HIGH,
         F::text("as_of", "as of", [10, 10], 30, LISTED).of(ColumnKind::Time).largest_first().cell(|row, _| {
             let role = if stale(row.token).is_some() { Role::Warning } else { Role::Dim };
             let day = |last: LastCandle| Cell::new(last.start.to_string().chars().take(10).collect::<String>(), role);
@@ -162,18 +162,6 @@ pub(super) fn absent(tokens: &[TokenSummary]) -> Vec<&'static str> {
     let at_hand = TokenSummary::COLUMNS.iter().map(|column| column.name).filter(|key| !row::is_worked_out(key));
     let nobody = |key: &&'static str| !tokens.is_empty() && tokens.iter().all(|token| TokenRow::plain(token).field(key).is_none());
     at_hand.filter(nobody).collect()
-}
-
-/// The columns of the `tokens` file that are not ours, hidden by nobody and shown where there is room.
-pub(super) fn own(dataset: &Dataset) -> Vec<F> {
-    let field = |FilterColumn { name, kind, .. }| {
-        let figure = matches!(kind, ColumnKind::Number | ColumnKind::Duration);
-        let width = (text::width(name) as u16).clamp(6, 16);
-        let field = if figure { F::figure(name, name, width, 60, LISTED) } else { F::text(name, name, [width, 24], 60, LISTED) };
-        let field = if kind == ColumnKind::Time { field.largest_first() } else { field };
-        field.of(kind)
-    };
-    row::own_columns(dataset).into_iter().map(field).collect()
 }
 
 fn listed(row: Shown<'_>) -> TokenRow<'_> {
