@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use super::{
     filter::{self, Filter, FilterColumn, nearest},
     list::{Order, SORTS_MAX, signed},
@@ -401,39 +403,12 @@ fn decode_query(text: &str) -> Result<Cow<'_, str>> {
     })
 }
 
+/// What RFC 3986 2.3 reserves.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// Percent-encodes everything but unreserved characters.
 pub fn encode(text: &str) -> Cow<'_, str> {
-    // Most texts need none of it.
-    if text.bytes().all(is_unreserved) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() * 2);
-    for byte in text.bytes() {
-        if is_unreserved(byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            for nibble in [byte >> 4, byte & 15] {
-                out.push(char::from(b"0123456789ABCDEF"[usize::from(nibble)]));
-            }
-        }
-    }
-    Cow::Owned(out)
-}
-
-/// By RFC 3986 2.3, as a table: this is asked of every byte of every request.
-fn is_unreserved(byte: u8) -> bool {
-    const TABLE: [bool; 256] = {
-        let mut table = [false; 256];
-        let mut byte = 0;
-        while byte < 128 {
-            let c = byte as u8;
-            table[byte] = c.is_ascii_alphanumeric() || matches!(c, b'-' | b'.' | b'_' | b'~');
-            byte += 1;
-        }
-        table
-    };
-    TABLE[usize::from(byte)]
+    utf8_percent_encode(text, RESERVED).into()
 }
 
 /// The first 80 characters, for error texts.
