@@ -169,11 +169,11 @@ pub(super) fn no_content() -> Reply {
     bare(StatusCode::NO_CONTENT, Bytes::new())
 }
 
-/// With room for the headers to come.
+/// With room for the headers that most replies have.
 fn bare(status: StatusCode, body: Bytes) -> Reply {
     let mut reply = Response::new(Body::Whole(body));
     *reply.status_mut() = status;
-    *reply.headers_mut() = HeaderMap::with_capacity(12);
+    *reply.headers_mut() = HeaderMap::with_capacity(6);
     reply
 }
 

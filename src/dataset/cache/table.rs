@@ -17,7 +17,7 @@ use super::{
     kept,
     map::Map,
 };
-use crate::dataset::{address::Address, alike::Texts, candles::Interval, coerce, schema::TableSchema};
+use crate::dataset::{address::Address, candles::Interval, coerce, schema::TableSchema, text_runs::Texts};
 
 /// Names of the two files of a table.
 pub(super) const ROWS: &str = "rows.arrow";
