@@ -106,6 +106,7 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
                 parameters: endpoint.parameters,
                 path: &values[..count],
                 query: parts.uri.query().unwrap_or_default(),
+                target: parts.uri.path_and_query().map_or(path, |target| target.as_str()),
                 headers: Some(&parts.headers),
                 if_none_match: IfNoneMatch::of(&parts.headers),
                 head: parts.method == Method::HEAD,
@@ -143,7 +144,7 @@ fn untagged_call<'a>(
     query: &'a str,
     parameters: &'static [crate::question::parameter::Parameter],
 ) -> Call<'a> {
-    Call { api, parameters, path, query, if_none_match: IfNoneMatch::default(), headers: None, head: false }
+    Call { api, parameters, path, query, target: "", if_none_match: IfNoneMatch::default(), headers: None, head: false }
 }
 
 fn no_route(api: &Api, refusal: &routes::NoRoute, path: &str) -> Reply {
