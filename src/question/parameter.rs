@@ -339,7 +339,7 @@ pub(super) fn conditions(name: &str, text: &str, columns: &[FilterColumn]) -> Re
 /// Reads the parameter `name` as columns to order by.
 pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result<Vec<Order>> {
     let refused = |why: String| {
-        let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+        let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         let detail =
             format!("`{name}` {why}. Expected up to {SORTS_MAX} of {}, separated by commas, `-` first for descending.", names.join(", "));
         Problem::new(Code::InvalidParameter, detail)
@@ -347,13 +347,14 @@ pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result
     let mut orders: Vec<Order> = Vec::new();
     for part in parts_of(text) {
         let (column, descending) = signed(part);
-        let known = filter::column(column, columns).and_then(FilterColumn::lasting_name).ok_or_else(|| {
+        let known = filter::column(column, columns).map(|column| column.name).ok_or_else(|| {
             let near = filter::nearest_column(column, columns).unwrap_or_default();
             refused(format!("names `{}`, which is no column here: the nearest is `{near}`", clip(column)))
         })?;
-        if orders.iter().all(|order| order.column != known) {
-            orders.push(Order { column: known, descending });
+        if orders.iter().any(|order| order.column == known) {
+            return Err(refused(format!("names `{known}` more than once")));
         }
+        orders.push(Order { column: known, descending });
     }
     if orders.len() > SORTS_MAX {
         return Err(refused(format!("has {} columns", orders.len())));

@@ -10,7 +10,7 @@ use serde::Serialize;
 use self::row::{TokenRow, is_worked_out};
 use super::{
     Question,
-    fields::{self, FIELDS, WORKED_OUT},
+    fields::{self, CHARTED, FIELDS, WORKED_OUT},
     list::{Key, Listed, Rows, only, put_in_order, sort},
     paging::Paging,
     parallel,
@@ -73,16 +73,15 @@ impl Question for SearchQuestion {
 
     fn heavy(&self) -> bool {
         let slow = |field: &&str| ["securityScore", "recommendation"].contains(field);
-        let worked_out = TokenSummary::COLUMNS.iter().filter(|column| is_worked_out(&column.name));
-        let mut names = worked_out.flat_map(|column| column.aliases.iter().copied().chain([&*column.name]));
+        let worked_out = TokenSummary::COLUMNS.iter().filter(|column| is_worked_out(column.name));
+        let mut names = worked_out.flat_map(|column| column.aliases.iter().copied().chain([column.name]));
         let texts = [self.conditions.as_deref(), self.sort.as_deref()].map(|text| text.unwrap_or_default().to_lowercase());
         self.wanted().iter().any(slow) || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
     }
 
     /// Those of the page, where its figures are read off their candles. To put all tokens in order by such a figure is refused.
     fn wants(&self, snapshot: &Snapshot) -> Vec<Address> {
-        let charted = |field: &&str| ["trend", "best_pattern", "recommendedAction"].contains(field);
-        if snapshot.dataset.shelf().is_none() || self.limit > FETCHED_MAX || !self.wanted().iter().any(charted) {
+        if snapshot.dataset.shelf().is_none() || self.limit > FETCHED_MAX || !self.wanted().iter().any(|field| CHARTED.contains(field)) {
             return Vec::new();
         }
         let found = self.found(snapshot, &Progress::default()).unwrap_or_default();

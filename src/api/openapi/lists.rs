@@ -51,7 +51,7 @@ pub(super) fn conditions(columns: &[FilterColumn]) -> Value {
 
 /// An order by these columns.
 pub(super) fn sort(columns: &[FilterColumn], default: Option<&'static str>) -> Value {
-    let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
     let column = format!("[+-]?({})", names.join("|"));
     let pattern = format!("^({column}(,{column}){{0,{}}})?$", SORTS_MAX - 1);
     let mut schema = json!({ "type": "string", "pattern": pattern, "examples": [format!("-{}", names[0])] });
@@ -82,7 +82,7 @@ fn pattern(columns: &[FilterColumn]) -> String {
     let time = format!("{YEAR}(-(0[1-9]|1[0-2]))?|{}", day());
     let of_kind = |kinds: &[ColumnKind], signs: &str, value: &str| {
         let named = columns.iter().filter(|column| kinds.contains(&column.kind));
-        let names: Vec<&str> = named.flat_map(|column| std::iter::once(&*column.name).chain(column.aliases.iter().copied())).collect();
+        let names: Vec<&str> = named.flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied())).collect();
         (!names.is_empty()).then(|| format!("({}) *({signs}) *({value})", names.join("|")))
     };
     let kinds = [

@@ -81,14 +81,14 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
             let signed = (&text[sign.clone()], *operator);
             let wanted = value::read(column, name, signed, &value.0).map_err(|message| FilterError { message, at: value.1.clone() })?;
             let text = [&text[at.clone()], &text[sign.clone()], &text[value.1.clone()]].concat();
-            terms.push(Term::Compare { column: column.name.clone(), operator: *operator, wanted, text });
+            terms.push(Term::Compare { column: column.name, operator: *operator, wanted, text });
             i += 3;
             continue;
         }
         match piece {
             Piece::Word(_) | Piece::Quoted(_) if only_conditions => {
                 let word = &text[at.clone()];
-                let example = columns.first().map_or("column", |column| &*column.name);
+                let example = columns.first().map_or("column", |column| column.name);
                 let message = format!("`{word}` is no condition: write a column, a sign and a value, as in `{example}:{word}`");
                 return Err(FilterError { message, at: at.clone() });
             }
@@ -106,7 +106,7 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
         let message = format!("the filter has {} conditions: expected at most {TERMS_MAX}", terms.len());
         return Err(FilterError { message, at: 0..text.len() });
     }
-    Ok(Filter { terms, searched: columns.iter().filter(|column| column.searched).map(|column| column.name.clone()).collect() })
+    Ok(Filter { terms, searched: columns.iter().filter(|column| column.searched).map(|column| column.name).collect() })
 }
 
 fn pieces(text: &str) -> Result<Vec<(Piece<'_>, std::ops::Range<usize>)>, FilterError> {
@@ -140,7 +140,7 @@ fn pieces(text: &str) -> Result<Vec<(Piece<'_>, std::ops::Range<usize>)>, Filter
 }
 
 fn unknown(name: &str, at: &std::ops::Range<usize>, columns: &[FilterColumn], list: bool) -> FilterError {
-    let names: Vec<&str> = columns.iter().map(|column| if list { &*column.name } else { column.short() }).collect();
+    let names: Vec<&str> = columns.iter().map(|column| if list { column.name } else { column.short() }).collect();
     let near = near_column(name, columns).map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
     let stop = if near.is_empty() { "." } else { "" };
     // A line of the terminal has room for a few.
