@@ -32,7 +32,7 @@ use clap::{Args, Parser, Subcommand};
 
 use self::outcome::Outcome;
 pub use self::outcome::finish;
-use crate::{config::Config, wire::Consent};
+use crate::{config::Config, dataset::cache::keep_large_apart, wire::Consent};
 
 /// A dashboard and a local HTTP JSON API over your own crypto-token datasets.
 ///
@@ -117,6 +117,7 @@ pub fn arguments() -> Arguments {
 }
 
 pub fn run(arguments: Arguments) -> Outcome {
+    keep_large_apart();
     match arguments.command {
         None => dashboard::run(&arguments.dashboard),
         Some(Command::Serve(args)) => serve::run(&args),
