@@ -15,7 +15,7 @@ use crate::dataset::time::{Day, Time};
 pub use self::{
     columns::{ColumnKind, FilterColumn, column, nearest, nearest_column, of_kind, of_table},
     complete::complete,
-    parse::{FilterError, TEXT_BYTES_MAX, conditions, parse},
+    parse::{FilterError, TEXT_CHARS_MAX, conditions, parse},
     value::Wanted,
 };
 

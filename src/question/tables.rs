@@ -82,7 +82,7 @@ impl Question for TablesQuestion {
 
 const WHERE: Parameter = parameter(
     "where",
-    ParameterKind::Line(filter::TEXT_BYTES_MAX),
+    ParameterKind::Line(filter::TEXT_CHARS_MAX),
     "Conditions that must all hold: a column, a sign and a value each, as in `close>100 timestamp>=2026-01`.",
 );
 

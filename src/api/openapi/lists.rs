@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     analysis::indicators::{INDICATORS_MAX, KINDS, PERIOD_MAX},
     question::{
-        filter::{ColumnKind, FilterColumn, TEXT_BYTES_MAX},
+        filter::{ColumnKind, FilterColumn, TEXT_CHARS_MAX},
         list::SORTS_MAX,
         parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN},
     },
@@ -46,7 +46,7 @@ pub(super) fn words(words: &[&str]) -> Value {
 
 /// A filter over these columns.
 pub(super) fn conditions(columns: &[FilterColumn]) -> Value {
-    json!({ "type": "string", "maxLength": TEXT_BYTES_MAX, "pattern": pattern(columns), "examples": [example(columns)] })
+    json!({ "type": "string", "maxLength": TEXT_CHARS_MAX, "pattern": pattern(columns), "examples": [example(columns)] })
 }
 
 /// An order by these columns.
@@ -127,7 +127,7 @@ mod tests {
                 let within = pattern.trim_start_matches('^').trim_end_matches('$');
                 let texts = string_regex(within).expect(pattern);
                 let taken = |text: String| {
-                    if schema["maxLength"].as_u64().is_some_and(|bytes| text.len() as u64 > bytes) {
+                    if schema["maxLength"].as_u64().is_some_and(|chars| text.chars().count() as u64 > chars) {
                         return Ok(());
                     }
                     let query = format!("{}={}", parameter.name, encode(&text));

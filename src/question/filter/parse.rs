@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Bytes of a filter's text.
-pub const TEXT_BYTES_MAX: usize = 500;
+pub const TEXT_CHARS_MAX: usize = 500;
 const TERMS_MAX: usize = 32;
 /// Columns that are named to who named one that is not there, where a line is all the room.
 const LISTED: usize = 8;
@@ -57,8 +57,9 @@ pub fn conditions(text: &str, columns: &[FilterColumn]) -> Result<Filter, Filter
 }
 
 fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<Filter, FilterError> {
-    if text.len() > TEXT_BYTES_MAX {
-        let message = format!("the filter has {} bytes: expected at most {TEXT_BYTES_MAX}", text.len());
+    let chars = text.chars().count();
+    if chars > TEXT_CHARS_MAX {
+        let message = format!("the filter has {chars} characters: expected at most {TEXT_CHARS_MAX}");
         return Err(FilterError { message, at: 0..text.len() });
     }
     let pieces = pieces(text)?;
@@ -165,12 +166,13 @@ mod tests {
         for (text, message, at) in cases {
             assert_eq!(parse(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
         }
-        for (text, ends) in [("a ".repeat(33), "33 conditions: expected at most 32"), ("é".repeat(251), "502 bytes: expected at most 500")]
+        for (text, ends) in
+            [("a ".repeat(33), "33 conditions: expected at most 32"), ("é".repeat(501), "501 characters: expected at most 500")]
         {
             let error = parse(&text, COLUMNS).unwrap_err();
             assert!(error.message.ends_with(ends), "{error}");
         }
-        assert!(parse(&"a ".repeat(32), COLUMNS).is_ok() && parse(&"a".repeat(500), COLUMNS).is_ok());
+        assert!(parse(&"a ".repeat(32), COLUMNS).is_ok() && parse(&"é".repeat(500), COLUMNS).is_ok());
     }
 
     #[test]
