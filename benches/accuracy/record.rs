@@ -1,4 +1,4 @@
-//! How often the patterns told on their day, found in the 500 candles up to it, differ from those found in all candles up to it: the
+//! What prices did after trend words and ranks of growth, and how often the patterns told on their day, found in the 500 candles up to it, differ from those found in all candles up to it: the
 //! track record counts the first, and the whole history is the other way to tell it. On the real data.
 
 use std::path::Path;
@@ -7,9 +7,12 @@ use tokendeck::{
     analysis::{
         frames::{CandleVec, frame},
         patterns::{breakouts, market::Model},
-        track_record::{REPLAYED, SEEN},
+        track_record::{
+            REPLAYED, SEEN, edge,
+            returns::{Held, ReturnRecord, after_growth, after_trends, growth_records, trend_records},
+        },
     },
-    dataset::{candles::Interval, load::load, progress::Silent},
+    dataset::{Dataset, address::Address, candles::Interval, load::load, progress::Silent},
 };
 
 /// Every so manyth candle is looked at.
@@ -21,12 +24,10 @@ pub(super) fn report() {
         println!("record: no dataset in {}", folder.display());
         return;
     };
+    words(&dataset);
     let model = Model::built_in();
     let (mut candles, mut days, mut told, mut same, mut alike) = (0, 0, 0, 0, 0);
-    for token in dataset.tokens() {
-        let series = dataset.candles().of(&token.row.token_address);
-        let Some(frame) = frame(&series, Interval::DAY) else { continue };
-        let sound = CandleVec::sound(&frame.as_candles());
+    for (_, sound) in daily(&dataset) {
         let all = sound.as_candles();
         // Up to there both ways look at the same candles.
         for at in (all.len().saturating_sub(REPLAYED).max(SEEN)..all.len()).step_by(EVERY) {
@@ -50,4 +51,31 @@ pub(super) fn report() {
     println!(
         "a pattern breaks out on {days}; the same names from the whole history on {alike}; of {told} names told, {same} are there too"
     );
+}
+
+/// The valid daily candles of each token that has any.
+fn daily(dataset: &Dataset) -> impl Iterator<Item = (Address, CandleVec)> + '_ {
+    dataset.tokens().iter().filter_map(|token| {
+        let address = token.row.token_address;
+        let series = dataset.candles().of(&address);
+        Some((address, CandleVec::sound(&frame(&series, Interval::DAY)?.as_candles())))
+    })
+}
+
+fn words(dataset: &Dataset) {
+    let daily: Vec<(Address, CandleVec)> = daily(dataset).collect();
+    let trends: Vec<_> = daily.iter().flat_map(|(_, candles)| after_trends(&candles.as_candles())).collect();
+    let counted = daily.iter().map(|(token, days)| Held { counts: dataset.holder_counts_of(token), days: days.as_candles() });
+    let held: Vec<Held> = counted.filter(|held| !held.counts.is_empty()).collect();
+    println!("record: {} tokens with daily candles, {} of them with counts of holders", daily.len(), held.len());
+    println!(
+        "| word | times | mean % | median % | rose | any entry: mean % | rose | points | std errors |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    );
+    for record in trend_records(&trends).iter().chain(&growth_records(&after_growth(&held))) {
+        let ReturnRecord { word, count, mean_return, median_return, rose, random_mean_return, random_rose } = record;
+        let [mean, median, any] = [mean_return, median_return, random_mean_return].map(|percent| percent.unwrap_or(f64::NAN));
+        let [rose, any_rose] = [rose, random_rose].map(|fraction| fraction.unwrap_or(f64::NAN));
+        let (points, errors) = edge(Some(rose), Some(any_rose), *count).map_or((0.0, 0.0), |edge| (edge.points, edge.errors));
+        println!("| {word} | {count} | {mean:.2} | {median:.2} | {rose:.3} | {any:.2} | {any_rose:.3} | {points:+.1} | {errors:+.1} |");
+    }
 }
