@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and the way from there to an exit code. One file a command; a new command is a file, a
 //! variant and a line in `run`.
 
+mod appearance;
 mod cache;
 mod check;
 mod completions;
@@ -16,7 +17,6 @@ mod jobs;
 mod key;
 mod live;
 mod log;
-mod look;
 mod memory;
 mod meter;
 mod outcome;
