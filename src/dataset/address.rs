@@ -18,7 +18,9 @@ impl Address {
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?;
         let mut bytes = [0; 20];
-        const_hex::decode_to_slice(digits, &mut bytes).ok().map(|()| Self(bytes))
+        // The decoder would pass over a second `0x`.
+        let decoded = digits.len() == 40 && const_hex::decode_to_slice(digits, &mut bytes).is_ok();
+        decoded.then_some(Self(bytes))
     }
 
     /// The address that stands for a coin without a contract: the last 20 bytes of keccak256("coin:BTC"). The symbol in upper case.
@@ -118,8 +120,17 @@ mod tests {
     #[test]
     fn anything_but_40_digits_is_refused() {
         let digits = "1f9840a85d5af5bf1d1762f925bdaddc4201f984";
-        for text in ["", "0x", digits, &format!("0x{digits}0"), &format!("0x{}", &digits[1..]), "0xg", "0x€€€€€€€€€€€€€€"]
-        {
+        for text in [
+            "",
+            "0x",
+            digits,
+            &format!("0x{digits}0"),
+            &format!("0x0x{digits}"),
+            &format!("0x0x{}", &digits[2..]),
+            &format!("0x{}", &digits[1..]),
+            "0xg",
+            "0x€€€€€€€€€€€€€€",
+        ] {
             assert_eq!(Address::parse(text), None, "{text}");
         }
     }

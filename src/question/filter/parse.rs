@@ -8,7 +8,7 @@ use super::{
     value,
 };
 
-/// Bytes of a filter's text.
+/// Characters of a filter's text: what the API's document can state.
 pub const TEXT_CHARS_MAX: usize = 500;
 const TERMS_MAX: usize = 32;
 /// Columns that are named to who named one that is not there, where a line is all the room.

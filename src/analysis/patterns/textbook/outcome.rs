@@ -1,4 +1,4 @@
-//! What came of a shape: broken out of, still forming, or void; and how sure it is. Candidates shapes leave here upright.
+//! What came of a shape: broken out of, still forming, or void; and how sure it is. Shapes leave here upright.
 
 use super::{
     View,
