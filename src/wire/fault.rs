@@ -56,7 +56,12 @@ pub(super) struct Asked {
     pub(super) access: Access,
     /// A web server, which has no buckets.
     pub(super) web: bool,
+    /// Where its keys stand.
+    pub(super) keys: &'static str,
 }
+
+/// Why a server that is asked by TLS is not believed.
+pub(super) const UNTRUSTED: &str = "has a certificate that is not trusted here: the file of who signed it goes into SSL_CERT_FILE";
 
 impl Asked {
     /// The fault of an answer of theirs.
@@ -96,10 +101,7 @@ impl Asked {
                 } else {
                     format!("they are wrong, or may not list and read `{root}`")
                 };
-                format!(
-                    "is not given to the keys of the source `{name}`: {why}; see AWS_ACCESS_KEY_ID and its like in the environment, ~/.aws, or \
-                     `profile` in [sources.{name}] of config.toml"
-                )
+                format!("is not given to the keys of the source `{name}`: {why}; see {} in [sources.{name}] of config.toml", self.keys)
             }
         })
     }
@@ -141,7 +143,7 @@ impl Asked {
         let unavailable = |reason: &str| Fault::Unavailable(reason.to_owned());
         let Self { name, root, .. } = self;
         if says("certificate") {
-            return unavailable("has a certificate that is not trusted here");
+            return unavailable(UNTRUSTED);
         }
         if says(NEAR) {
             return Fault::Refused(format!("lies at {NEAR}: name it in `[sources]` of config.toml"));

@@ -26,10 +26,11 @@ impl Drop for Errand {
     }
 }
 
-/// A time as a mark, where there is no ETag.
+/// A time as a mark, where there is no ETag. Azure writes one in its listings without the quotation marks that it has everywhere else.
 fn mark(meta: &ObjectMeta) -> Option<String> {
     let dated = meta.last_modified.timestamp() > 0;
-    meta.e_tag.clone().or_else(|| dated.then(|| format!("changed {}", meta.last_modified.timestamp_millis())))
+    let quoted = |tag: &String| if tag.ends_with('"') { tag.clone() } else { format!("\"{tag}\"") };
+    meta.e_tag.as_ref().map(quoted).or_else(|| dated.then(|| format!("changed {}", meta.last_modified.timestamp_millis())))
 }
 
 /// A mark that a server compares byte by byte; those that are weak it may not compare so.
@@ -151,5 +152,25 @@ impl Wire {
             *at += bytes.len() as u64;
         }
         if *at < end { Err(Fault::Unavailable("was cut off, time and again".to_owned())) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_is_the_same_however_its_tag_is_written() {
+        let meta = |tag: Option<&str>| ObjectMeta {
+            location: "a".into(),
+            last_modified: chrono::DateTime::UNIX_EPOCH,
+            size: 1,
+            e_tag: tag.map(str::to_owned),
+            version: None,
+        };
+        let listed = mark(&meta(Some("0x8D1")));
+        assert_eq!(listed, mark(&meta(Some("\"0x8D1\""))));
+        assert_eq!(mark(&meta(Some("W/\"0x8D1\""))).as_deref(), Some("W/\"0x8D1\""));
+        assert_eq!(mark(&meta(None)), None);
     }
 }

@@ -215,6 +215,11 @@ fn asked(place: &Place, source: Option<&Source>) -> Asked {
             Some(_) => Access::Keys,
         },
         web,
+        keys: match place.scheme {
+            Scheme::Gs => "GOOGLE_APPLICATION_CREDENTIALS and its like in the environment, or `buckets`",
+            Scheme::Az => "AZURE_STORAGE_ACCOUNT_KEY and its like in the environment, or `account`",
+            _ => "AWS_ACCESS_KEY_ID and its like in the environment, ~/.aws, or `profile`",
+        },
     }
 }
 

@@ -5,7 +5,7 @@ use std::error::Error;
 
 use reqwest::header::HeaderMap;
 
-use crate::wire::Fault;
+use crate::wire::{Fault, fault::UNTRUSTED};
 
 /// The most that is shown of a server's own words.
 const SHOWN: usize = 240;
@@ -124,7 +124,7 @@ pub(super) fn of_request(source: &str, error: &reqwest::Error) -> Fault {
     let chain = || std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source());
     let says = |words: &str| chain().any(|error| error.to_string().contains(words));
     Fault::Unavailable(if says("certificate") {
-        "has a certificate that is not trusted here".to_owned()
+        UNTRUSTED.to_owned()
     } else if error.is_timeout() || says("timed out") {
         format!("does not answer in time: see `timeout_seconds` in [sources.{source}] of config.toml")
     } else if error.is_connect() {

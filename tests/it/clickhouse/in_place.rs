@@ -1,6 +1,10 @@
 //! Candles that stay at the engine: the same answers as of candles that were brought, fetched token by token, once.
 
-use std::{fs, path::Path, sync::atomic::Ordering};
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+};
 
 use polars::prelude::DataType;
 use tempfile::TempDir;
@@ -14,6 +18,7 @@ use tokendeck::{
     deck::{Deck, DeckOptions},
     error::Code,
     state::keys::Keys,
+    wire::{Consent, Forgetful, Options, Source, Wire},
 };
 
 use super::{
@@ -220,7 +225,7 @@ fn with_nobody_there_at_the_start_what_was_seen_is_answered() {
         let api = standing(bench.folder.path(), start());
         assert_eq!((ask(&api, "/tokens"), ask(&api, &history)), (market, seen), "what was fetched is here, of the same state");
         // Under another mapping nothing is known of it, and what nobody agrees to is not shown.
-        let never = super::wire_of(vec![super::source(&bench.server.url())], tokendeck::wire::Consent::Never);
+        let never = super::wire_of(vec![super::source(&bench.server.url())], Consent::Never);
         let refused = super::reason(&bench.load(&never, rows_min).unwrap());
         assert!(refused.contains("is not asked"), "{refused}");
         bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\nset = {{ volume = '1' }}\n"));
@@ -244,8 +249,10 @@ fn rows(body: &str) -> &str {
 fn rows_that_stay_there_come_page_by_page_token_by_token() {
     let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets"));
     let (stays, here) = (Stays::of(data), standing(data, load(data, &Silent).unwrap()));
-    let wire = super::wire_of(vec![super::source(&stays.server.url())], tokendeck::wire::Consent::Always);
-    let bench = Bench::new(1);
+    // Which waits as long as a person's does: so many candles take a busy machine a while.
+    let source = Source { timeout_seconds: 60, ..super::source(&stays.server.url()) };
+    let options = Options { consent: Consent::Always, sources: vec![source], ..Options::default() };
+    let (wire, bench) = (Wire::new(options, Arc::new(Forgetful::default())), Bench::new(1));
     let dataset = load_as(stays.folder.path(), &bench.options(200_000), Some(&wire), &Silent, None, false).unwrap();
     let tokens = dataset.shelf().unwrap().tokens().to_vec();
     assert!(tokens.len() > 2, "of one token nobody sees where pages end");
