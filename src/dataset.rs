@@ -30,6 +30,7 @@ pub mod schema;
 pub mod source;
 pub mod time;
 pub mod watch;
+pub mod within;
 pub mod yields;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
