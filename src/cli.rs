@@ -2,6 +2,7 @@
 //! variant and a line in `run`.
 
 mod alert;
+mod appearance;
 mod cache;
 mod check;
 mod completions;
@@ -17,7 +18,6 @@ mod jobs;
 mod key;
 mod live;
 mod log;
-mod look;
 mod memory;
 mod meter;
 mod outcome;
@@ -34,7 +34,7 @@ use clap::{Args, Parser, Subcommand};
 
 use self::outcome::Outcome;
 pub use self::outcome::finish;
-use crate::{config::Config, wire::Consent};
+use crate::{config::Config, dataset::cache::keep_large_apart, wire::Consent};
 
 /// A dashboard and a local HTTP JSON API over your own crypto-token datasets.
 ///
@@ -123,6 +123,7 @@ pub fn arguments() -> Arguments {
 }
 
 pub fn run(arguments: Arguments) -> Outcome {
+    keep_large_apart();
     match arguments.command {
         None => dashboard::run(&arguments.dashboard),
         Some(Command::Serve(args)) => serve::run(&args),

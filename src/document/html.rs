@@ -58,13 +58,19 @@ fn write_table(table: &Table, html: &mut String) {
     }
     html.push_str("<div class=\"wide\"><table>\n");
     if !table.header.is_empty() {
-        let cells: String = table.header.iter().map(|name| format!("<th scope=\"col\">{}</th>", escaped(name))).collect();
-        html.push_str(&format!("<thead><tr>{cells}</tr></thead>\n"));
+        html.push_str("<thead><tr>");
+        for name in table.header {
+            html.push_str(&format!("<th scope=\"col\">{}</th>", escaped(name)));
+        }
+        html.push_str("</tr></thead>\n");
     }
     html.push_str("<tbody>\n");
     for row in &table.rows {
-        let cells: String = row.iter().map(|piece| format!("<td{}>{}</td>", class(piece), escaped(&piece.text))).collect();
-        html.push_str(&format!("<tr>{cells}</tr>\n"));
+        html.push_str("<tr>");
+        for piece in row {
+            html.push_str(&format!("<td{}>{}</td>", class(piece), escaped(&piece.text)));
+        }
+        html.push_str("</tr>\n");
     }
     html.push_str("</tbody>\n</table></div>\n");
 }

@@ -75,7 +75,7 @@ fn of_tokens(
     }
     sections.push(sources::section(&snapshot.dataset, before));
     if snapshot.dataset.synthetic {
-        note = format!("{note} The data are invented.").trim().to_owned();
+        note.push_str(if note.is_empty() { "The data are invented." } else { " The data are invented." });
     }
     let title = match (names.as_slice(), tokens) {
         ([name], [_]) => format!("Report on {name}"),

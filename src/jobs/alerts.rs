@@ -17,7 +17,7 @@ use crate::{
     deck::{Deck, DeckEvent, fetch},
     error::{Code, Problem, Result},
     question::{
-        filter::TEXT_BYTES_MAX,
+        filter::TEXT_CHARS_MAX,
         json::{invalid, members, pointer, text, well_formed},
         parameter::{EXAMPLE_TOKEN, clip},
         progress::Progress,
@@ -83,7 +83,7 @@ pub struct AlertBody {
     #[schemars(default)]
     pub token_address: Option<Address>,
     /// As `where` of GET /tokens has it: `price>20`, `score<40`, `pattern:bull_flag`.
-    #[schemars(length(min = 1, max = TEXT_BYTES_MAX))]
+    #[schemars(length(min = 1, max = TEXT_CHARS_MAX))]
     pub condition: String,
 }
 

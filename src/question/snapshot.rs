@@ -34,7 +34,7 @@ pub struct Snapshot {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerSettings {
-    /// USD from which a holder counts as a whale.
+    /// USD of a token from which a smart follower (the wallet of a key opinion leader) counts as a whale.
     pub whale_usd: f64,
     /// USD from which a holder counts as medium.
     pub medium_usd: f64,
@@ -93,14 +93,6 @@ impl Snapshot {
         let mut hash = Sha256::new();
         hash.update(self.digest);
         hash.update(canonical);
-        let mut tag = String::with_capacity(34);
-        tag.push('"');
-        for byte in &hash.finalize()[..16] {
-            for nibble in [byte >> 4, byte & 15] {
-                tag.push(char::from(b"0123456789abcdef"[usize::from(nibble)]));
-            }
-        }
-        tag.push('"');
-        tag
+        format!("\"{}\"", const_hex::encode(&hash.finalize()[..16]))
     }
 }

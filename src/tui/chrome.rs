@@ -1,5 +1,6 @@
 //! What stands around every view: the header, the tabs, the footer, the filter line, and what floats. Pure drawing.
 
+use crossterm::event::KeyCode;
 use ratatui::{Frame, buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
@@ -22,11 +23,17 @@ pub struct Hits {
     tabs: Vec<(Rect, ViewId)>,
     /// The keys that the footer offers.
     hints: Vec<(Rect, Action)>,
+    /// Those that the line under the filter offers, and how often each is pressed.
+    filter_keys: Vec<(Rect, KeyCode, usize)>,
 }
 
 impl Hits {
     pub fn tab_at(&self, x: u16, y: u16) -> Option<ViewId> {
         self.tabs.iter().find(|(place, _)| place.contains((x, y).into())).map(|(_, view)| *view)
+    }
+
+    pub fn filter_key_at(&self, x: u16, y: u16) -> Option<(KeyCode, usize)> {
+        self.filter_keys.iter().find(|(place, ..)| place.contains((x, y).into())).map(|(_, key, times)| (*key, *times))
     }
 
     pub fn hint_at(&self, x: u16, y: u16) -> Option<Action> {
@@ -44,7 +51,7 @@ impl App {
     pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect) {
         let theme = self.setup.look.theme.clone();
         buffer.set_style(area, theme.text().patch(theme.style(Role::Background)));
-        (self.hits.tabs, self.hits.hints) = Default::default();
+        (self.hits.tabs, self.hits.hints, self.hits.filter_keys) = Default::default();
         if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
             self.ask_for_room(buffer, area);
             return;
@@ -196,19 +203,24 @@ impl App {
             let typed: String = line.input.value().chars().skip(line.input.visual_scroll(room)).collect();
             x += 1 + write(buffer, row, 1 + x, 0, &text::truncate(&typed, room), theme.text());
             x += write(buffer, row, x, 0, if self.setup.look.ascii { "_" } else { "▏" }, theme.accent());
-            let (says, style) = match &line.problem {
-                Some(problem) => (problem.as_str(), theme.style(Role::Warning)),
-                None => ("⏎ keep · Esc cancel", theme.dim()),
-            };
-            let mut x = x + 2 + write(buffer, row, x + 2, 0, says, style);
-            if line.problem.is_none() {
-                for (nth, (_, word)) in line.completions.iter().enumerate() {
-                    let word = if nth == 0 { format!("Tab {word}") } else { word.clone() };
-                    if x + 4 + text::width(&word) as u16 > row.width {
-                        break;
-                    }
-                    x += 3 + write(buffer, row, x + 3, 0, &word, theme.dim());
+            if let Some(problem) = &line.problem {
+                write(buffer, row, x + 2, 0, problem, theme.style(Role::Warning));
+                return;
+            }
+            x += 2;
+            let mut offered = vec![("", "⏎ keep".to_owned(), KeyCode::Enter, 1), (" · ", "Esc cancel".to_owned(), KeyCode::Esc, 1)];
+            offered.extend(line.completions.iter().enumerate().map(|(nth, (_, word))| {
+                let word = if nth == 0 { format!("Tab {word}") } else { word.clone() };
+                ("   ", word, KeyCode::Tab, nth + 1)
+            }));
+            for (before, says, key, times) in offered {
+                if x + (text::width(before) + text::width(&says)) as u16 >= row.width {
+                    break;
                 }
+                x += write(buffer, row, x, 0, before, theme.dim());
+                let width = write(buffer, row, x, 0, &says, theme.dim());
+                self.hits.filter_keys.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, key, times));
+                x += width;
             }
             return;
         }

@@ -12,6 +12,7 @@ pub mod jobs;
 mod parts;
 pub mod posts;
 pub mod security;
+mod token_list;
 pub mod tokens;
 pub(super) mod waiting;
 pub mod yields;

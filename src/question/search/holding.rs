@@ -1,7 +1,7 @@
 //! Which tokens meet some conditions now: what alerts are judged by. Columns, grammar and figures are those of `where` of GET /tokens.
 
 use super::{
-    Found,
+    Hit,
     row::{self, TokenRow, is_worked_out},
     work_out,
 };
@@ -46,7 +46,7 @@ impl Find for Holding {
         };
         let (slow, quick) = filter.split(is_worked_out);
         let rows = tokens.iter().map(TokenRow::plain).filter(|row| quick.matches(|column| row.field(column)));
-        let mut found: Vec<Found<'_>> = rows.map(|row| (0, row)).collect();
+        let mut found: Vec<Hit<'_>> = rows.map(|row| (0, row)).collect();
         work_out(&mut found, &slow, &[], snapshot, progress)?;
         Ok(found.into_iter().map(|(_, row)| row.token.token_address).collect())
     }

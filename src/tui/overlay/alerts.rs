@@ -8,7 +8,7 @@ use super::{Command, Outcome, floating, line};
 use crate::{
     dataset::{address::Address, time::Time},
     jobs::{Alert, AlertBody, AlertList, FiredAlert},
-    question::filter::TEXT_BYTES_MAX,
+    question::filter::TEXT_CHARS_MAX,
     tui::{
         format, text,
         theme::{Role, Theme},
@@ -82,7 +82,7 @@ impl AlertsDialog {
             KeyCode::Up => self.selected = self.selected.saturating_sub(1),
             _ => {
                 self.problem = None;
-                if self.input.value().len() < TEXT_BYTES_MAX || key.code == KeyCode::Backspace {
+                if self.input.value().chars().count() < TEXT_CHARS_MAX || key.code == KeyCode::Backspace {
                     self.input.handle_event(&Event::Key(*key));
                 }
             }
@@ -91,7 +91,7 @@ impl AlertsDialog {
     }
 
     pub fn paste(&mut self, pasted: &str) {
-        let text: String = self.input.value().chars().chain(pasted.chars().filter(|c| !c.is_control())).take(TEXT_BYTES_MAX).collect();
+        let text: String = self.input.value().chars().chain(pasted.chars().filter(|c| !c.is_control())).take(TEXT_CHARS_MAX).collect();
         self.input = Input::new(text);
     }
 

@@ -8,7 +8,10 @@ use crate::{
     analysis::market::TokenSummary,
     dataset::{TableState, address::Address},
     document::tone_of_score,
-    question::{filter::FieldValue, search::row::TokenRow},
+    question::{
+        filter::FieldValue,
+        search::row::{self, TokenRow},
+    },
     tui::{
         format, text,
         theme::Role,
@@ -120,8 +123,12 @@ pub(super) fn changed(percent: Option<f64>, ascii: bool) -> Cell {
     Cell::new(change(percent, ascii), role)
 }
 
-/// Some of the texts that tokens have in a column, for whoever types one.
+/// The words that tokens have in a column, or some of the texts there, for whoever types one.
 pub(super) fn token_texts(column: &str, context: &Context<'_>) -> Vec<String> {
+    let words = row::words(column);
+    if !words.is_empty() {
+        return words.into_iter().map(str::to_owned).collect();
+    }
     // Every token has a name of its own: those are no list to choose from.
     if ["symbol", "name", "token_address"].contains(&column) {
         return Vec::new();
