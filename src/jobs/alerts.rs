@@ -168,7 +168,7 @@ fn add(store: &Store, deck: &Deck, wish: &AlertBody) -> Result<Alert> {
     let snapshot = deck.whole_snapshot()?;
     let held = holding(deck, &snapshot, wish, &Progress::default()).map_err(|problem| match problem.code {
         // It came in a body, where what is wrong is named by its pointer.
-        Code::InvalidParameter => invalid("/condition", problem.detail.trim_end_matches('.')),
+        Code::InvalidParameter => invalid("/condition", problem.detail.trim_start_matches("`condition`: ").trim_end_matches('.')),
         Code::TokenNotFound => invalid("/token_address", problem.detail.trim_end_matches('.')),
         _ => problem,
     })?;

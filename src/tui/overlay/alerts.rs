@@ -127,7 +127,7 @@ impl AlertsDialog {
         let hint = match (self.waiting, self.input.value().trim().is_empty()) {
             (true, _) => "working it out…",
             (false, false) => "⏎ puts it up   Tab this token or any   Esc",
-            (false, true) => "type price>20, score<40, pattern:bull_flag   Tab this token or any   Delete removes   Esc",
+            (false, true) => "type price>20 or pattern:bull_flag   Tab this token or any   Delete removes   Esc",
         };
         line(buffer, inside, inside.height.saturating_sub(1), 0, hint, dim);
     }
