@@ -13,7 +13,7 @@
 //! | [`analysis`] | pure functions from slices and structs to answers |
 //! | [`question`] | everything that can be asked, one type each, with its parameters and its answer |
 //! | [`deck`] | the one door: the current generation, the memo of answers, the pool that works them out |
-//! | [`jobs`] | deep analyses: queue, workers and the store that loses none |
+//! | [`jobs`] | deep analyses and alerts: queue, workers and the store that loses none |
 //! | [`document`] | a report as sections of facts, and its files in HTML and Markdown |
 //! | [`state`] | what is kept per user: keys, watchlist, session |
 //! | [`api`] | the HTTP face: the endpoint table, guard, replies, OpenAPI, events, figures |
