@@ -219,7 +219,7 @@ fn frames(c: &mut Criterion) {
                 api: Arc::new(NoApi),
                 start_api: false,
                 keymap: Keymap::default(),
-                look: Look { theme: Theme::new(&Palette::dark(), options), ascii: false, options, fixed: true },
+                look: Look { theme: Theme::new(&Palette::dark(), options), ascii: false, bell: false, options, fixed: true },
                 clock: wall_clock,
                 demo_folder: None,
                 warnings: Vec::new(),

@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and the way from there to an exit code. One file a command; a new command is a file, a
 //! variant and a line in `run`.
 
+mod alert;
 mod appearance;
 mod cache;
 mod check;
@@ -21,6 +22,7 @@ mod memory;
 mod meter;
 mod outcome;
 mod program;
+mod report;
 mod schema;
 mod serve;
 mod shot;
@@ -57,6 +59,8 @@ enum Command {
     Serve(serve::Serve),
     /// Print what the API would answer, straight from the dataset, without a server
     Get(get::Get),
+    /// Write a report on a token: one HTML or Markdown file
+    Report(report::Report),
     /// Check a dataset: every finding with file, row, column, value and what was expected
     Check(check::Check),
     /// Import third-party files into a dataset's own columns
@@ -69,6 +73,8 @@ enum Command {
     Cache(cache::Cache),
     /// List or remove the deep analyses that are kept
     Jobs(jobs::Jobs),
+    /// List, put up or remove alerts: conditions on tokens that are looked at whenever the data change
+    Alert(alert::Alert),
     /// Print every setting in force and where it comes from
     Config(config::Settings),
     /// Show, make and revoke API keys
@@ -122,12 +128,14 @@ pub fn run(arguments: Arguments) -> Outcome {
         None => dashboard::run(&arguments.dashboard),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Get(args)) => get::run(&args),
+        Some(Command::Report(args)) => report::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Import(args)) => import::run(&args),
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Cache(args)) => cache::run(&args),
         Some(Command::Jobs(args)) => jobs::run(&args),
+        Some(Command::Alert(args)) => alert::run(&args),
         Some(Command::Config(args)) => config::run(&args),
         Some(Command::Key(args)) => key::run(&args),
         Some(Command::Shot(args)) => shot::run(&args),

@@ -134,6 +134,7 @@ settings! {
         up_down_swapped: bool = "false", Expect::Switch, "Rising is red and falling green, as markets in East Asia show it.";
         colour_blind: bool = "false", Expect::Switch, "Blue and orange instead of green and red.";
         ascii: bool = "false", Expect::Switch, "Only ASCII in lines, bars and marks.";
+        bell: bool = "true", Expect::Switch, "Whether an alert that fires rings the terminal's bell.";
     }
     "analysis" analysis Analysis "What shapes the answers." {
         whale_usd: f64 = "100000", Expect::Number(0.0, 1e15), "USD of a token from which a smart follower (the wallet of a key opinion leader) counts as a whale.";

@@ -30,6 +30,7 @@ pub mod source;
 mod text_runs;
 pub mod time;
 pub mod watch;
+pub mod within;
 pub mod yields;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};

@@ -137,6 +137,7 @@ codes! {
     TableNotFound "table_not_found" 404 "Not Found";
     DexNotFound "dex_not_found" 404 "Not Found";
     JobNotFound "job_not_found" 404 "Not Found";
+    AlertNotFound "alert_not_found" 404 "Not Found";
     NoCandles "no_candles" 404 "Not Found";
     NoSecurityData "no_security_data" 404 "Not Found";
     MethodNotAllowed "method_not_allowed" 405 "Method Not Allowed";

@@ -1,6 +1,8 @@
-//! Deep-analysis jobs: several analyses of several tokens, asked of the deck in the background and kept until they are old. What
-//! is acknowledged is on disk first. Knows no face.
+//! What goes on in the background and is kept: deep-analysis jobs, which ask several analyses of several tokens, and alerts, which are
+//! looked at with each generation. What is acknowledged is on disk first. Knows no face.
 
+mod alerts;
+mod ask;
 mod id;
 mod list;
 mod owner;
@@ -15,6 +17,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::{
+    alerts::{ALERTS_MAX, Alert, AlertBody, AlertList, FiredAlert},
+    ask::token_report,
     id::created,
     list::{JobList, JobsWanted},
     report::{Report, TokenReport},

@@ -13,7 +13,8 @@
 //! | [`analysis`] | pure functions from slices and structs to answers |
 //! | [`question`] | everything that can be asked, one type each, with its parameters and its answer |
 //! | [`deck`] | the one door: the current generation, the memo of answers, the pool that works them out |
-//! | [`jobs`] | deep analyses: queue, workers and the store that loses none |
+//! | [`jobs`] | deep analyses and alerts: queue, workers and the store that loses none |
+//! | [`document`] | a report as sections of facts, and its files in HTML and Markdown |
 //! | [`state`] | what is kept per user: keys, watchlist, session |
 //! | [`api`] | the HTTP face: the endpoint table, guard, replies, OpenAPI, events, figures |
 //! | [`tui`] | the terminal face: the key table, the app, views and widgets |
@@ -22,7 +23,7 @@
 //!
 //! # Invariants
 //!
-//! - Imports go one way: `wire → dataset → analysis → question → deck → jobs → api | tui → cli`. `api` and `tui` do not know each other;
+//! - Imports go one way: `wire → dataset → analysis → question → deck → jobs → document → api | tui → cli`. `api` and `tui` do not know each other;
 //!   `demo` knows `dataset` alone.
 //! - Analyses are pure: no file, clock, randomness or global; the same data give the same bytes.
 //! - Connections outwards are opened in `wire` only, and the first one after a dataset that names files elsewhere was agreed to.
@@ -41,6 +42,7 @@ pub mod config;
 pub mod dataset;
 pub mod deck;
 pub mod demo;
+pub mod document;
 pub mod error;
 pub mod jobs;
 pub mod question;

@@ -5,7 +5,6 @@ pub mod app;
 pub mod ascii;
 pub mod chrome;
 pub mod event;
-pub mod format;
 pub mod fuzzy;
 pub mod keymap;
 pub mod list;
@@ -21,3 +20,5 @@ pub mod view;
 pub mod views;
 pub mod widgets;
 mod words;
+
+pub use crate::document::format;

@@ -192,6 +192,18 @@ impl PatternsAnswer {
     pub fn empty() -> Self {
         Self { patterns: Vec::new(), recommended_action: Action::Hold, as_of: None }
     }
+
+    /// The pattern to look at first.
+    pub fn best(&self) -> Option<&Pattern> {
+        advice::first(&self.patterns, |_| true).map(|place| &self.patterns[place])
+    }
+
+    /// Of those that can still be traded, the place of the one to look at first; none where they are not explained.
+    pub fn best_open(&self) -> Option<usize> {
+        let open =
+            |pattern: &Pattern| pattern.detail.as_ref().is_some_and(|detail| matches!(detail.status, Status::Forming | Status::Confirmed));
+        advice::first(&self.patterns, open)
+    }
 }
 
 /// Fewer candles show nothing.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    dataset::{Dataset, Source, Table, TableState, findings::FindingCount, time::Time},
+    dataset::{Dataset, Source, Table, TableState, findings::FindingCount, time::Time, within::file_in},
     deck::load::Failure,
     question::snapshot::Snapshot,
 };
@@ -74,7 +74,7 @@ impl Stale {
         let folder = &failure.folder;
         let mut reason = without_folder(folder, &failure.reason);
         let Some(spot) = failure.spot else { return Self { since: failure.since, reason, file: None, row: None } };
-        let file = relative(folder, &spot.file);
+        let file = file_in(folder, &spot.file);
         reason = reason.replace(&spot.file, &file);
         Self { since: failure.since, reason, file: Some(file), row: spot.row }
     }
@@ -99,12 +99,12 @@ fn describe_table(dataset: &Dataset, table: &Table) -> DatasetTable {
         TableState::Unusable(reason) => ("unusable", Some(without_folder(&dataset.folder, reason))),
     };
     let findings = table.findings.counts().iter().map(|count| FindingCount {
-        file: relative(&dataset.folder, &count.file),
+        file: dataset.name_of(&count.file),
         reason: without_folder(&dataset.folder, &count.reason),
         ..count.clone()
     });
     let source = |source: &Source| DatasetSource {
-        file: relative(&dataset.folder, &source.file),
+        file: dataset.name_of(&source.file),
         bytes: source.bytes,
         modified: source.modified,
         rows: source.rows,
@@ -120,16 +120,6 @@ fn describe_table(dataset: &Dataset, table: &Table) -> DatasetTable {
         as_of: table.elsewhere.as_ref().and_then(|elsewhere| elsewhere.as_of),
         sources: table.sources.iter().map(source).collect(),
         findings: findings.collect(),
-    }
-}
-
-/// The file within the folder; one that lies elsewhere by its name alone.
-fn relative(folder: &Path, file: &str) -> String {
-    let path = Path::new(file);
-    match path.strip_prefix(folder) {
-        Ok(inside) if !folder.as_os_str().is_empty() => inside.to_string_lossy().into_owned(),
-        _ if path.is_absolute() => path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
-        _ => file.to_owned(),
     }
 }
 
@@ -175,7 +165,7 @@ mod tests {
             ("/data/mine/more/tokens.csv", "more/tokens.csv"),
             ("/mnt/tokens.csv", "tokens.csv"),
         ] {
-            assert_eq!(relative(folder, file), shown);
+            assert_eq!(file_in(folder, file), shown);
         }
         assert_eq!(without_folder(folder, "`/data/mine/a.csv` in /data/mine"), "`a.csv` in the dataset");
         assert_eq!(

@@ -16,7 +16,10 @@ use tokio::sync::{
 };
 
 use super::{Api, datasets::Stale, routes::Shape};
-use crate::{deck::DeckEvent, jobs::Job};
+use crate::{
+    deck::DeckEvent,
+    jobs::{FiredAlert, Job},
+};
 
 /// Events that are kept for clients that come back.
 const KEPT: usize = 1_000;
@@ -42,6 +45,7 @@ pub const EVENTS: &[EventKind] = &[
         meaning: "A load failed; what stood before is still answered from.",
         data: SchemaGenerator::subschema_for::<Stale>,
     },
+    EventKind { name: FIRED, meaning: "An alert fired for a token.", data: SchemaGenerator::subschema_for::<FiredAlert> },
     EventKind { name: JOB, meaning: "A deep analysis has gone on or has ended.", data: SchemaGenerator::subschema_for::<Job> },
     EventKind {
         name: MISSED,
@@ -52,6 +56,7 @@ pub const EVENTS: &[EventKind] = &[
 const RELOADED: &str = "dataset.reloaded";
 const FAILED: &str = "dataset.failed";
 const JOB: &str = "job.updated";
+const FIRED: &str = "alert.fired";
 const MISSED: &str = "events.missed";
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -139,6 +144,12 @@ pub(super) async fn write_down(api: Arc<Api>, mut told: Receiver<DeckEvent>) {
                 let Some(jobs) = api.jobs.as_ref().map(Arc::clone) else { continue };
                 if let Ok(Ok(job)) = tokio::task::spawn_blocking(move || jobs.job(&id)).await {
                     api.events.add(JOB, &job);
+                }
+            }
+            Ok(DeckEvent::AlertFired { fired_id, .. }) => {
+                let Some(jobs) = api.jobs.as_ref().map(Arc::clone) else { continue };
+                if let Ok(Ok(Some(fired))) = tokio::task::spawn_blocking(move || jobs.fired_alert(fired_id)).await {
+                    api.events.add(FIRED, &fired);
                 }
             }
             Ok(DeckEvent::Said(_)) => {}

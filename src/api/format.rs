@@ -36,6 +36,19 @@ pub(super) const FORMATS: &[Format] = &[
 
 const WORDS: &[&str] = &["json", "ndjson", "csv", "arrow", "parquet"];
 
+/// THE table of what a report is answered as: in its own shape, or as a document to read.
+pub(super) const PAGES: &[Format] = &[
+    Format { word: "json", media: &["application/json"], form: None, text: true },
+    Format { word: "md", media: &["text/markdown"], form: None, text: true },
+    Format { word: "html", media: &["text/html"], form: None, text: true },
+];
+
+pub(super) const PAGE_FORMAT: Parameter = parameter(
+    "format",
+    ParameterKind::Word { words: &["json", "md", "html"], default: None },
+    "json, or the report as a document: html is one file without scripts that asks for nothing elsewhere. Else as `Accept` says, else json.",
+);
+
 pub(super) const FORMAT: Parameter = parameter(
     "format",
     ParameterKind::Word { words: WORDS, default: None },
@@ -44,22 +57,27 @@ pub(super) const FORMAT: Parameter = parameter(
 
 impl Format {
     pub(super) fn chosen(arguments: &Arguments<'_>, headers: Option<&HeaderMap>) -> Result<&'static Self> {
+        Self::among(FORMATS, arguments, headers)
+    }
+
+    /// As `chosen`, among those of another table.
+    pub(super) fn among(table: &'static [Self], arguments: &Arguments<'_>, headers: Option<&HeaderMap>) -> Result<&'static Self> {
         Ok(match arguments.word(FORMAT.name)? {
-            Some(word) => FORMATS.iter().find(|row| row.word == word).unwrap_or(&FORMATS[0]),
-            None => headers.and_then(accepted).unwrap_or(&FORMATS[0]),
+            Some(word) => table.iter().find(|row| row.word == word).unwrap_or(&table[0]),
+            None => headers.and_then(|headers| accepted(table, headers)).unwrap_or(&table[0]),
         })
     }
 }
 
 /// The format that the client likes best, and names most exactly among those; none where it likes none.
-fn accepted(headers: &HeaderMap) -> Option<&'static Format> {
+fn accepted(table: &'static [Format], headers: &HeaderMap) -> Option<&'static Format> {
     let ranges: Vec<(&str, u16)> =
         headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(weighed).collect();
     let liking = |row: &Format| {
         let matching = ranges.iter().filter_map(|(range, weight)| Some((exactness(range, row.media)?, *weight)));
         matching.max_by_key(|(exactness, _)| *exactness).map(|(exactness, weight)| (weight, exactness))
     };
-    let liked = FORMATS.iter().filter_map(|row| Some((liking(row).filter(|(weight, _)| *weight > 0)?, row)));
+    let liked = table.iter().filter_map(|row| Some((liking(row).filter(|(weight, _)| *weight > 0)?, row)));
     // `max_by_key` takes the last of equals.
     liked.rev().max_by_key(|(liking, _)| *liking).map(|(_, row)| row)
 }
@@ -94,6 +112,7 @@ mod tests {
     #[test]
     fn the_table_of_formats_is_the_list_of_words() {
         assert!(FORMATS.iter().map(|row| row.word).eq(WORDS.iter().copied()));
+        assert!(PAGES[1..].iter().all(|row| crate::document::Form::ALL.iter().any(|form| form.word() == row.word)));
         assert!(FORMATS.iter().all(|row| row.form.is_none_or(|form| form.ending() == row.word)));
     }
 

@@ -10,19 +10,21 @@ use serde::Serialize;
 use super::{
     call::{Answered, Call, Step},
     datasets,
-    format::Format,
+    format::{Format, PAGES},
     reply::{self, IfNoneMatch, Reply},
     routes::DEEP_ANALYSIS,
     rows,
 };
 use crate::{
     deck::known::Known,
+    document::{self, Form},
     error::{Code, Problem, Result},
-    jobs::{JobBody, Jobs, JobsWanted},
+    jobs::{AlertBody, JobBody, Jobs, JobsWanted},
     question::{
         Question, known_token,
         paging::Paging,
         parameter::{Arguments, PAGE, Parameter},
+        progress::Progress,
         tabular::Tabular,
         yields::YieldQuestion,
     },
@@ -154,8 +156,36 @@ pub(super) fn terminate_job(call: &Call<'_>) -> Answered {
 }
 
 pub(super) fn report(call: &Call<'_>) -> Answered {
-    let id = job_id(call)?;
-    with_jobs(call, move |jobs| reply::rendered(200, &jobs.report(&id)?))
+    let arguments = Arguments::new(call.parameters, call.path, call.query)?;
+    let id = arguments.identifier("job_id").to_owned();
+    let word = Format::among(PAGES, &arguments, call.headers)?.word;
+    let form = Form::ALL.iter().find(|form| form.word() == word);
+    let deck = Arc::clone(&call.api.deck);
+    with_jobs(call, move |jobs| {
+        let report = jobs.report(&id)?;
+        let mut reply = match form {
+            None => reply::rendered(200, &report)?,
+            Some(form) => reply::page(*form, document::of_job(&deck, &report, &Progress::default())?.write(*form)),
+        };
+        reply::vary(&mut reply);
+        Ok(reply)
+    })
+}
+
+pub(super) fn alerts(call: &Call<'_>) -> Answered {
+    let limit = Arguments::new(call.parameters, call.path, call.query)?.integer("limit")?;
+    with_jobs(call, move |jobs| reply::rendered(200, &jobs.alerts(limit)?))
+}
+
+pub(super) fn add_alert(call: &Call<'_>, body: &[u8]) -> Answered {
+    Arguments::new(call.parameters, call.path, call.query)?;
+    let wish = AlertBody::parse(body)?;
+    with_jobs(call, move |jobs| reply::rendered(201, &jobs.add_alert(&wish)?))
+}
+
+pub(super) fn remove_alert(call: &Call<'_>) -> Answered {
+    let id = Arguments::new(call.parameters, call.path, call.query)?.identifier("alert_id").to_owned();
+    with_jobs(call, move |jobs| jobs.remove_alert(&id).map(|()| reply::no_content()))
 }
 
 fn job_id(call: &Call<'_>) -> Result<String> {

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::{
     call::{Answered, Call, Step},
     events::EVENTS,
-    format::FORMATS,
+    format::{FORMATS, PAGES},
     reply,
     routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint, Shape, TAGS},
     stream::LAST_EVENT_ID,
@@ -120,9 +120,13 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
             json!({ "text/event-stream": { "schema": { "type": "string" }, "x-events": kinds.collect::<Map<_, _>>() } })
         }
         Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
+        Content::Nothing => Value::Null,
     };
+    if let (Content::Nothing, Value::Object(success)) = (endpoint.content, &mut success) {
+        success.remove("content");
+    }
     if let Some(words) = endpoint.formats() {
-        for row in FORMATS.iter().filter(|row| row.form.is_some() && words.contains(&row.word)) {
+        for row in FORMATS.iter().chain(PAGES).filter(|row| row.word != FORMATS[0].word && words.contains(&row.word)) {
             // What is no text has no schema in OpenAPI 3.1 but that it is bytes.
             let bytes = if row.text { json!({ "type": "string" }) } else { json!({ "type": "string", "format": "binary" }) };
             success["content"][row.media[0]] = json!({ "schema": bytes });

@@ -14,7 +14,8 @@ use hyper::{
     HeaderMap, Response, StatusCode,
     body::{Frame, SizeHint},
     header::{
-        CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LINK, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+        CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LINK, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+        X_CONTENT_TYPE_OPTIONS,
     },
 };
 use serde::Serialize;
@@ -24,7 +25,10 @@ use super::{
     coding::Coding,
     rows::{BrokenOff, RowStream},
 };
-use crate::error::{Code, Problem, Result};
+use crate::{
+    document::{self, Form},
+    error::{Code, Problem, Result},
+};
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -91,6 +95,17 @@ pub(super) fn rendered(status: u16, value: &impl Serialize) -> Result<Reply> {
     let body = serde_json::to_vec(value)
         .map_err(|_| Problem::new(Code::Defect, "The answer cannot be written as JSON: a defect of the program."))?;
     Ok(json(status, body))
+}
+
+/// A document; as a page it may do nothing but be read.
+pub(super) fn page(form: Form, text: String) -> Reply {
+    let kind = match form {
+        Form::Html => "text/html; charset=utf-8",
+        Form::Markdown => "text/markdown; charset=utf-8",
+    };
+    let mut reply = reply(200, kind, text);
+    reply.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(document::POLICY));
+    reply
 }
 
 /// The problem as its reply. `instance` is the path asked for; a 401 names none, so that it tells nothing.

@@ -10,13 +10,13 @@ use super::{
     batch,
     call::{Answered, Call},
     datasets::Datasets,
-    format::FORMAT,
+    format::{FORMAT, PAGE_FORMAT},
     handlers::{self, Health},
     openapi, stream,
 };
 use crate::{
     error::{Code, Problem},
-    jobs::{Job, JobBody, JobList, Report},
+    jobs::{Alert, AlertBody, AlertList, Job, JobBody, JobList, Report},
     question::{
         Question,
         batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
@@ -114,6 +114,8 @@ pub enum Content {
     Events,
     /// Text of this type.
     Text(&'static str),
+    /// No body: the status says it all.
+    Nothing,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -136,6 +138,7 @@ pub const TAGS: &[(&str, &str)] = &[
     ("analytics", "Rankings over all tokens."),
     ("yield", "Where to place a portfolio."),
     ("deep analysis", "Jobs that ask everything about some tokens."),
+    ("alerts", "Conditions that are looked at with each new generation of the data."),
     ("tables", "The tables of the dataset, row by row."),
     ("service", "The server and its data."),
 ];
@@ -216,13 +219,36 @@ pub const ENDPOINTS: &[Endpoint] = &[
         no_content: Some("With `purge`: the job is removed."),
         ..job::<Job>(Verb::Delete, "/deep-analysis/jobs/{job_id}", "terminate_job", "Terminates a job.", handlers::terminate_job)
     },
-    job::<Report>(
-        Verb::Get,
-        "/deep-analysis/jobs/{job_id}/report",
-        "job_report",
-        "What a job found; partial while it runs.",
-        handlers::report,
-    ),
+    Endpoint {
+        parameters: &[JOB, PAGE_FORMAT],
+        codes: &[Code::JobNotFound, Code::Loading],
+        ..job::<Report>(
+            Verb::Get,
+            "/deep-analysis/jobs/{job_id}/report",
+            "job_report",
+            "What a job found; partial while it runs.",
+            handlers::report,
+        )
+    },
+    Endpoint {
+        parameters: &[parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 100 }, "Of those that fired, the latest.")],
+        ..alert(Verb::Get, "/alerts", "alerts", "The alerts of the dataset, and what fired, newest first.", handlers::alerts)
+    },
+    Endpoint {
+        codes: &[Code::Loading, Code::SourceUnavailable],
+        status: 201,
+        body: Some(SchemaGenerator::subschema_for::<AlertBody>),
+        content: shape::<Alert>(),
+        handler: Handler::Body(handlers::add_alert),
+        ..alert(Verb::Post, "/alerts", "add_alert", ADD_ALERT, handlers::alerts)
+    },
+    Endpoint {
+        parameters: &[parameter("alert_id", ParameterKind::Identifier, "The alert's id, as its creation answered it.")],
+        codes: &[Code::AlertNotFound],
+        status: 204,
+        content: Content::Nothing,
+        ..alert(Verb::Delete, "/alerts/{alert_id}", "remove_alert", "Removes an alert; what it fired stays.", handlers::remove_alert)
+    },
     plain(
         "/events",
         "events",
@@ -313,6 +339,13 @@ const fn job<A: JsonSchema>(
 ) -> Endpoint {
     let codes = &[Code::JobNotFound];
     Endpoint { verb, codes, tag: "deep analysis", parameters: &[JOB], ..plain(path, name, summary, shape::<A>(), handler) }
+}
+
+const ADD_ALERT: &str =
+    "Puts up an alert: it fires when its condition comes to hold for the token, or for any token, between two generations of the data.";
+
+const fn alert(verb: Verb, path: &'static str, name: &'static str, summary: &'static str, handler: fn(&Call<'_>) -> Answered) -> Endpoint {
+    Endpoint { verb, tag: "alerts", ..plain(path, name, summary, shape::<AlertList>(), handler) }
 }
 
 const fn plain(

@@ -50,7 +50,7 @@ fn look(settings: &Terminal, depth: Depth, light: impl Fn() -> bool, fixed: bool
         ThemeChoice::File(file) => theme_file(file)?,
     };
     let options = Options { depth, up_down_swapped: settings.up_down_swapped, colour_blind: settings.colour_blind };
-    Ok(Look { theme: Theme::new(&palette, options), ascii: settings.ascii, options, fixed })
+    Ok(Look { theme: Theme::new(&palette, options), ascii: settings.ascii, bell: settings.bell, options, fixed })
 }
 
 fn theme_file(file: &Path) -> Result<Palette, Failure> {

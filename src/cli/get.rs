@@ -81,7 +81,7 @@ pub(super) fn run(args: &Get) -> Outcome {
     // Nobody is asked for a key here, so none is read or made.
     let keys = Keys::in_memory().map_err(Failure::Bad)?;
     // Opening the jobs takes them up where they were left: only for a request that is about them.
-    let about_jobs = args.path.starts_with("/deep");
+    let about_jobs = ["/deep", "/alerts"].iter().any(|path| args.path.starts_with(path));
     let jobs = if about_jobs { Some(program.jobs().map_err(Failure::Bad)?) } else { None };
     let api = program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST));
     let body = body.unwrap_or_default();

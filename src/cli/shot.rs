@@ -103,7 +103,7 @@ fn view() -> impl TypedValueParser<Value = ViewId> {
     PossibleValuesParser::new(VIEWS.iter().map(|row| row.word)).try_map(|word| ViewId::parse(&word).ok_or("expected a view"))
 }
 
-fn token(text: &str) -> Result<Address, String> {
+pub(super) fn token(text: &str) -> Result<Address, String> {
     Address::asked(text).ok_or_else(|| format!("expected {}", Kind::Address.expectation()))
 }
 

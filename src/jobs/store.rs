@@ -1,6 +1,7 @@
-//! The durable store of jobs: one SQLite file in WAL mode. A job's creation, end and termination are synced to disk before the
+//! The durable store of jobs and alerts: one SQLite file in WAL mode. A job's creation, end and termination are synced to disk before the
 //! call returns; progress in between is written without waiting, as a job that was running starts over anyway.
 
+mod alerts;
 mod history;
 mod open;
 mod read;
@@ -14,7 +15,11 @@ use std::{
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
 pub use self::history::Purge;
-pub(super) use self::{history::Limits, read::task_id};
+pub(super) use self::{
+    alerts::{NewAlert, Watched},
+    history::Limits,
+    read::task_id,
+};
 
 use super::{Analysis, JobStatus, TaskStatus};
 use crate::{

@@ -12,18 +12,16 @@ use std::{
 };
 
 use super::{
-    Analysis, Job, JobOptions, TaskStatus,
+    Analysis, Job, JobOptions, TaskStatus, alerts,
+    ask::ask,
     owner::Owner,
-    store::{Claimed, Ending, Place, Store, task_id},
+    store::{Claimed, Place, Store, task_id},
 };
 use crate::{
     dataset::address::Address,
     deck::{Deck, DeckEvent},
-    error::{Code, Result},
-    question::{
-        Question, dexes::DexListQuestion, holders::HoldersQuestion, patterns::PatternsQuestion, progress::Progress,
-        security::SecurityQuestion, snapshot::Snapshot, token::TokenQuestion, trendline, trendline::TrendlineQuestion,
-    },
+    error::Result,
+    question::{progress::Progress, snapshot::Snapshot},
 };
 
 /// How often the store is looked at for what other programs wrote.
@@ -35,9 +33,6 @@ const RETRY: Duration = Duration::from_secs(1);
 /// The most workers there are threads for.
 const WORKERS_MAX: usize = 64;
 
-/// The problems that say that a token has no such data, rather than that something went wrong.
-const SKIPS: &[Code] = &[Code::NoCandles, Code::NoSecurityData];
-
 pub(super) struct Shared {
     pub(super) store: Store,
     pub(super) deck: Arc<Deck>,
@@ -46,6 +41,8 @@ pub(super) struct Shared {
     stopping: AtomicBool,
     /// Jobs that wait or run.
     open: AtomicUsize,
+    /// Ends a look at the alerts.
+    looking: Progress,
     /// The task each running job is at.
     live: Mutex<HashMap<String, Live>>,
     /// How often `ring` was called.
@@ -73,6 +70,7 @@ impl std::fmt::Debug for Workers {
 impl Workers {
     pub(super) fn start(store: Store, deck: Arc<Deck>, options: JobOptions, owner: Owner) -> std::result::Result<Self, String> {
         let last = store.last_change().map_err(|problem| problem.detail)?;
+        let last_fired = store.last_fired().map_err(|problem| problem.detail)?;
         if owner.is_owner() {
             store.requeue(None).map_err(|problem| problem.detail)?;
         }
@@ -83,6 +81,7 @@ impl Workers {
             deck,
             owner,
             stopping: AtomicBool::new(false),
+            looking: Progress::default(),
             live: Mutex::default(),
             bell: Mutex::default(),
             rung: Condvar::new(),
@@ -90,6 +89,8 @@ impl Workers {
         });
         let workers = Self { shared: Arc::clone(&shared), threads: Mutex::default() };
         workers.spawn("jobs".to_owned(), move || shared.tell(last))?;
+        let shared = Arc::clone(&workers.shared);
+        workers.spawn("alerts".to_owned(), move || shared.watch(last_fired))?;
         for i in 0..workers.shared.options.workers.min(WORKERS_MAX) {
             let shared = Arc::clone(&workers.shared);
             workers.spawn(format!("job-{i}"), move || shared.work())?;
@@ -113,6 +114,7 @@ impl Workers {
     pub(super) fn stop(&self, patience: Duration) {
         let shared = &self.shared;
         shared.stopping.store(true, Ordering::SeqCst);
+        shared.looking.cancel();
         lock(&shared.live).values().for_each(|live| live.progress.cancel());
         shared.ring();
         let end = Instant::now() + patience;
@@ -208,6 +210,24 @@ impl Shared {
         }
     }
 
+    /// Looks at the alerts with each generation, where this program runs the jobs, and tells listeners of what fired, whoever looked.
+    fn watch(&self, mut last: u64) {
+        let mut looked_at = 0;
+        while !self.stopping() {
+            let seen = *lock(&self.bell);
+            // Who takes over looks afresh: what was looked at before counts by what it left in the store.
+            let whole = self.deck.whole_snapshot().ok().filter(|_| self.owner.is_owner());
+            let new = whole.filter(|snapshot| snapshot.generation != looked_at);
+            if let Some(snapshot) = new
+                && alerts::look(&self.store, &self.deck, &snapshot, &self.looking) == Ok(true)
+            {
+                looked_at = snapshot.generation;
+            }
+            last = alerts::tell(&self.store, &self.deck, last);
+            self.wait(seen, LOOK);
+        }
+    }
+
     fn cancel_what_others_ended(&self) {
         let ids: Vec<String> = lock(&self.live).keys().cloned().collect();
         for id in ids {
@@ -289,7 +309,7 @@ impl Shared {
             return Ok(Err(Left::Ended));
         }
         self.ring();
-        let ending = self.ask(snapshot, place.analysis, *address, &progress);
+        let ending = ask(&self.deck, snapshot, place.analysis, *address, &progress);
         if progress.cancelled() && self.stopping() {
             return Ok(Err(Left::Stopping));
         }
@@ -298,54 +318,6 @@ impl Shared {
         }
         self.ring();
         Ok(Ok(()))
-    }
-
-    /// Asks what the endpoint of the same analysis asks when it is given no parameters; security with its checklist.
-    fn ask(&self, snapshot: &Snapshot, analysis: Analysis, address: Address, progress: &Progress) -> Ending {
-        let (token_address, contract_address, explain) = (address, address, false);
-        match analysis {
-            Analysis::Market => self.ending(snapshot, &TokenQuestion { token_address }, progress),
-            Analysis::Trendline => {
-                let question = TrendlineQuestion { contract_address, period: trendline::PERIOD_DEFAULT, timeframe: None, explain };
-                self.ending(snapshot, &question, progress)
-            }
-            Analysis::Patterns => self.ending(snapshot, &PatternsQuestion { contract_address, timeframe: "1d", explain }, progress),
-            Analysis::Security => self.ending(snapshot, &SecurityQuestion { contract_address, explain: true }, progress),
-            Analysis::Dex => {
-                let empty = snapshot.dataset.pools_of(&address).next().is_none();
-                self.ending(snapshot, &DexListQuestion { contract_address, explain: false }, progress).without(empty, "pool")
-            }
-            Analysis::Holders => {
-                let empty = snapshot.dataset.holders_of(&address).is_empty();
-                self.ending(snapshot, &HoldersQuestion::first(token_address), progress).without(empty, "holder")
-            }
-        }
-    }
-
-    fn ending<Q: Question>(&self, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Ending {
-        let problem = match self.deck.answer_from(snapshot, question, progress) {
-            // The answer was written by serde_json, which writes UTF-8.
-            Ok(known) => {
-                let part = String::from_utf8_lossy(&known.json).into_owned();
-                return Ending { status: TaskStatus::Completed, reason: None, part };
-            }
-            Err(problem) => problem,
-        };
-        let status = if SKIPS.contains(&problem.code) { TaskStatus::Skipped } else { TaskStatus::Failed };
-        let target = question.target();
-        let path = target.split('?').next();
-        let part = serde_json::json!({ "error": problem.body(path) }).to_string();
-        Ending { status, reason: Some(problem.detail), part }
-    }
-}
-
-impl Ending {
-    /// An answer that is an empty list for want of data counts as skipped; the report shows the list all the same.
-    fn without(self, empty: bool, what: &str) -> Self {
-        if !empty || self.status != TaskStatus::Completed {
-            return self;
-        }
-        Self { status: TaskStatus::Skipped, reason: Some(format!("The loaded datasets hold no {what} of the token.")), ..self }
     }
 }
 

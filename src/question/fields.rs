@@ -15,7 +15,7 @@ use crate::{
         frames::{self, CandleVec},
         indicators::{Indicator, from_52w_high},
         market::{Added, Figures, TokenSummary},
-        patterns::{Pattern, PatternsAnswer, patterns},
+        patterns::{PatternsAnswer, patterns},
     },
     dataset::{address::Address, candles::Interval, time::DAY_MS},
     error::{Code, Result},
@@ -46,9 +46,6 @@ pub const WORKED_OUT: &[&str] = FIELDS.split_at(9).1;
 
 /// Those that are read off a token's candles.
 pub const CHARTED: &[&str] = &["trend", "best_pattern", "recommendedAction", "rsi_14", "from_52w_high"];
-
-/// Candles after which an old pattern counts a third: as the recommended action weighs them.
-const FADING: f64 = 20.0;
 
 /// The figures named by `fields` (of `FIELDS`) for one token.
 pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &Progress) -> Result<Figures> {
@@ -81,12 +78,12 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
         figures.from_52w_high = wants("from_52w_high").then(|| Added(from_52w_high(&daily, Interval::DAY.0)));
     }
     if by_patterns {
-        let daily = frame.map(|frame| (frame.as_candles().len(), patterns(&frame.as_candles(), false)));
+        let daily = frame.map(|frame| patterns(&frame.as_candles(), false));
         if wants("best_pattern") {
-            figures.best_pattern = Some(Added(daily.as_ref().and_then(|(candles, answer)| best(answer, *candles).cloned())));
+            figures.best_pattern = Some(Added(daily.as_ref().and_then(PatternsAnswer::best).cloned()));
         }
         if wants("recommendedAction") {
-            figures.recommended_action = Some(Added(daily.map(|(_, answer)| answer.recommended_action)));
+            figures.recommended_action = Some(Added(daily.map(|answer| answer.recommended_action)));
         }
     }
     if wants("securityScore") || wants("recommendation") {
@@ -130,15 +127,6 @@ fn if_there<T>(answer: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// The pattern to look at first: the surest, older ones counting less the longer ago they ended.
-fn best(answer: &PatternsAnswer, candles: usize) -> Option<&Pattern> {
-    let weight = |pattern: &Pattern| {
-        let age = (candles - 1).saturating_sub(pattern.end_index) as f64;
-        pattern.confidence * (-age / FADING).exp()
-    };
-    answer.patterns.iter().max_by(|a, b| weight(a).total_cmp(&weight(b)))
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use serde_json::json;
@@ -147,7 +135,7 @@ pub(super) mod tests {
     use crate::question::{parameter::Arguments, request::Request};
     use crate::{
         analysis::{
-            patterns::{Action, PatternName},
+            patterns::{Action, Pattern, PatternName},
             trendlines::Trend,
         },
         dataset::sample,
@@ -297,9 +285,9 @@ pub(super) mod tests {
             recommended_action: Action::Hold,
             as_of: None,
         };
-        assert_eq!(best(&answer(&[&fresh, &old]), 100), Some(&fresh));
-        assert_eq!(best(&answer(&[&fresh, &old]), 96), Some(&fresh));
-        assert_eq!(best(&answer(&[&old]), 100), Some(&old));
-        assert_eq!(best(&answer(&[]), 0), None);
+        assert_eq!(answer(&[&fresh, &old]).best(), Some(&fresh));
+        assert_eq!(answer(&[&old]).best(), Some(&old));
+        assert_eq!(answer(&[]).best(), None);
+        assert_eq!(answer(&[&fresh]).best_open(), None, "a plain answer does not tell which are open");
     }
 }

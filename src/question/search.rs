@@ -1,5 +1,6 @@
 //! The question behind GET /tokens: search and browse, so that a client can find addresses.
 
+pub mod holding;
 pub mod row;
 
 use std::{borrow::Cow, cmp::Ordering, sync::Arc};
@@ -11,7 +12,8 @@ use self::row::{TokenRow, is_worked_out};
 use super::{
     Question,
     fields::{self, CHARTED, FIELDS, WORKED_OUT},
-    list::{Key, Listed, Rows, only, put_in_order, sort},
+    filter::Filter,
+    list::{Key, Listed, Order, Rows, only, put_in_order, sort},
     paging::Paging,
     parallel,
     parameter::{self, PAGE, ParameterKind, clip, parameter},
@@ -159,16 +161,7 @@ impl SearchQuestion {
                 found.push((rank, row));
             }
         }
-        // The figures that must be worked out of every token to tell which are found, and in which order.
-        let named = |field: &&str| filter.names(field) || sort.iter().any(|order| order.column == *field);
-        let judged_by: Vec<&'static str> = WORKED_OUT.iter().copied().filter(|field| named(field)).collect();
-        if !judged_by.is_empty() {
-            parallel::each(&mut found, progress, |(_, row)| {
-                row.figures = Some(Cow::Owned(fields::figures(snapshot, row.token.token_address, &judged_by, &progress.quiet())?));
-                Ok(())
-            })?;
-            found.retain(|(_, row)| slow.matches(|column| row.field(column)));
-        }
+        work_out(&mut found, &slow, &sort, snapshot, progress)?;
         let ties = |(rank_a, a): &Hit<'a>, (rank_b, b): &Hit<'a>| {
             let by_rank = || rank_a.cmp(rank_b).then_with(|| descending(a.token.market_cap, b.token.market_cap));
             let unsorted = if sort.is_empty() { by_rank() } else { Ordering::Equal };
@@ -177,6 +170,21 @@ impl SearchQuestion {
         put_in_order(&mut found, &sort, |(_, row), column| row.rank(column).and_then(Key::of), ties);
         Ok(found)
     }
+}
+
+/// Works out of every row the figures that tell which are found and in which order, and keeps those that are found.
+fn work_out(found: &mut Vec<Hit<'_>>, slow: &Filter, sort: &[Order], snapshot: &Snapshot, progress: &Progress) -> Result<()> {
+    let named = |field: &&str| slow.names(field) || sort.iter().any(|order| order.column == *field);
+    let judged_by: Vec<&'static str> = WORKED_OUT.iter().copied().filter(|field| named(field)).collect();
+    if judged_by.is_empty() {
+        return Ok(());
+    }
+    parallel::each(found, progress, |(_, row)| {
+        row.figures = Some(Cow::Owned(fields::figures(snapshot, row.token.token_address, &judged_by, &progress.quiet())?));
+        Ok(())
+    })?;
+    found.retain(|(_, row)| slow.matches(|column| row.field(column)));
+    Ok(())
 }
 
 /// A chain that is neither known nor in the data is a mistake to name, not an empty answer.

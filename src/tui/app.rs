@@ -1,6 +1,7 @@
 //! The dashboard's state and what each event does to it. One owner, one thread: views look at a `Context` and return an `Effect`.
 //! Draws nothing and writes to no terminal.
 
+mod alerts;
 mod carry;
 mod context;
 mod export;
@@ -63,6 +64,8 @@ pub struct Look {
     pub theme: Theme,
     /// Only ASCII glyphs.
     pub ascii: bool,
+    /// An alert that fires is heard.
+    pub bell: bool,
     pub options: super::theme::Options,
     /// The theme was asked for by name; what the last run had chosen does not count.
     pub fixed: bool,
@@ -87,6 +90,7 @@ pub struct App {
     pub(super) message: Option<Message>,
     exporting: Option<export::Exporting>,
     importing: Option<import::Importing>,
+    alerts: alerts::Alerts,
     pub(super) snapshot: Option<Arc<Snapshot>>,
     pub(super) load: LoadState,
     /// Where tabs and body were drawn last, for the mouse.
@@ -131,6 +135,7 @@ impl App {
             message: None,
             exporting: None,
             importing: None,
+            alerts: alerts::Alerts::default(),
             snapshot: None,
             load: LoadState::default(),
             hits: Hits::default(),
@@ -253,9 +258,11 @@ impl App {
                     self.say("data loaded again", false);
                 }
                 self.ask_consent();
+                self.read_alerts();
             }
             DeckEvent::LoadFailed(reason) => self.load_failed(&reason),
             DeckEvent::Said(text) => self.say(text, false),
+            DeckEvent::AlertFired { says, .. } => self.alert_fired(&says),
             DeckEvent::JobUpdated(_) => {}
         }
         self.look_again();
@@ -358,6 +365,7 @@ impl App {
             Action::NextToken => self.step_token(true),
             Action::PreviousToken => self.step_token(false),
             Action::Screens => self.open_screens(),
+            Action::Alerts => self.open_alerts(),
             Action::CopyRow => self.copy_row(),
             Action::CopyCurl => self.copy_curl(),
             Action::Reload => self.reload(),

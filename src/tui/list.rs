@@ -27,7 +27,7 @@ use crate::{
     tui::{
         keymap::Action,
         view::Context,
-        widgets::table::{Cell, Column, Table},
+        widgets::table::{Cell, Column, RowMark, Table},
     },
 };
 
@@ -155,8 +155,8 @@ pub struct Frame<'a> {
     pub empty: &'a str,
     /// Marked where they occur; without them those of the filter.
     pub words: Option<&'a [&'a str]>,
-    /// The places of rows that are marked.
-    pub marked: Option<&'a dyn Fn(usize) -> bool>,
+    /// What the row of a place is marked with.
+    pub marked: Option<&'a dyn Fn(usize) -> Option<RowMark>>,
 }
 
 impl<'a> Frame<'a> {
@@ -394,7 +394,7 @@ impl<L: Fields> List<L> {
         let star = |nth: usize| at(nth).is_some_and(L::starred);
         let filter_words: Vec<&str> = self.filter.words().collect();
         let place = |nth: usize| order.map_or(Some(nth), |order| order.get(nth).map(|&place| place as usize));
-        let marked = |nth: usize| frame.marked.is_some_and(|marked| place(nth).is_some_and(marked));
+        let marked = |nth: usize| frame.marked.and_then(|marked| marked(place(nth)?));
         let nothing: &dyn Fn(usize) -> Vec<Cell> = &|_| Vec::new();
         let table = Table {
             sort: self.sorting.marks(&columns),

@@ -1,5 +1,6 @@
 //! What floats over the views: at most one at a time, and it takes the keys first. Each says what it wants done as an `Outcome`.
 
+pub mod alerts;
 pub mod columns;
 pub mod export;
 pub mod help;
@@ -17,8 +18,8 @@ use ratatui::{
 };
 
 use self::{
-    columns::ColumnsDialog, export::ExportDialog, help::Help, import::ImportDialog, indicators::IndicatorsDialog, palette::Palette,
-    question::YesNo, screens::ScreensDialog,
+    alerts::AlertsDialog, columns::ColumnsDialog, export::ExportDialog, help::Help, import::ImportDialog, indicators::IndicatorsDialog,
+    palette::Palette, question::YesNo, screens::ScreensDialog,
 };
 use super::{
     keymap::Action,
@@ -28,6 +29,7 @@ use super::{
 use crate::{
     analysis::indicators::Indicator,
     dataset::{address::Address, export::form::Form},
+    jobs::AlertBody,
 };
 
 #[derive(Debug)]
@@ -40,6 +42,7 @@ pub enum Overlay {
     Columns(ColumnsDialog),
     Screens(ScreensDialog),
     Indicators(IndicatorsDialog),
+    Alerts(AlertsDialog),
 }
 
 /// What came of a key.
@@ -80,6 +83,8 @@ pub enum Command {
     Columns(Option<Box<Layout>>),
     /// The indicators of the chart.
     Indicators(Vec<Indicator>),
+    AddAlert(AlertBody),
+    RemoveAlert(String),
     SaveScreen(String),
     OpenScreen(String),
     DropScreen(String),
@@ -98,6 +103,7 @@ impl Overlay {
             Self::Columns(dialog) => dialog.key(key),
             Self::Screens(dialog) => dialog.key(key),
             Self::Indicators(dialog) => dialog.key(key),
+            Self::Alerts(dialog) => dialog.key(key),
         }
     }
 
@@ -109,7 +115,7 @@ impl Overlay {
             Self::Columns(dialog) => dialog.click(x, y),
             Self::Screens(dialog) => dialog.click(x, y),
             Self::Indicators(dialog) => dialog.click(x, y),
-            Self::Export(_) | Self::Import(_) | Self::Question(_) => None,
+            Self::Export(_) | Self::Import(_) | Self::Question(_) | Self::Alerts(_) => None,
         }
     }
 
@@ -118,6 +124,7 @@ impl Overlay {
             Self::Palette(palette) => palette.paste(text),
             Self::Export(dialog) => dialog.paste(text),
             Self::Screens(dialog) => dialog.paste(text),
+            Self::Alerts(dialog) => dialog.paste(text),
             Self::Help(_) | Self::Import(_) | Self::Question(_) | Self::Columns(_) | Self::Indicators(_) => {}
         }
     }
@@ -132,6 +139,7 @@ impl Overlay {
             Self::Columns(dialog) => dialog.draw(buffer, area, theme),
             Self::Screens(dialog) => dialog.draw(buffer, area, theme),
             Self::Indicators(dialog) => dialog.draw(buffer, area, theme),
+            Self::Alerts(dialog) => dialog.draw(buffer, area, theme),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! What a view is to the program around it: it sees a `Context`, holds answers it asked for, and returns what it wants done. A view
 //! knows no other view, asks only the deck, and never waits.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -35,12 +38,23 @@ pub struct Context<'a> {
     /// The one token that runs through all views.
     pub token: Option<Address>,
     pub watchlist: &'a HashSet<Address>,
+    /// Tokens whose rows tell of an alert.
+    pub alerts: &'a HashMap<Address, AlertMark>,
     pub theme: &'a Theme,
     /// Only ASCII glyphs.
     pub ascii: bool,
     /// The wall clock, for ages.
     pub now: Time,
     pub wake: &'a Wake,
+}
+
+/// What a row tells of the alerts of its token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AlertMark {
+    /// One is up.
+    Up,
+    /// One fired that was not looked at yet.
+    Fired,
 }
 
 /// A view of the selected token or of the whole market.

@@ -19,15 +19,11 @@ pub mod yields;
 
 use ratatui::layout::Rect;
 
+pub(super) use super::format::many;
 use super::{
     keymap::{VIEWS, ViewId},
     view::View,
 };
-
-/// `1 note`, `3 notes`.
-pub(super) fn many(count: u64, one: &str, more: &str) -> String {
-    format!("{} {}", super::format::count(count), if count == 1 { one } else { more })
-}
 
 /// The body of a panel a cell in from either side, in line with its title.
 fn inset(body: Rect) -> Rect {

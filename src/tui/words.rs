@@ -1,66 +1,6 @@
-//! The words that the terminal has for the API's, and the short sentences that several places share. A wording is changed here and
-//! nowhere else.
+//! The short sentences that several places of the terminal share. What stands for the API's words is `document::words`'.
 
-use serde::Serialize;
-
-/// Each of the API's words as a person reads it: patterns, advice, trends, what became of a pattern, what a line is.
-const SHOWN: &[(&str, &str)] = &[
-    ("head_and_shoulders", "Head and shoulders"),
-    ("inverse_head_and_shoulders", "Inverse head and shoulders"),
-    ("double_top", "Double top"),
-    ("double_bottom", "Double bottom"),
-    ("triple_top", "Triple top"),
-    ("triple_bottom", "Triple bottom"),
-    ("ascending_triangle", "Ascending triangle"),
-    ("descending_triangle", "Descending triangle"),
-    ("symmetrical_triangle", "Symmetrical triangle"),
-    ("rising_wedge", "Rising wedge"),
-    ("falling_wedge", "Falling wedge"),
-    ("broadening_top", "Broadening top"),
-    ("broadening_bottom", "Broadening bottom"),
-    ("rectangle", "Rectangle"),
-    ("ascending_channel", "Ascending channel"),
-    ("descending_channel", "Descending channel"),
-    ("bull_flag", "Bull flag"),
-    ("bear_flag", "Bear flag"),
-    ("bull_pennant", "Bull pennant"),
-    ("bear_pennant", "Bear pennant"),
-    ("cup_and_handle", "Cup and handle"),
-    ("inverse_cup_and_handle", "Inverse cup and handle"),
-    ("rounding_bottom", "Rounding bottom"),
-    ("rounding_top", "Rounding top"),
-    ("strong_buy", "Strong buy"),
-    ("buy", "Buy"),
-    ("hold", "Hold"),
-    ("sell", "Sell"),
-    ("strong_sell", "Strong sell"),
-    ("uptrend", "Uptrend"),
-    ("downtrend", "Downtrend"),
-    ("sideways", "Sideways"),
-    ("fastest_third", "Fastest third"),
-    ("middle_third", "Middle third"),
-    ("slowest_third", "Slowest third"),
-    ("forming", "forming"),
-    ("confirmed", "confirmed"),
-    ("reached", "target hit"),
-    ("failed", "failed"),
-];
-
-/// The API's word as a person reads it; one that has no other wording stays as it is.
-pub(super) fn shown(word: &'static str) -> &'static str {
-    SHOWN.iter().find(|(known, _)| *known == word).map_or(word, |(_, shown)| shown)
-}
-
-/// As `shown`, of a value that the API writes as a word.
-pub(super) fn of(value: &impl Serialize) -> String {
-    let word = serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
-    told(&word)
-}
-
-/// As `shown`, of a word that was read from an answer.
-pub(super) fn told(word: &str) -> String {
-    SHOWN.iter().find(|(known, _)| *known == word).map_or(word, |(_, shown)| shown).to_owned()
-}
+pub(super) use crate::document::words::{of, shown};
 
 /// What Enter and Esc do where something is typed or chosen.
 pub(super) const SAVE_OR_CANCEL: &str = "⏎ save · Esc cancel";
@@ -70,22 +10,4 @@ pub(super) const CANCEL: &str = "Esc cancel";
 /// `no token matches: Esc clears the filter`.
 pub(super) fn no_match(what: &str) -> String {
     format!("no {what} matches: Esc clears the filter")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::analysis::patterns::{Action, PatternName};
-
-    #[test]
-    fn no_word_of_an_answer_is_shown_with_its_underscores() {
-        for name in PatternName::ALL {
-            assert!(!shown(name.word()).contains('_') && shown(name.word()) != name.word(), "{}", name.word());
-        }
-        for action in [Action::StrongBuy, Action::Buy, Action::Hold, Action::Sell, Action::StrongSell] {
-            assert_eq!(of(&action), shown(action.word()));
-            assert!(of(&action).starts_with(|c: char| c.is_ascii_uppercase()));
-        }
-        assert_eq!((shown("moderate"), told("inverse_cup_and_handle").as_str()), ("moderate", "Inverse cup and handle"));
-    }
 }

@@ -3,6 +3,7 @@
 
 use {criterion as _, insta as _, proptest as _};
 
+mod alerts;
 mod api;
 mod architecture;
 mod broken;

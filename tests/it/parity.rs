@@ -22,7 +22,7 @@ use tokendeck::{
     dataset::address::Address,
     deck::Deck,
     error::Result,
-    jobs::{JobBody, JobOptions, Jobs},
+    jobs::{AlertBody, JobBody, JobOptions, Jobs},
     question::{
         Question,
         batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
@@ -227,7 +227,17 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
         ],
     ),
     ("job", None, &["/deep-analysis/jobs/{job}", "/deep-analysis/jobs/none"]),
-    ("job_report", None, &["/deep-analysis/jobs/{job}/report"]),
+    (
+        "job_report",
+        None,
+        &[
+            "/deep-analysis/jobs/{job}/report",
+            "/deep-analysis/jobs/{job}/report?format=html",
+            "/deep-analysis/jobs/{job}/report?format=md",
+            "/deep-analysis/jobs/{job}/report?format=pdf",
+        ],
+    ),
+    ("alerts", None, &["/alerts", "/alerts?limit=1", "/alerts?limit=0"]),
     // A stream has no end; that it opens is the API's own test.
     ("events", None, &[]),
     ("datasets", None, &["/datasets"]),
@@ -295,6 +305,7 @@ impl Faces {
             assert!(Instant::now() < end, "the job does not end");
             std::thread::sleep(Duration::from_millis(20));
         }
+        jobs.add_alert(&AlertBody { token_address: Address::parse(UNI), condition: "price>20".to_owned() }).unwrap();
         let keys = Keys::in_memory().unwrap();
         let key = keys.show().unwrap().reveal().to_owned();
         let api = Api::new(served, Some(jobs), Arc::new(keys), ApiOptions::default());

@@ -37,7 +37,7 @@ fn screen(deck: &Arc<Deck>, view: ViewId, size: (u16, u16), palette: &Palette, o
         api: Arc::new(NoApi),
         start_api: false,
         keymap: Keymap::default(),
-        look: Look { theme: Theme::new(palette, options), ascii, options, fixed: true },
+        look: Look { theme: Theme::new(palette, options), ascii, bell: false, options, fixed: true },
         clock: noon,
         demo_folder: None,
         warnings: Vec::new(),

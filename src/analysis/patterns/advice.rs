@@ -1,6 +1,6 @@
 //! What the patterns advise together, and what became of each after its breakout.
 
-use super::{Action, Status, find::Find, series::Series};
+use super::{Action, Pattern, Status, find::Find, series::Series};
 
 /// Candles after a breakout in which its target counts. Patterns are looked for over this range too on TradingView.
 const WATCHED: usize = 600;
@@ -35,6 +35,13 @@ pub(super) fn status(series: &Series, find: &Find) -> Status {
         }
     }
     Status::Confirmed
+}
+
+/// The pattern to look at first: the surest, older ones counting less the longer ago they ended.
+pub(super) fn first(patterns: &[Pattern], counts: impl Fn(&Pattern) -> bool) -> Option<usize> {
+    let latest = patterns.iter().map(|pattern| pattern.end_index).max()?;
+    let weight = |&place: &usize| patterns[place].confidence * (-((latest - patterns[place].end_index) as f64) / FADES).exp();
+    (0..patterns.len()).filter(|place| counts(&patterns[*place])).max_by(|a, b| weight(a).total_cmp(&weight(b)))
 }
 
 /// The sum over the finds of direction × confidence, half for those that form, less with age, nothing for those that are over.

@@ -8,16 +8,17 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
-use super::{Limits, Store, damaged};
+use super::{Limits, Store, alerts, damaged};
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Switching to WAL beside another opener fails at once instead of waiting, so it is tried again.
 const WAL_TRIES: u32 = 100;
 
 /// The schema, and the number it goes by in `user_version`.
-const VERSION: i64 = 2;
-/// The version before, whose findings are not compressed; they are still read.
+const VERSION: i64 = 3;
+/// Earlier versions: findings that are not compressed, which are still read; a store without alerts.
 const PLAIN_FINDINGS: i64 = 1;
+const NO_ALERTS: i64 = 2;
 const SCHEMA: &str = "
     CREATE TABLE job (
         job_id TEXT PRIMARY KEY,
@@ -107,10 +108,14 @@ fn connect(path: &Path, judge: bool, limits: Limits) -> Result<Store, Failure> {
     let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
     match transaction.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? {
         0 => {
-            transaction.execute_batch(SCHEMA).map_err(|error| Failure::Damaged(error.to_string()))?;
+            let schema = [SCHEMA, alerts::SCHEMA].concat();
+            transaction.execute_batch(&schema).map_err(|error| Failure::Damaged(error.to_string()))?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
-        PLAIN_FINDINGS => transaction.pragma_update(None, "user_version", VERSION)?,
+        PLAIN_FINDINGS | NO_ALERTS => {
+            transaction.execute_batch(alerts::SCHEMA)?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
+        }
         VERSION => {}
         newer => {
             let reason = format!("it has version {newer} and this program knows version {VERSION}: use the newer program, or move it away");
@@ -118,7 +123,9 @@ fn connect(path: &Path, judge: bool, limits: Limits) -> Result<Store, Failure> {
         }
     }
     transaction.commit()?;
-    writer.prepare(PROBE).map_err(|error| Failure::Damaged(error.to_string()))?;
+    for probe in [PROBE, alerts::PROBE] {
+        writer.prepare(probe).map_err(|error| Failure::Damaged(error.to_string()))?;
+    }
     let reader = Connection::open(path)?;
     reader.busy_timeout(BUSY_TIMEOUT)?;
     reader.execute_batch("PRAGMA query_only = ON")?;

@@ -101,6 +101,8 @@ impl App {
             Command::Indicators(chosen) => {
                 self.with_view(self.current, |view, context| view.choose_indicators(chosen, context));
             }
+            Command::AddAlert(wish) => self.add_alert(wish),
+            Command::RemoveAlert(id) => self.remove_alert(id),
             Command::SaveScreen(name) => self.save_screen(&name),
             Command::OpenScreen(name) => self.open_screen(&name),
             Command::DropScreen(name) => self.drop_screen(&name),

@@ -14,7 +14,7 @@ use crate::{
 impl App {
     /// Runs `work` with the view and the context it may look at.
     pub(in crate::tui) fn with_view<T>(&mut self, id: ViewId, work: impl FnOnce(&mut dyn View, &Context<'_>) -> T) -> T {
-        let Self { setup, views, token, watchlist, snapshot, load, wake, .. } = self;
+        let Self { setup, views, token, watchlist, alerts, snapshot, load, wake, .. } = self;
         let context = Context {
             deck: &setup.deck,
             jobs: setup.jobs.as_ref(),
@@ -23,6 +23,7 @@ impl App {
             load,
             token: *token,
             watchlist,
+            alerts: &alerts.marks,
             theme: &setup.look.theme,
             ascii: setup.look.ascii,
             now: (setup.clock)(),

@@ -212,7 +212,7 @@ mod tests {
                 api: Arc::new(NoApi),
                 start_api: false,
                 keymap: Keymap::default(),
-                look: Look { theme: Theme::default(), ascii: false, options: Options::default(), fixed: true },
+                look: Look { theme: Theme::default(), ascii: false, bell: true, options: Options::default(), fixed: true },
                 clock: wall_clock,
                 demo_folder: None,
                 warnings: Vec::new(),

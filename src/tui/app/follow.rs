@@ -22,6 +22,7 @@ impl App {
         self.poll_export();
         self.poll_import();
         self.poll_settings();
+        self.poll_alerts();
         self.dirty = true;
     }
 

@@ -170,6 +170,7 @@ keys! {
         Export "export" ["e"] "Export the table as CSV, JSON, NDJSON or Parquet." ("export" 35);
         Screens "screens" ["F2"] "Save what the list shows under a name, or open what was saved: filter, order, columns.";
         OpenLink "open_link" ["o"] "Open the link of the selected row.";
+        Alerts "alerts" ["A"] "Alerts: tell when the token, or any token, comes to meet a condition." ("alert" 52);
         Star "star" ["w"] "Put the token on the watchlist, or take it off." ("star" 70);
         Reload "reload" ["r" "F5"] "Read the data again.";
         NextView "next_view" ["Tab"] "To the next view.";

@@ -21,6 +21,7 @@ use crate::{
         widgets::{
             panel::{self, Panel},
             progress,
+            table::RowMark,
         },
     },
 };
@@ -55,8 +56,9 @@ impl Compare {
         self.open
     }
 
-    pub(super) fn is_marked(&self, token: &Address) -> bool {
-        self.marks.contains(token)
+    /// What stands before the token's row: that it is marked, else what its alerts tell.
+    pub(super) fn row_mark(&self, token: &Address, context: &Context<'_>) -> Option<RowMark> {
+        if self.marks.contains(token) { Some(RowMark::Compared) } else { context.alerts.get(token).copied().map(RowMark::Alert) }
     }
 
     /// Marks the token, or takes the mark off.

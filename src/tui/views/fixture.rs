@@ -4,7 +4,7 @@ mod files;
 mod market;
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     path::Path,
     sync::{Arc, mpsc::Receiver},
     time::Duration,
@@ -26,7 +26,7 @@ use crate::{
         keymap::Action,
         picture,
         theme::{Options, Palette, Theme},
-        view::{ApiDesk, ApiState, Context, Effect, NoApi, RequestLine, View, Wake, take_filter_off},
+        view::{AlertMark, ApiDesk, ApiState, Context, Effect, NoApi, RequestLine, View, Wake, take_filter_off},
     },
 };
 
@@ -65,6 +65,7 @@ pub(super) struct Stage {
     pub(super) jobs: Option<Arc<Jobs>>,
     pub(super) token: Option<Address>,
     pub(super) watchlist: HashSet<Address>,
+    pub(super) alerts: HashMap<Address, AlertMark>,
     pub(super) theme: Theme,
     pub(super) ascii: bool,
     pub(super) wake: Wake,
@@ -84,6 +85,7 @@ impl Stage {
             jobs: None,
             token: Some(address(1)),
             watchlist: HashSet::from([address(1), address(8)]),
+            alerts: HashMap::new(),
             theme: Theme::default(),
             ascii: false,
             wake: Arc::new(move || sender.send(()).unwrap_or_default()),
@@ -110,6 +112,7 @@ impl Stage {
             load: &self.load,
             token: self.token,
             watchlist: &self.watchlist,
+            alerts: &self.alerts,
             theme: &self.theme,
             ascii: self.ascii,
             now: NOW,

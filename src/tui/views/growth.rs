@@ -237,7 +237,7 @@ impl GrowthView {
         } else {
             &words::no_match("token")
         };
-        let marked = |place: usize| ranking.get(place).is_some_and(|entry| self.compare.is_marked(&entry.token_address));
+        let marked = |place: usize| self.compare.row_mark(&ranking.get(place)?.token_address, context);
         let frame = Frame { marked: Some(&marked), ..Frame::new(area, empty) };
         self.list.draw(buffer, frame, context, rows(ranking, most, context));
     }

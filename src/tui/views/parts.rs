@@ -3,9 +3,11 @@
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{many, waiting::how_far};
+pub(super) use crate::document::score_text;
 use crate::{
-    analysis::{market::TokenSummary, security::score::too_little_known},
+    analysis::market::TokenSummary,
     dataset::{TableState, address::Address},
+    document::tone_of_score,
     question::{
         filter::FieldValue,
         search::row::{self, TokenRow},
@@ -83,19 +85,9 @@ pub(super) fn symbol_of(context: &Context<'_>, token: &Address) -> String {
     symbol.map_or_else(|| token.short(), |symbol| text::truncate(&symbol, 16).into_owned())
 }
 
-/// The role of a security score: the word of its recommendation says the same. A score of what was hardly looked at is no verdict.
+/// The role of a security score: the word of its recommendation says the same.
 pub(super) fn role_of_score(score: i64, recommendation: &str) -> Role {
-    match score {
-        _ if too_little_known(recommendation) => Role::Dim,
-        ..40 => Role::Down,
-        40..60 => Role::Warning,
-        _ => Role::Up,
-    }
-}
-
-/// The score as it is written: with a question mark where too little is known for it.
-pub(super) fn score_text(score: i64, recommendation: &str) -> String {
-    format!("{score}{}", if too_little_known(recommendation) { "?" } else { "" })
+    tone_of_score(score, recommendation).into()
 }
 
 /// The role of a text that may be missing.

@@ -34,8 +34,6 @@ use crate::{
     },
 };
 
-pub(super) use self::checklist::mark as check_mark;
-
 /// From this width on holders and scams stand beside the checks.
 const BESIDE_WIDTH: u16 = 124;
 

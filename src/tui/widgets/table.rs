@@ -12,6 +12,7 @@ use self::columns::{GAP, GUTTER};
 use crate::tui::{
     text,
     theme::{Role, Theme},
+    view::AlertMark,
 };
 
 /// A cell: pieces of text, each with its role, or a picture as wide as the column.
@@ -119,6 +120,14 @@ pub enum Hit {
     Scrollbar(usize),
 }
 
+/// What stands beside the star of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowMark {
+    /// Marked to be compared.
+    Compared,
+    Alert(AlertMark),
+}
+
 /// A table to draw.
 pub struct Table<'a> {
     pub columns: &'a [Column],
@@ -131,8 +140,8 @@ pub struct Table<'a> {
     pub words: &'a [&'a str],
     /// A gutter with ★ before the rows it says so of.
     pub star: Option<&'a dyn Fn(usize) -> bool>,
-    /// A mark beside the star of the rows it says so of.
-    pub marked: Option<&'a dyn Fn(usize) -> bool>,
+    /// What stands beside the star of a row.
+    pub marked: Option<&'a dyn Fn(usize) -> Option<RowMark>>,
     /// Whether keys go here; else the selection is quieter.
     pub focused: bool,
     /// What stands in place of rows when there are none: one line, why and what to do.
@@ -172,8 +181,13 @@ impl<'a> Table<'a> {
             if self.star.is_some_and(|star| star(index)) {
                 super::put(buf, area, 0, y, if self.ascii { "*" } else { "★" }, theme.style(Role::Warning));
             }
-            if self.marked.is_some_and(|marked| marked(index)) {
-                super::put(buf, area, 1, y, if self.ascii { "+" } else { "◆" }, theme.accent());
+            if let Some(mark) = self.marked.and_then(|marked| marked(index)) {
+                let (sign, plain, role) = match mark {
+                    RowMark::Compared => ("◆", "+", Role::Accent),
+                    RowMark::Alert(AlertMark::Up) => ("◦", "a", Role::Dim),
+                    RowMark::Alert(AlertMark::Fired) => ("!", "!", Role::Warning),
+                };
+                super::put(buf, area, 1, y, if self.ascii { plain } else { sign }, theme.style(role));
             }
             if index == state.selected {
                 let row = Rect { y: area.y + y, height: 1, ..area };

@@ -23,6 +23,8 @@ use tokendeck::{
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 /// Elements that a list keeps.
 const SHOWN: usize = 2;
+/// What stands for the times of a run.
+const TIME: &str = "2026-08-14T12:00:00Z";
 
 /// What stands for a path's free identifiers.
 const IDENTIFIERS: &[(&str, &str)] = &[("dex_id", "uniswap-v3"), ("dexId", "uniswap-v3"), ("table", "tokens")];
@@ -75,7 +77,7 @@ fn shown(value: &mut Value, job: &str) {
             for (name, member) in members {
                 match name.as_str() {
                     "load_ms" => *member = json!(12),
-                    "modified" => *member = json!("2026-08-14T12:00:00Z"),
+                    "modified" => *member = json!(TIME),
                     _ => shown(member, job),
                 }
             }
@@ -101,6 +103,14 @@ fn examples() -> Value {
         assert!(Instant::now() < until, "the job does not end");
         std::thread::sleep(Duration::from_millis(10));
     }
+    let mut alert = answer("POST", "/alerts", &json!({ "token_address": EXAMPLE_TOKEN, "condition": "price>20" }));
+    for (name, value) in [("alert_id", "a_01kzzrv8h0w3q5r7t9v2x4z6b8"), ("created_at", TIME), ("checked_at", TIME)] {
+        alert[name] = json!(value);
+    }
+    let fired = json!({
+        "fired_id": 1, "alert_id": alert["alert_id"], "token_address": EXAMPLE_TOKEN, "symbol": alert["symbol"],
+        "condition": alert["condition"], "fired_at": TIME,
+    });
     let body = json!({ "tokens": { EXAMPLE_TOKEN: "1000000000000000000" } });
     let mut examples = Map::new();
     for endpoint in ENDPOINTS.iter().filter(|endpoint| matches!(endpoint.content, Content::Json(_))) {
@@ -108,6 +118,8 @@ fn examples() -> Value {
             (_, "/deep-analysis/jobs") if endpoint.verb == Verb::Post => created.clone(),
             // The job has ended by now; what a terminated one looks like is what its details say.
             (Verb::Delete, _) => created.clone(),
+            (Verb::Post, "/alerts") => alert.clone(),
+            (_, "/alerts") => json!({ "alerts": [alert], "fired": [fired] }),
             (Verb::Post, path) => answer("POST", path, &body),
             _ => answer("GET", &target(endpoint, job), &Value::Null),
         };

@@ -2,21 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde_json::Value;
 use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 
-use super::page;
 use crate::{
     dataset::address::Address,
     deck::{Deck, DeckEvent},
+    document::{self, Document},
     error::Problem,
     jobs::{Job, JobBody, Jobs, TaskProgress},
-    question::{
-        Question,
-        patterns::PatternsQuestion,
-        progress::Progress,
-        trendline::{PERIOD_DEFAULT, TrendlineQuestion},
-    },
     tui::{
         task::{self, Task},
         view::{Context, Wake},
@@ -45,8 +38,8 @@ pub(super) struct ReportText {
     pub(super) status: &'static str,
     /// As it is copied.
     pub(super) json: String,
-    /// As the page is made of it: levels with their prices where the data are those of the job.
-    pub(super) value: Value,
+    /// As the page is made of it.
+    pub(super) document: Document,
 }
 
 /// A job that was started here: its id, and what people call its token.
@@ -183,29 +176,11 @@ impl Desk {
     }
 }
 
-/// Tokens whose levels are told with their prices; of more the plain answers stand.
-const TOLD_MAX: usize = 20;
-
 fn read_report(jobs: Arc<Jobs>, deck: Arc<Deck>, id: String, wake: &Wake) -> Task<ReportText> {
     Task::start(wake, move |progress| {
         let report = jobs.report(&id)?;
-        let mut value = serde_json::to_value(&report).unwrap_or_default();
-        let json = serde_json::to_string_pretty(&value).unwrap_or_default();
-        let tokens = value["tokens"].as_array_mut().into_iter().flatten().take(TOLD_MAX);
-        for (part, token) in tokens.zip(&report.tokens) {
-            let contract_address = token.token_address;
-            let lines = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain: true };
-            tell_more(&mut part["trendline"], &lines, &deck, progress);
-            tell_more(&mut part["patterns"], &PatternsQuestion { contract_address, timeframe: "1d", explain: true }, &deck, progress);
-        }
-        Ok(ReportText { job_id: id, status: report.status.word(), value, json })
+        let json = serde_json::to_string_pretty(&report).unwrap_or_default();
+        let document = document::of_job(&deck, &report, progress)?;
+        Ok(ReportText { job_id: id, status: report.status.word(), document, json })
     })
-}
-
-/// Puts the explained answer in the place of the plain one where it is the same answer: of data that changed since it would be another.
-fn tell_more<Q: Question>(part: &mut Value, question: &Q, deck: &Deck, progress: &Progress) {
-    let fuller = deck.answer(question, progress).ok().and_then(|known| serde_json::from_slice(&known.json).ok());
-    if let Some(fuller) = fuller.filter(|fuller| page::tells_more(fuller, part)) {
-        *part = fuller;
-    }
 }

@@ -80,7 +80,7 @@ impl Reader {
             let line = |line: &str| Line { pieces: vec![(line.to_owned(), Role::Text)], ..Line::default() };
             report.json.lines().take(JSON_LINES).map(line).collect()
         } else {
-            page::lines(&report.value, cells)
+            page::lines(&report.document, cells)
         };
     }
 

@@ -1,11 +1,14 @@
 //! What the Jobs view shows and does, over readings of a store that is not there.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{desk::ReportText, *};
 use crate::{
+    dataset::address::Address,
+    document,
     error::{Code, Problem},
-    jobs::{JobOptions, JobStatus, Jobs, Task, TaskProgress, TaskStatus},
+    jobs::{JobOptions, JobStatus, Jobs, Report, Task, TaskProgress, TaskStatus, TokenReport},
+    question::progress::Progress,
     tui::{
         picture,
         views::fixture::{LINK, NOW, SIZES, Stage, UNI},
@@ -178,20 +181,20 @@ fn a_report_is_read_as_a_page_and_copied_as_json() {
     let stage = Stage::loaded();
     let mut view = arranged(&stage);
     let line = json!({"type": "support", "strength": "weak", "slope": 0.012, "intercept": 6.1, "endPrice": 6.26, "touches": [1, 2, 3]});
-    let token = |address: &str, symbol: &str| {
-        json!({
-            "token_address": address,
-            "token": {"symbol": symbol, "name": "Uniswap", "price": 7.309_412, "market_cap": 4.39e9, "top_posts": []},
-            "trendline": {"trend": "uptrend", "confidence": 0.93, "trendlines": [line, line]},
-            "patterns": {"error": {"detail": "No candles of this token."}},
-            "security": null,
-            "dexes": {"dexes": []},
-            "holders": {"total": 812, "holders": [{"holder_address": UNI, "balance": 12_300_000.0, "labels": ["exchange"]}]},
-        })
+    let part = |part: Value| serde_json::value::to_raw_value(&part).ok();
+    let token = |address: &str, symbol: &str| TokenReport {
+        token_address: Address::parse(address).expect("an address"),
+        token: part(json!({"symbol": symbol, "name": "Uniswap", "price": 7.309_412, "market_cap": 4.39e9, "top_posts": []})),
+        trendline: part(json!({"trend": "uptrend", "confidence": 0.93, "trendlines": [line, line]})),
+        patterns: part(json!({"error": {"detail": "No candles of this token."}})),
+        security: None,
+        dexes: part(json!({"dexes": []})),
+        holders: part(json!({"total": 812, "holders": [{"holder_address": UNI, "balance": 12_300_000.0, "labels": ["exchange"]}]})),
     };
-    let report = json!({"job_id": id(900, 'c'), "status": "completed", "tokens": [token(UNI, "UNI"), token(LINK, "LINK")]});
+    let report = Report { job_id: id(900, 'c'), status: JobStatus::Completed, tokens: vec![token(UNI, "UNI"), token(LINK, "LINK")] };
     let text = serde_json::to_string_pretty(&report).expect("JSON");
-    let text = ReportText { job_id: id(900, 'c'), status: "completed", value: report, json: text };
+    let document = document::of_job(&stage.deck, &report, &Progress::default()).expect("a document");
+    let text = ReportText { job_id: id(900, 'c'), status: "completed", document, json: text };
     view.reader = Some(Reader::new(Ok(text)));
     stage.hold("jobs-report", &mut view, &[(80, 20), (140, 38)]);
     stage.draw_in_odd_sizes(&mut view);

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     analysis::security::{Anomaly, AnomalyCode, Check, CheckState, Group, SecurityInference},
+    document::check_mark,
     tui::{
         format, text,
         theme::Role,
@@ -43,16 +44,6 @@ pub(super) struct Look<'a> {
 /// What was found for a code.
 pub(super) fn anomaly(answer: &SecurityInference, code: AnomalyCode) -> Option<&Anomaly> {
     answer.anomaly_detection.part(code.part()).evidence.as_ref()?.iter().find(|anomaly| anomaly.code == code)
-}
-
-/// The sign of a state; signs of the last pass for terminals without Unicode stand for them there.
-pub(in crate::tui::views) fn mark(state: CheckState) -> &'static str {
-    match state {
-        CheckState::Found => "✗",
-        CheckState::Unheld => "~",
-        CheckState::NotChecked => "?",
-        CheckState::Passed => "✓",
-    }
 }
 
 /// All checks by question.
@@ -108,7 +99,7 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &Look<'_>, lines: &mut V
         Some(anomaly) => format!("{} of {weight}", format::fixed(anomaly.weighed(), 2)),
         None => weight,
     };
-    let mut first = Line::of(entry).at(1, mark(check.state), sign).at(LEFT, check.code.word(), word).right(figure, word);
+    let mut first = Line::of(entry).at(1, check_mark(check.state), sign).at(LEFT, check.code.word(), word).right(figure, word);
     let with_bar = look.width >= BAR_WIDTH && found.is_some();
     let right = match found {
         Some(_) => FIGURE + if with_bar { BAR as u16 + 2 } else { 0 },

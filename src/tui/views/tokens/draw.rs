@@ -30,7 +30,7 @@ impl TokensView {
             &words::no_match("token")
         };
         let row = rows(tokens, &self.figures.known, context);
-        let marked = |place: usize| tokens.get(place).is_some_and(|token| self.compare.is_marked(&token.token_address));
+        let marked = |place: usize| self.compare.row_mark(&tokens.get(place)?.token_address, context);
         let frame = Frame { marked: Some(&marked), ..Frame::new(area, empty) };
         self.list.draw(buffer, frame, context, row);
     }

@@ -61,6 +61,11 @@ pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
+/// `1 note`, `3 notes`.
+pub fn many(number: u64, one: &str, more: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { more })
+}
+
 /// A share given as a fraction: `42.1 %`.
 pub fn share(fraction: Option<f64>) -> String {
     match fraction.filter(|value| value.is_finite()) {

@@ -1,0 +1,114 @@
+//! `tokendeck alert`: conditions that the dashboard and the server look at with each new generation of the data.
+
+use clap::{Args, Subcommand};
+
+use super::{
+    Place,
+    get::load,
+    outcome::{Failure, Outcome, print, printable},
+    program::{Program, configuration, kept_jobs},
+    shot::token,
+    table::aligned_to_the_end,
+};
+use crate::{
+    dataset::{address::Address, time::Time},
+    error::Problem,
+    jobs::{Alert as Up, AlertBody, AlertList},
+};
+
+/// Of those that fired, the latest that are printed.
+const FIRED: u64 = 20;
+
+#[derive(Debug, Args)]
+pub(super) struct Alert {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the alerts of the dataset, and what fired
+    List {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Put up an alert: it fires when the condition comes to hold
+    Add {
+        /// The condition, as in 'price>20' or 'score<40 chain:base'
+        condition: String,
+        /// The token it is about, by address; else every token
+        #[arg(long, value_name = "ADDRESS", value_parser = token)]
+        token: Option<Address>,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Remove an alert
+    Remove {
+        /// The alert's id, as `tokendeck alert list` prints it
+        id: String,
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+pub(super) fn run(args: &Alert) -> Outcome {
+    let failed = |problem: Problem| Failure::Bad(problem.detail);
+    match &args.command {
+        Command::List { place } => {
+            let mut config = configuration(place.config.as_deref())?;
+            place.overrule(&mut config);
+            let kept = kept_jobs(&config).map_err(Failure::Bad)?;
+            print(listed(&kept.alerts(&config.datasets.dir, FIRED).map_err(failed)?).as_bytes())
+        }
+        Command::Add { condition, token, place } => {
+            let program = Program::open(place)?;
+            program.require_dataset()?;
+            program.require_consent()?;
+            load(&program)?;
+            let kept = kept_jobs(&program.config).map_err(Failure::Bad)?;
+            let wish = AlertBody { token_address: *token, condition: condition.trim().to_owned() };
+            let alert = kept.add_alert(&program.deck, &wish).map_err(failed)?;
+            let already = if alert.holds > 0 { format!(", holds for {} already", tokens(alert.holds)) } else { String::new() };
+            print(printable(&format!("{}{already}", alert.alert_id)).as_bytes())?;
+            print(b"\n")
+        }
+        Command::Remove { id, place } => {
+            let config = configuration(place.config.as_deref())?;
+            kept_jobs(&config).map_err(Failure::Bad)?.remove_alert(id).map_err(failed)?;
+            print(format!("removed {id}\n").as_bytes())
+        }
+    }
+}
+
+fn listed(list: &AlertList) -> String {
+    let about = |token: Option<&Address>, symbol: Option<&String>| {
+        symbol.cloned().or_else(|| token.map(ToString::to_string)).unwrap_or_else(|| "any token".to_owned())
+    };
+    let row = |alert: &Up| {
+        let fired = alert.last_fired_at.map_or_else(|| "-".to_owned(), Time::minute_text);
+        let stands = alert.problem.clone().unwrap_or_else(|| if alert.holds > 0 { "holds".to_owned() } else { "waits".to_owned() });
+        let name = about(alert.token_address.as_ref(), alert.symbol.as_ref());
+        vec![alert.alert_id.clone(), name, alert.condition.clone(), alert.fired.to_string(), fired, stands]
+    };
+    let rows: Vec<_> = list.alerts.iter().map(row).collect();
+    let mut text = String::new();
+    if !rows.is_empty() {
+        text += &aligned_to_the_end(&["alert_id", "about", "condition", "fired", "last fired", "stands"], &rows);
+        text += "\n";
+    }
+    let fired = |fired: &crate::jobs::FiredAlert| {
+        let name = about(Some(&fired.token_address), fired.symbol.as_ref());
+        vec![fired.fired_at.minute_text(), name, fired.condition.clone()]
+    };
+    let rows: Vec<_> = list.fired.iter().map(fired).collect();
+    if !rows.is_empty() {
+        text += &aligned_to_the_end(&["fired, UTC", "token", "condition"], &rows);
+        text += "\n";
+    }
+    let count = if list.alerts.len() == 1 { "1 alert".to_owned() } else { format!("{} alerts", list.alerts.len()) };
+    format!("{text}{count}\n")
+}
+
+fn tokens(count: u64) -> String {
+    if count == 1 { "1 token".to_owned() } else { format!("{count} tokens") }
+}

@@ -1,0 +1,69 @@
+//! `tokendeck report`: a document about a token, straight from the dataset.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{
+    Place,
+    get::load,
+    outcome::{Failure, Outcome, print, printable},
+    program::Program,
+    shot::token,
+};
+use crate::{
+    config::plain_reason,
+    dataset::address::Address,
+    document::{self, Form, format},
+    question::progress::Progress,
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Report {
+    /// The token's address, or a coin as in coin:BTC
+    #[arg(value_name = "ADDRESS", value_parser = token)]
+    token: Address,
+    /// The file to write; its ending says how: .html or .md
+    #[arg(long, value_name = "FILE", value_parser = out_file)]
+    out: Out,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Out {
+    file: PathBuf,
+    form: Form,
+}
+
+fn out_file(text: &str) -> Result<Out, String> {
+    let ending = Path::new(text).extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+    let form = Form::ALL.iter().find(|form| ending.as_deref() == Some(form.word()));
+    let form = form.ok_or("expected a file that ends in .html or .md")?;
+    Ok(Out { file: PathBuf::from(text), form: *form })
+}
+
+pub(super) fn run(args: &Report) -> Outcome {
+    let program = Program::open(&args.place)?;
+    program.require_dataset()?;
+    program.require_consent()?;
+    load(&program)?;
+    let document = document::of_token(&program.deck, args.token, &Progress::default()).map_err(|problem| Failure::Bad(problem.detail))?;
+    let text = document.write(args.out.form);
+    let file = args.out.file.display();
+    std::fs::write(&args.out.file, &text).map_err(|error| Failure::Bad(format!("`{file}` cannot be written: {}", plain_reason(&error))))?;
+    print(printable(&format!("{}: {file}, {}", document.title, format::bytes(text.len() as u64))).as_bytes())?;
+    print(b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_says_how_it_is_written() {
+        assert_eq!(out_file("a/b.HTML").map(|out| out.form), Ok(Form::Html));
+        assert_eq!(out_file("b.md").map(|out| out.form), Ok(Form::Markdown));
+        assert!(out_file("b.pdf").is_err() && out_file("html").is_err());
+    }
+}

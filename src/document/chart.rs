@@ -1,0 +1,148 @@
+//! The drawn chart of a report: which candles, lines and levels are shown, and their picture as SVG. Prices stand on a logarithmic
+//! scale. Every figure is the answers'; here they only get a place.
+
+mod svg;
+
+use crate::{
+    analysis::{
+        patterns::{Direction, Pattern, Segment},
+        trendlines::{LineType, TrendlineAnswer},
+    },
+    dataset::time::Time,
+    question::candles::{Candle, TokenCandles},
+};
+
+/// Candles drawn, and how many more there may be so that a pattern is seen whole.
+pub(super) const CANDLES: usize = 120;
+pub(super) const CANDLES_MAX: usize = 400;
+/// Candles before a pattern.
+const BEFORE: usize = 8;
+
+/// What is drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// What the picture shows, for who cannot see it.
+    pub(super) caption: String,
+    bars: Vec<Bar>,
+    strokes: Vec<Stroke>,
+    levels: Vec<Mark>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Bar {
+    time: Time,
+    open: f64,
+    high: f64,
+    low: f64,
+    close: f64,
+}
+
+/// A line between two bars.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Stroke {
+    kind: Kind,
+    /// Place of the bar, from 0, and the price there.
+    from: (f64, f64),
+    to: (f64, f64),
+    /// Straight in prices and so bent on the scale.
+    straight: bool,
+}
+
+/// A price across the whole chart.
+#[derive(Debug, Clone, PartialEq)]
+struct Mark {
+    kind: Kind,
+    label: &'static str,
+    price: f64,
+}
+
+/// What a line is, which decides how it looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Support,
+    Resistance,
+    Regression,
+    Boundary,
+    Target,
+    Stop,
+    Close,
+}
+
+impl Kind {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Support => "support",
+            Self::Resistance => "resistance",
+            Self::Regression => "regression",
+            Self::Boundary => "boundary",
+            Self::Target => "target",
+            Self::Stop => "stop",
+            Self::Close => "close",
+        }
+    }
+}
+
+impl Chart {
+    /// None where no candle has prices to draw.
+    pub(super) fn new(candles: &TokenCandles, trendline: &TrendlineAnswer, card: Option<&Pattern>) -> Option<Self> {
+        let all: Vec<Bar> = candles.candles.iter().filter_map(bar).collect();
+        let card_from = card.and_then(|card| place(&all, card.detail.as_ref()?.start_time));
+        let first = all.len().saturating_sub(CANDLES).min(card_from.map_or(usize::MAX, |from| from.saturating_sub(BEFORE)));
+        let bars = all[first..].to_vec();
+        let (oldest, last) = (bars.first()?, bars.last()?);
+        let day = |time: Time| time.minute_text().trim_end_matches(" 00:00").to_owned();
+        let mut caption = format!("{} candles from {} to {}", candles.timeframe, day(oldest.time), day(last.time));
+        let mut strokes: Vec<Stroke> = trendline
+            .trendlines
+            .iter()
+            .filter_map(|line| {
+                let kind = match line.kind {
+                    LineType::Support => Kind::Support,
+                    LineType::Resistance => Kind::Resistance,
+                    LineType::Regression => Kind::Regression,
+                };
+                let from = (place(&bars, line.start_time?)? as f64, line.intercept);
+                Some(Stroke { kind, from, to: (place(&bars, line.end_time?)? as f64, line.end_price?), straight: true })
+            })
+            .collect();
+        let mut levels = vec![Mark { kind: Kind::Close, label: "close", price: last.close }];
+        if let Some((card, detail)) = card.and_then(|card| Some((card, card.detail.as_ref()?))) {
+            let start = place(&bars, detail.start_time).map(|place| place as f64 - card.start_index as f64);
+            strokes.extend(start.into_iter().flat_map(|start| detail.boundary.iter().map(move |segment| edge(segment, start))));
+            levels.push(Mark { kind: Kind::Target, label: "target", price: detail.target_price });
+            levels.push(Mark { kind: Kind::Stop, label: "stop", price: detail.stop_price });
+            let way = if detail.direction == Direction::Up { "up" } else { "down" };
+            caption += &format!(", with the boundary of the {}, pointing {way}", super::words::shown(card.name.word()).to_lowercase());
+        }
+        for (kind, label) in [(Kind::Support, "support"), (Kind::Resistance, "resistance")] {
+            let line = strokes.iter().find(|stroke| stroke.kind == kind);
+            levels.extend(line.map(|line| Mark { kind, label, price: line.to.1 }));
+        }
+        levels.retain(|mark| mark.price.is_finite() && mark.price > 0.0);
+        strokes.retain(|stroke| [stroke.from.1, stroke.to.1].iter().all(|price| price.is_finite() && *price > 0.0));
+        Some(Self { caption, bars, strokes, levels })
+    }
+
+    /// The picture, to stand inside a page that has its colours.
+    pub(super) fn svg(&self) -> String {
+        svg::draw(self)
+    }
+}
+
+fn bar(candle: &Candle) -> Option<Bar> {
+    let bar = Bar { time: candle.timestamp, open: candle.open?, high: candle.high?, low: candle.low?, close: candle.close? };
+    let sound = bar.low > 0.0 && [bar.open, bar.close].iter().all(|price| (bar.low..=bar.high).contains(price));
+    sound.then_some(bar)
+}
+
+/// Where the candle of that time stands.
+fn place(bars: &[Bar], time: Time) -> Option<usize> {
+    bars.binary_search_by_key(&time.0, |bar| bar.time.0).ok()
+}
+
+/// `start`: the place of the frame's oldest candle.
+fn edge(segment: &Segment, start: f64) -> Stroke {
+    let end = |index: usize, price| (start + index as f64, price);
+    let (from, to) = (end(segment.from.index, segment.from.price), end(segment.to.index, segment.to.price));
+    Stroke { kind: Kind::Boundary, from, to, straight: false }
+}

@@ -1,0 +1,291 @@
+//! What a report says of a token: the verdict, the levels, the checklist, holders, posts, DEXes. Read off the report as the API
+//! answers it; what a part lacks is said in its place. Draws nothing and works out nothing.
+
+mod levels;
+
+use serde_json::Value;
+
+use super::{
+    Block, Level, Piece, Section, Table, Tone,
+    chart::Chart,
+    format::{self, MISSING, many},
+    words,
+};
+use crate::analysis::security::{AnomalyCode, CheckState, Group, score::too_little_known};
+
+/// Rows told of a list; the JSON has the rest of what the report keeps.
+const ROWS: usize = 10;
+/// Posts told.
+const POSTS: usize = 5;
+
+/// What is told of a token beside its answers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Beside {
+    pub(super) chart: Option<Chart>,
+    /// Of the patterns: the open one to look at first.
+    pub(super) card: Option<usize>,
+    /// Why the levels stand without prices and without a chart.
+    pub(super) why_plain: Option<&'static str>,
+}
+
+/// The sections of one token of a report.
+pub(super) fn token(token: &Value, beside: Beside) -> Vec<Section> {
+    let mut sections = vec![head(token), verdict(token), levels::trendlines(&token["trendline"], beside.chart, beside.why_plain)];
+    sections.extend(beside.card.map(|card| levels::trade_card(&token["patterns"], card)));
+    sections.extend([levels::patterns(&token["patterns"]), checklist(&token["security"]), holders(token)]);
+    sections.extend(posts(&token["token"]));
+    sections.push(dexes(&token["dexes"]));
+    sections
+}
+
+impl Section {
+    fn part(title: &str, note: impl Into<String>) -> Self {
+        Self { title: title.to_owned(), note: note.into(), ..Self::default() }
+    }
+
+    fn say(&mut self, text: impl Into<String>, tone: Tone) {
+        self.blocks.push(Block::Say(Piece::new(text, tone)));
+    }
+
+    fn labelled(&mut self, label: &'static str, text: impl Into<String>, tone: Tone) {
+        self.blocks.push(Block::Labelled(label, Piece::new(text, tone)));
+    }
+
+    /// The rows; without any the sentence.
+    fn table(&mut self, header: &'static [&'static str], rows: Vec<Vec<Piece>>, otherwise: &str) {
+        if rows.is_empty() {
+            self.say(otherwise, Tone::Quiet);
+        } else {
+            self.blocks.push(Block::Table(Table { caption: "", header, rows }));
+        }
+    }
+}
+
+/// The part's answer; without one the section that says why.
+fn answered<'a>(title: &str, part: &'a Value) -> Result<&'a Value, Section> {
+    let (why, tone) = match (part, part["error"]["detail"].as_str()) {
+        (Value::Null, _) => ("not analysed yet", Tone::Quiet),
+        (_, Some(detail)) => (detail, Tone::Warning),
+        _ => return Ok(part),
+    };
+    let mut section = Section::part(title, "");
+    section.say(why, tone);
+    Err(section)
+}
+
+fn head(token: &Value) -> Section {
+    let of = &token["token"];
+    let symbol = of["symbol"].as_str().or_else(|| of["name"].as_str()).unwrap_or("token");
+    let mut head = Section { level: Level::Token, ..Section::part(symbol, word(&token["token_address"])) };
+    if let Some(name) = of["name"].as_str() {
+        let figures = format!(
+            "{name} · price {} USD · market cap {} USD · whales {}",
+            format::price(of["price"].as_f64()),
+            format::human(of["market_cap"].as_f64()),
+            word(&of["whale_accumulation_trend"]),
+        );
+        head.say(figures, Tone::Plain);
+    } else if let Some(detail) = of["error"]["detail"].as_str() {
+        head.say(detail, Tone::Warning);
+    }
+    head
+}
+
+/// What a security score means. One of what was hardly looked at is no verdict.
+pub fn tone_of_score(score: i64, recommendation: &str) -> Tone {
+    match score {
+        _ if too_little_known(recommendation) => Tone::Quiet,
+        ..40 => Tone::Bad,
+        40..60 => Tone::Warning,
+        _ => Tone::Good,
+    }
+}
+
+/// The score as it is written: with a question mark where too little is known for it.
+pub fn score_text(score: i64, recommendation: &str) -> String {
+    format!("{score}{}", if too_little_known(recommendation) { "?" } else { "" })
+}
+
+fn verdict(token: &Value) -> Section {
+    let mut section = Section::part("verdict", "");
+    let security = &token["security"];
+    if let Some(score) = security["securityScore"].as_i64() {
+        let recommendation = word(&security["recommendation"]);
+        let says = format!("{} of 100 · {recommendation}", score_text(score, recommendation));
+        section.labelled("security", says, tone_of_score(score, recommendation));
+        let parts = [("code", "codePatterns"), ("transfers", "transactionPatterns"), ("holders", "holderDistribution")];
+        let risk = parts.map(|(name, key)| format!("{name} {}", number(&security["anomalyDetection"][key]["score"], 1)));
+        section.labelled("risk, 0–100", risk.join(" · "), Tone::Plain);
+    } else {
+        section.labelled("security", word_or(&security["error"]["detail"], "not analysed yet"), Tone::Quiet);
+    }
+    let trendline = &token["trendline"];
+    if let Some(trend) = trendline["trend"].as_str() {
+        let says = format!("{}, confidence {}", words::told(trend).to_lowercase(), number(&trendline["confidence"], 2));
+        section.labelled("trend", says, Tone::Plain);
+    }
+    if let Some(action) = token["patterns"]["recommendedAction"].as_str() {
+        section.labelled("chart patterns", words::told(action), Tone::Plain);
+    }
+    section
+}
+
+/// The sign of a state; signs of the last pass for terminals without Unicode stand for them there.
+pub fn check_mark(state: CheckState) -> &'static str {
+    match state {
+        CheckState::Found => "✗",
+        CheckState::Unheld => "~",
+        CheckState::NotChecked => "?",
+        CheckState::Passed => "✓",
+    }
+}
+
+fn said(state: CheckState) -> &'static str {
+    match state {
+        CheckState::Found => "found",
+        CheckState::Unheld => "nobody's",
+        CheckState::NotChecked => "not checked: data missing",
+        CheckState::Passed => "passed",
+    }
+}
+
+/// What was found, then what could not be checked, under the questions; what passed is counted.
+fn checklist(part: &Value) -> Section {
+    let security = match answered("checklist", part) {
+        Ok(security) => security,
+        Err(section) => return section,
+    };
+    let checks = list(&security["checks"]);
+    let is = |check: &Value, state: CheckState| word(&check["state"]) == state.word();
+    let count = |state: CheckState| checks.iter().filter(|check| is(check, state)).count();
+    let counted = CheckState::ALL.map(|state| (count(state), state)).into_iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counted.map(|(count, state)| format!("{count} {}", said(state))).collect();
+    let mut section = Section::part("checklist", counts.join(" · "));
+    for group in Group::ALL {
+        let name = group.title().to_lowercase().replace(' ', "_");
+        let open = checks.iter().filter(|check| word(&check["group"]) == name && !is(check, CheckState::Passed));
+        let rows: Vec<_> = open.map(check).collect();
+        if !rows.is_empty() {
+            section.blocks.push(Block::Table(Table { caption: group.title(), header: &[], rows }));
+        }
+    }
+    if section.blocks.is_empty() {
+        section.say(if checks.is_empty() { "no check is told" } else { "every check passed" }, Tone::Quiet);
+    }
+    section
+}
+
+fn check(check: &Value) -> Vec<Piece> {
+    let state = CheckState::ALL.into_iter().find(|state| state.word() == word(&check["state"])).unwrap_or(CheckState::NotChecked);
+    let (mark, text) = if state == CheckState::Found { (Tone::Warning, Tone::Plain) } else { (Tone::Quiet, Tone::Quiet) };
+    let code = word(&check["code"]);
+    let meaning = AnomalyCode::ALL.iter().find(|known| known.word() == code).map_or("", |known| known.meaning());
+    let told = check["evidence"].as_str().or_else(|| check["missing"].as_str()).unwrap_or(meaning);
+    vec![Piece::new(check_mark(state), mark), Piece::new(code, text), Piece::new(told, text)]
+}
+
+fn holders(token: &Value) -> Section {
+    let part = match answered("holders", &token["holders"]) {
+        Ok(part) => part,
+        Err(section) => return section,
+    };
+    let held = list(&part["holders"]);
+    let total = part["total"].as_u64().unwrap_or(held.len() as u64);
+    let shares = &token["token"]["holders_distribution"];
+    let mut note = many(total, "holder", "holders");
+    for (name, key) in [("top 10", "top_10_holders"), ("top 50", "top_50_holders")] {
+        if let Some(share) = shares[key].as_f64() {
+            note += &format!(" · {name} {}", format::share(Some(share)));
+        }
+    }
+    let mut section = Section::part("holders", note);
+    let row = |holder: &Value| {
+        let labels: Vec<&str> = list(&holder["labels"]).iter().filter_map(Value::as_str).collect();
+        vec![
+            Piece::plain(format::human(holder["balance"].as_f64())),
+            Piece::quiet(word(&holder["holder_address"])),
+            Piece::plain(labels.join(", ")),
+        ]
+    };
+    let rows = held.iter().take(ROWS).map(row).collect();
+    section.table(&["balance", "address", "labels"], rows, word_or(&part["missing"], "no holder is known"));
+    section
+}
+
+fn posts(token: &Value) -> Option<Section> {
+    if token.is_null() || !token["error"].is_null() {
+        return None;
+    }
+    let posts = list(&token["top_posts"]);
+    let mut section = Section::part("top posts", shown_of(posts.len(), POSTS, "post", "posts"));
+    let row = |post: &Value| {
+        vec![
+            Piece::quiet(day(word(&post["published_at"]))),
+            Piece::quiet(format::human(post["engagement"].as_f64())),
+            Piece::plain(word(&post["title"])),
+        ]
+    };
+    section.table(&["date", "engagement", "title"], posts.iter().take(POSTS).map(row).collect(), "no post is known");
+    Some(section)
+}
+
+fn dexes(part: &Value) -> Section {
+    let part = match answered("DEXes", part) {
+        Ok(part) => part,
+        Err(section) => return section,
+    };
+    let dexes = list(&part["dexes"]);
+    let mut section = Section::part("DEXes", shown_of(dexes.len(), ROWS, "DEX", "DEXes"));
+    let row = |dex: &Value| {
+        let best = &dex["bestPool"];
+        vec![
+            Piece::plain(word(&dex["name"])),
+            Piece::quiet(word(&dex["chainId"])),
+            Piece::plain(format::human(best["liquidity"].as_f64())),
+            Piece::quiet(format::human(dex["volume24h"].as_f64())),
+            Piece::quiet(dex["poolCount"].as_u64().map_or_else(|| MISSING.to_owned(), format::count)),
+            Piece::plain(word(&best["pair"])),
+        ]
+    };
+    let header = &["DEX", "chain", "liquidity, USD", "24h, USD", "pools", "best pool"];
+    let otherwise = word_or(&part["missing"], "it is traded nowhere that is known");
+    section.table(header, dexes.iter().take(ROWS).map(row).collect(), otherwise);
+    section
+}
+
+/// `12 patterns`, or `10 of 12 patterns`.
+fn shown_of(count: usize, most: usize, one: &str, more: &str) -> String {
+    let all = many(count as u64, one, more);
+    if count > most { format!("{most} of {all}") } else { all }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn word(value: &Value) -> &str {
+    word_or(value, MISSING)
+}
+
+fn word_or<'a>(value: &'a Value, otherwise: &'a str) -> &'a str {
+    value.as_str().unwrap_or(otherwise)
+}
+
+fn number(value: &Value, digits: usize) -> String {
+    value.as_f64().map_or_else(|| MISSING.to_owned(), |number| format::fixed(number, digits))
+}
+
+fn price(value: &Value) -> String {
+    format::price(value.as_f64())
+}
+
+fn change(value: &Value) -> String {
+    format::change(value.as_f64(), false)
+}
+
+fn day(time: &str) -> &str {
+    time.split('T').next().unwrap_or(time)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! What a report says of the chart: trendlines, the trade card, patterns.
+
+use serde_json::Value;
+
+use super::{ROWS, answered, change, day, list, number, price, shown_of, word};
+use crate::document::{
+    Block, Piece, Section, Tone,
+    chart::Chart,
+    format::{self, MISSING, many},
+    words,
+};
+
+pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&'static str>) -> Section {
+    let answer = match answered("trendlines", part) {
+        Ok(answer) => answer,
+        Err(section) => return section,
+    };
+    let as_of = answer["asOf"].as_str().map_or_else(String::new, |time| format!("as of {}", day(time)));
+    let mut section = Section::part("trendlines", as_of);
+    section.blocks.extend(chart.map(|chart| Block::Chart(Box::new(chart))));
+    let row = |line: &Value| {
+        let now = match line["endPrice"].as_f64() {
+            Some(at) => format!("{} now", format::price(Some(at))),
+            None => format!("{} at its start", price(&line["intercept"])),
+        };
+        let slope = line["slope"].as_f64().map_or_else(String::new, |slope| {
+            let sign = if slope < 0.0 { "−" } else { "+" };
+            format!("{sign}{} a candle", format::price(Some(slope.abs())))
+        });
+        let touches = line["touches"].as_array().filter(|touches| !touches.is_empty());
+        let touches = touches.map_or_else(String::new, |touches| many(touches.len() as u64, "touch", "touches"));
+        vec![
+            Piece::quiet(word(&line["type"])),
+            Piece::plain(now),
+            Piece::quiet(word(&line["strength"])),
+            Piece::quiet(slope),
+            Piece::quiet(touches),
+        ]
+    };
+    let rows = list(&answer["trendlines"]).iter().map(row).collect();
+    section.table(&["line", "price", "strength", "slope", "touches"], rows, "too few candles for a line");
+    if let Some(why) = why_plain {
+        section.say(why, Tone::Quiet);
+    }
+    section
+}
+
+/// The pattern as a trader reads it: where it breaks out, where it aims, what voids it.
+pub(super) fn trade_card(part: &Value, card: usize) -> Section {
+    let pattern = &part["patterns"][card];
+    let mut section = Section::part("trade card", words::told(word(&pattern["name"])));
+    let (aim, back) = if word(&pattern["direction"]) == "down" { (Tone::Bad, Tone::Good) } else { (Tone::Good, Tone::Bad) };
+    let away = |at: &str, way: &str| format!("{} · {} from the last close", price(&pattern[at]), change(&pattern[way]));
+    section.labelled("confidence", format!("{} that a chartist marks it", number(&pattern["confidence"], 2)), Tone::Plain);
+    let complete = format!("{} · {} % complete", words::told(word(&pattern["status"])), number(&pattern["completionPercent"], 0));
+    section.labelled("status", complete, Tone::Plain);
+    section.labelled("breakout", format!("{} {}", price(&pattern["breakoutPrice"]), word(&pattern["direction"])), Tone::Plain);
+    section.labelled("target", away("targetPrice", "distanceToTarget"), aim);
+    section.labelled("stop", away("stopPrice", "distanceToStop"), back);
+    section.labelled("reward:risk", number(&pattern["rewardRisk"], 2), Tone::Plain);
+    section.labelled("height", format!("{} measured from the breakout", price(&pattern["height"])), Tone::Plain);
+    let span = format!("{} to {}", day(word(&pattern["startTime"])), day(word(&pattern["endTime"])));
+    section.labelled("candles", span, Tone::Plain);
+    section
+}
+
+/// Patterns with their targets; those of a plain answer with how far they project.
+pub(super) fn patterns(part: &Value) -> Section {
+    let answer = match answered("chart patterns", part) {
+        Ok(answer) => answer,
+        Err(section) => return section,
+    };
+    let found = list(&answer["patterns"]);
+    let mut section = Section::part("chart patterns", shown_of(found.len(), ROWS, "pattern", "patterns"));
+    let explained = found.first().is_some_and(|pattern| pattern["status"].is_string());
+    let shown = found.iter().take(ROWS);
+    let otherwise = "no pattern in these candles";
+    if explained {
+        let header = &["pattern", "confidence", "status", "target", "stop", "reward:risk"];
+        section.table(header, shown.map(told).collect(), otherwise);
+    } else {
+        section.table(&["pattern", "confidence", "complete", "measured move from breakout"], shown.map(projected).collect(), otherwise);
+    }
+    section
+}
+
+fn name(pattern: &Value) -> Vec<Piece> {
+    vec![Piece::plain(words::told(word(&pattern["name"]))), Piece::quiet(number(&pattern["confidence"], 2))]
+}
+
+fn aim(moves: &Value) -> Tone {
+    if moves.as_f64().is_some_and(|moves| moves < 0.0) { Tone::Bad } else { Tone::Good }
+}
+
+fn told(pattern: &Value) -> Vec<Piece> {
+    let status = word(&pattern["status"]);
+    let target = format!("{} {}", price(&pattern["targetPrice"]), change(&pattern["distanceToTarget"]));
+    // What is over has no stop.
+    let (stop, ratio) = if matches!(status, "forming" | "confirmed") {
+        let stop = format!("{} {}", price(&pattern["stopPrice"]), change(&pattern["distanceToStop"]));
+        (stop, number(&pattern["rewardRisk"], 2))
+    } else {
+        (MISSING.to_owned(), MISSING.to_owned())
+    };
+    let mut row = name(pattern);
+    row.extend([Piece::quiet(words::told(status)), Piece::new(target, aim(&pattern["distanceToTarget"]))]);
+    row.extend([Piece::quiet(stop), Piece::quiet(ratio)]);
+    row
+}
+
+fn projected(pattern: &Value) -> Vec<Piece> {
+    let moves = &pattern["projectedMovement"];
+    let mut row = name(pattern);
+    row.push(Piece::quiet(format!("{} %", number(&pattern["completionPercent"], 0))));
+    row.push(Piece::new(change(moves), aim(moves)));
+    row
+}

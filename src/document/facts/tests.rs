@@ -1,0 +1,99 @@
+//! What a report says, and what it says where a part is missing or odd.
+
+use serde_json::json;
+
+use super::*;
+use crate::document::{Document, Form};
+
+fn document(report: &Value, beside: &Beside) -> Document {
+    let sections = list(&report["tokens"]).iter().flat_map(|one| token(one, beside.clone())).collect();
+    Document { title: "Report".to_owned(), note: String::new(), sections }
+}
+
+fn report() -> Value {
+    json!({"tokens": [{
+        "token_address": "0x1f98",
+        "token": {"symbol": "UNI", "name": "Uniswap", "price": 7.31, "market_cap": 4.4e9, "top_posts": [
+            {"published_at": "2026-10-31T07:05:41Z", "title": "Audit report", "engagement": 7729}]},
+        "trendline": {"trend": "sideways", "confidence": 0.5, "trendlines": [
+            {"type": "support", "strength": "weak", "slope": -0.01, "intercept": 7.0, "endPrice": 6.87, "touches": [1, 2]}]},
+        "patterns": {"recommendedAction": "strong_sell", "patterns": [
+            {"name": "head_and_shoulders", "confidence": 0.66, "completionPercent": 100.0, "projectedMovement": -12.5}]},
+        "security": {"securityScore": 12, "recommendation": "AVOID: sells fail", "anomalyDetection": {"codePatterns": {"score": 95.0}},
+            "checks": [
+                {"code": "SELL_TAX", "group": "can_i_sell", "state": "found", "evidence": "10 % is lost"},
+                {"code": "PROXY", "group": "who_can_change_it", "state": "not_checked", "missing": "no code"},
+                {"code": "OWNER_MINT", "group": "who_can_change_it", "state": "passed"}]},
+        "dexes": {"error": {"detail": "No pools."}},
+        "holders": null,
+    }]})
+}
+
+#[test]
+fn a_report_says_what_it_found_and_what_it_lacks() {
+    let text = document(&report(), &Beside::default()).write(Form::Markdown);
+    for says in [
+        "## UNI\n\n0x1f98\n",
+        "- **security**: 12 of 100 · AVOID: sells fail\n",
+        "- **risk, 0–100**: code 95.0 · transfers – · holders –\n",
+        "- **trend**: sideways, confidence 0.50\n",
+        "| support | 6.8700 now | weak | −0.0100 a candle | 2 touches |\n",
+        "| Head and shoulders | 0.66 | 100 % | ▼ 12.5 % |\n",
+        "### Checklist\n\n1 found · 1 not checked: data missing · 1 passed\n",
+        "| ✗ | SELL\\_TAX | 10 % is lost |\n",
+        "| ? | PROXY | no code |\n",
+        "| 2026-10-31 | 7,729 | Audit report |\n",
+        "### DEXes\n\nNo pools.\n",
+        "### Holders\n\nnot analysed yet\n",
+    ] {
+        assert!(text.contains(says), "{says}\n{text}");
+    }
+    assert!(!text.contains("OWNER"));
+    for odd in [json!({"tokens": [{}]}), json!({"tokens": [7, null, {"security": 3, "holders": {"holders": {}}}]})] {
+        for form in Form::ALL {
+            assert!(!document(&odd, &Beside { card: Some(9), ..Beside::default() }).write(*form).is_empty(), "{odd}");
+        }
+    }
+}
+
+#[test]
+fn what_data_say_stays_text() {
+    let wicked = "<script>alert(1)</script> [x](http://a.b) ![i](//c.d) `c` | 'q' \"r\" &amp; www.e.f g@h.i \u{202e}\u{0}\n# T\n- l";
+    let mut report = report();
+    let token = &mut report["tokens"][0];
+    for key in ["symbol", "name"] {
+        token["token"][key] = wicked.into();
+    }
+    token["token"]["top_posts"][0]["title"] = wicked.into();
+    token["security"]["recommendation"] = wicked.into();
+    token["security"]["checks"][0]["evidence"] = wicked.into();
+    token["holders"] = json!({"holders": [{"holder_address": wicked, "balance": 1.0, "labels": [wicked]}]});
+    token["dexes"] = json!({"dexes": [{"name": wicked, "chainId": wicked, "bestPool": {"pair": wicked}}]});
+    let mut document = document(&report, &Beside::default());
+    document.title = wicked.to_owned();
+    document.note = wicked.to_owned();
+    let html = document.write(Form::Html);
+    let tags: Vec<&str> = html.split('<').skip(1).map(|tag| tag.split(['>', ' ', '\n']).next().unwrap_or_default()).collect();
+    for tag in tags {
+        let known =
+            "!doctype html head meta title style body header h1 h2 h3 h4 p main section small dl dt dd div table thead tbody tr th td";
+        assert!(known.split(' ').any(|known| known == tag.trim_start_matches('/')), "{tag}");
+    }
+    assert!(html.matches("&lt;script&gt;alert(1)&lt;/script&gt;").count() >= 10, "{html}");
+    assert!(!html.contains('\u{202e}') && !html.contains('\0'));
+    // What would load or run: the one address in it is text.
+    for loads in ["<script", "src=", "href=", "url(", "@import"] {
+        assert!(!html.contains(loads), "{loads}");
+    }
+    let text = document.write(Form::Markdown);
+    for meant in ["<script", "[x](", "![", "http://", "www.", "@", "\n# T", "\n- l", " | 'q'", " `c`"] {
+        assert!(!text.contains(meant), "{meant}\n{text}");
+    }
+}
+
+#[test]
+fn a_text_of_any_length_has_its_end() {
+    let mut report = report();
+    report["tokens"][0]["token"]["name"] = "a".repeat(1 << 20).into();
+    assert!(document(&report, &Beside::default()).write(Form::Html).len() < 100_000);
+}

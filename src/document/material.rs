@@ -1,0 +1,167 @@
+//! What a document is made of: a job's report, or a token asked about now; beside it the explained levels and the candles, where the
+//! data still are those of the report.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{
+    Block, Document, Level, Piece, Section, Tone,
+    chart::{CANDLES_MAX, Chart},
+    facts::{self, Beside},
+    sources,
+};
+use crate::{
+    dataset::{address::Address, time::Time},
+    deck::{Deck, known::Known},
+    error::Result,
+    jobs::{self, Report, TokenReport},
+    question::{
+        Question,
+        candles::{CandlesQuestion, TokenCandles},
+        known_token,
+        patterns::PatternsQuestion,
+        progress::Progress,
+        snapshot::Snapshot,
+        trendline::{PERIOD_DEFAULT, TrendlineQuestion},
+    },
+};
+
+/// Tokens whose levels are told with their prices and drawn; of more the plain answers stand.
+const TOLD_MAX: usize = 20;
+
+/// A job's report as a document.
+pub fn of_job(deck: &Deck, report: &Report, progress: &Progress) -> Result<Document> {
+    let snapshot = deck.snapshot()?;
+    let created = jobs::created(&report.job_id);
+    let when = created.map_or_else(String::new, |time| format!(" of {} UTC", time.minute_text()));
+    let note = format!("Deep analysis {}{when}, {}.", report.job_id, report.status.word());
+    of_tokens(deck, &snapshot, (note, created), &report.tokens, progress)
+}
+
+/// The token as it is now.
+pub fn of_token(deck: &Deck, token: Address, progress: &Progress) -> Result<Document> {
+    let snapshot = deck.whole_snapshot()?;
+    known_token(&snapshot, &token)?;
+    let report = jobs::token_report(deck, &snapshot, token, progress)?;
+    let as_of = snapshot.market.of(&snapshot.dataset, &token).and_then(|token| token.last_candle);
+    let note = as_of.map_or_else(String::new, |last| format!("As of {} UTC, the last candle.", last.start.minute_text()));
+    of_tokens(deck, &snapshot, (note, None), &[report], progress)
+}
+
+fn of_tokens(
+    deck: &Deck,
+    snapshot: &Snapshot,
+    (mut note, before): (String, Option<Time>),
+    tokens: &[TokenReport],
+    progress: &Progress,
+) -> Result<Document> {
+    let mut sections = Vec::new();
+    let mut names = Vec::new();
+    for (place, report) in tokens.iter().enumerate() {
+        progress.step(place as u64, tokens.len() as u64)?;
+        let mut value = serde_json::to_value(report).unwrap_or_default();
+        let beside = if place < TOLD_MAX {
+            tell_more(deck, snapshot, report.token_address, &mut value, progress)?
+        } else {
+            Beside { why_plain: Some("The chart is drawn of the first 20 tokens only."), ..Beside::default() }
+        };
+        names.extend(value["token"]["symbol"].as_str().map(str::to_owned));
+        sections.extend(facts::token(&value, beside));
+    }
+    if tokens.is_empty() {
+        let nothing = Block::Say(Piece::new("nothing was found out yet", Tone::Quiet));
+        sections.push(Section { level: Level::Token, title: "tokens".to_owned(), blocks: vec![nothing], ..Section::default() });
+    }
+    sections.push(sources::section(&snapshot.dataset, before));
+    if snapshot.dataset.synthetic {
+        note.push_str(if note.is_empty() { "The data are invented." } else { " The data are invented." });
+    }
+    let title = match (names.as_slice(), tokens) {
+        ([name], [_]) => format!("Report on {name}"),
+        (_, [token]) => format!("Report on {}", token.token_address),
+        (_, tokens) => format!("Report on {} tokens", tokens.len()),
+    };
+    Ok(Document { title, note, sections })
+}
+
+/// Puts the explained levels in the place of the plain ones, where they are the same: of data that changed since they would be others.
+fn tell_more(deck: &Deck, snapshot: &Snapshot, token: Address, report: &mut Value, progress: &Progress) -> Result<Beside> {
+    let contract_address = token;
+    let lines = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain: true };
+    let patterns = PatternsQuestion { contract_address, timeframe: "1d", explain: true };
+    let told = |part: &Value| part.is_object() && part["error"].is_null();
+    if !told(&report["trendline"]) && !told(&report["patterns"]) {
+        return Ok(Beside::default());
+    }
+    let (lines, patterns) = (explained(deck, snapshot, &lines, progress), explained(deck, snapshot, &patterns, progress));
+    progress.step(0, 0)?;
+    let same = |part: &Value, fuller: &Value| !told(part) || tells_more(fuller, part);
+    let (Some((lines, fuller_lines)), Some((patterns, fuller_patterns))) = (lines, patterns) else {
+        return Ok(Beside { why_plain: Some(CHANGED), ..Beside::default() });
+    };
+    if !same(&report["trendline"], &fuller_lines) || !same(&report["patterns"], &fuller_patterns) {
+        return Ok(Beside { why_plain: Some(CHANGED), ..Beside::default() });
+    }
+    if told(&report["trendline"]) {
+        report["trendline"] = fuller_lines;
+    }
+    let card = if told(&report["patterns"]) {
+        report["patterns"] = fuller_patterns;
+        patterns.answer.best_open()
+    } else {
+        None
+    };
+    let pattern = card.map(|card| &patterns.answer.patterns[card]);
+    let chart = drawn_from(deck, snapshot, token, progress).and_then(|candles| Chart::new(&candles.answer, &lines.answer, pattern));
+    Ok(Beside { chart, card, why_plain: None })
+}
+
+const CHANGED: &str =
+    "The data have changed since this was found: levels stand as they were found, without today's prices and without a chart.";
+
+/// An answer, and its JSON read again.
+type Explained<A> = (Arc<Known<A>>, Value);
+
+fn explained<Q: Question>(deck: &Deck, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Option<Explained<Q::Answer>> {
+    let known = deck.answer_from(snapshot, question, progress).ok()?;
+    let value = serde_json::from_slice(&known.json).ok()?;
+    Some((known, value))
+}
+
+/// The daily candles; weekly ones where the data have no finer.
+fn drawn_from(deck: &Deck, snapshot: &Snapshot, token: Address, progress: &Progress) -> Option<Arc<Known<TokenCandles>>> {
+    let of = |timeframe| {
+        let question = CandlesQuestion { token_address: token, timeframe, from: None, to: None, limit: CANDLES_MAX as u64 };
+        deck.answer_from(snapshot, &question, progress).ok().filter(|known| !known.answer.candles.is_empty())
+    };
+    of("1d").or_else(|| of("1w"))
+}
+
+/// Whether all of `plain` stands in `fuller`: the same answer, told in more words.
+fn tells_more(fuller: &Value, plain: &Value) -> bool {
+    match (fuller, plain) {
+        (Value::Object(fuller), Value::Object(plain)) => {
+            plain.iter().all(|(key, value)| fuller.get(key).is_some_and(|more| tells_more(more, value)))
+        }
+        (Value::Array(fuller), Value::Array(plain)) => {
+            fuller.len() == plain.len() && fuller.iter().zip(plain).all(|(fuller, plain)| tells_more(fuller, plain))
+        }
+        (fuller, plain) => fuller == plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_fuller_answer_stands_for_the_same_one_alone() {
+        let plain = json!({"trend": "uptrend", "trendlines": [{"slope": 1.0}]});
+        assert!(tells_more(&json!({"trend": "uptrend", "trendlines": [{"slope": 1.0, "endPrice": 3.0}], "why": 1}), &plain));
+        assert!(!tells_more(&json!({"trend": "uptrend", "trendlines": [{"slope": 1.1}]}), &plain));
+        assert!(!tells_more(&json!({"trend": "uptrend"}), &plain));
+    }
+}

@@ -1,0 +1,79 @@
+//! Which tokens meet some conditions now: what alerts are judged by. Columns, grammar and figures are those of `where` of GET /tokens.
+
+use super::{
+    Hit,
+    row::{self, TokenRow, is_worked_out},
+    work_out,
+};
+use crate::{
+    dataset::address::Address,
+    error::{Code, Problem, Result},
+    question::{Find, filter::Filter, known_token, parameter, progress::Progress, snapshot::Snapshot},
+};
+
+/// The tokens that meet the conditions, of all or this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holding {
+    pub condition: String,
+    pub token: Option<Address>,
+}
+
+impl Holding {
+    /// The conditions as they are read; without any everything would hold.
+    fn filter(&self, snapshot: &Snapshot) -> Result<Filter> {
+        let filter = parameter::conditions("condition", &self.condition, &row::columns(&snapshot.dataset))?;
+        if filter.is_empty() {
+            let detail = "`condition` is empty: write a column, a sign and a value, as in `price>20`.";
+            return Err(Problem::new(Code::InvalidParameter, detail));
+        }
+        Ok(filter)
+    }
+}
+
+impl Find for Holding {
+    /// In the order of the dataset.
+    type Found = Vec<Address>;
+
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<Address>> {
+        let filter = self.filter(snapshot)?;
+        let all = &snapshot.market.tokens;
+        let tokens = match &self.token {
+            None => all.as_slice(),
+            Some(token) => {
+                known_token(snapshot, token)?;
+                snapshot.market.of(&snapshot.dataset, token).map_or(&[][..], std::slice::from_ref)
+            }
+        };
+        let (slow, quick) = filter.split(is_worked_out);
+        let rows = tokens.iter().map(TokenRow::plain).filter(|row| quick.matches(|column| row.field(column)));
+        let mut found: Vec<Hit<'_>> = rows.map(|row| (0, row)).collect();
+        work_out(&mut found, &slow, &[], snapshot, progress)?;
+        Ok(found.into_iter().map(|(_, row)| row.token.token_address).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{dataset::sample, question::snapshot::AnswerSettings};
+
+    #[test]
+    fn the_tokens_that_hold_are_those_that_where_keeps() {
+        let dataset = sample::dataset(&[("tokens", "token_address,symbol,name,chain,price\n0x1,A,A,eth,3\n0x2,B,B,eth,30\n0x3,C,C,eth,")]);
+        let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
+        let holding = |condition: &str, token: Option<&str>| {
+            let wanted = Holding { condition: condition.to_owned(), token: token.map(sample::address) };
+            wanted.find(&snapshot, &Progress::default()).map(|tokens| tokens.len())
+        };
+        assert_eq!((holding("price>20", None), holding("price<20", None), holding("price>1 symbol:a", None)), (Ok(1), Ok(1), Ok(1)));
+        assert_eq!(
+            (holding("price>20", Some("0x2")), holding("price>20", Some("0x1")), holding("price<9", Some("0x3"))),
+            (Ok(1), Ok(0), Ok(0))
+        );
+        assert_eq!(holding("trend:uptrend", None), Ok(0), "without candles there is no trend");
+        for wrong in ["", " ", "usd", "pric>2", "price>x"] {
+            assert_eq!(holding(wrong, None).map_err(|problem| problem.code), Err(Code::InvalidParameter), "{wrong}");
+        }
+        assert_eq!(holding("price>2", Some("0x9")).map_err(|problem| problem.code), Err(Code::TokenNotFound));
+    }
+}

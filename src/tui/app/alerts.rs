@@ -1,0 +1,251 @@
+//! Alerts in the dashboard: the dialog that puts them up and takes them out, the marks in rows, the bell. The store lies on disk, so
+//! it is asked off the drawing thread.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::App;
+use crate::{
+    dataset::address::Address,
+    error::Result,
+    jobs::{AlertBody, AlertList, Jobs},
+    tui::{
+        overlay::{
+            Overlay,
+            alerts::{AboutToken, AlertsDialog},
+        },
+        task::{self, Task},
+        view::AlertMark,
+    },
+};
+
+/// Of those that fired, the latest that are asked for.
+const FIRED: u64 = 50;
+/// What the terminal makes a sound or a flash of.
+const BELL: u8 = 7;
+
+/// The alerts as they were last read.
+#[derive(Default)]
+pub(super) struct Alerts {
+    list: AlertList,
+    /// Which rows have a mark.
+    pub(super) marks: HashMap<Address, AlertMark>,
+    /// What fired up to this one was looked at in the dialog.
+    seen: Option<u64>,
+    task: Option<Task<Read>>,
+    /// The store was asked for once.
+    asked: bool,
+}
+
+/// What an order of the store gave: the list, and what is said of it.
+type Read = (AlertList, Option<String>);
+
+impl App {
+    /// Asks the store; `order` changes it first and says what it did.
+    fn ask_alerts(&mut self, order: impl FnOnce(&Jobs) -> Result<Option<String>> + Send + 'static) -> bool {
+        let Some(jobs) = self.setup.jobs.as_ref().map(Arc::clone) else { return false };
+        self.alerts.asked = true;
+        self.alerts.task = Some(Task::start(&self.wake, move |_| {
+            let said = order(&jobs)?;
+            Ok((jobs.alerts(FIRED)?, said))
+        }));
+        true
+    }
+
+    /// Takes what came.
+    pub(super) fn poll_alerts(&mut self) {
+        if !self.alerts.asked && self.snapshot.is_some() {
+            self.read_alerts();
+        }
+        match task::take(&mut self.alerts.task) {
+            None => {}
+            Some(Err(problem)) => {
+                if let Some(Overlay::Alerts(dialog)) = &mut self.overlay {
+                    dialog.refuse(problem.detail);
+                } else {
+                    self.say(problem.detail, true);
+                }
+            }
+            Some(Ok((list, said))) => {
+                let newest = list.fired.first().map_or(0, |fired| fired.fired_id);
+                // What fired before the dashboard was opened is in the log, and is no news.
+                self.alerts.seen.get_or_insert(newest);
+                if let Some(Overlay::Alerts(dialog)) = &mut self.overlay {
+                    self.alerts.seen = Some(newest);
+                    dialog.show(list.clone(), said.is_some());
+                }
+                self.alerts.list = list;
+                self.mark_alerts();
+                if let Some(said) = said {
+                    self.say(said, false);
+                }
+            }
+        }
+    }
+
+    fn mark_alerts(&mut self) {
+        let Alerts { list, seen, .. } = &self.alerts;
+        let new = list.fired.iter().filter(|fired| fired.fired_id > seen.unwrap_or(0));
+        let up = list.alerts.iter().filter_map(|alert| alert.token_address);
+        let marks = up.map(|token| (token, AlertMark::Up)).chain(new.map(|fired| (fired.token_address, AlertMark::Fired)));
+        self.alerts.marks = marks.collect();
+    }
+
+    /// Reads them again: another dataset stands, or one fired.
+    pub(super) fn read_alerts(&mut self) {
+        self.ask_alerts(|_| Ok(None));
+    }
+
+    pub(super) fn open_alerts(&mut self) {
+        if self.setup.jobs.is_none() {
+            return self.say("alerts cannot be kept here: the program has no state folder that it may write to", true);
+        }
+        let name = |token: Address| {
+            let symbol = self.snapshot.as_ref().and_then(|snapshot| snapshot.dataset.token(&token)?.row.symbol.clone());
+            AboutToken { token, name: symbol.unwrap_or_else(|| token.short()) }
+        };
+        let dialog = AlertsDialog::new(self.token.map(name), self.alerts.list.clone());
+        self.overlay = Some(Overlay::Alerts(dialog));
+        self.read_alerts();
+    }
+
+    pub(super) fn add_alert(&mut self, wish: AlertBody) {
+        self.ask_alerts(move |jobs| {
+            let alert = jobs.add_alert(&wish)?;
+            let already = match (alert.holds, alert.token_address) {
+                (0, _) => String::new(),
+                (_, Some(_)) => "; it holds already, and fires when it comes to hold again".to_owned(),
+                (count, None) => format!("; it holds for {count} already, and fires for others"),
+            };
+            Ok(Some(format!("alert `{}` is up{already}", alert.condition)))
+        });
+    }
+
+    pub(super) fn remove_alert(&mut self, id: String) {
+        self.ask_alerts(move |jobs| jobs.remove_alert(&id).map(|()| Some("alert removed".to_owned())));
+    }
+
+    /// One fired: said, heard, and marked in its row.
+    pub(super) fn alert_fired(&mut self, says: &str) {
+        self.say(format!("alert: {says}"), true);
+        if self.setup.look.bell {
+            self.after_frame.push(BELL);
+        }
+        self.read_alerts();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use ratatui::{buffer::Buffer, layout::Rect};
+
+    use super::*;
+    use crate::{
+        dataset::sample,
+        deck::{Deck, DeckEvent, DeckOptions},
+        jobs::JobOptions,
+        tui::{
+            app::{Look, Setup, wall_clock},
+            event::Event,
+            keymap::Keymap,
+            picture,
+            theme::{Options, Theme},
+            view::NoApi,
+            views,
+        },
+    };
+
+    struct Bench {
+        app: App,
+        events: tokio::sync::broadcast::Receiver<DeckEvent>,
+        _state: tempfile::TempDir,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let deck = Deck::new(std::path::Path::new(""), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+            let events = deck.listen();
+            let state = tempfile::tempdir().expect("a folder");
+            let jobs = Jobs::open(state.path(), Arc::clone(&deck), JobOptions::default()).expect("a store");
+            let setup = Setup {
+                deck,
+                jobs: Some(jobs),
+                api: Arc::new(NoApi),
+                start_api: false,
+                keymap: Keymap::default(),
+                look: Look { theme: Theme::default(), ascii: false, bell: true, options: Options::default(), fixed: true },
+                clock: wall_clock,
+                demo_folder: None,
+                warnings: Vec::new(),
+            };
+            Self { app: App::new(setup, views::all(), Arc::new(|| ())), events, _state: state }
+        }
+
+        fn load(&mut self, price: u32) {
+            let tokens = format!("token_address,symbol,name,chain,price\n0x1,ONE,One,eth,{price}\n0x2,TWO,Two,eth,5");
+            let mut dataset = sample::dataset(&[("tokens", &tokens)]);
+            dataset.folder = "/data/market".into();
+            self.app.setup.deck.stand_on(dataset);
+        }
+
+        fn press(&mut self, code: KeyCode) {
+            self.app.update(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+        }
+
+        /// Passes on what the deck tells until the screen shows it.
+        fn until(&mut self, shown: &str) {
+            let start = Instant::now();
+            loop {
+                while let Ok(event) = self.events.try_recv() {
+                    self.app.update(Event::Deck(event));
+                }
+                self.app.update(Event::Wake);
+                let screen = self.screen();
+                if screen.contains(shown) {
+                    return;
+                }
+                assert!(start.elapsed() < Duration::from_secs(20), "{shown}\n{screen}");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+
+        fn screen(&mut self) -> String {
+            let area = Rect::new(0, 0, 120, 30);
+            let mut buffer = Buffer::empty(area);
+            self.app.draw_into(&mut buffer, area);
+            picture::text(&buffer)
+        }
+    }
+
+    #[test]
+    fn an_alert_is_typed_marked_heard_and_listed() {
+        let mut bench = Bench::new();
+        bench.load(10);
+        bench.until("ONE");
+        bench.press(KeyCode::Char('A'));
+        bench.until("tell me when ONE has");
+        "pric>20".chars().for_each(|c| bench.press(KeyCode::Char(c)));
+        bench.press(KeyCode::Enter);
+        bench.until("did you mean `price`?");
+        (0..3).for_each(|_| bench.press(KeyCode::Backspace));
+        "e>20".chars().for_each(|c| bench.press(KeyCode::Char(c)));
+        bench.press(KeyCode::Enter);
+        bench.until("ONE            price>20");
+        bench.press(KeyCode::Esc);
+        bench.until("◦ONE");
+        assert!(!bench.app.take_after_frame().contains(&BELL));
+        bench.load(30);
+        bench.until("alert: ONE: price>20");
+        bench.until("!ONE");
+        assert!(bench.app.take_after_frame().contains(&BELL));
+        bench.press(KeyCode::Char('A'));
+        bench.until("fired once");
+        bench.press(KeyCode::Delete);
+        bench.until("no alert is up");
+        bench.press(KeyCode::Esc);
+        let screen = bench.screen();
+        assert!(!screen.contains("!ONE") && !screen.contains("◦ONE"), "{screen}");
+    }
+}

@@ -1,0 +1,213 @@
+//! Alerts: a condition typed for the selected token or for all, those that are up, and the log of what fired.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::{buffer::Buffer, layout::Rect};
+use tui_input::{Input, backend::crossterm::EventHandler};
+
+use super::{Command, Outcome, floating, line};
+use crate::{
+    dataset::{address::Address, time::Time},
+    jobs::{Alert, AlertBody, AlertList, FiredAlert},
+    question::filter::TEXT_CHARS_MAX,
+    tui::{
+        format, text,
+        theme::{Role, Theme},
+    },
+};
+
+/// Rows of the log that are shown.
+const FIRED: usize = 5;
+/// Cells of who it is about.
+const NAME: usize = 14;
+
+/// The token that an alert would be about.
+#[derive(Debug, Clone)]
+pub struct AboutToken {
+    pub token: Address,
+    pub name: String,
+}
+
+#[derive(Debug)]
+pub struct AlertsDialog {
+    about: Option<AboutToken>,
+    /// The condition is for every token.
+    all: bool,
+    input: Input,
+    list: AlertList,
+    selected: usize,
+    /// Why the store refused the last order.
+    problem: Option<String>,
+    /// An order is on its way.
+    waiting: bool,
+}
+
+impl AlertsDialog {
+    pub fn new(about: Option<AboutToken>, list: AlertList) -> Self {
+        let all = about.is_none();
+        Self { about, all, input: Input::default(), list, selected: 0, problem: None, waiting: false }
+    }
+
+    /// The alerts as they are now; after an order was carried out the line is for the next one.
+    pub fn show(&mut self, list: AlertList, done: bool) {
+        (self.list, self.waiting) = (list, false);
+        self.selected = self.selected.min(self.list.alerts.len().saturating_sub(1));
+        if done {
+            (self.input, self.problem) = (Input::default(), None);
+        }
+    }
+
+    pub fn refuse(&mut self, why: String) {
+        (self.problem, self.waiting) = (Some(why), false);
+    }
+
+    pub fn key(&mut self, key: &KeyEvent) -> Outcome {
+        let typed = self.input.value().trim().to_owned();
+        match key.code {
+            KeyCode::Esc => return Outcome::Close,
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Outcome::Close,
+            KeyCode::Enter if typed.is_empty() => return Outcome::Close,
+            // A second press is impatience.
+            KeyCode::Enter if self.waiting => {}
+            KeyCode::Enter => {
+                let token_address = self.about.as_ref().filter(|_| !self.all).map(|about| about.token);
+                self.waiting = true;
+                return Outcome::Apply(Command::AddAlert(AlertBody { token_address, condition: typed }));
+            }
+            KeyCode::Tab | KeyCode::BackTab => self.all = !self.all || self.about.is_none(),
+            KeyCode::Delete if typed.is_empty() => {
+                let named = self.list.alerts.get(self.selected).map(|alert| alert.alert_id.clone());
+                return named.map_or(Outcome::Stay, |id| Outcome::Apply(Command::RemoveAlert(id)));
+            }
+            KeyCode::Down => self.selected = (self.selected + 1).min(self.list.alerts.len().saturating_sub(1)),
+            KeyCode::Up => self.selected = self.selected.saturating_sub(1),
+            _ => {
+                self.problem = None;
+                if self.input.value().chars().count() < TEXT_CHARS_MAX || key.code == KeyCode::Backspace {
+                    self.input.handle_event(&Event::Key(*key));
+                }
+            }
+        }
+        Outcome::Stay
+    }
+
+    pub fn paste(&mut self, pasted: &str) {
+        let text: String = self.input.value().chars().chain(pasted.chars().filter(|c| !c.is_control())).take(TEXT_CHARS_MAX).collect();
+        self.input = Input::new(text);
+    }
+
+    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        let inside = floating(buffer, area, (90, 24), "alerts", theme);
+        let base = theme.style(Role::Panel);
+        let (dim, plain) = (theme.dim().patch(base), theme.text().patch(base));
+        let who = match &self.about {
+            Some(about) if !self.all => text::truncate(&about.name, NAME).into_owned(),
+            _ => "any token".to_owned(),
+        };
+        let used = line(buffer, inside, 0, 0, &format!("tell me when {who} has  "), dim);
+        let end = used + line(buffer, inside, 0, used, self.input.value(), plain);
+        line(buffer, inside, 0, end, "▏", theme.accent().patch(base));
+        if let Some(problem) = &self.problem {
+            let wrapped = text::wrap(problem, usize::from(inside.width), 2);
+            for (row, says) in wrapped.iter().enumerate() {
+                line(buffer, inside, 1 + row as u16, 0, says, theme.style(Role::Warning).patch(base));
+            }
+        }
+        let height = usize::from(inside.height);
+        let log = self.list.fired.len().clamp(1, FIRED) + 1;
+        let rows = height.saturating_sub(5 + log);
+        self.draw_alerts(buffer, Rect { y: inside.y + 3.min(inside.height), height: rows as u16, ..inside }, theme);
+        let below = Rect { y: inside.y + (3 + rows).min(height) as u16, height: (height - (3 + rows).min(height)) as u16, ..inside };
+        line(buffer, below, 0, 0, "fired", dim);
+        for (row, fired) in self.list.fired.iter().take(FIRED).enumerate() {
+            line(buffer, below, 1 + row as u16, 0, &told(fired), plain);
+        }
+        if self.list.fired.is_empty() {
+            line(buffer, below, 1, 0, "nothing yet: alerts are looked at each time the data change", dim);
+        }
+        let hint = match (self.waiting, self.input.value().trim().is_empty()) {
+            (true, _) => "working it out…",
+            (false, false) => "⏎ puts it up   Tab this token or any   Esc",
+            (false, true) => "type price>20 or pattern:bull_flag   Tab this token or any   Delete removes   Esc",
+        };
+        line(buffer, inside, inside.height.saturating_sub(1), 0, hint, dim);
+    }
+
+    fn draw_alerts(&self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        let base = theme.style(Role::Panel);
+        let rows = usize::from(area.height);
+        let first = self.selected.saturating_sub(rows.saturating_sub(1));
+        for (row, alert) in self.list.alerts.iter().enumerate().skip(first).take(rows) {
+            let place = Rect { y: area.y + (row - first) as u16, height: 1, ..area };
+            let style = if row == self.selected { theme.style(Role::Selection) } else { base };
+            buffer.set_style(place, style);
+            let used = line(buffer, place, 0, 0, &text::fit(&name(alert), NAME + 1, text::Align::Left), theme.text().patch(style));
+            let end = used + line(buffer, place, 0, used, &alert.condition, theme.text().patch(style));
+            let (says, role) = stands(alert);
+            line(buffer, place, 0, end.max(46) + 2, &says, theme.style(role).patch(style));
+        }
+        if self.list.alerts.is_empty() {
+            line(buffer, area, 0, 0, "no alert is up", theme.dim().patch(base));
+        }
+    }
+}
+
+fn name(alert: &Alert) -> String {
+    match (&alert.symbol, &alert.token_address) {
+        (Some(symbol), _) => symbol.clone(),
+        (None, Some(token)) => token.short(),
+        (None, None) => "any token".to_owned(),
+    }
+}
+
+/// How an alert stands, in a few words.
+fn stands(alert: &Alert) -> (String, Role) {
+    if let Some(problem) = &alert.problem {
+        return (format!("not looked at: {problem}"), Role::Warning);
+    }
+    let fired = alert.last_fired_at.map(|at| format!("fired {}, last {}", times(alert.fired), at.minute_text()));
+    let holds = match (alert.holds, alert.token_address) {
+        (0, _) => "waits".to_owned(),
+        (_, Some(_)) => "holds now".to_owned(),
+        (count, None) => format!("holds for {}", format::many(count, "token", "tokens")),
+    };
+    (fired.map_or(holds.clone(), |fired| format!("{holds} · {fired}")), Role::Dim)
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{} times", format::count(count)) }
+}
+
+fn told(fired: &FiredAlert) -> String {
+    let name = fired.symbol.clone().unwrap_or_else(|| fired.token_address.short());
+    format!("{}  {}{}", Time::minute_text(fired.fired_at), text::fit(&name, NAME + 1, text::Align::Left), fired.condition)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn press(dialog: &mut AlertsDialog, code: KeyCode) -> Outcome {
+        dialog.key(&KeyEvent::new(code, KeyModifiers::NONE))
+    }
+
+    #[test]
+    fn a_condition_is_typed_for_the_token_or_for_any() {
+        let token = Address([3; 20]);
+        let mut dialog = AlertsDialog::new(Some(AboutToken { token, name: "UNI".to_owned() }), AlertList::default());
+        dialog.paste("price>2\u{7}");
+        press(&mut dialog, KeyCode::Char('0'));
+        let wish = |token_address| Outcome::Apply(Command::AddAlert(AlertBody { token_address, condition: "price>20".to_owned() }));
+        assert_eq!(press(&mut dialog, KeyCode::Enter), wish(Some(token)));
+        assert_eq!(press(&mut dialog, KeyCode::Enter), Outcome::Stay, "one is on its way");
+        dialog.refuse("no column `pric`".to_owned());
+        press(&mut dialog, KeyCode::Tab);
+        assert_eq!(press(&mut dialog, KeyCode::Enter), wish(None));
+        dialog.show(AlertList::default(), true);
+        assert_eq!(press(&mut dialog, KeyCode::Delete), Outcome::Stay);
+        assert_eq!(press(&mut dialog, KeyCode::Enter), Outcome::Close);
+        for (width, height) in [(0, 0), (1, 1), (20, 5), (80, 24), (200, 60)] {
+            let area = Rect::new(0, 0, width, height);
+            dialog.draw(&mut Buffer::empty(area), area, &Theme::default());
+        }
+    }
+}

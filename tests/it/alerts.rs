@@ -1,0 +1,211 @@
+//! Alerts: they fire when their condition comes to hold, once, whatever happens to the program in between.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Command, Stdio},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokendeck::{
+    dataset::address::Address,
+    deck::{Deck, DeckEvent, DeckOptions},
+    error::{Code, Problem},
+    jobs::{Alert, AlertBody, AlertList, JobOptions, Jobs, KeptJobs},
+};
+
+const A: &str = "0x000000000000000000000000000000000000000a";
+const B: &str = "0x000000000000000000000000000000000000000b";
+
+fn write(folder: &Path, prices: &[(&str, &str, f64)]) {
+    let rows: Vec<String> = prices.iter().map(|(address, symbol, price)| format!("{address},{symbol},{symbol},eth,{price}")).collect();
+    // Whole or not at all, as a reload between two writes would see it.
+    let beside = folder.join(".tokens.tmp");
+    std::fs::write(&beside, format!("token_address,symbol,name,chain,price\n{}\n", rows.join("\n"))).unwrap();
+    std::fs::rename(beside, folder.join("tokens.csv")).unwrap();
+}
+
+fn address(text: &str) -> Address {
+    Address::parse(text).unwrap()
+}
+
+fn wish(token: Option<&str>, condition: &str) -> AlertBody {
+    AlertBody { token_address: token.map(address), condition: condition.to_owned() }
+}
+
+fn until<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(value) = done() {
+            return value;
+        }
+        assert!(start.elapsed() < Duration::from_secs(30), "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+struct Bench {
+    data: tempfile::TempDir,
+    state: tempfile::TempDir,
+    deck: Arc<Deck>,
+    jobs: Arc<Jobs>,
+}
+
+impl Bench {
+    fn new(prices: &[(&str, &str, f64)]) -> Self {
+        let (data, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write(data.path(), prices);
+        let deck = Deck::new(data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+        deck.load().unwrap();
+        let jobs = Jobs::open(state.path(), Arc::clone(&deck), JobOptions::default()).unwrap();
+        Self { data, state, deck, jobs }
+    }
+
+    /// Loads other prices and waits until the alert was looked at with them.
+    fn load(&self, prices: &[(&str, &str, f64)], id: &str) -> Alert {
+        let before = self.alert(id).checked_at;
+        std::thread::sleep(Duration::from_millis(2));
+        write(self.data.path(), prices);
+        self.deck.load().unwrap();
+        until("the alert is looked at", || Some(self.alert(id)).filter(|alert| alert.checked_at > before))
+    }
+
+    fn alert(&self, id: &str) -> Alert {
+        self.list().alerts.into_iter().find(|alert| alert.alert_id == id).unwrap()
+    }
+
+    fn list(&self) -> AlertList {
+        self.jobs.alerts(100).unwrap()
+    }
+}
+
+#[test]
+fn an_alert_fires_when_its_condition_comes_to_hold() {
+    let bench = Bench::new(&[(A, "A", 10.0), (B, "B", 50.0)]);
+    let mut events = bench.deck.listen();
+    let one = bench.jobs.add_alert(&wish(Some(A), "price>20")).unwrap();
+    assert_eq!((one.holds, one.fired, one.symbol.as_deref()), (0, 0, Some("A")));
+    let all = bench.jobs.add_alert(&wish(None, "price > 20 chain:eth")).unwrap();
+    assert_eq!((all.holds, all.symbol), (1, None), "B holds already, which is no news");
+    let id = one.alert_id.as_str();
+
+    let now = bench.load(&[(A, "A", 30.0), (B, "B", 50.0)], id);
+    assert_eq!((now.holds, now.fired), (1, 1));
+    until("both fired", || (bench.list().fired.len() == 2).then_some(()));
+    assert!(bench.list().fired.iter().all(|fired| fired.token_address == address(A)));
+    let said = until("it is told", || match events.try_recv() {
+        Ok(DeckEvent::AlertFired { fired_id, says }) => Some((fired_id, says)),
+        _ => None,
+    });
+    assert_eq!(said.1, "A: price>20");
+    assert_eq!(bench.jobs.fired_alert(said.0).unwrap().unwrap().alert_id, one.alert_id);
+
+    // It holds still; the token goes and comes back; it stops holding; it comes to hold again.
+    assert_eq!(bench.load(&[(A, "A", 31.0), (B, "B", 50.0)], id).fired, 1);
+    let gone = bench.load(&[(B, "B", 50.0)], id);
+    assert!(gone.problem.is_some_and(|problem| problem.contains("No token")) && gone.holds == 1);
+    let back = bench.load(&[(A, "A", 31.0), (B, "B", 50.0)], id);
+    assert_eq!((back.fired, back.problem), (1, None), "who comes back has not stopped holding");
+    assert_eq!(bench.load(&[(A, "A", 9.0), (B, "B", 50.0)], id).holds, 0);
+    assert_eq!(bench.load(&[(A, "A", 21.0), (B, "B", 50.0)], id).fired, 2);
+
+    bench.jobs.remove_alert(id).unwrap();
+    assert_eq!(bench.jobs.remove_alert(id).map_err(|problem| problem.code), Err(Code::AlertNotFound));
+    assert_eq!(bench.list().fired.iter().filter(|fired| fired.alert_id == one.alert_id).count(), 2, "what it fired stays");
+    // Those of another dataset are another's.
+    let kept = KeptJobs::open(bench.state.path(), &JobOptions::default()).unwrap();
+    assert_eq!(kept.alerts(bench.data.path(), 9).unwrap().alerts.len(), 1);
+    assert_eq!(kept.alerts(bench.state.path(), 9).unwrap(), AlertList::default());
+}
+
+#[test]
+fn a_wrong_alert_is_refused_by_what_is_wrong_with_it() {
+    let bench = Bench::new(&[(A, "A", 10.0)]);
+    let refused = |wish: &AlertBody| bench.jobs.add_alert(wish).map_err(|Problem { code, detail }| (code, detail)).unwrap_err();
+    for (token, condition, says) in [
+        (None, "", "`/condition`: `condition` is empty"),
+        (None, "usd", "`usd` is no condition"),
+        (Some(A), "pric>2", "did you mean `price`?"),
+        (Some(A), "price>many", "`many` is not a number"),
+        (Some(B), "price>2", "`/token_address`: No token"),
+    ] {
+        let (code, detail) = refused(&wish(token, condition));
+        assert!(code == Code::InvalidValue && detail.contains(says), "{condition}: {code:?} {detail}");
+    }
+    assert!(refused(&wish(None, &format!("symbol:{}", "a".repeat(500)))).1.contains("at most 500"));
+    for (body, code, says) in [
+        ("", Code::InvalidJson, "not valid JSON"),
+        ("{}", Code::InvalidValue, "`/condition`"),
+        ("{\"condition\":7}", Code::InvalidValue, "`/condition`"),
+        ("{\"condition\":\"price>1\",\"token_address\":\"0x1\"}", Code::InvalidValue, "`/token_address`"),
+        ("{\"condition\":\"price>1\",\"when\":1}", Code::InvalidValue, "`/when`"),
+    ] {
+        let problem = AlertBody::parse(body.as_bytes()).unwrap_err();
+        assert!(problem.code == code && problem.detail.contains(says), "{body}: {problem:?}");
+    }
+    assert_eq!(AlertBody::parse(b"{\"condition\":\" price>1 \",\"token_address\":null}"), Ok(wish(None, "price>1")));
+}
+
+const CHILD: &str = "TOKENDECK_TEST_ALERTS";
+
+/// The program that is killed: it loads the data and looks at the alerts until then.
+#[test]
+#[ignore = "started by the test below as a program of its own"]
+fn child_that_looks() {
+    let Some(place) = std::env::var_os(CHILD) else { return };
+    let place = Path::new(&place);
+    let deck = Deck::new(&place.join("data"), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+    let _jobs = Jobs::open(&place.join("state"), Arc::clone(&deck), JobOptions::default()).unwrap();
+    deck.load().unwrap();
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\nloaded").and_then(|()| out.flush()).unwrap();
+    std::thread::sleep(Duration::from_mins(1));
+}
+
+/// Kills until each change of the price was seen once: what fired is as often as it came to hold.
+#[test]
+fn no_alert_is_lost_or_fired_twice_when_the_program_is_killed() {
+    let kills: u32 = std::env::var("TOKENDECK_TEST_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(12);
+    let place = tempfile::tempdir().unwrap();
+    let (data, state) = (place.path().join("data"), place.path().join("state"));
+    std::fs::create_dir_all(&data).unwrap();
+    write(&data, &[(A, "A", 10.0)]);
+    let deck = Deck::new(&data, DeckOptions::default()).unwrap();
+    deck.load().unwrap();
+    let kept = KeptJobs::open(&state, &JobOptions::default()).unwrap();
+    kept.add_alert(&deck, &wish(Some(A), "price>20")).unwrap();
+    let (mut killed, mut came_to_hold, mut random) = (0_u32, 0_u32, 88_172_645_463_325_252_u64);
+    for step in 1_u32.. {
+        let holds = step % 2;
+        write(&data, &[(A, "A", if holds == 1 { 30.0 } else { 10.0 } + f64::from(step) / 100.0)]);
+        came_to_hold += holds;
+        let mut patience = 40_000;
+        while kept.alerts(&data, 1).unwrap().alerts[0].holds != u64::from(holds) {
+            let mut child = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "alerts::child_that_looks", "--ignored", "--nocapture"])
+                .env(CHILD, place.path())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let out = BufReader::new(child.stdout.take().unwrap());
+            assert!(out.lines().map_while(Result::ok).any(|line| line == "loaded"), "the child loads");
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            std::thread::sleep(Duration::from_micros(random % patience));
+            // It looks within half a second; whoever is killed too early again and again is given longer.
+            patience = (patience * 2).min(2_000_000);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            killed += 1;
+        }
+        let list = kept.alerts(&data, 1_000).unwrap();
+        assert_eq!(list.fired.len(), came_to_hold as usize, "step {step}, after {killed} kills");
+        if killed >= kills {
+            break;
+        }
+    }
+    assert!(came_to_hold > 1, "{killed} kills");
+}
