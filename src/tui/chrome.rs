@@ -1,5 +1,6 @@
 //! What stands around every view: the header, the tabs, the footer, the filter line, and what floats. Pure drawing.
 
+use crossterm::event::KeyCode;
 use ratatui::{Frame, buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
@@ -22,6 +23,8 @@ pub struct Hits {
     tabs: Vec<(Rect, ViewId)>,
     /// The keys that the footer offers.
     hints: Vec<(Rect, Action)>,
+    /// The keys of the line that `/` opens, which are no actions.
+    line_keys: Vec<(Rect, KeyCode)>,
 }
 
 impl Hits {
@@ -31,6 +34,10 @@ impl Hits {
 
     pub fn hint_at(&self, x: u16, y: u16) -> Option<Action> {
         self.hints.iter().find(|(place, _)| place.contains((x, y).into())).map(|(_, action)| *action)
+    }
+
+    pub fn line_key_at(&self, x: u16, y: u16) -> Option<KeyCode> {
+        self.line_keys.iter().find(|(place, _)| place.contains((x, y).into())).map(|(_, key)| *key)
     }
 }
 
@@ -44,7 +51,7 @@ impl App {
     pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect) {
         let theme = self.setup.look.theme.clone();
         buffer.set_style(area, theme.text().patch(theme.style(Role::Background)));
-        (self.hits.tabs, self.hits.hints) = Default::default();
+        self.hits = Hits::default();
         if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
             self.ask_for_room(buffer, area);
             return;
@@ -185,7 +192,7 @@ impl App {
     /// Whether the action means anything in the view as it is.
     fn answered(&self, action: Action) -> bool {
         let view = self.view();
-        if action == Action::Filter { view.filter().is_some() } else { view.answers(action) }
+        view.answers(action) && (action != Action::Filter || view.filter().is_some())
     }
 
     fn draw_footer(&mut self, buffer: &mut Buffer, row: Rect) {
@@ -196,19 +203,25 @@ impl App {
             let typed: String = line.input.value().chars().skip(line.input.visual_scroll(room)).collect();
             x += 1 + write(buffer, row, 1 + x, 0, &text::truncate(&typed, room), theme.text());
             x += write(buffer, row, x, 0, if self.setup.look.ascii { "_" } else { "▏" }, theme.accent());
-            let (says, style) = match &line.problem {
-                Some(problem) => (problem.as_str(), theme.style(Role::Warning)),
-                None => ("⏎ keep · Esc cancel", theme.dim()),
-            };
-            let mut x = x + 2 + write(buffer, row, x + 2, 0, says, style);
-            if line.problem.is_none() {
-                for (nth, (_, word)) in line.completions.iter().enumerate() {
-                    let word = if nth == 0 { format!("Tab {word}") } else { word.clone() };
-                    if x + 4 + text::width(&word) as u16 > row.width {
-                        break;
-                    }
-                    x += 3 + write(buffer, row, x + 3, 0, &word, theme.dim());
+            if let Some(problem) = &line.problem {
+                write(buffer, row, x + 2, 0, problem, theme.style(Role::Warning));
+                return;
+            }
+            for (gap, says, key) in [(2, "Enter keep", KeyCode::Enter), (3, "Esc cancel", KeyCode::Esc)] {
+                let width = write(buffer, row, x + gap, 0, says, theme.dim());
+                self.hits.line_keys.push((Rect { x: row.x + x + gap, y: row.y, width, height: 1 }, key));
+                x += gap + width;
+            }
+            for (nth, (_, word)) in line.completions.iter().enumerate() {
+                let word = if nth == 0 { format!("Tab {word}") } else { word.clone() };
+                if x + 4 + text::width(&word) as u16 > row.width {
+                    break;
                 }
+                let width = write(buffer, row, x + 3, 0, &word, theme.dim());
+                if nth == 0 {
+                    self.hits.line_keys.push((Rect { x: row.x + x + 3, y: row.y, width, height: 1 }, KeyCode::Tab));
+                }
+                x += 3 + width;
             }
             return;
         }
@@ -219,6 +232,8 @@ impl App {
         let room = row.width.saturating_sub(message.as_ref().map_or(0, |(text, _)| text::width(text) as u16 + 2));
         let mut x = 1;
         for (action, key, label) in self.setup.keymap.footer_of(self.current, 6, |action| self.answered(action)) {
+            // One ASCII letter would not say it.
+            let key = if self.setup.look.ascii { key.replace('⏎', "Enter") } else { key };
             let width = (text::width(&key) + 1 + text::width(label)) as u16;
             if x + width > room {
                 break;

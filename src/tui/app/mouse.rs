@@ -29,6 +29,10 @@ impl App {
             if let Some(view) = self.hits.tab_at(mouse.column, mouse.row) {
                 return self.go(view);
             }
+            if let Some(key) = self.hits.line_key_at(mouse.column, mouse.row) {
+                self.dirty = true;
+                return self.filter_key(&KeyEvent::new(key, KeyModifiers::NONE));
+            }
             if let Some(action) = self.hits.hint_at(mouse.column, mouse.row) {
                 return self.act(action);
             }

@@ -5,13 +5,14 @@ use serde_json::Value;
 
 use crate::{
     analysis::security::{AnomalyCode, CheckState, Group},
+    dataset::chain::Chain,
     tui::{
         format::{self, MISSING},
         text,
         theme::Role,
         views::{
             many,
-            parts::{role_of_score, score_text},
+            parts::{role_of_change, role_of_score, score_text},
             security::check_mark,
         },
         words,
@@ -130,7 +131,6 @@ impl Page {
         }
         let trendline = &token["trendline"];
         if let Some(trend) = trendline["trend"].as_str() {
-            let trend = if trend == "sideways" { "trend sideways" } else { trend };
             self.labelled("trend", &format!("{trend}, confidence {}", number(&trendline["confidence"], 2)), Role::Text);
         }
         if let Some(action) = token["patterns"]["recommendedAction"].as_str() {
@@ -143,27 +143,39 @@ impl Page {
         self.trendlines(&token["trendline"]);
         let Some(patterns) = self.part("chart patterns", &token["patterns"]) else { return };
         let found = list(&patterns["patterns"]);
-        self.heading("chart patterns", &shown_of(found.len(), ROWS, "pattern", "patterns"));
+        self.heading("chart patterns", &shown_of(found.len(), ROWS));
         for pattern in found.iter().take(ROWS) {
             let name = text::fit(&words::told(word(&pattern["name"])), 27, text::Align::Left);
             let sure = format!("{}  ", number(&pattern["confidence"], 2));
-            let moves = pattern["distanceToTarget"].as_f64().or_else(|| pattern["projectedMovement"].as_f64());
-            let role = if moves.is_some_and(|moves| moves < 0.0) { Role::Down } else { Role::Up };
+            let of_change = |member: &str| pattern[member].as_f64().map_or(Role::Dim, role_of_change);
             let mut pieces = vec![(name, Role::Text), (sure, Role::Dim)];
             if let Some(status) = pattern["status"].as_str() {
                 pieces.push((text::fit(&words::told(status), 12, text::Align::Left), Role::Dim));
-                let aim = format!("target {} {}", price(&pattern["targetPrice"]), change(&pattern["distanceToTarget"]));
-                pieces.push((aim, role));
-                // What is over has no stop.
-                if matches!(status, "forming" | "confirmed") {
-                    let stop = format!("  stop {} {}", price(&pattern["stopPrice"]), change(&pattern["distanceToStop"]));
+                let aim = format!("target {}", price(&pattern["targetPrice"]));
+                // What is over has no way to go to its target, and no stop.
+                if !matches!(status, "forming" | "confirmed") {
+                    pieces.push((aim, Role::Dim));
+                } else {
+                    pieces.push((format!("{aim} {}", change(&pattern["distanceToTarget"])), of_change("distanceToTarget")));
                     let ratio = pattern["rewardRisk"].as_f64().map_or_else(String::new, |ratio| format!("  {ratio:.2}:1"));
-                    pieces.extend([(stop, Role::Dim), (ratio, Role::Dim)]);
+                    let stop = format!("  stop {} {}{ratio}", price(&pattern["stopPrice"]), change(&pattern["distanceToStop"]));
+                    let used: usize = pieces.iter().map(|(piece, _)| text::width(piece)).sum();
+                    // Where the line is full the stop stands under the target.
+                    if used + text::width(&stop) + 2 > self.cells {
+                        let under = used - pieces.last().map_or(0, |(aim, _)| text::width(aim));
+                        self.line(1, std::mem::take(&mut pieces));
+                        pieces = vec![(" ".repeat(under) + stop.trim_start(), Role::Dim)];
+                    } else {
+                        pieces.push((stop, Role::Dim));
+                    }
                 }
             } else {
                 let complete = format!("{} % complete  ", number(&pattern["completionPercent"], 0));
                 pieces.push((complete, Role::Dim));
-                pieces.push((format!("measured move from breakout {}", change(&pattern["projectedMovement"])), role));
+                pieces.push((
+                    format!("measured move from breakout {}", change(&pattern["projectedMovement"])),
+                    of_change("projectedMovement"),
+                ));
             }
             self.line(1, pieces);
         }
@@ -179,6 +191,8 @@ impl Page {
         for line in lines {
             let kind = text::fit(word(&line["type"]), LABEL, text::Align::Left);
             let now = match line["endPrice"].as_f64() {
+                // A straight line through a fall ends where no price is.
+                Some(at) if at <= 0.0 => "below zero now".to_owned(),
                 Some(at) => format!("{} now", format::price(Some(at))),
                 None => format!("{} at its start", price(&line["intercept"])),
             };
@@ -186,9 +200,11 @@ impl Page {
                 let sign = if slope < 0.0 { "−" } else { "+" };
                 format!("{sign}{} a candle", format::price(Some(slope.abs())))
             });
-            let mut says = format!("{}  {slope}", word(&line["strength"]));
-            if let Some(touches) = line["touches"].as_array().filter(|touches| !touches.is_empty()) {
-                says += &format!("  {}", many(touches.len() as u64, "touch", "touches"));
+            let touches = line["touches"].as_array().filter(|touches| !touches.is_empty());
+            let touches = touches.map_or_else(String::new, |touches| format!("  {}", many(touches.len() as u64, "touch", "touches")));
+            let mut says = format!("{}  {slope}{touches}", word(&line["strength"]));
+            if LABEL + 26 + text::width(&says) > self.cells {
+                says = format!("{}{touches}", word(&line["strength"]));
             }
             self.line(1, vec![(kind, Role::Dim), (text::fit(&now, 24, text::Align::Left), Role::Text), (says, Role::Dim)]);
         }
@@ -241,7 +257,8 @@ impl Page {
         let held = list(&part["holders"]);
         let total = part["total"].as_u64().unwrap_or(held.len() as u64);
         let shares = &token["token"]["holders_distribution"];
-        let mut note = many(total, "holder", "holders");
+        // The rows of a table are no count of all who hold it.
+        let mut note = format!("{} listed; Growth (6) counts all", format::count(total));
         for (name, key) in [("top 10", "top_10_holders"), ("top 50", "top_50_holders")] {
             if let Some(share) = shares[key].as_f64() {
                 note += &format!(" · {name} {}", format::share(Some(share)));
@@ -268,7 +285,7 @@ impl Page {
         if token["token"].is_null() || !token["token"]["error"].is_null() {
             return;
         }
-        self.heading("top posts", &shown_of(posts.len(), POSTS, "post", "posts"));
+        self.heading("top posts", &shown_of(posts.len(), POSTS));
         for post in posts.iter().take(POSTS) {
             let title = text::truncate(word(&post["title"]), self.cells.saturating_sub(38).max(20)).into_owned();
             let engagement = format!("  engagement {}", format::human(post["engagement"].as_f64()));
@@ -285,11 +302,13 @@ impl Page {
     fn dexes(&mut self, token: &Value) {
         let Some(part) = self.part("DEXes", &token["dexes"]) else { return };
         let dexes = list(&part["dexes"]);
-        self.heading("DEXes", &shown_of(dexes.len(), ROWS, "DEX", "DEXes"));
+        self.heading("DEXes", &shown_of(dexes.len(), ROWS));
         for dex in dexes.iter().take(ROWS) {
             let best = &dex["bestPool"];
             let pools = many(dex["poolCount"].as_u64().unwrap_or_default(), "pool", "pools");
-            let chain = dex["chainId"].as_str().map_or_else(String::new, |id| format!("chain {id}"));
+            let chain = dex["chainId"]
+                .as_str()
+                .map_or_else(String::new, |id| Chain::known(id).map_or_else(|| id.to_owned(), |chain| chain.to_string()));
             let pieces = vec![
                 (text::fit(word(&dex["name"]), 20, text::Align::Left), Role::Text),
                 (text::fit(&chain, 13, text::Align::Left), Role::Dim),
@@ -314,10 +333,9 @@ fn said(state: CheckState) -> &'static str {
     }
 }
 
-/// `12 patterns`, or `10 of 12 patterns`.
-fn shown_of(count: usize, most: usize, one: &str, more: &str) -> String {
-    let all = many(count as u64, one, more);
-    if count > most { format!("{most} of {all}") } else { all }
+/// `12`, or `10 of 12`.
+fn shown_of(count: usize, most: usize) -> String {
+    if count > most { format!("{most} of {count}") } else { count.to_string() }
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -379,26 +397,33 @@ mod tests {
             "token": {"symbol": "UNI", "name": "Uniswap", "price": 7.31, "market_cap": 4.4e9, "top_posts": [
                 {"published_at": "2026-10-31T07:05:41Z", "title": "Audit report", "engagement": 7729}]},
             "trendline": {"trend": "sideways", "confidence": 0.5, "trendlines": [
-                {"type": "support", "strength": "weak", "slope": -0.01, "intercept": 7.0, "endPrice": 6.87, "touches": [1, 2]}]},
+                {"type": "support", "strength": "weak", "slope": -0.01, "intercept": 7.0, "endPrice": 6.87, "touches": [1, 2]},
+                {"type": "regression", "strength": "weak", "slope": -0.5, "intercept": 7.0, "endPrice": -0.25}]},
             "patterns": {"recommendedAction": "strong_sell", "patterns": [
-                {"name": "head_and_shoulders", "confidence": 0.66, "completionPercent": 100.0, "projectedMovement": -12.5}]},
+                {"name": "head_and_shoulders", "confidence": 0.66, "completionPercent": 100.0, "projectedMovement": -12.5},
+                {"name": "rectangle", "confidence": 0.6, "status": "reached", "targetPrice": 5.0, "distanceToTarget": 46.2},
+                {"name": "rectangle", "confidence": 0.5, "status": "confirmed", "targetPrice": 5.0, "distanceToTarget": -46.2}]},
             "security": {"securityScore": 12, "recommendation": "AVOID: sells fail", "anomalyDetection": {"codePatterns": {"score": 95.0}},
                 "checks": [
                     {"code": "SELL_TAX", "group": "can_i_sell", "state": "found", "evidence": "10 % is lost"},
                     {"code": "PROXY", "group": "who_can_change_it", "state": "not_checked", "missing": "no code"},
                     {"code": "OWNER_MINT", "group": "who_can_change_it", "state": "passed"}]},
             "dexes": {"error": {"detail": "No pools."}},
-            "holders": null,
-        }]});
+            "holders": {"total": 414, "holders": []},
+        }, {"token_address": "0x1f99", "holders": null}]});
         let page = shown(&report, 100).join("\n");
         for says in [
             "UNI  0x1f98",
             "security       12 of 100 · AVOID: sells fail",
             "risk, 0–100    code 95.0 · transfers – · holders –",
-            "trend          trend sideways, confidence 0.50",
+            "trend          sideways, confidence 0.50",
             "support        6.8700 now              weak  −0.0100 a candle  2 touches",
             "Head and shoulders         0.66  100 % complete  measured move from breakout ▼ 12.5 %",
             "checklist  1 found · 1 not checked: data missing · 1 passed",
+            "regression     below zero now          weak  −0.5000 a candle",
+            "target 5.0000\n",
+            "target 5.0000 ▼ 46.2 %",
+            "holders  414 listed; Growth (6) counts all",
             "✗ SELL_TAX              10 % is lost",
             "? PROXY                 no code",
             "2026-10-31  Audit report  engagement 7,729",

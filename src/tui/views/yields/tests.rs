@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     dataset::{Dataset, sample},
+    question::yields::YieldPlan,
     tui::views::fixture::Stage,
 };
 
