@@ -1,10 +1,12 @@
 //! How right the analyses are, on labelled cases of our own making and on the labelled real data: `cargo bench --bench accuracy --
-//! charts|patterns|security|trends|yield`. Prints tables; nothing here passes or fails, and timings are in `speed`.
+//! charts|patterns|record|security|trends|yield`. Prints tables; nothing here passes or fails, and timings are in `speed`.
 
 #[path = "accuracy/charts.rs"]
 mod charts;
 #[path = "accuracy/patterns.rs"]
 mod patterns;
+#[path = "accuracy/record.rs"]
+mod record;
 #[path = "accuracy/security.rs"]
 mod security;
 #[path = "accuracy/trends.rs"]
@@ -18,6 +20,7 @@ const REPORTS: &[(&str, fn())] = &[
     ("charts-fit", charts::fit),
     ("patterns", patterns::report),
     ("patterns-development", patterns::development),
+    ("record", record::report),
     ("security", security::report),
     ("security-development", security::development),
     ("trends", trends::report),

@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and the way from there to an exit code. One file a command; a new command is a file, a
 //! variant and a line in `run`.
 
+mod appearance;
 mod cache;
 mod check;
 mod completions;
@@ -16,7 +17,6 @@ mod jobs;
 mod key;
 mod live;
 mod log;
-mod look;
 mod memory;
 mod meter;
 mod outcome;
@@ -32,7 +32,7 @@ use clap::{Args, Parser, Subcommand};
 
 use self::outcome::Outcome;
 pub use self::outcome::finish;
-use crate::{config::Config, wire::Consent};
+use crate::{config::Config, dataset::cache::keep_large_apart, wire::Consent};
 
 /// A dashboard and a local HTTP JSON API over your own crypto-token datasets.
 ///
@@ -117,6 +117,7 @@ pub fn arguments() -> Arguments {
 }
 
 pub fn run(arguments: Arguments) -> Outcome {
+    keep_large_apart();
     match arguments.command {
         None => dashboard::run(&arguments.dashboard),
         Some(Command::Serve(args)) => serve::run(&args),

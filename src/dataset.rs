@@ -2,7 +2,6 @@
 //! changes after it is built. Reading files is `load`'s; what figures mean is the analyses'.
 
 pub mod address;
-mod alike;
 mod by_token;
 pub mod cache;
 pub mod candles;
@@ -28,6 +27,7 @@ pub mod runs;
 pub(crate) mod sample;
 pub mod schema;
 pub mod source;
+mod text_runs;
 pub mod time;
 pub mod watch;
 pub mod yields;

@@ -212,7 +212,12 @@ impl Deck {
 
     /// As `known`, from a generation the caller holds.
     pub fn known_in<Q: Question>(&self, snapshot: &Snapshot, question: &Q) -> Option<Arc<Known<Q::Answer>>> {
-        self.remembered::<Q>(snapshot.generation, &question.key())
+        self.known_by_target::<Q>(snapshot, &question.key())
+    }
+
+    /// As `known_in`, of the question whose key this is; the key of one without a body is its canonical request.
+    pub fn known_by_target<Q: Question>(&self, snapshot: &Snapshot, key: &str) -> Option<Arc<Known<Q::Answer>>> {
+        self.remembered::<Q>(snapshot.generation, key)
     }
 
     /// Answers here and now, on the caller's thread, from memory where it can.

@@ -6,7 +6,7 @@
 
 use std::{fmt, ops::Range};
 
-use crate::dataset::candles::Candles;
+use crate::dataset::{candles::Candles, time::DAY_MS};
 
 /// The longest window, in candles.
 pub const PERIOD_MAX: usize = 500;
@@ -185,6 +185,19 @@ impl Indicator {
 /// A value for each row from the window that ends with it.
 fn windows(rows: Range<usize>, period: usize, value: impl Fn(Range<usize>) -> Option<f64>) -> Vec<Option<f64>> {
     rows.map(|i| (i + 1).checked_sub(period).and_then(|start| value(start..i + 1))).map(|value| value.filter(|v| v.is_finite())).collect()
+}
+
+/// Percent of the last close against the highest high of the last 52 weeks: 0 at that high, else negative. The weeks end with the last of
+/// the candles, each of which is `length` milliseconds long. None where the candles do not reach back so far.
+pub fn from_52w_high(candles: &Candles, length: i64) -> Option<f64> {
+    let (&close, &last) = candles.close.last().zip(candles.timestamp.last())?;
+    let begin = last.saturating_add(length).saturating_sub(52 * 7 * DAY_MS);
+    if candles.timestamp[0] > begin {
+        return None;
+    }
+    let first = candles.timestamp.partition_point(|&start| start < begin);
+    let high = candles.high[first..].iter().copied().fold(f64::NAN, f64::max);
+    (high > 0.0).then(|| 100.0 * (close / high - 1.0)).filter(|percent| percent.is_finite())
 }
 
 fn mean(values: &[f64]) -> f64 {

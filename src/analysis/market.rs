@@ -135,6 +135,41 @@ pub struct Figures {
     /// The word that its recommendation begins with; null without its data. `NOT ENOUGH DATA` says that the score is no praise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recommendation: Option<Added<&'static str>>,
+    /// The relative strength index over 14 daily candles, 0–100, as `/technical/{contractAddress}/indicators` has it for the last of
+    /// them; null with fewer, and where they end long before the newest in the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rsi_14: Option<Added<f64>>,
+    /// Percent that the last daily close lies under the highest high of the 52 weeks to it, 0 at that high; null where the candles do
+    /// not reach back so far, or end long before the newest in the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_52w_high: Option<Added<f64>>,
+}
+
+impl Figures {
+    /// Whether the figure was worked out, if only to find that there is none.
+    pub fn has(&self, field: &str) -> bool {
+        match field {
+            "trend" => self.trend.is_some(),
+            "best_pattern" => self.best_pattern.is_some(),
+            "recommendedAction" => self.recommended_action.is_some(),
+            "securityScore" => self.security_score.is_some(),
+            "recommendation" => self.recommendation.is_some(),
+            "rsi_14" => self.rsi_14.is_some(),
+            "from_52w_high" => self.from_52w_high.is_some(),
+            _ => false,
+        }
+    }
+
+    /// Takes those that were worked out further.
+    pub fn take(&mut self, more: Self) {
+        self.trend = more.trend.or(self.trend.take());
+        self.best_pattern = more.best_pattern.or(self.best_pattern.take());
+        self.recommended_action = more.recommended_action.or(self.recommended_action.take());
+        self.security_score = more.security_score.or(self.security_score.take());
+        self.recommendation = more.recommendation.or(self.recommendation.take());
+        self.rsi_14 = more.rsi_14.or(self.rsi_14.take());
+        self.from_52w_high = more.from_52w_high.or(self.from_52w_high.take());
+    }
 }
 
 /// A figure that `fields` added: null where there is none.

@@ -2,12 +2,12 @@
 //! each.
 
 mod advice;
-mod choice;
 #[cfg(test)]
 mod examples;
 mod find;
 pub mod market;
 mod name;
+mod overlap;
 mod series;
 mod textbook;
 mod zigzag;
@@ -254,11 +254,11 @@ pub fn breakouts(candles: &Candles<'_>, model: &Model) -> Vec<Breakout> {
 
 /// All that is answered, in its order.
 fn finds(series: &Series, model: &Model, explain: bool) -> Vec<Find> {
-    let mut finds = choice::choose(textbook::all(series, explain), series.len());
+    let mut finds = overlap::choose(textbook::all(series, explain), series.len());
     let mut taken: Vec<(u32, u32)> = finds.iter().map(|find| (find.start, find.end(series.len()))).collect();
     taken.sort_unstable();
     finds.extend(market::finds(series, model, &taken, explain));
-    choice::order(&mut finds, series.len());
+    overlap::order(&mut finds, series.len());
     finds
 }
 

@@ -300,7 +300,7 @@ pub enum PowerHolder {
 }
 
 impl PowerHolder {
-    /// By what the strength of a latent power is multiplied.
+    /// By what the strength of a power is multiplied.
     pub fn factor(self) -> f64 {
         match self {
             Self::Nobody => 0.0,
@@ -344,10 +344,10 @@ impl Anomaly {
         self
     }
 
-    /// A latent power counts by who holds it; behaviour is never discounted.
+    /// A power counts by who holds it; behaviour is never discounted.
     #[must_use]
     pub fn held_by(mut self, holder: PowerHolder) -> Self {
-        if self.code.latent() {
+        if self.code.is_power() {
             self.strength *= holder.factor();
         }
         self

@@ -2,6 +2,8 @@
 //! any other candle would have. Every pattern counts as it was told on its day: only candles up to its breakout are looked at to find
 //! it, and only later ones to judge it.
 
+pub mod returns;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -131,6 +133,22 @@ fn record(name: PatternName, signals: &[Signal]) -> Option<PatternRecord> {
         random_target: mean(|signal| signal.random_target),
         random_stop: mean(|signal| signal.random_stop),
     })
+}
+
+/// How far a fraction lies from what any entry came to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Edge {
+    /// Percentage points.
+    pub points: f64,
+    /// Standard errors of such a fraction, √(p (1 − p) / n) with the p of any entry: as if all entries were independent.
+    pub errors: f64,
+}
+
+/// None where nothing is known, or any entry came to the same each time.
+pub fn edge(fraction: Option<f64>, any: Option<f64>, count: u64) -> Option<Edge> {
+    let (fraction, any) = fraction.zip(any)?;
+    let error = (any * (1.0 - any) / count as f64).sqrt();
+    (error > 0.0).then(|| Edge { points: 100.0 * (fraction - any), errors: (fraction - any) / error })
 }
 
 /// Nothing of none.

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 pub use self::significance::Significance;
 use self::{
-    lines::{Found, Side, TOUCHES_MODERATE, TOUCHES_STRONG},
+    lines::{Side, TOUCHES_MODERATE, TOUCHES_STRONG, TouchedLine},
     trend::{Measures, TrendReasons},
     window::{Measure, Window},
 };
@@ -195,7 +195,7 @@ impl Answer<'_> {
 
     fn edge(&self, kind: LineType, side: &Side, measure: Measure) -> Trendline {
         let found = lines::find(side, measure);
-        let Found { line, touches } = &found;
+        let TouchedLine { line, touches } = &found;
         let points = touches.iter().map(|&(at, tip)| (self.window.x[at], tip));
         let squares: f64 = points.clone().map(|(x, tip)| (tip - line.at(x)).powi(2)).sum();
         let rms = (squares / touches.len().max(1) as f64).sqrt();

@@ -20,6 +20,8 @@ pub(super) struct Call<'a> {
     /// The route's placeholders with their values, percent-encoded as they came.
     pub path: &'a [(&'a str, &'a str)],
     pub query: &'a str,
+    /// The path and the query as they came.
+    pub target: &'a str,
     /// None without a server.
     pub headers: Option<&'a HeaderMap>,
     pub if_none_match: IfNoneMatch<'a>,

@@ -61,8 +61,8 @@ impl Pulse {
         })
     }
 
-    pub(super) fn enter(&self, phase: Phase) {
-        self.since.store(self.opened.elapsed().as_millis() as u64, Ordering::Relaxed);
+    pub(super) fn enter(&self, phase: Phase, now: Instant) {
+        self.since.store(now.saturating_duration_since(self.opened).as_millis() as u64, Ordering::Relaxed);
         self.phase.store(phase as u8, Ordering::Relaxed);
         self.dismissed.store(false, Ordering::Relaxed);
     }
@@ -169,7 +169,7 @@ impl AsyncRead for Watched {
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
         if outcome.is_ready() {
             if buffer.filled().len() > before && self.pulse.is(Phase::Idle) {
-                self.pulse.enter(Phase::Head);
+                self.pulse.enter(Phase::Head, Instant::now());
             }
             return outcome;
         }
@@ -203,7 +203,7 @@ impl AsyncWrite for Watched {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
         // Before, hyper still reads, to see whether the client has left: told to leave then, it would take the answer with it.
         if flushed.is_ready() && self.pulse.is(Phase::Answered) {
-            self.pulse.enter(Phase::Idle);
+            self.pulse.enter(Phase::Idle, Instant::now());
             // Nobody has to read again before the deadline: it is armed here, and looked at in reading.
             if let Some(deadline) = self.read_deadline() {
                 self.overdue(deadline, context);

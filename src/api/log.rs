@@ -2,8 +2,9 @@
 //! out, since a client may put a secret there.
 
 use std::{
+    cell::Cell,
     collections::VecDeque,
-    fmt::{self, Write},
+    fmt,
     sync::{Mutex, OnceLock, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -38,6 +39,12 @@ pub(super) struct Entry<'a> {
     pub bytes: u64,
 }
 
+impl Entry<'_> {
+    fn micros(&self) -> u64 {
+        self.took.as_micros() as u64
+    }
+}
+
 /// Takes a line of the log, its end included.
 pub type Sink = Box<dyn Fn(&str) + Send + Sync>;
 
@@ -55,8 +62,6 @@ impl fmt::Debug for RequestLog {
 
 #[derive(Debug, Default)]
 struct Ring {
-    stamp: Stamp,
-    line: String,
     requests: VecDeque<LoggedRequest>,
     total: u64,
 }
@@ -64,11 +69,13 @@ struct Ring {
 impl RequestLog {
     pub(super) fn add(&self, entry: &Entry<'_>) {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
-        let mut ring = self.lock();
         if let Some(sink) = self.sink.get() {
-            ring.write_line(time, entry);
-            sink(&ring.line);
+            let mut line = LINE.take();
+            line.write(time, entry);
+            sink(&line.text);
+            LINE.set(line);
         }
+        let mut ring = self.lock();
         ring.total += 1;
         // The oldest gives its buffers to the newest, so that the ring stops allocating once it is full.
         let oldest = if ring.requests.len() >= KEPT { ring.requests.pop_front() } else { None };
@@ -81,7 +88,7 @@ impl RequestLog {
         let (given, cut) = shortened(entry.path, PATH_CHARS_MAX);
         path.push_str(given);
         path.push_str(cut);
-        let micros = entry.took.as_micros() as u64;
+        let micros = entry.micros();
         ring.requests.push_back(LoggedRequest { time: Time(time), method, path, status: entry.status, micros, bytes: entry.bytes });
     }
 
@@ -106,33 +113,48 @@ impl RequestLog {
     }
 }
 
-/// The text of the second that was written last: under load the next request falls into the same one.
+thread_local! {
+    /// Kept by each thread, so that a line is written without a lock and without a new buffer.
+    static LINE: Cell<Line> = Cell::default();
+}
+
+/// A line of the log. Its time is kept up to the second: under load the next request falls into the same one.
 #[derive(Debug, Default)]
-struct Stamp {
+struct Line {
     second: i64,
+    second_text: String,
     text: String,
 }
 
-impl Ring {
+impl Line {
     /// By hand, since a line for every request must cost next to nothing.
-    fn write_line(&mut self, time: i64, entry: &Entry<'_>) {
+    fn write(&mut self, time: i64, entry: &Entry<'_>) {
         let second = time.div_euclid(SECOND_MS);
-        if self.stamp.second != second || self.stamp.text.is_empty() {
+        if self.second != second || self.second_text.is_empty() {
             let text = Time(second * SECOND_MS).to_string();
-            text.trim_end_matches('Z').clone_into(&mut self.stamp.text);
-            self.stamp.second = second;
+            text.trim_end_matches('Z').clone_into(&mut self.second_text);
+            self.second = second;
         }
-        let (stamp, millis) = (&self.stamp.text, time.rem_euclid(SECOND_MS));
-        let (method, path, status, micros, bytes) = (entry.method, entry.path, entry.status, entry.took.as_micros(), entry.bytes);
-        self.line.clear();
-        // Writing to a String cannot fail.
-        write!(self.line, "{stamp}.{millis:03}Z  INFO request method={method} path=").ok();
-        if path.bytes().all(|byte| byte.is_ascii_graphic()) {
-            self.line.push_str(path);
+        let mut number = itoa::Buffer::new();
+        let text = &mut self.text;
+        text.clear();
+        text.push_str(&self.second_text);
+        text.push('.');
+        // Without the thousand, which keeps the leading zeros.
+        text.push_str(&number.format(1_000 + time.rem_euclid(SECOND_MS))[1..]);
+        text.push_str("Z  INFO request method=");
+        text.push_str(entry.method);
+        text.push_str(" path=");
+        if entry.path.bytes().all(|byte| byte.is_ascii_graphic()) {
+            text.push_str(entry.path);
         } else {
-            self.line.extend(path.escape_default());
+            text.extend(entry.path.escape_default());
         }
-        writeln!(self.line, " status={status} micros={micros} bytes={bytes}").ok();
+        for (name, value) in [(" status=", u64::from(entry.status)), (" micros=", entry.micros()), (" bytes=", entry.bytes)] {
+            text.push_str(name);
+            text.push_str(number.format(value));
+        }
+        text.push('\n');
     }
 }
 
@@ -149,13 +171,13 @@ mod tests {
 
     #[test]
     fn every_request_is_a_line_and_what_is_not_plain_is_escaped() {
-        let mut ring = Ring::default();
+        let mut line = Line::default();
         for (time, path, expected) in [
             (0, "/tokens", "1970-01-01T00:00:00.000Z  INFO request method=GET path=/tokens status=200 micros=7 bytes=1\n"),
             (1_999, "/a\n\u{1b}[m", "1970-01-01T00:00:01.999Z  INFO request method=GET path=/a\\n\\u{1b}[m status=200 micros=7 bytes=1\n"),
         ] {
-            ring.write_line(time, &Entry { method: "GET", path, status: 200, took: Duration::from_micros(7), bytes: 1 });
-            assert_eq!(ring.line, expected);
+            line.write(time, &Entry { method: "GET", path, status: 200, took: Duration::from_micros(7), bytes: 1 });
+            assert_eq!(line.text, expected);
         }
     }
 

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     error::{CODES, Code, ProblemBody},
-    question::parameter::{ADDRESS_PATTERN, COLUMN_BYTES_MAX, EXAMPLE_TOKEN, Parameter, ParameterKind},
+    question::parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN, Parameter, ParameterKind},
 };
 
 /// The document with its entity tag; it is the same for as long as the program runs.
@@ -275,9 +275,8 @@ fn described(parameter: &Parameter) -> Value {
             ParameterKind::Sort { columns, default } => lists::sort(columns, default),
             ParameterKind::Indicators { default } => lists::indicators(default),
             ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
-            ParameterKind::Text => json!({ "type": "string", "maxLength": 200 }),
-            ParameterKind::Column => json!({ "type": "string", "minLength": 1, "maxLength": COLUMN_BYTES_MAX }),
-            ParameterKind::Line(bytes) => json!({ "type": "string", "maxLength": bytes }),
+            ParameterKind::Text | ParameterKind::Line(_) => json!({ "type": "string", "maxLength": parameter.kind.chars_max() }),
+            ParameterKind::Column => json!({ "type": "string", "minLength": 1, "maxLength": parameter.kind.chars_max() }),
             ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
             ParameterKind::Time => lists::time(),
         },

@@ -75,13 +75,10 @@ impl hyper::body::Body for Body {
     }
 }
 
-/// A reply with a body of the given type, and room for the headers to come.
+/// A reply with a body of the given type.
 pub(super) fn reply(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Reply {
-    let mut reply = Response::new(Body::Whole(body.into()));
-    *reply.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut headers = HeaderMap::with_capacity(12);
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    *reply.headers_mut() = headers;
+    let mut reply = bare(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body.into());
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     reply
 }
 
@@ -164,17 +161,19 @@ pub(super) fn into_not_modified(reply: &Reply) -> Reply {
 }
 
 fn not_modified() -> Reply {
-    bare(StatusCode::NOT_MODIFIED)
+    bare(StatusCode::NOT_MODIFIED, Bytes::new())
 }
 
 /// Done, and nothing to say.
 pub(super) fn no_content() -> Reply {
-    bare(StatusCode::NO_CONTENT)
+    bare(StatusCode::NO_CONTENT, Bytes::new())
 }
 
-fn bare(status: StatusCode) -> Reply {
-    let mut reply = Response::new(Body::Whole(Bytes::new()));
+/// With room for the headers that most replies have.
+fn bare(status: StatusCode, body: Bytes) -> Reply {
+    let mut reply = Response::new(Body::Whole(body));
     *reply.status_mut() = status;
+    *reply.headers_mut() = HeaderMap::with_capacity(6);
     reply
 }
 
@@ -221,6 +220,10 @@ impl<'a> IfNoneMatch<'a> {
 
 /// The tag of the list that is `etag`, or that of one of its codings. Reads the list tag by tag, since a quoted tag may hold a comma.
 fn list_names<'a>(mut list: &'a [u8], etag: &[u8]) -> Option<&'a [u8]> {
+    // Most clients hold the one tag they were given.
+    if list == etag {
+        return Some(list);
+    }
     loop {
         list = list.trim_ascii_start();
         let tag = list.strip_prefix(b"W/").unwrap_or(list);
@@ -267,21 +270,12 @@ impl RequestIds {
 
     fn next(&self) -> HeaderValue {
         let mut text = [b'-'; 21];
-        for (pair, byte) in text.chunks_exact_mut(2).zip(self.start) {
-            pair.copy_from_slice(&hex(byte));
-        }
         let count = self.count.fetch_add(1, Ordering::Relaxed).to_be_bytes();
-        // Six bytes: more requests than a process can live to answer.
-        for (pair, byte) in text[9..].chunks_exact_mut(2).zip(&count[2..]) {
-            pair.copy_from_slice(&hex(*byte));
-        }
+        // The slices have room; six bytes count more requests than a process can live to answer.
+        const_hex::encode_to_slice(self.start, &mut text[..8]).ok();
+        const_hex::encode_to_slice(&count[2..], &mut text[9..]).ok();
         HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("0"))
     }
-}
-
-fn hex(byte: u8) -> [u8; 2] {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
 }
 
 fn plain(id: &[u8]) -> bool {

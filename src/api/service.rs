@@ -8,7 +8,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bytes::{Bytes, BytesMut};
@@ -19,6 +19,7 @@ use hyper::{
     header::{ALLOW, EXPECT, HeaderValue},
     http::request::Parts,
 };
+use tokio::time::Instant;
 
 use super::{
     Api, OfflineReply, OfflineRows,
@@ -58,7 +59,7 @@ impl hyper::service::Service<Request<Incoming>> for Face {
     fn call(&self, request: Request<Incoming>) -> Answering {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
-        self.pulse.enter(Phase::Busy);
+        self.pulse.enter(Phase::Busy, started);
         let mut position = None;
         let step = catch_unwind(AssertUnwindSafe(|| start(&self.api, &parts, body, &mut position)));
         let step = step.unwrap_or_else(|_| Step::Now(defect(parts.uri.path())));
@@ -105,6 +106,7 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
                 parameters: endpoint.parameters,
                 path: &values[..count],
                 query: parts.uri.query().unwrap_or_default(),
+                target: parts.uri.path_and_query().map_or(path, |target| target.as_str()),
                 headers: Some(&parts.headers),
                 if_none_match: IfNoneMatch::of(&parts.headers),
                 head: parts.method == Method::HEAD,
@@ -142,7 +144,7 @@ fn untagged_call<'a>(
     query: &'a str,
     parameters: &'static [crate::question::parameter::Parameter],
 ) -> Call<'a> {
-    Call { api, parameters, path, query, if_none_match: IfNoneMatch::default(), headers: None, head: false }
+    Call { api, parameters, path, query, target: "", if_none_match: IfNoneMatch::default(), headers: None, head: false }
 }
 
 fn no_route(api: &Api, refusal: &routes::NoRoute, path: &str) -> Reply {
@@ -221,24 +223,26 @@ impl Exchange {
         let status = reply.status().as_u16();
         match reply.body_mut() {
             Body::Whole(_) => {
-                self.pulse.enter(Phase::Answered);
-                self.note(status, bytes);
+                let now = Instant::now();
+                self.pulse.enter(Phase::Answered, now);
+                self.note(status, bytes, now);
             }
             // Events go on for as long as the client stays.
-            Body::Stream(_) => self.note(status, bytes),
+            Body::Stream(_) => self.note(status, bytes, Instant::now()),
             Body::Rows(rows) => {
                 let exchange = self.clone();
                 rows.ended = Some(Box::new(move |bytes, whole| {
-                    exchange.pulse.enter(Phase::Answered);
-                    exchange.note(if whole { status } else { HUNG_UP }, bytes);
+                    let now = Instant::now();
+                    exchange.pulse.enter(Phase::Answered, now);
+                    exchange.note(if whole { status } else { HUNG_UP }, bytes, now);
                 }));
             }
         }
         reply
     }
 
-    fn note(&self, status: u16, bytes: u64) {
-        let took = self.started.elapsed();
+    fn note(&self, status: u16, bytes: u64, now: Instant) {
+        let took = now.saturating_duration_since(self.started);
         let (method, path) = (self.parts.method.as_str(), self.parts.uri.path());
         self.api.metrics.count(self.position, status, took);
         self.api.log.add(&Entry { method, path, status, took, bytes });
@@ -278,7 +282,7 @@ impl Drop for Answering {
     fn drop(&mut self) {
         if let Some((exchange, _)) = &self.later {
             exchange.api.metrics.end();
-            exchange.note(HUNG_UP, 0);
+            exchange.note(HUNG_UP, 0, Instant::now());
         }
     }
 }

@@ -10,10 +10,9 @@ use std::{
 use clap::Args;
 
 use super::{
-    Place, defect,
+    Place, appearance, defect,
     desk::Desk,
     live::Live,
-    look,
     memory::Kept,
     outcome::{Failure, Outcome},
     program::Program,
@@ -80,7 +79,7 @@ pub(super) fn run(args: &Dashboard) -> Outcome {
         ));
     }
     args.overrule(&mut program.config);
-    let look = look::for_terminal(&program.config.terminal, args.theme.is_some())?;
+    let look = appearance::for_terminal(&program.config.terminal, args.theme.is_some())?;
     show(&program, look, args)
 }
 

@@ -8,6 +8,7 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
 
 use super::{
@@ -20,7 +21,6 @@ use crate::{
     api::{self, OfflineRows},
     config::plain_reason,
     deck::DeckEvent,
-    question::parameter::encode,
     state::keys::Keys,
 };
 
@@ -119,8 +119,9 @@ pub(super) fn run(args: &Get) -> Outcome {
 
 /// The path with what no request line may hold percent-encoded, so that `where=cap>10m` can be typed as it reads.
 fn sendable(path: &str) -> String {
-    let held = |c: char| c.is_ascii_graphic() && !"\"<>\\^`{|}".contains(c);
-    path.chars().map(|c| if held(c) { c.to_string() } else { encode(c.encode_utf8(&mut [0; 4])).into_owned() }).collect()
+    const REFUSED: &AsciiSet =
+        &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
+    utf8_percent_encode(path, REFUSED).to_string()
 }
 
 /// Rows in a format that the path asks for, as they come.

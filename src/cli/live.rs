@@ -13,7 +13,7 @@ use std::{
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::{look, outcome::Failure};
+use super::{appearance, outcome::Failure};
 use crate::{
     config::{Config, KEYS_SECTION},
     deck::Deck,
@@ -153,7 +153,7 @@ impl Watch {
         if let Some(problem) = problems.first() {
             return Err(format!("config.toml: {problem}"));
         }
-        let look = look::again(&config.terminal).map_err(|failure| match failure {
+        let look = appearance::again(&config.terminal).map_err(|failure| match failure {
             Failure::Bad(reason) | Failure::Usage(reason) => reason,
             Failure::Told | Failure::Signal(_) | Failure::Unread => "the theme cannot be had".to_owned(),
         })?;

@@ -11,7 +11,7 @@ use clap::{
 };
 
 use super::{
-    Place, look,
+    Place, appearance,
     outcome::{Failure, Outcome},
     program::Program,
 };
@@ -113,7 +113,7 @@ pub(super) fn run(args: &Shot) -> Outcome {
     if let Some(theme) = &args.theme {
         program.config.terminal.theme = theme.clone();
     }
-    let look = look::for_picture(&program.config.terminal)?;
+    let look = appearance::for_picture(&program.config.terminal)?;
     super::get::load(&program)?;
     let picture = draw(args, &program, look)?;
     std::fs::write(&args.out.file, picture)

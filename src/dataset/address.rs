@@ -16,19 +16,9 @@ impl Address {
 
     /// Any letter case; exactly `0x` and 40 hex digits, else `None`.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?.as_bytes();
-        let mut bytes = [0u8; 20];
-        if digits.len() != 40 {
-            return None;
-        }
-        // What is no digit shows in the upper half of its value, and is asked for once.
-        let mut seen = 0;
-        for (byte, pair) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
-            let (high, low) = (NIBBLES[usize::from(pair[0])], NIBBLES[usize::from(pair[1])]);
-            seen |= high | low;
-            *byte = high << 4 | low;
-        }
-        (seen < 16).then_some(Self(bytes))
+        let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?;
+        let mut bytes = [0; 20];
+        const_hex::decode_to_slice(digits, &mut bytes).ok().map(|()| Self(bytes))
     }
 
     /// The address that stands for a coin without a contract: the last 20 bytes of keccak256("coin:BTC"). The symbol in upper case.
@@ -82,29 +72,9 @@ impl Address {
     }
 }
 
-/// The value of each byte as a hex digit; over 15 where it is none.
-const NIBBLES: [u8; 256] = {
-    let mut values = [u8::MAX; 256];
-    let mut value = 0;
-    while value < 16 {
-        let digit = b"0123456789abcdef"[value];
-        values[digit as usize] = value as u8;
-        values[digit.to_ascii_uppercase() as usize] = value as u8;
-        value += 1;
-    }
-    values
-};
-
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [0u8; 42];
-        text[..2].copy_from_slice(b"0x");
-        for (pair, byte) in text[2..].chunks_exact_mut(2).zip(self.0) {
-            pair[0] = HEX[usize::from(byte >> 4)];
-            pair[1] = HEX[usize::from(byte & 15)];
-        }
-        f.pad(std::str::from_utf8(&text).unwrap_or_default())
+        f.pad(const_hex::Buffer::<20, true>::new().format(&self.0))
     }
 }
 

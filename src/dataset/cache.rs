@@ -23,7 +23,7 @@ mod table;
 
 use std::path::PathBuf;
 
-pub(crate) use self::map::give_back;
+pub(crate) use self::map::{give_back, keep_large_apart};
 pub use self::{
     bounds::Extent,
     entry::{Entry, list},

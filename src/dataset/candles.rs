@@ -11,8 +11,8 @@ pub use self::shelf::Shelf;
 use super::{
     Table,
     address::Address,
-    alike::pairs,
     cache::LargeTable,
+    text_runs::pairs,
     time::{DAY_MS, HOUR_MS, MINUTE_MS, Time},
 };
 

@@ -26,10 +26,10 @@ use self::{
 };
 use super::{
     address::Address,
-    alike::{Texts, rewritten},
     chain::Chain,
     manifest::ColumnManifest,
     schema::{Column as SchemaColumn, Kind},
+    text_runs::{Texts, rewritten},
 };
 
 /// A cell that was not what it should be.

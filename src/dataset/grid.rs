@@ -1,6 +1,6 @@
 //! The rows of any table for those who show them cell by cell or stretch by stretch, wherever they are.
 
-use std::{borrow::Cow, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use polars::prelude::{DataFrame, IdxCa, NamedFrom};
 
@@ -84,13 +84,13 @@ pub struct Ordered {
     pub places: Places,
     /// Which of the places.
     pub nth: Range<usize>,
-    pub columns: Vec<Cow<'static, str>>,
+    pub columns: Vec<&'static str>,
 }
 
 impl Ordered {
     /// All of the places.
     pub fn new(grid: Grid, places: Places, columns: Vec<&'static str>) -> Self {
-        Self { grid, nth: 0..places.len(), places, columns: columns.into_iter().map(Cow::Borrowed).collect() }
+        Self { grid, nth: 0..places.len(), places, columns }
     }
 
     /// Those of the rows asked for that there are.
@@ -113,10 +113,9 @@ impl Frames for Ordered {
     }
 
     fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
-        let columns: Vec<&str> = self.columns.iter().map(|column| &**column).collect();
-        let frame = self.grid.at(&self.places, self.nth.start + rows.start..self.nth.start + rows.end, Some(&columns));
+        let frame = self.grid.at(&self.places, self.nth.start + rows.start..self.nth.start + rows.end, Some(&self.columns));
         // Rows of a large table come in the schema's order of columns.
-        let frame = frame.select(columns).map_err(|error| error.to_string())?;
+        let frame = frame.select(self.columns.iter().copied()).map_err(|error| error.to_string())?;
         if self.grid.is_damaged() { Err("the table in the cache is damaged: r reads the data again".to_owned()) } else { Ok(frame) }
     }
 }

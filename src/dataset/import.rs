@@ -11,7 +11,6 @@ mod edits;
 mod evidence;
 mod finish;
 mod format;
-mod look;
 mod names;
 mod options;
 mod outline;
@@ -21,6 +20,7 @@ mod refusal;
 mod report;
 mod rows;
 mod sheet;
+mod sniff;
 mod sound;
 mod spool;
 mod table;
@@ -41,14 +41,14 @@ use self::{
     combine::FIRST_NEW,
     evidence::when::When,
     format::{Asked, Plan},
-    look::Looked,
     place::place,
     refusal::{COLUMN, Refusal, WRITE_TOKENS},
+    sniff::Sniffed,
     sound::sound,
     spool::Spool,
     table::Standing,
     take::{Reading, Stop, add_tokens, note},
-    tokens::{By, Found, Said, Tokens},
+    tokens::{By, Said, TokenMatch, Tokens},
     workplace::Workplace,
 };
 pub use self::{
@@ -217,7 +217,7 @@ impl Run<'_> {
     /// Every file in turn, those that bring tokens first, as the others find theirs among them.
     fn files(&mut self, files: &[PathBuf]) -> Result<(), ImportError> {
         let mut known = Vec::new();
-        let all = files.iter().flat_map(|file| look::look(file).into_iter().map(move |looked| (file, looked)));
+        let all = files.iter().flat_map(|file| sniff::sniff(file).into_iter().map(move |looked| (file, looked)));
         for (path, looked) in all {
             let mut looked = match looked {
                 Ok(looked) => looked,
@@ -254,13 +254,13 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn refuse(&mut self, mut report: FileReport, refusal: &Refusal, looked: Option<&Looked>) {
+    fn refuse(&mut self, mut report: FileReport, refusal: &Refusal, looked: Option<&Sniffed>) {
         report.refused = Some(refusal.told(looked));
         report.try_with = if refusal.say.is_empty() { Vec::new() } else { self.options.words(&refusal.say) };
         self.report.files.push(report);
     }
 
-    fn file(&mut self, looked: &Looked, format: &'static FormatRow, report: &mut FileReport) -> Result<(), Stop> {
+    fn file(&mut self, looked: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<(), Stop> {
         let chain = self.options.chain.clone().unwrap_or_else(default_chain);
         let said = Said::of(self.options, &chain);
         let asked = Asked { looked, tokens: &self.tokens, said, options: self.options, decimals: &self.context.decimals };
@@ -278,7 +278,7 @@ impl Run<'_> {
         // Refused until all of it is read.
         self.sources += 1;
         self.refused.insert(source);
-        let chain_told = self.options.chain.is_some() || plan.chain.is_some() || plan.token.as_ref().is_some_and(Found::is_coin);
+        let chain_told = self.options.chain.is_some() || plan.chain.is_some() || plan.token.as_ref().is_some_and(TokenMatch::is_coin);
         let about = (plan.token.as_ref().and_then(|token| token.symbol.clone()), self.chain_of(&plan, chain));
         if let Some(decimals) = self.options.decimals {
             let token = decimals_of(looked, &plan, &self.context.decimals)?;
@@ -370,7 +370,7 @@ impl Run<'_> {
     }
 
     /// `--token` is for files of one token: two that are named for different ones cannot both be of it.
-    fn hold_to_one_token(&mut self, looked: &Looked, plan: &Plan) -> Result<(), String> {
+    fn hold_to_one_token(&mut self, looked: &Sniffed, plan: &Plan) -> Result<(), String> {
         let words: Vec<String> = pair::pair(&looked.name, |_| false).map(|pair| pair.base).into_iter().collect();
         let (Some(token), Some(said), [symbol]) = (&plan.token, self.options.token, &words[..]) else { return Ok(()) };
         if token.address != said || token.by != By::Said {
@@ -404,7 +404,7 @@ impl Run<'_> {
 }
 
 /// What is mapped must be there: else what the person says would be passed over.
-fn mapped_columns(looked: &Looked, map: &[(String, String)]) -> Result<(), Refusal> {
+fn mapped_columns(looked: &Sniffed, map: &[(String, String)]) -> Result<(), Refusal> {
     let Some(sheet) = &looked.sheet else { return Ok(()) };
     let lacks = |(_, theirs): &&(String, String)| !sheet.names.iter().any(|name| name.eq_ignore_ascii_case(theirs));
     map.iter().find(lacks).map_or(Ok(()), |(ours, theirs)| {
@@ -414,7 +414,7 @@ fn mapped_columns(looked: &Looked, map: &[(String, String)]) -> Result<(), Refus
 }
 
 /// The token that said decimals are of: the one of the file, else the one whose decimals nobody knows. Several such could have others.
-fn decimals_of(looked: &Looked, plan: &Plan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
+fn decimals_of(looked: &Sniffed, plan: &Plan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
     if let Some(token) = &plan.token {
         return Ok(Some(token.address));
     }

@@ -20,9 +20,9 @@ pub(crate) use self::{
     spool::{Spool, rows_at, whole},
 };
 use super::{
-    alike::stretches,
     rows::{FromFrame, YieldRow},
     schema::TableSchema,
+    text_runs::runs_of,
 };
 
 /// The table of which the first usable row of a key is kept, and not the last: lists of pools repeat one with worse figures.
@@ -44,7 +44,7 @@ pub(crate) fn in_runs(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResu
     let (DataType::String, true) = (columns[0].dtype(), columns.iter().all(|column| column.null_count() == 0)) else { return Ok(None) };
     let rest = Rows::new(frame, &schema.order[1..])?;
     let mut runs: Vec<(&str, Range<usize>)> = Vec::new();
-    for (rows, token) in stretches(columns[0].str()?) {
+    for (rows, token) in runs_of(columns[0].str()?) {
         if !rows.clone().skip(1).all(|row| rest.compare(row - 1, row).is_lt()) {
             return Ok(None);
         }

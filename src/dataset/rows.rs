@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::{
     address::Address,
-    alike::stretches,
     chain::Chain,
+    text_runs::runs_of,
     time::{Day, Time},
 };
 
@@ -250,7 +250,7 @@ pub trait FromColumn: Sized {
 /// Reads a text column through `read`, of rows on end that say the same once; `None` where the cell is null or not readable.
 fn texts<T: Clone>(column: Option<&Column>, height: usize, read: impl Fn(&str) -> Option<T>) -> Vec<Option<T>> {
     match column.and_then(|column| column.str().ok()) {
-        Some(texts) => stretches(texts).flat_map(|(rows, text)| std::iter::repeat_n(text.and_then(&read), rows.len())).collect(),
+        Some(texts) => runs_of(texts).flat_map(|(rows, text)| std::iter::repeat_n(text.and_then(&read), rows.len())).collect(),
         None => vec![None; height],
     }
 }

@@ -35,20 +35,20 @@ struct Stamp {
     file: (u64, u64),
 }
 
-/// The files of a dataset as they stand at one moment; equal sights, equal files.
+/// The files of a dataset as they stand at one moment; equal stamps, equal files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sight {
+pub struct FileStamps {
     files: Vec<(PathBuf, Option<Stamp>)>,
 }
 
-impl Sight {
+impl FileStamps {
     /// Looks at the dataset in `folder`: `dataset.toml` and every file a table is read from.
     pub fn of(folder: &Path) -> Self {
         let stamp = |path: &Path| {
             let meta = fs::metadata(path).ok()?;
             Some(Stamp { bytes: meta.len(), modified: (meta.mtime(), meta.mtime_nsec()), file: (meta.dev(), meta.ino()) })
         };
-        // One spelling, however the folder was named: sights are compared.
+        // One spelling, however the folder was named: stamps are compared.
         let folder = &absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let mut files = vec![folder.join(FILE)];
         let text = load::read_manifest(&files[0]).unwrap_or_default();
@@ -79,14 +79,14 @@ impl Sight {
     }
 }
 
-/// What the files of a sight begin and end with: whether one that is longer later was appended to, or written anew.
+/// What the files of a stamps begin and end with: whether one that is longer later was appended to, or written anew.
 #[derive(Debug, Clone, Default)]
 pub struct Ends(HashMap<PathBuf, [u8; 32]>);
 
 /// Files whose ends are known; of more none is taken to be appended to.
 const ENDS_MAX: usize = 256;
 
-impl Sight {
+impl FileStamps {
     pub fn ends(&self) -> Ends {
         let there: Vec<_> = self.files.iter().filter_map(|(path, stamp)| Some((path, (*stamp)?))).collect();
         if there.len() > ENDS_MAX {
@@ -133,21 +133,24 @@ impl Interest {
 }
 
 /// Watches the folders a dataset's files are in.
-pub struct Eyes {
+pub struct FileWatcher {
     watcher: Option<RecommendedWatcher>,
     /// Each folder watched and which it was then: another may have come in its place.
     watched: HashMap<PathBuf, (u64, u64)>,
     interest: Arc<RwLock<Interest>>,
-    blind: Option<String>,
+    polling_because: Option<String>,
 }
 
-impl std::fmt::Debug for Eyes {
+impl std::fmt::Debug for FileWatcher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Eyes").field("watched", &self.watched.len()).field("blind", &self.blind).finish_non_exhaustive()
+        f.debug_struct("FileWatcher")
+            .field("watched", &self.watched.len())
+            .field("polling_because", &self.polling_because)
+            .finish_non_exhaustive()
     }
 }
 
-impl Eyes {
+impl FileWatcher {
     /// `changed` is called, on a thread of the system's, whenever something may have changed in what was looked at.
     pub fn open(changed: impl Fn() + Send + 'static) -> Self {
         let interest = Arc::new(RwLock::new(Interest::default()));
@@ -158,26 +161,26 @@ impl Eyes {
                 changed();
             }
         };
-        let mut eyes = Self { watcher: None, watched: HashMap::new(), interest, blind: None };
+        let mut new = Self { watcher: None, watched: HashMap::new(), interest, polling_because: None };
         match notify::recommended_watcher(hear) {
-            Ok(watcher) => eyes.watcher = Some(watcher),
-            Err(error) => eyes.close(&error),
+            Ok(watcher) => new.watcher = Some(watcher),
+            Err(error) => new.close(&error),
         }
-        eyes
+        new
     }
 
-    /// Eyes that are told nothing, as where the system cannot watch.
-    pub fn shut(reason: &str) -> Self {
-        Self { watcher: None, watched: HashMap::new(), interest: Arc::default(), blind: Some(reason.to_owned()) }
+    /// One that the system tells nothing, as where the system cannot watch.
+    pub fn polling(reason: &str) -> Self {
+        Self { watcher: None, watched: HashMap::new(), interest: Arc::default(), polling_because: Some(reason.to_owned()) }
     }
 
     /// Why the system tells nothing, so that one has to look now and then.
-    pub fn blind(&self) -> Option<&str> {
-        self.blind.as_deref()
+    pub fn polling_because(&self) -> Option<&str> {
+        self.polling_because.as_deref()
     }
 
     fn close(&mut self, error: &notify::Error) {
-        self.blind = Some(match &error.kind {
+        self.polling_because = Some(match &error.kind {
             notify::ErrorKind::MaxFilesWatch => "the system's limit of watched folders is reached".to_owned(),
             _ => error.to_string(),
         });
@@ -186,15 +189,15 @@ impl Eyes {
     }
 
     /// Looks at the dataset, and watches from now on wherever its files are.
-    pub fn look(&mut self, folder: &Path) -> Sight {
+    pub fn look(&mut self, folder: &Path) -> FileStamps {
         let folder = absolute(folder).unwrap_or_else(|_| folder.to_owned());
         // Watched first: what changes while one looks is then told.
-        let before = Sight::of(&folder);
+        let before = FileStamps::of(&folder);
         self.watch(&folder, &before);
-        Sight::of(&folder)
+        FileStamps::of(&folder)
     }
 
-    fn watch(&mut self, folder: &Path, sight: &Sight) {
+    fn watch(&mut self, folder: &Path, stamps: &FileStamps) {
         if self.watcher.is_none() {
             return;
         }
@@ -209,7 +212,7 @@ impl Eyes {
                 interest.folders.insert(of_table);
             }
         }
-        for (path, _) in &sight.files {
+        for (path, _) in &stamps.files {
             interest.folders.extend(path.parent().map(Path::to_owned));
             if path.is_symlink() {
                 interest.folders.extend(path.canonicalize().ok().and_then(|real| real.parent().map(Path::to_owned)));
@@ -220,7 +223,7 @@ impl Eyes {
         *self.interest.write().unwrap_or_else(PoisonError::into_inner) = interest;
         if wanted.len() > MAX_FOLDERS {
             self.watcher = None;
-            self.blind = Some(format!("the files lie in more than {MAX_FOLDERS} folders"));
+            self.polling_because = Some(format!("the files lie in more than {MAX_FOLDERS} folders"));
             return;
         }
         let Some(watcher) = &mut self.watcher else { return };
@@ -261,9 +264,9 @@ mod tests {
     #[test]
     fn a_folder_named_from_where_one_stands_is_seen_as_by_its_whole_name() {
         let (here, whole) = (Path::new("datasets"), Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets"));
-        let sight = Sight::of(here);
-        assert!(sight.files.iter().any(|(_, stamp)| stamp.is_some()));
-        assert_eq!(sight, Sight::of(&whole));
-        assert_eq!(sight, Eyes::shut("a test").look(here));
+        let stamps = FileStamps::of(here);
+        assert!(stamps.files.iter().any(|(_, stamp)| stamp.is_some()));
+        assert_eq!(stamps, FileStamps::of(&whole));
+        assert_eq!(stamps, FileWatcher::polling("a test").look(here));
     }
 }

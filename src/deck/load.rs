@@ -15,7 +15,7 @@ use crate::{
         load::{LoadError, asks, load_as},
         progress::{Cancelled, Progress},
         time::Time,
-        watch::{Ends, Sight},
+        watch::{Ends, FileStamps},
     },
     question::snapshot::Snapshot,
     wire::Figures,
@@ -39,7 +39,7 @@ pub struct LoadState {
     generation: u64,
     cancelled: bool,
     /// The files as the last load found them, and what they began and ended with.
-    sight: Option<Sight>,
+    stamps: Option<FileStamps>,
     ends: Ends,
     /// How long the last load took, if it was of what was appended alone: the first one of all says nothing of that.
     took: Duration,
@@ -89,7 +89,7 @@ impl Deck {
                     _ => {}
                 }
             }
-            let now = Sight::of(&self.folder());
+            let now = FileStamps::of(&self.folder());
             if now == *before || growing && now.appends_to(before, ends) { Ok(()) } else { Err(LoadError::Moved) }
         });
         match outcome {
@@ -104,11 +104,11 @@ impl Deck {
         self: &Arc<Self>,
         again: bool,
         growing: bool,
-        accept: impl FnOnce(&Dataset, &Sight, &Ends) -> Result<(), LoadError>,
+        accept: impl FnOnce(&Dataset, &FileStamps, &Ends) -> Result<(), LoadError>,
     ) -> Result<Arc<Snapshot>, LoadError> {
         let folder = self.folder();
-        let sight = Sight::of(&folder);
-        let (ends, start) = (sight.ends(), Instant::now());
+        let stamps = FileStamps::of(&folder);
+        let (ends, start) = (stamps.ends(), Instant::now());
         {
             let mut state = self.load_lock();
             if state.running {
@@ -117,13 +117,13 @@ impl Deck {
             state.running = true;
             state.tables.clear();
             state.cancelled = false;
-            state.sight = Some(sight.clone());
+            state.stamps = Some(stamps.clone());
             state.ends = ends.clone();
         }
         // A defect in the loader, or in what is derived from the data, must not leave the deck waiting for it.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let dataset = self.whole(&folder, growing)?;
-            accept(&dataset, &sight, &ends).map(|()| self.swap(self.next_generation(), dataset))
+            accept(&dataset, &stamps, &ends).map(|()| self.swap(self.next_generation(), dataset))
         }))
         .unwrap_or_else(|_| Err(LoadError::unusable("loading met a defect of the program", None)));
         let spot = match &outcome {
@@ -137,7 +137,7 @@ impl Deck {
         state.took = if growing { start.elapsed() } else { Duration::ZERO };
         let moved = again && matches!(&outcome, Err(LoadError::Moved));
         if moved {
-            state.sight = Some(Sight::default());
+            state.stamps = Some(FileStamps::default());
         } else {
             let (ended, before) = (now(), state.failure.take().filter(|failure| failure.folder == folder));
             state.failure = outcome.as_ref().err().map(|error| Failure {
@@ -237,8 +237,8 @@ impl Deck {
     }
 
     /// The files as the last load found them; none before the first.
-    pub(super) fn loaded_sight(&self) -> Option<Sight> {
-        self.load_lock().sight.clone()
+    pub(super) fn loaded_stamps(&self) -> Option<FileStamps> {
+        self.load_lock().stamps.clone()
     }
 
     /// What these files began and ended with, and how long what was appended last took.

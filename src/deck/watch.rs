@@ -13,7 +13,7 @@ use std::{
 use tokio::sync::broadcast::error::RecvError;
 
 use super::{Deck, DeckEvent, load::Reload};
-use crate::dataset::watch::{Eyes, Sight};
+use crate::dataset::watch::{FileStamps, FileWatcher};
 
 /// How the deck is kept on its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,20 +40,20 @@ impl Deck {
     pub fn watch(self: &Arc<Self>) -> Result<(), String> {
         let (nudge, nudged) = sync_channel(1);
         let told = nudge.clone();
-        let eyes = Eyes::open(move || {
+        let watcher = FileWatcher::open(move || {
             // One that waits already is enough.
             told.try_send(()).ok();
         });
-        self.watch_with(eyes, nudge, nudged)
+        self.watch_with(watcher, nudge, nudged)
     }
 
     /// As `watch`, looking now and then, as where the system cannot tell.
     pub fn watch_blindly(self: &Arc<Self>, reason: &str) -> Result<(), String> {
         let (nudge, nudged) = sync_channel(1);
-        self.watch_with(Eyes::shut(reason), nudge, nudged)
+        self.watch_with(FileWatcher::polling(reason), nudge, nudged)
     }
 
-    fn watch_with(self: &Arc<Self>, eyes: Eyes, nudge: SyncSender<()>, nudged: Receiver<()>) -> Result<(), String> {
+    fn watch_with(self: &Arc<Self>, watcher: FileWatcher, nudge: SyncSender<()>, nudged: Receiver<()>) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("the dataset cannot be watched: {error}");
         let mut events = self.listen();
         // Any load, of another folder too, is a reason to look where the files are now.
@@ -68,12 +68,12 @@ impl Deck {
                 }
             }
         };
-        self.set_watching(if eyes.blind().is_some() { Watching::Polling } else { Watching::Told });
+        self.set_watching(if watcher.polling_because().is_some() { Watching::Polling } else { Watching::Told });
         let deck = Arc::downgrade(self);
         std::thread::Builder::new().name("watch-loads".into()).spawn(bridge).map_err(failed)?;
         std::thread::Builder::new()
             .name("watch".into())
-            .spawn(move || Watch { deck, eyes, nudged, warned: false }.run())
+            .spawn(move || Watch { deck, watcher, nudged, warned: false }.run())
             .map_err(failed)?;
         Ok(())
     }
@@ -81,7 +81,7 @@ impl Deck {
 
 struct Watch {
     deck: Weak<Deck>,
-    eyes: Eyes,
+    watcher: FileWatcher,
     nudged: Receiver<()>,
     /// The person was told that one has to look now and then.
     warned: bool,
@@ -101,14 +101,14 @@ impl Watch {
 
     /// Waits for a reason to look; false when there is nothing left to watch for.
     fn wait(&self) -> bool {
-        if self.eyes.blind().is_some() {
+        if self.watcher.polling_because().is_some() {
             return self.nudged.recv_timeout(POLL) != Err(RecvTimeoutError::Disconnected);
         }
         self.nudged.recv().is_ok()
     }
 
     fn warn(&mut self, deck: &Deck) {
-        if let (Some(reason), false) = (self.eyes.blind(), self.warned) {
+        if let (Some(reason), false) = (self.watcher.polling_because(), self.warned) {
             self.warned = true;
             deck.set_watching(Watching::Polling);
             deck.tell(DeckEvent::Said(format!("{reason}: the dataset is looked at every {} s instead", POLL.as_secs())));
@@ -118,13 +118,13 @@ impl Watch {
     /// Loads if the files are not as they were at the last load; true if one has to look again at once.
     fn keep_up(&mut self, deck: &Arc<Deck>) -> bool {
         let folder = deck.folder();
-        let sight = self.eyes.look(&folder);
-        let Some(last) = deck.loaded_sight() else { return false };
-        if sight == last || deck.load_state().running {
+        let stamps = self.watcher.look(&folder);
+        let Some(last) = deck.loaded_stamps() else { return false };
+        if stamps == last || deck.load_state().running {
             return false;
         }
-        let Some((sight, growing)) = self.at_rest(deck, &folder, sight, &last) else { return true };
-        if sight == last {
+        let Some((stamps, growing)) = self.at_rest(deck, &folder, stamps, &last) else { return true };
+        if stamps == last {
             return false;
         }
         match deck.reload(growing) {
@@ -140,28 +140,28 @@ impl Watch {
 
     /// Waits until the files have not changed for a while, or have been appended to for long: then true stands beside them. `None` when
     /// another folder was opened meanwhile.
-    fn at_rest(&mut self, deck: &Deck, folder: &PathBuf, mut sight: Sight, last: &Sight) -> Option<(Sight, bool)> {
+    fn at_rest(&mut self, deck: &Deck, folder: &PathBuf, mut stamps: FileStamps, last: &FileStamps) -> Option<(FileStamps, bool)> {
         let begun = Instant::now();
         let mut since = begun;
         let (ends, took) = deck.loaded_ends();
         // No more than half of the time goes into loading.
         let patience = PATIENCE.max(took);
         loop {
-            let quiet = if sight.lacks_what(last) { GRACE } else { QUIET };
+            let quiet = if stamps.lacks_what(last) { GRACE } else { QUIET };
             let left = quiet.saturating_sub(since.elapsed());
             if left.is_zero() {
-                return Some((sight, false));
+                return Some((stamps, false));
             }
-            if begun.elapsed() >= patience && sight.appends_to(last, &ends) {
-                return Some((sight, true));
+            if begun.elapsed() >= patience && stamps.appends_to(last, &ends) {
+                return Some((stamps, true));
             }
             self.nudged.recv_timeout(left).ok();
             if deck.folder() != *folder {
                 return None;
             }
-            let next = self.eyes.look(Path::new(folder));
-            if next != sight {
-                (sight, since) = (next, Instant::now());
+            let next = self.watcher.look(Path::new(folder));
+            if next != stamps {
+                (stamps, since) = (next, Instant::now());
             }
         }
     }

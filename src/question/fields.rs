@@ -12,7 +12,8 @@ use super::{
 };
 use crate::{
     analysis::{
-        frames,
+        frames::{self, CandleVec},
+        indicators::{Indicator, from_52w_high},
         market::{Added, Figures, TokenSummary},
         patterns::{Pattern, PatternsAnswer, patterns},
     },
@@ -36,10 +37,15 @@ pub const FIELDS: &[&str] = &[
     "recommendedAction",
     "securityScore",
     "recommendation",
+    "rsi_14",
+    "from_52w_high",
 ];
 
 /// Those of them that are worked out when they are asked for; the others are at hand.
 pub const WORKED_OUT: &[&str] = FIELDS.split_at(9).1;
+
+/// Those that are read off a token's candles.
+pub const CHARTED: &[&str] = &["trend", "best_pattern", "recommendedAction", "rsi_14", "from_52w_high"];
 
 /// Candles after which an old pattern counts a third: as the recommended action weighs them.
 const FADING: f64 = 20.0;
@@ -56,12 +62,26 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
         let question = TrendlineQuestion { contract_address: token, period: PERIOD_DEFAULT, timeframe: None, explain: false };
         figures.trend = Some(Added(if_there(question.answer(snapshot, progress))?.map(|answer| answer.trend)));
     }
-    if wants("best_pattern") || wants("recommendedAction") {
-        if snapshot.dataset.shelf().is_some() {
-            if_there(require_candles(snapshot, &token))?;
-        }
-        let daily = frames::frame(&snapshot.dataset.candles().of(&token), Interval::DAY)
-            .map(|frame| (frame.as_candles().len(), patterns(&frame.as_candles(), false)));
+    let by_patterns = wants("best_pattern") || wants("recommendedAction");
+    let by_indicators = wants("rsi_14") || wants("from_52w_high");
+    if (by_patterns || by_indicators) && snapshot.dataset.shelf().is_some() {
+        if_there(require_candles(snapshot, &token))?;
+    }
+    let series = snapshot.dataset.candles().of(&token);
+    let frame = if by_patterns || by_indicators { frames::frame(&series, Interval::DAY) } else { None };
+    if by_indicators {
+        // What a price did long ago is no news.
+        let live =
+            snapshot.market.of(&snapshot.dataset, &token).is_none_or(|token| token.last_candle.is_none_or(|last| last.behind.is_none()));
+        let daily = frame.as_ref().filter(|_| live).map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default();
+        let daily = daily.as_candles();
+        let last = daily.len().saturating_sub(1)..daily.len();
+        let rsi = || Indicator::Rsi(14).values(&daily, last).into_iter().flatten().next().flatten();
+        figures.rsi_14 = wants("rsi_14").then(|| Added(rsi()));
+        figures.from_52w_high = wants("from_52w_high").then(|| Added(from_52w_high(&daily, Interval::DAY.0)));
+    }
+    if by_patterns {
+        let daily = frame.map(|frame| (frame.as_candles().len(), patterns(&frame.as_candles(), false)));
         if wants("best_pattern") {
             figures.best_pattern = Some(Added(daily.as_ref().and_then(|(candles, answer)| best(answer, *candles).cloned())));
         }
@@ -185,6 +205,44 @@ pub(super) mod tests {
         ] {
             let refused = ask(query).unwrap_err();
             assert!(refused.code == Code::InvalidParameter && refused.detail.starts_with(says), "{query}: {refused}");
+        }
+    }
+
+    /// A token of 400 days that ends ten percent under the high it had 100 days ago, one of 30 days, and one whose candles ended long ago.
+    fn ask_levels(query: &str) -> Value {
+        let day = |token: u8, day: i64, close: f64| {
+            let time = crate::dataset::time::Time(day * DAY_MS);
+            format!("0x{token},{time},{close},{close},{close},{close},1d\n")
+        };
+        let old = |at: i64| if at == 299 { 20.0 } else { 17.0 + (at % 2) as f64 };
+        let rows: String =
+            (0..400).map(|at| day(1, 20_000 + at, old(at))).chain((370..400).map(|at| day(2, 20_000 + at, at as f64))).collect();
+        let gone: String = (0..400).map(|at| day(3, 19_000 + at, old(at))).collect();
+        let dataset = sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth\n0x3,C,C,eth"),
+            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{rows}{gone}")),
+        ]);
+        let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
+        let question =
+            SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query).expect("arguments")).expect("a question");
+        serde_json::to_value(question.answer(&snapshot, &Progress::default()).expect("an answer").tokens).expect("JSON")
+    }
+
+    #[test]
+    fn the_strength_of_a_token_and_how_far_it_is_from_its_high_are_asked_for_by_name() {
+        let rows = ask_levels("fields=rsi_14,from_52w_high&sort=symbol");
+        let of = |nth: usize| ["rsi_14", "from_52w_high"].map(|field| rows[nth][field].as_f64());
+        let [rsi, high] = of(0);
+        assert!(rsi.is_some_and(|rsi| (40.0..60.0).contains(&rsi)), "{rsi:?}");
+        assert!(high.is_some_and(|high| (high + 10.0).abs() < 1e-9), "{high:?}");
+        assert_eq!(of(1), [Some(100.0), None], "it only rose, and is not 52 weeks old");
+        assert_eq!(of(2), [None, None], "what it did long ago is no news");
+        for (query, expected) in
+            [("where=rsi<60", "A"), ("where=52w_high>-11", "A"), ("where=rsi>=99", "B"), ("sort=-rsi", "BAC"), ("sort=52w", "ABC")]
+        {
+            let rows = ask_levels(&format!("only=symbol&{query}"));
+            let symbols: String = rows.as_array().into_iter().flatten().filter_map(|row| row["symbol"].as_str()).collect();
+            assert_eq!(symbols, expected, "{query}");
         }
     }
 

@@ -15,7 +15,7 @@ use crate::dataset::time::{Day, Time};
 pub use self::{
     columns::{ColumnKind, FilterColumn, column, nearest, nearest_column, of_kind, of_table},
     complete::complete,
-    parse::{FilterError, TEXT_BYTES_MAX, conditions, parse},
+    parse::{FilterError, TEXT_CHARS_MAX, conditions, parse},
     value::Wanted,
 };
 
@@ -63,7 +63,7 @@ pub enum Term {
     /// A plain word, in lower case; a quoted one is looked for as it stands.
     Word { word: String, exact: bool },
     Compare {
-        column: Cow<'static, str>,
+        column: &'static str,
         operator: Operator,
         wanted: Wanted,
         /// As it was written, without blanks between its parts.
@@ -75,7 +75,7 @@ pub enum Term {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Filter {
     pub terms: Vec<Term>,
-    searched: Vec<Cow<'static, str>>,
+    searched: Vec<&'static str>,
 }
 
 impl Filter {
@@ -130,7 +130,7 @@ impl Filter {
     /// Those of the columns that the filter can need.
     pub fn looked_at(&self, columns: Vec<FilterColumn>) -> Vec<FilterColumn> {
         let words = self.words().next().is_some();
-        columns.into_iter().filter(|column| (words && column.searched) || self.names(&column.name)).collect()
+        columns.into_iter().filter(|column| (words && column.searched) || self.names(column.name)).collect()
     }
 
     /// Whether the row holds; `field` gives its value in a column, none where it has none. A missing value meets no condition.

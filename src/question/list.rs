@@ -251,7 +251,7 @@ pub(crate) mod tests {
             schema.get("properties").and_then(Value::as_object).expect("an object").keys().map(String::as_str).collect();
         assert_eq!(T::MEMBERS, properties, "{}", T::schema_name());
         let names: Vec<&str> =
-            T::COLUMNS.iter().flat_map(|column| std::iter::once(&*column.name).chain(column.aliases.iter().copied())).collect();
+            T::COLUMNS.iter().flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied())).collect();
         let mut once = names.clone();
         once.sort_unstable();
         once.dedup();

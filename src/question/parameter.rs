@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use super::{
     filter::{self, Filter, FilterColumn, nearest},
     list::{Order, SORTS_MAX, signed},
@@ -49,9 +51,9 @@ pub enum ParameterKind {
     Indicators { default: &'static str },
     /// `true` or `false` in the query; false when omitted.
     Flag,
-    /// Free text in the query, up to 200 characters.
+    /// Free text in the query.
     Text,
-    /// Text in the query of up to so many bytes, which the question reads further.
+    /// Text in the query of up to so many characters, which the question reads further.
     Line(usize),
     /// A column of the table in the path, in the query; it must be there.
     Column,
@@ -70,6 +72,15 @@ impl ParameterKind {
     pub fn is_required(self) -> bool {
         self.in_path() || matches!(self, Self::Column | Self::Addresses { min: 1.., .. })
     }
+
+    /// How long its text may be.
+    pub fn chars_max(self) -> usize {
+        match self {
+            Self::Line(chars) => chars,
+            Self::Where(_) | Self::Sort { .. } => filter::TEXT_CHARS_MAX,
+            _ => 200,
+        }
+    }
 }
 
 pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'static str) -> Parameter {
@@ -79,8 +90,6 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
 /// What an address looks like, for documents.
 pub const ADDRESS_PATTERN: &str = "^(0[xX][0-9a-fA-F]{40}|[cC][oO][iI][nN]:[0-9A-Za-z]{1,20})$";
 const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, or coin:BTC";
-/// The longest name of a column that is asked for.
-pub const COLUMN_BYTES_MAX: usize = 200;
 /// A token that stands in examples.
 pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
@@ -97,8 +106,6 @@ pub const EXPLAIN: Parameter = parameter("explain", ParameterKind::Flag, "Adds t
 
 /// Every endpoint knows it: unknown parameters are refused instead of being passed over.
 pub const STRICT: &str = "strict";
-
-const TEXT_CHARS_MAX: usize = 200;
 
 /// The years 1 to 9999, which RFC 3339 can write, in seconds since 1970.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
@@ -254,31 +261,10 @@ impl<'a> Arguments<'a> {
 
     /// Trimmed; empty text counts as omitted.
     pub fn text(&self, name: &str) -> Result<Option<String>> {
-        let text = self.once(name)?.map(str::trim).filter(|text| !text.is_empty());
-        match text {
-            Some(text) if self.line_max(name).is_some() => self.line(name, text),
-            Some(text) if text.chars().count() > TEXT_CHARS_MAX => Err(Problem::new(
-                Code::InvalidParameter,
-                format!("`{name}` is `{}`: expected at most {TEXT_CHARS_MAX} characters.", clip(text)),
-            )),
-            text => Ok(text.map(str::to_owned)),
-        }
-    }
-
-    /// Bytes of what the question reads further itself: a line, or conditions and orders on columns that the data add to.
-    fn line_max(&self, name: &str) -> Option<usize> {
-        match self.kind(name) {
-            ParameterKind::Line(bytes) => Some(bytes),
-            ParameterKind::Column => Some(COLUMN_BYTES_MAX),
-            ParameterKind::Where(_) | ParameterKind::Sort { .. } => Some(filter::TEXT_BYTES_MAX),
-            _ => None,
-        }
-    }
-
-    fn line(&self, name: &str, text: &str) -> Result<Option<String>> {
-        let Some(bytes) = self.line_max(name) else { return Ok(None) };
-        if text.len() > bytes {
-            let detail = format!("`{name}` is `{}` of {} bytes: expected at most {bytes}.", clip(text), text.len());
+        let Some(text) = self.once(name)?.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
+        let (chars, most) = (text.chars().count(), self.kind(name).chars_max());
+        if chars > most {
+            let detail = format!("`{name}` is `{}` of {chars} characters: expected at most {most}.", clip(text));
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
         Ok(Some(text.to_owned()))
@@ -353,7 +339,7 @@ pub(super) fn conditions(name: &str, text: &str, columns: &[FilterColumn]) -> Re
 /// Reads the parameter `name` as columns to order by.
 pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result<Vec<Order>> {
     let refused = |why: String| {
-        let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+        let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         let detail =
             format!("`{name}` {why}. Expected up to {SORTS_MAX} of {}, separated by commas, `-` first for descending.", names.join(", "));
         Problem::new(Code::InvalidParameter, detail)
@@ -361,13 +347,14 @@ pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result
     let mut orders: Vec<Order> = Vec::new();
     for part in parts_of(text) {
         let (column, descending) = signed(part);
-        let known = filter::column(column, columns).and_then(FilterColumn::lasting_name).ok_or_else(|| {
+        let known = filter::column(column, columns).map(|column| column.name).ok_or_else(|| {
             let near = filter::nearest_column(column, columns).unwrap_or_default();
             refused(format!("names `{}`, which is no column here: the nearest is `{near}`", clip(column)))
         })?;
-        if orders.iter().all(|order| order.column != known) {
-            orders.push(Order { column: known, descending });
+        if orders.iter().any(|order| order.column == known) {
+            return Err(refused(format!("names `{known}` more than once")));
         }
+        orders.push(Order { column: known, descending });
     }
     if orders.len() > SORTS_MAX {
         return Err(refused(format!("has {} columns", orders.len())));
@@ -401,39 +388,12 @@ fn decode_query(text: &str) -> Result<Cow<'_, str>> {
     })
 }
 
+/// What RFC 3986 2.3 reserves.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// Percent-encodes everything but unreserved characters.
 pub fn encode(text: &str) -> Cow<'_, str> {
-    // Most texts need none of it.
-    if text.bytes().all(is_unreserved) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() * 2);
-    for byte in text.bytes() {
-        if is_unreserved(byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            for nibble in [byte >> 4, byte & 15] {
-                out.push(char::from(b"0123456789ABCDEF"[usize::from(nibble)]));
-            }
-        }
-    }
-    Cow::Owned(out)
-}
-
-/// By RFC 3986 2.3, as a table: this is asked of every byte of every request.
-fn is_unreserved(byte: u8) -> bool {
-    const TABLE: [bool; 256] = {
-        let mut table = [false; 256];
-        let mut byte = 0;
-        while byte < 128 {
-            let c = byte as u8;
-            table[byte] = c.is_ascii_alphanumeric() || matches!(c, b'-' | b'.' | b'_' | b'~');
-            byte += 1;
-        }
-        table
-    };
-    TABLE[usize::from(byte)]
+    utf8_percent_encode(text, RESERVED).into()
 }
 
 /// The first 80 characters, for error texts.

@@ -228,9 +228,9 @@ impl PostsQuestion {
         let found = match tokens.first().and_then(|word| Address::asked(word)) {
             Some(token) => {
                 let rows = dataset.post_rows_of(&token);
-                Found { posts: dataset.posts_of(&token), start: rows.start, places: Places::Run(rows) }
+                Matches { posts: dataset.posts_of(&token), start: rows.start, places: Places::Run(rows) }
             }
-            None => Found { posts: dataset.posts(), start: 0, places: dataset.posts_newest(step)? },
+            None => Matches { posts: dataset.posts(), start: 0, places: dataset.posts_newest(step)? },
         };
         let folder = large.map(LargeTable::folder);
         let found = if words.is_empty() { found } else { found.with_words(&words, folder, progress)? };
@@ -247,7 +247,7 @@ impl PostsQuestion {
     }
 
     /// The places of posts in memory, sorted. Stable, so that equal posts stay newest first; unknown figures come last either way.
-    fn sorted(&self, found: &Found<'_>) -> Places {
+    fn sorted(&self, found: &Matches<'_>) -> Places {
         let posts: Vec<Cow<'_, Post>> = found.posts.iter().collect();
         let mut rows: Vec<(u32, &Post)> =
             found.places.iter().filter_map(|place| Some((place as u32, &**posts.get(place - found.start)?))).collect();
@@ -268,14 +268,14 @@ const NEWEST: (&str, bool) = ("published_at", true);
 const FIRST_MAX: usize = 50_000;
 
 /// Posts that are looked among, and the places among all posts of those that match, newest first.
-struct Found<'a> {
+struct Matches<'a> {
     posts: RowsOf<'a, Post>,
     /// The place of the first of the posts.
     start: usize,
     places: Places,
 }
 
-impl Found<'_> {
+impl Matches<'_> {
     /// Those whose title holds all of the words.
     fn with_words(self, words: &[String], folder: Option<&Path>, progress: &Progress) -> Result<Self> {
         let titles = self.posts.titles().map(|title| title.unwrap_or_default().to_lowercase());

@@ -124,7 +124,7 @@ impl Value for Address {
     }
 
     fn written(&self) -> Option<Cow<'_, str>> {
-        Some(self.to_string().into())
+        Some(const_hex::encode_prefixed(self.0).into())
     }
 
     fn address(&self) -> Option<Address> {

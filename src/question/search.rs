@@ -10,7 +10,7 @@ use serde::Serialize;
 use self::row::{TokenRow, is_worked_out};
 use super::{
     Question,
-    fields::{self, FIELDS, WORKED_OUT},
+    fields::{self, CHARTED, FIELDS, WORKED_OUT},
     list::{Key, Listed, Rows, only, put_in_order, sort},
     paging::Paging,
     parallel,
@@ -73,16 +73,15 @@ impl Question for SearchQuestion {
 
     fn heavy(&self) -> bool {
         let slow = |field: &&str| ["securityScore", "recommendation"].contains(field);
-        let worked_out = TokenSummary::COLUMNS.iter().filter(|column| is_worked_out(&column.name));
-        let mut names = worked_out.flat_map(|column| column.aliases.iter().copied().chain([&*column.name]));
+        let worked_out = TokenSummary::COLUMNS.iter().filter(|column| is_worked_out(column.name));
+        let mut names = worked_out.flat_map(|column| column.aliases.iter().copied().chain([column.name]));
         let texts = [self.conditions.as_deref(), self.sort.as_deref()].map(|text| text.unwrap_or_default().to_lowercase());
         self.wanted().iter().any(slow) || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
     }
 
     /// Those of the page, where its figures are read off their candles. To put all tokens in order by such a figure is refused.
     fn wants(&self, snapshot: &Snapshot) -> Vec<Address> {
-        let charted = |field: &&str| ["trend", "best_pattern", "recommendedAction"].contains(field);
-        if snapshot.dataset.shelf().is_none() || self.limit > FETCHED_MAX || !self.wanted().iter().any(charted) {
+        if snapshot.dataset.shelf().is_none() || self.limit > FETCHED_MAX || !self.wanted().iter().any(|field| CHARTED.contains(field)) {
             return Vec::new();
         }
         let found = self.found(snapshot, &Progress::default()).unwrap_or_default();
@@ -109,7 +108,7 @@ impl Question for SearchQuestion {
 const FETCHED_MAX: u64 = 100;
 
 /// A row that was found, with the rank of its match.
-type Found<'a> = (u8, TokenRow<'a>);
+type Hit<'a> = (u8, TokenRow<'a>);
 
 impl Tabular for SearchQuestion {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
@@ -137,7 +136,7 @@ impl SearchQuestion {
     }
 
     /// Every token that matches, with the rank of its match, in order.
-    fn found<'a>(&self, snapshot: &'a Snapshot, progress: &Progress) -> Result<Vec<Found<'a>>> {
+    fn found<'a>(&self, snapshot: &'a Snapshot, progress: &Progress) -> Result<Vec<Hit<'a>>> {
         let tokens = &snapshot.market.tokens;
         if let Some(chain) = &self.chain {
             check_chain(chain, tokens)?;
@@ -147,7 +146,7 @@ impl SearchQuestion {
         let sort = parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?;
         let needle = self.query.as_deref().map(Needle::new);
         let (slow, quick) = filter.split(is_worked_out);
-        let mut found: Vec<Found<'a>> = Vec::new();
+        let mut found: Vec<Hit<'a>> = Vec::new();
         for (i, token) in tokens.iter().enumerate() {
             if i % 4_096 == 0 {
                 progress.step(i as u64, tokens.len() as u64)?;
@@ -170,7 +169,7 @@ impl SearchQuestion {
             })?;
             found.retain(|(_, row)| slow.matches(|column| row.field(column)));
         }
-        let ties = |(rank_a, a): &Found<'a>, (rank_b, b): &Found<'a>| {
+        let ties = |(rank_a, a): &Hit<'a>, (rank_b, b): &Hit<'a>| {
             let by_rank = || rank_a.cmp(rank_b).then_with(|| descending(a.token.market_cap, b.token.market_cap));
             let unsorted = if sort.is_empty() { by_rank() } else { Ordering::Equal };
             unsorted.then_with(|| a.token.token_address.cmp(&b.token.token_address))

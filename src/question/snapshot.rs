@@ -93,14 +93,6 @@ impl Snapshot {
         let mut hash = Sha256::new();
         hash.update(self.digest);
         hash.update(canonical);
-        let mut tag = String::with_capacity(34);
-        tag.push('"');
-        for byte in &hash.finalize()[..16] {
-            for nibble in [byte >> 4, byte & 15] {
-                tag.push(char::from(b"0123456789abcdef"[usize::from(nibble)]));
-            }
-        }
-        tag.push('"');
-        tag
+        format!("\"{}\"", const_hex::encode(&hash.finalize()[..16]))
     }
 }

@@ -52,7 +52,7 @@ pub struct TableEntry {
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ColumnEntry {
-    pub name: String,
+    pub name: &'static str,
     /// As `tokendeck schema` tells it.
     #[serde(rename = "type")]
     pub kind: &'static str,
@@ -73,7 +73,7 @@ impl Question for TablesQuestion {
             large: table.large.is_some(),
             columns: columns::of(table)
                 .into_iter()
-                .map(|column| ColumnEntry { name: column.name.into_owned(), kind: column.kind.word(), meaning: column.meaning })
+                .map(|column| ColumnEntry { name: column.name, kind: column.kind.word(), meaning: column.meaning })
                 .collect(),
         };
         Ok(Tables { tables: snapshot.dataset.tables.iter().filter(|table| table.loaded()).map(entry).collect() })
@@ -82,7 +82,7 @@ impl Question for TablesQuestion {
 
 const WHERE: Parameter = parameter(
     "where",
-    ParameterKind::Line(filter::TEXT_BYTES_MAX),
+    ParameterKind::Line(filter::TEXT_CHARS_MAX),
     "Conditions that must all hold: a column, a sign and a value each, as in `close>100 timestamp>=2026-01`.",
 );
 

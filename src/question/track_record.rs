@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use schemars::JsonSchema;
@@ -23,9 +23,12 @@ use crate::{
     analysis::{
         frames::{CandleVec, frame},
         patterns::market::Model,
-        track_record::{PatternRecord, REPLAYED, Signal, records, replay},
+        track_record::{
+            PatternRecord, REPLAYED, Signal, records, replay,
+            returns::{Held, ReturnRecord, Said, after_growth, after_trends, growth_records, trend_records},
+        },
     },
-    dataset::{address::Address, time::Time},
+    dataset::{address::Address, candles::Interval, time::Time},
     error::{Code, Problem, Result},
 };
 
@@ -56,34 +59,44 @@ pub struct TrackRecord {
     pub as_of: Option<Time>,
     /// Those that there were, the most frequent first.
     pub patterns: Vec<PatternRecord>,
+    /// What the price did in the 14 candles after each trend word, which is said at every candle from the 14 up to it.
+    pub trends: Vec<ReturnRecord>,
+    /// Of all tokens on daily candles, else empty: what prices did in the 7 days after a ranking by the growth of holders over the 7
+    /// days before, by the third of the ranking. A ranking every 7 days, of tokens that were counted in them, where there are three.
+    pub growth: Vec<ReturnRecord>,
 }
 
 /// What became of the patterns of each token, as far as it was asked for.
 #[derive(Debug, Default)]
-pub struct RecordMemory(Mutex<HashMap<(Address, &'static str), Arc<Told>>>);
+pub struct RecordMemory {
+    tokens: Mutex<HashMap<(Address, &'static str), Arc<Told>>>,
+    growth: OnceLock<Vec<ReturnRecord>>,
+}
 
 /// Of one token and frame.
 #[derive(Debug)]
 struct Told {
     as_of: Option<Time>,
     signals: Box<[Signal]>,
+    trends: Box<[Said]>,
 }
 
 impl RecordMemory {
     fn get(&self, token: Address, timeframe: &'static str) -> Option<Arc<Told>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&(token, timeframe)).cloned()
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).get(&(token, timeframe)).cloned()
     }
 
     /// There are no more than tokens and frames.
     fn keep(&self, token: Address, timeframe: &'static str, told: &Arc<Told>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((token, timeframe), Arc::clone(told));
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert((token, timeframe), Arc::clone(told));
     }
 }
 
 impl Question for TrackRecordQuestion {
     type Answer = TrackRecord;
     const NAME: &'static str = "track_record";
-    const SUMMARY: &'static str = "What became of the chart patterns confirmed in the past.";
+    const SUMMARY: &'static str =
+        "What became of the chart patterns confirmed in the past, and what prices did after trend words and ranks of growth.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
     fn heavy(&self) -> bool {
@@ -102,6 +115,8 @@ impl Question for TrackRecordQuestion {
             require_candles(snapshot, &self.contract_address)?;
             vec![self.token(snapshot, progress)?]
         };
+        let trends: Vec<Said> = told.iter().flat_map(|told| told.trends.iter().copied()).collect();
+        let ranked = self.scope == "all" && interval(self.timeframe) == Interval::DAY;
         let signals: Vec<Signal> = told.iter().flat_map(|told| told.signals.iter().copied()).collect();
         Ok(TrackRecord {
             contract_address: self.contract_address,
@@ -109,6 +124,8 @@ impl Question for TrackRecordQuestion {
             scope: self.scope,
             as_of: told.iter().filter_map(|told| told.as_of).max(),
             patterns: records(&signals),
+            trends: trend_records(&trends),
+            growth: if ranked { self.growth(snapshot, progress)? } else { Vec::new() },
         })
     }
 }
@@ -159,6 +176,22 @@ impl TrackRecordQuestion {
         Ok(told)
     }
 
+    fn growth(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<ReturnRecord>> {
+        if let Some(known) = snapshot.records.growth.get() {
+            return Ok(known.clone());
+        }
+        let mut counted = Vec::new();
+        for token in &snapshot.market.tokens {
+            progress.step(0, 0)?;
+            let counts = snapshot.dataset.holder_counts_of(&token.token_address);
+            if !counts.is_empty() {
+                counted.push((counts, self.candles(snapshot, &token.token_address)));
+            }
+        }
+        let held: Vec<Held> = counted.iter().map(|(counts, days)| Held { counts, days: days.as_candles() }).collect();
+        Ok(snapshot.records.growth.get_or_init(|| growth_records(&after_growth(&held))).clone())
+    }
+
     /// Those that can be believed.
     fn candles(&self, snapshot: &Snapshot, token: &Address) -> CandleVec {
         let series = snapshot.dataset.candles().of(token);
@@ -175,7 +208,8 @@ fn tell(candles: &CandleVec, model: &Model, step: &mut dyn FnMut(usize, usize) -
     let candles = candles.as_candles();
     let signals = replay(&candles, model, &mut go_on).unwrap_or_default().into_boxed_slice();
     stopped?;
-    Ok(Arc::new(Told { as_of: candles.timestamp.last().map(|&start| Time(start)), signals }))
+    let trends = after_trends(&candles).into_boxed_slice();
+    Ok(Arc::new(Told { trends, as_of: candles.timestamp.last().map(|&start| Time(start)), signals }))
 }
 
 #[cfg(test)]

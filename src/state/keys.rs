@@ -61,7 +61,7 @@ pub struct Key {
 impl Key {
     fn new(secret: &str, created: Option<&str>) -> Self {
         Self {
-            id: format!("k_{}", hex(&Sha256::digest(secret.as_bytes())[..5])),
+            id: format!("k_{}", const_hex::encode(&Sha256::digest(secret.as_bytes())[..5])),
             created: created.map(str::to_owned),
             secret: secret.to_owned(),
         }
@@ -404,7 +404,7 @@ fn generate() -> Result<Key, String> {
     let mut random = [0u8; 32];
     getrandom::fill(&mut random).map_err(|error| format!("the system has no random numbers to make a key from: {error}"))?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |age| age.as_millis() as i64);
-    Ok(Key::new(&format!("td_{}", hex(&random)), Some(&Time(now).to_string())))
+    Ok(Key::new(&format!("td_{}", const_hex::encode(random)), Some(&Time(now).to_string())))
 }
 
 fn sha(bytes: &[u8]) -> Sha {
@@ -417,10 +417,6 @@ fn sha(bytes: &[u8]) -> Sha {
 
 fn well_formed(secret: &str) -> bool {
     (1..=KEY_CHARS_MAX).contains(&secret.len()) && secret.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|nibble| char::from(b"0123456789abcdef"[usize::from(nibble)])).collect()
 }
 
 fn folder(path: &Path) -> &Path {

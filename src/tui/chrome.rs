@@ -23,8 +23,8 @@ pub struct Hits {
     tabs: Vec<(Rect, ViewId)>,
     /// The keys that the footer offers.
     hints: Vec<(Rect, Action)>,
-    /// The keys of the line that `/` opens, which are no actions.
-    line_keys: Vec<(Rect, KeyCode)>,
+    /// Those that the line under the filter offers, and how often each is pressed.
+    filter_keys: Vec<(Rect, KeyCode, usize)>,
 }
 
 impl Hits {
@@ -32,12 +32,12 @@ impl Hits {
         self.tabs.iter().find(|(place, _)| place.contains((x, y).into())).map(|(_, view)| *view)
     }
 
-    pub fn hint_at(&self, x: u16, y: u16) -> Option<Action> {
-        self.hints.iter().find(|(place, _)| place.contains((x, y).into())).map(|(_, action)| *action)
+    pub fn filter_key_at(&self, x: u16, y: u16) -> Option<(KeyCode, usize)> {
+        self.filter_keys.iter().find(|(place, ..)| place.contains((x, y).into())).map(|(_, key, times)| (*key, *times))
     }
 
-    pub fn line_key_at(&self, x: u16, y: u16) -> Option<KeyCode> {
-        self.line_keys.iter().find(|(place, _)| place.contains((x, y).into())).map(|(_, key)| *key)
+    pub fn hint_at(&self, x: u16, y: u16) -> Option<Action> {
+        self.hints.iter().find(|(place, _)| place.contains((x, y).into())).map(|(_, action)| *action)
     }
 }
 
@@ -207,21 +207,20 @@ impl App {
                 write(buffer, row, x + 2, 0, problem, theme.style(Role::Warning));
                 return;
             }
-            for (gap, says, key) in [(2, "Enter keep", KeyCode::Enter), (3, "Esc cancel", KeyCode::Esc)] {
-                let width = write(buffer, row, x + gap, 0, says, theme.dim());
-                self.hits.line_keys.push((Rect { x: row.x + x + gap, y: row.y, width, height: 1 }, key));
-                x += gap + width;
-            }
-            for (nth, (_, word)) in line.completions.iter().enumerate() {
+            x += 2;
+            let mut offered = vec![("", "Enter keep".to_owned(), KeyCode::Enter, 1), (" · ", "Esc cancel".to_owned(), KeyCode::Esc, 1)];
+            offered.extend(line.completions.iter().enumerate().map(|(nth, (_, word))| {
                 let word = if nth == 0 { format!("Tab {word}") } else { word.clone() };
-                if x + 4 + text::width(&word) as u16 > row.width {
+                ("   ", word, KeyCode::Tab, nth + 1)
+            }));
+            for (before, says, key, times) in offered {
+                if x + (text::width(before) + text::width(&says)) as u16 >= row.width {
                     break;
                 }
-                let width = write(buffer, row, x + 3, 0, &word, theme.dim());
-                if nth == 0 {
-                    self.hits.line_keys.push((Rect { x: row.x + x + 3, y: row.y, width, height: 1 }, KeyCode::Tab));
-                }
-                x += 3 + width;
+                x += write(buffer, row, x, 0, before, theme.dim());
+                let width = write(buffer, row, x, 0, &says, theme.dim());
+                self.hits.filter_keys.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, key, times));
+                x += width;
             }
             return;
         }

@@ -4,8 +4,9 @@
 mod cells;
 mod cursor;
 mod field;
-mod kept;
+mod file;
 mod layout;
+mod listing;
 mod sorting;
 
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -15,16 +16,17 @@ pub use self::{
     cursor::{Cursor, Did},
     field::{Field, Look, Row, Value},
     layout::Layout,
+    listing::Listing,
     sorting::{SortColumn, Sorting},
 };
 use crate::{
     question::{
-        filter::{self, ColumnKind, Filter, FilterColumn},
+        filter::{self, Filter, FilterColumn},
         list::{Key, Order, put_in_order},
     },
     tui::{
         keymap::Action,
-        view::{ColumnChoice, Context},
+        view::Context,
         widgets::table::{Cell, Column, Table},
     },
 };
@@ -55,12 +57,17 @@ pub trait Fields: Sized + 'static {
 
     /// What the row has in a column that a filter can name.
     fn value<'a>(row: Row<'a, Self>, key: &str) -> Value<'a> {
-        List::<Self>::field(key).map_or(Value(None), |field| (field.value)(row))
+        List::<Self>::field(key).map_or_else(|| Self::own(row, key), |field| (field.value)(row))
+    }
+
+    /// What the row has in a column that came with the data.
+    fn own<'a>(_: Row<'a, Self>, _key: &str) -> Value<'a> {
+        Value(None)
     }
 
     /// What the row is ordered by in a column.
     fn sort_key(row: Row<'_, Self>, key: &str) -> Option<Key> {
-        List::<Self>::field(key)?.sort_key(row)
+        List::<Self>::field(key).map_or_else(|| Self::own(row, key).0.and_then(Key::of), |field| field.sort_key(row))
     }
 
     /// Reads a filter over these columns.
@@ -68,8 +75,8 @@ pub trait Fields: Sized + 'static {
         filter::parse(text, columns).map_err(|error| error.to_string())
     }
 
-    /// Words that the column's values are made of, for whoever types one.
-    fn words(_key: &str) -> Vec<&'static str> {
+    /// Words that the column's values are made of, or some of the texts that are there, for whoever types one.
+    fn words(_key: &str, _: &Context<'_>) -> Vec<String> {
         Vec::new()
     }
 
@@ -318,37 +325,6 @@ impl<L: Fields> List<L> {
         self.fields().iter().filter(|field| field.shown).map(column).collect()
     }
 
-    /// For the dialog that chooses them.
-    pub fn choice(&self) -> ColumnChoice {
-        ColumnChoice { columns: self.columns(), absent: self.absent.clone(), layout: self.layout.clone() }
-    }
-
-    /// What the person chose, none as at first; an order by a column that is hidden goes with it.
-    pub fn set_layout(&mut self, layout: Option<Layout>) {
-        self.layout = layout.unwrap_or_else(Self::standard_layout);
-        self.drop_hidden_orders();
-    }
-
-    /// What the last word of a filter may become. `texts` are some of what the rows have in a column that is text.
-    pub fn completions(&self, text: &str, texts: impl Fn(&str) -> Vec<String>) -> Vec<(String, String)> {
-        let values = |column: &FilterColumn| match column.kind {
-            ColumnKind::Flag => vec!["yes".to_owned(), "no".to_owned()],
-            ColumnKind::Text | ColumnKind::List | ColumnKind::Chain => match L::words(&column.name) {
-                words if words.is_empty() => texts(&column.name),
-                words => words.into_iter().map(str::to_owned).collect(),
-            },
-            ColumnKind::Number | ColumnKind::Time | ColumnKind::Duration => Vec::new(),
-        };
-        filter::complete(text, &self.filter_columns(), values)
-    }
-
-    fn drop_hidden_orders(&mut self) {
-        let kept: Vec<Order> = self.sorting.keys().iter().copied().filter(|order| !self.layout.is_hidden(order.column)).collect();
-        if kept.len() != self.sorting.keys().len() {
-            self.sorting.set(kept);
-        }
-    }
-
     /// Shows the column or hides it; an order by one that is hidden goes with it.
     pub fn show(&mut self, key: &'static str, shown: bool) {
         self.layout.show(key, shown);
@@ -376,17 +352,6 @@ impl<L: Fields> List<L> {
 
     pub fn filter(&self) -> &Filter {
         &self.filter
-    }
-
-    pub fn filter_text(&self) -> &str {
-        &self.filter_text
-    }
-
-    /// Takes up the filter if it can be read; the rows are the caller's to arrange anew.
-    pub fn set_filter(&mut self, text: &str) -> Result<(), String> {
-        self.filter = L::read(text, &self.filter_columns())?;
-        text.clone_into(&mut self.filter_text);
-        Ok(())
     }
 
     pub fn clear_filter(&mut self) {

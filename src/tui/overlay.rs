@@ -102,11 +102,14 @@ impl Overlay {
     }
 
     /// A click; none where it lies beside everything that can be clicked.
-    pub fn click(&self, x: u16, y: u16) -> Option<Outcome> {
+    pub fn click(&mut self, x: u16, y: u16) -> Option<Outcome> {
         match self {
             Self::Palette(palette) => palette.click(x, y),
             Self::Help(help) => help.click(x, y),
-            Self::Export(_) | Self::Import(_) | Self::Question(_) | Self::Columns(_) | Self::Screens(_) | Self::Indicators(_) => None,
+            Self::Columns(dialog) => dialog.click(x, y),
+            Self::Screens(dialog) => dialog.click(x, y),
+            Self::Indicators(dialog) => dialog.click(x, y),
+            Self::Export(_) | Self::Import(_) | Self::Question(_) => None,
         }
     }
 
@@ -130,6 +133,31 @@ impl Overlay {
             Self::Screens(dialog) => dialog.draw(buffer, area, theme),
             Self::Indicators(dialog) => dialog.draw(buffer, area, theme),
         }
+    }
+}
+
+/// The rows of an overlay's list as they were drawn: where they stand, and the first of them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rows {
+    area: Rect,
+    first: usize,
+}
+
+impl Rows {
+    /// As many as fit, the selected one among them.
+    fn around(selected: usize, area: Rect) -> Self {
+        Self { area, first: selected.saturating_sub(usize::from(area.height).saturating_sub(1)) }
+    }
+
+    /// The row at a place of the screen.
+    fn at(&self, x: u16, y: u16) -> Option<usize> {
+        self.area.contains((x, y).into()).then(|| self.first + usize::from(y - self.area.y))
+    }
+
+    /// The items on screen, each with its line.
+    fn of<T>(self, items: impl IntoIterator<Item = T>) -> impl Iterator<Item = (usize, Rect, T)> {
+        let shown = items.into_iter().enumerate().skip(self.first).take(usize::from(self.area.height));
+        shown.map(move |(row, item)| (row, Rect { y: self.area.y + (row - self.first) as u16, height: 1, ..self.area }, item))
     }
 }
 

@@ -9,7 +9,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::{
     app::Look,
     keymap::{Action, Keymap, ViewId},
-    list::Layout,
+    list::{Layout, Listing},
     theme::Theme,
 };
 use crate::{
@@ -65,19 +65,29 @@ pub trait View {
     /// Draws the body into `area` of any size. Asks nothing and waits for nothing.
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>);
 
-    /// What `/` edits; `None` when the view has nothing to filter.
-    fn filter(&self) -> Option<&str> {
+    /// The list that `/` filters, whose columns `C` chooses, and that is kept between runs.
+    fn listing(&self) -> Option<&dyn Listing> {
         None
     }
 
-    /// Called at every key while the filter is edited; the error is shown beside it and the last good filter stands.
-    fn set_filter(&mut self, _: &str, _: &Context<'_>) -> std::result::Result<(), String> {
-        Ok(())
+    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
+        None
     }
 
-    /// What the last word of a filter may become: the whole text, and the word that is new in it.
-    fn completions(&self, _: &str, _: &Context<'_>) -> Vec<(String, String)> {
-        Vec::new()
+    /// The list has another filter or other columns: its rows are to stand anew.
+    fn relist(&mut self, _: &Context<'_>) {}
+
+    /// What `/` edits; `None` when the view has nothing to filter.
+    fn filter(&self) -> Option<&str> {
+        self.listing().map(Listing::filter_text)
+    }
+
+    /// Called at every key while the filter is edited; the error is shown beside it and the last good filter stands.
+    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> std::result::Result<(), String> {
+        let Some(list) = self.listing_mut() else { return Ok(()) };
+        list.set_filter(text)?;
+        self.relist(context);
+        Ok(())
     }
 
     /// The token of the row before or after that of the token, which is selected then; none at the end, or where there are no rows.
@@ -85,13 +95,13 @@ pub trait View {
         None
     }
 
-    /// The columns of its list, where the person may choose among them.
-    fn columns(&self) -> Option<ColumnChoice> {
-        None
+    /// Takes the columns of its list up that were chosen; none puts them back as they were at first.
+    fn choose_columns(&mut self, layout: Option<Layout>, context: &Context<'_>) {
+        if let Some(list) = self.listing_mut() {
+            list.set_layout(layout);
+            self.relist(context);
+        }
     }
-
-    /// Takes the columns up that were chosen; none puts them back as they were at first.
-    fn choose_columns(&mut self, _: Option<Layout>, _: &Context<'_>) {}
 
     /// The indicators that it shows, where the person may choose among them.
     fn indicators(&self) -> Option<&[Indicator]> {
@@ -126,11 +136,15 @@ pub trait View {
 
     /// What is kept between runs.
     fn save(&self) -> serde_json::Value {
-        serde_json::Value::Null
+        self.listing().map_or(serde_json::Value::Null, |list| list.save(serde_json::json!({})))
     }
 
     /// Takes back what `save` gave; anything unreadable is passed over.
-    fn restore(&mut self, _: &serde_json::Value) {}
+    fn restore(&mut self, kept: &serde_json::Value) {
+        if let Some(list) = self.listing_mut() {
+            list.restore(kept);
+        }
+    }
 }
 
 /// The columns of a list, and what was chosen of them.

@@ -13,6 +13,7 @@ mod parts;
 pub mod posts;
 mod price;
 pub mod security;
+mod token_list;
 pub mod tokens;
 pub(super) mod waiting;
 pub mod yields;

@@ -35,7 +35,7 @@ pub(super) async fn s3(place: &Place, source: Option<&Source>, connector: Connec
     };
     let plain = connector.plain;
     let found = if source.anonymous {
-        Found::None
+        Credentials::None
     } else {
         // Files and a command of the person's own: not on the thread that requests run on.
         let profile = source.profile.clone();
@@ -44,8 +44,8 @@ pub(super) async fn s3(place: &Place, source: Option<&Source>, connector: Connec
     };
     let mut region = source.region.clone();
     let mut builder = match found {
-        Found::Environment => AmazonS3Builder::from_env().with_skip_signature(false),
-        Found::Static(keys) => {
+        Credentials::Environment => AmazonS3Builder::from_env().with_skip_signature(false),
+        Credentials::Static(keys) => {
             let mut builder = AmazonS3Builder::new().with_access_key_id(keys.id).with_secret_access_key(keys.secret);
             if let Some(token) = keys.token {
                 builder = builder.with_token(token);
@@ -55,8 +55,8 @@ pub(super) async fn s3(place: &Place, source: Option<&Source>, connector: Connec
             }
             builder
         }
-        Found::Machine => AmazonS3Builder::new(),
-        Found::None => AmazonS3Builder::new().with_skip_signature(true),
+        Credentials::Machine => AmazonS3Builder::new(),
+        Credentials::None => AmazonS3Builder::new().with_skip_signature(true),
     };
     if !source.endpoint.is_empty() {
         builder = builder.with_endpoint(source.endpoint.trim_end_matches('/')).with_allow_http(plain);
@@ -102,7 +102,7 @@ pub(super) fn password(source: &Source) -> Result<Option<String>, Fault> {
 }
 
 /// Where keys were found.
-enum Found {
+enum Credentials {
     /// In variables that the store reads itself: static keys, a web identity or a container's service.
     Environment,
     Static(Keys),
@@ -119,7 +119,7 @@ struct Keys {
     region: Option<String>,
 }
 
-fn find(profile: &str) -> Result<Found, Fault> {
+fn find(profile: &str) -> Result<Credentials, Fault> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let in_environment = set("AWS_ACCESS_KEY_ID") && set("AWS_SECRET_ACCESS_KEY")
         || set("AWS_WEB_IDENTITY_TOKEN_FILE") && set("AWS_ROLE_ARN")
@@ -127,17 +127,17 @@ fn find(profile: &str) -> Result<Found, Fault> {
         || set("AWS_CONTAINER_CREDENTIALS_FULL_URI");
     // A profile that the person named for this source comes before what the environment has for everything.
     if profile.is_empty() && in_environment {
-        return Ok(Found::Environment);
+        return Ok(Credentials::Environment);
     }
     let named = if profile.is_empty() { std::env::var("AWS_PROFILE").unwrap_or_default() } else { profile.to_owned() };
     let name = if named.is_empty() { "default" } else { &named };
     if let Some(keys) = of_profile(name)? {
-        return Ok(Found::Static(keys));
+        return Ok(Credentials::Static(keys));
     }
     if !named.is_empty() {
         return Err(Fault::Refused(format!("needs the profile `{named}`, which is not in ~/.aws or has no keys there")));
     }
-    Ok(if is_amazons() { Found::Machine } else { Found::None })
+    Ok(if is_amazons() { Credentials::Machine } else { Credentials::None })
 }
 
 /// The keys of a profile: static ones, or those that its `credential_process` prints.

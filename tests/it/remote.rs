@@ -58,11 +58,13 @@ fn sources(server: &Server) -> Vec<Source> {
     vec![bucket, Source { name: "web".into(), kind: SourceKind::Https, url: server.url(), ..Source::default() }]
 }
 
+/// The server as the person describes it.
+fn options(server: &Server) -> Options {
+    Options { consent: Consent::Always, sources: sources(server), patience: short(), ..Options::default() }
+}
+
 fn wire(server: &Server) -> Arc<Wire> {
-    Wire::new(
-        Options { consent: Consent::Always, sources: sources(server), patience: short(), ..Options::default() },
-        Arc::new(Forgetful::default()),
-    )
+    Wire::new(options(server), Arc::new(Forgetful::default()))
 }
 
 /// A dataset whose tables lie on a server.

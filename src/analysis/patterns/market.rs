@@ -4,13 +4,13 @@
 
 mod bowl;
 mod candidate;
-mod choice;
 mod coefficients;
 mod company;
 mod flag;
 mod lines;
 mod measures;
 mod model;
+mod overlap;
 mod pivots;
 mod reversal;
 mod search;
@@ -19,10 +19,10 @@ mod side;
 use self::candidate::Candidate;
 pub use self::{
     candidate::Kind,
-    choice::Rule,
     company::{COMPANY, overlap},
     measures::{ALL as MEASURES, is_quick},
     model::{Curve, Judge, KNOTS, Model, OWN_LEAST, SIEVE_LEAST, place},
+    overlap::Rule,
 };
 use super::{
     Reason,
@@ -149,12 +149,12 @@ pub(super) fn finds(series: &Series, model: &Model, taken: &[(u32, u32)], explai
     };
     let places = found.in_order().into_iter().map(|place| place as usize);
     let likely = accompanied(places.filter_map(|place| Some((place, found.kept[place].claim(), logit(place)?))));
-    let offer = |one: &Likely| choice::Offer {
+    let offer = |one: &Likely| overlap::Offer {
         start: one.claim.start,
         end: one.claim.end,
         chance: model::share(model.company[one.claim.kind as usize].logit(&one.company)),
     };
-    let offers: Vec<choice::Offer> = likely.iter().map(offer).collect();
+    let offers: Vec<overlap::Offer> = likely.iter().map(offer).collect();
     let told = |k: usize| {
         let one = &likely[k];
         let mut find = find(series, &found.kept[one.place], offers[k].chance);
@@ -164,7 +164,7 @@ pub(super) fn finds(series: &Series, model: &Model, taken: &[(u32, u32)], explai
         }
         find
     };
-    choice::choose(&offers, taken, &model.rule).into_iter().map(told).collect()
+    overlap::choose(&offers, taken, &model.rule).into_iter().map(told).collect()
 }
 
 /// Upright, with lines over the slots of the frame.

@@ -2,6 +2,7 @@
 //! are found. What a chartist would still call by the name is `market`'s.
 
 mod bowl;
+mod confidence;
 mod flag;
 mod outcome;
 mod pair;
@@ -9,14 +10,13 @@ mod pivots;
 mod reversal;
 mod search;
 mod shape;
-mod sure;
 
 use super::{Reason, find, find::Find, name, series, series::Series, zigzag};
 
 /// All that keep the rules, overlapping.
 pub(super) fn all(series: &Series, explain: bool) -> Vec<Find> {
     let mut finds = search::all(series, explain);
-    finds.retain(|find| find.confidence >= sure::LEAST);
+    finds.retain(|find| find.confidence >= confidence::LEAST);
     finds
 }
 

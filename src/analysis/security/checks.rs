@@ -90,7 +90,7 @@ fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, lacking: &Lacking) -> Che
     let told = |anomaly: &Anomaly| Some(anomaly.sentence.clone());
     match anomaly {
         Some(anomaly) if anomaly.weighed() > 0.0 => line(CheckState::Found, told(anomaly), None),
-        Some(anomaly) if code.latent() => line(CheckState::Unheld, told(anomaly), None),
+        Some(anomaly) if code.is_power() => line(CheckState::Unheld, told(anomaly), None),
         // What weighs nothing by its own measure says why.
         Some(anomaly) => line(CheckState::Passed, told(anomaly), None),
         None => match lacking.gap(code) {

@@ -58,7 +58,7 @@ enum Nature {
     Fatal,
     Behaviour,
     /// Discounted by who holds the power.
-    Latent,
+    Power,
 }
 
 /// A code's row of the table.
@@ -103,22 +103,22 @@ codes! {
     SellBlocked "SELL_BLOCKED" Code Sell Fatal 0.95 "what was bought cannot be sold" "what was bought was sold again";
     SellTax "SELL_TAX" Code Cost Behaviour 0.9 "part of what is sold does not arrive; over half of it is fatal" "all of a sale arrives";
     PublicDrain "PUBLIC_DRAIN" Code Change Fatal 0.9 "a stranger can take a holder's balance" "no call of a stranger takes what is not theirs";
-    OwnerDrain "OWNER_DRAIN" Code Change Latent 0.8 "the owner can take a holder's or the pair's balance" "no call of the owner takes what is not theirs";
+    OwnerDrain "OWNER_DRAIN" Code Change Power 0.8 "the owner can take a holder's or the pair's balance" "no call of the owner takes what is not theirs";
     EventLie "EVENT_LIE" Code Hold Behaviour 0.8 "the contract logs transfers that did not happen, or leaves one out" "the log holds every transfer that happened and no other";
     HiddenMint "HIDDEN_MINT" Code Change Behaviour 0.8 "supply or the owner's balance rises without a word in the log" "nothing rose without a word in the log";
-    TaxRaisable "TAX_RAISABLE" Code Cost Latent 0.6 "the owner can raise the tax by 20 points or more" "no call of the owner raised the tax";
+    TaxRaisable "TAX_RAISABLE" Code Cost Power 0.6 "the owner can raise the tax by 20 points or more" "no call of the owner raised the tax";
     OwnershipReturns "OWNERSHIP_RETURNS" Code Change Behaviour 0.6 "a power survives the giving up of ownership" "no power was left to an owner who gave it up";
-    Blacklist "BLACKLIST" Code Sell Latent 0.4 "the owner can stop one holder's sales" "no call of the owner stopped one holder alone";
-    ExternalGate "EXTERNAL_GATE" Code Sell Latent 0.4 "transfers hang on another contract that the owner chooses" "transfers ask no contract of the owner's choice";
+    Blacklist "BLACKLIST" Code Sell Power 0.4 "the owner can stop one holder's sales" "no call of the owner stopped one holder alone";
+    ExternalGate "EXTERNAL_GATE" Code Sell Power 0.4 "transfers hang on another contract that the owner chooses" "transfers ask no contract of the owner's choice";
     Impersonates "IMPERSONATES" Code Likeness Behaviour 0.5 "it bears the name or symbol of a listed token" "no listed token on its chain bears its name or symbol";
     SimilarToScam "SIMILAR_TO_SCAM" Code Likeness Behaviour 0.7 "its code resembles a known scam more than any template" "no known scam's code comes near";
     SelfDestruct "SELFDESTRUCT" Code Change Behaviour 0.4 "the contract can be destroyed" "no call destroyed it";
     DelegatecallAny "DELEGATECALL_ANY" Code Change Behaviour 0.4 "the contract runs code of the caller's choice" "no call made it run code of the caller's choice";
     PublicMint "PUBLIC_MINT" Code Change Behaviour 0.3 "a stranger can mint without paying" "no call of a stranger made tokens for nothing";
-    BuyBlockable "BUY_BLOCKABLE" Code Sell Latent 0.25 "the owner can stop all purchases" "no call of the owner stopped all purchases";
-    Pausable "PAUSABLE" Code Sell Latent 0.15 "the owner can stop all sales" "no call of the owner stopped all sales";
-    Proxy "PROXY" Code Change Latent 0.15 "its code can be replaced" "its code names no other contract that decides what it does";
-    OwnerMint "OWNER_MINT" Code Change Latent 0.08 "the owner can mint, visibly" "no call of the owner made tokens";
+    BuyBlockable "BUY_BLOCKABLE" Code Sell Power 0.25 "the owner can stop all purchases" "no call of the owner stopped all purchases";
+    Pausable "PAUSABLE" Code Sell Power 0.15 "the owner can stop all sales" "no call of the owner stopped all sales";
+    Proxy "PROXY" Code Change Power 0.15 "its code can be replaced" "its code names no other contract that decides what it does";
+    OwnerMint "OWNER_MINT" Code Change Power 0.08 "the owner can mint, visibly" "no call of the owner made tokens";
     Unverified "UNVERIFIED" Code Maker Behaviour 0.08 "its source is not in the dataset" "its source is known (contracts)";
     LiquidityPulled "LIQUIDITY_PULLED" Transactions Liquidity Behaviour 0.8 "most of a pool's liquidity was taken at once" "no pool lost most of its liquidity within a day";
     OneWayFlow "ONE_WAY_FLOW" Transactions Sell Behaviour 0.7 "many buy and hardly anybody sells" "people buy and sell";
@@ -163,8 +163,8 @@ impl AnomalyCode {
     }
 
     /// Whether it is a power, which counts by who holds it.
-    pub fn latent(self) -> bool {
-        self.row().nature == Nature::Latent
+    pub fn is_power(self) -> bool {
+        self.row().nature == Nature::Power
     }
 
     /// What it means, for the person: part of a sentence.
@@ -241,10 +241,10 @@ mod tests {
     }
 
     #[test]
-    fn powers_are_latent_and_three_codes_are_fatal_always() {
+    fn powers_are_named_and_three_codes_are_fatal_always() {
         let words = |of: fn(AnomalyCode) -> bool| AnomalyCode::ALL.iter().filter(|c| of(**c)).map(|c| c.word()).collect::<Vec<_>>();
         assert_eq!(words(AnomalyCode::fatal), ["KNOWN_SCAM", "SELL_BLOCKED", "PUBLIC_DRAIN"]);
-        let latent = ["OWNER_DRAIN", "TAX_RAISABLE", "BLACKLIST", "EXTERNAL_GATE", "BUY_BLOCKABLE", "PAUSABLE", "PROXY", "OWNER_MINT"];
-        assert_eq!(words(AnomalyCode::latent), latent);
+        let powers = ["OWNER_DRAIN", "TAX_RAISABLE", "BLACKLIST", "EXTERNAL_GATE", "BUY_BLOCKABLE", "PAUSABLE", "PROXY", "OWNER_MINT"];
+        assert_eq!(words(AnomalyCode::is_power), powers);
     }
 }

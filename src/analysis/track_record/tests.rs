@@ -51,6 +51,15 @@ fn target_or_stop_is_what_is_met_first_after_the_entry() {
 }
 
 #[test]
+fn an_edge_is_told_in_points_and_in_standard_errors() {
+    let told = edge(Some(0.6), Some(0.5), 100).expect("an edge");
+    assert!((told.points - 10.0).abs() < 1e-9 && (told.errors - 2.0).abs() < 1e-9, "{told:?}");
+    for (fraction, any, count) in [(None, Some(0.5), 9), (Some(0.5), None, 9), (Some(1.0), Some(1.0), 9), (Some(0.5), Some(0.0), 9)] {
+        assert_eq!(edge(fraction, any, count), None);
+    }
+}
+
+#[test]
 fn a_market_that_only_rises_makes_any_entry_as_good_as_a_pattern() {
     let prices: Vec<f64> = (0..50).map(|i| 100.0 * 1.01_f64.powi(i)).collect();
     let candles = closes(&prices);

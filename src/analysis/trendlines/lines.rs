@@ -63,14 +63,14 @@ impl<'a> Side<'a> {
 }
 
 /// A line and the tips it rests on: (place among the valid candles, tip), in order of time.
-pub(super) struct Found {
+pub(super) struct TouchedLine {
     pub(super) line: Line,
     pub(super) touches: Vec<(usize, f64)>,
 }
 
 /// The best line through two pivots that no close is beyond, with few wicks beyond: one with three sure touches if there is any, else
 /// one that may rest on stabs. Where there is none, the hull's edge over the middle, which has nothing beyond it at all.
-pub(super) fn find(side: &Side, measure: Measure) -> Found {
+pub(super) fn find(side: &Side, measure: Measure) -> TouchedLine {
     let mut search = Search::new(side, measure);
     for allowance in [WICKS, WICKS_AT_MOST] {
         if let Some(best) = search.best_pair(allowance).filter(|best| best.sure >= TOUCHES_MODERATE) {
@@ -237,24 +237,24 @@ impl<'a> Search<'a> {
     }
 
     /// Least squares through the touches, where that is a line by the same rules.
-    fn refined(&self, line: Line, allowance: Allowance) -> Found {
+    fn refined(&self, line: Line, allowance: Allowance) -> TouchedLine {
         let touches = self.touches(line);
         let fit = Line::least_squares(touches.iter().map(|&(at, tip)| (self.side.x[at], tip)));
         let better = touches.len() >= TOUCHES_MODERATE && self.holds_closes(fit) && self.few_wicks_beyond(fit, allowance);
-        Found { line: if better { fit } else { line }, touches }
+        TouchedLine { line: if better { fit } else { line }, touches }
     }
 
-    fn edge(&self) -> Found {
+    fn edge(&self) -> TouchedLine {
         let x = self.side.x;
         let mean = x.iter().sum::<f64>() / x.len() as f64;
         let Some([a, b]) = Hull::below(self.side.points(&self.side.tip)).edge_over(mean) else {
-            return Found { line: Line::default(), touches: Vec::new() };
+            return TouchedLine { line: Line::default(), touches: Vec::new() };
         };
         let line = Line::through(a, b);
         let mut touches = self.touches(line);
         touches.extend([a, b].map(|corner| (x.partition_point(|&x| x < corner.0), corner.1)));
         touches.sort_by_key(|&(at, _)| at);
         touches.dedup_by_key(|&mut (at, _)| at);
-        Found { line, touches }
+        TouchedLine { line, touches }
     }
 }

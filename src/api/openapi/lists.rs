@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     analysis::indicators::{INDICATORS_MAX, KINDS, PERIOD_MAX},
     question::{
-        filter::{ColumnKind, FilterColumn, TEXT_BYTES_MAX},
+        filter::{ColumnKind, FilterColumn, TEXT_CHARS_MAX},
         list::SORTS_MAX,
         parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN},
     },
@@ -46,12 +46,12 @@ pub(super) fn words(words: &[&str]) -> Value {
 
 /// A filter over these columns.
 pub(super) fn conditions(columns: &[FilterColumn]) -> Value {
-    json!({ "type": "string", "maxLength": TEXT_BYTES_MAX, "pattern": pattern(columns), "examples": [example(columns)] })
+    json!({ "type": "string", "maxLength": TEXT_CHARS_MAX, "pattern": pattern(columns), "examples": [example(columns)] })
 }
 
 /// An order by these columns.
 pub(super) fn sort(columns: &[FilterColumn], default: Option<&'static str>) -> Value {
-    let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
     let column = format!("[+-]?({})", names.join("|"));
     let pattern = format!("^({column}(,{column}){{0,{}}})?$", SORTS_MAX - 1);
     let mut schema = json!({ "type": "string", "pattern": pattern, "examples": [format!("-{}", names[0])] });
@@ -82,7 +82,7 @@ fn pattern(columns: &[FilterColumn]) -> String {
     let time = format!("{YEAR}(-(0[1-9]|1[0-2]))?|{}", day());
     let of_kind = |kinds: &[ColumnKind], signs: &str, value: &str| {
         let named = columns.iter().filter(|column| kinds.contains(&column.kind));
-        let names: Vec<&str> = named.flat_map(|column| std::iter::once(&*column.name).chain(column.aliases.iter().copied())).collect();
+        let names: Vec<&str> = named.flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied())).collect();
         (!names.is_empty()).then(|| format!("({}) *({signs}) *({value})", names.join("|")))
     };
     let kinds = [
@@ -127,7 +127,7 @@ mod tests {
                 let within = pattern.trim_start_matches('^').trim_end_matches('$');
                 let texts = string_regex(within).expect(pattern);
                 let taken = |text: String| {
-                    if schema["maxLength"].as_u64().is_some_and(|bytes| text.len() as u64 > bytes) {
+                    if schema["maxLength"].as_u64().is_some_and(|chars| text.chars().count() as u64 > chars) {
                         return Ok(());
                     }
                     let query = format!("{}={}", parameter.name, encode(&text));

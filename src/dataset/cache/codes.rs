@@ -13,10 +13,10 @@ use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Se
 use super::import::{FILE, Fault, PLACE};
 use crate::dataset::{
     address::Address,
-    alike::{pairs, stretches},
     candles::Interval,
     order::{Spool, without},
     schema::TableSchema,
+    text_runs::{pairs, runs_of},
 };
 
 /// Buckets of rows, by the first bits of the token's address, so that buckets in order are tokens in order.
@@ -39,7 +39,7 @@ impl Codes {
         // Most tables name a token for many rows on end.
         let alike: Vec<_> = match by_interval {
             Some(intervals) => pairs(owners, intervals.str()?).collect(),
-            None => stretches(owners).map(|(rows, token)| (rows, token, None)).collect(),
+            None => runs_of(owners).map(|(rows, token)| (rows, token, None)).collect(),
         };
         let height = frame.height();
         let (mut token_codes, mut interval_codes, mut buckets) =

@@ -164,19 +164,10 @@ pub(super) fn packed(form: Form, cells: &Column) -> PolarsResult<Column> {
     let texts = cells.str()?.iter();
     let bytes: Vec<Option<Vec<u8>>> = match form {
         Form::Address => texts.map(|cell| cell.map(|text| Address::parse(text).unwrap_or_default().0.to_vec())).collect(),
-        Form::Hex => texts.map(|cell| cell.map(|text| bytes_of_hex(text).collect())).collect(),
+        Form::Hex => texts.map(|cell| cell.map(|text| const_hex::decode(text).unwrap_or_default())).collect(),
         Form::Float | Form::Integer | Form::Time | Form::Text => return Ok(cells.clone()),
     };
     Ok(BinaryChunked::from_iter_options(cells.name().clone(), bytes.into_iter()).into_column())
-}
-
-/// The bytes behind `0x` and an even number of hex digits.
-fn bytes_of_hex(text: &str) -> impl Iterator<Item = u8> {
-    let nibble = |digit: u8| match digit {
-        b'0'..=b'9' => digit - b'0',
-        _ => (digit | 0x20).wrapping_sub(b'a' - 10) & 0x0f,
-    };
-    text.as_bytes().get(2..).unwrap_or_default().chunks_exact(2).map(move |pair| nibble(pair[0]) << 4 | nibble(pair[1]))
 }
 
 /// Appends the bytes to the buffer in the file, and empties them.

@@ -4,7 +4,7 @@ use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Seri
 
 use super::{
     Form,
-    table::{LargeTable, hex, texts, time_type},
+    table::{LargeTable, texts, time_type},
 };
 use crate::dataset::{address::Address, coerce};
 
@@ -49,7 +49,7 @@ impl LargeTable {
                 if cells.form == Form::Time { column.cast(&time_type()).ok()? } else { column }
             }
             Form::Address => text(&|bytes| bytes.first_chunk().map(|bytes| Address(*bytes).to_string())),
-            Form::Hex => text(&|bytes| Some(hex(bytes))),
+            Form::Hex => text(&|bytes| Some(const_hex::encode_prefixed(bytes))),
             Form::Text => text(&|bytes| Some(String::from_utf8_lossy(bytes).into_owned())),
         })
     }

@@ -17,11 +17,11 @@ use super::{
 };
 use crate::dataset::{
     address::Address,
-    alike::pairs,
     candles::Interval,
     order::{keyless, side_by_side, sorted, without, without_repeats},
     progress::Cancelled,
     schema::{Kind, TableSchema},
+    text_runs::pairs,
 };
 
 /// Rows that are read of what stands, about the times of the new ones of a token.

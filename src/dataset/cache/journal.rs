@@ -5,7 +5,7 @@ use std::{fs, io, path::Path};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Numbered by its form and that of what it speaks of: what an older program left half done is begun anew.
-const FILE: &str = "journal-4";
+const FILE: &str = "journal-5";
 
 /// The journal of an import.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! A file of the cache as memory, and memory given back: the only place that needs `unsafe`.
+//! A file of the cache as memory, and memory that is given back: the only place that needs `unsafe`.
 #![allow(unsafe_code, reason = "mapping a file is unsafe: what is mapped must not change; see `Map::open`")]
 
 use std::{fs::File, io, path::Path};
@@ -24,6 +24,20 @@ impl Map {
 
     pub(super) fn bytes(&self) -> &[u8] {
         &self.0
+    }
+}
+
+/// From how many bytes on memory is asked of the system, and given back as soon as it is free.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const APART: libc::c_int = 4 << 20;
+
+/// Keeps large pieces of memory out of the heap from now on. glibc takes them into it once the first was freed, and what lies behind
+/// one that is in use stays: an import would keep a third more than it needs.
+pub(crate) fn keep_large_apart() {
+    // SAFETY: it sets a number of the allocator, which any thread may at any time.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, APART);
     }
 }
 

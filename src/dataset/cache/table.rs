@@ -17,7 +17,7 @@ use super::{
     kept,
     map::Map,
 };
-use crate::dataset::{address::Address, alike::Texts, candles::Interval, coerce, schema::TableSchema};
+use crate::dataset::{address::Address, candles::Interval, coerce, schema::TableSchema, text_runs::Texts};
 
 /// Names of the two files of a table.
 pub(super) const ROWS: &str = "rows.arrow";
@@ -228,7 +228,7 @@ impl LargeTable {
                 let data = self.part(region.data, first..last)?;
                 let cell = |(pair, valid): (&[u64], bool)| {
                     let bytes = valid.then(|| data.get(pair[0] as usize - first..pair[1] as usize - first))??;
-                    Some(if form == Form::Hex { hex(bytes) } else { String::from_utf8_lossy(bytes).into_owned() })
+                    Some(if form == Form::Hex { const_hex::encode_prefixed(bytes) } else { String::from_utf8_lossy(bytes).into_owned() })
                 };
                 if !ends.is_sorted() {
                     return None;
@@ -344,14 +344,4 @@ pub(super) fn texts(name: PlSmallStr, height: usize, cells: impl Iterator<Item =
     let mut builder = StringChunkedBuilder::new(name, height);
     cells.for_each(|cell| builder.append_option(cell));
     builder.finish().into_column()
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(2 + bytes.len() * 2);
-    text.push_str("0x");
-    for byte in bytes {
-        text.extend([char::from(HEX[usize::from(byte >> 4)]), char::from(HEX[usize::from(byte & 15)])]);
-    }
-    text
 }

@@ -129,7 +129,7 @@ impl Cell<'_> {
     /// The cell as a finding shows it, shortened.
     pub(crate) fn shown(&self) -> String {
         let text = match self {
-            Cell::Bytes(bytes) => Cow::Owned(hex_text(&bytes[..bytes.len().min(SHOWN)])),
+            Cell::Bytes(bytes) => Cow::Owned(const_hex::encode_prefixed(&bytes[..bytes.len().min(SHOWN)])),
             Cell::List(list) => {
                 let texts: Vec<_> = list.iter().take(SHOWN).map(Cell::shown).collect();
                 Cow::Owned(format!("[{}]", texts.join(", ")))
@@ -179,20 +179,9 @@ pub(super) fn hex(cell: &Cell<'_>) -> Read<String> {
             let readable = digits.len() % 2 == 0 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
             if readable { Ok(Some(format!("0x{}", digits.to_ascii_lowercase()))) } else { Err(Bad) }
         }
-        Cell::Bytes(bytes) => Ok(Some(hex_text(bytes))),
+        Cell::Bytes(bytes) => Ok(Some(const_hex::encode_prefixed(bytes))),
         _ => Err(Bad),
     }
-}
-
-fn hex_text(bytes: &[u8]) -> String {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(2 + bytes.len() * 2);
-    text.push_str("0x");
-    for byte in bytes {
-        text.push(char::from(HEX[usize::from(byte >> 4)]));
-        text.push(char::from(HEX[usize::from(byte & 15)]));
-    }
-    text
 }
 
 pub(super) fn boolean(cell: &Cell<'_>) -> Read<bool> {

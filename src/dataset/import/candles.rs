@@ -16,11 +16,11 @@ use super::{
     edits::{Fix, fixed, numbers},
     evidence::volume::Range,
     format::{Asked, Plan, Take},
-    look::Looked,
     refusal::{COLUMN, Refusal, VALUE},
     rows::{Edited, put},
     sheet::Sheet,
-    tokens::Found,
+    sniff::Sniffed,
+    tokens::TokenMatch,
 };
 use crate::dataset::manifest::Unit;
 
@@ -31,12 +31,12 @@ pub(super) const TOKENS_TRADED: &str = "tokens traded";
 pub(super) const TRADED: &str = "traded";
 
 /// Whether the file holds a time and four prices.
-pub(super) fn is(looked: &Looked) -> bool {
+pub(super) fn is(looked: &Sniffed) -> bool {
     looked.sheet.as_ref().is_some_and(|sheet| matches!(columns(sheet, &[]), Ok(Some(_)) | Err(_)))
 }
 
 /// Whether it names a time, open, high, low and close.
-pub(super) fn is_named(looked: &Looked) -> bool {
+pub(super) fn is_named(looked: &Sniffed) -> bool {
     looked.sheet.as_ref().is_some_and(|sheet| sheet.named && columns::named(sheet).is_some())
 }
 
@@ -90,7 +90,7 @@ fn plan(asked: &Asked<'_>, sheet: &Sheet, found: &Columns) -> Result<Plan, Refus
 }
 
 /// What to say of prices of which nothing tells the currency.
-fn prices_assumed(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, token: Option<&Found>) -> Option<String> {
+fn prices_assumed(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, token: Option<&TokenMatch>) -> Option<String> {
     let told = asked.options.as_usd || found.currency.is_some() || token.is_some_and(|token| token.quoted) || series::quotes(sheet);
     (!told).then(|| "assumed: its prices are in USD, as it names no currency".to_owned())
 }
@@ -149,7 +149,7 @@ fn rows(asked: &Asked<'_>, sheet: &Sheet, found: &Columns, volume: &Volume) -> R
 }
 
 /// Candles of one token that is known, from rows of time, open, high, low, close and volume in the order that is documented.
-pub(super) fn of_token(asked: &Asked<'_>, token: &Found) -> Result<Plan, Refusal> {
+pub(super) fn of_token(asked: &Asked<'_>, token: &TokenMatch) -> Result<Plan, Refusal> {
     let sheet = asked.sheet()?;
     let order: Vec<(String, String)> = ["timestamp", "open", "high", "low", "close"]
         .iter()

@@ -27,11 +27,11 @@ use std::collections::HashMap;
 pub(super) use self::unknown::unknown;
 use super::{
     ImportOptions, candles,
-    look::Looked,
     names::{DECIMALS, Names},
     refusal::{ADDRESS, Refusal, VALUE},
     sheet::{Sheet, json::LIST},
-    tokens::{Found, Said, Tokens},
+    sniff::Sniffed,
+    tokens::{Said, TokenMatch, Tokens},
 };
 use crate::dataset::{
     address::Address,
@@ -51,13 +51,13 @@ pub struct FormatRow {
     pub looks: &'static str,
     /// The tables it goes to.
     pub tables: &'static [&'static str],
-    knows: fn(&Looked) -> bool,
+    knows: fn(&Sniffed) -> bool,
     open: fn(&Asked<'_>) -> Result<Plan, Refusal>,
 }
 
 /// A file that is to be taken, and what there is to know about it.
 pub(super) struct Asked<'a> {
-    pub looked: &'a Looked,
+    pub looked: &'a Sniffed,
     pub tokens: &'a Tokens,
     pub said: Said<'a>,
     pub options: &'a ImportOptions,
@@ -69,7 +69,7 @@ pub(super) struct Asked<'a> {
 pub(super) struct Plan {
     pub takes: Vec<Take>,
     /// The token it is about, if it is about one.
-    pub token: Option<Found>,
+    pub token: Option<TokenMatch>,
     /// The chain of that token, where the file says it.
     pub chain: Option<Chain>,
     /// Decimals of tokens that the file says.
@@ -187,7 +187,7 @@ formats! {
 
 impl FormatRow {
     /// The format of what was looked at.
-    pub(super) fn of(looked: &Looked) -> Option<&'static Self> {
+    pub(super) fn of(looked: &Sniffed) -> Option<&'static Self> {
         FORMATS.iter().find(|format| (format.knows)(looked))
     }
 
@@ -242,12 +242,12 @@ impl<'a> Asked<'a> {
     }
 
     /// The token of a file that is about one.
-    pub(super) fn token(&self, content: Option<&str>) -> Result<Found, Refusal> {
+    pub(super) fn token(&self, content: Option<&str>) -> Result<TokenMatch, Refusal> {
         self.tokens.find(&self.looked.name, content, self.said)
     }
 
     /// The token of a file whose rows only a contract can have: holders and transfers.
-    pub(super) fn contract(&self, content: Option<&str>) -> Result<Found, Refusal> {
+    pub(super) fn contract(&self, content: Option<&str>) -> Result<TokenMatch, Refusal> {
         if let Some(coin) = self.said.coin {
             let reason = format!("cannot be of the coin {coin}: holders and transfers are a contract's, so say which with --token ADDRESS");
             return Err(Refusal::new(reason).say("token", ADDRESS));
@@ -256,7 +256,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The token of a file of prices.
-    pub(super) fn traded(&self, content: Option<&str>) -> Result<Found, Refusal> {
+    pub(super) fn traded(&self, content: Option<&str>) -> Result<TokenMatch, Refusal> {
         self.tokens.find_traded(&self.looked.name, content, self.said)
     }
 }
@@ -266,7 +266,7 @@ impl Plan {
         Self { takes, token: None, chain: None, decimals: Vec::new(), says: Vec::new(), notes: Vec::new() }
     }
 
-    pub(super) fn about(mut self, token: Found) -> Self {
+    pub(super) fn about(mut self, token: TokenMatch) -> Self {
         self.says.insert(0, format!("token {}, {}", token.told(), token.says));
         if token.pack > 1.0 {
             self.says.push(format!("its prices are for {} of the token: divided by it, and volumes multiplied", token.pack));
@@ -376,7 +376,7 @@ impl Take {
     }
 
     /// The token of every row, and its prices of one.
-    pub(super) fn of(mut self, token: &Found) -> Self {
+    pub(super) fn of(mut self, token: &TokenMatch) -> Self {
         if token.pack > 1.0 {
             for column in ["open", "high", "low", "close"] {
                 self.rule(column).scale = Some(1.0 / token.pack);

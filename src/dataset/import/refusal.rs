@@ -1,7 +1,7 @@
 //! Why a file is not taken, and what would do: options, of which whoever asked makes a whole command line, and lines of `dataset.toml` for
 //! a file that a dataset reads where it lies.
 
-use super::{look::Looked, options::ImportOptions};
+use super::{options::ImportOptions, sniff::Sniffed};
 use crate::dataset::chain::Chain;
 
 /// What stands in a line for what only the person knows: the line cannot run before it is replaced.
@@ -111,8 +111,8 @@ impl Refusal {
     }
 
     /// The reason as a sentence of the file, with the lines where a dataset reads such a file.
-    pub(super) fn told(&self, looked: Option<&Looked>) -> String {
-        match self.lines.as_ref().filter(|_| looked.is_none_or(Looked::is_read_where_it_lies)) {
+    pub(super) fn told(&self, looked: Option<&Sniffed>) -> String {
+        match self.lines.as_ref().filter(|_| looked.is_none_or(Sniffed::is_read_where_it_lies)) {
             Some(lines) => format!("{}. In dataset.toml: {lines}", self.reason),
             None => self.reason.clone(),
         }

@@ -10,8 +10,8 @@ use std::{collections::HashMap, sync::Arc};
 use self::{header::Line, json::Json};
 use super::{
     evidence::when::{Unsure, When},
-    look::Looked,
     rows::Made,
+    sniff::Sniffed,
 };
 use crate::dataset::source::{self, Layout, RowSource};
 
@@ -81,7 +81,7 @@ impl Sheet {
     }
 
     /// JSON objects one a line, too large to be read whole; or columns of a binary table.
-    pub(super) fn streamed(looked: &Looked, lines: bool) -> Result<Self, String> {
+    pub(super) fn streamed(looked: &Sniffed, lines: bool) -> Result<Self, String> {
         let mut sheet = Self::made(Vec::new(), true, Vec::new(), Vec::new(), false, if lines { How::Lines } else { How::Columns });
         let mut rows = sheet.rows(looked)?;
         let batch = rows.next_batch()?.unwrap_or_default();
@@ -122,7 +122,7 @@ impl Sheet {
     }
 
     /// All rows, each column under its name here.
-    pub(super) fn rows(&self, looked: &Looked) -> Result<Box<dyn RowSource>, String> {
+    pub(super) fn rows(&self, looked: &Sniffed) -> Result<Box<dyn RowSource>, String> {
         match &self.how {
             How::Separated(layout) => looked.rows(layout),
             How::Lines => looked.rows(&Layout::default()),
@@ -195,6 +195,6 @@ fn apart(names: &[String]) -> Vec<String> {
 }
 
 /// Reads the text of JSON lines whole.
-pub(super) fn json_lines(looked: &Looked, limit: u64) -> Result<Json, String> {
+pub(super) fn json_lines(looked: &Sniffed, limit: u64) -> Result<Json, String> {
     Ok(Json::lines(&source::whole_text(looked.place.open()?, looked.head(), limit)?))
 }

@@ -45,7 +45,7 @@ pub(super) struct Tokens {
 
 /// The token of a file.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Found {
+pub(super) struct TokenMatch {
     pub address: Address,
     /// What it is called where it was found, for the row of a token that is not there yet.
     pub symbol: Option<String>,
@@ -58,7 +58,7 @@ pub(super) struct Found {
     pub says: String,
 }
 
-impl Found {
+impl TokenMatch {
     /// Whether it is a coin, which has no contract.
     pub(super) fn is_coin(&self) -> bool {
         coin_word(&self.address, self.symbol.as_deref()).is_some()
@@ -229,9 +229,15 @@ impl Tokens {
     }
 
     /// The token that `name`, the file's, and `content`, a symbol or pair that stands in it, are about.
-    pub(super) fn find(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<Found, Refusal> {
-        let found =
-            |address: Address, symbol: Option<String>, by: By, says: String| Found { address, symbol, pack: 1.0, quoted: false, by, says };
+    pub(super) fn find(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<TokenMatch, Refusal> {
+        let found = |address: Address, symbol: Option<String>, by: By, says: String| TokenMatch {
+            address,
+            symbol,
+            pack: 1.0,
+            quoted: false,
+            by,
+            says,
+        };
         if let Some(address) = pair::address(name) {
             return match said.token {
                 Some(token) if token != address => {
@@ -289,7 +295,7 @@ impl Tokens {
     }
 
     /// As `find`, for prices: a pair is looked for first, and its prices must be in dollars.
-    pub(super) fn find_traded(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<Found, Refusal> {
+    pub(super) fn find_traded(&self, name: &str, content: Option<&str>, said: Said<'_>) -> Result<TokenMatch, Refusal> {
         let in_name =
             || pair::pair(name, |word| self.has_symbol(word)).filter(|pair| content.is_some_and(|content| alike(content, &pair.base)));
         let Some(Pair { base, quote }) = pair::pair(content.unwrap_or(name), |word| self.has_symbol(word)).or_else(in_name) else {
@@ -316,7 +322,7 @@ impl Tokens {
         if pair.quote != "USD" {
             found.says.push_str(&format!("; its prices in {} are taken as USD", pair.quote));
         }
-        Ok(Found { pack, quoted: true, ..found })
+        Ok(TokenMatch { pack, quoted: true, ..found })
     }
 }
 
@@ -370,7 +376,7 @@ mod tests {
             as_usd,
             forced: false,
         };
-        let text = |found: Result<Found, Refusal>| found.map(|found| (found.address.to_string(), found.pack));
+        let text = |found: Result<TokenMatch, Refusal>| found.map(|found| (found.address.to_string(), found.pack));
         for (name, content, token, expected) in [
             ("UNIUSDT-1d.csv", None, None, Ok((uni.as_str(), 1.0))),
             ("1000PEPEUSDT.csv", None, None, Ok((pepe.as_str(), 1e3))),

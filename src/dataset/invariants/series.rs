@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Rule, named};
 use crate::dataset::{
-    alike::{pairs, stretches},
     candles::Interval,
+    text_runs::{pairs, runs_of},
     time::{DAY_MS, Time},
 };
 
@@ -162,7 +162,7 @@ impl Series {
 
     fn transfers(&mut self, frame: &DataFrame, numbers: &[u32]) -> Option<()> {
         let values = frame.column("value").ok()?.str().ok()?;
-        for (rows, token) in stretches(frame.column("token_address").ok()?.str().ok()?) {
+        for (rows, token) in runs_of(frame.column("token_address").ok()?.str().ok()?) {
             let Some(token) = token else { continue };
             if !self.transfers.contains_key(token) {
                 if self.transfers.len() >= SERIES_MAX {

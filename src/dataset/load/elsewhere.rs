@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{Context, bind::bind, engine, keep, table::Stop};
 use crate::{
     dataset::{
+        findings::{Finding, Severity},
         manifest::{Manifest, TableManifest},
         progress::Progress,
         schema::TableSchema,
@@ -264,18 +265,30 @@ pub(super) fn remember(context: &Context<'_>, manifest: &TableManifest, located:
 
 /// What the table was made of when it was last loaded, and why that is read; nobody is asked.
 pub(super) fn recall(context: &Context<'_>, manifest: &TableManifest, why: String) -> Option<Located> {
-    // What the person does not agree to is not shown either.
-    let agreed = |origin: String| context.wire.is_some_and(|wire| wire.may_ask(context.folder, &origin).is_ok());
-    let text = fs::read(record_of(context, manifest)?).ok().filter(|_| origins(manifest).all(agreed))?;
+    let text = fs::read(record_of(context, manifest)?).ok().filter(|_| is_agreed(context, manifest))?;
     let listed: Listed = serde_json::from_slice(&text).ok()?;
     let here = manifest.path.iter().filter(|path| !Place::is_url(path)).cloned().collect::<Vec<_>>();
     let mut files = if here.is_empty() { Vec::new() } else { locate::by_path(context.folder, &here).ok()? };
+    // Of the state that is asked for, it is no older than what else is here.
+    let is_old = !context.looked.is_some_and(|looked| listed.answers.iter().all(|answer| looked.is_of(answer)));
     files.extend(listed.objects.into_iter().map(Found::elsewhere));
     files.extend(listed.answers.into_iter().map(Found::answered));
-    Some(Located { files, left_out: listed.left_out, as_of: Some(Time(listed.at)), offline: Some(Fault::Unavailable(why)) })
+    Some(Located { files, left_out: listed.left_out, as_of: is_old.then_some(Time(listed.at)), offline: Some(Fault::Unavailable(why)) })
 }
 
-fn now() -> i64 {
+/// Whether the person agrees to all that the table asks: what they do not agree to is not shown either.
+pub(super) fn is_agreed(context: &Context<'_>, manifest: &TableManifest) -> bool {
+    origins(manifest).all(|origin| context.wire.is_some_and(|wire| wire.may_ask(context.folder, &origin).is_ok()))
+}
+
+/// What a table says of itself that is what it was then.
+pub(super) fn old(file: &str, then: Time, why: &str) -> Finding {
+    // Nobody sees by the rows that they are old.
+    let (severity, file, reason) = (Severity::Warning, file.to_owned(), format!("is what it was at {then}: {why}"));
+    Finding { severity, file, row: None, column: None, value: None, reason }
+}
+
+pub(super) fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 

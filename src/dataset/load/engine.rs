@@ -97,7 +97,8 @@ impl<'a> Asking<'a> {
         let engine = wire.engine(&asked.source).map_err(refused)?;
         wire.may_ask(context.folder, &origin(asked)).map_err(|fault| not_agreed(&name, &fault))?;
         let stopped = || context.progress.step(schema.name, 0, 0).is_err();
-        let old = !engine.known(&stopped).map_err(refused)?.has_arrow();
+        // One whose table stays in place is known to be new.
+        let old = context.looked.is_none() && !engine.known(&stopped).map_err(refused)?.has_arrow();
         Ok(Self { context, schema, manifest, asked, engine, name, old })
     }
 }
@@ -190,10 +191,10 @@ impl Asking<'_> {
             let column = picked.iter().find(|column| column.name.eq_ignore_ascii_case(theirs)).filter(|_| ours.is_none_or(is_plain))?;
             sql::condition(keep, column, ours.map(|bound| bound.column.kind), &self.context.tokens, self.old)
         };
-        let known = self.engine.known(&|| self.stopped()).ok();
         let said: Vec<String> = self.manifest.keep.iter().filter_map(condition).collect();
         // Where so long a query is not taken, all rows come and are judged here.
-        if known.is_some_and(|known| known.takes(&said.join(" AND "))) { said } else { Vec::new() }
+        let takes = || self.engine.known(&|| self.stopped()).is_ok_and(|known| known.takes(&said.join(" AND ")));
+        if self.context.looked.is_some() || takes() { said } else { Vec::new() }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
 
-use crate::dataset::{alike::rewritten, candles::Interval, schema::TableSchema};
+use crate::dataset::{candles::Interval, schema::TableSchema, text_runs::rewritten};
 
 /// Writes the given intervals in their one spelling; those that are none become empty and are named.
 pub(super) fn intervals_read(columns: &mut [Column]) -> (Option<&'static str>, Vec<(usize, String)>) {

@@ -14,6 +14,8 @@ use polars::prelude::{
 
 /// Bytes of rows that are gathered before they are written, as a rule.
 const GATHERED: usize = 24 << 20;
+/// Bytes of rows from which on they are a chunk of their own; fewer are put together.
+const CHUNK: usize = 2 << 20;
 /// Bucket, length, checksum.
 const CHUNK_HEAD: usize = 12;
 /// The longest chunk.
@@ -127,21 +129,36 @@ impl Spool {
     pub(crate) fn flush(&mut self) -> io::Result<u64> {
         let mut bytes = Vec::new();
         for bucket in 0..self.buckets.len() {
-            let rows = std::mem::take(&mut self.buckets[bucket].rows);
-            let Some(mut frame) = whole(rows).map_err(io::Error::other)? else { continue };
-            bytes.clear();
-            bytes.extend_from_slice(&[0; CHUNK_HEAD]);
-            IpcStreamWriter::new(&mut bytes).finish(&mut frame).map_err(io::Error::other)?;
-            let (length, sum) = ((bytes.len() - CHUNK_HEAD) as u32, crc32fast::hash(&bytes[CHUNK_HEAD..]));
-            for (slot, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip([bucket as u32, length, sum]) {
-                *slot = word.to_le_bytes();
+            let (mut chunk, mut held) = (Vec::new(), 0);
+            // What is written is let go before the rest is looked at.
+            for rows in std::mem::take(&mut self.buckets[bucket].rows) {
+                held += rows.estimated_size();
+                chunk.push(rows);
+                if held >= CHUNK {
+                    self.write(bucket, std::mem::take(&mut chunk), &mut bytes)?;
+                    held = 0;
+                }
             }
-            self.file.write_all_at(&bytes, self.length)?;
-            self.buckets[bucket].chunks.push((self.length + CHUNK_HEAD as u64, length, sum));
-            self.length += bytes.len() as u64;
+            self.write(bucket, chunk, &mut bytes)?;
         }
         self.gathered = 0;
         Ok(self.length)
+    }
+
+    /// Writes the rows as one chunk of the bucket; `bytes` is room for them.
+    fn write(&mut self, bucket: usize, rows: Vec<DataFrame>, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let Some(mut frame) = whole(rows).map_err(io::Error::other)? else { return Ok(()) };
+        bytes.clear();
+        bytes.extend_from_slice(&[0; CHUNK_HEAD]);
+        IpcStreamWriter::new(&mut *bytes).finish(&mut frame).map_err(io::Error::other)?;
+        let (length, sum) = ((bytes.len() - CHUNK_HEAD) as u32, crc32fast::hash(&bytes[CHUNK_HEAD..]));
+        for (slot, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip([bucket as u32, length, sum]) {
+            *slot = word.to_le_bytes();
+        }
+        self.file.write_all_at(bytes, self.length)?;
+        self.buckets[bucket].chunks.push((self.length + CHUNK_HEAD as u64, length, sum));
+        self.length += bytes.len() as u64;
+        Ok(())
     }
 
     /// Bytes written and gathered.

@@ -1,5 +1,8 @@
 //! Columns that stand in the names of folders, as Hive and its kin write them: `symbol=ETH/interval=1d/part-0.parquet`.
 
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
 use polars::prelude::{ChunkFull, Column, IntoColumn, StringChunked};
 
 use super::{Batch, RowSource};
@@ -27,17 +30,7 @@ pub(crate) fn parts(path: &str) -> Vec<(String, String)> {
 
 /// The text with `%3A` and the like read.
 fn unescaped(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut read = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let digits = (byte == b'%').then(|| bytes.get(at + 1..at + 3)).flatten().and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(escaped) => (read.push(escaped), at += 3).1,
-            None => (read.push(byte), at += 1).1,
-        }
-    }
-    String::from_utf8(read).unwrap_or_else(|_| text.to_owned())
+    percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Cow::into_owned)
 }
 
 impl Partitioned {

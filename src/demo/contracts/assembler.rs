@@ -161,7 +161,7 @@ fn opcode(word: &str) -> Option<u8> {
 /// `PUSHn` of a number: decimal in as few bytes as hold it, hex in as many as are written.
 fn push(number: &str) -> Option<Vec<u8>> {
     let bytes = if let Some(digits) = number.strip_prefix("0x") {
-        hex(digits)?
+        const_hex::decode(digits).ok()?
     } else {
         let value: u128 = number.parse().ok()?;
         let bytes = value.to_be_bytes();
@@ -169,15 +169,6 @@ fn push(number: &str) -> Option<Vec<u8>> {
     };
     let length = u8::try_from(bytes.len()).ok().filter(|length| (1..=PUSH32 - PUSH1 + 1).contains(length))?;
     Some([vec![PUSH1 + length - 1], bytes].concat())
-}
-
-/// The bytes of hex digits, two a byte.
-pub(super) fn hex(digits: &str) -> Option<Vec<u8>> {
-    let pairs = digits.as_bytes().chunks(2).map(|pair| match pair {
-        [_, _] => u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok(),
-        _ => None,
-    });
-    pairs.collect()
 }
 
 /// Creation code: `constructor` runs, then `runtime` is what stays.
@@ -213,7 +204,7 @@ mod tests {
             ("back: @back jump", "5b61000056"),
             ("", ""),
         ] {
-            assert_eq!(assemble(text, &NAMES), Ok(hex(code).expect("hex")), "{text}");
+            assert_eq!(assemble(text, &NAMES), Ok(const_hex::decode(code).expect("hex")), "{text}");
         }
     }
 
@@ -227,6 +218,6 @@ mod tests {
 
     #[test]
     fn what_deploys_ends_with_what_stays() {
-        assert_eq!(deploy(&[0x5b], &[0xaa, 0xbb]), hex("5b6100028061000f6000396000f3feaabb").expect("hex"));
+        assert_eq!(deploy(&[0x5b], &[0xaa, 0xbb]), const_hex::decode("5b6100028061000f6000396000f3feaabb").expect("hex"));
     }
 }

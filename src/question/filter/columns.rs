@@ -1,7 +1,5 @@
 //! The columns that a filter can name, and what each holds. Which rows they belong to is the caller's.
 
-use std::borrow::Cow;
-
 use crate::dataset::schema::{Kind, TableSchema};
 
 /// What a column holds, and so what it can be compared with.
@@ -23,7 +21,7 @@ pub enum ColumnKind {
 /// A column that a filter can name.
 #[derive(Debug, Clone)]
 pub struct FilterColumn {
-    pub name: Cow<'static, str>,
+    pub name: &'static str,
     pub kind: ColumnKind,
     /// Other names, as `cap` for `market_cap`.
     pub aliases: &'static [&'static str],
@@ -33,7 +31,7 @@ pub struct FilterColumn {
 
 impl FilterColumn {
     pub const fn new(name: &'static str, kind: ColumnKind, aliases: &'static [&'static str]) -> Self {
-        Self { name: Cow::Borrowed(name), kind, aliases, searched: false }
+        Self { name, kind, aliases, searched: false }
     }
 
     /// The same, and plain words look into it.
@@ -45,17 +43,12 @@ impl FilterColumn {
 
     /// The shortest of its names, for a line with little room.
     pub fn short(&self) -> &str {
-        self.aliases.iter().copied().chain([&*self.name]).min_by_key(|name| name.len()).unwrap_or(&self.name)
-    }
-
-    /// Its name, of a column whose name lasts as long as the program: ours, and those that `dataset::names` keeps.
-    pub fn lasting_name(&self) -> Option<&'static str> {
-        if let Cow::Borrowed(name) = self.name { Some(name) } else { None }
+        self.aliases.iter().copied().chain([self.name]).min_by_key(|name| name.len()).unwrap_or(self.name)
     }
 
     fn answers_to(&self, name: &str) -> bool {
         let same = |known: &str| known.eq_ignore_ascii_case(name);
-        same(&self.name) || self.aliases.iter().any(|alias| same(alias))
+        same(self.name) || self.aliases.iter().any(|alias| same(alias))
     }
 }
 
@@ -69,7 +62,7 @@ pub fn column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a FilterC
 
 /// Of the names and other names of the columns, the nearest to `name`.
 pub fn nearest_column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a str> {
-    nearest(name, columns.iter().flat_map(|column| std::iter::once(&*column.name).chain(column.aliases.iter().copied())))
+    nearest(name, columns.iter().flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied())))
 }
 
 /// As `nearest_column`, where it is near enough to have been meant.
@@ -86,11 +79,11 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&
 
 /// The columns of a table as a filter names them; plain words look into what is text.
 pub fn of_table(schema: &TableSchema) -> Vec<FilterColumn> {
-    schema.columns.iter().map(|ours| of_kind(Cow::Borrowed(ours.name), ours.kind, ours.aliases)).collect()
+    schema.columns.iter().map(|ours| of_kind(ours.name, ours.kind, ours.aliases)).collect()
 }
 
 /// A column that holds cells of this kind.
-pub fn of_kind(name: Cow<'static, str>, kind: Kind, aliases: &'static [&'static str]) -> FilterColumn {
+pub fn of_kind(name: &'static str, kind: Kind, aliases: &'static [&'static str]) -> FilterColumn {
     let searched = matches!(kind, Kind::Text | Kind::Address | Kind::Chain | Kind::Chains);
     let kind = match kind {
         Kind::Text | Kind::Address | Kind::Hex => ColumnKind::Text,

@@ -38,7 +38,7 @@ fn quoted(value: &str) -> String {
 
 /// The column with the sign that is used most with it, under the name that begins as the typed word does.
 fn proposal(column: &FilterColumn, typed: &str) -> Option<String> {
-    let mut names = std::iter::once(&*column.name).chain(column.aliases.iter().copied());
+    let mut names = std::iter::once(column.name).chain(column.aliases.iter().copied());
     let name = names.find(|name| name.to_lowercase().starts_with(&typed.to_lowercase()) && writable(name))?;
     let sign = match column.kind {
         ColumnKind::Number => ">",
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_last_word_becomes_a_column_or_a_value() {
-        let values = |column: &FilterColumn| match &*column.name {
+        let values = |column: &FilterColumn| match column.name {
             "chain" => vec!["eth".to_owned(), "base".to_owned(), "bnb chain".to_owned()],
             _ => Vec::new(),
         };

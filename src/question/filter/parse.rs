@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Bytes of a filter's text.
-pub const TEXT_BYTES_MAX: usize = 500;
+pub const TEXT_CHARS_MAX: usize = 500;
 const TERMS_MAX: usize = 32;
 /// Columns that are named to who named one that is not there, where a line is all the room.
 const LISTED: usize = 8;
@@ -57,8 +57,9 @@ pub fn conditions(text: &str, columns: &[FilterColumn]) -> Result<Filter, Filter
 }
 
 fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<Filter, FilterError> {
-    if text.len() > TEXT_BYTES_MAX {
-        let message = format!("the filter has {} bytes: expected at most {TEXT_BYTES_MAX}", text.len());
+    let chars = text.chars().count();
+    if chars > TEXT_CHARS_MAX {
+        let message = format!("the filter has {chars} characters: expected at most {TEXT_CHARS_MAX}");
         return Err(FilterError { message, at: 0..text.len() });
     }
     let pieces = pieces(text)?;
@@ -80,14 +81,14 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
             let signed = (&text[sign.clone()], *operator);
             let wanted = value::read(column, name, signed, &value.0).map_err(|message| FilterError { message, at: value.1.clone() })?;
             let text = [&text[at.clone()], &text[sign.clone()], &text[value.1.clone()]].concat();
-            terms.push(Term::Compare { column: column.name.clone(), operator: *operator, wanted, text });
+            terms.push(Term::Compare { column: column.name, operator: *operator, wanted, text });
             i += 3;
             continue;
         }
         match piece {
             Piece::Word(_) | Piece::Quoted(_) if only_conditions => {
                 let word = &text[at.clone()];
-                let example = columns.first().map_or("column", |column| &*column.name);
+                let example = columns.first().map_or("column", |column| column.name);
                 let message = format!("`{word}` is no condition: write a column, a sign and a value, as in `{example}:{word}`");
                 return Err(FilterError { message, at: at.clone() });
             }
@@ -105,7 +106,7 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
         let message = format!("the filter has {} conditions: expected at most {TERMS_MAX}", terms.len());
         return Err(FilterError { message, at: 0..text.len() });
     }
-    Ok(Filter { terms, searched: columns.iter().filter(|column| column.searched).map(|column| column.name.clone()).collect() })
+    Ok(Filter { terms, searched: columns.iter().filter(|column| column.searched).map(|column| column.name).collect() })
 }
 
 fn pieces(text: &str) -> Result<Vec<(Piece<'_>, std::ops::Range<usize>)>, FilterError> {
@@ -139,7 +140,7 @@ fn pieces(text: &str) -> Result<Vec<(Piece<'_>, std::ops::Range<usize>)>, Filter
 }
 
 fn unknown(name: &str, at: &std::ops::Range<usize>, columns: &[FilterColumn], list: bool) -> FilterError {
-    let names: Vec<&str> = columns.iter().map(|column| if list { &*column.name } else { column.short() }).collect();
+    let names: Vec<&str> = columns.iter().map(|column| if list { column.name } else { column.short() }).collect();
     let near = near_column(name, columns).map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
     let stop = if near.is_empty() { "." } else { "" };
     // A line of the terminal has room for a few.
@@ -165,12 +166,13 @@ mod tests {
         for (text, message, at) in cases {
             assert_eq!(parse(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
         }
-        for (text, ends) in [("a ".repeat(33), "33 conditions: expected at most 32"), ("é".repeat(251), "502 bytes: expected at most 500")]
+        for (text, ends) in
+            [("a ".repeat(33), "33 conditions: expected at most 32"), ("é".repeat(501), "501 characters: expected at most 500")]
         {
             let error = parse(&text, COLUMNS).unwrap_err();
             assert!(error.message.ends_with(ends), "{error}");
         }
-        assert!(parse(&"a ".repeat(32), COLUMNS).is_ok() && parse(&"a".repeat(500), COLUMNS).is_ok());
+        assert!(parse(&"a ".repeat(32), COLUMNS).is_ok() && parse(&"é".repeat(500), COLUMNS).is_ok());
     }
 
     #[test]

@@ -53,6 +53,8 @@ impl Listed for TokenSummary {
         FilterColumn::new("recommendedAction", ColumnKind::Text, &["action"]),
         FilterColumn::new("securityScore", ColumnKind::Number, &["score"]),
         FilterColumn::new("recommendation", ColumnKind::Text, &[]),
+        FilterColumn::new("rsi_14", ColumnKind::Number, &["rsi"]),
+        FilterColumn::new("from_52w_high", ColumnKind::Number, &["52w_high", "52w"]),
     ];
     /// Those of every token, then those that `fields` adds.
     const MEMBERS: &'static [&'static str] = &{
@@ -70,23 +72,23 @@ pub fn is_worked_out(column: &str) -> bool {
 }
 
 /// What stands before the name of a column that is not ours where one of ours, or one of its short names, is called the same.
-const OWN: &str = "own_";
+pub const OWN: &str = "own_";
 
 /// The columns of the `tokens` file that are not ours, as conditions, orders and headers name them: by their own names, and where
 /// one of ours is called so, with `own_` before it.
-pub fn own_columns(dataset: &Dataset) -> Vec<(&'static str, FilterColumn)> {
+pub fn own_columns(dataset: &Dataset) -> Vec<FilterColumn> {
     let named = |own: &OwnColumn| {
         let taken = filter::column(own.name, TokenSummary::COLUMNS).is_some() || ["starred", "star", "watchlist"].contains(&own.name);
         let name = if taken { names::lasting(&format!("{OWN}{}", own.name))? } else { own.name };
         // A name with a blank or a sign in it cannot be written in a filter; as a header it can be read.
-        Some((name, filter::of_kind(name.into(), own.kind, &[])))
+        Some(filter::of_kind(name, own.kind, &[]))
     };
     dataset.own_columns().iter().filter_map(named).collect()
 }
 
 /// Every column that conditions on tokens and their orders can name.
 pub fn columns(dataset: &Dataset) -> Vec<FilterColumn> {
-    TokenSummary::COLUMNS.iter().cloned().chain(own_columns(dataset).into_iter().map(|(_, column)| column)).collect()
+    TokenSummary::COLUMNS.iter().cloned().chain(own_columns(dataset)).collect()
 }
 
 impl<'a> TokenRow<'a> {
@@ -174,7 +176,7 @@ pub fn word(figures: &Figures, column: &str) -> Option<&'static str> {
 }
 
 fn number(figures: &Figures, column: &str) -> Option<f64> {
-    (column == "securityScore").then(|| rank(figures, column)).flatten()
+    ["securityScore", "rsi_14", "from_52w_high"].contains(&column).then(|| rank(figures, column)).flatten()
 }
 
 /// Rising trends and advice to buy are high, patterns go by confidence.
@@ -194,6 +196,8 @@ pub fn rank(figures: &Figures, column: &str) -> Option<f64> {
             Action::StrongSell => -2.0,
         }),
         "securityScore" => figures.security_score.as_ref()?.0.map(|score| score as f64),
+        "rsi_14" => figures.rsi_14?.0,
+        "from_52w_high" => figures.from_52w_high?.0,
         _ => None,
     }
 }

@@ -28,8 +28,8 @@ use crate::{
     error::{Code, Problem, Result},
     question::{
         Find, Question,
-        filter::{self, nearest},
-        parameter::{Parameter, ParameterKind, clip, parameter},
+        filter::nearest,
+        parameter::{Parameter, ParameterKind, clip, conditions as read_conditions, parameter},
         progress::Progress,
         request::request,
         snapshot::Snapshot,
@@ -159,13 +159,13 @@ impl Find for Look {
         let table = known_table(snapshot, self.wanted.table.name)?;
         let known = columns::of(table);
         let named = known.iter().find(|column| column.name.eq_ignore_ascii_case(&self.column)).ok_or_else(|| {
-            let near = nearest(&self.column, known.iter().map(|column| &*column.name)).unwrap_or_default();
+            let near = nearest(&self.column, known.iter().map(|column| column.name)).unwrap_or_default();
             let detail = format!("`column` is `{}`, which the table does not have: did you mean `{near}`?", clip(&self.column));
             Problem::new(Code::InvalidParameter, detail)
         })?;
         let grid = Grid::of(table);
         let places = Wanted { sort: Vec::new(), ..self.wanted.clone() }.kept(table, &grid, progress)?;
-        let read = Read { grid: &grid, places: &places, column: &named.name, progress };
+        let read = Read { grid: &grid, places: &places, column: named.name, progress };
         looked(table, named.kind, &read, self.limit)
     }
 }
@@ -180,12 +180,11 @@ fn ask(
 ) -> Result<Looked> {
     let table = known_table(snapshot, table)?;
     let Some(column) = column else {
-        let names: Vec<String> = columns::of(table).into_iter().map(|column| column.name.into_owned()).collect();
+        let names: Vec<&str> = columns::of(table).into_iter().map(|column| column.name).collect();
         let detail = format!("`column` is missing: name one of {}.", names.join(", "));
         return Err(Problem::new(Code::InvalidParameter, detail));
     };
-    let filter = filter::conditions(conditions.unwrap_or_default(), &columns::for_filter(table))
-        .map_err(|error| Problem::new(Code::InvalidParameter, format!("`where`: {error}.")))?;
+    let filter = read_conditions("where", conditions.unwrap_or_default(), &columns::for_filter(table))?;
     let wanted = Wanted { filter, ..Wanted::all(table.schema) };
     Look { wanted, column: column.to_owned(), limit: usize::try_from(limit).unwrap_or(usize::MAX) }.find(snapshot, progress)
 }

@@ -2,7 +2,6 @@
 //! stands in a file. It can be cancelled between stretches.
 
 use std::{
-    borrow::Cow,
     ops::Range,
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -25,6 +24,7 @@ use crate::{
     question::{
         Find,
         filter::{self, ColumnKind, FieldValue, Filter, FilterColumn},
+        list::Order,
         progress::Progress,
         snapshot::Snapshot,
     },
@@ -42,19 +42,12 @@ const STRETCHES: usize = 64;
 /// Stretches that are looked through at once where only some rows are wanted.
 const STRETCHES_AHEAD: usize = 8;
 
-/// A column to sort by, and which way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SortBy {
-    pub column: Cow<'static, str>,
-    pub falls: bool,
-}
-
 /// The rows of a table that are wanted, in their order: filtered, then sorted by the columns one after the other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted {
     pub table: &'static TableSchema,
     pub filter: Filter,
-    pub sort: Vec<SortBy>,
+    pub sort: Vec<Order>,
 }
 
 /// The rows found, in their order.
@@ -135,12 +128,12 @@ impl Wanted {
                 Ok(Shown::whole(Places::from(sorted(frame, self.table, sort, &kept)?)))
             }
             // The token is what the rows are ordered by.
-            (Grid::Large(_), [sort]) if self.table.order.first() == Some(&&*sort.column) => {
-                Ok(Shown::whole(if sort.falls { Places::Backwards(Box::new(kept)) } else { kept }))
+            (Grid::Large(_), [sort]) if self.table.order.first() == Some(&sort.column) => {
+                Ok(Shown::whole(if sort.descending { Places::Backwards(Box::new(kept)) } else { kept }))
             }
             (Grid::Large(table), sort) => {
-                let ties: Vec<(&str, bool)> = sort.iter().skip(1).map(|tie| (&*tie.column, tie.falls)).collect();
-                let by = By { ties: &ties, ..By::from((&*sort[0].column, sort[0].falls)) };
+                let ties: Vec<(&str, bool)> = sort.iter().skip(1).map(|tie| (tie.column, tie.descending)).collect();
+                let by = By { ties: &ties, ..By::from((sort[0].column, sort[0].descending)) };
                 let step = |done, total| progress.step(done, total);
                 match count.filter(|_| kept.len() > AT_ONCE) {
                     None => rank(table, by, &kept, step).map(Shown::whole),
@@ -176,7 +169,7 @@ impl Find for Whole {
 }
 
 /// Places in the order of the columns; what has no value comes last either way, and equals stay as they stand.
-fn sorted(frame: &DataFrame, schema: &TableSchema, sort: &[SortBy], kept: &Places) -> Result<Vec<u32>> {
+fn sorted(frame: &DataFrame, schema: &TableSchema, sort: &[Order], kept: &Places) -> Result<Vec<u32>> {
     let failed = |error: polars::prelude::PolarsError| {
         tracing::warn!("sorting {}: {error}", schema.name);
         Problem::new(Code::Defect, "The rows cannot be sorted so: choose another column.")
@@ -185,12 +178,12 @@ fn sorted(frame: &DataFrame, schema: &TableSchema, sort: &[SortBy], kept: &Place
     let places = IdxCa::new("rows".into(), &rows);
     let mut keys = Vec::with_capacity(sort.len());
     for (nth, by) in sort.iter().enumerate() {
-        let column = frame.column(&by.column).and_then(|column| column.take(&places)).map_err(failed)?;
-        let kind = schema.column(&by.column).map(|column| column.kind);
+        let column = frame.column(by.column).and_then(|column| column.take(&places)).map_err(failed)?;
+        let kind = schema.column(by.column).map(|column| column.kind);
         keys.push(comparable(column, kind).with_name(nth.to_string().into()));
     }
     let options = SortMultipleOptions::default()
-        .with_order_descending_multi(sort.iter().map(|by| by.falls))
+        .with_order_descending_multi(sort.iter().map(|by| by.descending))
         .with_nulls_last_multi(sort.iter().map(|_| true))
         .with_maintain_order(true);
     let names: Vec<String> = (0..sort.len()).map(|nth| nth.to_string()).collect();
@@ -257,7 +250,7 @@ fn kept_of(grid: &Grid, rows: Range<usize>, filter: &Filter, looked_at: &[Filter
     if !filter.may_match(|column| range(grid, column, rows.clone(), looked_at)) {
         return Vec::new();
     }
-    let names: Vec<&str> = looked_at.iter().map(|column| &*column.name).collect();
+    let names: Vec<&str> = looked_at.iter().map(|column| column.name).collect();
     keep(&grid.stretch(rows.clone(), Some(&names)), &rows, filter, looked_at)
 }
 
@@ -278,7 +271,7 @@ fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[
     let mut kept = Vec::new();
     for (place, row) in rows.clone().enumerate() {
         let values: Vec<(&FilterColumn, CellValue)> =
-            looked_at.iter().map(|column| (column, in_frame(stretch, &column.name, place))).collect();
+            looked_at.iter().map(|column| (column, in_frame(stretch, column.name, place))).collect();
         let found = |name: &str| values.iter().find(|(column, _)| column.name == name);
         if filter.matches(|name| found(name).and_then(|(column, value)| field(value, column.kind))) {
             kept.push(row as u32);
@@ -348,7 +341,7 @@ mod tests {
         let (frame, schema) = tokens();
         for (text, sort, expected) in cases {
             let filter = filter::parse(text, &filter::of_table(schema)).unwrap();
-            let sort = sort.into_iter().map(|(column, falls)| SortBy { column: column.into(), falls }).collect();
+            let sort = sort.into_iter().map(|(column, descending)| Order { column, descending }).collect();
             assert_eq!(found(&frame, &Wanted { table: schema, filter, sort }, &Progress::default()).unwrap(), expected, "{text}");
         }
     }
@@ -362,7 +355,7 @@ mod tests {
     #[test]
     fn numbers_that_are_kept_as_text_are_sorted_as_numbers_and_lengths_of_time_by_their_length() {
         type Case = (&'static [(&'static str, bool)], &'static [usize]);
-        let by = |names: &[(&'static str, bool)]| names.iter().map(|&(name, falls)| SortBy { column: name.into(), falls }).collect();
+        let by = |names: &[(&'static str, bool)]| names.iter().map(|&(column, descending)| Order { column, descending }).collect();
         let values = Series::new("value".into(), [Some("9"), Some("10"), None, Some("0"), Some("10")]);
         let logs = Series::new("log_index".into(), [1_i64, 1, 2, 3, 4]);
         let transfers = DataFrame::new(5, vec![values.into_column(), logs.into_column()]).unwrap();

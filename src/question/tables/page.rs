@@ -1,6 +1,6 @@
 //! The page of a table that a request asks for, and the cursor that leads to the next one. Which rows in which order is `order`'s.
 
-use std::{borrow::Cow, ops::Range};
+use std::ops::Range;
 
 use super::{
     TableQuestion, columns, known_table,
@@ -13,7 +13,7 @@ use crate::{
         grid::{Grid, Ordered},
     },
     error::{Code, Problem, Result},
-    question::{filter, progress::Progress, request::Request, snapshot::Snapshot},
+    question::{parameter, progress::Progress, request::Request, snapshot::Snapshot},
 };
 
 /// More of the first rows of an order than these come from the order of all.
@@ -26,7 +26,7 @@ pub(super) struct Asked<'a> {
     pub(super) table: &'a Table,
     snapshot: &'a Snapshot,
     grid: Grid,
-    columns: Vec<Cow<'static, str>>,
+    columns: Vec<&'static str>,
     wanted: Wanted,
     /// What names the rows and their order: the same for every page.
     key: String,
@@ -45,10 +45,9 @@ impl<'a> Asked<'a> {
     pub(super) fn read(question: &TableQuestion, snapshot: &'a Snapshot) -> Result<Self> {
         let table = known_table(snapshot, &question.table)?;
         let columns = columns::of(table);
-        let text = question.conditions.as_deref().unwrap_or_default();
-        let filter = filter::conditions(text, &columns::for_filter(table))
-            .map_err(|error| Problem::new(Code::InvalidParameter, format!("`where`: {error}.")))?;
-        let sort = columns::sort(question.sort.as_deref(), &columns)?;
+        let named = columns::for_filter(table);
+        let filter = parameter::conditions("where", question.conditions.as_deref().unwrap_or_default(), &named)?;
+        let sort = parameter::orders("sort", question.sort.as_deref().unwrap_or_default(), &named)?;
         let key = TableQuestion { columns: None, cursor: None, limit: 0, ..question.clone() }.target();
         let mut asked = Self {
             table,

@@ -61,10 +61,14 @@ impl App {
             return;
         }
         let problem = self.with_view(self.current, |view, context| view.set_filter(&text, context).err());
-        let completions = self.with_view(self.current, |view, context| view.completions(&text, context));
+        let completions = self.completions(&text);
         if let Some(line) = &mut self.filter {
             (line.problem, line.completions, line.tried) = (problem, completions, 0);
         }
+    }
+
+    fn completions(&mut self, text: &str) -> Vec<(String, String)> {
+        self.with_view(self.current, |view, context| view.listing().map_or_else(Vec::new, |list| list.completions(text, context)))
     }
 
     /// Tab: what is typed becomes the next of its completions.
@@ -92,7 +96,7 @@ impl App {
             self.filter = Some(FilterLine { input: Input::default(), problem, completions: Vec::new(), tried: 0, before: String::new() });
             return;
         };
-        let completions = self.with_view(self.current, |view, context| view.completions(&before, context));
+        let completions = self.completions(&before);
         self.filter = Some(FilterLine { input: Input::new(before.clone()), problem: None, completions, tried: 0, before });
     }
 }

@@ -29,9 +29,10 @@ impl App {
             if let Some(view) = self.hits.tab_at(mouse.column, mouse.row) {
                 return self.go(view);
             }
-            if let Some(key) = self.hits.line_key_at(mouse.column, mouse.row) {
+            if let Some((key, times)) = self.hits.filter_key_at(mouse.column, mouse.row) {
+                (0..times).for_each(|_| self.filter_key(&KeyEvent::new(key, KeyModifiers::NONE)));
                 self.dirty = true;
-                return self.filter_key(&KeyEvent::new(key, KeyModifiers::NONE));
+                return;
             }
             if let Some(action) = self.hits.hint_at(mouse.column, mouse.row) {
                 return self.act(action);

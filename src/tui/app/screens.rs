@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::App;
 use crate::tui::{
-    list::{Layout, SCREEN},
+    list::{Layout, Listing, SCREEN},
     overlay::{Overlay, columns::ColumnsDialog, indicators::IndicatorsDialog, screens::ScreensDialog},
 };
 
@@ -14,7 +14,7 @@ const SCREENS_MAX: usize = 100;
 impl App {
     pub(super) fn open_columns(&mut self) {
         let selected = if let Some(Overlay::Columns(dialog)) = &self.overlay { dialog.selected() } else { 0 };
-        match self.view().columns() {
+        match self.view().listing().and_then(Listing::choice) {
             Some(choice) => self.overlay = Some(Overlay::Columns(ColumnsDialog::new(choice, selected))),
             None => self.say("this view's columns cannot be chosen", false),
         }
@@ -39,7 +39,7 @@ impl App {
     }
 
     pub(super) fn open_screens(&mut self) {
-        if self.view().columns().is_none() {
+        if self.view().listing().and_then(Listing::choice).is_none() {
             return self.say("this view has no screens to keep", false);
         }
         let screens = self.screens_of_view().iter().map(|(name, kept)| (name.clone(), holds(kept))).collect();

@@ -59,6 +59,7 @@ const WORDS: &[(Action, &str)] = &[
     (Action::Trendlines, "support resistance levels lines"),
     (Action::Patterns, "shapes formations targets"),
     (Action::NextPattern, "target shape why"),
+    (Action::TrackRecord, "backtest history success hit rate worked reliable win skill signals"),
     (Action::ExpandAll, "proof evidence reasons why open all"),
     (Action::Window, "days week month span"),
     (Action::AddAmount, "deposit wallet balance token"),

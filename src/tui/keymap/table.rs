@@ -227,6 +227,7 @@ keys! {
         Triangles "triangles" ["i"] "Show or hide triangles, wedges and broadening patterns.";
         Channels "channels" ["d"] "Show or hide rectangles and channels.";
         Flags "flags" ["f"] "Show or hide flags and pennants.";
+        TrackRecord "track_record" ["R"] "Which signals were worth following on this data: patterns, trend words, growth ranks beside any entry.";
         Roundings "roundings" ["b"] "Show or hide cups, rounding tops and bottoms.";
     }
     Security {

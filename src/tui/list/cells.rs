@@ -64,10 +64,10 @@ impl<L: Fields> List<L> {
         let Some(column) = named else { return Err(format!("rows cannot be filtered by `{key}`")) };
         let Value(value) = L::value(Row { given: row }, key);
         let value = value.ok_or_else(|| format!("the cell has no value: no condition on `{key}` says so"))?;
-        let names = column.aliases.iter().copied().chain([&*column.name]);
+        let names = column.aliases.iter().copied().chain([column.name]);
         let name = names.min_by_key(|name| name.len()).unwrap_or(key);
         let term = term(name, &value, like).ok_or_else(|| format!("this value of `{key}` cannot be written in a filter"))?;
-        let text = self.filter_text().trim();
+        let text = self.filter_text.trim();
         if text.split_whitespace().any(|known| known == term) {
             return Ok(text.to_owned());
         }

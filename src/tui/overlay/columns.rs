@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Command, Outcome, floating, line};
+use super::{Command, Outcome, Rows, floating, line};
 use crate::tui::{
     list::Layout,
     text,
@@ -15,12 +15,13 @@ use crate::tui::{
 pub struct ColumnsDialog {
     choice: ColumnChoice,
     selected: usize,
+    rows: Rows,
 }
 
 impl ColumnsDialog {
     pub fn new(choice: ColumnChoice, selected: usize) -> Self {
         let selected = selected.min(choice.columns.len().saturating_sub(1));
-        Self { choice, selected }
+        Self { choice, selected, rows: Rows::default() }
     }
 
     pub fn selected(&self) -> usize {
@@ -56,6 +57,12 @@ impl ColumnsDialog {
             _ => {}
         }
         Outcome::Stay
+    }
+
+    /// A click shows the column or hides it; none beside the columns.
+    pub fn click(&mut self, x: u16, y: u16) -> Option<Outcome> {
+        self.selected = self.rows.at(x, y).filter(|row| *row < self.choice.columns.len())?;
+        Some(self.toggle())
     }
 
     fn apply(&self) -> Outcome {
@@ -97,11 +104,9 @@ impl ColumnsDialog {
         let title = format!("columns · {} of {}", self.selected + 1, self.choice.columns.len());
         let inside = floating(buffer, area, (64, height), &title, theme);
         let base = theme.style(Role::Panel);
-        let rows = usize::from(inside.height.saturating_sub(3));
-        let first = self.selected.saturating_sub(rows.saturating_sub(1));
+        self.rows = Rows::around(self.selected, Rect { height: inside.height.saturating_sub(3), ..inside });
         let Layout { frozen, .. } = self.choice.layout;
-        for (row, (key, title, shown)) in self.choice.columns.iter().enumerate().skip(first).take(rows) {
-            let place = Rect { y: inside.y + (row - first) as u16, height: 1, ..inside };
+        for (row, place, (key, title, shown)) in self.rows.of(&self.choice.columns) {
             let style = if row == self.selected { theme.style(Role::Selection) } else { base };
             buffer.set_style(place, style);
             line(buffer, place, 0, 0, if *shown { "[x]" } else { "[ ]" }, theme.accent().patch(style));
@@ -156,5 +161,20 @@ mod tests {
         assert_eq!(press(KeyCode::Char(' ')), Outcome::Stay, "the last one stays");
         assert_eq!(press(KeyCode::Char('r')), Outcome::Apply(Command::Columns(None)));
         assert_eq!(press(KeyCode::Esc), Outcome::Close);
+    }
+
+    #[test]
+    fn a_click_on_a_row_shows_its_column_or_hides_it() {
+        let mut dialog = dialog();
+        let area = Rect::new(0, 0, 80, 24);
+        dialog.draw(&mut Buffer::empty(area), area, &Theme::default());
+        let Rows { area, .. } = dialog.rows;
+        let hidden = |outcome: Option<Outcome>| match outcome {
+            Some(Outcome::Apply(Command::Columns(Some(layout)))) => layout.hidden,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(hidden(dialog.click(area.x + 5, area.y + 1)), ["c", "b"]);
+        assert_eq!(hidden(dialog.click(area.x, area.y + 2)), ["b"]);
+        assert_eq!((dialog.selected(), dialog.click(area.x, area.y + 3), dialog.click(0, 0)), (2, None, None));
     }
 }

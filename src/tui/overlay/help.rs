@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Command, Outcome, floating, line};
+use super::{Command, Outcome, Rows, floating, line};
 use crate::question::filter::words;
 use crate::tui::{
     keymap::{HelpLine, Keymap, Scope, ViewId},
@@ -27,7 +27,7 @@ pub struct Help {
     /// What was wrong with the configuration, whole.
     warnings: Vec<String>,
     /// Where the lines stand on screen, and the first of them.
-    rows: (Rect, usize),
+    rows: Rows,
 }
 
 impl Help {
@@ -44,9 +44,7 @@ impl Help {
 
     /// A click: on a line it runs it; none beside the lines.
     pub fn click(&self, x: u16, y: u16) -> Option<Outcome> {
-        let (area, first) = self.rows;
-        let line = area.contains((x, y).into()).then(|| first + usize::from(y - area.y))?;
-        self.shown().get(line).map(|line| Outcome::Run(Command::Act(line.action)))
+        self.shown().get(self.rows.at(x, y)?).map(|line| Outcome::Run(Command::Act(line.action)))
     }
 
     pub fn key(&mut self, key: &KeyEvent) -> Outcome {
@@ -109,11 +107,8 @@ impl Help {
         let inside = Rect { y: inside.y + top, height: inside.height - top, ..inside };
         let shown: Vec<HelpLine> = self.shown().into_iter().cloned().collect();
         let base = theme.style(Role::Panel);
-        let rows = usize::from(inside.height.saturating_sub(2));
-        let first = self.selected.saturating_sub(rows.saturating_sub(1));
-        self.rows = (Rect { height: rows as u16, ..inside }, first);
-        for (row, entry) in shown.iter().enumerate().skip(first).take(rows) {
-            let place = Rect { y: inside.y + (row - first) as u16, height: 1, ..inside };
+        self.rows = Rows::around(self.selected, Rect { height: inside.height.saturating_sub(2), ..inside });
+        for (row, place, entry) in self.rows.of(&shown) {
             let style = if row == self.selected { theme.style(Role::Selection) } else { base };
             buffer.set_style(place, style);
             let own = entry.scope != Scope::Everywhere;

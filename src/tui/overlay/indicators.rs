@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Command, Outcome, floating, line};
+use super::{Command, Outcome, Rows, floating, line};
 use crate::{
     analysis::indicators::{INDICATORS_MAX, Indicator, KINDS, Kind},
     tui::{
@@ -19,6 +19,7 @@ const DIGITS_MAX: usize = 5;
 pub struct IndicatorsDialog {
     rows: Vec<Row>,
     selected: usize,
+    drawn: Rows,
 }
 
 /// An indicator as it is typed.
@@ -65,7 +66,7 @@ impl IndicatorsDialog {
                 rows.push(Row::of(kind, kind.usual, false));
             }
         }
-        Self { rows, selected: 0 }
+        Self { rows, selected: 0, drawn: Rows::default() }
     }
 
     pub fn key(&mut self, key: &KeyEvent) -> Outcome {
@@ -104,6 +105,14 @@ impl IndicatorsDialog {
         Outcome::Stay
     }
 
+    /// A click shows the indicator or takes it off; none beside the rows.
+    pub fn click(&mut self, x: u16, y: u16) -> Option<Outcome> {
+        self.selected = self.drawn.at(x, y).filter(|row| *row < self.rows.len())?;
+        let row = &mut self.rows[self.selected];
+        row.shown = !row.shown;
+        Some(self.apply())
+    }
+
     /// What is changed is shown.
     fn change(&mut self, change: impl FnOnce(&mut Row)) -> Outcome {
         let Some(row) = self.rows.get_mut(self.selected).filter(|row| !row.numbers.is_empty()) else { return Outcome::Stay };
@@ -127,10 +136,8 @@ impl IndicatorsDialog {
         let height = (self.rows.len() as u16 + 6).min(area.height.saturating_sub(2));
         let inside = floating(buffer, area, (66, height), "indicators", theme);
         let base = theme.style(Role::Panel);
-        let rows = usize::from(inside.height.saturating_sub(4));
-        let first = self.selected.saturating_sub(rows.saturating_sub(1));
-        for (nth, row) in self.rows.iter().enumerate().skip(first).take(rows) {
-            let place = Rect { y: inside.y + (nth - first) as u16, height: 1, ..inside };
+        self.drawn = Rows::around(self.selected, Rect { height: inside.height.saturating_sub(4), ..inside });
+        for (nth, place, row) in self.drawn.of(&self.rows) {
             let style = if nth == self.selected { theme.style(Role::Selection) } else { base };
             buffer.set_style(place, style);
             line(buffer, place, 0, 0, if row.shown { "[x]" } else { "[ ]" }, theme.accent().patch(style));

@@ -4,7 +4,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
 use tui_input::{Input, backend::crossterm::EventHandler};
 
-use super::{Command, Outcome, floating, line};
+use super::{Command, Outcome, Rows, floating, line};
 use crate::{
     analysis::market::TokenSummary,
     question::filter::words,
@@ -29,7 +29,7 @@ pub struct Palette {
     found: Vec<usize>,
     selected: usize,
     /// Where the entries stand on screen, and the first of them.
-    rows: (Rect, usize),
+    rows: Rows,
 }
 
 #[derive(Debug)]
@@ -147,9 +147,7 @@ impl Palette {
 
     /// A click: on an entry it runs it; none beside the entries.
     pub fn click(&self, x: u16, y: u16) -> Option<Outcome> {
-        let (area, first) = self.rows;
-        let entry = area.contains((x, y).into()).then(|| first + usize::from(y - area.y))?;
-        self.found.get(entry).map(|&i| Outcome::Run(self.entries[i].command.clone()))
+        self.found.get(self.rows.at(x, y)?).map(|&i| Outcome::Run(self.entries[i].command.clone()))
     }
 
     fn folder(&self) -> Option<&str> {
@@ -204,12 +202,9 @@ impl Palette {
                 theme.dim().patch(base),
             );
         }
-        let rows = usize::from(inside.height.saturating_sub(2));
-        let first = self.selected.saturating_sub(rows.saturating_sub(1));
-        self.rows = (Rect { y: inside.y + 2.min(inside.height), height: rows as u16, ..inside }, first);
-        for (row, &i) in self.found.iter().enumerate().skip(first).take(rows) {
-            let y = (row - first) as u16 + 2;
-            let place = Rect { y: inside.y + y, height: 1, ..inside };
+        let below = Rect { y: inside.y + 2.min(inside.height), height: inside.height.saturating_sub(2), ..inside };
+        self.rows = Rows::around(self.selected, below);
+        for (row, place, &i) in self.rows.of(&self.found) {
             let style = if row == self.selected { theme.style(Role::Selection) } else { base };
             buffer.set_style(place, style);
             draw_entry(buffer, place, &self.entries[i], theme, style);

@@ -4,7 +4,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect};
 use tui_input::{Input, backend::crossterm::EventHandler};
 
-use super::{Command, Outcome, floating, line};
+use super::{Command, Outcome, Rows, floating, line};
 use crate::tui::theme::{Role, Theme};
 
 /// Characters of a name.
@@ -16,11 +16,12 @@ pub struct ScreensDialog {
     screens: Vec<(String, String)>,
     input: Input,
     selected: usize,
+    rows: Rows,
 }
 
 impl ScreensDialog {
     pub fn new(screens: Vec<(String, String)>) -> Self {
-        Self { screens, input: Input::default(), selected: 0 }
+        Self { screens, input: Input::default(), selected: 0, rows: Rows::default() }
     }
 
     pub fn key(&mut self, key: &KeyEvent) -> Outcome {
@@ -44,6 +45,12 @@ impl ScreensDialog {
         Outcome::Stay
     }
 
+    /// A click opens the screen; none beside the screens.
+    pub fn click(&self, x: u16, y: u16) -> Option<Outcome> {
+        let (name, _) = self.screens.get(self.rows.at(x, y)?)?;
+        Some(Outcome::Run(Command::OpenScreen(name.clone())))
+    }
+
     pub fn paste(&mut self, pasted: &str) {
         let text = self.input.value().chars().chain(pasted.chars().filter(|c| !c.is_control())).take(NAME_MAX);
         self.input = Input::new(text.collect());
@@ -55,10 +62,9 @@ impl ScreensDialog {
         let used = line(buffer, inside, 0, 0, "save this one as  ", theme.dim().patch(base));
         let end = used + line(buffer, inside, 0, used, self.input.value(), theme.text().patch(base));
         line(buffer, inside, 0, end, "▏", theme.accent().patch(base));
-        let rows = usize::from(inside.height.saturating_sub(4));
-        let first = self.selected.saturating_sub(rows.saturating_sub(1));
-        for (row, (name, holds)) in self.screens.iter().enumerate().skip(first).take(rows) {
-            let place = Rect { y: inside.y + 2 + (row - first) as u16, height: 1, ..inside };
+        let below = Rect { y: inside.y + 2.min(inside.height), height: inside.height.saturating_sub(4), ..inside };
+        self.rows = Rows::around(self.selected, below);
+        for (row, place, (name, holds)) in self.rows.of(&self.screens) {
             let style = if row == self.selected { theme.style(Role::Selection) } else { base };
             buffer.set_style(place, style);
             let used = line(buffer, place, 0, 0, name, theme.text().patch(style));

@@ -5,14 +5,13 @@ mod log;
 
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::{Value, json};
 
 use self::log::Requests;
 use super::{inset, many};
 use crate::tui::{
     format,
     keymap::{Action, ViewId},
-    list::{Did, Frame, List},
+    list::{Did, Frame, List, Listing},
     text,
     theme::Role,
     view::{ApiState, Context, Effect, Export, Request, RequestLine, View},
@@ -101,14 +100,16 @@ impl View for Api {
         }
     }
 
-    fn filter(&self) -> Option<&str> {
-        Some(self.log.filter_text())
+    fn listing(&self) -> Option<&dyn Listing> {
+        Some(&self.log)
     }
 
-    fn set_filter(&mut self, text: &str, _: &Context<'_>) -> Result<(), String> {
-        self.log.set_filter(text)?;
+    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
+        Some(&mut self.log)
+    }
+
+    fn relist(&mut self, _: &Context<'_>) {
         self.arrange();
-        Ok(())
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {
@@ -117,14 +118,6 @@ impl View for Api {
 
     fn export(&self, _: &Context<'_>) -> Option<Export> {
         Some(self.log.export("requests", |place| self.requests.get(place)))
-    }
-
-    fn save(&self) -> Value {
-        self.log.save(json!({}))
-    }
-
-    fn restore(&mut self, kept: &Value) {
-        self.log.restore(kept);
     }
 }
 

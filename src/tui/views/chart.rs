@@ -5,6 +5,7 @@ mod card;
 mod finds;
 mod moves;
 mod over;
+mod record;
 mod sheet;
 mod studies;
 mod title;
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 
 use self::{
     finds::{Finds, Look},
+    record::Record,
     sheet::{Column, Sheet, Zoom},
     studies::Studies,
     title::Title,
@@ -26,6 +28,7 @@ use crate::{
     question::{
         Question,
         candles::CandlesQuestion,
+        indicators::IndicatorsQuestion,
         patterns::{PatternsQuestion, TIMEFRAMES},
         trendline::{PERIOD_DEFAULT, TrendlineQuestion},
     },
@@ -80,6 +83,7 @@ pub struct Chart {
     trendline: Asked<TrendlineQuestion>,
     finds: Finds,
     studies: Studies,
+    record: Record,
     /// First and last candle of the pattern that is to be zoomed to, while its candles are not there.
     sought: Option<(Time, Time)>,
     sheet: Sheet,
@@ -103,6 +107,7 @@ impl Default for Chart {
             trendline: Asked::default(),
             finds: Finds::default(),
             studies: Studies::default(),
+            record: Record::default(),
             sought: None,
             sheet: Sheet::default(),
             layout: None,
@@ -130,13 +135,17 @@ impl View for Chart {
         self.candles.refresh(self.candles_question(token), context);
         self.trendline.refresh(self.trendline_question(token), context);
         self.finds.refresh(self.patterns_question(token), context);
-        let indicators = self.studies.question(token, TIMEFRAMES[self.choices.timeframe], self.anchor, CANDLES_ASKED);
-        self.studies.refresh(indicators, context);
+        self.studies.refresh(self.indicators_question(token), context);
+        self.record.refresh(token, TIMEFRAMES[self.choices.timeframe], context);
         self.sheet.take(self.candles.answer.as_ref());
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        if self.record.is_open() {
+            return self.record.act(action);
+        }
         match action {
+            Action::TrackRecord => self.record.toggle(),
             Action::ZoomIn => self.zoom_to(self.zoom.closer()),
             Action::ZoomOut => self.zoom_to(self.sheet.wider(self.zoom)),
             Action::Left | Action::Right if self.crosshair.is_some() => self.move_crosshair(action),
@@ -182,6 +191,9 @@ impl View for Chart {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        if self.record.is_open() {
+            return self.record.mouse(mouse);
+        }
         if self.finds.mouse(mouse) {
             self.seek(context);
             return Effect::Redraw;
@@ -205,6 +217,9 @@ impl View for Chart {
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let area = area.intersection(buffer.area);
+        if self.record.is_open() {
+            return self.record.draw(buffer, area, TIMEFRAMES[self.choices.timeframe], context);
+        }
         // A token without candles has no patterns to list either.
         let (area, list) = if self.candles.problem.is_some() { (area, Rect::default()) } else { self.finds.divide(area) };
         if !area.is_empty() {
@@ -222,15 +237,28 @@ impl View for Chart {
 
     fn request(&self, context: &Context<'_>) -> Option<Request> {
         let token = context.token?;
-        Some(if self.finds.zoomed() { Request::of(&self.patterns_question(token)) } else { Request::of(&self.trendline_question(token)) })
+        if self.record.is_open() {
+            return self.record.request();
+        }
+        Some(if self.finds.zoomed() {
+            Request::of(&self.patterns_question(token))
+        } else if self.studies.chosen().is_empty() {
+            Request::of(&self.trendline_question(token))
+        } else {
+            Request::of(&self.indicators_question(token))
+        })
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
+        if self.record.is_open() {
+            return Some(self.record.export());
+        }
         let known = self.candles.answer.as_ref()?;
-        let columns = ["timestamp", "open", "high", "low", "close", "volume"];
+        let candle_columns = ["timestamp", "open", "high", "low", "close", "volume"];
+        let columns: Vec<&str> = candle_columns.into_iter().chain(self.studies.columns()).collect();
         let rows = known.answer.candles.iter().map(|candle| {
             let row = serde_json::to_value(candle).unwrap_or_default();
-            columns.iter().map(|column| row[*column].clone()).collect()
+            candle_columns.iter().map(|column| row[*column].clone()).chain(self.studies.written(candle.timestamp)).collect()
         });
         let symbol = symbol(context).to_lowercase();
         let selected = self.crosshair.or(known.answer.candles.len().checked_sub(1));
@@ -335,6 +363,10 @@ impl Chart {
 
     fn patterns_question(&self, token: Address) -> PatternsQuestion {
         PatternsQuestion { contract_address: token, timeframe: TIMEFRAMES[self.choices.timeframe], explain: true }
+    }
+
+    fn indicators_question(&self, token: Address) -> IndicatorsQuestion {
+        self.studies.question(token, TIMEFRAMES[self.choices.timeframe], self.anchor, CANDLES_ASKED)
     }
 
     fn turn_timeframe(&mut self, by: usize) {

@@ -25,7 +25,7 @@ use crate::{
     tui::{
         format,
         keymap::{Action, ViewId},
-        list::{Did, Frame, Layout, List, Sorting},
+        list::{Did, Frame, Layout, List, Listing, Sorting},
         text,
         theme::Role,
         view::{Context, Effect, Export, Request, View},

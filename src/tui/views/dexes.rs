@@ -5,7 +5,6 @@ mod sheet;
 
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::{Value, json};
 
 use self::list::{Dexes, Pools};
 use super::{
@@ -22,7 +21,7 @@ use crate::{
     },
     tui::{
         keymap::{Action, ViewId},
-        list::{Did, Frame, List, mouse_of_two},
+        list::{Did, Frame, List, Listing, mouse_of_two},
         view::{Asked, Context, Effect, Export, Request, View},
         widgets::{
             panel::{self, Panel},
@@ -119,15 +118,17 @@ impl View for DexesView {
         }
     }
 
-    fn filter(&self) -> Option<&str> {
-        Some(self.dexes.filter_text())
+    fn listing(&self) -> Option<&dyn Listing> {
+        Some(&self.dexes)
     }
 
-    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        self.dexes.set_filter(text)?;
+    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
+        Some(&mut self.dexes)
+    }
+
+    fn relist(&mut self, context: &Context<'_>) {
         self.in_pools = false;
         self.did(Did::Sorted, context);
-        Ok(())
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {
@@ -148,14 +149,6 @@ impl View for DexesView {
         }
         let answered = &self.list.answer.as_ref()?.answer.dexes;
         Some(self.dexes.export(format!("{symbol}-dexes"), dexes(answered)))
-    }
-
-    fn save(&self) -> Value {
-        self.dexes.save(json!({}))
-    }
-
-    fn restore(&mut self, kept: &Value) {
-        self.dexes.restore(kept);
     }
 }
 

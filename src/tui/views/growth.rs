@@ -10,7 +10,8 @@ use self::list::{Ranked, Ranking};
 use super::{
     compare::Compare,
     many,
-    parts::{ListLine, absent, say, summary, token_texts},
+    parts::{ListLine, absent, say, summary},
+    token_list::{TokenList, own_fields},
 };
 use crate::{
     analysis::growth::WINDOW_DAYS_DEFAULT,
@@ -22,9 +23,9 @@ use crate::{
     tui::{
         format,
         keymap::{Action, ViewId},
-        list::{Did, Frame, Layout, List},
+        list::{Frame, List, Listing},
         text,
-        view::{Asked, ColumnChoice, Context, Effect, Export, Request, View},
+        view::{Asked, Context, Effect, Export, Request, View},
         widgets::{panel, progress, put},
         words,
     },
@@ -37,6 +38,8 @@ pub struct GrowthView {
     /// Places are those in the ranking.
     list: List<Ranking>,
     window: u64,
+    /// The generation whose own columns the list has.
+    owned: Option<u64>,
     followed: Option<Address>,
     compare: Compare,
     ranking: Asked<GrowthQuestion>,
@@ -44,7 +47,14 @@ pub struct GrowthView {
 
 impl Default for GrowthView {
     fn default() -> Self {
-        Self { list: List::default(), window: WINDOW_DAYS_DEFAULT, followed: None, compare: Compare::default(), ranking: Asked::default() }
+        Self {
+            list: List::default(),
+            window: WINDOW_DAYS_DEFAULT,
+            owned: None,
+            followed: None,
+            compare: Compare::default(),
+            ranking: Asked::default(),
+        }
     }
 }
 
@@ -55,39 +65,29 @@ impl View for GrowthView {
 
     fn refresh(&mut self, context: &Context<'_>) {
         self.compare.refresh(context);
-        if self.ranking.refresh(self.question(), context) {
+        let mut changed = self.ranking.refresh(self.question(), context);
+        if let Some(snapshot) = context.snapshot.filter(|snapshot| self.owned != Some(snapshot.generation)) {
+            self.owned = Some(snapshot.generation);
+            self.list.set_own(own_fields(&snapshot.dataset));
+            changed = true;
+        }
+        if changed {
             self.arrange(context);
         }
         // A ranking starts at its top; after that it follows the program's token.
         if self.followed != context.token {
             if self.followed.is_some() {
-                self.point_to(context.token);
+                self.point_to(context.token, context);
             }
             self.followed = context.token;
         }
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        if self.compare.is_open() {
-            return self.compare.act(action, context);
+        if let Some(effect) = self.act_alike(action, context) {
+            return effect;
         }
         match action {
-            Action::Mark => {
-                return self.entry().map(|entry| entry.token_address).map_or(Effect::Pass, |token| self.compare.mark(token, context));
-            }
-            Action::CompareTokens => return self.compare.open(self.entry().map(|entry| entry.token_address), context),
-            _ => {}
-        }
-        let did = self.list.act(action);
-        if did != Did::Nothing {
-            return self.did(did, context);
-        }
-        let token = self.entry().map(|entry| entry.token_address);
-        match action {
-            Action::Open => return token.map_or(Effect::Pass, |token| Effect::Open(token, ViewId::Chart)),
-            Action::Star => return token.map_or(Effect::Pass, Effect::Star),
-            Action::CopyValue => return self.copy_value(context),
-            Action::FilterLike | Action::FilterUnlike => return self.filter_like(action == Action::FilterLike, context),
             Action::Window => {
                 let at = WINDOWS.iter().position(|days| days.parse() == Ok(self.window)).unwrap_or(0);
                 self.window = WINDOWS[(at + 1) % WINDOWS.len()].parse().unwrap_or(WINDOW_DAYS_DEFAULT);
@@ -104,11 +104,7 @@ impl View for GrowthView {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        if self.compare.is_open() {
-            return self.compare.mouse(mouse, context);
-        }
-        let did = self.list.mouse(mouse);
-        self.did(did, context)
+        self.mouse_alike(mouse, context)
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -119,7 +115,7 @@ impl View for GrowthView {
         if self.compare.is_open() {
             return self.compare.draw(buffer, area, context);
         }
-        let ranking = self.ranking.answer.as_ref().map_or(&[][..], |known| &known.answer.tokens);
+        let ranking = ranked(&self.ranking);
         let days = many(self.window, "day", "days");
         let days = counted(ranking).map_or_else(|| format!("over {days}"), |counted| format!("over {days} {counted}"));
         let line = ListLine {
@@ -146,38 +142,24 @@ impl View for GrowthView {
         self.draw_exact(buffer, Rect { y: table.bottom(), height: below.height.min(1), ..below }, context);
     }
 
-    fn filter(&self) -> Option<&str> {
-        Some(self.list.filter_text())
+    fn listing(&self) -> Option<&dyn Listing> {
+        Some(&self.list)
     }
 
-    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        self.list.set_filter(text)?;
-        self.arrange(context);
-        Ok(())
+    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
+        Some(&mut self.list)
     }
 
-    fn beside(&mut self, token: Option<Address>, forward: bool, _: &Context<'_>) -> Option<(Address, usize, usize)> {
-        let ranking = self.ranking.answer.as_ref().map_or(&[][..], |known| &known.answer.tokens);
-        let is_it = |place: usize| ranking.get(place).map(|entry| entry.token_address) == token;
-        let (place, row, count) = self.list.step_from(is_it, forward)?;
-        Some((ranking.get(place)?.token_address, row, count))
-    }
-
-    fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
-        self.list.completions(text, |column| token_texts(column, context))
-    }
-
-    fn columns(&self) -> Option<ColumnChoice> {
-        Some(self.list.choice())
-    }
-
-    fn choose_columns(&mut self, layout: Option<Layout>, context: &Context<'_>) {
-        self.list.set_layout(layout);
+    fn relist(&mut self, context: &Context<'_>) {
         self.arrange(context);
     }
 
-    fn selected_token(&self, _: &Context<'_>) -> Option<Address> {
-        self.entry().map(|entry| entry.token_address)
+    fn beside(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
+        self.step_beside(token, forward, context)
+    }
+
+    fn selected_token(&self, context: &Context<'_>) -> Option<Address> {
+        self.token(context)
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {
@@ -210,76 +192,48 @@ impl View for GrowthView {
     }
 }
 
+impl TokenList for GrowthView {
+    type Fields = Ranking;
+
+    fn list(&self) -> &List<Ranking> {
+        &self.list
+    }
+
+    fn parts(&mut self) -> (&mut List<Ranking>, &mut Compare) {
+        (&mut self.list, &mut self.compare)
+    }
+
+    fn row<'a>(&'a self, context: &'a Context<'_>) -> Option<Ranked<'a>> {
+        rows(ranked(&self.ranking), 0.0, context)(self.list.selected()?)
+    }
+
+    fn token_at(&self, place: usize, _: &Context<'_>) -> Option<Address> {
+        ranked(&self.ranking).get(place).map(|entry| entry.token_address)
+    }
+
+    fn sorted(&mut self, context: &Context<'_>) -> Effect {
+        self.arrange(context);
+        Effect::Redraw
+    }
+}
+
 impl GrowthView {
     fn question(&self) -> GrowthQuestion {
         GrowthQuestion { limit: LIMIT, window: self.window, explain: true }
-    }
-
-    fn ranking(&self) -> &[GrowthEntry] {
-        self.ranking.answer.as_ref().map_or(&[], |known| &known.answer.tokens)
-    }
-
-    fn entry(&self) -> Option<&GrowthEntry> {
-        self.ranking().get(self.list.selected()?)
-    }
-
-    fn shown<'a>(&'a self, context: &'a Context<'_>) -> Option<Ranked<'a>> {
-        rows(self.ranking(), 0.0, context)(self.list.selected()?)
-    }
-
-    fn filter_like(&mut self, like: bool, context: &Context<'_>) -> Effect {
-        let text = self.list.filter_like(self.shown(context), like);
-        match text.and_then(|text| self.set_filter(&text, context)) {
-            Ok(()) => self.selected(context),
-            Err(problem) => Effect::Say(problem),
-        }
-    }
-
-    /// The selected cell; of a whole row the address.
-    fn copy_value(&self, context: &Context<'_>) -> Effect {
-        let Some(row) = self.shown(context) else { return Effect::Pass };
-        match self.list.column().and_then(|key| Some((List::<Ranking>::plain(row, key)?, key))) {
-            Some((text, key)) => Effect::Copy(text, key),
-            None => Effect::Copy(row.entry.token_address.to_string(), "address"),
-        }
     }
 
     /// Orders the ranking afresh; the selection stays on its token, unless it is at the top.
     fn arrange(&mut self, context: &Context<'_>) {
         // Who has moved has made the row's token the program's.
         let before = self.followed.filter(|_| self.list.cursor.selected() > Some(0));
-        let ranking = self.ranking.answer.as_ref().map_or(&[][..], |known| &known.answer.tokens);
+        let ranking = ranked(&self.ranking);
         self.list.arrange(0..ranking.len(), rows(ranking, 0.0, context));
         self.list.cursor.select(0);
-        self.point_to(before);
-    }
-
-    fn point_to(&mut self, token: Option<Address>) {
-        let ranking = self.ranking.answer.as_ref().map_or(&[][..], |known| &known.answer.tokens);
-        self.list.point_to(|place| ranking.get(place).map(|entry| entry.token_address) == token);
-    }
-
-    fn did(&mut self, did: Did, context: &Context<'_>) -> Effect {
-        match did {
-            Did::Moved | Did::Again => self.selected(context),
-            Did::Star => self.entry().map_or(Effect::Nothing, |entry| Effect::Star(entry.token_address)),
-            Did::Sorted => {
-                self.arrange(context);
-                Effect::Redraw
-            }
-            Did::Nothing | Did::Header(_) | Did::Dragged(..) => Effect::Nothing,
-        }
-    }
-
-    fn selected(&mut self, context: &Context<'_>) -> Effect {
-        match self.entry() {
-            Some(entry) if context.token != Some(entry.token_address) => Effect::Select(entry.token_address),
-            _ => Effect::Redraw,
-        }
+        self.point_to(before, context);
     }
 
     fn draw_table(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let ranking = self.ranking.answer.as_ref().map_or(&[][..], |known| &known.answer.tokens);
+        let ranking = ranked(&self.ranking);
         let grown = |place: usize| ranking.get(place).map(|entry| entry.holders_growth.abs());
         let most = self.list.places().filter_map(grown).fold(0.0, f64::max);
         let empty = if self.list.filter().is_empty() {
@@ -294,7 +248,7 @@ impl GrowthView {
 
     /// The selected token's exact figures in one line.
     fn draw_exact(&self, buffer: &mut Buffer, row: Rect, context: &Context<'_>) {
-        let (Some(entry), theme) = (self.entry(), context.theme) else { return };
+        let (Some(Ranked { entry, .. }), theme) = (self.row(context), context.theme) else { return };
         let day = |day: Option<Day>| day.map_or_else(|| format::MISSING.to_owned(), |day| day.to_string());
         let mut x = 1 + put(buffer, row, 1, 0, &entry.token_address.to_string(), theme.accent());
         let growth = format!("{} %", format::fixed(entry.holders_growth, 4));
@@ -307,6 +261,11 @@ impl GrowthView {
             x += 1 + put(buffer, row, x + 1, 0, &value, theme.text());
         }
     }
+}
+
+/// The ranking as far as it is answered.
+fn ranked(asked: &Asked<GrowthQuestion>) -> &[GrowthEntry] {
+    asked.answer.as_ref().map_or(&[], |known| &known.answer.tokens)
 }
 
 /// The latest day that any token of the ranking was counted on.

@@ -9,7 +9,6 @@ mod rows;
 
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::{Value, json};
 
 use self::{
     desk::Desk,
@@ -20,7 +19,7 @@ use crate::{
     jobs::Job,
     tui::{
         keymap::{Action, ViewId},
-        list::{Did, List, mouse_of_two},
+        list::{Did, List, Listing, mouse_of_two},
         view::{Context, Effect, Export, Request, View},
     },
 };
@@ -109,10 +108,16 @@ impl View for JobsView {
         self.reader.is_none().then(|| self.list.filter_text())
     }
 
-    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        self.list.set_filter(text)?;
+    fn listing(&self) -> Option<&dyn Listing> {
+        Some(&self.list)
+    }
+
+    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
+        Some(&mut self.list)
+    }
+
+    fn relist(&mut self, context: &Context<'_>) {
         self.arrange(context);
-        Ok(())
     }
 
     fn request(&self, _: &Context<'_>) -> Option<Request> {
@@ -130,14 +135,6 @@ impl View for JobsView {
             return Some(self.tasks.export(format!("{}-tasks", job.job_id), row));
         }
         Some(self.list.export("jobs", rows::rows(&self.desk.reading.jobs, context)))
-    }
-
-    fn save(&self) -> Value {
-        self.list.save(json!({}))
-    }
-
-    fn restore(&mut self, kept: &Value) {
-        self.list.restore(kept);
     }
 }
 

@@ -6,7 +6,10 @@ use super::{many, waiting::how_far};
 use crate::{
     analysis::{market::TokenSummary, security::score::too_little_known},
     dataset::{TableState, address::Address},
-    question::{filter::FieldValue, search::row::TokenRow},
+    question::{
+        filter::FieldValue,
+        search::row::{self, TokenRow},
+    },
     tui::{
         format, text,
         theme::Role,
@@ -132,8 +135,12 @@ pub(super) fn role_of_change(percent: f64) -> Role {
     }
 }
 
-/// Some of the texts that tokens have in a column, for whoever types one.
+/// The words that tokens have in a column, or some of the texts there, for whoever types one.
 pub(super) fn token_texts(column: &str, context: &Context<'_>) -> Vec<String> {
+    let words = row::words(column);
+    if !words.is_empty() {
+        return words.into_iter().map(str::to_owned).collect();
+    }
     // Every token has a name of its own: those are no list to choose from.
     if ["symbol", "name", "token_address"].contains(&column) {
         return Vec::new();

@@ -23,7 +23,7 @@ use crate::{
     question::{Question, posts::TokenPostsQuestion},
     tui::{
         keymap::{Action, ViewId},
-        list::{Did, Frame, List},
+        list::{Did, Frame, List, Listing},
         view::{Context, Effect, Export, Request, View},
         widgets::{panel, progress},
         words,
@@ -115,15 +115,17 @@ impl View for PostsView {
         }
     }
 
-    fn filter(&self) -> Option<&str> {
-        Some(self.list.filter_text())
+    fn listing(&self) -> Option<&dyn Listing> {
+        Some(&self.list)
     }
 
-    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        self.list.set_filter(text)?;
+    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
+        Some(&mut self.list)
+    }
+
+    fn relist(&mut self, context: &Context<'_>) {
         self.list.cursor.select(0);
         self.refresh(context);
-        Ok(())
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {

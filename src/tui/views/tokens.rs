@@ -13,19 +13,18 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
 use self::list::{Shown, Tokens};
-use super::{compare::Compare, parts::token_texts};
+use super::{
+    compare::Compare,
+    token_list::{TokenList, own_fields},
+};
 use crate::{
     analysis::market::TokenSummary,
     dataset::{address::Address, export},
-    question::{
-        search::{SearchQuestion, row::is_worked_out},
-        snapshot::Snapshot,
-        token::TokenQuestion,
-    },
+    question::{fields::WORKED_OUT, search::SearchQuestion, snapshot::Snapshot, token::TokenQuestion},
     tui::{
         keymap::{Action, ViewId},
-        list::{Did, Layout, List},
-        view::{Asked, ColumnChoice, Context, Effect, Export, Request, View},
+        list::{List, Listing},
+        view::{Asked, Context, Effect, Export, Request, View},
     },
 };
 
@@ -98,7 +97,7 @@ impl View for TokensView {
         let Some(snapshot) = context.snapshot else { return };
         if self.owned != Some(snapshot.generation) {
             self.owned = Some(snapshot.generation);
-            self.list.set_own(list::own(&snapshot.dataset));
+            self.list.set_own(own_fields(&snapshot.dataset));
             self.list.set_absent(list::absent(&snapshot.market.tokens));
             self.stale = true;
         }
@@ -107,7 +106,7 @@ impl View for TokensView {
         self.arrange(context);
         if self.followed != context.token {
             self.followed = context.token;
-            self.point_to(context.token, snapshot);
+            self.point_to(context.token, context);
         }
         if let Some(token) = self.token(context) {
             self.detail.refresh(TokenQuestion { token_address: token }, context);
@@ -115,28 +114,17 @@ impl View for TokensView {
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        if self.compare.is_open() {
-            return self.compare.act(action, context);
+        if let Some(effect) = self.act_alike(action, context) {
+            return effect;
         }
         match action {
-            Action::Mark => return self.token(context).map_or(Effect::Pass, |token| self.compare.mark(token, context)),
-            Action::CompareTokens => return self.compare.open(self.token(context), context),
-            _ => {}
-        }
-        let did = self.list.act(action);
-        if did != Did::Nothing {
-            return self.did(did, context);
-        }
-        match action {
-            Action::Open => return self.open(context),
             Action::Back => return self.back(context),
-            Action::Star => return self.token(context).map_or(Effect::Pass, Effect::Star),
-            Action::CopyValue => return self.copy_value(context),
-            Action::FilterLike | Action::FilterUnlike => return self.filter_like(action == Action::FilterLike, context),
             Action::MoreColumns => return self.toggle_more(context),
             Action::AllFigures => {
-                self.show_more(true);
-                self.figures.want_all();
+                if self.shown_figures().is_empty() {
+                    self.show_more(true);
+                }
+                self.figures.want_all(self.shown_figures());
                 self.refresh(context);
             }
             Action::Detail if self.place == Place::Over => self.detail_open = !self.detail_open,
@@ -157,11 +145,7 @@ impl View for TokensView {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        if self.compare.is_open() {
-            return self.compare.mouse(mouse, context);
-        }
-        let did = self.list.mouse(mouse);
-        self.did(did, context)
+        self.mouse_alike(mouse, context)
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -204,18 +188,18 @@ impl View for TokensView {
         }
     }
 
-    fn filter(&self) -> Option<&str> {
-        Some(self.list.filter_text())
+    fn listing(&self) -> Option<&dyn Listing> {
+        Some(&self.list)
     }
 
-    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        self.list.set_filter(text)?;
+    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
+        Some(&mut self.list)
+    }
+
+    fn relist(&mut self, context: &Context<'_>) {
         self.stale = true;
-        if self.needs_all() {
-            self.figures.want_all();
-        }
+        self.want_judged();
         self.refresh(context);
-        Ok(())
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {
@@ -224,30 +208,15 @@ impl View for TokensView {
 
     fn beside(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
         self.refresh(context);
-        let tokens = &context.snapshot?.market.tokens;
-        let is_it = |place: usize| tokens.get(place).map(|known| known.token_address) == token;
-        let (place, row, count) = self.list.step_from(is_it, forward)?;
-        Some((tokens.get(place)?.token_address, row, count))
-    }
-
-    fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
-        self.list.completions(text, |column| token_texts(column, context))
-    }
-
-    fn columns(&self) -> Option<ColumnChoice> {
-        Some(self.list.choice())
-    }
-
-    fn choose_columns(&mut self, layout: Option<Layout>, context: &Context<'_>) {
-        self.list.set_layout(layout);
-        self.stale = true;
-        self.refresh(context);
+        self.step_beside(token, forward, context)
     }
 
     fn reveal(&mut self, token: Address, context: &Context<'_>) {
-        let Some(snapshot) = context.snapshot else { return };
+        if context.snapshot.is_none() {
+            return;
+        }
         self.arrange(context);
-        if !self.point_to(Some(token), snapshot) {
+        if !self.point_to(Some(token), context) {
             self.list.clear_filter();
             self.choices.watched_only = false;
             self.stale = true;
@@ -268,7 +237,7 @@ impl View for TokensView {
         }
         let question = self.question();
         // The page with the selected token, wherever the API has it.
-        let on = if self.needs_all() {
+        let on = if !self.judged_by().is_empty() {
             // Its rows stand in the same order, and to make that anew would take long.
             self.list.cursor.selected().map(|row| (row as u64 / question.limit + 1, self.list.len() as u64))
         } else {
@@ -285,7 +254,7 @@ impl View for TokensView {
         }
         let snapshot = Arc::clone(context.snapshot?);
         let (places, members): (Vec<usize>, _) = (self.list.places().collect(), self.list.members());
-        let known = if self.more() { self.figures.known.clone() } else { figures::Known::new() };
+        let known = if !self.shown_figures().is_empty() { self.figures.known.clone() } else { figures::Known::new() };
         let row = move |place: usize, members: &[&str]| {
             let token = snapshot.market.tokens.get(place)?;
             Some(List::<Tokens>::written(Shown { token, figures: known.get(&token.token_address), starred: false }, members))
@@ -316,38 +285,93 @@ impl View for TokensView {
     }
 }
 
-impl TokensView {
-    /// The token under the selection.
-    fn token(&self, context: &Context<'_>) -> Option<Address> {
-        context.snapshot?.market.tokens.get(self.list.selected()?).map(|token| token.token_address)
+impl TokenList for TokensView {
+    type Fields = Tokens;
+
+    fn list(&self) -> &List<Tokens> {
+        &self.list
     }
 
-    /// Whether the rows depend on an optional figure, so that every token's are needed.
-    fn needs_all(&self) -> bool {
-        self.list.filter().columns().any(is_worked_out) || self.list.sorting.keys().iter().any(|order| is_worked_out(order.column))
+    fn parts(&mut self) -> (&mut List<Tokens>, &mut Compare) {
+        (&mut self.list, &mut self.compare)
+    }
+
+    fn row<'a>(&'a self, context: &'a Context<'_>) -> Option<Shown<'a>> {
+        rows(&context.snapshot?.market.tokens, &self.figures.known, context)(self.list.selected()?)
+    }
+
+    fn token_at(&self, place: usize, context: &Context<'_>) -> Option<Address> {
+        context.snapshot?.market.tokens.get(place).map(|token| token.token_address)
+    }
+
+    /// The selection stays on its token, unless it is at the top: who looks at the top wants the new one.
+    fn sorted(&mut self, context: &Context<'_>) -> Effect {
+        let top = self.list.cursor.selected() == Some(0);
+        self.stale = true;
+        self.want_judged();
+        self.refresh(context);
+        if top {
+            self.list.cursor.select(0);
+        }
+        self.selected(context)
+    }
+
+    /// First the detail where it is hidden, then the chart.
+    fn open(&mut self, token: Address, _: &Context<'_>) -> Effect {
+        let hidden = if self.place == Place::Over { &mut self.detail_open } else { &mut self.choices.detail_shown };
+        if !std::mem::replace(hidden, true) {
+            return Effect::Redraw;
+        }
+        Effect::Open(token, ViewId::Chart)
+    }
+}
+
+impl TokensView {
+    /// The optional figures that the rows depend on, so that every token's are needed.
+    fn judged_by(&self) -> Vec<&'static str> {
+        let ordered = |field: &&str| self.list.sorting.keys().iter().any(|order| order.column == *field);
+        WORKED_OUT.iter().copied().filter(|field| self.list.filter().names(field) || ordered(field)).collect()
     }
 
     /// Has the figures computed that the rows on screen, or the order of all, want.
     fn compute(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
-        let needs_all = self.needs_all();
-        if !self.more() && !needs_all {
+        let (shown, judged) = (self.shown_figures(), self.judged_by());
+        if shown.is_empty() && judged.is_empty() {
             return;
         }
         let token = |place: usize| snapshot.market.tokens.get(place).map(|token| token.token_address);
         let screen: Vec<Address> = self.list.on_screen().filter_map(token).collect();
-        if self.figures.refresh(snapshot, &screen, needs_all, context) && needs_all {
+        let needs_all = !judged.is_empty();
+        if self.figures.refresh(snapshot, &screen, [shown, judged], context) && needs_all {
             self.made = None;
         }
     }
 
-    /// Whether a column is shown that is worked out.
-    fn more(&self) -> bool {
-        List::<Tokens>::optional().any(|key| self.list.is_shown(key))
+    fn want_judged(&mut self) {
+        let judged = self.judged_by();
+        if !judged.is_empty() {
+            self.figures.want_all(judged);
+        }
     }
 
-    /// Shows the optional columns or hides them; an order by one of them goes with it.
+    /// The figures that columns on screen show.
+    fn shown_figures(&self) -> Vec<&'static str> {
+        let mut shown: Vec<&'static str> = List::<Tokens>::optional().filter(|key| self.list.is_shown(key)).collect();
+        // With the score its word: a score of what was hardly looked at must not look like one.
+        if shown.contains(&"securityScore") && !shown.contains(&"recommendation") {
+            shown.push("recommendation");
+        }
+        shown
+    }
+
+    /// Whether a column is shown that `m` shows.
+    fn more(&self) -> bool {
+        figures::MORE.iter().any(|key| self.list.is_shown(key))
+    }
+
+    /// Shows those columns or hides them; an order by one of them goes with it.
     fn show_more(&mut self, more: bool) {
-        List::<Tokens>::optional().for_each(|key| self.list.show(key, more));
+        figures::MORE.iter().for_each(|key| self.list.show(key, more));
         self.stale = true;
     }
 
@@ -373,67 +397,17 @@ impl TokensView {
         self.list.arrange((0..tokens.len()).filter(watched), row);
         self.made = Some((snapshot.generation, context.watchlist.clone()));
         // A row that a star took away leaves the selection where it is; rows that a filter left start at the best.
-        if !self.point_to(context.token, snapshot) && std::mem::take(&mut self.stale) {
+        if !self.point_to(context.token, context) && std::mem::take(&mut self.stale) {
             self.list.cursor.select(0);
         }
         self.stale = false;
-    }
-
-    /// Puts the selection on the token; false when it is not among the rows.
-    fn point_to(&mut self, token: Option<Address>, snapshot: &Arc<Snapshot>) -> bool {
-        let tokens = &snapshot.market.tokens;
-        token.is_some_and(|token| self.list.point_to(|place| tokens.get(place).is_some_and(|known| known.token_address == token)))
-    }
-
-    /// What a key or a click in the list leads to.
-    fn did(&mut self, did: Did, context: &Context<'_>) -> Effect {
-        match did {
-            Did::Star => self.token(context).map_or(Effect::Nothing, Effect::Star),
-            Did::Moved | Did::Again => self.selected(context),
-            Did::Sorted => self.sorted(context),
-            Did::Nothing | Did::Header(_) | Did::Dragged(..) => Effect::Nothing,
-        }
-    }
-
-    fn selected(&mut self, context: &Context<'_>) -> Effect {
-        match self.token(context) {
-            Some(token) if context.token != Some(token) => Effect::Select(token),
-            _ => {
-                self.refresh(context);
-                Effect::Redraw
-            }
-        }
-    }
-
-    /// The selection stays on its token, unless it is at the top: who looks at the top wants the new one.
-    fn sorted(&mut self, context: &Context<'_>) -> Effect {
-        let top = self.list.cursor.selected() == Some(0);
-        self.stale = true;
-        if self.needs_all() {
-            self.figures.want_all();
-        }
-        self.refresh(context);
-        if top {
-            self.list.cursor.select(0);
-        }
-        self.selected(context)
-    }
-
-    /// First the detail where it is hidden, then the chart.
-    fn open(&mut self, context: &Context<'_>) -> Effect {
-        let Some(token) = self.token(context) else { return Effect::Pass };
-        let hidden = if self.place == Place::Over { &mut self.detail_open } else { &mut self.choices.detail_shown };
-        if !std::mem::replace(hidden, true) {
-            return Effect::Redraw;
-        }
-        Effect::Open(token, ViewId::Chart)
     }
 
     /// Closes the detail, stops the work, then takes the watchlist off; a filter, which the program takes off, goes before it.
     fn back(&mut self, context: &Context<'_>) -> Effect {
         if self.place == Place::Over && self.detail_open {
             self.detail_open = false;
-        } else if self.figures.all {
+        } else if !self.figures.all.is_empty() {
             self.figures.stop();
         } else if self.choices.watched_only && self.list.filter().is_empty() {
             self.choices.watched_only = false;

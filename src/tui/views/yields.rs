@@ -38,6 +38,8 @@ const SCALES: &[u64] = &[1, 2, 4, 10];
 /// What demo data start with.
 const EXAMPLE: &str = "12.5 WETH, 250k USDC";
 const SAVED_MAX: usize = 50;
+/// Cells before the wallet, and between it and the settings.
+const AROUND: usize = 6;
 
 /// The pane shown where there is room for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,8 +146,8 @@ impl View for YieldView {
             Action::SavePlan => return self.save_plan(),
             Action::NextPlan => return self.load_next(context),
             Action::DropPlan => return self.delete_loaded(),
-            // The line above is the wallet, which Esc must not empty.
             Action::Back if self.instead => self.instead = false,
+            // The line above is the wallet, which Esc must not empty.
             Action::Back => return Effect::Nothing,
             Action::Risk => self.risk = RiskLevel::ALL[(self.risk as usize + 1) % RiskLevel::ALL.len()],
             Action::Chains => self.next_chain(context),
@@ -443,8 +445,6 @@ impl YieldView {
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
         let (shown, style) = if self.line.is_empty() { ("wallet", theme.dim()) } else { (self.line.as_str(), theme.text()) };
-        // Before the wallet, and between it and the settings.
-        const AROUND: usize = 6;
         let left = usize::from(area.width).saturating_sub(text::width(shown) + AROUND);
         // The least APY stands in the wallet's line too, when there is one.
         let shorter = [self.wishes(), format!("{} risk{}", self.risk.word(), self.limits()), format!("{} risk", self.risk.word())];

@@ -26,7 +26,7 @@ fn conditions_orders_and_members_are_taken_and_what_is_unknown_is_named() {
         ("/tokens?where=pric%3E1", "did you mean `price`? Columns: symbol, name, "),
         ("/tokens?where=price%3Ex", "write `price>1000`"),
         ("/tokens?where=uni", "`uni` is no condition"),
-        (&*long, "507 bytes: expected at most 500"),
+        (&*long, "507 characters: expected at most 500"),
         ("/tokens?where=price%3E1&where=price%3C9", "given more than once"),
         ("/tokens?sort=pric", "the nearest is `price`"),
         ("/tokens?only=pric", "did you mean `price`?"),

@@ -171,15 +171,55 @@ fn what_cannot_stay_there_says_why() {
         let dataset = bench.load(&bench.wire(), 1_000).unwrap();
         assert!(super::reason(&dataset).contains(says), "{}", super::reason(&dataset));
     }
-    // What is broken when the generation is made leaves the table out, and says so.
+    // What is broken when the generation is made leaves the table out, and says so; once it was seen whole, it is what it was then.
     place(&bench);
-    for rows in [100, 10_000] {
-        bench.server.put("candles", candles(rows));
-        for (trouble, says) in TROUBLES.iter().filter(|_| rows == 10_000) {
+    bench.server.put("candles", candles(10_000));
+    for seen in [false, true] {
+        for (trouble, says) in TROUBLES {
             bench.server.trouble([*trouble]);
-            let reason = super::reason(&bench.load(&bench.wire(), 1_000).unwrap());
-            assert!(reason.contains(says), "{trouble:?}: {reason}");
+            let dataset = bench.load(&bench.wire(), 1_000).unwrap();
+            let table = dataset.table("candles").unwrap();
+            let told = if seen { table.findings.kept()[0].reason.clone() } else { super::reason(&dataset) };
+            assert_eq!((told.contains(says), told.starts_with("is what it was at 2")), (true, seen), "{trouble:?}: {told}");
+            assert_eq!(table.height(), if seen { 10_000 } else { 0 }, "{trouble:?}");
         }
-        assert_eq!(bench.load(&bench.wire(), 1_000).unwrap().table("candles").unwrap().height() as u64, rows);
+        assert_eq!(bench.load(&bench.wire(), 1_000).unwrap().table("candles").unwrap().height(), 10_000);
+    }
+}
+
+#[test]
+fn with_nobody_there_at_the_start_what_was_seen_is_answered() {
+    let history = format!("/tokens/{UNI}/candles?timeframe=1h");
+    for rows_min in [1_000, 200_000] {
+        let bench = Bench::new(5_500);
+        place(&bench);
+        let start = || bench.load(&bench.wire(), rows_min).unwrap();
+        let market = ask(&standing(bench.folder.path(), start()), "/tokens");
+        let down = |down| bench.server.shared.down.store(down, Ordering::Release);
+        down(true);
+        let dataset = start();
+        let table = dataset.table("candles").unwrap();
+        assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some()), "{:?}", table.elsewhere);
+        let api = standing(bench.folder.path(), dataset);
+        assert_eq!(ask(&api, "/tokens"), market);
+        let (_, body) = ask(&api, "/datasets");
+        assert!(body.contains("\"rows\":5500") && body.contains("is what it was at 2") && body.contains("its 5,500 rows stay"), "{body}");
+        // Nobody has fetched these.
+        let (status, body) = ask(&api, &history);
+        assert_eq!((status, body.contains("cannot be had from `warehouse`")), (503, true), "{body}");
+        // Once it is there again they are those of that state, whatever has come since.
+        down(false);
+        bench.server.put("candles", candles(6_000));
+        let seen = ask(&api, &history);
+        assert_eq!(seen.0, 200, "{}", seen.1);
+        down(true);
+        let api = standing(bench.folder.path(), start());
+        assert_eq!((ask(&api, "/tokens"), ask(&api, &history)), (market, seen), "what was fetched is here, of the same state");
+        // Under another mapping nothing is known of it, and what nobody agrees to is not shown.
+        let never = super::wire_of(vec![super::source(&bench.server.url())], tokendeck::wire::Consent::Never);
+        let refused = super::reason(&bench.load(&never, rows_min).unwrap());
+        assert!(refused.contains("is not asked"), "{refused}");
+        bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\nset = {{ volume = '1' }}\n"));
+        assert_eq!(ask(&standing(bench.folder.path(), start()), "/tokens").0, 503);
     }
 }

@@ -102,12 +102,6 @@ fn the_mouse_presses_keys_of_the_footer_and_shows_what_a_row_can_do() {
     terminal.see("keys · Tokens");
     terminal.keys("\x1b");
     terminal.see_no("keys · Tokens");
-    // The keys of the line that `/` opens too.
-    terminal.keys("/wbtc");
-    terminal.see("1 of 64");
-    let (column, row) = at(&terminal, "Esc cancel");
-    terminal.keys(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
-    terminal.see("64 tokens");
     let (column, row) = at(&terminal, "WBTC ");
     terminal.keys(&format!("\x1b[<2;{column};{row}M\x1b[<2;{column};{row}m"));
     terminal.see("actions · Tokens");

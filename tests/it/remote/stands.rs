@@ -9,10 +9,14 @@ use std::{
 use tokendeck::{
     dataset::{Dataset, TableState, findings::Severity},
     error::Code,
-    wire::{Consent, Forgetful, Options, Source, SourceKind, Wire},
+    wire::{Forgetful, Options, Source, Wire},
 };
 
-use super::{Bench, TOKENS, candles, server::Trouble, short, sources, wire};
+use super::{
+    Bench, TOKENS, candles, options,
+    server::{Server, Trouble},
+    wire,
+};
 
 const TABLES: &str = "[tables.candles]\npath = ['s3://bucket/c/*.csv', 'WEB/bucket/more.csv']\n";
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
@@ -25,122 +29,74 @@ fn bench() -> Bench {
     bench
 }
 
-/// The server as the person describes it, changed.
-fn with(bench: &Bench, change: impl Fn(&mut Source)) -> Arc<Wire> {
-    let mut sources = sources(&bench.server);
-    sources.iter_mut().for_each(change);
-    Wire::new(Options { consent: Consent::Always, sources, patience: short(), ..Options::default() }, Arc::new(Forgetful::default()))
+/// One of the sources that the person has named.
+fn source<'a>(options: &'a mut Options, name: &str) -> &'a mut Source {
+    options.sources.iter_mut().find(|source| source.name == name).expect("a source of the bench")
 }
 
-type Break = fn(&Bench) -> Arc<Wire>;
+fn always(server: &Server, trouble: Trouble) {
+    server.trouble(std::iter::repeat_n(trouble, 60));
+}
+
+/// Breaks something: of the server, or of what the person says of it.
+type Break = fn(&Server, &mut Options);
+
+/// Who asks once it is broken.
+fn broken(bench: &Bench, breaks: Break) -> Arc<Wire> {
+    let mut options = options(&bench.server);
+    breaks(&bench.server, &mut options);
+    Wire::new(options, Arc::new(Forgetful::default()))
+}
 
 /// What may go wrong, and what a person reads of it.
 const TROUBLES: &[(&str, Break, &[&str])] = &[
-    (
-        "nobody answers",
-        |bench| {
-            bench.server.shared.down.store(true, Ordering::Release);
-            wire(&bench.server)
-        },
-        &["`s3://bucket/c/*.csv`"],
-    ),
+    ("nobody answers", |server, _| server.shared.down.store(true, Ordering::Release), &["`s3://bucket/c/*.csv`"]),
     (
         "no right without keys",
-        |bench| {
-            bench.server.trouble(std::iter::repeat_n(Trouble::Status(403), 60));
-            wire(&bench.server)
-        },
+        |server, _| always(server, Trouble::Status(403)),
         &["is not given without keys", "`anonymous`", "[sources.lake]"],
     ),
     (
         "a bucket that is not there",
-        |bench| {
-            bench.server.trouble(std::iter::repeat_n(Trouble::Status(404), 60));
-            wire(&bench.server)
-        },
+        |server, _| always(server, Trouble::Status(404)),
         &["`lake` has no `bucket`", "`endpoint`", "[sources.lake]"],
     ),
-    (
-        "another region",
-        |bench| {
-            bench.server.trouble(std::iter::repeat_n(Trouble::Status(301), 60));
-            wire(&bench.server)
-        },
-        &["`s3://bucket/c/*.csv`", "`region`", "[sources.lake]"],
-    ),
+    ("another region", |server, _| always(server, Trouble::Status(301)), &["`s3://bucket/c/*.csv`", "`region`", "[sources.lake]"]),
     (
         "nothing that is called so",
-        |bench| {
-            bench.server.shared.objects.lock().unwrap().remove("c/a.csv");
-            wire(&bench.server)
-        },
+        |server, _| drop(server.shared.objects.lock().unwrap().remove("c/a.csv")),
         &["`s3://bucket/c/*.csv` matches no file"],
     ),
     (
         "a file that was taken away",
-        |bench| {
-            bench.server.shared.objects.lock().unwrap().remove("more.csv");
-            wire(&bench.server)
-        },
+        |server, _| drop(server.shared.objects.lock().unwrap().remove("more.csv")),
         &["/bucket/more.csv` is not there"],
     ),
-    (
-        "a file that is none any more",
-        |bench| {
-            bench.server.put("more.csv", "<html>moved</html>");
-            wire(&bench.server)
-        },
-        &["more.csv"],
-    ),
+    ("a file that is none any more", |server, _| server.put("more.csv", "<html>moved</html>"), &["more.csv"]),
     (
         "a server that is in no source any more",
-        |bench| {
-            with(bench, |source| {
-                if source.name == "web" {
-                    "https://example.org".clone_into(&mut source.url);
-                }
-            })
-        },
+        |_, options| "https://example.org".clone_into(&mut source(options, "web").url),
         &["`[sources]`"],
     ),
     (
         "a token that is not set",
-        |bench| {
-            with(bench, |source| {
-                if source.name == "web" {
-                    "TOKENDECK_TEST_NOT_SET".clone_into(&mut source.token_env);
-                }
-            })
-        },
+        |_, options| "TOKENDECK_TEST_NOT_SET".clone_into(&mut source(options, "web").token_env),
         &["`TOKENDECK_TEST_NOT_SET`, which is not set"],
     ),
-    (
-        "an endpoint that is none",
-        |bench| {
-            let lake = |source: &mut Source| {
-                if source.kind == SourceKind::S3 {
-                    source.endpoint.push_str("/%zz x");
-                }
-            };
-            with(bench, lake)
-        },
-        &["`s3://bucket/c/*.csv`"],
-    ),
+    ("an endpoint that is none", |_, options| source(options, "lake").endpoint.push_str("/%zz x"), &["`s3://bucket/c/*.csv`"]),
     (
         "no more bytes today",
-        |bench| {
-            bench.server.put("more.csv", candles(100, 300));
-            let options = Options { consent: Consent::Always, sources: sources(&bench.server), patience: short(), budget: 10 };
-            Wire::new(options, Arc::new(Forgetful::default()))
+        |server, options| {
+            server.put("more.csv", candles(100, 300));
+            options.budget = 10;
         },
         &["remote.budget_gb_per_day"],
     ),
     (
         "a file that changes while it is read",
-        |bench| {
-            bench.server.put("more.csv", candles(100, 300));
-            bench.server.trouble([Trouble::None, Trouble::None].into_iter().chain(std::iter::repeat_n(Trouble::Change, 40)));
-            wire(&bench.server)
+        |server, _| {
+            server.put("more.csv", candles(100, 300));
+            server.trouble([Trouble::None, Trouble::None].into_iter().chain(std::iter::repeat_n(Trouble::Change, 40)));
         },
         &["changed while it was read"],
     ),
@@ -158,7 +114,7 @@ fn what_was_brought_stands_whatever_goes_wrong_there() {
             let bench = bench();
             let first = bench.load_with(&wire(&bench.server), rows_min, &tokendeck::dataset::progress::Silent).unwrap();
             let answer = bench.ask(first, "/tokens");
-            let broken = breaks(&bench);
+            let broken = broken(&bench, *breaks);
             for _ in 0..2 {
                 let later = bench.load_with(&broken, rows_min, &tokendeck::dataset::progress::Silent).unwrap();
                 let table = later.table("candles").unwrap();
@@ -184,8 +140,7 @@ fn what_was_brought_stands_whatever_goes_wrong_there() {
 fn what_was_never_brought_says_why_and_leaves_no_half_of_an_answer() {
     for (name, breaks, says) in TROUBLES {
         let bench = bench();
-        let broken = breaks(&bench);
-        let dataset = bench.load(&broken).unwrap();
+        let dataset = bench.load(&broken(&bench, *breaks)).unwrap();
         let TableState::Unusable(reason) = dataset.table("candles").unwrap().state.clone() else {
             panic!("{name}: {:?}", dataset.table("candles").unwrap().state)
         };
@@ -198,7 +153,7 @@ fn what_was_never_brought_says_why_and_leaves_no_half_of_an_answer() {
             .iter()
             .map(|path| {
                 bench.server.trouble([]);
-                let dataset = bench.load(&breaks(&bench)).unwrap();
+                let dataset = bench.load(&broken(&bench, *breaks)).unwrap();
                 let (status, body) = bench.ask(dataset, &path.replace("UNI", UNI));
                 (status, body.contains(Code::SourceUnavailable.word()))
             })

@@ -3,7 +3,7 @@
 use super::{
     candidate::{Candidate, Kind, OWN, Turns, strain},
     pivots::{Pivot, Scale},
-    search::Found,
+    search::Candidates,
     series::Tape,
 };
 use crate::analysis::numeric::Line;
@@ -14,7 +14,7 @@ const PARTS: usize = 12;
 const TURNS: usize = 12;
 
 /// All bowls at one scale of a tape.
-pub(super) fn search(tape: &Tape, pivots: &[Pivot], scale: &Scale, found: &mut Found<'_>) {
+pub(super) fn search(tape: &Tape, pivots: &[Pivot], scale: &Scale, found: &mut Candidates<'_>) {
     if scale.theta < 1.4 {
         return;
     }
@@ -50,7 +50,7 @@ pub(super) fn search(tape: &Tape, pivots: &[Pivot], scale: &Scale, found: &mut F
 }
 
 /// A bowl that has come up again without a turn, at the last candle.
-fn live(tape: &Tape, rim: Pivot, low: Pivot, found: &mut Found<'_>) {
+fn live(tape: &Tape, rim: Pivot, low: Pivot, found: &mut Candidates<'_>) {
     let last = tape.len() - 1;
     if last - rim.at as usize > 115 || (low.at as usize) + 2 >= last {
         return;
@@ -102,7 +102,7 @@ fn curve(tape: &Tape, a: usize, b: usize) -> Curve {
     Curve { bend, fit, low, deepest: place }
 }
 
-fn bowl(tape: &Tape, rim: Pivot, low: Pivot, right: Pivot, found: &mut Found<'_>) {
+fn bowl(tape: &Tape, rim: Pivot, low: Pivot, right: Pivot, found: &mut Candidates<'_>) {
     let (a, c) = (rim.at as usize, right.at as usize);
     let length = c - a;
     let height = f64::midpoint(rim.price, right.price) - low.price;
@@ -188,14 +188,14 @@ impl Way<'_> {
         }
     }
 
-    fn rounding(&self, end: usize, broken: bool, level: f64, found: &mut Found<'_>) {
+    fn rounding(&self, end: usize, broken: bool, level: f64, found: &mut Candidates<'_>) {
         let Some(mut own) = self.measures(end) else { return };
         own[7] = f64::from(u8::from(broken && level >= self.rim.price));
         let end_turn = Pivot { at: end as u32, price: self.tape.high[end], high: true };
         found.push(&self.candidate(Kind::Rounding, &[self.rim, self.low, end_turn], (end, broken), level, own));
     }
 
-    fn cup(&self, found: &mut Found<'_>) {
+    fn cup(&self, found: &mut Candidates<'_>) {
         let (tape, c, height) = (self.tape, self.right.at as usize, self.height);
         let Some(own) = self.measures(c) else { return };
         let length = self.right.x(self.rim.at);

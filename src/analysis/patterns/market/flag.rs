@@ -3,7 +3,7 @@
 use super::{
     candidate::{Candidate, Kind, OWN, Turns},
     pivots::Pivot,
-    search::Found,
+    search::Candidates,
     series::Tape,
 };
 use crate::analysis::numeric::Line;
@@ -13,7 +13,7 @@ const FLAG_SHORTEST: usize = 4;
 const FLAG_LONGEST: usize = 31;
 
 /// All flags of a tape. `tops` are the places of high turns at any scale, in order.
-pub(super) fn search(tape: &Tape, tops: &[u32], found: &mut Found<'_>) {
+pub(super) fn search(tape: &Tape, tops: &[u32], found: &mut Candidates<'_>) {
     for top in tops {
         let feet = feet(tape, *top as usize);
         if !feet.is_empty() {
@@ -66,7 +66,7 @@ impl Running {
     }
 }
 
-fn flags(tape: &Tape, top: usize, feet: &[usize], found: &mut Found<'_>) {
+fn flags(tape: &Tape, top: usize, feet: &[usize], found: &mut Candidates<'_>) {
     let high = tape.high[top];
     let lowest_foot = feet.iter().map(|foot| tape.low[*foot]).fold(f64::MAX, f64::min);
     let last = tape.len() - 1;
@@ -114,7 +114,7 @@ fn emit(
     feet: &[usize],
     (upper, lower): (Line, Line),
     (lowest, broken, over): (f64, bool, bool),
-    found: &mut Found<'_>,
+    found: &mut Candidates<'_>,
 ) {
     let high = tape.high[top];
     let range = tape.range[at];

@@ -4,7 +4,7 @@
 use super::{
     candidate::{Candidate, Kind, OWN, Turns, strain},
     pivots::{Pivot, Scale},
-    search::{Found, Span},
+    search::{Candidates, Span},
     series::Tape,
     side::Side,
     zigzag::TURNS_MOST,
@@ -16,7 +16,7 @@ const WIDEST: f64 = 1.15;
 const TURNS_LONGEST: usize = TURNS_MOST;
 
 /// All runs of turns at one scale, found in the tape as it is.
-pub(super) fn search(tape: &Tape, scale: &Scale, found: &mut Found<'_>) {
+pub(super) fn search(tape: &Tape, scale: &Scale, found: &mut Candidates<'_>) {
     let pivots = &scale.pivots;
     let mut sides = [Side::new(-1.0), Side::new(1.0)];
     for start in 0..pivots.len().saturating_sub(3) {
@@ -52,7 +52,7 @@ fn swing(three: &[Pivot]) -> f64 {
 }
 
 /// Two lines along a run whose turns swing by `height` on average.
-fn between(tape: &Tape, run: &[Pivot], sides: &[Side; 2], height: f64, found: &mut Found<'_>) {
+fn between(tape: &Tape, run: &[Pivot], sides: &[Side; 2], height: f64, found: &mut Candidates<'_>) {
     let (first, last) = (run[0], run[run.len() - 1]);
     let length = last.x(first.at);
     let range = tape.range[last.at as usize];

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{choice::Rule, coefficients, measures};
+use super::{coefficients, measures, overlap::Rule};
 
 /// Knots of a curve.
 pub const KNOTS: usize = 5;

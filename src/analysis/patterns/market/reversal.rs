@@ -3,7 +3,7 @@
 use super::{
     candidate::{Candidate, Kind, OWN, Turns, strain},
     pivots::{Pivot, Scale},
-    search::Found,
+    search::Candidates,
     series::Tape,
 };
 use crate::analysis::numeric::Line;
@@ -17,7 +17,7 @@ const FALL_LEAST: f64 = -0.3;
 const UNEVEN_MOST: f64 = 0.3;
 
 /// All bottoms at one scale of a tape.
-pub(super) fn search(tape: &Tape, pivots: &[Pivot], scale: &Scale, found: &mut Found<'_>) {
+pub(super) fn search(tape: &Tape, pivots: &[Pivot], scale: &Scale, found: &mut Candidates<'_>) {
     for start in 0..pivots.len().saturating_sub(2) {
         if pivots[start].high {
             continue;
@@ -78,7 +78,7 @@ fn bottom(kind: Kind, turns: Turns, exit: &Exit, (upper, lowest): (Line, f64), h
     Candidate { kind, flipped: false, turns, start, end, broken: exit.broken, up: true, upper, lower: flat(lowest), height, own }
 }
 
-fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Found<'_>) {
+fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Candidates<'_>) {
     let (first, last) = (run[0], run[run.len() - 1]);
     let (a, c) = (first.at as usize, last.at as usize);
     let gap = c - a;
@@ -130,7 +130,7 @@ fn double(tape: &Tape, run: &[Pivot], scale: &Scale, found: &mut Found<'_>) {
     }
 }
 
-fn head_and_shoulders(tape: &Tape, run: &[Pivot], found: &mut Found<'_>) {
+fn head_and_shoulders(tape: &Tape, run: &[Pivot], found: &mut Candidates<'_>) {
     let (first, last) = (run[0], run[4]);
     let (a, c) = (first.at as usize, last.at as usize);
     let gap = c - a;
@@ -187,7 +187,7 @@ fn head_and_shoulders(tape: &Tape, run: &[Pivot], found: &mut Found<'_>) {
     }
 }
 
-fn triple(tape: &Tape, run: &[Pivot], found: &mut Found<'_>) {
+fn triple(tape: &Tape, run: &[Pivot], found: &mut Candidates<'_>) {
     let (first, last) = (run[0], run[4]);
     let (a, c) = (first.at as usize, last.at as usize);
     let gap = c - a;

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// What the families hand their candidates to.
-pub(super) struct Found<'a> {
+pub(super) struct Candidates<'a> {
     series: &'a Series,
     /// By their quick measures the far-off ones are dropped at once; all are kept without judges.
     sieve: Option<&'a [Judge]>,
@@ -41,7 +41,7 @@ pub(super) struct Span {
     pub(super) height: f64,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Candidates<'a> {
     fn new(series: &'a Series, sieve: Option<&'a [Judge]>) -> Self {
         let room = if sieve.is_some() { 2 * series.len() } else { 0 };
         Self {
@@ -109,9 +109,9 @@ impl<'a> Found<'a> {
 }
 
 /// The stretches that may be a pattern, overlapping; with judges only those that these leave likely.
-pub(super) fn all<'a>(series: &'a Series, sieve: Option<&'a [Judge]>) -> Found<'a> {
+pub(super) fn all<'a>(series: &'a Series, sieve: Option<&'a [Judge]>) -> Candidates<'a> {
     let scales = pivots::scales(&series.way);
-    let mut found = Found::new(series, sieve);
+    let mut found = Candidates::new(series, sieve);
     for scale in &scales {
         lines::search(&series.way, scale, &mut found);
     }
@@ -123,7 +123,7 @@ pub(super) fn all<'a>(series: &'a Series, sieve: Option<&'a [Judge]>) -> Found<'
 }
 
 /// The families whose mirrors have names of their own.
-fn one_way(tape: &Tape, scales: &[Scale], found: &mut Found<'_>) {
+fn one_way(tape: &Tape, scales: &[Scale], found: &mut Candidates<'_>) {
     let mut tops = Vec::new();
     let mut turned: Vec<Pivot> = Vec::new();
     for scale in scales {

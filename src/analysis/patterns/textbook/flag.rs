@@ -1,13 +1,12 @@
 //! Flags and pennants: a steep pole, then a short rest near its top. Those that fall are the same upside down.
 
 use super::{
-    View,
+    View, confidence,
     find::{Edge, Pivot, Turns},
     name::PatternName as P,
     pair::{self, Pair},
     pivots::Fresh,
     shape::{Marks, Shape, evenness, explained, off_the_legs, scatter, strain},
-    sure,
 };
 use crate::analysis::numeric::Line;
 
@@ -59,7 +58,7 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<Shape>) {
 
 fn is_hopeful(view: View<'_>, turns: &[Pivot]) -> bool {
     let smallest = turns.windows(2).map(|leg| (leg[1].price - leg[0].price).abs()).fold(f64::MAX, f64::min);
-    sure::FLAG.may_find(turns.len(), evenness(turns), smallest / view.range)
+    confidence::FLAG.may_find(turns.len(), evenness(turns), smallest / view.range)
 }
 
 struct Pole {

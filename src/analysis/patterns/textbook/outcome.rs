@@ -1,10 +1,10 @@
-//! What came of a shape: broken out of, still forming, or void; and how sure it is. Found shapes leave here upright.
+//! What came of a shape: broken out of, still forming, or void; and how sure it is. Candidates shapes leave here upright.
 
 use super::{
     View,
+    confidence::{self, confidence_of},
     find::{Edge, Find},
     shape::Shape,
-    sure::{self, sureness},
 };
 
 /// Which line a close was beyond first.
@@ -43,8 +43,8 @@ pub(super) fn follow(view: View<'_>, shape: &Shape, upside_down: bool) -> Option
 fn confirmed(view: View<'_>, shape: &Shape, broken: &Broken) -> Find {
     let edge = if broken.up { shape.upper } else { shape.lower };
     let level = edge.line().at(f64::from(view.slot[broken.at] - shape.turns.first().slot));
-    let sure = sureness(shape, view.range);
-    find(view, shape, Some(broken.at as u32), broken.up, level, 100.0, sure)
+    let confidence = confidence_of(shape, view.range);
+    find(view, shape, Some(broken.at as u32), broken.up, level, 100.0, confidence)
 }
 
 fn forming(view: View<'_>, shape: &Shape) -> Find {
@@ -63,7 +63,7 @@ fn forming(view: View<'_>, shape: &Shape) -> Find {
     let anchors = shape.turns.as_slice().len() as f64;
     let done = if shape.live { anchors - 1.0 } else { anchors };
     let completion = 100.0 * (done + share) / (anchors + 1.0);
-    find(view, shape, None, up, side(up), completion, 0.9 * sureness(shape, view.range))
+    find(view, shape, None, up, side(up), completion, 0.9 * confidence_of(shape, view.range))
 }
 
 fn find(view: View<'_>, shape: &Shape, breakout: Option<u32>, up: bool, level: f64, completion: f64, confidence: f64) -> Find {
@@ -79,6 +79,6 @@ fn find(view: View<'_>, shape: &Shape, breakout: Option<u32>, up: bool, level: f
         confidence,
         upper: shape.upper,
         lower: shape.lower,
-        why: if view.explain { sure::why(shape, view.range) } else { Vec::new() },
+        why: if view.explain { confidence::why(shape, view.range) } else { Vec::new() },
     }
 }

@@ -2,12 +2,11 @@
 //! view is enough.
 
 use super::{
-    View,
+    View, confidence,
     find::{Edge, Pivot, Turns},
     name::PatternName as P,
     pivots::Fresh,
     shape::{Marks, Shape, evenness, off_the_legs, strain},
-    sure,
 };
 use crate::analysis::numeric::Line;
 
@@ -182,7 +181,7 @@ impl Run {
         let legs = (turns.len() - 1) as f64;
         let mean = self.turns.last().x(turns[0].slot) / legs;
         let even = 1.0 - (self.squares / legs / (mean * mean) - 1.0).max(0.0).sqrt();
-        self.longest <= LEG_MOST * mean && sure::PAIR.may_find(turns.len(), even, self.smallest / range)
+        self.longest <= LEG_MOST * mean && confidence::PAIR.may_find(turns.len(), even, self.smallest / range)
     }
 }
 

@@ -194,7 +194,7 @@ pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, 
         let Some((strength, best)) = proofs.first() else { continue };
         // With every setting at zero a stock that was given out before trading began still looks open.
         let early = bare.settings && *code == AnomalyCode::HiddenMint;
-        let unheld = bare.unheld && code.latent();
+        let unheld = bare.unheld && code.is_power();
         let strength = if early { strength.min(ZERO_STORAGE) } else { *strength } * if unheld { UNHELD } else { 1.0 };
         let mut anomaly = Anomaly::new(*code, strength, sentence(*code, best)).figure("size", best.size);
         for (_, effect) in proofs.iter().take(PROOFS_MAX) {
@@ -207,18 +207,18 @@ pub(super) fn powers(effects: &[Effect], theft: [bool; 2], holder: PowerHolder, 
             let text = format!("transferFrom by the {who} moves a holder's balance that nobody approved");
             let shown =
                 Evidence { selector: Some(abi::hex(abi::TRANSFER_FROM)), ..seen("transferFrom without approval", who, "refused", "moved") };
-            let strength = if bare.unheld && code.latent() { UNHELD } else { 1.0 };
+            let strength = if bare.unheld && code.is_power() { UNHELD } else { 1.0 };
             found.push(Anomaly::new(code, strength, text).evidence(shown).held_by(holder));
         }
     }
     found
 }
 
-/// Latent powers that are nobody's now, or whose holder is not known. `why` says how that is known.
+/// Powers that are nobody's now, or whose holder is not known. `why` says how that is known.
 pub(super) fn held(effects: &[Effect], holder: PowerHolder, why: &str) -> Vec<Anomaly> {
     let unheld = holder != PowerHolder::Nobody && !why.is_empty();
     let mut found = powers(effects, [false; 2], holder, Bare { settings: false, unheld });
-    found.retain(|anomaly| anomaly.code.latent());
+    found.retain(|anomaly| anomaly.code.is_power());
     if !why.is_empty() {
         for anomaly in &mut found {
             anomaly.sentence.push_str(&format!(" ({why})"));

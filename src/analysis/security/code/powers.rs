@@ -68,7 +68,7 @@ pub(super) fn powers(
 ) -> (Vec<Effect>, Vec<Tried>) {
     let callers = [(before.scene.owner, Caller::Owner), (STRANGER, Caller::Stranger)];
     let callers: Vec<_> = callers.into_iter().chain(masters.iter().map(|of| (*of, Caller::Master))).collect();
-    let mut found = Found::default();
+    let mut found = Exploration::default();
     for pay in [U256::ZERO, COIN] {
         one(machine, before, &Call::bare(pay), &mut found);
     }
@@ -117,9 +117,9 @@ const SETTINGS_OF_THEFT_MAX: usize = 8;
 /// Slots with the values that a call left in them.
 type Written = Vec<(Address, U256, U256)>;
 
-/// What was found, and what need not be looked at again.
+/// What exploring the powers has found, and what need not be tried again.
 #[derive(Default)]
-struct Found {
+struct Exploration {
     effects: Vec<Effect>,
     seen: HashSet<(Caller, Written)>,
     /// The owner's calls that changed what trading reads, and nothing that shows yet.
@@ -129,7 +129,7 @@ struct Found {
     flipped: bool,
 }
 
-impl Found {
+impl Exploration {
     /// Notes how far a call came: one that did something tells more than one that was let through, and that more than a refusal.
     fn note(&mut self, call: &Call, after: Option<After>) {
         if self.flipped || call.data.is_empty() || !call.pay.is_zero() || call.standard() {
@@ -155,7 +155,7 @@ const COIN: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
 /// Where only the code is known every setting is zero: what a function refuses or leaves undone for that is shown by writing the plain
 /// slots it reads. Slots that balances are read from are left alone.
-fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut Found) {
+fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut Exploration) {
     if !before.bare {
         return;
     }
@@ -215,7 +215,7 @@ fn unlock(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &m
 }
 
 /// Tries settings two by two: one names the pair, the other closes it.
-fn together(machine: &mut Machine<'_>, before: &Before<'_>, found: &mut Found) {
+fn together(machine: &mut Machine<'_>, before: &Before<'_>, found: &mut Exploration) {
     let settings = std::mem::take(&mut found.settings);
     for (at, first) in settings.iter().enumerate() {
         let mark = machine.mark();
@@ -238,7 +238,7 @@ fn together(machine: &mut Machine<'_>, before: &Before<'_>, found: &mut Found) {
 }
 
 /// One call on a copy of the world. Returns whether it did anything.
-fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut Found) -> bool {
+fn one(machine: &mut Machine<'_>, before: &Before<'_>, call: &Call, found: &mut Exploration) -> bool {
     let token = before.scene.token;
     let mark = machine.mark();
     let known = found.effects.len();

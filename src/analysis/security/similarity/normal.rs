@@ -40,13 +40,7 @@ fn without_metadata(code: &[u8]) -> &[u8] {
 
 /// Bytes of hex text, with or without `0x`; none when it is odd or no hex.
 pub fn bytes(text: &str) -> Option<Vec<u8>> {
-    let text = text.trim();
-    let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
-    if !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    let nibble = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
-    digits.chunks_exact(2).map(|pair| Some(nibble(pair[0])? << 4 | nibble(pair[1])?)).collect()
+    const_hex::decode(text.trim()).ok()
 }
 
 #[cfg(test)]

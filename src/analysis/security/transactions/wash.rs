@@ -30,7 +30,7 @@ struct Edge {
 
 /// What went round, over all windows of one length and beginning.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Found {
+pub(super) struct WashTrades {
     pub(super) window: &'static str,
     pub(super) volume: f64,
     pub(super) count: u64,
@@ -53,7 +53,7 @@ struct Level {
     pairs: Pairs,
     before: Option<(i64, Pairs)>,
     /// Of the windows that begin with an even half, and of the others.
-    found: [Found; 2],
+    found: [WashTrades; 2],
 }
 
 #[derive(Debug, Default)]
@@ -80,7 +80,7 @@ impl Wash {
     }
 
     /// The window length that shows the most; none when nothing goes round.
-    pub(super) fn finish(&mut self) -> Option<Found> {
+    pub(super) fn finish(&mut self) -> Option<WashTrades> {
         for (level, (_, name)) in LEVELS.iter().enumerate() {
             self.close(level);
             self.alone(level);

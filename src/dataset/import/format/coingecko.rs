@@ -5,16 +5,16 @@ use serde_json::value::RawValue;
 use super::{
     super::{
         candles,
-        look::{Looked, Shape},
         outline::elements,
         rows::Made,
         sheet::json::text,
+        sniff::{Shape, Sniffed},
     },
     Asked, Plan, Refusal, Take, has,
 };
 use crate::dataset::candles::Interval;
 
-pub(super) fn is_market_chart(looked: &Looked) -> bool {
+pub(super) fn is_market_chart(looked: &Sniffed) -> bool {
     looked.outline().is_some_and(|outline| outline.lists_of("prices", 2))
         || has(&looked.header(), &["snapped_at", "price", "market_cap", "total_volume"])
 }
@@ -44,7 +44,7 @@ pub(super) fn market_chart(asked: &Asked<'_>) -> Result<Plan, Refusal> {
         .saying("total_volumes are of the 24 hours before and in USD, and market_caps of each time: no column of ours takes them"))
 }
 
-pub(super) fn is_ohlc(looked: &Looked) -> bool {
+pub(super) fn is_ohlc(looked: &Sniffed) -> bool {
     looked.outline().is_some_and(|outline| outline.lists_of("", 5)) && candles::is(looked)
 }
 

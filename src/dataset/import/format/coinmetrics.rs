@@ -2,8 +2,8 @@
 
 use super::{
     super::{
-        look::Looked,
         rows::{Edited, put, texts},
+        sniff::Sniffed,
     },
     Asked, Plan, Refusal, Take, has,
 };
@@ -15,7 +15,7 @@ const METRICS: &[&str] = &["adrbalcnt", "priceusd", "adractcnt", "capmrktcurusd"
 const PRICES: &[&str] = &["PriceUSD", "ReferenceRateUSD", "ReferenceRate"];
 const HOLDERS: &str = "AdrBalCnt";
 
-pub(super) fn is(looked: &Looked) -> bool {
+pub(super) fn is(looked: &Sniffed) -> bool {
     let header = looked.header();
     has(&header, &["time"]) && METRICS.iter().any(|metric| has(&header, &[metric]))
 }

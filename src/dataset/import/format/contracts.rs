@@ -4,12 +4,12 @@
 use super::{
     super::{
         evidence::{Seen, addresses, kind},
-        look::Looked,
         names::{Names, TOKEN},
         outline::Node,
         refusal::{ADDRESS, Refusal},
         rows::Made,
         sheet::Sheet,
+        sniff::Sniffed,
     },
     Asked, Plan, Take,
 };
@@ -20,12 +20,12 @@ const RUNTIME: &[&str] =
     &["deployedBytecode.object", "deployedBytecode", "evm.deployedBytecode.object", "runtimeBytecode", "data.deployedBytecode.object"];
 const CREATION: &[&str] = &["bytecode.object", "bytecode", "evm.bytecode.object", "data.bytecode.object"];
 
-fn text<'l>(looked: &'l Looked, places: &[&str]) -> Option<&'l str> {
+fn text<'l>(looked: &'l Sniffed, places: &[&str]) -> Option<&'l str> {
     let outline = looked.outline()?;
     places.iter().find_map(|place| outline.text(place))
 }
 
-pub(super) fn is_build(looked: &Looked) -> bool {
+pub(super) fn is_build(looked: &Sniffed) -> bool {
     let Some(outline) = looked.outline() else { return false };
     let abi = matches!(outline.node("abi"), Some(Node::List(_) | Node::Text(_))) || outline.node("compilerOutput.abi").is_some();
     abi && (text(looked, RUNTIME).is_some() || text(looked, CREATION).is_some())
@@ -83,7 +83,7 @@ pub(super) fn build(asked: &Asked<'_>) -> Result<Plan, Refusal> {
 }
 
 /// Where the file says that the contract is.
-fn deployed(looked: &Looked) -> Vec<Address> {
+fn deployed(looked: &Sniffed) -> Vec<Address> {
     let Some(outline) = looked.outline() else { return Vec::new() };
     let mut found: Vec<Address> = outline
         .places()
@@ -113,11 +113,11 @@ fn columns(sheet: &Sheet) -> Option<(usize, usize)> {
     (kind(sheet.column(code)) == Seen::Hex || mostly).then_some((address, code))
 }
 
-pub(super) fn is(looked: &Looked) -> bool {
+pub(super) fn is(looked: &Sniffed) -> bool {
     looked.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn is_etl(looked: &Looked) -> bool {
+pub(super) fn is_etl(looked: &Sniffed) -> bool {
     super::has(&looked.header(), &["address", "bytecode", "is_erc20"])
 }
 

@@ -4,10 +4,10 @@ use super::{
     super::{
         edits::{Fix, fixed},
         evidence::{Seen, number::Style, when::When},
-        look::Looked,
         names::{Names, TOKEN},
         refusal::DATES,
         sheet::Sheet,
+        sniff::Sniffed,
     },
     Asked, Plan, Refusal, Take,
 };
@@ -40,7 +40,7 @@ fn columns(sheet: &Sheet) -> Option<(usize, usize)> {
     Some((day, holders))
 }
 
-pub(super) fn is(looked: &Looked) -> bool {
+pub(super) fn is(looked: &Sniffed) -> bool {
     looked.sheet.as_ref().and_then(columns).is_some()
 }
 

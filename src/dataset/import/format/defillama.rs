@@ -2,8 +2,8 @@
 
 use super::{
     super::{
-        look::{Looked, Shape},
         outline::elements,
+        sniff::{Shape, Sniffed},
     },
     Asked, Plan, Refusal, Take,
 };
@@ -11,12 +11,12 @@ use crate::dataset::source;
 
 const MEMBERS: &[&str] = &["pool", "project", "chain", "symbol", "tvlUsd"];
 
-fn place(looked: &Looked) -> Option<&'static str> {
+fn place(looked: &Sniffed) -> Option<&'static str> {
     let outline = looked.outline()?;
     ["data", ""].into_iter().find(|place| outline.objects(place, MEMBERS))
 }
 
-pub(super) fn is(looked: &Looked) -> bool {
+pub(super) fn is(looked: &Sniffed) -> bool {
     place(looked).is_some()
 }
 

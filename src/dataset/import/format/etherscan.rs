@@ -3,15 +3,15 @@
 use super::{
     super::{
         evidence::number,
-        look::{Looked, Shape},
         pair,
         rows::{Edited, Made, put, texts},
+        sniff::{Shape, Sniffed},
     },
     Asked, Plan, Refusal, Take, has,
 };
 use crate::dataset::{source::Layout, time::Time};
 
-pub(super) fn is_tokens(looked: &Looked) -> bool {
+pub(super) fn is_tokens(looked: &Sniffed) -> bool {
     has(&looked.header(), &["contract address", "token name"])
 }
 
@@ -52,11 +52,11 @@ fn name_and_symbol(text: &str) -> (Option<String>, Option<String>) {
     }
 }
 
-pub(super) fn is_accounts(looked: &Looked) -> bool {
+pub(super) fn is_accounts(looked: &Sniffed) -> bool {
     has(&looked.header(), &["address", "name tag"])
 }
 
-pub(super) fn is_chart(looked: &Looked) -> bool {
+pub(super) fn is_chart(looked: &Sniffed) -> bool {
     has(&looked.header(), &["date(utc)", "unixtimestamp", "value"])
 }
 

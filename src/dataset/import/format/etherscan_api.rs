@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use super::{
     super::{
-        look::{Looked, Shape},
         outline::elements,
         rows::Made,
+        sniff::{Shape, Sniffed},
     },
     Asked, Plan, Refusal, Take,
 };
@@ -27,11 +27,11 @@ enum Call {
     Burn,
 }
 
-pub(super) fn is_txlist(looked: &Looked) -> bool {
+pub(super) fn is_txlist(looked: &Sniffed) -> bool {
     looked.outline().is_some_and(|outline| outline.objects("result", &["hash", "timeStamp", "input", "isError", "to"]))
 }
 
-pub(super) fn is_refusal(looked: &Looked) -> bool {
+pub(super) fn is_refusal(looked: &Sniffed) -> bool {
     looked
         .outline()
         .is_some_and(|outline| outline.text("status").is_some() && outline.text("message").is_some() && outline.text("result").is_some())
@@ -103,7 +103,7 @@ fn transfer(of: &Transaction) -> Option<Vec<Option<String>>> {
     Some(cells.iter().map(|&cell| Some(cell.to_owned())).collect())
 }
 
-fn objects<T: for<'de> Deserialize<'de> + Default>(looked: &Looked) -> Result<Vec<T>, String> {
+fn objects<T: for<'de> Deserialize<'de> + Default>(looked: &Sniffed) -> Result<Vec<T>, String> {
     let Shape::Json { text, .. } = &looked.shape else { return Err("is not JSON".to_owned()) };
     // What is no such object is no transfer either.
     Ok(elements(text, "result")?.into_iter().map(|value| serde_json::from_str(value.get()).unwrap_or_default()).collect())

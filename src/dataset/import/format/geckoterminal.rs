@@ -3,8 +3,8 @@
 use super::{
     super::{
         candles,
-        look::Looked,
-        tokens::{By, Found},
+        sniff::Sniffed,
+        tokens::{By, TokenMatch},
     },
     Asked, Plan, Refusal,
 };
@@ -12,7 +12,7 @@ use crate::dataset::address::Address;
 
 const LIST: &str = "data.attributes.ohlcv_list";
 
-pub(super) fn is(looked: &Looked) -> bool {
+pub(super) fn is(looked: &Sniffed) -> bool {
     looked.outline().is_some_and(|outline| outline.list(LIST).is_some()) && looked.sheet.as_ref().is_some_and(|sheet| sheet.speaks_of(LIST))
 }
 
@@ -22,7 +22,7 @@ pub(super) fn open(asked: &Asked<'_>) -> Result<Plan, Refusal> {
     let token = match (base, asked.said.token) {
         (Some(base), None) => {
             let symbol = outline.text("meta.base.symbol").map(str::to_owned);
-            Found { address: base, symbol, pack: 1.0, quoted: true, by: By::File, says: "from the file".to_owned() }
+            TokenMatch { address: base, symbol, pack: 1.0, quoted: true, by: By::File, says: "from the file".to_owned() }
         }
         (Some(base), Some(token)) if base != token => {
             let reason = format!("is of {base}, and --token says {token}: import it without --token");

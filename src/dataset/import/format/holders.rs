@@ -4,11 +4,11 @@ use super::{
     super::{
         edits::{Fix, fixed},
         evidence::{addresses, number::Style},
-        look::Looked,
         names::{Names, TOKEN},
         refusal::{DECIMALS, Refusal, UNIT, WRITE_TOKENS},
         rows::link_text,
         sheet::Sheet,
+        sniff::Sniffed,
     },
     Asked, Plan, Take, etherscan,
 };
@@ -119,11 +119,11 @@ fn linked(cell: &str) -> Option<&str> {
     Some(trimmed.split_once('>').map_or("", |(_, rest)| rest.split('<').next().unwrap_or_default()).trim())
 }
 
-pub(super) fn is(looked: &Looked) -> bool {
+pub(super) fn is(looked: &Sniffed) -> bool {
     looked.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn is_etherscan(looked: &Looked) -> bool {
+pub(super) fn is_etherscan(looked: &Sniffed) -> bool {
     is(looked) && super::has(&looked.header(), &["holderaddress", "balance"])
 }
 

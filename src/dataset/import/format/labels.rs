@@ -3,10 +3,10 @@
 use super::{
     super::{
         evidence::{Seen, addresses, kind},
-        look::Looked,
         names::{CHAIN, Names},
         refusal::{COLUMN, LABEL},
         sheet::{Sheet, json::KEY},
+        sniff::Sniffed,
     },
     Asked, NOTHING, Plan, Refusal, Take,
 };
@@ -46,7 +46,7 @@ fn candidates(sheet: &Sheet, names: &Names) -> (Vec<usize>, Vec<usize>) {
     (names.all(LABELS).into_iter().filter(texts).collect(), names.all(KINDS).into_iter().filter(texts).collect())
 }
 
-pub(super) fn is(looked: &Looked) -> bool {
+pub(super) fn is(looked: &Sniffed) -> bool {
     let Some(sheet) = looked.sheet.as_ref().filter(|sheet| sheet.named && sheet.names.len() <= WIDTH_MAX) else { return false };
     let names = Names::of(&sheet.names);
     if names.has(&["transactionhash", "txhash", "hash", "bytecode", "open", "symbol", "decimals"]) {

@@ -7,10 +7,10 @@ use super::{
     super::{
         edits::cells,
         evidence::{Seen, kind, when::When},
-        look::Looked,
         names::Names,
         rows::put,
         sheet::Sheet,
+        sniff::Sniffed,
     },
     Asked, NOTHING, Plan, Refusal, Take,
 };
@@ -115,7 +115,7 @@ fn topics_of(row: usize, topics: &[Vec<Option<String>>]) -> Vec<String> {
     topics.iter().filter_map(|column| column[row].as_deref()).flat_map(words).collect()
 }
 
-pub(super) fn is(looked: &Looked) -> bool {
+pub(super) fn is(looked: &Sniffed) -> bool {
     looked.sheet.as_ref().and_then(columns).is_some()
 }
 

@@ -1,7 +1,7 @@
 //! Files whose columns are ours already, under our names or their aliases.
 
 use super::{
-    super::{candles, look::Looked, pair, sheet::Sheet},
+    super::{candles, pair, sheet::Sheet, sniff::Sniffed},
     Asked, Plan, Refusal, Take, holders,
     tokens::no_chain,
     transfers, yields,
@@ -13,7 +13,7 @@ use crate::dataset::{
 };
 
 /// The table the columns are of: all it requires are there. Of several, the one that the file is named after, else that with most of its columns.
-fn table(looked: &Looked) -> Option<(&'static TableSchema, TableManifest)> {
+fn table(looked: &Sniffed) -> Option<(&'static TableSchema, TableManifest)> {
     let sheet: &Sheet = looked.sheet.as_ref().filter(|sheet| sheet.named)?;
     let names = &sheet.names;
     let stem = pair::words(&looked.name).join("_").to_lowercase();
@@ -39,7 +39,7 @@ fn chainless(schema: &TableSchema, names: &[String]) -> TableManifest {
     manifest
 }
 
-pub(super) fn is(looked: &Looked) -> bool {
+pub(super) fn is(looked: &Sniffed) -> bool {
     table(looked).is_some()
 }
 

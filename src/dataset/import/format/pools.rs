@@ -7,11 +7,11 @@ use super::{
     super::{
         edits::{self, Fix, fixed},
         evidence::addresses,
-        look::Looked,
         names::{CHAIN as CHAINS, Names},
         refusal::{CHAIN, DEX},
         rows::Made,
         sheet::Sheet,
+        sniff::Sniffed,
     },
     Asked, NOTHING, Plan, Refusal, Take,
 };
@@ -99,7 +99,7 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     })
 }
 
-pub(super) fn is(looked: &Looked) -> bool {
+pub(super) fn is(looked: &Sniffed) -> bool {
     looked.sheet.as_ref().and_then(columns).is_some()
 }
 

@@ -7,11 +7,11 @@ use super::{
     super::{
         edits,
         evidence::addresses,
-        look::Looked,
         names::{CHAIN, DECIMALS, NAME, Names, SYMBOL, TOKEN, plain},
         refusal,
         rows::{Edited, Made, put},
         sheet::{Sheet, json::KEY},
+        sniff::Sniffed,
     },
     Asked, NOTHING, Plan, Refusal, Take, etherscan,
 };
@@ -85,7 +85,7 @@ fn platforms(sheet: &Sheet) -> Vec<(usize, String)> {
     if all.iter().any(|(at, _)| sheet.column(*at).any(|cell| Address::parse(cell.trim()).is_some())) { all } else { Vec::new() }
 }
 
-pub(super) fn is(looked: &Looked) -> bool {
+pub(super) fn is(looked: &Sniffed) -> bool {
     let Some(sheet) = looked.sheet.as_ref().filter(|sheet| sheet.named) else { return false };
     let names = Names::of(&sheet.names);
     let other = [
@@ -107,13 +107,13 @@ pub(super) fn is(looked: &Looked) -> bool {
 }
 
 /// A list as tokenlists.org defines it.
-pub(super) fn is_list(looked: &Looked) -> bool {
+pub(super) fn is_list(looked: &Sniffed) -> bool {
     let list =
         |place: &str| looked.outline().is_some_and(|outline| outline.objects(place, &["chainId", "address", "symbol", "name", "decimals"]));
     (list("tokens") || list("default.tokens")) && is(looked)
 }
 
-pub(super) fn is_etl(looked: &Looked) -> bool {
+pub(super) fn is_etl(looked: &Sniffed) -> bool {
     super::has(&looked.header(), &["address", "symbol", "name", "decimals", "total_supply"]) && is(looked)
 }
 

@@ -5,10 +5,10 @@ use super::{
     super::{
         edits::{Fix, fixed},
         evidence::{Seen, addresses, kind, number::Style, when::When},
-        look::Looked,
         names::{DECIMALS, NAME, Names, SYMBOL, TOKEN},
         refusal::{DECIMALS as OF_TOKEN, Refusal, UNIT, WRITE_TOKENS},
         sheet::Sheet,
+        sniff::Sniffed,
     },
     Asked, NOTHING, Plan, Take,
 };
@@ -137,18 +137,18 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     Some(Columns { hash, from, to, value, token: token(), time, block, index: names.find(INDEXES) })
 }
 
-pub(super) fn is(looked: &Looked) -> bool {
+pub(super) fn is(looked: &Sniffed) -> bool {
     looked.sheet.as_ref().and_then(columns).is_some()
 }
 
 /// blockchain-etl's table, known by all of its names.
-pub(super) fn is_etl(looked: &Looked) -> bool {
+pub(super) fn is_etl(looked: &Sniffed) -> bool {
     super::has(&looked.header(), &["token_address", "from_address", "to_address", "value", "transaction_hash", "log_index", "block_number"])
         && !super::has(&looked.header(), &["timestamp"])
         && is(looked)
 }
 
-pub(super) fn is_tokentx(looked: &Looked) -> bool {
+pub(super) fn is_tokentx(looked: &Sniffed) -> bool {
     looked
         .outline()
         .is_some_and(|outline| outline.objects("result", &["hash", "timeStamp", "contractAddress", "tokenSymbol", "tokenDecimal"]))

@@ -4,10 +4,10 @@
 use super::{
     super::{
         evidence::{Seen, addresses, kind},
-        look::Looked,
         names::{CHAIN as CHAINS, NAME, Names, SYMBOL, TOKEN, plain},
         refusal::{ADDRESS, CHAIN, COLUMN, DEX, OURS, PROTOCOL, Refusal, TABLE, UNIT},
         sheet::Sheet,
+        sniff::Sniffed,
     },
     yields,
 };
@@ -128,7 +128,7 @@ const NEAR: &[Near] = &[
 ];
 
 /// The reason.
-pub(in crate::dataset::import) fn unknown(looked: &Looked) -> Refusal {
+pub(in crate::dataset::import) fn unknown(looked: &Sniffed) -> Refusal {
     let near = looked.sheet.as_ref().and_then(nearest).unwrap_or_default();
     let told = if near.reason.is_empty() { String::new() } else { format!(" {}", near.reason) };
     let known = "`tokendeck import --formats` says which are known and how each looks";

@@ -1,6 +1,8 @@
 //! Candles that stay at the engine: what is looked up and summed when the generation is made, and the rows of a token when they are asked
 //! for, of the same state.
 
+mod known;
+
 use std::{
     collections::{HashMap, HashSet},
     path::PathBuf,
@@ -8,10 +10,11 @@ use std::{
 };
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, ListChunked, NamedFrom as _, Series, TimeUnit, TimeZone};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{
-    Asking, Context, ours,
+    Asking, Context, name_of, ours,
     rows::SAID_MAX,
     spelt::is_odd,
     sql::{Spelt, Theirs},
@@ -37,20 +40,27 @@ use crate::{
         order,
         progress::{Cancelled, Progress},
         schema::TableSchema,
-        source::{arrow_stream, forward::Forward},
+        source::{arrow_stream, forward::Forward, locate::Answer},
         time::DAY_MS,
     },
     wire::{Fault, Wire},
 };
 
 /// What is known of a table whose rows stay where they are, for as long as a generation stands.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Looked {
     /// Its columns, and how they are written.
     pub(super) described: Vec<Theirs>,
     /// What keeps the rows that were there, and how that is told.
     pub(super) until: Vec<String>,
     pub(super) as_of: Option<String>,
+}
+
+impl Looked {
+    /// Whether the answer is of the rows that were there.
+    pub(in crate::dataset::load) fn is_of(&self, answer: &Answer) -> bool {
+        answer.as_of == self.as_of && self.until.iter().all(|condition| answer.sql.contains(condition))
+    }
 }
 
 /// One who fetches the rows of a token.
@@ -64,7 +74,18 @@ struct InPlace {
     schema: &'static TableSchema,
 }
 
-/// The table: what is summed up of it, and who fetches the rest.
+/// What is here of a table that stays where it is.
+struct Known {
+    looked: Looked,
+    rows: u64,
+    /// What a person has to know of it.
+    notes: Vec<String>,
+    mark: [u8; 32],
+    /// The candles that the market's figures need.
+    recent: DataFrame,
+}
+
+/// The table: what is summed up of it, and who fetches the rest. Whatever is wrong there, it is what it was last time.
 pub(in crate::dataset::load) fn in_place(
     context: &Context<'_>,
     schema: &'static TableSchema,
@@ -72,59 +93,94 @@ pub(in crate::dataset::load) fn in_place(
     asked: &Asked,
     pulse: &Pulse,
 ) -> Result<(Table, [u8; 32]), Stop> {
-    let asking = Asking::new(context, schema, manifest, asked)?;
     let Some(wire) = context.wire else { return Err(Stop::Cancelled) };
-    if asking.old {
-        return Err(Stop::Unusable(format!("`{}` cannot stay in place: its server is too old; say read = \"bring\"", asking.name)));
-    }
-    let (described, picked) = asking.described()?;
-    let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
-    let bound = bind(schema, manifest, &names)?;
-    let conditions = asking.conditions(&picked, &bound);
-    if conditions.len() < manifest.keep.len() {
-        let name = &asking.name;
-        return Err(Stop::Unusable(format!("`{name}` cannot stay in place: not all of `where` can be said there; say read = \"bring\"")));
-    }
-    let counted = asking.count(&picked, &bound, &conditions)?;
-    let base = asking.candles(&picked, &bound, &counted.conditions)?;
-    let mut sums = asking.sum(&Sum::Recent, &base, pulse)?;
-    let short = short(&sums);
-    if !short.is_empty() {
-        let all = asking.sum(&Sum::Whole(short.clone()), &base, pulse)?;
-        sums.retain(|row| !short.contains(&row.token));
-        sums.extend(all);
-    }
-    let recent = frame(&sums, schema)?;
-    let odd = sums.iter().any(|row| row.odd);
-    let mut mark = Sha256::new();
-    for part in [&base, &counted.rows.to_string(), &counted.checksum, &asking.engine.source().url] {
-        mark.update((part.len() as u64).to_le_bytes());
-        mark.update(part);
-    }
+    let (known, old) = match Known::ask(context, schema, manifest, asked, pulse) {
+        Ok(known) => {
+            known.keep(context, schema, manifest);
+            (known, None)
+        }
+        Err(stop) => {
+            let kept = elsewhere::trouble(manifest, &stop).and_then(|why| Some((Known::kept(context, schema, manifest)?, why)));
+            let Some(((known, then), why)) = kept else { return Err(stop) };
+            (known, Some((then, why)))
+        }
+    };
+    let Known { looked, rows, notes, mark, recent } = known;
+    let file = name_of(asked);
     let mut table = Table::absent(schema);
-    table.sources = vec![Source { file: asking.name.clone(), bytes: 0, modified: None, rows: counted.rows }];
-    table.elsewhere = Some(Elsewhere { sources: vec![asked.source.clone()], as_of: None, unreached: false });
+    table.sources = vec![Source { file: file.clone(), bytes: 0, modified: None, rows }];
+    table.elsewhere = Some(Elsewhere { sources: vec![asked.source.clone()], as_of: old.as_ref().map(|(then, _)| *then), unreached: false });
     table.frame = table::empty(schema)?;
     table.state = TableState::Loaded;
-    let stays = format!(
-        "its {} rows stay at `{}`: a token's are fetched, and judged, when somebody looks at it; what is wrong in the others nobody has seen",
-        super::grouped(counted.rows),
-        asked.source
-    );
-    for reason in counted.notes.into_iter().chain([stays]) {
-        let (severity, file) = (Severity::Note, asking.name.clone());
-        table.findings.add(Finding { severity, file, row: None, column: None, value: None, reason });
+    if let Some((then, why)) = old {
+        table.findings.add(elsewhere::old(&file, then, &why));
+    }
+    for reason in notes {
+        table.findings.add(Finding { severity: Severity::Note, file: file.clone(), row: None, column: None, value: None, reason });
     }
     let place = InPlace {
         folder: context.folder.to_owned(),
         manifest: context.manifest.clone(),
         cache: context.cache.clone(),
         wire: Arc::clone(wire),
-        looked: Looked { described: spelt(described, &bound, odd), until: counted.conditions, as_of: counted.as_of },
+        looked,
         schema,
     };
-    table.shelf = Some(Arc::new(Shelf::new(counted.rows, asked.source.clone(), &recent, Box::new(place))));
-    Ok((table, mark.finalize().into()))
+    table.shelf = Some(Arc::new(Shelf::new(rows, asked.source.clone(), &recent, Box::new(place))));
+    Ok((table, mark))
+}
+
+impl Known {
+    /// As it is there now.
+    fn ask(
+        context: &Context<'_>,
+        schema: &'static TableSchema,
+        manifest: &TableManifest,
+        asked: &Asked,
+        pulse: &Pulse,
+    ) -> Result<Self, Stop> {
+        let asking = Asking::new(context, schema, manifest, asked)?;
+        if asking.old {
+            return Err(Stop::Unusable(format!("`{}` cannot stay in place: its server is too old; say read = \"bring\"", asking.name)));
+        }
+        let (described, picked) = asking.described()?;
+        let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
+        let bound = bind(schema, manifest, &names)?;
+        let conditions = asking.conditions(&picked, &bound);
+        if conditions.len() < manifest.keep.len() {
+            let name = &asking.name;
+            return Err(Stop::Unusable(format!(
+                "`{name}` cannot stay in place: not all of `where` can be said there; say read = \"bring\""
+            )));
+        }
+        let counted = asking.count(&picked, &bound, &conditions)?;
+        let base = asking.candles(&picked, &bound, &counted.conditions)?;
+        let mut sums = asking.sum(&Sum::Recent, &base, pulse)?;
+        let short = short(&sums);
+        if !short.is_empty() {
+            let all = asking.sum(&Sum::Whole(short.clone()), &base, pulse)?;
+            sums.retain(|row| !short.contains(&row.token));
+            sums.extend(all);
+        }
+        let odd = sums.iter().any(|row| row.odd);
+        let mut mark = Sha256::new();
+        for part in [&base, &counted.rows.to_string(), &counted.checksum, &asking.engine.source().url] {
+            mark.update((part.len() as u64).to_le_bytes());
+            mark.update(part);
+        }
+        let stays = format!(
+            "its {} rows stay at `{}`: a token's are fetched, and judged, when somebody looks at it; what is wrong in the others nobody has seen",
+            super::grouped(counted.rows),
+            asked.source
+        );
+        Ok(Self {
+            looked: Looked { described: spelt(described, &bound, odd), until: counted.conditions, as_of: counted.as_of },
+            rows: counted.rows,
+            notes: counted.notes.into_iter().chain([stays]).collect(),
+            mark: mark.finalize().into(),
+            recent: frame(&sums, schema)?,
+        })
+    }
 }
 
 /// The columns, of which the tokens' is known to be written oddly, if it is.

@@ -75,7 +75,25 @@ pub(in crate::dataset::load) struct Opened {
 }
 
 fn place(context: &Context<'_>, answer: &Answer) -> Option<PathBuf> {
-    Some(kept::folder(context.cache.folder.as_deref()?).join(name_of(&[&answer.name, &answer.mark])))
+    place_of(context, &[&answer.name, &answer.mark])
+}
+
+/// Where what depends on these texts alone is kept, if anything is.
+pub(super) fn place_of(context: &Context<'_>, texts: &[&str]) -> Option<PathBuf> {
+    Some(kept::folder(context.cache.folder.as_deref()?).join(name_of(texts)))
+}
+
+/// Keeps these bytes in the place.
+pub(super) fn keep(place: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut copy = Copy::begin(place)?;
+    copy.take(bytes)?;
+    settle(place, &copy.beside, &copy.sum)
+}
+
+/// What was written beside is from now on what is kept in the place.
+fn settle(place: &Path, beside: &Path, sum: &Mutex<crc32fast::Hasher>) -> io::Result<()> {
+    let sum = shown(sum.lock().unwrap_or_else(PoisonError::into_inner).clone());
+    fs::write(place.join(SUM), sum).and_then(|()| fs::rename(beside, place.join(BYTES)))
 }
 
 /// Whether the rows are here as they came.
@@ -94,8 +112,6 @@ pub(in crate::dataset::load) fn open(
     let tell = Arc::new(Tell::default());
     let place = place(context, answer);
     if let Some(file) = place.as_deref().and_then(whole) {
-        // When it was used last decides what goes first.
-        file.set_modified(std::time::SystemTime::now()).ok();
         let reader = Watched { reader: Box::new(io::BufReader::new(file)), stream: None, tell: Arc::clone(&tell), copy: None };
         return begin(reader, answer, tell, wanted, None);
     }
@@ -115,7 +131,7 @@ pub(in crate::dataset::load) fn open(
 }
 
 /// What is kept in the place, if it is as it was written; what is damaged is removed.
-fn whole(place: &Path) -> Option<File> {
+pub(super) fn whole(place: &Path) -> Option<File> {
     let file = File::open(place.join(BYTES)).ok()?;
     let written = fs::read_to_string(place.join(SUM)).unwrap_or_default();
     let mut sum = crc32fast::Hasher::new();
@@ -132,6 +148,8 @@ fn whole(place: &Path) -> Option<File> {
         return None;
     }
     reader.rewind().ok()?;
+    // When it was used last decides what goes first.
+    file.set_modified(std::time::SystemTime::now()).ok();
     Some(file)
 }
 
@@ -242,11 +260,9 @@ impl AnswerRows {
             return Err(self.tell.blame_unless_said(super::fewer(came, counted)));
         }
         if let Some((place, beside, sum)) = self.copied.take() {
-            let sum = shown(sum.lock().unwrap_or_else(PoisonError::into_inner).clone());
             // One that could not be written whole is shorter than what came.
             let is_whole = fs::metadata(&beside).is_ok_and(|meta| meta.len() == self.tell.bytes());
-            let keep = || fs::write(place.join(SUM), sum).and_then(|()| fs::rename(&beside, place.join(BYTES)));
-            if !is_whole || keep().is_err() {
+            if !is_whole || settle(&place, &beside, &sum).is_err() {
                 fs::remove_dir_all(&place).ok();
             }
         }

@@ -3,6 +3,8 @@
 
 use std::{collections::HashSet, fmt::Write as _};
 
+use serde::{Deserialize, Serialize};
+
 use crate::dataset::{
     address::Address,
     coerce::{cell::Cell, measure},
@@ -11,7 +13,7 @@ use crate::dataset::{
 };
 
 /// What a column of theirs holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Form {
     /// A whole number of up to 64 bits.
     Whole,
@@ -32,7 +34,7 @@ pub(super) enum Form {
 }
 
 /// How the texts of a column are written, where they are addresses or hashes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Spelt {
     /// As they should be, or otherwise in a way that is for the reader to judge.
     #[default]
@@ -46,7 +48,7 @@ pub(super) enum Spelt {
 }
 
 /// A column of theirs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Theirs {
     pub(super) name: String,
     pub(super) form: Form,

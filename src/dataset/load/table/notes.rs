@@ -165,9 +165,7 @@ impl Reading<'_> {
             self.note(&file, format!("`where` leaves out {} files by the names of their folders", located.left_out));
         }
         if let (Some(then), Some(why)) = (located.as_of, &located.offline) {
-            // Nobody sees by the rows that they are old.
-            let (severity, reason) = (Severity::Warning, format!("is what it was at {then}: {why}"));
-            self.table.findings.add(Finding { severity, file: file.clone(), row: None, column: None, value: None, reason });
+            self.table.findings.add(elsewhere::old(&file, then, &why.to_string()));
         }
         let unmarked = elsewhere::objects(&located.files).find(|object| object.mark.is_none()).map(|object| object.url.clone());
         if let Some(url) = unmarked {

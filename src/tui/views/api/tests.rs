@@ -1,5 +1,7 @@
 //! What the API view shows and does.
 
+use serde_json::json;
+
 use super::*;
 use crate::{
     dataset::time::Time,

@@ -10,6 +10,7 @@ use crate::{
         trendlines::{TrendlineAnswer, trend::TrendMeasure},
     },
     dataset::time::Time,
+    question::track_record::TrackRecord,
     tui::{
         format, text,
         theme::Role,
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// Rows of the card, without its title.
-pub(super) const ROWS: u16 = 11;
+pub(super) const ROWS: u16 = 12;
 /// Where the figures stand beside their labels, and what is said of them.
 const FIGURE: u16 = 13;
 const NOTE: u16 = 23;
@@ -40,6 +41,8 @@ pub(super) struct Card<'a> {
     pub trendline: Option<&'a TrendlineAnswer>,
     /// The reasons too.
     pub explained: bool,
+    /// What became of the token's earlier patterns of this name; none while that is not known.
+    pub record: Option<&'a TrackRecord>,
 }
 
 /// Rows that the card of a pattern takes with its reasons under it.
@@ -89,9 +92,11 @@ impl Card<'_> {
         let note = |says: &str| if roomy { says.to_owned() } else { String::new() };
         let from = note(" from last close");
         // What is over is as far away as the market has gone since, which says nothing of it.
-        let away = |percent: f64| match detail.status.is_over() {
-            true => (String::new(), Role::Dim),
-            false => (format!("{}{from}", format::change(Some(percent), ascii)), role_of_change(percent)),
+        let away = |percent: f64| {
+            if detail.status.is_over() {
+                return (String::new(), Role::Dim);
+            }
+            (format!("{}{from}", format::change(Some(percent), ascii)), role_of_change(percent))
         };
         let ((to_target, aim), (to_stop, back)) = (away(detail.distance_to_target), away(detail.distance_to_stop));
         let candles = pattern.end_index - pattern.start_index + 1;
@@ -114,8 +119,25 @@ impl Card<'_> {
             plain("from", format::candle_time(detail.start_time), String::new()),
             plain("to", format::candle_time(detail.end_time), format!("{candles} candles")),
             plain("pivots", pivots, String::new()),
+            self.record(),
             plain("as of", self.as_of.map_or_else(|| format::MISSING.to_owned(), format::candle_time), note("the last candle")),
         ]
+    }
+
+    /// `57 % of 14`, beside what any entry came to.
+    fn record(&self) -> Row {
+        let plain = |figure: &str, says: String| ("record", figure.to_owned(), says, Role::Dim);
+        let Some(record) = self.record else {
+            let says = if self.explained { "following the earlier ones of this token" } else { "Enter: what became of earlier ones" };
+            return plain(format::MISSING, says.to_owned());
+        };
+        let of_name = record.patterns.iter().find(|known| known.name == self.pattern.name);
+        let Some((known, target)) = of_name.and_then(|known| Some((known, known.target?))) else {
+            return plain("none", "no earlier one on this token has ended".to_owned());
+        };
+        let percent = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
+        let any = known.random_target.map_or_else(String::new, |any| format!(", any entry {}", percent(any)));
+        plain(&format!("{} of {}", percent(target), known.count), format!("met their target{any}"))
     }
 
     /// What made the confidence, and the rows that took.

@@ -10,7 +10,10 @@ use crate::{
         patterns::{Family, Pattern, PatternsAnswer},
         trendlines::TrendlineAnswer,
     },
-    question::patterns::PatternsQuestion,
+    question::{
+        patterns::PatternsQuestion,
+        track_record::{TrackRecord, TrackRecordQuestion},
+    },
     tui::{
         keymap::Action,
         list::{Cursor, Did},
@@ -67,6 +70,8 @@ pub(super) enum Look {
 
 pub(super) struct Finds {
     pub(super) asked: Asked<PatternsQuestion>,
+    /// What became of the token's earlier patterns, once reasons are wanted: it takes a while.
+    told: Asked<TrackRecordQuestion>,
     /// Drawn and listed at all.
     pub(super) shown: bool,
     hidden: Vec<Family>,
@@ -86,6 +91,7 @@ impl Default for Finds {
     fn default() -> Self {
         Self {
             asked: Asked::default(),
+            told: Asked::default(),
             shown: true,
             hidden: Vec::new(),
             listed: Vec::new(),
@@ -101,12 +107,17 @@ impl Default for Finds {
 impl Finds {
     pub(super) fn clear(&mut self) {
         self.asked.clear();
+        self.told.clear();
         (self.look, self.place) = (Look::Latest, 0);
     }
 
     pub(super) fn refresh(&mut self, question: PatternsQuestion, context: &Context<'_>) {
         if self.asked.question().is_some_and(|asked| *asked != question) {
             (self.look, self.place) = (Look::Latest, 0);
+        }
+        if self.explained() {
+            let PatternsQuestion { contract_address, timeframe, .. } = question;
+            self.told.refresh(TrackRecordQuestion { contract_address, timeframe, scope: "token" }, context);
         }
         self.asked.refresh(question, context);
         let kept = |pattern: &Pattern| !self.hidden.contains(&pattern.name.family());
@@ -116,6 +127,11 @@ impl Finds {
         });
         self.rows.set_count(self.listed.len());
         self.rows.select(self.listed.partition_point(|place| *place < self.place));
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_told(&self) -> bool {
+        self.told.answer.is_some()
     }
 
     fn answer(&self) -> Option<&PatternsAnswer> {
@@ -253,7 +269,12 @@ impl Finds {
 
     fn draw_card(&self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
         let Some((pattern, answer)) = self.chosen().zip(self.answer()) else { return };
-        Card { pattern, as_of: answer.as_of, trendline, explained: self.explained() }.draw(buffer, area, context);
+        let asked = self.asked.question();
+        let about = |told: &TrackRecord| {
+            asked.is_some_and(|asked| (asked.contract_address, asked.timeframe) == (told.contract_address, told.timeframe))
+        };
+        let record = self.told.answer.as_ref().map(|known| &known.answer).filter(|told| about(told));
+        Card { pattern, as_of: answer.as_of, trendline, explained: self.explained(), record }.draw(buffer, area, context);
     }
 
     /// `patterns`, or `patterns · no flags, channels`.

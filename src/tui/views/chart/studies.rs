@@ -77,6 +77,17 @@ impl Studies {
         self.asked.answer.as_ref().map(|known| &known.answer)
     }
 
+    /// What its values are called in a file.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
+        self.answer().into_iter().flat_map(|answer| answer.columns.iter().map(|name| &**name))
+    }
+
+    /// Its values at the candle that starts then, as they are written.
+    pub(super) fn written(&self, start: Time) -> impl Iterator<Item = Value> {
+        let row = self.answer().and_then(|answer| row_at(answer, start));
+        (0..self.columns().count()).map(move |nth| row.and_then(|row| row.values.get(nth)).map_or(Value::Null, |(_, value)| json!(value)))
+    }
+
     /// The curves of the candles on screen; `at` is the candle whose values the titles of the panes say.
     pub(super) fn drawn(&self, slots: &Slots<'_>, at: Option<Time>) -> Drawn {
         let Some(answer) = self.answer() else {

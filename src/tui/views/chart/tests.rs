@@ -298,3 +298,56 @@ fn indicators_are_drawn_with_their_values_at_the_crosshair_and_kept_between_runs
     again.restore(&json!({"indicators": ["sma_1", "nothing", 3, "obv"]}));
     assert_eq!(again.indicators().map(<[_]>::to_vec), Some(vec![Indicator::Obv]), "what cannot be read is passed over");
 }
+
+#[test]
+fn a_file_has_the_indicators_that_are_shown_and_the_curl_line_asks_for_them() {
+    let (stage, mut view) = (shapes(), Chart::default());
+    stage.draw(&mut view, 140, 38);
+    view.choose_indicators(vec![Indicator::Sma(20), Indicator::Rsi(14)], &stage.context());
+    settled(&stage, &mut view, |view| view.studies.columns().count() == 2);
+    let exported = view.export(&stage.context()).expect("rows to export");
+    assert_eq!(exported.columns, ["timestamp", "open", "high", "low", "close", "volume", "sma_20", "rsi_14"]);
+    assert!(exported.selected.as_ref().is_some_and(|row| row[6].is_number() && row[7].is_number()));
+    let rows = exported.values();
+    assert!(rows.len() == 205 && rows[18][6].is_null() && rows[19][6].is_number() && rows.iter().all(|row| row.len() == 8));
+    let target = view.request(&stage.context()).expect("a request").target;
+    assert!(target.contains("/indicators?names=sma_20%2Crsi_14"), "{target}");
+}
+
+#[test]
+fn the_track_record_of_every_signal_stands_in_one_table() {
+    let (mut stage, mut view) = (shapes(), Chart::default());
+    stage.draw(&mut view, 140, 38);
+    stage.act(&mut view, Action::TrackRecord);
+    let text = settled(&stage, &mut view, |view| view.record.export().count > Some(0));
+    for says in ["TRACK RECORD", "Uptrend", "SIGNAL", "RIGHT", "ANY ENTRY", "STD ERRORS", "Under 2 standard errors"] {
+        assert!(text.to_uppercase().contains(&says.to_uppercase()), "{says}: {text}");
+    }
+    let exported = view.export(&stage.context()).expect("rows to export");
+    assert!(exported.columns.starts_with(&["signal".to_owned(), "of".to_owned(), "count".to_owned()]), "{:?}", exported.columns);
+    assert!(view.request(&stage.context()).expect("a request").target.ends_with("/track-record?timeframe=1d&scope=all"));
+    stage.act(&mut view, Action::Back);
+    assert!(!stage.text(&mut view, 140, 38).contains("STD ERRORS"));
+}
+
+#[test]
+fn the_card_says_what_became_of_the_tokens_earlier_patterns_of_that_name() {
+    let (mut stage, mut view) = (shapes(), Chart::default());
+    stage.draw(&mut view, 140, 38);
+    assert!(stage.text(&mut view, 140, 38).contains("what became of earlier ones"));
+    stage.act(&mut view, Action::Open);
+    let text = settled(&stage, &mut view, |view| view.finds.is_told());
+    assert!(text.contains("met their target") || text.contains("no earlier one on this token has ended"), "{text}");
+}
+
+/// Draws until `done`, or fails; what stands on screen then.
+fn settled(stage: &Stage, view: &mut Chart, done: impl Fn(&Chart) -> bool) -> String {
+    for _ in 0..6_000 {
+        stage.draw(view, 140, 38);
+        if done(view) {
+            return stage.text(view, 140, 38);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("nothing came")
+}

@@ -143,7 +143,7 @@ mod tests {
             (63_512.45, None, 76, "LONGS… · 1d ─ 2026-01-01 o 63,512 h 69,864 l 57,161 c 63,512 v 4.12B"),
             (7.31, None, 59, "1d ─ 2026-01-01 o 7.3100 h 8.0410 l 6.5790 c 7.3100 v 4.12B"),
             (7.31, None, 58, "1d ─ o 7.3100 h 8.0410 l 6.5790 c 7.3100 v 4.12B"),
-            (7.31, None, 48, "1d ─ o 7.31 h 8.04 l 6.58 c 7.31 v 4.12B"),
+            (7.31, None, 47, "1d ─ o 7.31 h 8.04 l 6.58 c 7.31 v 4.12B"),
             (63_512.45, Some("8d/column"), 76, "LONGS… · 8d/column ─ 2026-01-01 o 63,512 h 69,864 l 57,161 c 63,512 v 4.12B"),
         ] {
             let title = Title { column: column.map(str::to_owned), ..title(price) };

@@ -14,19 +14,16 @@ use crate::{
     dataset::{
         Table as DataTable, export,
         grid::{Grid, Ordered},
-        names,
-        schema::{Column, Kind, Need, TableSchema},
+        schema::{Column, Kind, TableSchema},
     },
     deck::pending::Coming,
     question::{
         filter::{self, Filter, FilterColumn},
-        list::Order,
         parameter::encode,
         snapshot::Snapshot,
         tables::{
-            columns::{self, TableColumn},
-            in_place,
-            order::{Shown, SortBy, Wanted, Whole},
+            columns, in_place,
+            order::{Shown, Wanted, Whole},
         },
     },
     tui::{
@@ -44,13 +41,11 @@ pub(super) fn sort_columns(columns: &[Column]) -> Vec<SortColumn> {
     columns.iter().map(|column| (column.name, falls(column.kind))).collect()
 }
 
-/// The columns that the table has: ours in the schema's order, then theirs.
-fn columns_of(table: &DataTable) -> Vec<Column> {
-    let column = |TableColumn { name, kind, meaning, .. }: TableColumn| {
-        let lasting = || names::lasting(&name).map(|name| Column { name, kind, need: Need::Optional, meaning, aliases: &[] });
-        table.schema.column(&name).copied().or_else(lasting)
-    };
-    columns::of(table).into_iter().filter_map(column).collect()
+/// The order that these rows stand in.
+fn sorting_of(wanted: &Wanted) -> Sorting {
+    let mut sorting = Sorting::default();
+    sorting.set(wanted.sort.iter().copied());
+    sorting
 }
 
 #[derive(Debug)]
@@ -85,7 +80,7 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn new(table: &DataTable, snapshot: &Arc<Snapshot>) -> Self {
         let grid = Grid::of(table);
-        let columns = columns_of(table);
+        let columns = columns::of(table);
         Self {
             schema: table.schema,
             generation: snapshot.generation,
@@ -124,13 +119,12 @@ impl Rows {
     }
 
     pub(super) fn sorting(&self) -> Sorting {
-        self.sorted_by(self.wanted())
+        sorting_of(self.wanted())
     }
 
     /// These rows in this order.
     fn sorted(&self, filter: Filter, sorting: &Sorting) -> Wanted {
-        let sort = sorting.keys().iter().map(|order| SortBy { column: order.column.into(), falls: order.descending });
-        Wanted { table: self.schema, filter, sort: sort.collect() }
+        Wanted { table: self.schema, filter, sort: sorting.keys().to_vec() }
     }
 
     pub(super) fn kept(&self) -> Kept {
@@ -148,15 +142,7 @@ impl Rows {
 
     /// What a filter can name.
     pub(super) fn filter_columns(&self) -> Vec<FilterColumn> {
-        self.columns.iter().map(|column| filter::of_kind(column.name.into(), column.kind, column.aliases)).collect()
-    }
-
-    /// The order that these rows stand in.
-    fn sorted_by(&self, wanted: &Wanted) -> Sorting {
-        let name = |by: &SortBy| self.columns.iter().find(|column| column.name == by.column).map(|column| column.name);
-        let mut sorting = Sorting::default();
-        sorting.set(wanted.sort.iter().filter_map(|by| Some(Order { column: name(by)?, descending: by.falls })));
-        sorting
+        self.columns.iter().map(|column| filter::of_kind(column.name, column.kind, column.aliases)).collect()
     }
 
     fn ask(&mut self, wanted: Wanted, context: &Context<'_>) {

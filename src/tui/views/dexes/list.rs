@@ -54,9 +54,8 @@ impl Fields for Dexes {
     const STANDARD: Option<Order> = Some(Order::falling("volume24h"));
 
     fn fit(column: &mut Column, width: u16) {
-        match column.key {
-            "bar" => fit_bar(column, if width >= 104 { (width - 92).min(24) } else { 0 }),
-            _ => {}
+        if column.key == "bar" {
+            fit_bar(column, if width >= 104 { (width - 92).min(24) } else { 0 });
         }
     }
 

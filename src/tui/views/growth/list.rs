@@ -5,12 +5,18 @@ use serde_json::Value as Json;
 use crate::{
     analysis::market::TokenSummary,
     dataset::{rows::HolderCountRow, time::Day},
-    question::{filter::ColumnKind, growth::GrowthEntry, list::Order, search::row::TokenRow},
+    question::{
+        filter::ColumnKind,
+        growth::GrowthEntry,
+        list::Order,
+        search::row::{self, TokenRow},
+    },
     tui::{
         format,
-        list::{Field, Fields, Value},
+        list::{Field, Fields, Row, Value},
         theme::Role,
-        views::parts::{change, changed, float, low, low_bar},
+        view::Context,
+        views::parts::{change, changed, float, low, low_bar, token_texts},
         widgets::{
             sparkline::sparkline,
             table::{Cell, Column},
@@ -21,10 +27,10 @@ use crate::{
 /// Counts of the sparkline.
 const HISTORY_COUNTS: usize = 60;
 
-pub(super) struct Ranking;
+pub(in crate::tui::views) struct Ranking;
 
 #[derive(Clone, Copy)]
-pub(super) struct Ranked<'a> {
+pub(in crate::tui::views) struct Ranked<'a> {
     pub entry: &'a GrowthEntry,
     /// Its place in the ranking.
     pub place: usize,
@@ -106,8 +112,16 @@ impl Fields for Ranking {
     const STARS: bool = true;
     const CELLS: bool = true;
 
+    fn own<'a>(row: Row<'a, Self>, key: &str) -> Value<'a> {
+        shared(*row, key)
+    }
+
     fn starred(row: Ranked<'_>) -> bool {
         row.starred
+    }
+
+    fn words(key: &str, context: &Context<'_>) -> Vec<String> {
+        token_texts(key, context)
     }
 
     fn fit(column: &mut Column, width: u16) {
@@ -129,6 +143,10 @@ impl Fields for Ranking {
     fn json(row: Ranked<'_>) -> Json {
         let mut entry = serde_json::to_value(row.entry).unwrap_or_default();
         entry["chains"] = row.token.into_iter().flat_map(|token| &token.chains).map(ToString::to_string).collect();
+        if let Some(entry) = entry.as_object_mut() {
+            // Under the name of one of ours stands ours.
+            row.token.into_iter().flat_map(row::own_values).for_each(|(name, value)| _ = entry.entry(name).or_insert(value));
+        }
         entry
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    dataset::Dataset,
+    dataset::{Dataset, sample},
     tui::views::fixture::{Stage, address, draw_whatever_there_is, shown},
 };
 
@@ -39,7 +39,7 @@ fn windows_turn_and_are_asked_for() {
 fn a_row_selects_its_token_and_opens_its_chart() {
     let (mut stage, mut view) = shown::<GrowthView>();
     stage.act(&mut view, Action::First);
-    let fastest = view.entry().map(|entry| entry.token_address).expect("a selected token");
+    let fastest = view.token(&stage.context()).expect("a selected token");
     assert_eq!(fastest, address(8));
     assert_eq!(stage.token, Some(fastest));
     assert_eq!(stage.act(&mut view, Action::Open), Effect::Open(fastest, ViewId::Chart));
@@ -61,4 +61,29 @@ fn what_is_missing_is_said_and_choices_are_kept() {
     assert_eq!(again.save(), view.save());
     again.restore(&json!({ "window": 8, "filter": "a>" }));
     assert_eq!(again.save(), view.save());
+}
+
+#[test]
+fn columns_of_the_tokens_file_are_shown_filtered_and_ordered_by_under_names_that_the_list_leaves_free() {
+    let mut stage = Stage::new(Some(sample::dataset(&[
+        ("tokens", "token_address,symbol,name,chain,rating,rank\n0x1,A,A,eth,3,9\n0x2,B,B,eth,5,8"),
+        ("holder_counts", "token_address,date,holders\n0x1,2026-01-01,100\n0x1,2026-01-08,150\n0x2,2026-01-01,100\n0x2,2026-01-08,120"),
+    ])));
+    let mut view = GrowthView::default();
+    view.restore(&json!({ "sort": ["-rating"] }));
+    stage.draw(&mut view, 220, 20);
+    assert!(["RATING", "OWN_RANK"].iter().all(|title| stage.text(&mut view, 220, 20).contains(title)));
+    assert_eq!(view.list.places().collect::<Vec<_>>(), [1, 0], "the order that was kept");
+    let exported = view.export(&stage.context()).expect("rows to export");
+    let at = |name: &str| exported.columns.iter().position(|column| column == name).expect("a column");
+    let (rating, rank) = (at("rating"), at("own_rank"));
+    assert_eq!(
+        exported.values().iter().map(|row| [row[rating].clone(), row[rank].clone()]).collect::<Vec<_>>(),
+        [[json!(5), json!(8)], [json!(3), json!(9)]]
+    );
+    for (filter, left) in [("rating>4", 1), ("own_rank:9", 1), ("rating>9", 0)] {
+        view.set_filter(filter, &stage.context()).expect("a filter that reads");
+        assert_eq!(view.list.len(), left, "{filter}");
+    }
+    stage.act(&mut view, Action::Back);
 }

@@ -153,21 +153,11 @@ impl Page {
                 pieces.push((text::fit(&words::told(status), 12, text::Align::Left), Role::Dim));
                 let aim = format!("target {}", price(&pattern["targetPrice"]));
                 // What is over has no way to go to its target, and no stop.
-                if !matches!(status, "forming" | "confirmed") {
-                    pieces.push((aim, Role::Dim));
-                } else {
+                if matches!(status, "forming" | "confirmed") {
                     pieces.push((format!("{aim} {}", change(&pattern["distanceToTarget"])), of_change("distanceToTarget")));
-                    let ratio = pattern["rewardRisk"].as_f64().map_or_else(String::new, |ratio| format!("  {ratio:.2}:1"));
-                    let stop = format!("  stop {} {}{ratio}", price(&pattern["stopPrice"]), change(&pattern["distanceToStop"]));
-                    let used: usize = pieces.iter().map(|(piece, _)| text::width(piece)).sum();
-                    // Where the line is full the stop stands under the target.
-                    if used + text::width(&stop) + 2 > self.cells {
-                        let under = used - pieces.last().map_or(0, |(aim, _)| text::width(aim));
-                        self.line(1, std::mem::take(&mut pieces));
-                        pieces = vec![(" ".repeat(under) + stop.trim_start(), Role::Dim)];
-                    } else {
-                        pieces.push((stop, Role::Dim));
-                    }
+                    self.stop(pattern, &mut pieces);
+                } else {
+                    pieces.push((aim, Role::Dim));
                 }
             } else {
                 let complete = format!("{} % complete  ", number(&pattern["completionPercent"], 0));
@@ -182,6 +172,19 @@ impl Page {
         if found.is_empty() {
             self.say("no pattern in these candles", Role::Dim);
         }
+    }
+
+    /// The stop behind the target; under it where the line is full.
+    fn stop(&mut self, pattern: &Value, pieces: &mut Vec<(String, Role)>) {
+        let ratio = pattern["rewardRisk"].as_f64().map_or_else(String::new, |ratio| format!("  {ratio:.2}:1"));
+        let stop = format!("  stop {} {}{ratio}", price(&pattern["stopPrice"]), change(&pattern["distanceToStop"]));
+        let used: usize = pieces.iter().map(|(piece, _)| text::width(piece)).sum();
+        if used + text::width(&stop) + 2 <= self.cells {
+            return pieces.push((stop, Role::Dim));
+        }
+        let before_aim = used - pieces.last().map_or(0, |(aim, _)| text::width(aim));
+        self.line(1, std::mem::take(pieces));
+        pieces.push((" ".repeat(before_aim) + stop.trim_start(), Role::Dim));
     }
 
     fn trendlines(&mut self, part: &Value) {

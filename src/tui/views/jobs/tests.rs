@@ -1,5 +1,7 @@
 //! What the Jobs view shows and does, over readings of a store that is not there.
 
+use serde_json::json;
+
 use super::{desk::ReportText, *};
 use crate::{
     error::{Code, Problem},

@@ -56,11 +56,15 @@ impl Fields for Posts {
     const STANDARD: Option<Order> = Some(Order::falling("published_at"));
 
     /// Plain words are those of the title, conditions those of GET /posts: the question looks for both.
-    fn read(text: &str, _: &[FilterColumn]) -> Result<Filter, String> {
+    fn filter_columns() -> Vec<FilterColumn> {
+        Post::COLUMNS.to_vec()
+    }
+
+    fn read(text: &str, columns: &[FilterColumn]) -> Result<Filter, String> {
         if text.chars().count() > WORDS_MAX {
             return Err(format!("the filter is longer than {WORDS_MAX} characters"));
         }
-        filter::parse(text, Post::COLUMNS).map_err(|error| error.to_string())
+        filter::parse(text, columns).map_err(|error| error.to_string())
     }
 
     fn json(row: PostRow<'_>) -> Json {

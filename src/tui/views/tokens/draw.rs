@@ -4,9 +4,12 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{TokensView, detail, rows};
 use crate::tui::{
-    list::Frame,
+    list::{Frame, Listing},
     view::Context,
-    views::parts::{ListLine, absent, say, summary},
+    views::{
+        parts::{ListLine, absent, say, summary},
+        token_list::TokenList,
+    },
     words,
 };
 
@@ -37,7 +40,7 @@ impl TokensView {
         if self.choices.watched_only {
             notes.push(if context.ascii { "* watchlist" } else { "★ watchlist" }.to_owned());
         }
-        notes.extend(self.figures.note(total));
+        notes.extend(self.figures.note(context.snapshot.map_or(&[][..], |snapshot| &snapshot.market.tokens)));
         let line = ListLine {
             filter: self.list.filter_text(),
             notes: &notes,

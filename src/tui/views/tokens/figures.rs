@@ -5,7 +5,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::list::{LISTED, Shown, Tokens};
 use crate::{
-    analysis::{market::Figures, security::score::too_little_known},
+    analysis::{
+        market::{Figures, TokenSummary},
+        security::score::too_little_known,
+    },
     dataset::address::Address,
     error::Result,
     question::{
@@ -15,12 +18,12 @@ use crate::{
     },
     tui::{
         format,
-        list::{Field, List, Look},
+        list::{Field, Look},
         task::{self, Task},
         text,
         theme::Role,
         view::Context,
-        views::parts::{role_of_score, score_text},
+        views::parts::{changed, role_of_score, score_text},
         widgets::table::Cell,
         words,
     },
@@ -38,7 +41,7 @@ const CONFIDENCE_FROM: usize = 26;
 
 pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, LISTED)
     .cell(|row, look| {
-        figure(*row, look, |figures| {
+        figure(*row, look, "best_pattern", |figures| {
             let pattern = figures.best_pattern.as_ref()?.0.as_ref()?;
             let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement, look.ascii));
             let (confidence, name) = (format!("{:.2} ", pattern.confidence), format!("{arrow} {}", words::shown(pattern.name.word())));
@@ -60,7 +63,7 @@ pub(super) const ACTION: F = F::text("recommendedAction", "action", [11, 11], 18
 
 pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
     .cell(|row, look| {
-        figure(*row, look, |figures| {
+        figure(*row, look, "securityScore", |figures| {
             let score = figures.security_score.as_ref()?.0?;
             let word = figures.recommendation.as_ref().and_then(|added| added.0).unwrap_or_default();
             Some(Cell::new(score_text(score, word), role_of_score(score, word)))
@@ -71,13 +74,33 @@ pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
 /// The state of the score: the word that the recommendation begins with.
 pub(super) const RISK: F = F::text("recommendation", "risk", [13, 19], 130, LISTED)
     .cell(|row, look| {
-        figure(*row, look, |figures| {
+        figure(*row, look, "recommendation", |figures| {
             let word = figures.recommendation.as_ref()?.0?;
             let role = if too_little_known(word) { Role::Dim } else { Role::Text };
             Some(Cell::new(word, role))
         })
     })
     .optional();
+
+/// Wilder's levels: above 70 overbought, under 30 oversold.
+pub(super) const RSI: F = F::figure("rsi_14", "RSI 14", 6, 125, LISTED)
+    .cell(|row, look| {
+        figure(*row, look, "rsi_14", |figures| {
+            let rsi = figures.rsi_14?.0?;
+            Some(Cell::new(format::fixed(rsi, 1), if (30.0..=70.0).contains(&rsi) { Role::Text } else { Role::Warning }))
+        })
+    })
+    .decimal()
+    .optional();
+
+pub(super) const FROM_HIGH: F = F::figure("from_52w_high", "52w high", 8, 124, LISTED)
+    .cell(|row, look| figure(*row, look, "from_52w_high", |figures| Some(changed(Some(figures.from_52w_high?.0?), look.ascii))))
+    .unit("%")
+    .decimal()
+    .optional();
+
+/// The columns that `m` shows; the others that are worked out are chosen one by one.
+pub(super) const MORE: &[&str] = &["trend", "best_pattern", "recommendedAction", "securityScore", "recommendation"];
 
 /// Tokens of one piece of work, so that figures are seen soon and stopping is quick.
 const BATCH: usize = 64;
@@ -92,39 +115,57 @@ pub(super) struct Store {
     generation: u64,
     pub(super) known: Known,
     task: Option<Task<Batch>>,
-    /// Every token is wanted, not only those on screen.
-    pub(super) all: bool,
+    /// The figures wanted of every token, not only of those on screen.
+    pub(super) all: Vec<&'static str>,
     /// Why the last piece of work failed; nothing more is begun until the data change or all are asked for again.
     pub(super) problem: Option<String>,
 }
 
 impl Store {
-    /// Takes what has been computed and begins the next piece of work: first the rows on screen, then the rest if all are wanted.
-    /// With new data it begins afresh, with all tokens if `needs_all`. True when something came.
-    pub(super) fn refresh(&mut self, snapshot: &Arc<Snapshot>, screen: &[Address], needs_all: bool, context: &Context<'_>) -> bool {
+    /// Takes what has been computed and begins the next piece of work: first the figures `shown` of the rows on screen, then those that
+    /// are wanted of every token. With new data it begins afresh, with all tokens for those that the rows are `judged` by. True when
+    /// something came.
+    pub(super) fn refresh(
+        &mut self,
+        snapshot: &Arc<Snapshot>,
+        screen: &[Address],
+        [shown, judged]: [Vec<&'static str>; 2],
+        context: &Context<'_>,
+    ) -> bool {
         if self.generation != snapshot.generation {
-            *self = Self { generation: snapshot.generation, all: self.all || needs_all, ..Self::default() };
+            let mut all = std::mem::take(&mut self.all);
+            all.extend(judged);
+            *self = Self { generation: snapshot.generation, all, ..Self::default() };
         }
         let outcome = task::take(&mut self.task);
         let came = outcome.is_some();
         match outcome {
-            Some(Ok(batch)) => self.known.extend(batch),
-            Some(Err(problem)) => (self.problem, self.all) = (Some(problem.detail), false),
+            Some(Ok(batch)) => {
+                for (token, figures) in batch {
+                    self.known.entry(token).or_default().take(figures);
+                }
+            }
+            Some(Err(problem)) => {
+                self.problem = Some(problem.detail);
+                self.all.clear();
+            }
             None => {}
         }
         if self.task.is_none() && self.problem.is_none() {
-            let mut wanted: Vec<Address> = screen.iter().copied().filter(|token| !self.known.contains_key(token)).collect();
-            if self.all && wanted.is_empty() {
-                let missing =
-                    snapshot.market.tokens.iter().map(|token| token.token_address).filter(|token| !self.known.contains_key(token));
-                wanted = missing.take(BATCH.max(self.known.len() / 4)).collect();
-                self.all = !wanted.is_empty();
+            let mut names = shown;
+            let mut wanted: Vec<Address> = screen.iter().copied().filter(|token| self.lacks(token, &names)).collect();
+            if wanted.is_empty() && !self.all.is_empty() {
+                names.clone_from(&self.all);
+                let tokens = &snapshot.market.tokens;
+                let missing = tokens.iter().map(|token| token.token_address).filter(|token| self.lacks(token, &names));
+                wanted = missing.take(BATCH.max((tokens.len() - self.missing(tokens)) / 4)).collect();
+                if wanted.is_empty() {
+                    self.all.clear();
+                }
             }
             if !wanted.is_empty() {
                 let snapshot = Arc::clone(snapshot);
                 self.task = Some(Task::start(context.wake, move |progress| {
-                    // With the score its word: a score of what was hardly looked at must not look like one.
-                    let names: Vec<&str> = List::<Tokens>::optional().collect();
                     let figures = |token: Address| Ok((token, fields::figures(&snapshot, token, &names, progress)?));
                     wanted.into_iter().map(figures).collect::<Result<Batch>>()
                 }));
@@ -133,31 +174,45 @@ impl Store {
         came
     }
 
-    pub(super) fn want_all(&mut self) {
-        (self.all, self.problem) = (true, None);
+    fn lacks(&self, token: &Address, names: &[&str]) -> bool {
+        self.known.get(token).map_or(!names.is_empty(), |known| names.iter().any(|name| !known.has(name)))
+    }
+
+    /// How many of the tokens lack a figure that is wanted of all.
+    fn missing(&self, tokens: &[TokenSummary]) -> usize {
+        tokens.iter().filter(|token| self.lacks(&token.token_address, &self.all)).count()
+    }
+
+    /// Wants these figures of every token.
+    pub(super) fn want_all(&mut self, names: Vec<&'static str>) {
+        (self.all, self.problem) = (names, None);
     }
 
     /// Leaves the rest uncomputed.
     pub(super) fn stop(&mut self) {
-        (self.all, self.task) = (false, None);
+        self.all.clear();
+        self.task = None;
     }
 
     /// What stands beside the filter: how far it is, or why it stopped.
-    pub(super) fn note(&self, total: usize) -> Option<String> {
-        let so_far = || format!("computed {} of {}, Esc stops", format::count(self.known.len() as u64), format::count(total as u64));
-        self.problem.as_ref().map(|problem| format!("! {problem}")).or_else(|| self.all.then(so_far))
+    pub(super) fn note(&self, tokens: &[TokenSummary]) -> Option<String> {
+        let so_far = || {
+            let done = tokens.len() - self.missing(tokens);
+            format!("computed {} of {}, Esc stops", format::count(done as u64), format::count(tokens.len() as u64))
+        };
+        self.problem.as_ref().map(|problem| format!("! {problem}")).or_else(|| (!self.all.is_empty()).then(so_far))
     }
 }
 
 /// A figure's cell: a dim `…` while it is not computed.
-fn figure(row: Shown<'_>, look: &Look, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
+fn figure(row: Shown<'_>, look: &Look, key: &str, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
     let waiting = || Cell::new(if look.ascii { "..." } else { "…" }, Role::Dim);
-    row.figures.map_or_else(waiting, |figures| cell(figures).unwrap_or_else(Cell::missing))
+    row.figures.filter(|figures| figures.has(key)).map_or_else(waiting, |figures| cell(figures).unwrap_or_else(Cell::missing))
 }
 
 /// A figure that is a word.
 fn worded(row: Shown<'_>, look: &Look, key: &str) -> Cell {
-    figure(row, look, |figures| Some(Cell::new(words::shown(word(figures, key)?), by_sign(rank(figures, key).unwrap_or_default()))))
+    figure(row, look, key, |figures| Some(Cell::new(words::shown(word(figures, key)?), by_sign(rank(figures, key).unwrap_or_default()))))
 }
 
 fn by_sign(value: f64) -> Role {
@@ -179,7 +234,7 @@ mod tests {
         },
         dataset::time::Time,
         tui::{
-            list::{Fields, Row, Value},
+            list::{Fields, List, Row, Value},
             views::fixture,
         },
     };
@@ -220,11 +275,11 @@ mod tests {
             }
             assert_eq!(Tokens::value(row, SCORE.column.key), Value::from(21.0));
         }
-        assert!(List::<Tokens>::optional().count() == 5 && List::<Tokens>::optional().all(|key| fields::FIELDS.contains(&key)));
+        assert!(List::<Tokens>::optional().count() == 7 && List::<Tokens>::optional().all(|key| fields::FIELDS.contains(&key)));
         let look = Look { cells: 9, ascii: false, now: Time(0) };
         let cell = |field: F, figures: Figures| field.show(Row { given: Shown { token, figures: Some(&figures), starred: false } }, &look);
-        assert_eq!(cell(TREND, Figures::default()), Cell::missing());
-        assert_eq!(cell(SCORE, Figures::default()), Cell::missing());
+        assert_eq!(cell(TREND, Figures { trend: Some(Added(None)), ..Figures::default() }), Cell::missing());
+        assert_eq!(cell(SCORE, Figures::default()), Cell::new("…", Role::Dim), "not worked out yet");
         let scored = Figures { security_score: Some(Added(Some(21))), ..Figures::default() };
         assert_eq!(cell(SCORE, scored.clone()), Cell::new("21", Role::Down));
         let unknown = Figures { recommendation: Some(Added(Some("NOT ENOUGH DATA"))), ..scored };

@@ -7,7 +7,6 @@ use serde_json::Value as Json;
 use super::figures;
 use crate::{
     analysis::market::{Figures, LastCandle, TokenSummary},
-    dataset::Dataset,
     question::{
         fields,
         filter::{ColumnKind, FieldValue, FilterColumn},
@@ -17,9 +16,9 @@ use crate::{
     tui::{
         format,
         list::{Field, Fields, Row, Value},
-        text,
         theme::Role,
-        views::parts::{changed, low},
+        view::Context,
+        views::parts::{changed, low, token_texts},
         widgets::{
             sparkline::sparkline_over,
             table::{Cell, Column},
@@ -27,10 +26,10 @@ use crate::{
     },
 };
 
-pub(super) struct Tokens;
+pub(in crate::tui::views) struct Tokens;
 
 #[derive(Clone, Copy)]
-pub(super) struct Shown<'a> {
+pub(in crate::tui::views) struct Shown<'a> {
     pub token: &'a TokenSummary,
     /// Of the optional columns; none while they are not computed.
     pub figures: Option<&'a Figures>,
@@ -87,6 +86,8 @@ impl Fields for Tokens {
         figures::ACTION,
         figures::SCORE,
         figures::RISK,
+        figures::RSI,
+        figures::FROM_HIGH,
         F::text("as_of", "as of", [10, 10], 30, LISTED).of(ColumnKind::Time).largest_first().cell(|row, _| {
             let role = if stale(row.token).is_some() { Role::Warning } else { Role::Dim };
             let day = |last: LastCandle| Cell::new(last.start.to_string().chars().take(10).collect::<String>(), role);
@@ -134,8 +135,8 @@ impl Fields for Tokens {
         }
     }
 
-    fn words(key: &str) -> Vec<&'static str> {
-        row::words(key)
+    fn words(key: &str, context: &Context<'_>) -> Vec<String> {
+        token_texts(key, context)
     }
 
     fn json(row: Shown<'_>) -> Json {
@@ -158,21 +159,9 @@ impl Fields for Tokens {
 
 /// The columns at hand that no token has a value in; none of no tokens.
 pub(super) fn absent(tokens: &[TokenSummary]) -> Vec<&'static str> {
-    let at_hand = TokenSummary::COLUMNS.iter().filter_map(FilterColumn::lasting_name).filter(|key| !row::is_worked_out(key));
+    let at_hand = TokenSummary::COLUMNS.iter().map(|column| column.name).filter(|key| !row::is_worked_out(key));
     let nobody = |key: &&'static str| !tokens.is_empty() && tokens.iter().all(|token| TokenRow::plain(token).field(key).is_none());
     at_hand.filter(nobody).collect()
-}
-
-/// The columns of the `tokens` file that are not ours, hidden by nobody and shown where there is room.
-pub(super) fn own(dataset: &Dataset) -> Vec<F> {
-    let field = |(name, column): (&'static str, FilterColumn)| {
-        let figure = matches!(column.kind, ColumnKind::Number | ColumnKind::Duration);
-        let width = (text::width(name) as u16).clamp(6, 16);
-        let field = if figure { F::figure(name, name, width, 60, LISTED) } else { F::text(name, name, [width, 24], 60, LISTED) };
-        let field = if column.kind == ColumnKind::Time { field.largest_first() } else { field };
-        field.of(column.kind)
-    };
-    row::own_columns(dataset).into_iter().map(field).collect()
 }
 
 fn listed(row: Shown<'_>) -> TokenRow<'_> {
@@ -203,7 +192,10 @@ mod tests {
     use super::*;
     use crate::{
         dataset::{address::Address, chain::Chain},
-        tui::{list::List, views::fixture},
+        tui::{
+            list::{List, Listing},
+            views::fixture,
+        },
     };
 
     fn token(i: u8, symbol: &str, cap: Option<f64>, chain: &str) -> TokenSummary {

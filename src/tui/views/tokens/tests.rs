@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     analysis::trendlines::Trend,
     dataset::Dataset,
-    question::{Question, parameter::Arguments, progress::Progress, request::Request as _},
+    question::{Question, fields, parameter::Arguments, progress::Progress, request::Request as _},
     tui::views::fixture::{Stage, address, market},
 };
 
@@ -173,9 +173,10 @@ fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_ord
     let shown = settled(&stage, &mut view, 10, |view| view.figures.known.len() >= view.list.on_screen().count());
     assert!(["PATTERN", "SCORE", "CHAIN"].iter().all(|title| shown.contains(title)), "{shown}");
     let (known, all) = (view.figures.known.len(), market().tokens().len());
+    assert!(view.figures.known.values().all(|figures| figures.rsi_14.is_none()), "what no column shows is not worked out");
     assert!(known < all, "{known} of {all}: only what is on screen");
     assert_eq!(stage.act(&mut view, Action::AllFigures), Effect::Redraw);
-    settled(&stage, &mut view, 10, |view| view.figures.known.len() == all && !view.figures.all);
+    settled(&stage, &mut view, 10, |view| view.figures.known.len() == all && view.figures.all.is_empty());
     assert_eq!(
         view.request(&stage.context()).expect("a request").target,
         "/tokens?sort=-market_cap&fields=as_of%2Cvolume_24h%2Cliquidity%2Cprice_change_7d%2Cprice_change_30d%2Ctrend%2Cbest_pattern%2C\
@@ -193,16 +194,16 @@ fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
     stage.draw(&mut view, 140, 38);
     view.set_filter("trend:uptrend", &stage.context()).expect("a filter that reads");
     let all = market().tokens().len();
-    settled(&stage, &mut view, 38, |view| view.figures.known.len() == all && !view.figures.all);
+    settled(&stage, &mut view, 38, |view| view.figures.known.len() == all && view.figures.all.is_empty());
     let trend = |view: &TokensView, place: usize| {
         let token = &stage.context().snapshot.expect("loaded data").market.tokens[place];
         view.figures.known[&token.token_address].trend.and_then(|trend| trend.0)
     };
     assert!(!view.list.is_empty() && view.list.len() < all);
     assert!(view.list.places().all(|place| trend(&view, place) == Some(Trend::Uptrend)));
-    view.figures.want_all();
+    view.figures.want_all(fields::WORKED_OUT.to_vec());
     stage.act(&mut view, Action::Back);
-    assert!(!view.figures.all && view.list.filter_text() == "trend:uptrend", "the first Esc stops the work");
+    assert!(view.figures.all.is_empty() && view.list.filter_text() == "trend:uptrend", "the first Esc stops the work");
     stage.act(&mut view, Action::Back);
     assert_eq!((view.list.filter_text(), view.list.len()), ("", all));
 }

@@ -76,7 +76,7 @@ impl Rows {
         };
         let words: Vec<&str> = self.shown.filter.words().collect();
         let empty = if self.filter_text.is_empty() { "the table has no rows" } else { "no row meets the filter; / changes it" };
-        let (sort, ascii) = (self.sorted_by(&self.shown).marks(&columns), context.ascii);
+        let (sort, ascii) = (super::sorting_of(&self.shown).marks(&columns), context.ascii);
         let table = Table { sort, words: &words, empty, ascii, ..Table::new(&columns, count, &row) };
         self.cursor.draw(&table, buffer, table_area, theme);
         self.mark_cell(buffer, table_area, context);

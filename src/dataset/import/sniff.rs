@@ -39,7 +39,7 @@ pub(super) enum Place {
 
 /// A file, or a member of an archive, and what it looks like.
 #[derive(Debug)]
-pub(super) struct Looked {
+pub(super) struct Sniffed {
     pub place: Place,
     /// As people are told: the file's name, and the member's behind it.
     pub name: String,
@@ -76,7 +76,7 @@ impl Place {
 }
 
 /// Looks at a file; a zip archive and a workbook are looked into. An error says why nothing can be told.
-pub(super) fn look(path: &Path) -> Vec<Result<Looked, (String, String)>> {
+pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     if path == Path::new(PIPED) {
         return piped();
@@ -92,7 +92,7 @@ pub(super) fn look(path: &Path) -> Vec<Result<Looked, (String, String)>> {
 }
 
 /// What is piped in, copied so that it can be read twice.
-fn piped() -> Vec<Result<Looked, (String, String)>> {
+fn piped() -> Vec<Result<Sniffed, (String, String)>> {
     let name = "stdin";
     match unpack::copied(std::io::stdin().lock()) {
         Ok(copied) => at(&copied.0.clone(), name, Some(copied)),
@@ -101,7 +101,7 @@ fn piped() -> Vec<Result<Looked, (String, String)>> {
 }
 
 /// A file there is, under the name people know it by.
-fn at(path: &Path, name: &str, copied: Option<Copied>) -> Vec<Result<Looked, (String, String)>> {
+fn at(path: &Path, name: &str, copied: Option<Copied>) -> Vec<Result<Sniffed, (String, String)>> {
     let copied = copied.map(std::sync::Arc::new);
     let fail = |reason: String| vec![Err((name.to_owned(), reason))];
     let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
@@ -117,7 +117,7 @@ fn at(path: &Path, name: &str, copied: Option<Copied>) -> Vec<Result<Looked, (St
         return match workbook::sheets(path) {
             Ok(sheets) => {
                 let several = sheets.len() > 1;
-                let of = |(sheet, rows): (String, Vec<Vec<String>>)| Looked {
+                let of = |(sheet, rows): (String, Vec<Vec<String>>)| Sniffed {
                     place: Place::File(path.to_owned()),
                     name: if several { format!("{name}/{sheet}") } else { name.to_owned() },
                     bytes,
@@ -148,7 +148,7 @@ fn at(path: &Path, name: &str, copied: Option<Copied>) -> Vec<Result<Looked, (St
 }
 
 /// A member of an archive; a binary table is copied out, as it is read from several places.
-fn inside(path: &Path, member: archive::Member, told: &str, bytes: u64, copied: Option<std::sync::Arc<Copied>>) -> Result<Looked, String> {
+fn inside(path: &Path, member: archive::Member, told: &str, bytes: u64, copied: Option<std::sync::Arc<Copied>>) -> Result<Sniffed, String> {
     let place = Place::Member(path.to_owned(), member);
     let head = first(&place)?;
     if is_binary(&head) {
@@ -169,7 +169,7 @@ fn first(place: &Place) -> Result<Vec<u8>, String> {
     Ok(head)
 }
 
-fn shape(place: Place, name: String, bytes: u64, head: Vec<u8>, copied: Option<std::sync::Arc<Copied>>) -> Result<Looked, String> {
+fn shape(place: Place, name: String, bytes: u64, head: Vec<u8>, copied: Option<std::sync::Arc<Copied>>) -> Result<Sniffed, String> {
     if head.is_empty() {
         return Err("is empty: there is nothing to import".to_owned());
     }
@@ -182,7 +182,7 @@ fn shape(place: Place, name: String, bytes: u64, head: Vec<u8>, copied: Option<s
         _ if head.starts_with(b"PK\x03\x04") => return Err("is an archive in an archive: unpack it first".to_owned()),
         _ => text_shape(&place, &head)?,
     };
-    let mut looked = Looked { place, name, bytes, shape, sheet, head, copied };
+    let mut looked = Sniffed { place, name, bytes, shape, sheet, head, copied };
     looked.sheet = match (&looked.shape, looked.sheet.take()) {
         (Shape::Columns(_), _) => Some(Sheet::streamed(&looked, false)?),
         (Shape::JsonLines(_), _) if looked.bytes <= MAX_LINES => Some(Sheet::json(sheet::json_lines(&looked, MAX_LINES)?)),
@@ -274,7 +274,7 @@ fn all() -> Wanted {
     std::sync::Arc::new(|_: &str| true)
 }
 
-impl Looked {
+impl Sniffed {
     /// Its rows from the start, laid out so where it is text with fields.
     pub(super) fn rows(&self, layout: &Layout) -> Result<Box<dyn RowSource>, String> {
         match (&self.shape, &self.place) {

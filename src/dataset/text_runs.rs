@@ -7,7 +7,7 @@ use polars::prelude::{Column, IntoColumn, PlSmallStr, StringChunked};
 use polars_arrow::array::{Array, MutableBinaryViewArray, Utf8ViewArray};
 
 /// Stretches of rows that say the same, in order, and what they say. Where a chunk ends a stretch ends too.
-pub(crate) fn stretches(texts: &StringChunked) -> impl Iterator<Item = (Range<usize>, Option<&str>)> {
+pub(crate) fn runs_of(texts: &StringChunked) -> impl Iterator<Item = (Range<usize>, Option<&str>)> {
     let mut first = 0;
     texts.downcast_iter().flat_map(move |chunk| {
         let start = first;
@@ -21,7 +21,7 @@ pub(crate) fn pairs<'a>(
     texts: &'a StringChunked,
     others: &'a StringChunked,
 ) -> impl Iterator<Item = (Range<usize>, Option<&'a str>, Option<&'a str>)> {
-    let (mut texts, mut others, mut start) = (stretches(texts).peekable(), stretches(others).peekable(), 0);
+    let (mut texts, mut others, mut start) = (runs_of(texts).peekable(), runs_of(others).peekable(), 0);
     std::iter::from_fn(move || {
         let ((rows, text), (other_rows, other)) = (texts.peek()?.clone(), others.peek()?.clone());
         let end = rows.end.min(other_rows.end);
@@ -92,13 +92,13 @@ pub(crate) fn rewritten<'a>(
 ) -> Column {
     let mut column: Option<Texts> = None;
     let mut needed = 0;
-    for (rows, text) in stretches(texts) {
+    for (rows, text) in runs_of(texts) {
         let (start, height) = (rows.start, rows.len());
         needed += text.map_or(0, str::len);
         let new = read(rows, text);
         if column.is_none() && new.as_deref() != text {
             let mut before = Texts::with_capacity(texts.len());
-            stretches(texts).take_while(|(rows, _)| rows.start < start).for_each(|(rows, text)| before.push(text, rows.len()));
+            runs_of(texts).take_while(|(rows, _)| rows.start < start).for_each(|(rows, text)| before.push(text, rows.len()));
             column = Some(before);
         }
         if let Some(column) = &mut column {
@@ -108,7 +108,7 @@ pub(crate) fn rewritten<'a>(
     let held: usize = texts.downcast_iter().map(Utf8ViewArray::total_buffer_len).sum();
     if column.is_none() && held > 2 * needed + SPARE {
         let mut once = Texts::with_capacity(texts.len());
-        stretches(texts).for_each(|(rows, text)| once.push(text, rows.len()));
+        runs_of(texts).for_each(|(rows, text)| once.push(text, rows.len()));
         column = Some(once);
     }
     match column {
@@ -166,11 +166,11 @@ mod tests {
             rows in vec(option::of(0u8..3), 0..40), others in vec(option::of(0u8..2), 40), cuts in vec(any::<usize>(), 0..3), once in any::<bool>(),
         ) {
             let texts = column(&rows, &cuts, once);
-            let told: Vec<Option<&str>> = stretches(&texts).flat_map(|(rows, text)| rows.map(move |_| text)).collect();
+            let told: Vec<Option<&str>> = runs_of(&texts).flat_map(|(rows, text)| rows.map(move |_| text)).collect();
             assert_eq!(told, texts.iter().collect::<Vec<_>>());
             if cuts.is_empty() {
                 let runs = rows.chunk_by(|a, b| a == b).count();
-                assert_eq!(stretches(&texts).count(), runs);
+                assert_eq!(runs_of(&texts).count(), runs);
             }
             let longer = |text: &'_ str| format!("{text}!");
             let made = rewritten("y".into(), &texts, |_, text| text.map(|text| if text == "0" { longer(text).into() } else { text.into() }));

@@ -110,7 +110,7 @@ fn step(shape: &Shape, range: f64) -> f64 {
 }
 
 /// The probability that the shape is what it looks like.
-pub(super) fn sureness(shape: &Shape, range: f64) -> f64 {
+pub(super) fn confidence_of(shape: &Shape, range: f64) -> f64 {
     let logit = weights(shape.name).logit(shape.marks, shape.turns.as_slice().len(), step(shape, range));
     1.0 / (1.0 + (-logit).exp())
 }

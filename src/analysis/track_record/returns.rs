@@ -1,0 +1,264 @@
+//! What prices did after the words that need no target: the trend word of each candle, and where a token ranked by the growth of its
+//! holders. A word is said from what was known at its candle and judged by the closes after it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{REPLAYED, share};
+use crate::{
+    analysis::{
+        growth,
+        numeric::median,
+        trendlines::{Trend, measures, trend::WEIGHTS},
+    },
+    dataset::{
+        candles::Candles,
+        rows::HolderCountRow,
+        time::{DAY_MS, Day, Time},
+    },
+};
+
+/// Candles that a trend word is read from, as GET /technical/{contractAddress}/trendline does by itself, and over which it is judged.
+pub const TREND_CANDLES: usize = 14;
+/// Days that growth is taken over, between two rankings, and over which a rank is judged.
+pub const GROWTH_DAYS: u64 = growth::WINDOW_DAYS_DEFAULT;
+/// The parts that a ranking is cut into, fastest first.
+const THIRDS: [&str; 3] = ["fastest_third", "middle_third", "slowest_third"];
+
+/// A word and what came of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Said {
+    pub word: &'static str,
+    /// The start of the candle at whose close one would have entered.
+    pub timestamp: Time,
+    /// From that close to the one after the span.
+    pub percent: f64,
+    /// Of entries whatever was said: for trends at every candle of the token, for ranks in every token ranked that day.
+    pub any: Any,
+}
+
+/// Entries whatever was said.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Any {
+    /// The mean of their returns, percent.
+    pub mean: f64,
+    /// The fraction that rose.
+    pub rose: f64,
+}
+
+/// What prices did after a word.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReturnRecord {
+    /// A trend word, or the third of the ranking.
+    pub word: &'static str,
+    /// How often it was said. Spans of neighbouring candles overlap, so it is less evidence than that many would be.
+    pub count: u64,
+    /// Percent from close to close over the span, the mean. Null where it was never said, as those below.
+    pub mean_return: Option<f64>,
+    /// The middle of those.
+    pub median_return: Option<f64>,
+    /// Fraction after which the price was higher.
+    pub rose: Option<f64>,
+    /// What `meanReturn` is of entries whatever was said: what a drift of the market gives without any word.
+    pub random_mean_return: Option<f64>,
+    /// What `rose` is of those.
+    pub random_rose: Option<f64>,
+}
+
+impl ReturnRecord {
+    /// Of a fraction that rose, the one for which the word was right: higher after what says so, lower after its opposite; none where it
+    /// says neither.
+    pub fn right(&self, rose: Option<f64>) -> Option<f64> {
+        match self.word {
+            "uptrend" | "fastest_third" => rose,
+            "downtrend" | "slowest_third" => rose.map(|rose| 1.0 - rose),
+            _ => None,
+        }
+    }
+}
+
+/// The trend word at each of the last candles that `TREND_CANDLES` come after. `candles` are valid ones, oldest first.
+pub fn after_trends(candles: &Candles<'_>) -> Vec<Said> {
+    let first = candles.len().saturating_sub(REPLAYED);
+    let percent = |at: usize| change(candles.close[at], candles.close[at + TREND_CANDLES]);
+    let end = candles.len().saturating_sub(TREND_CANDLES);
+    let entries: Vec<(usize, f64)> = (first..end).filter_map(|at| Some((at, percent(at)?))).collect();
+    let any = Any::of(entries.iter().map(|(_, percent)| *percent));
+    let said = |(at, percent): (usize, f64)| {
+        let seen = candles.part((at + 1).saturating_sub(TREND_CANDLES)..at + 1);
+        let word = measures(&seen, TREND_CANDLES).map_or(Trend::Sideways, |measures| WEIGHTS.chances(&measures).word().0);
+        Said { word: word.word(), timestamp: Time(candles.timestamp[at]), percent, any }
+    };
+    // Fewer candles are no trend to be judged.
+    entries.into_iter().filter(|(at, _)| *at + 1 >= TREND_CANDLES).map(said).collect()
+}
+
+/// A token whose holders were counted, and its valid daily candles, oldest first.
+pub struct Held<'a> {
+    pub counts: &'a [HolderCountRow],
+    pub days: Candles<'a>,
+}
+
+/// Where each token stood in the rankings of every `GROWTH_DAYS`, up to the latest count and over no more days than candles are
+/// replayed. A ranking is of the counts up to its day, of tokens counted within the days before it, and needs as many as there are parts.
+pub fn after_growth(tokens: &[Held<'_>]) -> Vec<Said> {
+    let step = GROWTH_DAYS as i32;
+    let Some(last) = tokens.iter().filter_map(|token| token.counts.last()).map(|count| count.date.0).max() else { return Vec::new() };
+    let mut said = Vec::new();
+    // The days are told from a fixed one, so that what is counted later moves none of them.
+    let last = last - last.rem_euclid(step);
+    for day in (0..REPLAYED as i32 / step).rev().map(|nth| last - nth * step) {
+        let mut ranked: Vec<(f64, f64)> = tokens.iter().filter_map(|token| token.on(day)).collect();
+        if ranked.len() < THIRDS.len() {
+            continue;
+        }
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let any = Any::of(ranked.iter().map(|(_, percent)| *percent));
+        let word = |rank: usize| THIRDS[rank * THIRDS.len() / ranked.len()];
+        let timestamp = Time(i64::from(day) * DAY_MS);
+        said.extend(ranked.iter().enumerate().map(|(rank, &(_, percent))| Said { word: word(rank), timestamp, percent, any }));
+    }
+    said
+}
+
+impl Held<'_> {
+    /// Its growth up to the day, and the return of the days after it.
+    fn on(&self, day: i32) -> Option<(f64, f64)> {
+        let known = self.counts.partition_point(|count| count.date <= Day(day));
+        let growth = growth::growth(&self.counts[..known], GROWTH_DAYS)?;
+        let close = |day: i32| {
+            let at = self.days.timestamp.binary_search(&(i64::from(day) * DAY_MS)).ok()?;
+            self.days.close.get(at).copied()
+        };
+        let percent = change(close(day)?, close(day + GROWTH_DAYS as i32)?)?;
+        (growth.last.0 > day - GROWTH_DAYS as i32).then_some((growth.percent, percent))
+    }
+}
+
+/// The records of the words that were said, in the order of `words`.
+fn records(words: &[&'static str], said: &[Said]) -> Vec<ReturnRecord> {
+    let record = |&word: &&'static str| {
+        let of_word: Vec<&Said> = said.iter().filter(|said| said.word == word).collect();
+        let mut percents: Vec<f64> = of_word.iter().map(|said| said.percent).collect();
+        let mean = |of: fn(&Said) -> f64| share(of_word.iter().map(|said| of(said)).sum(), of_word.len());
+        (!of_word.is_empty()).then(|| ReturnRecord {
+            word,
+            count: of_word.len() as u64,
+            mean_return: mean(|said| said.percent),
+            median_return: Some(median(&mut percents)),
+            rose: mean(|said| f64::from(u8::from(said.percent > 0.0))),
+            random_mean_return: mean(|said| said.any.mean),
+            random_rose: mean(|said| said.any.rose),
+        })
+    };
+    words.iter().filter_map(record).collect()
+}
+
+pub fn trend_records(said: &[Said]) -> Vec<ReturnRecord> {
+    records(&[Trend::Uptrend, Trend::Sideways, Trend::Downtrend].map(Trend::word), said)
+}
+
+pub fn growth_records(said: &[Said]) -> Vec<ReturnRecord> {
+    records(&THIRDS, said)
+}
+
+impl Any {
+    fn of(percents: impl Iterator<Item = f64> + Clone) -> Self {
+        let count = percents.clone().count();
+        let rose = percents.clone().filter(|percent| *percent > 0.0).count();
+        let mean = |sum: f64| share(sum, count).unwrap_or_default();
+        Self { mean: mean(percents.sum()), rose: mean(rose as f64) }
+    }
+}
+
+fn change(from: f64, to: f64) -> Option<f64> {
+    Some(growth::percent(from, to)).filter(|percent| percent.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{analysis::frames::CandleVec, dataset::address::Address};
+
+    fn daily(closes: &[f64]) -> CandleVec {
+        let timestamp = (0..closes.len() as i64).map(|day| day * DAY_MS).collect();
+        let of = || closes.to_vec();
+        CandleVec { timestamp, open: of(), high: of(), low: of(), close: of(), volume: of() }
+    }
+
+    fn counts(holders: &[i64]) -> Vec<HolderCountRow> {
+        let row = |(day, &holders): (usize, &i64)| HolderCountRow {
+            token_address: Address::ZERO,
+            date: Day(day as i32),
+            holders: Some(holders),
+            whale_balance: None,
+        };
+        holders.iter().enumerate().map(row).collect()
+    }
+
+    #[test]
+    fn a_price_that_only_rises_is_an_uptrend_that_says_no_more_than_any_entry() {
+        let rising = daily(&(0..60).map(|i| 100.0 * 1.01_f64.powi(i)).collect::<Vec<_>>());
+        let records = trend_records(&after_trends(&rising.as_candles()));
+        let [record] = &records[..] else { panic!("{records:?}") };
+        let over = (1.01_f64.powi(14) - 1.0) * 100.0;
+        // Of 60 candles the first 13 and the last 14 have no trend, or no return.
+        assert_eq!((record.word, record.count, record.rose, record.random_rose), ("uptrend", 33, Some(1.0), Some(1.0)));
+        for value in [record.mean_return, record.median_return, record.random_mean_return] {
+            assert!(value.is_some_and(|value| (value - over).abs() < 1e-9), "{record:?}");
+        }
+        assert_eq!(trend_records(&[]), []);
+    }
+
+    #[test]
+    fn the_fastest_third_is_judged_beside_all_that_were_ranked_that_day() {
+        // The faster the holders grow, the faster the price does; the fourth token has no count in the last weeks.
+        let (growing, prices): (Vec<_>, Vec<_>) = (1..=4_i32)
+            .map(|speed| {
+                let length = if speed == 4 { 15 } else { 36 };
+                let holders = |day: i32| 1_000 + i64::from(speed) * 10 * i64::from(day);
+                let price = |day: i32| (1.0 + f64::from(speed) / 1_000.0).powi(day);
+                (counts(&(0..length).map(holders).collect::<Vec<_>>()), daily(&(0..50).map(price).collect::<Vec<_>>()))
+            })
+            .unzip();
+        let tokens: Vec<Held> = growing.iter().zip(&prices).map(|(counts, prices)| Held { counts, days: prices.as_candles() }).collect();
+        let records = growth_records(&after_growth(&tokens));
+        let words: Vec<(&str, u64)> = records.iter().map(|record| (record.word, record.count)).collect();
+        // Days 7, 14 (four tokens), 21, 28 and 35 (three).
+        assert_eq!(words, [("fastest_third", 7), ("middle_third", 5), ("slowest_third", 5)]);
+        let mean = |nth: usize| records[nth].mean_return.expect("said");
+        let any = |nth: usize| records[nth].random_mean_return.expect("said");
+        assert!(mean(0) > any(0) && mean(2) < any(2), "{records:?}");
+        assert_eq!(after_growth(&tokens[..2]), [], "two tokens have no thirds");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn what_comes_later_changes_no_word_and_no_return(
+            steps in proptest::collection::vec(-0.1_f64..0.1, 60..200),
+            holders in proptest::collection::vec(1_i64..1_000, 120..121),
+            cut in 20_usize..60,
+        ) {
+            let prices: Vec<f64> = steps.iter().scan(100.0_f64, |price, step| { *price *= 1.0 + step; Some(*price) }).collect();
+            let told = |prices: &[f64]| -> Vec<(Time, &str, f64)> {
+                after_trends(&daily(prices).as_candles()).iter().map(|said| (said.timestamp, said.word, said.percent)).collect()
+            };
+            let (whole, before) = (told(&prices), told(&prices[..cut]));
+            prop_assert_eq!(&whole[..before.len()], &before[..]);
+
+            let candles = daily(&prices);
+            let ranked = |days: usize| -> Vec<Said> {
+                let counted: Vec<_> = holders.chunks(40).map(|holders| counts(&holders[..days.min(40)])).collect();
+                let tokens: Vec<Held> = counted.iter().map(|counts| Held { counts, days: candles.as_candles() }).collect();
+                after_growth(&tokens)
+            };
+            let (whole, before) = (ranked(40), ranked(cut.min(40)));
+            prop_assert_eq!(&whole[..before.len()], &before[..]);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What is known of a table that stays where it is, kept for when nobody answers: what was described, and the candles of the market's
+//! figures. With it the rows of a token that were fetched before are found again.
+
+use std::io::{Cursor, Read as _};
+
+use polars::prelude::{IpcStreamReader, IpcStreamWriter, SerReader as _, SerWriter as _};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    super::rows::{keep, place_of, whole},
+    Context, Known, Looked, TableManifest, TableSchema, elsewhere,
+};
+use crate::dataset::{cache::Key, time::Time};
+
+/// All but the candles, which stand behind it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    at: i64,
+    looked: Looked,
+    rows: u64,
+    notes: Vec<String>,
+    mark: [u8; 32],
+}
+
+impl Known {
+    /// What it is kept under: all that `dataset.toml` says of the table.
+    fn name(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> [String; 2] {
+        let key = Key::of(schema, manifest, &context.decimals, &context.blocks.files, &[]);
+        [key.text().to_owned(), format!("{:?}", manifest.engine)]
+    }
+
+    /// Keeps what is known now.
+    pub(super) fn keep(&self, context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) {
+        let name = Self::name(context, schema, manifest);
+        let Some(place) = place_of(context, &name.each_ref().map(String::as_str)) else { return };
+        let Self { looked, rows, notes, mark, recent } = self;
+        let record = Record { at: elsewhere::now(), looked: looked.clone(), rows: *rows, notes: notes.clone(), mark: *mark };
+        let write = || -> Result<(), String> {
+            let mut bytes = serde_json::to_vec(&record).map_err(|error| error.to_string())?;
+            bytes.push(b'\n');
+            IpcStreamWriter::new(&mut bytes).finish(&mut recent.clone()).map_err(|error| error.to_string())?;
+            keep(&place, &bytes).map_err(|error| error.to_string())
+        };
+        if let Err(error) = write() {
+            tracing::warn!("what is known of `{}` cannot be kept, and is not there once nobody answers: {error}", schema.name);
+        }
+    }
+
+    /// What was known when the table was last looked at, and when that was.
+    pub(super) fn kept(context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) -> Option<(Self, Time)> {
+        let name = Self::name(context, schema, manifest);
+        let place = place_of(context, &name.each_ref().map(String::as_str)).filter(|_| elsewhere::is_agreed(context, manifest))?;
+        let mut bytes = Vec::new();
+        whole(&place)?.read_to_end(&mut bytes).ok()?;
+        let end = bytes.iter().position(|byte| *byte == b'\n')?;
+        let Record { at, looked, rows, notes, mark } = serde_json::from_slice(&bytes[..end]).ok()?;
+        let recent = IpcStreamReader::new(Cursor::new(&bytes[end + 1..])).finish().ok()?;
+        Some((Self { looked, rows, notes, mark, recent }, Time(at)))
+    }
+}

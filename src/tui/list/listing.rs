@@ -1,0 +1,100 @@
+//! A list as those see it who do not know what its rows are: what `/`, `C` and F2 work on.
+
+use serde_json::{Value as Json, json};
+
+use super::{Fields, Layout, List, SCREEN};
+use crate::{
+    question::{
+        filter::{self, ColumnKind, FilterColumn},
+        list::Order,
+    },
+    tui::view::{ColumnChoice, Context},
+};
+
+pub trait Listing {
+    fn filter_text(&self) -> &str;
+
+    /// Takes up the filter if it can be read; the rows are the caller's to arrange anew.
+    fn set_filter(&mut self, text: &str) -> Result<(), String>;
+
+    /// What the last word of a filter may become: the whole text, and the word that is new in it.
+    fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)>;
+
+    /// The columns, where the person may choose among them.
+    fn choice(&self) -> Option<ColumnChoice>;
+
+    /// What the person chose, none as at first; an order by a column that is hidden goes with it.
+    fn set_layout(&mut self, layout: Option<Layout>);
+
+    /// What is kept between runs, beside what the view keeps of its own.
+    fn save(&self, own: Json) -> Json;
+
+    /// Takes back what `save` gave; what cannot be read is passed over.
+    fn restore(&mut self, kept: &Json);
+}
+
+impl<L: Fields> Listing for List<L> {
+    fn filter_text(&self) -> &str {
+        &self.filter_text
+    }
+
+    fn set_filter(&mut self, text: &str) -> Result<(), String> {
+        self.filter = L::read(text, &self.filter_columns())?;
+        text.clone_into(&mut self.filter_text);
+        Ok(())
+    }
+
+    fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
+        let values = |column: &FilterColumn| match column.kind {
+            ColumnKind::Flag => vec!["yes".to_owned(), "no".to_owned()],
+            ColumnKind::Text | ColumnKind::List | ColumnKind::Chain => L::words(column.name, context),
+            ColumnKind::Number | ColumnKind::Time | ColumnKind::Duration => Vec::new(),
+        };
+        filter::complete(text, &self.filter_columns(), values)
+    }
+
+    fn choice(&self) -> Option<ColumnChoice> {
+        let choice = || ColumnChoice { columns: self.columns(), absent: self.absent.clone(), layout: self.layout.clone() };
+        L::CELLS.then(choice)
+    }
+
+    fn set_layout(&mut self, layout: Option<Layout>) {
+        self.layout = layout.unwrap_or_else(Self::standard_layout);
+        self.drop_hidden_orders();
+    }
+
+    fn save(&self, mut own: Json) -> Json {
+        (own["sort"], own["filter"]) = (self.sorting.save(), json!(self.filter_text));
+        own["columns"] = self.layout.save(&Self::standard_layout());
+        own
+    }
+
+    fn restore(&mut self, kept: &Json) {
+        self.restore_now(kept);
+        // It may name columns of the data, which are not there yet.
+        self.kept = (L::CELLS && !self.owned).then(|| kept.clone());
+    }
+}
+
+impl<L: Fields> List<L> {
+    pub(super) fn restore_now(&mut self, kept: &Json) {
+        if kept[SCREEN] == true {
+            self.clear_filter();
+            self.sorting.set([]);
+            self.layout = Self::standard_layout();
+        }
+        let known: Vec<&'static str> = L::FIELDS.iter().chain(&self.own).map(|field| field.column.key).collect();
+        self.layout.restore(&kept["columns"], &known);
+        let columns = self.sort_columns();
+        self.sorting.restore(&kept["sort"], &columns);
+        // One that cannot be read any more is dropped.
+        kept["filter"].as_str().map(|text| self.set_filter(text).ok());
+    }
+
+    pub(super) fn drop_hidden_orders(&mut self) {
+        let kept: Vec<Order> = self.sorting.keys().iter().copied().filter(|order| !self.layout.is_hidden(order.column)).collect();
+        if kept.len() != self.sorting.keys().len() {
+            self.sorting.set(kept);
+        }
+    }
+}

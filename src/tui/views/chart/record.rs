@@ -1,0 +1,237 @@
+//! Which of our own signals were worth following on this data: a table of patterns, trend words and ranks of growth with what came of
+//! them, beside any other entry. What came of them is the track record's.
+
+use crossterm::event::MouseEvent;
+use ratatui::{buffer::Buffer, layout::Rect};
+use serde_json::{Value as Json, json};
+
+use crate::{
+    analysis::track_record::{Edge, edge},
+    dataset::address::Address,
+    error::Code,
+    question::{
+        list::Order,
+        track_record::{TrackRecord, TrackRecordQuestion},
+    },
+    tui::{
+        format,
+        keymap::Action,
+        list::{Did, Field, Fields, Frame, List},
+        text,
+        theme::Role,
+        view::{Asked, Context, Effect, Export, Request},
+        views::parts::changed,
+        widgets::{
+            panel::{self, Panel},
+            put,
+            table::Cell,
+        },
+        words,
+    },
+};
+
+/// One signal.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Signal {
+    /// What kind it is.
+    of: &'static str,
+    name: &'static str,
+    count: u64,
+    /// Fractions: how often it was right, and how often any entry was.
+    right: Option<f64>,
+    any: Option<f64>,
+    edge: Option<Edge>,
+    /// Percent; patterns end where they end.
+    mean_return: Option<f64>,
+    random_mean_return: Option<f64>,
+    median_days: Option<f64>,
+}
+
+fn signals(record: &TrackRecord) -> Vec<Signal> {
+    let patterns = record.patterns.iter().map(|pattern| Signal {
+        of: "pattern",
+        name: pattern.name.word(),
+        count: pattern.count,
+        right: pattern.target,
+        any: pattern.random_target,
+        edge: edge(pattern.target, pattern.random_target, pattern.count),
+        mean_return: None,
+        random_mean_return: None,
+        median_days: pattern.median_days,
+    });
+    let words = [("trend", &record.trends), ("holders", &record.growth)].into_iter().flat_map(|(of, records)| {
+        records.iter().map(move |word| Signal {
+            of,
+            name: word.word,
+            count: word.count,
+            right: word.right(word.rose),
+            any: word.right(word.random_rose),
+            edge: edge(word.right(word.rose), word.right(word.random_rose), word.count),
+            mean_return: word.mean_return,
+            random_mean_return: word.random_mean_return,
+            median_days: None,
+        })
+    });
+    patterns.chain(words).collect()
+}
+
+pub(super) struct Signals;
+
+type F = Field<Signals>;
+
+fn percent(fraction: Option<f64>) -> Cell {
+    fraction.map_or_else(Cell::missing, |fraction| Cell::figure(format::fixed(100.0 * fraction, 1)))
+}
+
+impl Fields for Signals {
+    type Row<'a> = &'a Signal;
+
+    const FIELDS: &'static [F] = &[
+        F::text("signal", "signal", [16, 28], 255, |row| row.name.into())
+            .cell(|row, _| Cell::text(words::shown(row.name)))
+            .searched()
+            .grows(),
+        F::text("of", "of", [7, 8], 200, |row| row.of.into()).searched(),
+        F::figure("count", "times", 7, 230, |row| row.count.into()).cell(|row, _| Cell::figure(format::count(row.count))),
+        F::figure("right", "right", 6, 240, |row| row.right.into()).cell(|row, _| percent(row.right)).unit("%").decimal(),
+        F::figure("any", "any entry", 6, 235, |row| row.any.into()).cell(|row, _| percent(row.any)).unit("%").decimal(),
+        F::figure("edge", "more", 7, 250, |row| row.edge.map(|edge| edge.points).into())
+            .cell(|row, look| changed(row.edge.map(|edge| edge.points), look.ascii))
+            .unit("%")
+            .decimal(),
+        F::figure("errors", "std errors", 7, 245, |row| row.edge.map(|edge| edge.errors).into())
+            .cell(|row, _| {
+                let cell =
+                    |edge: Edge| Cell::new(format!("{:+.1}", edge.errors), if edge.errors.abs() < 2.0 { Role::Dim } else { Role::Text });
+                row.edge.map_or_else(Cell::missing, cell)
+            })
+            .decimal(),
+        F::figure("mean_return", "mean", 7, 150, |row| row.mean_return.into())
+            .cell(|row, look| changed(row.mean_return, look.ascii))
+            .unit("%")
+            .decimal(),
+        F::figure("random_mean_return", "any mean", 7, 140, |row| row.random_mean_return.into())
+            .cell(|row, look| changed(row.random_mean_return, look.ascii))
+            .unit("%")
+            .decimal(),
+        F::figure("median_days", "days", 5, 120, |row| row.median_days.into()),
+    ];
+
+    const STANDARD: Option<Order> = Some(Order::falling("errors"));
+
+    fn json(row: &Signal) -> Json {
+        json!({
+            "signal": row.name, "of": row.of, "count": row.count, "right": row.right, "any": row.any,
+            "edge": row.edge.map(|edge| edge.points), "errors": row.edge.map(|edge| edge.errors), "mean_return": row.mean_return,
+            "random_mean_return": row.random_mean_return, "median_days": row.median_days,
+        })
+    }
+}
+
+/// The pane that stands in the chart's place.
+#[derive(Default)]
+pub(super) struct Record {
+    open: bool,
+    list: List<Signals>,
+    signals: Vec<Signal>,
+    asked: Asked<TrackRecordQuestion>,
+    /// How far it is, while it is put together.
+    so_far: Option<String>,
+}
+
+impl Record {
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    pub(super) fn toggle(&mut self) {
+        self.open = !self.open;
+        if !self.open {
+            self.asked.clear();
+        }
+    }
+
+    pub(super) fn refresh(&mut self, token: Address, timeframe: &'static str, context: &Context<'_>) {
+        if !self.open {
+            return;
+        }
+        let question = TrackRecordQuestion { contract_address: token, timeframe, scope: "all" };
+        let mut changed = self.asked.refresh(question.clone(), context);
+        // It is put together over several requests: the next one goes on.
+        if let Some(problem) = self.asked.problem.take_if(|problem| problem.code == Code::Loading) {
+            self.so_far = Some(problem.detail);
+            self.asked.clear();
+            changed |= self.asked.refresh(question, context);
+        }
+        if changed {
+            self.signals = self.asked.answer.as_ref().map_or_else(Vec::new, |known| signals(&known.answer));
+            self.arrange();
+        }
+    }
+
+    fn arrange(&mut self) {
+        self.list.arrange(0..self.signals.len(), |place| self.signals.get(place));
+    }
+
+    pub(super) fn act(&mut self, action: Action) -> Effect {
+        let did = self.list.act(action);
+        match action {
+            Action::Back | Action::TrackRecord => self.toggle(),
+            _ if did == Did::Nothing => return Effect::Pass,
+            _ => {}
+        }
+        self.did(did)
+    }
+
+    pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Effect {
+        let did = self.list.mouse(mouse);
+        if did == Did::Nothing { Effect::Nothing } else { self.did(did) }
+    }
+
+    fn did(&mut self, did: Did) -> Effect {
+        if did == Did::Sorted {
+            self.arrange();
+        }
+        Effect::Redraw
+    }
+
+    pub(super) fn request(&self) -> Option<Request> {
+        self.asked.question().map(Request::of)
+    }
+
+    pub(super) fn export(&self) -> Export {
+        self.list.export("track-record", |place| self.signals.get(place))
+    }
+
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, timeframe: &str, context: &Context<'_>) {
+        let title = format!("track record · {timeframe} · every token");
+        let waits = self.asked.answer.is_none() && self.asked.problem.is_none();
+        let panel = Panel { note: "Esc back", focused: true, progress: waits.then_some(None), ascii: context.ascii, ..Panel::new(&title) };
+        let body = panel.render(area, buffer, context.theme);
+        if let Some(problem) = &self.asked.problem {
+            return panel::failure(body, buffer, context.theme, &problem.detail);
+        }
+        let says = if waits {
+            self.so_far
+                .as_deref()
+                .unwrap_or("following every pattern of the last 2,000 candles of each token; this takes a while")
+                .to_owned()
+        } else {
+            LEGEND.to_owned()
+        };
+        let width = usize::from(body.width.saturating_sub(2));
+        let lines = text::wrap(&says, width, usize::from(body.height / 3));
+        let table = Rect { height: body.height.saturating_sub(lines.len() as u16 + 1), ..body };
+        if !waits {
+            self.list.draw(buffer, Frame::new(table, "no signal was given on this data"), context, |place| self.signals.get(place));
+        }
+        let top = if waits { 1 } else { table.height + 1 };
+        for (nth, line) in lines.iter().enumerate() {
+            put(buffer, body, 1, top + nth as u16, line, context.theme.dim());
+        }
+    }
+}
+
+const LEGEND: &str = "right: patterns that met their target before their stop; prices higher 14 candles after an uptrend, 7 days after the fastest \
+                      third of holders' growth, lower after their opposites. any entry: the same of entries whatever was said. Under 2 standard errors \
+                      it may be chance, and entries of one market on one day are less evidence than they count.";

@@ -1,0 +1,150 @@
+//! What lists of tokens do alike, in Tokens and in Growth: marking and comparing, the star, the cell under the cursor, the row beside
+//! that of a token. What their rows are is theirs.
+
+use crossterm::event::MouseEvent;
+
+use super::compare::Compare;
+use crate::{
+    dataset::{Dataset, address::Address, names},
+    question::{
+        filter::{self, ColumnKind, FilterColumn},
+        search::row::{OWN, own_columns},
+    },
+    tui::{
+        keymap::{Action, ViewId},
+        list::{Did, Field, Fields, List, Value},
+        text,
+        view::{Context, Effect, View},
+    },
+};
+
+pub(super) trait TokenList: View {
+    type Fields: Fields;
+
+    fn list(&self) -> &List<Self::Fields>;
+
+    /// The list, and the comparison that stands in its place while it is open.
+    fn parts(&mut self) -> (&mut List<Self::Fields>, &mut Compare);
+
+    /// The row under the selection.
+    fn row<'a>(&'a self, context: &'a Context<'_>) -> Option<<Self::Fields as Fields>::Row<'a>>;
+
+    /// The token of the row at a place.
+    fn token_at(&self, place: usize, context: &Context<'_>) -> Option<Address>;
+
+    /// The rows are to stand in another order.
+    fn sorted(&mut self, context: &Context<'_>) -> Effect;
+
+    /// Enter on the token.
+    fn open(&mut self, token: Address, _: &Context<'_>) -> Effect {
+        Effect::Open(token, ViewId::Chart)
+    }
+
+    /// The token under the selection.
+    fn token(&self, context: &Context<'_>) -> Option<Address> {
+        self.token_at(self.list().selected()?, context)
+    }
+
+    /// Puts the selection on the token; false when it is not among the rows.
+    fn point_to(&mut self, token: Option<Address>, context: &Context<'_>) -> bool {
+        let found = self.list().places().position(|place| token.is_some() && self.token_at(place, context) == token);
+        found.map(|row| self.parts().0.cursor.select(row)).is_some()
+    }
+
+    /// A key, where it is one that they share.
+    fn act_alike(&mut self, action: Action, context: &Context<'_>) -> Option<Effect> {
+        let token = self.token(context);
+        let (list, compare) = self.parts();
+        if compare.is_open() {
+            return Some(compare.act(action, context));
+        }
+        match action {
+            Action::Mark => return Some(token.map_or(Effect::Pass, |token| compare.mark(token, context))),
+            Action::CompareTokens => return Some(compare.open(token, context)),
+            _ => {}
+        }
+        let did = list.act(action);
+        if did != Did::Nothing {
+            return Some(self.did(did, context));
+        }
+        Some(match action {
+            Action::Open => token.map_or(Effect::Pass, |token| self.open(token, context)),
+            Action::Star => token.map_or(Effect::Pass, Effect::Star),
+            Action::CopyValue => self.copy_value(context),
+            Action::FilterLike | Action::FilterUnlike => self.filter_like(action == Action::FilterLike, context),
+            _ => return None,
+        })
+    }
+
+    fn mouse_alike(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        let (list, compare) = self.parts();
+        if compare.is_open() {
+            return compare.mouse(mouse, context);
+        }
+        let did = list.mouse(mouse);
+        self.did(did, context)
+    }
+
+    fn did(&mut self, did: Did, context: &Context<'_>) -> Effect {
+        match did {
+            Did::Moved | Did::Again => self.selected(context),
+            Did::Star => self.token(context).map_or(Effect::Nothing, Effect::Star),
+            Did::Sorted => self.sorted(context),
+            Did::Nothing | Did::Header(_) | Did::Dragged(..) => Effect::Nothing,
+        }
+    }
+
+    /// The selection may be on another token now.
+    fn selected(&mut self, context: &Context<'_>) -> Effect {
+        match self.token(context) {
+            Some(token) if context.token != Some(token) => Effect::Select(token),
+            _ => {
+                self.refresh(context);
+                Effect::Redraw
+            }
+        }
+    }
+
+    /// The token of the row before or after that of the token, which is selected then.
+    fn step_beside(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
+        let from = self.list().places().find(|&place| self.token_at(place, context) == token);
+        let (place, row, count) = self.parts().0.step_from(|place| Some(place) == from, forward)?;
+        Some((self.token_at(place, context)?, row, count))
+    }
+
+    fn filter_like(&mut self, like: bool, context: &Context<'_>) -> Effect {
+        let text = self.list().filter_like(self.row(context), like);
+        match text.and_then(|text| self.set_filter(&text, context)) {
+            Ok(()) => self.selected(context),
+            Err(problem) => Effect::Say(problem),
+        }
+    }
+
+    /// The selected cell; of a whole row the address.
+    fn copy_value(&self, context: &Context<'_>) -> Effect {
+        let Some(row) = self.row(context) else { return Effect::Pass };
+        match self.list().column().and_then(|key| Some((List::<Self::Fields>::plain(row, key)?, key))) {
+            Some((text, key)) => Effect::Copy(text, key),
+            None => self.token(context).map_or(Effect::Pass, |token| Effect::Copy(token.to_string(), "address")),
+        }
+    }
+}
+
+/// The columns of the `tokens` file that are not ours, hidden by nobody and shown where there is room. One that has the name of a field
+/// of the list has a word before it.
+pub(super) fn own_fields<L: Fields>(dataset: &Dataset) -> Vec<Field<L>> {
+    let taken = |name: &str| filter::column(name, &L::filter_columns()).is_some() || L::FIELDS.iter().any(|field| field.column.key == name);
+    let field = |FilterColumn { name, kind, .. }| {
+        let name = if taken(name) { names::lasting(&format!("{OWN}{name}"))? } else { name };
+        let figure = matches!(kind, ColumnKind::Number | ColumnKind::Duration);
+        let width = (text::width(name) as u16).clamp(6, 16);
+        let field = if figure {
+            Field::figure(name, name, width, 60, |_| Value(None))
+        } else {
+            Field::text(name, name, [width, 24], 60, |_| Value(None))
+        };
+        let field = if kind == ColumnKind::Time { field.largest_first() } else { field };
+        Some(field.of(kind))
+    };
+    own_columns(dataset).into_iter().filter_map(field).collect()
+}
