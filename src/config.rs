@@ -136,8 +136,8 @@ settings! {
         ascii: bool = "false", Expect::Switch, "Only ASCII in lines, bars and marks.";
     }
     "analysis" analysis Analysis "What shapes the answers." {
-        whale_usd: f64 = "100000", Expect::Number(0.0, 1e15), "USD from which a smart follower counts as a whale.";
-        medium_usd: f64 = "10000", Expect::Number(0.0, 1e15), "USD from which a smart follower counts as medium.";
+        whale_usd: f64 = "100000", Expect::Number(0.0, 1e15), "USD of a token from which a smart follower (the wallet of a key opinion leader) counts as a whale.";
+        medium_usd: f64 = "10000", Expect::Number(0.0, 1e15), "USD of a token from which a smart follower counts as medium.";
         whale_change_percent: f64 = "1", Expect::Number(0.0, 100.0), "Change of the whales' balance from which they accumulate or distribute.";
     }
     "jobs" jobs Jobs "Deep analyses." {

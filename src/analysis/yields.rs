@@ -1,6 +1,7 @@
 //! Yield optimisation: the best placement of a wallet in single-asset pools, net of gas, with every pool's yield after the deposit,
-//! joint limits, amounts exact to the last unit, and a bound that proves how good the plan is. Pure; the model is in docs of the same
-//! name, its parts in the modules below.
+//! joint limits, amounts exact to the last unit, and a bound that proves how good the plan is. The bound is the
+//! Lagrangian dual (Boyd and Vandenberghe, "Convex Optimization", 5.1.3), which any multipliers make valid. Pure; the model's parts are in
+//! the modules below.
 
 pub mod amounts;
 pub mod case;

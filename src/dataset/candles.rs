@@ -206,7 +206,7 @@ impl CandleTable {
         match self {
             Self::Memory(held) => held.index.keys().copied().collect(),
             Self::Large(table) => table.tokens().collect(),
-            Self::InPlace(shelf) => shelf.tokens(),
+            Self::InPlace(shelf) => shelf.tokens().to_vec(),
         }
     }
 

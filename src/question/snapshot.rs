@@ -34,7 +34,7 @@ pub struct Snapshot {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerSettings {
-    /// USD from which a holder counts as a whale.
+    /// USD of a token from which a smart follower (the wallet of a key opinion leader) counts as a whale.
     pub whale_usd: f64,
     /// USD from which a holder counts as medium.
     pub medium_usd: f64,

@@ -5,6 +5,7 @@ pub mod columns;
 mod memory;
 pub mod order;
 mod page;
+mod whose;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer, ser::SerializeSeq};
@@ -25,7 +26,7 @@ use super::{
     tabular::{Tabled, Tabular},
 };
 use crate::{
-    dataset::{Table, export, schema::TABLES},
+    dataset::{Table, address::Address, export, schema::TABLES},
     error::{Code, Problem, Result},
 };
 
@@ -106,7 +107,7 @@ pub struct TableRows {
     pub limit: u64,
     /// All rows that match; null where they would have to be counted.
     pub total: Option<u64>,
-    /// The `cursor` of the page after this one; null after the last.
+    /// The `cursor` of the page after this one; null after the last. Of a table whose rows stay at their source a page is of one token.
     pub next: Option<String>,
     /// An object a row, a member a column.
     pub rows: RowFrame,
@@ -155,6 +156,10 @@ impl Question for TableQuestion {
         self.conditions.is_some() || self.sort.is_some()
     }
 
+    fn wants(&self, snapshot: &Snapshot) -> Vec<Address> {
+        Asked::wants(self, snapshot)
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TableRows> {
         let asked = Asked::read(self, snapshot)?;
         let page = asked.page(self.limit, progress)?;
@@ -181,14 +186,20 @@ impl Tabular for TableQuestion {
 pub fn in_place(table: &Table) -> Option<String> {
     let source = &table.shelf.as_ref()?.source;
     Some(format!(
-        "The rows of `{}` stay at `{source}`: those of a token are at /tokens/{{address}}/candles and in the chart; read = \"bring\" in \
-         dataset.toml brings all.",
+        "The rows of `{}` stay at `{source}`: those of a token are in the chart and at /tables/{0}?where=token_address=ADDRESS; \
+         read = \"bring\" in dataset.toml brings all.",
         table.schema.name
     ))
 }
 
-/// The table, or the problem that it is not there.
+/// The table with all its rows, or the problem that it is not there, or stays where it is.
 pub fn known_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> {
+    let table = loaded_table(snapshot, name)?;
+    in_place(table).map_or(Ok(table), |detail| Err(Problem::new(Code::SourceUnavailable, detail)))
+}
+
+/// The table, or the problem that it is not there.
+fn loaded_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> {
     let dataset = &snapshot.dataset;
     let Some(table) = dataset.table(name) else {
         let nearest = nearest(name, TABLES.iter().map(|table| table.name)).unwrap_or_default();
@@ -196,9 +207,6 @@ pub fn known_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> 
         return Err(Problem::new(Code::TableNotFound, detail));
     };
     snapshot.require(&[table.schema.name])?;
-    if let Some(detail) = in_place(table) {
-        return Err(Problem::new(Code::SourceUnavailable, detail));
-    }
     match dataset.lack(table.schema.name) {
         None => Ok(table),
         Some(lack) => Err(Problem::new(Code::TableNotFound, lack)),

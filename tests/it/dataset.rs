@@ -9,7 +9,7 @@ mod round_trip;
 mod rules;
 mod sources;
 
-use std::{fs, path::Path};
+use std::fs;
 
 use polars::prelude::{DataFrame, IpcStreamWriter, IpcWriter, ParquetWriter, SerWriter};
 use tempfile::TempDir;
@@ -93,12 +93,4 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     std::io::Write::write_all(&mut packer, bytes).expect("packed");
     packer.finish().expect("packed")
-}
-
-fn exists(path: &str) -> bool {
-    let there = Path::new(path).exists();
-    if !there {
-        eprintln!("skipped: {path} is not there");
-    }
-    there
 }

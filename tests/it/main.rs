@@ -32,6 +32,7 @@ mod security_checklist;
 mod security_mutants;
 mod security_planted;
 mod security_snapshots;
+mod shared;
 mod state;
 mod trendline_accuracy;
 mod trendline_properties;

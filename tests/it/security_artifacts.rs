@@ -9,9 +9,8 @@ use tokendeck::{
     dataset::address::Address,
 };
 
-use crate::security_mutants::mutants::clone_of;
+use crate::{security_mutants::mutants::clone_of, shared::shared};
 
-const CONTRACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/security/contracts.parquet");
 const BEHIND: [u8; 20] = [0xC4; 20];
 /// Longest code that is looked at, and codes: at the lowest level of optimisation a test must end too.
 const LENGTH_MAX: usize = 9_000;
@@ -21,10 +20,7 @@ type Codes = BTreeSet<&'static str>;
 
 /// Runtime codes of honest tokens from packages; none, with a word, where the data are not there.
 fn artifacts() -> Option<Vec<Vec<u8>>> {
-    let Ok(file) = File::open(CONTRACTS) else {
-        eprintln!("skipped: `{CONTRACTS}` is not there");
-        return None;
-    };
+    let file = File::open(shared("data/security/contracts.parquet")?).expect("the contracts");
     let frame = ParquetReader::new(file).finish().unwrap();
     let text = |name: &str| frame.column(name).unwrap().str().unwrap().clone();
     let (origin, label) = (text("runtime_origin"), text("label"));

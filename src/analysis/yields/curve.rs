@@ -1,5 +1,7 @@
 //! What a pool pays after a deposit of `y`: its rate, its value, their slopes and the deposit at which the slope has a given height.
-//! The formulas are derived in the notes on yield optimisation: dilution by the pool's share q = S / (S + y).
+//! With q = S / (S + y), the share that those before keep: a fixed flow pays b·q. Lenders get utilisation × borrow rate × (1 − reserve
+//! factor); with a fixed debt and a borrow rate linear in utilisation, which falls to U·q, that is b·q² (the rate models of Compound,
+//! "Compound: The Money Market Protocol" 2019, 3.1, and Aave, below their kink).
 
 /// How the base rate thins out as money comes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

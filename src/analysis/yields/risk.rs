@@ -1,4 +1,5 @@
-//! What each risk level allows, and how risky a pool is counted. The figures are those of the notes on yield optimisation.
+//! What each risk level allows, and how risky a pool is counted. The limits and
+//! the weights of the score are this program's own choice; no publication stands behind them.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -47,12 +47,12 @@ pub(crate) trait Fetch: Send + Sync + fmt::Debug {
     fn fetch(&self, token: &Address, progress: &dyn Progress) -> Result<Table, Unfetched>;
 }
 
-/// A token's candles, once they are here.
+/// A token's candles, once they are here: as they came, and as they are read.
 #[derive(Debug, Default)]
 struct Slot {
     /// Held by the one who fetches them.
     fetching: Mutex<()>,
-    table: OnceLock<CandleTable>,
+    table: OnceLock<(Table, CandleTable)>,
 }
 
 /// The candles of every token, as far as they are here.
@@ -64,6 +64,8 @@ pub struct Shelf {
     pub source: String,
     recent: HeldCandles,
     slots: HashMap<Address, Slot>,
+    /// Those that have a slot, in the order of the table.
+    tokens: Vec<Address>,
     held: AtomicUsize,
     /// Those of them that are in the cache.
     large: Mutex<Vec<Arc<LargeTable>>>,
@@ -74,13 +76,20 @@ impl Shelf {
     /// `recent`: of each token and interval those candles that the market's figures need, in the order of the table.
     pub(crate) fn new(rows: u64, source: String, recent: &DataFrame, fetch: Box<dyn Fetch>) -> Self {
         let recent = HeldCandles::new(recent);
-        let slots = recent.index.keys().map(|token| (*token, Slot::default())).collect();
-        Self { rows, source, recent, slots, held: AtomicUsize::new(0), large: Mutex::default(), fetch }
+        let slots: HashMap<Address, Slot> = recent.index.keys().map(|token| (*token, Slot::default())).collect();
+        let mut tokens: Vec<Address> = slots.keys().copied().collect();
+        tokens.sort_unstable();
+        Self { rows, source, recent, slots, tokens, held: AtomicUsize::new(0), large: Mutex::default(), fetch }
     }
 
-    /// Every token that has candles, in no order.
-    pub(super) fn tokens(&self) -> Vec<Address> {
-        self.slots.keys().copied().collect()
+    /// Every token that has candles, in the order of the table.
+    pub fn tokens(&self) -> &[Address] {
+        &self.tokens
+    }
+
+    /// The token's rows as the table has them; none before they were fetched.
+    pub fn rows_of(&self, token: &Address) -> Option<&Table> {
+        self.slots.get(token)?.table.get().map(|(table, _)| table)
     }
 
     /// The token's candles that are here from the start.
@@ -107,7 +116,7 @@ impl Shelf {
 
     /// The token's candles, all of them; none before they were fetched.
     pub(super) fn of(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
-        self.slots.get(token).and_then(|slot| slot.table.get()).map_or_else(Vec::new, |table| table.of(token))
+        self.slots.get(token).and_then(|slot| slot.table.get()).map_or_else(Vec::new, |(_, table)| table.of(token))
     }
 
     /// Whether there are candles of the token that are not here.
@@ -142,7 +151,8 @@ impl Shelf {
         if let Some(large) = &fetched.large {
             self.large.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(large));
         }
-        slot.table.set(CandleTable::new(&fetched)).ok();
+        let candles = CandleTable::new(&fetched);
+        slot.table.set((fetched, candles)).ok();
         Ok(())
     }
 

@@ -3,12 +3,14 @@
 use std::ops::Range;
 
 use super::{
-    TableQuestion, columns, known_table,
+    TableQuestion, columns, loaded_table,
     order::{Shown, Wanted},
+    whose::Whose,
 };
 use crate::{
     dataset::{
         Table,
+        address::Address,
         cache::Places,
         grid::{Grid, Ordered},
     },
@@ -30,6 +32,8 @@ pub(super) struct Asked<'a> {
     wanted: Wanted,
     /// What names the rows and their order: the same for every page.
     key: String,
+    /// Of a table whose rows stay where they are: the token that the page is of, and `table` has its rows.
+    whose: Option<Whose<'a>>,
     /// Where the page begins: of rows that are filtered on the way the place of its first, else how many are before it.
     start: usize,
 }
@@ -43,29 +47,53 @@ pub(super) struct Page {
 
 impl<'a> Asked<'a> {
     pub(super) fn read(question: &TableQuestion, snapshot: &'a Snapshot) -> Result<Self> {
-        let table = known_table(snapshot, &question.table)?;
-        let columns = columns::of(table);
-        let named = columns::for_filter(table);
+        let whole = loaded_table(snapshot, &question.table)?;
+        let columns = columns::of(whole);
+        let named = columns::for_filter(whole);
         let filter = parameter::conditions("where", question.conditions.as_deref().unwrap_or_default(), &named)?;
         let sort = parameter::orders("sort", question.sort.as_deref().unwrap_or_default(), &named)?;
         let key = TableQuestion { columns: None, cursor: None, limit: 0, ..question.clone() }.target();
-        let mut asked = Self {
+        let cursor = question.cursor.as_ref().map(|cursor| Cursor::read(cursor, snapshot, &key)).transpose()?;
+        let Cursor { place, token } = cursor.unwrap_or_default();
+        let whose = whole.shelf.as_deref().and_then(|shelf| Whose::of(shelf, &filter, token));
+        let table = whose.as_ref().and_then(Whose::rows).unwrap_or(whole);
+        Ok(Self {
             table,
             snapshot,
             grid: Grid::of(table),
             columns: columns::chosen(question.columns.as_deref(), &columns)?,
             wanted: Wanted { table: table.schema, filter, sort },
             key,
-            start: 0,
-        };
-        if let Some(cursor) = &question.cursor {
-            asked.start = asked.read_cursor(cursor)?;
-        }
-        Ok(asked)
+            whose,
+            start: place,
+        })
+    }
+
+    /// The token whose rows a page needs, where they stay elsewhere.
+    pub(super) fn wants(question: &TableQuestion, snapshot: &Snapshot) -> Vec<Address> {
+        // What is wrong with the request is told with its answer.
+        let asked = Asked::read(question, snapshot).ok().filter(|asked| asked.all_at_hand(false).is_ok());
+        asked.and_then(|asked| asked.whose).map(|whose| whose.token()).into_iter().collect()
+    }
+
+    /// A page of a table that stays where it is comes as the rows stand; in another order, or `whole`, come those of one token alone.
+    fn all_at_hand(&self, whole: bool) -> Result<()> {
+        let is_many = self.whose.as_ref().is_some_and(Whose::is_one_of_many);
+        let Some(shelf) = self.whose.as_ref().filter(|_| is_many && (whole || !self.wanted.sort.is_empty())) else { return Ok(()) };
+        Err(Problem::new(Code::SourceUnavailable, shelf.refusal(self.table.schema.name)))
     }
 
     /// Up to `limit` rows.
     pub(super) fn page(&self, limit: u64, progress: &Progress) -> Result<Page> {
+        self.all_at_hand(false)?;
+        let page = self.page_of_rows(limit, progress)?;
+        let Some(whose) = &self.whose else { return Ok(page) };
+        let after = || whose.after().map(|token| Cursor { place: 0, token }.text(self.snapshot, &self.key));
+        let total = page.total.filter(|_| !whose.is_one_of_many());
+        Ok(Page { next: page.next.or_else(after), total, ..page })
+    }
+
+    fn page_of_rows(&self, limit: u64, progress: &Progress) -> Result<Page> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         if self.is_filtered_on_the_way() {
             let mut rows = self.wanted.next(self.table, &self.grid, self.start, limit.saturating_add(1), progress)?;
@@ -84,6 +112,7 @@ impl<'a> Asked<'a> {
 
     /// All rows from where the page begins.
     pub(super) fn rest(&self, progress: &Progress) -> Result<Page> {
+        self.all_at_hand(true)?;
         let shown = self.order(usize::MAX, progress)?;
         let (total, mut start) = (shown.total(), self.start);
         if self.is_filtered_on_the_way() {
@@ -110,7 +139,8 @@ impl<'a> Asked<'a> {
             return Ok(Shown::all(self.grid.height()));
         }
         let memory = &self.snapshot.tables;
-        let kept = match memory.get(&self.key) {
+        let key = self.whose.as_ref().map_or_else(|| self.key.clone(), |whose| format!("{}\n{}", self.key, whose.token()));
+        let kept = match memory.get(&key) {
             Some(Shown { places, of: None }) => return Ok(Shown { places, of: None }),
             Some(shown) if shown.places.len() >= end => return Ok(shown),
             Some(Shown { of: Some(kept), .. }) => kept,
@@ -118,7 +148,7 @@ impl<'a> Asked<'a> {
         };
         let count = Some(end.max(FIRST_MIN).next_power_of_two()).filter(|_| end <= FIRST_MAX);
         let shown = self.wanted.ordered(&self.grid, kept, count, progress)?;
-        memory.keep(self.key.clone(), shown.clone());
+        memory.keep(key, shown.clone());
         Ok(shown)
     }
 
@@ -126,31 +156,54 @@ impl<'a> Asked<'a> {
         Ordered { grid: self.grid.clone(), nth, places, columns: self.columns.clone() }.within()
     }
 
-    /// Names the place, the data and the rows asked for, so that it leads nowhere else.
+    /// Where the rows from this place on begin.
     fn cursor(&self, place: usize) -> String {
-        let [data, asked] = self.marks();
-        format!("{place:x}-{data}-{asked}")
+        let token = self.whose.as_ref().map_or(0, |whose| whose.at);
+        Cursor { place, token }.text(self.snapshot, &self.key)
+    }
+}
+
+/// Where a page begins.
+#[derive(Default)]
+struct Cursor {
+    place: usize,
+    /// Of a table whose rows stay where they are: the token among all, in their order.
+    token: usize,
+}
+
+impl Cursor {
+    /// Names the place, the data and the rows asked for, so that it leads nowhere else.
+    fn text(&self, snapshot: &Snapshot, key: &str) -> String {
+        let [data, asked] = marks(snapshot, key);
+        let token = if self.token > 0 { format!("-{:x}", self.token) } else { String::new() };
+        format!("{:x}-{data}-{asked}{token}", self.place)
     }
 
-    fn read_cursor(&self, cursor: &str) -> Result<usize> {
+    fn read(text: &str, snapshot: &Snapshot, key: &str) -> Result<Self> {
         let refused = |why: &str| Problem::new(Code::InvalidParameter, format!("`cursor` {why}: ask for the first page without it."));
-        let mut parts = cursor.split('-');
-        let (place, data, asked) = (parts.next(), parts.next(), parts.next());
-        let place = place.and_then(|place| usize::from_str_radix(place, 16).ok()).filter(|_| parts.next().is_none());
-        let (Some(place), Some(data), Some(asked)) = (place, data, asked) else {
+        let number = |part: &str| usize::from_str_radix(part, 16).ok();
+        let parts: Vec<&str> = text.split('-').collect();
+        let (Some((place, token)), [_, data, asked, ..]) = (
+            match parts[..] {
+                [place, _, _] => number(place).zip(Some(0)),
+                [place, _, _, token] => number(place).zip(number(token)),
+                _ => None,
+            },
+            &parts[..],
+        ) else {
             return Err(refused("is no `next` of a page"));
         };
-        let marks = self.marks();
-        if data != marks[0] {
+        let marks = marks(snapshot, key);
+        if **data != marks[0] {
             return Err(refused("is of an older generation of the data"));
         }
-        if asked != marks[1] {
+        if **asked != marks[1] {
             return Err(refused("belongs to another table, `where` or `sort`"));
         }
-        Ok(place)
+        Ok(Self { place, token })
     }
+}
 
-    fn marks(&self) -> [String; 2] {
-        ["", self.key.as_str()].map(|text| self.snapshot.etag(text).trim_matches('"').chars().take(12).collect())
-    }
+fn marks(snapshot: &Snapshot, key: &str) -> [String; 2] {
+    ["", key].map(|text| snapshot.etag(text).trim_matches('"').chars().take(12).collect())
 }

@@ -33,13 +33,13 @@ pub struct Help {
 impl Help {
     pub fn new(keymap: &Keymap, view: ViewId, warnings: &[String]) -> Self {
         let title = format!("keys · {}", view.title());
-        Self { lines: keymap.help(view), filter: None, selected: 0, title, warnings: warnings.to_vec(), rows: Default::default() }
+        Self { lines: keymap.help(view), filter: None, selected: 0, title, warnings: warnings.to_vec(), rows: Rows::default() }
     }
 
     /// What can be done with a row.
     pub fn of_row(lines: Vec<HelpLine>, row: &str) -> Self {
         let title = format!("actions · {row}");
-        Self { lines, filter: None, selected: 0, title, warnings: Vec::new(), rows: Default::default() }
+        Self { lines, filter: None, selected: 0, title, warnings: Vec::new(), rows: Rows::default() }
     }
 
     /// A click: on a line it runs it; none beside the lines.

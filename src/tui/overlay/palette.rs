@@ -86,7 +86,7 @@ impl Palette {
             everyday: "colors dark light appearance",
         }));
         let fixed = entries.len();
-        let mut palette = Self { input: Input::default(), entries, fixed, found: Vec::new(), selected: 0, rows: Default::default() };
+        let mut palette = Self { input: Input::default(), entries, fixed, found: Vec::new(), selected: 0, rows: Rows::default() };
         palette.set_tokens(tokens);
         palette
     }

@@ -237,11 +237,11 @@ impl View for TokensView {
         }
         let question = self.question();
         // The page with the selected token, wherever the API has it.
-        let on = if !self.judged_by().is_empty() {
+        let on = if self.judged_by().is_empty() {
+            self.token(context).and_then(|token| question.page_of(&token, context.snapshot?))
+        } else {
             // Its rows stand in the same order, and to make that anew would take long.
             self.list.cursor.selected().map(|row| (row as u64 / question.limit + 1, self.list.len() as u64))
-        } else {
-            self.token(context).and_then(|token| question.page_of(&token, context.snapshot?))
         };
         let (page, total) = on.unwrap_or((1, 0));
         let question = SearchQuestion { page, ..question };
@@ -254,7 +254,7 @@ impl View for TokensView {
         }
         let snapshot = Arc::clone(context.snapshot?);
         let (places, members): (Vec<usize>, _) = (self.list.places().collect(), self.list.members());
-        let known = if !self.shown_figures().is_empty() { self.figures.known.clone() } else { figures::Known::new() };
+        let known = if self.shown_figures().is_empty() { figures::Known::new() } else { self.figures.known.clone() };
         let row = move |place: usize, members: &[&str]| {
             let token = snapshot.market.tokens.get(place)?;
             Some(List::<Tokens>::written(Shown { token, figures: known.get(&token.token_address), starred: false }, members))
@@ -371,7 +371,9 @@ impl TokensView {
 
     /// Shows those columns or hides them; an order by one of them goes with it.
     fn show_more(&mut self, more: bool) {
-        figures::MORE.iter().for_each(|key| self.list.show(key, more));
+        for key in figures::MORE {
+            self.list.show(key, more);
+        }
         self.stale = true;
     }
 

@@ -6,7 +6,11 @@ use polars::prelude::DataType;
 use tempfile::TempDir;
 use tokendeck::{
     api::{self, Api, ApiOptions},
-    dataset::{Dataset, load::load, progress::Silent},
+    dataset::{
+        Dataset,
+        load::{load, load_as},
+        progress::Silent,
+    },
     deck::{Deck, DeckOptions},
     error::Code,
     state::keys::Keys,
@@ -115,7 +119,7 @@ fn what_stays_there_gives_the_answers_of_what_was_brought() {
             assert_eq!((expected.0, &expected), (200, &ask(&there, question)), "{question}");
         }
         assert_eq!(streams(&bench) - before, 1, "a token is fetched once");
-        let (status, body) = ask(&there, "/tables/candles");
+        let (status, body) = ask(&there, "/tables/candles/counts?column=interval");
         assert!((status, body.contains("stay at `warehouse`")) == (503, true), "{body}");
         let (_, body) = ask(&there, "/datasets");
         assert!(body.contains("\"rows\":5500") && body.contains("its 5,500 rows stay at `warehouse`"), "{body}");
@@ -222,4 +226,71 @@ fn with_nobody_there_at_the_start_what_was_seen_is_answered() {
         bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\nset = {{ volume = '1' }}\n"));
         assert_eq!(ask(&standing(bench.folder.path(), start()), "/tokens").0, 503);
     }
+}
+
+/// The `next` of a page.
+fn next(body: &str) -> Option<String> {
+    let text = body.split("\"next\":\"").nth(1)?;
+    text.split('"').next().map(str::to_owned)
+}
+
+/// The rows of a page, as they are written.
+fn rows(body: &str) -> &str {
+    let text = body.split("\"rows\":[").nth(1).unwrap();
+    text.rsplit_once("]}").unwrap().0
+}
+
+#[test]
+fn rows_that_stay_there_come_page_by_page_token_by_token() {
+    let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets"));
+    let (stays, here) = (Stays::of(data), standing(data, load(data, &Silent).unwrap()));
+    let wire = super::wire_of(vec![super::source(&stays.server.url())], tokendeck::wire::Consent::Always);
+    let bench = Bench::new(1);
+    let dataset = load_as(stays.folder.path(), &bench.options(200_000), Some(&wire), &Silent, None, false).unwrap();
+    let tokens = dataset.shelf().unwrap().tokens().to_vec();
+    assert!(tokens.len() > 2, "of one token nobody sees where pages end");
+    let there = standing(stays.folder.path(), dataset);
+    for (more, limit) in [("", 10_000), ("", 777), ("&where=close%3E1%20interval=1d&columns=token_address,close", 100)] {
+        let (mut all, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
+        loop {
+            let fetched = stays.fetched();
+            let (status, body) = ask(&there, &format!("/tables/candles?limit={limit}{more}{cursor}"));
+            assert_eq!(status, 200, "{body}");
+            assert!(stays.fetched() <= fetched + 1, "a page is of one token");
+            all.extend(Some(rows(&body).to_owned()).filter(|rows| !rows.is_empty()));
+            pages += 1;
+            match next(&body) {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => break,
+            }
+        }
+        assert!(pages >= tokens.len(), "{pages}");
+        let (mut expected, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let (_, body) = ask(&here, &format!("/tables/candles?limit=10000{more}{cursor}"));
+            expected.extend(Some(rows(&body).to_owned()).filter(|rows| !rows.is_empty()));
+            match next(&body) {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => break,
+            }
+        }
+        assert_eq!(all.join(","), expected.join(","), "{more}");
+    }
+    // Of one token all that is asked of a table can be had.
+    let one = format!("where=token_address={}", tokens[1]);
+    for question in [
+        format!("/tables/candles?{one}&sort=-close,timestamp&limit=50"),
+        format!("/tables/candles?{one}&limit=3"),
+        "/tables/candles?where=token_address=0x00000000000000000000000000000000000000aa".to_owned(),
+    ] {
+        let plain = |(status, body): (u16, String)| (status, body.split("\"next\"").next().unwrap().to_owned(), rows(&body).to_owned());
+        assert_eq!(plain(ask(&there, &question)), plain(ask(&here, &question)), "{question}");
+    }
+    // Of all at once nothing can, and it says what to do; no row is asked for.
+    let fetched = stays.fetched();
+    for question in ["/tables/candles?sort=-close", "/tables/candles/counts?column=interval"] {
+        let (status, body) = ask(&there, question);
+        assert_eq!((status, body.contains("stay at `warehouse`"), body.contains("where=token_address=")), (503, true, true), "{body}");
+    }
+    assert_eq!(stays.fetched(), fetched);
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use tokendeck::dataset::{Dataset, address::Address, candles::Interval, findings::Severity, load::load, progress::Silent};
 
-use super::{UNI, exists};
+use super::UNI;
+use crate::shared::shared;
 
 fn real() -> Option<Dataset> {
-    let there = exists(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/real"));
-    there.then(|| load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real")), &Silent).expect("the real data load"))
+    shared("data/real").map(|_| load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real")), &Silent).expect("the real data load"))
 }
 
 /// Table, rows, rows set aside, warnings.

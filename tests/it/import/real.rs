@@ -1,8 +1,8 @@
 //! The recorded files, each as its source has it: taken, or refused with what to do. Counts were worked out from the files by hand.
 
 use super::{Desk, errors, taken};
+use crate::shared::shared;
 
-const RAW: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/real/raw");
 const WBTC: &str = "0x2260fac5e5542a773aa44fbcfedf7c193bc2c599";
 const ARB: &str = "0x912ce59144191c1204e64559fe8253a0e49e6548";
 const STCELO: &str = "0xc668583dcbdc9ae6fa3ce46462758188adfdfc24";
@@ -31,13 +31,10 @@ const FILES: &[Sample] = &[
 
 #[test]
 fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
-    if !std::path::Path::new(RAW).exists() {
-        println!("no recorded files at {RAW}: not tried");
-        return;
-    }
+    let Some(raw) = shared("data/real/raw") else { return };
     let desk = Desk::empty();
     for (file, format, token, table, new, repeated, left_out) in FILES {
-        let path = format!("{RAW}/{file}");
+        let path = format!("{raw}/{file}");
         if let Some(token) = token {
             let reason = desk.refuses(&[&path]);
             assert!(reason.contains("which") && reason.contains("it is with --token ADDRESS"), "{file}: {reason}");
@@ -69,9 +66,9 @@ fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
             assert_eq!(found, [*new, 0, 0, *repeated, 0, *left_out], "{file}");
         }
     }
-    let ether = format!("{RAW}/etherscan_export-EtherPrice.csv");
+    let ether = format!("{raw}/etherscan_export-EtherPrice.csv");
     assert_eq!(taken(&desk.imports(&[&ether]), 0, "gas"), [0, 1, 0, 0, 0, 0]);
-    let reason = desk.refuses(&[&format!("{RAW}/freqtrade_ETH_BTC-5m.feather")]);
+    let reason = desk.refuses(&[&format!("{raw}/freqtrade_ETH_BTC-5m.feather")]);
     assert!(reason.contains("has prices of ETH in BTC, and candles are in USD"), "{reason}");
     let dataset = desk.dataset();
     assert_eq!(errors(&dataset), 0);
@@ -81,7 +78,7 @@ fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
     // All of it again is nothing new.
     let before = super::files(&desk.data());
     for (file, format, token, table, ..) in FILES {
-        let path = format!("{RAW}/{file}");
+        let path = format!("{raw}/{file}");
         let token: Vec<&str> = token.iter().flat_map(|token| ["--token", token]).collect();
         let report = desk.imports(&[&[path.as_str()], &token[..], said(format)].concat());
         let [new, changed, ..] = taken(&report, 0, table);

@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use super::{Desk, TOKENS, UNI, address, reasons, taken};
+use crate::shared::shared;
 
 /// The most things a file is asked for.
 const QUESTIONS: usize = 5;
@@ -92,12 +93,8 @@ fn a_workbook_is_not_sent_to_dataset_toml() {
     let desk = Desk::empty();
     desk.write("holders.csv", &text);
     assert!(desk.refuses(&["holders.csv"]).contains("In dataset.toml: [tables.holders]"));
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/wild/files/pgl_transfers.xlsx");
-    if !std::path::Path::new(folder).exists() {
-        println!("no workbook at {folder}: not tried");
-        return;
-    }
-    let err = desk.refuses(&[folder]);
+    let Some(workbook) = shared("data/wild/files/pgl_transfers.xlsx") else { return };
+    let err = desk.refuses(&[&workbook]);
     assert!(
         !err.contains("dataset.toml")
             && line(&err).is_some_and(|line| line.contains("--as holders") && line.contains("--map balance=COLUMN")),

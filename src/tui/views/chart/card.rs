@@ -119,25 +119,26 @@ impl Card<'_> {
             plain("from", format::candle_time(detail.start_time), String::new()),
             plain("to", format::candle_time(detail.end_time), format!("{candles} candles")),
             plain("pivots", pivots, String::new()),
-            self.record(),
+            self.record(roomy),
             plain("as of", self.as_of.map_or_else(|| format::MISSING.to_owned(), format::candle_time), note("the last candle")),
         ]
     }
 
     /// `57 % of 14`, beside what any entry came to.
-    fn record(&self) -> Row {
+    fn record(&self, roomy: bool) -> Row {
         let plain = |figure: &str, says: String| ("record", figure.to_owned(), says, Role::Dim);
         let Some(record) = self.record else {
-            let says = if self.explained { "following the earlier ones of this token" } else { "Enter: what became of earlier ones" };
+            let says = if self.explained { "following earlier ones" } else { "Enter: earlier ones" };
             return plain(format::MISSING, says.to_owned());
         };
         let of_name = record.patterns.iter().find(|known| known.name == self.pattern.name);
         let Some((known, target)) = of_name.and_then(|known| Some((known, known.target?))) else {
-            return plain("none", "no earlier one on this token has ended".to_owned());
+            return plain("none", "no earlier one ended".to_owned());
         };
         let percent = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
-        let any = known.random_target.map_or_else(String::new, |any| format!(", any entry {}", percent(any)));
-        plain(&format!("{} of {}", percent(target), known.count), format!("met their target{any}"))
+        let any = known.random_target.map_or_else(String::new, |any| format!("any entry {}", percent(any)));
+        let says = if roomy { format!("met their target; {any}") } else { any };
+        plain(&format!("{} of {}", percent(target), known.count), says)
     }
 
     /// What made the confidence, and the rows that took.

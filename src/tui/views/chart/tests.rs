@@ -334,10 +334,10 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
 fn the_card_says_what_became_of_the_tokens_earlier_patterns_of_that_name() {
     let (mut stage, mut view) = (shapes(), Chart::default());
     stage.draw(&mut view, 140, 38);
-    assert!(stage.text(&mut view, 140, 38).contains("what became of earlier ones"));
+    assert!(stage.text(&mut view, 140, 38).contains("Enter: earlier ones"));
     stage.act(&mut view, Action::Open);
     let text = settled(&stage, &mut view, |view| view.finds.is_told());
-    assert!(text.contains("met their target") || text.contains("no earlier one on this token has ended"), "{text}");
+    assert!(text.contains("any entry") || text.contains("no earlier one ended"), "{text}");
 }
 
 /// Draws until `done`, or fails; what stands on screen then.
