@@ -60,8 +60,9 @@ pub struct Statistics {
     pub quartiles: [f64; 3],
     /// The sum over the count.
     pub mean: f64,
-    /// `BINS` of equal width from the smallest to the largest, the last with its upper end: where each begins, and how many values.
-    pub histogram: Vec<(f64, u64)>,
+    /// At most `BINS` of equal width from the smallest to the largest, the last with its upper end: where each begins, and how many
+    /// values. Of whole numbers each begins at one.
+    pub histogram: Vec<(Number, u64)>,
 }
 
 impl Sorted {
@@ -111,19 +112,34 @@ impl Sorted {
     }
 
     /// One bin of a column that has one value.
-    fn histogram(&self) -> Vec<(f64, u64)> {
+    fn histogram(&self) -> Vec<(Number, u64)> {
         let (Some(&first), Some(&last)) = (self.keys.first(), self.keys.last()) else { return Vec::new() };
-        let (low, high) = (self.number(first).float(), self.number(last).float());
-        if first == last || low >= high {
-            return vec![(low, self.keys.len() as u64)];
-        }
-        let edge = |bin: usize| {
-            let share = bin as f64 / BINS as f64;
-            low * (1.0 - share) + high * share
+        let edges = match self.made {
+            _ if first == last => vec![self.number(first)],
+            // Keys of whole numbers are as far apart as the numbers.
+            Made::Integers => {
+                let width = ((last - first) / BINS as u64).saturating_add(1);
+                (0..BINS as u64)
+                    .map_while(|bin| first.checked_add(bin.checked_mul(width)?))
+                    .take_while(|edge| *edge <= last)
+                    .map(|edge| self.number(edge))
+                    .collect()
+            }
+            Made::Floats => {
+                let (low, high) = (self.number(first).float(), self.number(last).float());
+                let edge = |bin: usize| {
+                    let share = bin as f64 / BINS as f64;
+                    Number::Float(low * (1.0 - share) + high * share)
+                };
+                (0..BINS).map(edge).collect()
+            }
         };
-        let below = |edge: f64| self.keys.partition_point(|&key| self.number(key).float() < edge);
-        let starts: Vec<usize> = (0..BINS).map(|bin| if bin == 0 { 0 } else { below(edge(bin)) }).chain([self.keys.len()]).collect();
-        (0..BINS).map(|bin| (edge(bin), (starts[bin + 1].max(starts[bin]) - starts[bin]) as u64)).collect()
+        let below = |edge: Number| match edge {
+            Number::Integer(edge) => self.keys.partition_point(|&key| key < key_of_integer(edge)),
+            Number::Float(edge) => self.keys.partition_point(|&key| self.number(key).float() < edge),
+        };
+        let starts: Vec<usize> = std::iter::once(0).chain(edges.iter().skip(1).map(|&edge| below(edge))).chain([self.keys.len()]).collect();
+        edges.into_iter().zip(starts.windows(2)).map(|(edge, start)| (edge, start[1].saturating_sub(start[0]) as u64)).collect()
     }
 }
 
@@ -147,13 +163,32 @@ mod tests {
         assert_eq!(statistics.histogram.iter().map(|(_, count)| count).sum::<u64>(), 4);
         assert_eq!((statistics.histogram[0].1, statistics.histogram[BINS - 1].1), (1, 1));
         let one = floats(&[7.0, 7.0]).statistics().expect("one value");
-        assert_eq!((one.quartiles, one.histogram), ([7.0; 3], vec![(7.0, 2)]));
+        assert_eq!((one.quartiles, one.histogram), ([7.0; 3], vec![(Number::Float(7.0), 2)]));
         assert_eq!(floats(&[]).statistics(), None);
         let huge = floats(&[f64::MAX, f64::MAX, -f64::MAX]).statistics().expect("three values");
         assert!(huge.mean.is_finite() && huge.quartiles.iter().all(|value| value.is_finite()));
         let whole = Sorted::new(Made::Integers, vec![key_of_integer(i64::MIN), key_of_integer(-1), key_of_integer(i64::MAX)]);
         let statistics = whole.statistics().expect("three values");
         assert_eq!((statistics.min, statistics.max), (Number::Integer(i64::MIN), Number::Integer(i64::MAX)));
+        assert_eq!(statistics.histogram.iter().map(|(_, count)| count).sum::<u64>(), 3);
+    }
+
+    #[test]
+    fn bins_of_whole_numbers_begin_at_whole_numbers() {
+        for (values, edges, counts) in [
+            (&[6, 6, 18][..], &[6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18][..], &[2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1][..]),
+            (&[-3, 0], &[-3, -2, -1, 0], &[1, 0, 0, 1]),
+            (
+                &[0, 45, 46, 99],
+                &[0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95],
+                &[1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+            ),
+        ] {
+            let sorted = Sorted::new(Made::Integers, values.iter().map(|&value| key_of_integer(value)).collect());
+            let histogram = sorted.statistics().expect("values").histogram;
+            let expected: Vec<_> = edges.iter().map(|&edge| Number::Integer(edge)).zip(counts.iter().copied()).collect();
+            assert_eq!(histogram, expected);
+        }
     }
 
     #[test]

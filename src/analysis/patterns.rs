@@ -149,6 +149,13 @@ pub enum Status {
     Failed,
 }
 
+impl Status {
+    /// Nothing is aimed at or risked any more.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Reached | Self::Failed)
+    }
+}
+
 /// Where a pattern points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -11,7 +11,10 @@ use super::{
     format::{self, MISSING, many},
     words,
 };
-use crate::analysis::security::{AnomalyCode, CheckState, Group, score::too_little_known};
+use crate::{
+    analysis::security::{AnomalyCode, CheckState, Group, score::too_little_known},
+    dataset::chain::Chain,
+};
 
 /// Rows told of a list; the JSON has the rest of what the report keeps.
 const ROWS: usize = 10;
@@ -192,7 +195,8 @@ fn holders(token: &Value) -> Section {
     let held = list(&part["holders"]);
     let total = part["total"].as_u64().unwrap_or(held.len() as u64);
     let shares = &token["token"]["holders_distribution"];
-    let mut note = many(total, "holder", "holders");
+    // The rows of a table are no count of all who hold it.
+    let mut note = format!("{} listed", many(total, "holder", "holders"));
     for (name, key) in [("top 10", "top_10_holders"), ("top 50", "top_50_holders")] {
         if let Some(share) = shares[key].as_f64() {
             note += &format!(" · {name} {}", format::share(Some(share)));
@@ -240,7 +244,7 @@ fn dexes(part: &Value) -> Section {
         let best = &dex["bestPool"];
         vec![
             Piece::plain(word(&dex["name"])),
-            Piece::quiet(word(&dex["chainId"])),
+            Piece::quiet(dex["chainId"].as_str().map_or_else(|| MISSING.to_owned(), chain)),
             Piece::plain(format::human(best["liquidity"].as_f64())),
             Piece::quiet(format::human(dex["volume24h"].as_f64())),
             Piece::quiet(dex["poolCount"].as_u64().map_or_else(|| MISSING.to_owned(), format::count)),
@@ -281,6 +285,10 @@ fn price(value: &Value) -> String {
 
 fn change(value: &Value) -> String {
     format::change(value.as_f64(), false)
+}
+
+fn chain(id: &str) -> String {
+    Chain::known(id).map_or_else(|| id.to_owned(), |chain| chain.to_string())
 }
 
 fn day(time: &str) -> &str {

@@ -1,6 +1,8 @@
 //! Figures as people read them: three significant digits in lists, exact on the detail line, never blank. Presentation only:
 //! what is shown here is rounded from the answer, and nothing is computed from it.
 
+use crate::dataset::time::Time;
+
 /// What stands where there is no value.
 pub const MISSING: &str = "–";
 
@@ -23,6 +25,11 @@ pub fn human(value: Option<f64>) -> String {
     let rounded = round_significant(size, 3);
     let (unit, suffix) = SUFFIXES.iter().find(|(unit, _)| rounded >= *unit).copied().unwrap_or((1.0, ""));
     format!("{}{suffix}", significant(value.signum() * rounded / unit, 3))
+}
+
+/// As `human`, with a power of ten in place of zeros behind the point: `2.1e-6`.
+pub fn brief(value: f64) -> String {
+    if value != 0.0 && value.abs() < 0.01 { format!("{value:.1e}") } else { human(Some(value)) }
 }
 
 /// The largest unit in which the value is one or more, and its suffix; none below a thousand.
@@ -106,6 +113,16 @@ fn percent_digits(value: f64) -> String {
     }
 }
 
+/// A moment: `2026-08-14 09:30 UTC`.
+pub fn moment(time: Time) -> String {
+    format!("{} UTC", time.minute_text())
+}
+
+/// When a candle begins: `2026-08-14 09:30`, of days and weeks the date alone.
+pub fn candle_time(time: Time) -> String {
+    time.minute_text().trim_end_matches(" 00:00").to_owned()
+}
+
 /// How long ago, by its largest unit: `45s`, `12m`, `3h`, `2d`, `5w`, `7mo`, `2y`. The future is `now`.
 pub fn age(milliseconds: i64) -> String {
     let seconds = milliseconds / 1_000;
@@ -155,9 +172,15 @@ pub fn short_address(address: &str) -> String {
     format!("{head}…{tail}")
 }
 
-/// Pads the texts on the right so that their decimal points stand under each other when right-aligned.
+/// Pads the texts on the right so that their decimal points stand under each other when right-aligned. A whole number has its point behind
+/// its last digit, before its unit; what is no number stands where whole numbers end.
 pub fn align_decimals(texts: &mut [String]) {
-    let after = |text: &str| text.find('.').map_or(0, |dot| text[dot..].chars().count());
+    let is_whole = |c: char| c.is_ascii_digit() || c == ',';
+    let after = |text: &str| {
+        let number = text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len());
+        let point = text[number..].find(|c| !is_whole(c)).map_or(text.len(), |end| number + end);
+        text[point..].chars().count()
+    };
     let most = texts.iter().map(|text| after(text)).max().unwrap_or(0);
     for text in texts {
         let missing = most - after(text);
@@ -292,6 +315,9 @@ mod tests {
         for (given, shown) in cases {
             assert_eq!(age(given), shown);
         }
+        assert_eq!(moment(Time(1_786_699_800_000)), "2026-08-14 09:30 UTC");
+        let days = [1_786_665_600_000, 1_786_699_800_000].map(|time| candle_time(Time(time)));
+        assert_eq!(days, ["2026-08-14", "2026-08-14 09:30"]);
         assert_eq!((duration(18_400), duration(192_000_000)), ("18 ms".to_owned(), "3m 12s".to_owned()));
         assert_eq!((bytes(812), bytes(2_090_000_000)), ("812 B".to_owned(), "2.09 GB".to_owned()));
         assert_eq!(short_address("0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"), "0x1f98…f984");
@@ -299,9 +325,9 @@ mod tests {
 
     #[test]
     fn decimal_points_stand_under_each_other() {
-        let mut texts = ["7.31".to_owned(), "14".to_owned(), "0.125".to_owned()];
+        let mut texts = ["7.31", "14", "0.125", MISSING, "▲ 16.7", "418M", "9.60k", "1,204"].map(str::to_owned);
         align_decimals(&mut texts);
-        assert_eq!(texts, ["7.31 ", "14    ", "0.125"]);
+        assert_eq!(texts, ["7.31 ", "14    ", "0.125", "–    ", "▲ 16.7  ", "418M   ", "9.60k", "1,204    "]);
     }
 
     proptest! {

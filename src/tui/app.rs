@@ -412,6 +412,8 @@ impl App {
         if matches!(self.current, ViewId::Tokens | ViewId::Growth) {
             self.list_of = self.current;
         }
+        // What was said of one view says nothing of another; what went wrong is to be read.
+        self.message = self.message.take().filter(|message| message.warning || self.current == view);
         self.current = view;
         self.opened_from = None;
         self.filter = None;

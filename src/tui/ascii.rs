@@ -9,14 +9,18 @@ const SIGNS: &[(&str, &str)] = &[
     ("│┃┊┆║▐▌", "|"),
     ("┌┐└┘├┤┬┴┼┿╭╮╰╯", "+"),
     ("▲▴", "+"),
-    ("▼▾", "v"),
+    ("↑", "^"),
+    ("▼▾↓", "v"),
     ("…", "~"),
-    ("★●◆", "*"),
+    ("★●◆•", "*"),
+    ("○", "o"),
     ("·", "."),
-    ("⏎", "<"),
+    ("−", "-"),
+    ("²", "2"),
     ("✓", "+"),
-    ("✗", "x"),
-    ("▸◂→←", ">"),
+    ("✗×", "x"),
+    ("▸→›↗", ">"),
+    ("◂←‹⏎", "<"),
     ("█▇▆▉▊▋▟▙▜▛", "#"),
     ("▅▄▀▍▎▏", "="),
     ("▁▂▃", "_"),
@@ -47,8 +51,8 @@ mod tests {
 
     #[test]
     fn the_programs_signs_become_ascii_and_names_stay() {
-        let mut buffer = Buffer::with_lines(["─ holders ─ ▲ 2.1 % … ★ ▂▅█ ⠤ Ünï 漢"]);
+        let mut buffer = Buffer::with_lines(["─ holders ─ ▲ 2.1 % … ★ ▂▅█ ⠤ Ünï 漢 ← → ↑ ↓ • −1 ×2 R²"]);
         only(&mut buffer);
-        assert_eq!(buffer, Buffer::with_lines(["- holders - + 2.1 % ~ * _=# . Ünï 漢"]));
+        assert_eq!(buffer, Buffer::with_lines(["- holders - + 2.1 % ~ * _=# . Ünï 漢 < > ^ v * -1 x2 R2"]));
     }
 }

@@ -51,7 +51,7 @@ impl App {
     pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect) {
         let theme = self.setup.look.theme.clone();
         buffer.set_style(area, theme.text().patch(theme.style(Role::Background)));
-        (self.hits.tabs, self.hits.hints, self.hits.filter_keys) = Default::default();
+        self.hits = Hits::default();
         if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
             self.ask_for_room(buffer, area);
             return;
@@ -192,7 +192,7 @@ impl App {
     /// Whether the action means anything in the view as it is.
     fn answered(&self, action: Action) -> bool {
         let view = self.view();
-        if action == Action::Filter { view.filter().is_some() } else { view.answers(action) }
+        view.answers(action) && (action != Action::Filter || view.filter().is_some())
     }
 
     fn draw_footer(&mut self, buffer: &mut Buffer, row: Rect) {
@@ -208,7 +208,7 @@ impl App {
                 return;
             }
             x += 2;
-            let mut offered = vec![("", "⏎ keep".to_owned(), KeyCode::Enter, 1), (" · ", "Esc cancel".to_owned(), KeyCode::Esc, 1)];
+            let mut offered = vec![("", "Enter keep".to_owned(), KeyCode::Enter, 1), (" · ", "Esc cancel".to_owned(), KeyCode::Esc, 1)];
             offered.extend(line.completions.iter().enumerate().map(|(nth, (_, word))| {
                 let word = if nth == 0 { format!("Tab {word}") } else { word.clone() };
                 ("   ", word, KeyCode::Tab, nth + 1)
@@ -231,6 +231,8 @@ impl App {
         let room = row.width.saturating_sub(message.as_ref().map_or(0, |(text, _)| text::width(text) as u16 + 2));
         let mut x = 1;
         for (action, key, label) in self.setup.keymap.footer_of(self.current, 6, |action| self.answered(action)) {
+            // One ASCII letter would not say it.
+            let key = if self.setup.look.ascii { key.replace('⏎', "Enter") } else { key };
             let width = (text::width(&key) + 1 + text::width(label)) as u16;
             if x + width > room {
                 break;

@@ -382,6 +382,10 @@ impl<L: Fields> List<L> {
     }
 }
 
+/// Under this width columns that are shown only when asked for come before those that always are, by so much.
+const NARROW: u16 = 80;
+const ASKED_FOR: u8 = 50;
+
 /// What comes of it on screen.
 impl<L: Fields> List<L> {
     /// Draws the rows; `row` gives the one at a place.
@@ -435,6 +439,10 @@ impl<L: Fields> List<L> {
                 column.min = column.min.max(column.title_width() + MARK);
             }
             column = column.widened(self.layout.wider_by(column.key));
+            if field.optional && width < NARROW {
+                // What was asked for is seen, and not only where there is room beside everything else.
+                column.priority = column.priority.saturating_add(ASKED_FOR).min(252);
+            }
             if selected == Some(nth) {
                 column.priority = 254;
             }

@@ -94,30 +94,44 @@ pub fn width(text: &str) -> usize {
     clean(text).graphemes(true).map(|cluster| usize::from(cluster.cell_width())).sum()
 }
 
-/// The cleaned text in at most `cells`; what is cut ends with `…`.
+/// The cleaned text in at most `cells`; what is cut ends with `…`. A number is cut as a whole, since its first digits alone would read as
+/// another number.
 pub fn truncate(text: &str, cells: usize) -> Cow<'_, str> {
-    cut(text, cells, "…")
-}
-
-/// As `truncate` with another sign for what was left out, for terminals without Unicode.
-pub fn cut<'a>(text: &'a str, cells: usize, sign: &str) -> Cow<'a, str> {
+    const SIGN: &str = "…";
     let text = clean(text);
-    let sign_cells = sign.chars().map(char_width).sum::<usize>();
     let (mut used, mut keep) = (0, 0);
     for (start, cluster) in text.grapheme_indices(true) {
         used += usize::from(cluster.cell_width());
         if used > cells {
-            let mut short = text[..keep].to_owned();
-            if cells >= sign_cells {
-                short.push_str(sign);
+            let mut short = before_number(&text, keep).to_owned();
+            if cells > 0 {
+                short.push_str(SIGN);
             }
             return Cow::Owned(short);
         }
-        if used + sign_cells <= cells {
+        if used < cells {
             keep = start + cluster.len();
         }
     }
     text
+}
+
+/// What may stand in a number or a date beside digits; a letter behind them is a unit, as in `1.26T`.
+const IN_NUMBER: &[char] = &['.', ',', ':', '-', '+', '/', '%'];
+
+/// The text up to `end`, or up to where the number begins that `end` would cut; a bracket that was opened just before it goes too.
+fn before_number(text: &str, end: usize) -> &str {
+    let start = text[..end].rfind(|c: char| c.is_whitespace() || c == '(').map_or(0, |at| at + 1);
+    let word = text[start..].split(|c: char| c.is_whitespace() || c == ')').next().unwrap_or_default();
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let is_number = word.len() - digits.len() <= 1
+        && digits.contains(|c: char| c.is_ascii_digit())
+        && digits.chars().all(|c| c.is_ascii_digit() || IN_NUMBER.contains(&c));
+    // Cut between two words, or within one that is no number, it reads as what it is.
+    if end <= start || end >= start + word.len() || !is_number {
+        return &text[..end];
+    }
+    text[..start].strip_suffix('(').map_or(&text[..start], str::trim_end)
 }
 
 /// The cleaned text in exactly `cells`, cut or padded with spaces.
@@ -178,7 +192,10 @@ pub fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
     if out.len() > lines {
         out.truncate(lines);
         if let Some(last) = out.last_mut() {
-            *last = truncate(&format!("{last}…"), cells).into_owned();
+            // Half of what stands in brackets says nothing.
+            let open = last.rfind('(').filter(|at| !last[*at..].contains(')') && *at > 0);
+            let whole = open.map_or(last.as_str(), |at| last[..at].trim_end());
+            *last = truncate(&format!("{whole}…"), cells).into_owned();
         }
     }
     out
@@ -231,9 +248,29 @@ mod tests {
         for (given, cells, shown) in cases {
             assert_eq!(truncate(given, cells), shown, "{given} in {cells}");
         }
-        assert_eq!(cut("Wrapped Ether", 9, "..."), "Wrappe...");
         assert_eq!(fit("7.31", 8, Align::Right), "    7.31");
         assert_eq!(fit("ab", 5, Align::Centre), " ab  ");
+    }
+
+    #[test]
+    fn a_number_is_never_cut_inside() {
+        let cases = [
+            ("Gini 0.661", 8, "Gini …"),
+            ("1,260,000,000,000", 9, "…"),
+            ("min APY 2.5 %", 11, "min APY …"),
+            ("a 1.26T b", 5, "a …"),
+            ("read 2026-11-22 ok", 12, "read …"),
+            ("all stop (14 probes)", 12, "all stop…"),
+            ("7.31  7.42", 8, "7.31  …"),
+            ("7.31 and", 6, "7.31 …"),
+            // These are names, which may be cut anywhere.
+            ("0x1f9840a85d", 8, "0x1f984…"),
+            ("pool3crv", 6, "pool3…"),
+        ];
+        for (given, cells, shown) in cases {
+            assert_eq!(truncate(given, cells), shown, "{given} in {cells}");
+        }
+        assert_eq!(wrap("stopped all purchases (14 probes of it)", 26, 1), ["stopped all purchases…"]);
     }
 
     #[test]

@@ -88,6 +88,9 @@ impl Default for Options {
     }
 }
 
+/// How much of a role's colour its tint has: seen, and what is written in the colour can still be read on it.
+const TINT: f64 = 0.13;
+
 /// A palette as this terminal can show it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Theme {
@@ -109,7 +112,7 @@ impl Theme {
         let palette = palette.with(options.up_down_swapped, options.colour_blind);
         let styles = Role::ALL.iter().map(|&role| style(&palette, role, options)).collect();
         let tint = |role| match options.depth {
-            Depth::True | Depth::Indexed => Some(shown(mixed(palette.rgb(Role::Background), palette.rgb(role), 0.16), options.depth)),
+            Depth::True | Depth::Indexed => Some(shown(mixed(palette.rgb(Role::Background), palette.rgb(role), TINT), options.depth)),
             Depth::Sixteen | Depth::None => None,
         };
         let tints = [tint(Role::Accent), tint(Role::Up), tint(Role::Down), tint(Role::Warning)];

@@ -11,6 +11,7 @@ pub mod growth;
 pub mod jobs;
 mod parts;
 pub mod posts;
+mod price;
 pub mod security;
 mod token_list;
 pub mod tokens;

@@ -3,7 +3,7 @@
 pub(super) use crate::document::words::{of, shown};
 
 /// What Enter and Esc do where something is typed or chosen.
-pub(super) const SAVE_OR_CANCEL: &str = "⏎ save · Esc cancel";
+pub(super) const SAVE_OR_CANCEL: &str = "Enter save · Esc cancel";
 /// Esc in a dialog.
 pub(super) const CANCEL: &str = "Esc cancel";
 

@@ -292,7 +292,7 @@ fn without_data_it_offers_to_write_some() {
     let nowhere = home.path().join("nowhere");
     let mut terminal = home.run(&["--data", &nowhere.to_string_lossy()], &[]);
     terminal.see("no dataset");
-    terminal.see("⏎ write demo data");
+    terminal.see("Enter write demo data");
     terminal.keys("\r");
     terminal.ready();
     terminal.until("demo data in the header", |screen| header(screen).contains("DEMO DATA"));
@@ -374,7 +374,7 @@ fn a_table_is_exported_whole_and_over_another_file_only_when_told_twice() {
     terminal.keys("\x1b[B\x1b[B\x1b[B\r");
     terminal.see("INTERVAL");
     terminal.keys("e");
-    terminal.see("⏎ save");
+    terminal.see("Enter save");
     terminal.keys("\r");
     terminal.see("exported 1");
     let written = home.path().join("tokendeck-candles.csv");
@@ -383,9 +383,9 @@ fn a_table_is_exported_whole_and_over_another_file_only_when_told_twice() {
     let count = said.split("exported ").nth(1).and_then(|rest| rest.split(' ').next()).map(|count| count.replace(',', ""));
     assert!(rows > 10_000 && count.as_deref() == Some(&*rows.to_string()), "{rows} rows in the file:\n{said}");
     terminal.keys("e");
-    terminal.see("⏎ save");
+    terminal.see("Enter save");
     terminal.keys("\r");
-    terminal.see("this file exists: ⏎ again replaces it");
+    terminal.see("this file exists: Enter again replaces it");
     assert_eq!(fs::read_to_string(&written).unwrap().lines().count() - 1, rows);
     // Under another name nothing is replaced; a second Enter on this one does it.
     fs::write(&written, "old").unwrap();

@@ -11,13 +11,13 @@ use tokendeck::{
         app::{Look, Setup},
         keymap::{Keymap, VIEWS, ViewId},
         picture, run,
-        theme::{Depth, Options, Palette, Theme},
+        theme::{Depth, Options, Palette, Role, Theme},
         view::NoApi,
     },
 };
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
-const SIZES: [(u16, u16); 3] = [(80, 24), (140, 42), (220, 60)];
+const SIZES: [(u16, u16); 4] = [(60, 16), (80, 24), (140, 42), (220, 60)];
 
 fn deck() -> Arc<Deck> {
     let deck = Deck::new(Path::new(DEMO), DeckOptions::default()).unwrap();
@@ -75,11 +75,62 @@ fn every_view_looks_as_it_did_at_every_size() {
 fn a_theme_changes_colours_and_no_letter() {
     let deck = deck();
     for view in [ViewId::Tokens, ViewId::Chart, ViewId::Growth] {
-        let dark = plain(&deck, view, SIZES[1]);
+        let dark = plain(&deck, view, SIZES[2]);
         for palette in [Palette::light(), Palette::high_contrast()] {
-            let other = screen(&deck, view, SIZES[1], &palette, Options::default(), false);
+            let other = screen(&deck, view, SIZES[2], &palette, Options::default(), false);
             assert_eq!(picture::text(&dark), picture::text(&other), "{view:?} in {}", palette.name);
             assert_ne!(dark.content()[0].bg, other.content()[0].bg, "{view:?}: the background is the theme's");
+        }
+    }
+}
+
+/// Where a number ends with `…`: its first digits would read as another number. Of names and hashes any part may be left out.
+fn cut_number(text: &str) -> Option<&str> {
+    let before = |at: usize| text[..at].rsplit(|c: char| c.is_whitespace() || "│(".contains(c)).next().unwrap_or_default();
+    let is_number = |word: &&str| word.ends_with(|c: char| c.is_ascii_digit()) && !word.contains(char::is_alphabetic);
+    text.match_indices('…').map(|(at, _)| before(at)).find(is_number)
+}
+
+#[test]
+fn no_number_is_cut_at_any_size() {
+    assert_eq!(cut_number("a 0x1f98…f984  1.2… b"), Some("1.2"));
+    let deck = deck();
+    for view in VIEWS {
+        for size in SIZES.into_iter().chain([(66, 20), (72, 24), (100, 30), (118, 34)]) {
+            let text = picture::text(&plain(&deck, view.id, size));
+            let cut = text.lines().find_map(cut_number);
+            assert_eq!(cut, None, "{} at {size:?}:\n{text}", view.word);
+        }
+    }
+}
+
+/// Contrast of WCAG 2.2, 1.4.3; none of colours that the terminal chooses.
+fn contrast(a: Color, b: Color) -> Option<f64> {
+    let luminance = |color: Color| {
+        let Color::Rgb(r, g, b) = color else { return None };
+        let part = |value: u8| {
+            let s = f64::from(value) / 255.0;
+            if s <= 0.04045 { s / 12.92 } else { ((s + 0.055) / 1.055).powf(2.4) }
+        };
+        Some(0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b))
+    };
+    let (a, b) = (luminance(a)?, luminance(b)?);
+    Some((a.max(b) + 0.05) / (a.min(b) + 0.05))
+}
+
+#[test]
+fn every_letter_can_be_read() {
+    let deck = deck();
+    for palette in [Palette::dark(), Palette::light(), Palette::high_contrast()] {
+        let selection = Theme::new(&palette, Options::default()).style(Role::Selection).bg;
+        for view in VIEWS {
+            let buffer = screen(&deck, view.id, SIZES[1], &palette, Options::default(), false);
+            for (place, cell) in buffer.content().iter().enumerate().filter(|(_, cell)| cell.symbol().contains(char::is_alphanumeric)) {
+                let found = contrast(cell.fg, cell.bg).expect("colours of the palette");
+                // The selected row says the same twice, by its ground and its weight.
+                let wanted = if Some(cell.bg) == selection { 3.0 } else { 4.5 };
+                assert!(found >= wanted, "{} in {}: {found:.1} of `{}` at {place}", view.word, palette.name, cell.symbol());
+            }
         }
     }
 }
@@ -89,7 +140,7 @@ fn without_colour_nothing_has_one_and_the_selection_is_still_seen() {
     let deck = deck();
     for view in VIEWS {
         let options = Options { depth: Depth::None, ..Options::default() };
-        let buffer = screen(&deck, view.id, SIZES[0], &Palette::dark(), options, false);
+        let buffer = screen(&deck, view.id, SIZES[1], &Palette::dark(), options, false);
         let coloured = buffer.content().iter().find(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset);
         assert!(coloured.is_none(), "{}: {coloured:?}", view.title);
         if view.id == ViewId::Tokens {
@@ -101,11 +152,14 @@ fn without_colour_nothing_has_one_and_the_selection_is_still_seen() {
 #[test]
 fn ascii_screens_hold_ascii_but_for_what_the_data_say() {
     let deck = deck();
-    for view in [ViewId::Chart, ViewId::Security, ViewId::Api] {
-        let buffer = screen(&deck, view, SIZES[1], &Palette::dark(), Options::default(), true);
-        let text = picture::text(&buffer);
-        let strange: String = text.chars().filter(|c| !c.is_ascii()).collect();
-        assert!(strange.is_empty(), "{view:?}: {strange}");
+    for view in VIEWS {
+        for size in SIZES {
+            let text = picture::text(&screen(&deck, view.id, size, &Palette::dark(), Options::default(), true));
+            // Names and titles of the data are in any script.
+            let of_data = |c: char| c.is_alphanumeric() || c > '\u{1f000}' || "：？！，、（）「」。".contains(c);
+            let strange: String = text.chars().filter(|c| !c.is_ascii() && !of_data(*c)).collect();
+            assert!(strange.is_empty(), "{} at {size:?}: {strange}", view.word);
+        }
     }
 }
 

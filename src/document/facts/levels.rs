@@ -20,6 +20,8 @@ pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&
     section.blocks.extend(chart.map(|chart| Block::Chart(Box::new(chart))));
     let row = |line: &Value| {
         let now = match line["endPrice"].as_f64() {
+            // A straight line through a fall ends where no price is.
+            Some(at) if at <= 0.0 => "below zero now".to_owned(),
             Some(at) => format!("{} now", format::price(Some(at))),
             None => format!("{} at its start", price(&line["intercept"])),
         };
@@ -49,14 +51,13 @@ pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&
 pub(super) fn trade_card(part: &Value, card: usize) -> Section {
     let pattern = &part["patterns"][card];
     let mut section = Section::part("trade card", words::told(word(&pattern["name"])));
-    let (aim, back) = if word(&pattern["direction"]) == "down" { (Tone::Bad, Tone::Good) } else { (Tone::Good, Tone::Bad) };
     let away = |at: &str, way: &str| format!("{} · {} from the last close", price(&pattern[at]), change(&pattern[way]));
     section.labelled("confidence", format!("{} that a chartist marks it", number(&pattern["confidence"], 2)), Tone::Plain);
     let complete = format!("{} · {} % complete", words::told(word(&pattern["status"])), number(&pattern["completionPercent"], 0));
     section.labelled("status", complete, Tone::Plain);
     section.labelled("breakout", format!("{} {}", price(&pattern["breakoutPrice"]), word(&pattern["direction"])), Tone::Plain);
-    section.labelled("target", away("targetPrice", "distanceToTarget"), aim);
-    section.labelled("stop", away("stopPrice", "distanceToStop"), back);
+    section.labelled("target", away("targetPrice", "distanceToTarget"), aim(&pattern["distanceToTarget"]));
+    section.labelled("stop", away("stopPrice", "distanceToStop"), aim(&pattern["distanceToStop"]));
     section.labelled("reward:risk", number(&pattern["rewardRisk"], 2), Tone::Plain);
     section.labelled("height", format!("{} measured from the breakout", price(&pattern["height"])), Tone::Plain);
     let span = format!("{} to {}", day(word(&pattern["startTime"])), day(word(&pattern["endTime"])));
@@ -94,16 +95,17 @@ fn aim(moves: &Value) -> Tone {
 
 fn told(pattern: &Value) -> Vec<Piece> {
     let status = word(&pattern["status"]);
-    let target = format!("{} {}", price(&pattern["targetPrice"]), change(&pattern["distanceToTarget"]));
-    // What is over has no stop.
-    let (stop, ratio) = if matches!(status, "forming" | "confirmed") {
+    let target = price(&pattern["targetPrice"]);
+    // What is over has no way to go to its target, and no stop.
+    let (target, stop, ratio) = if matches!(status, "forming" | "confirmed") {
+        let target = Piece::new(format!("{target} {}", change(&pattern["distanceToTarget"])), aim(&pattern["distanceToTarget"]));
         let stop = format!("{} {}", price(&pattern["stopPrice"]), change(&pattern["distanceToStop"]));
-        (stop, number(&pattern["rewardRisk"], 2))
+        (target, stop, number(&pattern["rewardRisk"], 2))
     } else {
-        (MISSING.to_owned(), MISSING.to_owned())
+        (Piece::quiet(target), MISSING.to_owned(), MISSING.to_owned())
     };
     let mut row = name(pattern);
-    row.extend([Piece::quiet(words::told(status)), Piece::new(target, aim(&pattern["distanceToTarget"]))]);
+    row.extend([Piece::quiet(words::told(status)), target]);
     row.extend([Piece::quiet(stop), Piece::quiet(ratio)]);
     row
 }

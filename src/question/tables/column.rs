@@ -119,7 +119,7 @@ pub struct Description {
     /// The sum over the count; null of texts.
     #[schemars(schema_with = "cell")]
     pub mean: Value,
-    /// Bins of equal width from the smallest to the largest; none of texts.
+    /// Bins of equal width from the smallest to the largest; none of texts. Of whole numbers each begins at one.
     pub histogram: Vec<Bin>,
 }
 
@@ -447,7 +447,7 @@ fn looked(table: &Table, kind: Kind, read: &Read<'_>, limit: usize) -> Result<Lo
         quartile_3: quartile(2),
         max,
         mean: statistics.as_ref().map_or(Value::Null, |statistics| between(statistics.mean)),
-        histogram: bins.map(|(from, count)| Bin { from: between(*from), count: *count }).collect(),
+        histogram: bins.map(|(from, count)| Bin { from: written(kind, *from), count: *count }).collect(),
     };
     let counts = Counts { table: table.schema.name, column: read.column.to_owned(), rows, missing, distinct, counts };
     Ok(Looked { counts, description })

@@ -250,7 +250,7 @@ mod tests {
         assert!(bench.shown().contains("looking at what is in it"));
         bench.wake();
         let shown = bench.shown();
-        assert!(shown.contains("holders: 2 rows") && shown.contains("⏎ import"), "{shown}");
+        assert!(shown.contains("holders: 2 rows") && shown.contains("Enter import"), "{shown}");
         bench.key(KeyCode::Esc);
         assert!(bench.app.overlay.is_none());
         assert_eq!(bench.files(), [] as [&str; 0]);

@@ -220,7 +220,7 @@ keys! {
         LogScale "log_scale" ["L"] "Logarithmic or linear prices." ("log" 84);
         Volume "volume" ["v"] "Show or hide the volume.";
         Indicators "indicators" ["I"] "Choose indicators: averages, Bollinger, VWAP, RSI, MACD, OBV, ATR." ("indicators" 104);
-        Trendlines "trendlines" ["m"] "Show or hide the trendlines.";
+        Trendlines "trendlines" ["m"] "Show or hide the trendlines: S support, R resistance, reg regression.";
         Patterns "patterns" ["p"] "Show or hide the patterns.";
         NextPattern "next_pattern" ["n"] "To the next pattern." ("pattern" 106);
         PreviousPattern "previous_pattern" ["N"] "To the pattern before.";

@@ -168,7 +168,7 @@ impl Value<'_> {
     fn cell(self) -> Cell {
         let Some(value) = self.0 else { return Cell::missing() };
         match value {
-            FieldValue::Number(number) => Cell::figure(format::human(Some(number))),
+            FieldValue::Number(number) => Cell::number(number),
             FieldValue::Text(text) => Cell::text(text.into_owned()),
             FieldValue::Flag(flag) => Cell::text(if flag { "yes" } else { "no" }),
             FieldValue::Time(time) => Cell::new(time.to_string(), Role::Dim),

@@ -101,7 +101,8 @@ impl ColumnsDialog {
 
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         let height = (self.choice.columns.len() as u16 + 5).min(area.height.saturating_sub(4));
-        let inside = floating(buffer, area, (64, height), "columns", theme);
+        let title = format!("columns · {} of {}", self.selected + 1, self.choice.columns.len());
+        let inside = floating(buffer, area, (64, height), &title, theme);
         let base = theme.style(Role::Panel);
         self.rows = Rows::around(self.selected, Rect { height: inside.height.saturating_sub(3), ..inside });
         let Layout { frozen, .. } = self.choice.layout;

@@ -107,7 +107,7 @@ impl ExportDialog {
         }
         if self.taken.as_deref() == Some(self.input.value().trim()) {
             let warning = theme.style(Role::Warning).patch(base);
-            line(buffer, inside, 4, 0, "this file exists: ⏎ again replaces it, or type another name · Esc cancel", warning);
+            line(buffer, inside, 4, 0, "this file exists: Enter again replaces it, or type another name · Esc cancel", warning);
         } else {
             line(buffer, inside, 4, 0, &format!("{}   Tab other format", words::SAVE_OR_CANCEL), theme.dim().patch(base));
         }

@@ -118,7 +118,7 @@ impl Help {
         }
         let hint = match &self.filter {
             Some(filter) => format!("/ {filter}▏"),
-            None => "⏎ runs it   / filters   Esc closes".to_owned(),
+            None => "Enter runs it   / filters   Esc closes".to_owned(),
         };
         let bottom = inside.height.saturating_sub(1);
         let used = line(buffer, inside, bottom, 0, &hint, theme.dim().patch(base));

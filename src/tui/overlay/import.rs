@@ -130,9 +130,9 @@ impl ImportDialog {
         let takes = self.preview.as_ref().is_some_and(|preview| preview.takes);
         let more = if shown.len() > self.room { "   ↓↑ more" } else { "" };
         let keys = if takes {
-            format!("⏎ import{more}   {CANCEL}")
+            format!("Enter import{more}   {CANCEL}")
         } else {
-            format!("nothing would be taken   ⏎ say more of it{more}   {CANCEL}")
+            format!("nothing would be taken   Enter say more of it{more}   {CANCEL}")
         };
         line(buffer, inside, inside.height.saturating_sub(1), 0, &keys, theme.accent().patch(base));
     }

@@ -211,8 +211,8 @@ impl Palette {
         }
         if self.found.is_empty() {
             let says = match (self.import(), self.folder()) {
-                (Some(_), _) => "⏎ shows what would be taken of this file",
-                (None, Some(_)) => "⏎ opens this folder",
+                (Some(_), _) => "Enter shows what would be taken of this file",
+                (None, Some(_)) => "Enter opens this folder",
                 // Nothing is said of tokens before they are known.
                 (None, None) if self.entries.len() == self.fixed => "no action is called that; tokens come once the dataset is read",
                 (None, None) => "nothing is called that",

@@ -39,6 +39,6 @@ impl YesNo {
         for (row, says) in lines.iter().enumerate() {
             line(buffer, inside, row as u16, 0, says, theme.text().patch(base));
         }
-        line(buffer, inside, lines.len() as u16 + 1, 0, &format!("⏎ {}   Esc no", self.yes), theme.accent().patch(base));
+        line(buffer, inside, lines.len() as u16 + 1, 0, &format!("Enter {}   Esc no", self.yes), theme.accent().patch(base));
     }
 }

@@ -71,9 +71,10 @@ impl ScreensDialog {
             line(buffer, place, 0, used.max(20) + 2, holds, theme.dim().patch(style));
         }
         if self.screens.is_empty() {
-            line(buffer, inside, 2, 0, "none yet: a name and ⏎ keeps filter, order and columns", theme.dim().patch(base));
+            line(buffer, inside, 2, 0, "none yet: a name and Enter keeps filter, order and columns", theme.dim().patch(base));
         }
-        let hint = if self.input.value().trim().is_empty() { "⏎ opens   Delete removes   a name saves   Esc" } else { "⏎ saves   Esc" };
+        let hint =
+            if self.input.value().trim().is_empty() { "Enter opens   Delete removes   a name saves   Esc" } else { "Enter saves   Esc" };
         line(buffer, inside, inside.height.saturating_sub(1), 0, hint, theme.dim().patch(base));
     }
 }

@@ -14,7 +14,7 @@ pub const BUILTIN: &[(&str, &str)] = &[
 /// Up, up soft, down, down soft for people who do not tell green from red: blue and vermilion of Okabe and Ito's set
 /// (jfly.uni-koeln.de/color), made lighter on dark backgrounds.
 const COLOUR_BLIND_DARK: [Rgb; 4] = [(0x56, 0xb4, 0xe9), (0x28, 0x55, 0x70), (0xf2, 0x8e, 0x3c), (0x72, 0x45, 0x1f)];
-const COLOUR_BLIND_LIGHT: [Rgb; 4] = [(0x00, 0x62, 0x9c), (0xa6, 0xcd, 0xe6), (0xb3, 0x4a, 0x00), (0xee, 0xc0, 0xa0)];
+const COLOUR_BLIND_LIGHT: [Rgb; 4] = [(0x00, 0x62, 0x9c), (0xa6, 0xcd, 0xe6), (0xa8, 0x45, 0x00), (0xee, 0xc0, 0xa0)];
 
 /// A colour for every role.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,7 +147,7 @@ mod tests {
         for (name, file) in BUILTIN {
             let palette = Palette::parse(file).unwrap();
             assert_eq!(&palette.name, name);
-            let wanted = if *name == "high-contrast" { 7.0 } else { 4.0 };
+            let wanted = if *name == "high-contrast" { 7.0 } else { 4.5 };
             for colour_blind in [false, true] {
                 let palette = palette.with(false, colour_blind && *name != "high-contrast");
                 for role in [Role::Text, Role::Dim, Role::Accent, Role::Up, Role::Down, Role::Warning] {

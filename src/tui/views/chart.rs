@@ -222,7 +222,9 @@ impl View for Chart {
         }
         // A token without candles has no patterns to list either.
         let (area, list) = if self.candles.problem.is_some() { (area, Rect::default()) } else { self.finds.divide(area) };
-        self.draw_chart(buffer, area, context);
+        if !area.is_empty() {
+            self.draw_chart(buffer, area, context);
+        }
         if !list.is_empty() && !self.sheet.is_empty() {
             let trendline = self.trendline.answer.as_ref().map(|known| &known.answer);
             self.finds.draw(buffer, list, trendline, context);
@@ -435,15 +437,19 @@ impl Chart {
         // Each after a gap, and a wider one before them all.
         let marks_cells = marks.iter().map(|mark| 2 + text::width(mark)).sum::<usize>() + 1;
         if let Some(known) = &self.trendline.answer {
-            // In full where the lines' shortest legends have room beside it; the marks give way first.
-            let (shortest, gap) = sheet::legends(&known.answer, 0);
-            let beside: usize =
-                shortest.iter().filter(|_| self.choices.lines).map(|it| gap + text::width(&it.name) + 1 + text::width(&it.says)).sum();
-            let room = usize::from(row.width).saturating_sub(beside + 1);
-            let (word, role) = sheet::trend(&known.answer, &self.period(), room);
+            // What the lines are called comes before the trend's words; the marks give way first.
+            let (short, named) = (sheet::legends_width(&sheet::legends(&known.answer, 0)), sheet::named_width(&known.answer));
+            let trend = |beside: usize| {
+                let beside = if self.choices.lines { beside } else { 0 };
+                sheet::trend(&known.answer, &self.period(), usize::from(row.width).saturating_sub(beside + 1))
+            };
+            let (word, role) = trend(named);
+            let fits = text::width(&word) + named < usize::from(row.width);
+            let (word, role) = if fits { (word, role) } else { trend(short) };
             x += put(buffer, row, x, 0, &word, theme.style(role));
             let room = usize::from(row.width.saturating_sub(x));
-            let (legends, gap) = sheet::legends(&known.answer, room.saturating_sub(marks_cells));
+            let room = if fits { room.saturating_sub(marks_cells).max(named) } else { room };
+            let (legends, gap) = sheet::legends(&known.answer, room);
             for legend in legends.iter().filter(|_| self.choices.lines) {
                 x += gap as u16;
                 x += put(buffer, row, x, 0, &legend.name, theme.style(legend.role));
@@ -465,8 +471,8 @@ fn draw_stale(buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
     let Some((last, behind)) = summary(context).and_then(|token| token.last_candle).and_then(|last| Some((last, last.behind?))) else {
         return area;
     };
-    let (start, age) = (last.start.minute_text(), format::age(behind));
-    let says = format!("stale: the last candle is of {}, {age} before the newest in the dataset", start.trim_end_matches(" 00:00"));
+    let (start, age) = (format::candle_time(last.start), format::age(behind));
+    let says = format!("stale: the last candle is of {start}, {age} before the newest in the dataset");
     put(buffer, area, 1, 0, &says, context.theme.style(Role::Warning));
     Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area }
 }

@@ -16,6 +16,7 @@ use crate::{
     },
     tui::{
         keymap::Action,
+        text,
         theme::Role,
         view::{Asked, Context, Effect, Export, Request},
         widgets::{
@@ -28,6 +29,16 @@ use crate::{
 
 /// The second of `TIMEFRAMES` after which a day follows.
 const TIMEFRAME_DEFAULT: usize = 2;
+
+/// What the keys do, in as many words as there is room for.
+const NOTES: &[&str] = &[
+    "← → crosshair   ↑ ↓ timeframe   Space unmarks all   Esc back",
+    "← → crosshair   ↑ ↓ timeframe   Esc back",
+    "↑ ↓ timeframe   Esc back",
+];
+
+/// From this width on the title is in words.
+const WIDE: u16 = 100;
 
 /// The letters and colours of the lines, in the order of the tokens; the letter tells them apart where there are no colours.
 pub(super) const ROLES: &[Role] =
@@ -54,6 +65,12 @@ impl Default for Compare {
 impl Compare {
     pub(super) fn is_open(&self) -> bool {
         self.open
+    }
+
+    /// Whether the footer may offer the action: while the comparison stands in the list's place, what the list does is out of reach.
+    pub(super) fn answers(&self, action: Action) -> bool {
+        const OWN: &[Action] = &[Action::CompareTokens, Action::Export, Action::CopyCurl, Action::Palette, Action::Help];
+        !self.open || OWN.contains(&action)
     }
 
     /// What stands before the token's row: that it is marked, else what its alerts tell.
@@ -177,8 +194,10 @@ impl Compare {
 
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let timeframe = TIMEFRAMES.get(self.timeframe).copied().unwrap_or("1d");
-        let title = format!("{} tokens, percent from a common start · {timeframe}", self.marks.len());
-        let note = "← → crosshair   ↑ ↓ timeframe   Space unmarks all   Esc back";
+        let measure = if area.width >= WIDE { "percent from a common start" } else { "% from start" };
+        let title = format!("{} tokens, {measure} · {timeframe}", self.marks.len());
+        let room = usize::from(area.width).saturating_sub(text::width(&title) + 8);
+        let note = NOTES.iter().find(|note| text::width(note) <= room).unwrap_or(&"");
         let panel = Panel { note, focused: true, ascii: context.ascii, ..Panel::new(&title) };
         let body = panel.render(area, buffer, context.theme);
         if let Some(problem) = &self.asked.problem {

@@ -325,14 +325,14 @@ impl Data {
     }
 }
 
-/// ` · watching · read 14:03:07`: whether changed files are read anew, and when that was last.
+/// ` · watching · read 2026-08-14 09:30 UTC`: whether changed files are read anew, and when that was last.
 fn watching(load: &LoadState) -> String {
     let how = match load.watching {
         Watching::Off => return String::new(),
         Watching::Told => " · watching",
         Watching::Polling => " · watching, every 2 s",
     };
-    let ended = load.ended.map(|time| time.to_string()).and_then(|text| text.get(11..19).map(|clock| format!(" · read {clock} UTC")));
+    let ended = load.ended.map(|time| format!(" · read {}", format::moment(time)));
     format!("{how}{}", ended.unwrap_or_default())
 }
 

@@ -7,7 +7,11 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::list::{Dexes, Pools};
-use super::parts::{absent, say, symbol_of};
+use super::{
+    inset,
+    parts::{absent, say, symbol_of},
+    price::Price,
+};
 use crate::{
     analysis::dex::{DexDetail, DexSummary, Pool},
     dataset::address::Address,
@@ -40,6 +44,8 @@ pub struct DexesView {
     /// How many addresses of the selected DEX were copied.
     copied: usize,
     token: Option<Address>,
+    /// The token's candles, where the list leaves room.
+    price: Price,
     list: Asked<DexListQuestion>,
     detail: Asked<DexDetailQuestion>,
 }
@@ -57,6 +63,7 @@ impl View for DexesView {
             self.arrange();
             self.moved_to_another();
         }
+        self.price.refresh(self.token, context);
         let Some(token) = self.token else { return };
         if self.list.refresh(DexListQuestion { contract_address: token, explain: false }, context) {
             self.arrange();
@@ -96,7 +103,12 @@ impl View for DexesView {
         }
         if area.width >= BESIDE_WIDTH {
             let width = (area.width * 9 / 20).clamp(62, 96);
-            self.draw_list(buffer, Rect { width: area.width - width - 2, ..area }, context);
+            let left = Rect { width: area.width - width - 2, ..area };
+            let rows = (self.dexes.len() as u16 + 4).max(6).min(left.height);
+            // A list that scrolls has all the room.
+            let rows = if self.dexes.is_empty() || left.height - rows < left.height / 3 { left.height } else { rows };
+            self.draw_list(buffer, Rect { height: rows, ..left }, context);
+            self.price.draw(buffer, Rect { y: left.y + rows, height: left.height - rows, ..left }, context);
             self.draw_dex(buffer, Rect { x: area.right() - width, width, ..area }, context);
         } else {
             // The list takes what it needs, up to half.
@@ -233,7 +245,7 @@ impl DexesView {
         if known.answer.dexes.is_empty() {
             return say(buffer, body, context, "no pool of this token is in the data; 1 chooses another token");
         }
-        let body = Rect { x: body.x + 1, width: body.width.saturating_sub(1), ..body };
+        let body = inset(body);
         self.dexes.focused = !self.in_pools;
         let empty = words::no_match("DEX");
         let frame = Frame::new(body, &empty);
@@ -244,7 +256,7 @@ impl DexesView {
         let theme = context.theme;
         let Some(dex) = self.dex() else { return };
         let chain = dex.chain_id.as_deref().map(list::chain).unwrap_or_default();
-        let title = format!("{} {chain}", dex.name);
+        let title = format!("{} · {chain}", list::versioned(dex));
         let detail = self.detail();
         let asked = detail.is_none() && self.detail.problem.is_none();
         let rule = Panel {

@@ -80,7 +80,8 @@ impl View for JobsView {
     fn answers(&self, action: Action) -> bool {
         match action {
             Action::ReportJson => self.reader.is_some(),
-            Action::Open | Action::Sort => self.reader.is_none(),
+            Action::Open | Action::Sort => self.reader.is_none() && !self.list.is_empty(),
+            Action::Terminate => !self.list.is_empty(),
             _ => true,
         }
     }

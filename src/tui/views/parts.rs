@@ -43,7 +43,7 @@ impl ListLine<'_> {
         let room = Rect { width: area.width.saturating_sub(text::width(&counts) as u16 + 2), ..area };
         let mut x = 1 + put(buffer, room, 1, 0, "/ ", if self.filter.is_empty() { theme.dim() } else { theme.accent() });
         if self.filter.is_empty() {
-            x += put(buffer, room, x, 0, "filter", theme.style(Role::Grid));
+            x += put(buffer, room, x, 0, "filter", theme.dim());
         } else {
             x += put(buffer, room, x, 0, self.filter, theme.text());
         }
@@ -115,12 +115,16 @@ pub(super) fn change(percent: Option<f64>, ascii: bool) -> String {
 
 /// A change in percent in its colour, for a column that has the sign of percent in its header.
 pub(super) fn changed(percent: Option<f64>, ascii: bool) -> Cell {
-    let role = match percent {
-        Some(value) if value >= 0.005 => Role::Up,
-        Some(value) if value <= -0.005 => Role::Down,
+    Cell::new(change(percent, ascii), percent.map_or(Role::Dim, role_of_change))
+}
+
+/// The colour that its arrow has.
+pub(super) fn role_of_change(percent: f64) -> Role {
+    match percent {
+        value if value >= 0.005 => Role::Up,
+        value if value <= -0.005 => Role::Down,
         _ => Role::Dim,
-    };
-    Cell::new(change(percent, ascii), role)
+    }
 }
 
 /// The words that tokens have in a column, or some of the texts there, for whoever types one.

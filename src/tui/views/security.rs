@@ -116,7 +116,7 @@ impl View for SecurityView {
         let theme = context.theme;
         let Some(token) = self.token else { return say(buffer, area, context, "no token selected; 1 chooses one") };
         if self.stopped.is_some() {
-            return say(buffer, area, context, "cancelled; ⏎ asks again");
+            return say(buffer, area, context, "cancelled; Enter asks again");
         }
         if let Some(problem) = &self.asked.problem {
             let body = Panel { ascii: context.ascii, ..Panel::new(&symbol_of(context, &token)) }.render(area, buffer, theme);
@@ -220,7 +220,7 @@ impl SecurityView {
     fn stop(&mut self, context: &Context<'_>) -> Effect {
         self.stopped = context.snapshot.map(|snapshot| snapshot.generation);
         self.asked.clear();
-        Effect::Say("cancelled; ⏎ asks again".to_owned())
+        Effect::Say("cancelled; Enter asks again".to_owned())
     }
 
     /// What stands behind the check of this code.

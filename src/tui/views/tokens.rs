@@ -140,6 +140,10 @@ impl View for TokensView {
         Effect::Redraw
     }
 
+    fn answers(&self, action: Action) -> bool {
+        self.compare.answers(action) && action != Action::OpenLink
+    }
+
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
         self.mouse_alike(mouse, context)
     }

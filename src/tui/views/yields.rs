@@ -13,20 +13,22 @@ use ruint::aliases::U256;
 use serde_json::{Value, json};
 
 use self::{list::Strategies, wallet::Wallet};
-use super::parts::{absent, say, symbol_of};
+use super::{
+    parts::{absent, say},
+    price::Price,
+};
 use crate::{
     dataset::{address::Address, chain::Chain},
     question::{
         Question,
         snapshot::Snapshot,
-        yields::{RiskLevel, YieldPlan, YieldQuestion, answer::Strategy},
+        yields::{RiskLevel, YieldQuestion, answer::Strategy},
     },
     tui::{
         format,
         keymap::{Action, ViewId},
-        list::{Did, Frame, List},
+        list::{Did, List},
         text,
-        theme::Role,
         view::{Asked, Context, Effect, Export, Request, View},
         widgets::{panel, progress, put, put_right},
     },
@@ -36,6 +38,8 @@ const SCALES: &[u64] = &[1, 2, 4, 10];
 /// What demo data start with.
 const EXAMPLE: &str = "12.5 WETH, 250k USDC";
 const SAVED_MAX: usize = 50;
+/// Cells before the wallet, and between it and the settings.
+const AROUND: usize = 6;
 
 /// The pane shown where there is room for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,12 +66,18 @@ pub struct YieldView {
     min_apy: f64,
     scale: u64,
     pane: Pane,
+    /// Where there is no room under the table, the pane stands in its place once it is asked for.
+    instead: bool,
+    /// There was no room when it was drawn last.
+    narrow: bool,
     saved: Vec<SavedPlan>,
     /// The saved plan that is loaded.
     loaded: Option<usize>,
     /// The generation that the line was read with, and what was wrong with it.
     read: u64,
     unread: Option<String>,
+    /// The candles of the selected row's token, where there is room.
+    price: Price,
     plan: Asked<YieldQuestion>,
 }
 
@@ -82,10 +92,13 @@ impl Default for YieldView {
             min_apy: 0.0,
             scale: 1,
             pane: Pane::Comparison,
+            instead: false,
+            narrow: false,
             saved: Vec::new(),
             loaded: None,
             read: 0,
             unread: None,
+            price: Price::default(),
             plan: Asked::default(),
         }
     }
@@ -114,6 +127,7 @@ impl View for YieldView {
             self.plan.refresh(self.question(), context);
         }
         self.arrange();
+        self.price.refresh(self.strategy().map(|row| row.token.address), context);
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
@@ -132,6 +146,7 @@ impl View for YieldView {
             Action::SavePlan => return self.save_plan(),
             Action::NextPlan => return self.load_next(context),
             Action::DropPlan => return self.delete_loaded(),
+            Action::Back if self.instead => self.instead = false,
             // The line above is the wallet, which Esc must not empty.
             Action::Back => return Effect::Nothing,
             Action::Risk => self.risk = RiskLevel::ALL[(self.risk as usize + 1) % RiskLevel::ALL.len()],
@@ -142,13 +157,7 @@ impl View for YieldView {
                 let at = SCALES.iter().position(|scale| *scale == self.scale).unwrap_or(0);
                 self.scale = SCALES[(at + 1) % SCALES.len()];
             }
-            Action::Compare => {
-                self.pane = match self.pane {
-                    Pane::Comparison => Pane::Allocation,
-                    Pane::Allocation => Pane::Steps,
-                    Pane::Steps => Pane::Comparison,
-                };
-            }
+            Action::Compare => self.next_pane(),
             _ => return Effect::Pass,
         }
         self.refresh(context);
@@ -310,7 +319,14 @@ impl YieldView {
 
     /// Opens the line with the selected token behind what stands there.
     fn add(&self, context: &Context<'_>) -> Effect {
-        let token = context.token.map_or_else(String::new, |token| format!("1 {}", symbol_of(context, &token)));
+        let Some((token, snapshot)) = context.token.zip(context.snapshot) else {
+            return Effect::Say("no token is selected: 1 chooses one".to_owned());
+        };
+        if self.amounts.contains_key(&token) && !self.line.trim_start().starts_with('{') {
+            // A second amount of it would be added to the first.
+            return Effect::Edit(self.line.clone());
+        }
+        let token = format!("1 {}", wallet::name_of(&token, snapshot));
         if self.line.trim().is_empty() || self.line.trim_start().starts_with('{') {
             return Effect::Edit(token);
         }
@@ -414,41 +430,30 @@ impl YieldView {
 
     /// The settings in a few words.
     fn wishes(&self) -> String {
+        format!("{} risk · min APY {} %{}", self.risk.word(), format::exact(Some(self.min_apy)), self.limits())
+    }
+
+    /// ` · base only · ×2`
+    fn limits(&self) -> String {
         let chains: Vec<&str> = self.chains.iter().map(Chain::as_str).collect();
         let chains = if chains.is_empty() { String::new() } else { format!(" · {} only", chains.join(", ")) };
         let scale = if self.scale == 1 { String::new() } else { format!(" · ×{}", self.scale) };
-        format!("{} risk · min APY {} %{chains}{scale}", self.risk.word(), format::exact(Some(self.min_apy)))
+        format!("{chains}{scale}")
     }
 
+    /// The wallet, and at the right the settings in as many words as it leaves room for.
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
-        let wishes = format!("{} ", text::truncate(&self.wishes(), usize::from(area.width) / 2));
+        let (shown, style) = if self.line.is_empty() { ("wallet", theme.dim()) } else { (self.line.as_str(), theme.text()) };
+        let left = usize::from(area.width).saturating_sub(text::width(shown) + AROUND);
+        // The least APY stands in the wallet's line too, when there is one.
+        let shorter = [self.wishes(), format!("{} risk{}", self.risk.word(), self.limits()), format!("{} risk", self.risk.word())];
+        let wishes = shorter.iter().find(|wishes| text::width(wishes) <= left).unwrap_or(&shorter[2]);
+        let wishes = format!("{} ", text::truncate(wishes, usize::from(area.width) / 2));
         put_right(buffer, Rect { height: 1, ..area }, 0, &wishes, theme.accent());
         let room = Rect { width: area.width.saturating_sub(text::width(&wishes) as u16 + 2), height: 1, ..area };
         let x = 1 + put(buffer, room, 1, 0, "/ ", if self.line.is_empty() { theme.dim() } else { theme.accent() });
-        let (shown, style) = if self.line.is_empty() { ("wallet", theme.style(Role::Grid)) } else { (self.line.as_str(), theme.text()) };
-        put(buffer, room, x, 0, &text::truncate(shown, usize::from(room.width.saturating_sub(x))), style);
-    }
-
-    fn draw_plan(&mut self, buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_>) {
-        draw::summary(buffer, area, plan, self.risk.word(), context);
-        let below = Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(2), ..area };
-        let below = inner(below);
-        let panes = match below.height {
-            ..10 => 0,
-            10..24 => 7,
-            height => height / 2,
-        };
-        let rows = (plan.strategies.len() as u16 + 2).max(4);
-        let table = Rect { height: (below.height - panes).min(rows), ..below };
-        // In line with what stands above it.
-        let inset = Rect { x: table.x + 1.min(table.width), width: table.width.saturating_sub(2), ..table };
-        let frame = Frame::new(inset, "nothing can be placed within these limits: the steps below say why");
-        self.list.draw(buffer, frame, context, |place| plan.strategies.get(place));
-        if panes > 0 {
-            let rest = Rect { y: table.bottom(), height: below.bottom() - table.bottom(), ..below };
-            self.draw_panes(buffer, rest, plan, context);
-        }
+        put(buffer, room, x, 0, shown, style);
     }
 }
 

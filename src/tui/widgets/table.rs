@@ -20,6 +20,8 @@ use crate::tui::{
 pub struct Cell {
     pub pieces: Vec<(Cow<'static, str>, Role)>,
     pub picture: Option<(Picture, Role)>,
+    /// A figure in fewer digits: the whole column is written so where one of its rows is too long for it.
+    pub short: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +34,7 @@ pub enum Picture {
 
 impl Cell {
     pub fn new(text: impl Into<Cow<'static, str>>, role: Role) -> Self {
-        Self { pieces: vec![(text.into(), role)], picture: None }
+        Self { pieces: vec![(text.into(), role)], ..Self::default() }
     }
 
     pub fn text(text: impl Into<Cow<'static, str>>) -> Self {
@@ -50,12 +52,24 @@ impl Cell {
         Self::new(text, role)
     }
 
+    /// A number in three digits, and in fewer where there is no room for its zeros.
+    pub fn number(value: f64) -> Self {
+        Self::figure(crate::tui::format::human(Some(value))).or(crate::tui::format::brief(value))
+    }
+
     pub fn sparkline(values: Vec<Option<f64>>, role: Role) -> Self {
-        Self { pieces: Vec::new(), picture: Some((Picture::Line(values), role)) }
+        Self { picture: Some((Picture::Line(values), role)), ..Self::default() }
     }
 
     pub fn bar(share: f64, role: Role) -> Self {
-        Self { pieces: Vec::new(), picture: Some((Picture::Bar(share), role)) }
+        Self { picture: Some((Picture::Bar(share), role)), ..Self::default() }
+    }
+
+    /// The figure in fewer digits, for where it is too long.
+    #[must_use]
+    pub fn or(mut self, short: String) -> Self {
+        self.short = Some(short);
+        self
     }
 
     #[must_use]
@@ -64,7 +78,8 @@ impl Cell {
         self
     }
 
-    fn plain(&self) -> Cow<'_, str> {
+    /// Its text without roles.
+    pub fn plain(&self) -> Cow<'_, str> {
         match &*self.pieces {
             [(only, _)] => Cow::Borrowed(only),
             pieces => Cow::Owned(pieces.iter().map(|(text, _)| &**text).collect()),
@@ -174,6 +189,7 @@ impl<'a> Table<'a> {
         }
         let window = state.offset..(state.offset + height).min(self.count);
         let mut rows: Vec<Vec<Cell>> = window.clone().map(|i| (self.row)(i)).collect();
+        Self::shorten(&mut rows, &places);
         self.align_decimals(&mut rows, &places);
         for (line, (index, cells)) in window.zip(&rows).enumerate() {
             let y = 1 + line as u16;
@@ -286,7 +302,13 @@ impl<'a> Table<'a> {
                 super::put(buf, slot, 0, 0, &drawn, theme.style(*role));
                 continue;
             }
-            let used = text::width(&cell.plain()).min(cells) as u16;
+            let used = text::width(&cell.plain());
+            if used > cells && column.align.plain() == text::Align::Right {
+                let style = cell.pieces.first().map_or_else(|| theme.text(), |(_, role)| theme.style(*role));
+                super::put_right(buf, slot, 0, &cell.plain(), style);
+                continue;
+            }
+            let used = used.min(cells) as u16;
             let mut x = if column.align.plain() == text::Align::Right { place.width - used } else { 0 };
             for (piece, role) in &cell.pieces {
                 x += super::put(buf, slot, x, 0, piece, theme.style(*role));
@@ -311,6 +333,21 @@ impl<'a> Table<'a> {
             let width = (text::width(inside) as u16).min(slot.width.saturating_sub(start));
             if start < slot.width {
                 buf.set_style(Rect { x: slot.x + start, width, ..slot }.intersection(buf.area), theme.matched());
+            }
+        }
+    }
+
+    /// Writes the figures of a column in fewer digits where one of them is too long: one style for all of it.
+    fn shorten(rows: &mut [Vec<Cell>], places: &[columns::Place]) {
+        for place in places {
+            let too_long = |cell: &Cell| cell.short.is_some() && text::width(&cell.plain()) > usize::from(place.width);
+            if !rows.iter().any(|cells| cells.get(place.column).is_some_and(too_long)) {
+                continue;
+            }
+            for cell in rows.iter_mut().filter_map(|cells| cells.get_mut(place.column)) {
+                if let (Some(short), Some((text, _))) = (cell.short.take(), cell.pieces.first_mut()) {
+                    *text = Cow::Owned(short);
+                }
             }
         }
     }

@@ -102,6 +102,17 @@ impl Desk {
 }
 
 #[test]
+fn what_was_said_of_a_view_goes_with_it_and_what_went_wrong_stays() {
+    let mut desk = Desk::new();
+    for (warning, stays) in [(false, false), (true, true)] {
+        desk.app.go(ViewId::Tokens);
+        desk.app.say("2 tokens marked", warning);
+        desk.app.go(ViewId::Chart);
+        assert_eq!(desk.app.message.is_some(), stays);
+    }
+}
+
+#[test]
 fn keys_pressed_before_the_tables_are_there_choose_the_same_token() {
     for (keys, token, symbol) in [
         ("/uni⏎2", SMALLEST, "UNI"),

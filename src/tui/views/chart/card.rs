@@ -3,7 +3,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{over, sheet::trend};
+use super::sheet::trend;
 use crate::{
     analysis::{
         patterns::{Direction, Pattern, PatternDetail},
@@ -15,6 +15,7 @@ use crate::{
         format, text,
         theme::Role,
         view::Context,
+        views::parts::role_of_change,
         widgets::{panel::Panel, put},
         words,
     },
@@ -42,6 +43,13 @@ pub(super) struct Card<'a> {
     pub explained: bool,
     /// What became of the token's earlier patterns of this name; none while that is not known.
     pub record: Option<&'a TrackRecord>,
+}
+
+/// Rows that the card of a pattern takes with its reasons under it.
+pub(super) fn rows(pattern: &Pattern, trendline: Option<&TrendlineAnswer>) -> u16 {
+    let why = pattern.detail.as_ref().map_or(0, |detail| detail.why.len().max(1));
+    let trend = trendline.and_then(|answer| answer.why.as_ref()).map_or(0, |why| why.parts.len() + 3);
+    ROWS + 2 + (why + trend) as u16
 }
 
 /// A row: its label, its figure, what is said of it and in what colour.
@@ -83,30 +91,36 @@ impl Card<'_> {
         let price = |price: f64| format::price(Some(price));
         let note = |says: &str| if roomy { says.to_owned() } else { String::new() };
         let from = note(" from last close");
-        let away = |percent: f64| format!("{}{from}", format::change(Some(percent), ascii));
-        let (aim, back) = (over::role(detail.direction), over::role_against(detail.direction));
+        // What is over is as far away as the market has gone since, which says nothing of it.
+        let away = |percent: f64| {
+            if detail.status.is_over() {
+                return (String::new(), Role::Dim);
+            }
+            (format!("{}{from}", format::change(Some(percent), ascii)), role_of_change(percent))
+        };
+        let ((to_target, aim), (to_stop, back)) = (away(detail.distance_to_target), away(detail.distance_to_stop));
         let candles = pattern.end_index - pattern.start_index + 1;
         let direction = if detail.direction == Direction::Up { "up" } else { "down" };
         let state = format!("{:.0} % complete", pattern.completion_percent);
         let plain = |label, figure: String, note: String| (label, figure, note, Role::Dim);
         let pivots = detail.anchors.iter().map(|anchor| price(anchor.price)).collect::<Vec<_>>().join("  ");
         vec![
-            plain("confidence", format!("{:.2}", pattern.confidence), note("that a chartist marks it")),
-            plain("status", words::of(&detail.status), state),
-            plain("breakout", price(detail.breakout_price), direction.to_owned()),
-            ("target", price(detail.target_price), away(detail.distance_to_target), aim),
-            ("stop", price(detail.stop_price), away(detail.distance_to_stop), back),
+            ("target", price(detail.target_price), to_target, aim),
+            ("stop", price(detail.stop_price), to_stop, back),
             plain(
                 "reward:risk",
                 detail.reward_risk.map_or_else(|| format::MISSING.to_owned(), |ratio| format!("{ratio:.2}")),
                 String::new(),
             ),
+            plain("breakout", price(detail.breakout_price), direction.to_owned()),
+            plain("status", words::of(&detail.status), state),
+            plain("confidence", format!("{:.2}", pattern.confidence), note("that a chartist marks it")),
             plain("height", price(detail.height), note("measured move from breakout")),
-            plain("from", day(detail.start_time), String::new()),
-            plain("to", day(detail.end_time), format!("{candles} candles")),
+            plain("from", format::candle_time(detail.start_time), String::new()),
+            plain("to", format::candle_time(detail.end_time), format!("{candles} candles")),
             plain("pivots", pivots, String::new()),
             self.record(roomy),
-            plain("as of", self.as_of.map_or_else(|| format::MISSING.to_owned(), day), note("the last candle")),
+            plain("as of", self.as_of.map_or_else(|| format::MISSING.to_owned(), format::candle_time), note("the last candle")),
         ]
     }
 
@@ -145,7 +159,7 @@ impl Card<'_> {
         let rows: Vec<(String, f64, f64)> =
             why.parts.iter().map(|part| (measured(part.measure).to_owned(), part.value, part.contribution)).collect();
         let (title, _) = trend(answer, "", 0);
-        let needs = format!("trend from ±{:.1}", why.threshold);
+        let needs = format!("trend beyond {0:.1} or -{0:.1}", why.threshold);
         draw_parts(buffer, area, context, &format!("why {title}"), &needs, &rows);
     }
 }
@@ -177,12 +191,8 @@ fn measured(measure: TrendMeasure) -> &'static str {
     match measure {
         TrendMeasure::NetMove => "net move / walk's deviation",
         TrendMeasure::StraightLine => "straight line, R²",
-        TrendMeasure::LastClose => "close in the range, ±1",
+        TrendMeasure::LastClose => "close in the range, -1 to 1",
     }
-}
-
-fn day(time: Time) -> String {
-    time.minute_text().trim_end_matches(" 00:00").to_owned()
 }
 
 /// All that fits in a line: `Double bottom 0.81 confirmed · target 3.15 ▲ 14.2 % · stop 2.31 ▼ 8.1 % · r:r 1.75`.
@@ -193,6 +203,10 @@ pub(super) fn line(pattern: &Pattern, state: &str, cells: usize, ascii: bool) ->
     let target = format!("{TARGET}{} {}", format::price(Some(detail.target_price)), away(detail.distance_to_target));
     let stop = format!("stop {} {}", format::price(Some(detail.stop_price)), away(detail.distance_to_stop));
     let short = format!("{TARGET}{} · stop {}", away(detail.distance_to_target), away(detail.distance_to_stop));
+    if detail.status.is_over() {
+        let lines = [format!("{head} {state} · {TARGET}{}", format::price(Some(detail.target_price))), format!("{head} {state}"), head];
+        return lines.iter().find(|line| text::width(line) <= cells).or(lines.last()).cloned().unwrap_or_default();
+    }
     let ratio = detail.reward_risk.map_or_else(String::new, |ratio| format!(" · {ratio:.2}:1"));
     let lines = [
         format!("{head} {state} · {target} · {stop}{ratio}"),

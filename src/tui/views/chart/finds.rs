@@ -4,10 +4,7 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use super::{
-    card::{self, Card},
-    over,
-};
+use super::card::{self, Card};
 use crate::{
     analysis::{
         patterns::{Family, Pattern, PatternsAnswer},
@@ -18,12 +15,11 @@ use crate::{
         track_record::{TrackRecord, TrackRecordQuestion},
     },
     tui::{
-        format,
         keymap::Action,
         list::{Cursor, Did},
         text,
-        theme::Role,
         view::{Asked, Context},
+        views::parts::changed,
         widgets::{
             panel::{self, Panel},
             put,
@@ -41,8 +37,8 @@ const BELOW_HEIGHT: u16 = 34;
 const BELOW_ROWS: u16 = 8;
 /// Rows of the list at least while reasons stand below it.
 const LIST_ROWS: u16 = 5;
-/// Rows left to the chart where the card takes the rest.
-const CHART_ROWS: u16 = 8;
+/// Rows left to the chart where the card takes the rest; where there are fewer the card stands alone.
+const CHART_ROWS: u16 = 7;
 
 const COLUMNS: &[Column] = &[
     Column::text("name", "pattern", 14, 26, 255).grows(),
@@ -214,7 +210,7 @@ impl Finds {
             }
             // The card with its reasons takes the list's place.
             _ if self.explained() && self.chosen().is_some() => {
-                let rows = (card::ROWS + 1).min(area.height.saturating_sub(CHART_ROWS));
+                let rows = if area.height < card::ROWS + 1 + CHART_ROWS { area.height } else { card::ROWS + 1 };
                 (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
             }
             Rect { height: BELOW_HEIGHT.., .. } => {
@@ -250,7 +246,8 @@ impl Finds {
         }
         // Where there is room, the card of the chosen one stands right below the list.
         let more = body.height >= 20 && !self.listed.is_empty();
-        let most = if self.explained() { LIST_ROWS } else { body.height.saturating_sub(card::ROWS + 1) };
+        let card = self.chosen().filter(|_| self.explained()).map_or(card::ROWS + 1, |chosen| card::rows(chosen, trendline));
+        let most = body.height.saturating_sub(card).max(LIST_ROWS);
         let list = if more { (self.listed.len() as u16).saturating_add(2).min(most) } else { body.height };
         let list = Rect { height: list, width: body.width.saturating_sub(1), ..body };
         let answer = self.asked.answer.clone();
@@ -325,14 +322,13 @@ fn state(pattern: &Pattern) -> String {
 }
 
 fn cells(pattern: &Pattern, ascii: bool) -> Vec<Cell> {
-    let direction = pattern.detail.as_ref().map(|detail| detail.direction);
-    let away = pattern.detail.as_ref().map(|detail| detail.distance_to_target);
-    let away = format::change(away, ascii).trim_end_matches(" %").to_owned();
+    // From the last close: what is over has no way to go.
+    let away = pattern.detail.as_ref().filter(|detail| !detail.status.is_over()).map(|detail| detail.distance_to_target);
     vec![
         Cell::text(words::shown(pattern.name.word())),
         Cell::figure(format!("{:.2}", pattern.confidence)),
         Cell::figure(format!("{:.0}", pattern.completion_percent)),
-        Cell::new(away, direction.map_or(Role::Text, over::role)),
+        changed(away, ascii),
         Cell::text(pattern.detail.as_ref().map_or_else(String::new, |detail| words::of(&detail.status))),
     ]
 }

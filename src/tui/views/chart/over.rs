@@ -145,7 +145,7 @@ impl Over {
         if let Some(from) = slot(pattern.end_index) {
             self.levels.push(Level { price: detail.target_price, from: Some(from), role: role(detail.direction), label });
             // What is over has no stop.
-            if matches!(detail.status, Status::Forming | Status::Confirmed) {
+            if !detail.status.is_over() {
                 self.levels.push(Level { price: detail.stop_price, from: Some(from), role: role_against(detail.direction), label: "stop" });
             }
         }

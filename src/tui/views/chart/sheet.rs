@@ -22,6 +22,7 @@ use crate::{
         format, text,
         theme::Role,
         view::Context,
+        views::price::by_column,
         widgets::candles::{ChartData, ChartLayout, Crosshair, Glyph, Last, render},
         words,
     },
@@ -128,18 +129,7 @@ impl Sheet {
         if self.source.as_ref().is_some_and(|source| Arc::ptr_eq(source, known)) {
             return;
         }
-        let all = &known.answer.candles;
-        let column = |figure: fn(&crate::question::candles::Candle) -> Option<f64>| {
-            all.iter().map(|candle| figure(candle).unwrap_or(f64::NAN)).collect()
-        };
-        self.candles = CandleVec {
-            timestamp: all.iter().map(|candle| candle.timestamp.0).collect(),
-            open: column(|candle| candle.open),
-            high: column(|candle| candle.high),
-            low: column(|candle| candle.low),
-            close: column(|candle| candle.close),
-            volume: column(|candle| candle.volume),
-        };
+        self.candles = by_column(&known.answer.candles);
         if self.source.as_ref().is_none_or(|source| source.answer.timeframe != known.answer.timeframe) {
             self.newest = None;
         }
@@ -347,12 +337,18 @@ pub(super) fn legends(answer: &TrendlineAnswer, cells: usize) -> (Vec<Legend>, u
         let legends: Vec<Legend> = answer.trendlines.iter().map(|line| legend(line, slopes, touches, names)).collect();
         (legends, gap)
     };
-    let fits = |(legends, gap): &(Vec<Legend>, usize)| {
-        // Each comes after a gap, its name and what it says a cell apart.
-        legends.iter().map(|legend| gap + text::width(&legend.name) + 1 + text::width(&legend.says)).sum::<usize>() <= cells
-    };
     let [fullest @ .., shortest] = tiers;
-    fullest.into_iter().map(tier).find(fits).unwrap_or_else(|| tier(shortest))
+    fullest.into_iter().map(tier).find(|legends| legends_width(legends) <= cells).unwrap_or_else(|| tier(shortest))
+}
+
+/// Each comes after a gap, its name and what it says a cell apart.
+pub(super) fn legends_width((legends, gap): &(Vec<Legend>, usize)) -> usize {
+    legends.iter().map(|legend| gap + text::width(&legend.name) + 1 + text::width(&legend.says)).sum()
+}
+
+/// Cells of the legends with the lines' names and nothing more.
+pub(super) fn named_width(answer: &TrendlineAnswer) -> usize {
+    legends_width(&(answer.trendlines.iter().map(|line| legend(line, false, false, true)).collect(), 3))
 }
 
 fn legend(line: &Trendline, slopes: bool, touches: bool, names: bool) -> Legend {

@@ -26,6 +26,10 @@ enum Name {
     Whole,
     Short,
     None,
+    /// Nor the time, which the axis has.
+    Timeless,
+    /// The figures alone.
+    Wordless,
 }
 
 /// How a price is written: as everywhere, in few digits, in three.
@@ -34,14 +38,16 @@ type Figures = fn(Option<f64>) -> String;
 impl Title<'_> {
     /// The fullest title that fits in so many cells.
     pub(super) fn text(&self, cells: usize) -> String {
-        let wordings: [(bool, Name, Figures, &str); 7] = [
+        let wordings: [(bool, Name, Figures, &str); 9] = [
             (true, Name::Whole, format::price, "  "),
             (false, Name::Whole, format::price, "  "),
             (false, Name::Whole, format::price, " "),
             (false, Name::Short, format::price, " "),
             (false, Name::Short, short, " "),
-            (false, Name::Short, three, " "),
-            (false, Name::None, three, " "),
+            (false, Name::None, short, " "),
+            (false, Name::Timeless, short, " "),
+            (false, Name::Timeless, three, " "),
+            (false, Name::Wordless, three, " "),
         ];
         let all = wordings.map(|(count, name, figures, gap)| self.worded(count, name, figures, gap));
         let fitting = all.iter().find(|title| text::width(title) <= cells);
@@ -53,7 +59,7 @@ impl Title<'_> {
         let symbol = match name {
             Name::Whole => Some(self.symbol),
             Name::Short => Some(short.as_ref()),
-            Name::None => None,
+            Name::None | Name::Timeless | Name::Wordless => None,
         };
         let frame = Some(self.frame).filter(|_| name == Name::Whole || self.column.is_none());
         let log = self.log.then_some("log");
@@ -62,13 +68,17 @@ impl Title<'_> {
         if let Some(at) = &self.at {
             let time = at.time.minute_text();
             let shown = if self.dates { time.split(' ').next().unwrap_or_default() } else { &time };
-            title.push_str(&format!(" ─ {shown}"));
+            title = match name {
+                Name::Wordless => String::new(),
+                Name::Timeless => format!("{title} ─"),
+                _ => format!("{title} ─ {shown}"),
+            };
             for (name, price) in [("o", at.open), ("h", at.high), ("l", at.low), ("c", at.close)] {
                 title.push_str(&format!("{gap}{name} {}", figures(Some(price))));
             }
             title.push_str(&format!("{gap}v {}", format::human(Some(at.volume))));
         }
-        title
+        title.trim_start().to_owned()
     }
 }
 
@@ -87,10 +97,16 @@ fn short(value: Option<f64>) -> String {
     }
 }
 
-/// Three digits: `63.5k`, `7.31`, `2.1e-6`.
+/// Three digits: `63.5k`, `7.31`, `1.00`, `2.1e-6`.
 fn three(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return format::MISSING.to_owned() };
-    if value != 0.0 && value.abs() < 0.01 { format!("{value:.1e}") } else { format::human(Some(value)) }
+    match value.abs() {
+        size if size < 0.01 => format::brief(value),
+        // A whole number has its decimals as its neighbours have theirs.
+        size if (0.995..9.995).contains(&size) => format::fixed(value, 2),
+        size if (9.995..99.95).contains(&size) => format::fixed(value, 1),
+        _ => format::human(Some(value)),
+    }
 }
 
 #[cfg(test)]
@@ -107,12 +123,13 @@ mod tests {
     fn every_figure_stands_whatever_the_price_and_the_room() {
         for price in [63_512.45, 0.000_002_14, 7.31, 0.0, 1e-14, 4.2e12, f64::NAN, 999_999.4, 0.123_4] {
             for column in [None, Some("8d/column".to_owned())] {
-                for (dates, cells) in [(true, 76), (false, 76), (false, 84), (true, 120), (true, 200)] {
+                for (dates, cells) in [(true, 56), (false, 56), (true, 76), (false, 76), (false, 84), (true, 120), (true, 200)] {
                     let title = Title { column: column.clone(), dates, ..title(price) };
                     let text = title.text(cells);
                     assert!(text::width(&text) <= cells, "{cells}: {text}");
-                    let at: Vec<usize> = [" o ", " h ", " l ", " c ", " v "].map(|name| text.find(name).unwrap_or(usize::MAX)).to_vec();
-                    assert!(at.is_sorted() && at[4] < text.len(), "{text}");
+                    let figures = format!(" {text}");
+                    let at: Vec<usize> = [" o ", " h ", " l ", " c ", " v "].map(|name| figures.find(name).unwrap_or(usize::MAX)).to_vec();
+                    assert!(at.is_sorted() && at[4] < figures.len(), "{text}");
                 }
             }
         }
@@ -124,6 +141,9 @@ mod tests {
             (7.31, None, 200, "LONGSYMBOL · 1d · 5,000 candles ─ 2026-01-01  o 7.3100  h 8.0410  l 6.5790  c 7.3100  v 4.12B"),
             (7.31, None, 82, "LONGSYMBOL · 1d ─ 2026-01-01  o 7.3100  h 8.0410  l 6.5790  c 7.3100  v 4.12B"),
             (63_512.45, None, 76, "LONGS… · 1d ─ 2026-01-01 o 63,512 h 69,864 l 57,161 c 63,512 v 4.12B"),
+            (7.31, None, 59, "1d ─ 2026-01-01 o 7.3100 h 8.0410 l 6.5790 c 7.3100 v 4.12B"),
+            (7.31, None, 58, "1d ─ o 7.3100 h 8.0410 l 6.5790 c 7.3100 v 4.12B"),
+            (7.31, None, 47, "1d ─ o 7.31 h 8.04 l 6.58 c 7.31 v 4.12B"),
             (63_512.45, Some("8d/column"), 76, "LONGS… · 8d/column ─ 2026-01-01 o 63,512 h 69,864 l 57,161 c 63,512 v 4.12B"),
         ] {
             let title = Title { column: column.map(str::to_owned), ..title(price) };

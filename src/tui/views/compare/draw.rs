@@ -27,6 +27,8 @@ use crate::{
 /// From this width the legend stands beside the chart, else below it.
 const BESIDE: u16 = 100;
 const LEGEND_WIDTH: u16 = 44;
+/// Rows left to the chart over the legend at least, where there are so many.
+const CHART_ROWS: u16 = 5;
 /// Cells of the axis at the left, and of the letters at the right.
 const AXIS: u16 = 9;
 const LETTERS: u16 = 2;
@@ -46,7 +48,7 @@ pub(super) fn comparison(answer: &Comparison, at: Option<usize>, buffer: &mut Bu
         (chart, Rect { x: chart.right() + 2, width: LEGEND_WIDTH, ..area })
     } else {
         // The time, the tokens, an empty line, the correlations' title and a line of them.
-        let height = (answer.tokens.len() as u16 + 4).min(area.height / 2);
+        let height = (answer.tokens.len() as u16 + 4).min(area.height.saturating_sub(CHART_ROWS).max(area.height / 2));
         let chart = Rect { height: area.height - height, ..area };
         (chart, Rect { y: chart.bottom(), height, ..area })
     };
@@ -123,9 +125,8 @@ fn axis(answer: &Comparison, (low, high): (f64, f64), buffer: &mut Buffer, area:
         let slot = Rect { width: AXIS - 1, ..area };
         put_right(buffer, slot, row_of(value, (low, high), plot, context.ascii), &format!("{} %", signed(value, digits)), theme.dim());
     }
-    let day = |time: crate::dataset::time::Time| time.to_string().chars().take(10).collect::<String>();
-    put(buffer, area, AXIS, area.height - 1, &day(answer.from), theme.dim());
-    put_right(buffer, Rect { width: area.width - LETTERS, ..area }, area.height - 1, &day(answer.to), theme.dim());
+    put(buffer, area, AXIS, area.height - 1, &format::candle_time(answer.from), theme.dim());
+    put_right(buffer, Rect { width: area.width - LETTERS, ..area }, area.height - 1, &format::candle_time(answer.to), theme.dim());
 }
 
 /// The row of the plot that the value stands in: that of the point the canvas draws it as, one of four above each other in a cell of
@@ -146,7 +147,7 @@ fn signed(value: f64, digits: usize) -> String {
 fn tokens(answer: &Comparison, at: usize, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let theme = context.theme;
     let Some(row) = answer.rows.get(at) else { return 0 };
-    put(buffer, area, 0, 0, &format!("{}", row.timestamp), theme.dim());
+    put(buffer, area, 0, 0, &format::candle_time(row.timestamp), theme.dim());
     for (nth, token) in answer.tokens.iter().enumerate() {
         let y = nth as u16 + 1;
         if y >= area.height {

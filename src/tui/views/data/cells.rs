@@ -18,16 +18,19 @@ const EXACT_MAX: usize = 14;
 const CENTS_FROM: f64 = 1_000.0;
 const SHORT_FROM: f64 = 1e16;
 
-/// As it stands in a row.
+/// As it stands in a row; of a figure also in few digits, for a column that is too narrow for all of them.
 pub(super) fn cell(value: &CellValue, kind: Kind) -> Cell {
+    let short = format::brief;
     match value {
         CellValue::Missing => Cell::missing(),
-        CellValue::Float(number) => Cell::figure(float(*number)),
-        CellValue::Integer(_) | CellValue::Flag(_) => Cell::text(exact(value)),
+        CellValue::Float(number) => Cell::figure(float(*number)).or(short(*number)),
+        CellValue::Integer(number) => Cell::text(exact(value)).or(short(*number as f64)),
+        CellValue::Flag(_) => Cell::text(exact(value)),
         CellValue::Time(_) | CellValue::Day(_) => Cell::new(exact(value), Role::Dim),
         CellValue::List(members) => Cell::text(members.join(", ")),
         CellValue::Text(text) => match kind {
             Kind::Address => Cell::text(format::short_address(text)),
+            Kind::Uint256 => Cell::text(text.clone()).or(text.parse().map_or_else(|_| "…".to_owned(), short)),
             Kind::Hex if text.len() > 20 => {
                 // Half a byte a digit; the two in front are `0x`.
                 let bytes = (text.len() as u64).saturating_sub(2) / 2;

@@ -195,13 +195,17 @@ fn findings_cell(table: &DataTable, look: &Look) -> Cell {
         return Cell::new(text::truncate(reason, look.cells).into_owned(), Role::Warning);
     }
     let mut cell = Cell::default();
-    let marks = if look.ascii { ["x", "!", "-"] } else { ["✗", "!", "·"] };
+    let marks = [if look.ascii { "x" } else { "✗" }, "!", ""];
     let kinds = [(Severity::Error, Role::Down), (Severity::Warning, Role::Warning), (Severity::Note, Role::Dim)];
     for ((severity, role), mark) in kinds.into_iter().zip(marks) {
         let count = table.findings.count(severity);
         if count > 0 {
             let gap = if cell.pieces.is_empty() { "" } else { "  " };
-            cell = cell.then(format!("{gap}{mark} {}", format::human(Some(count as f64))), role);
+            let says = match severity {
+                Severity::Note => many(count, "note", "notes"),
+                _ => format!("{mark} {}", format::human(Some(count as f64))),
+            };
+            cell = cell.then(format!("{gap}{says}"), role);
         }
     }
     if cell.pieces.is_empty() { Cell::missing() } else { cell }
@@ -251,7 +255,7 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
         _ => {}
     }
     for source in table.iter().flat_map(|table| &table.sources).take(8) {
-        let time = source.modified.map_or_else(String::new, |time| format!(" · {time}"));
+        let time = source.modified.map_or_else(String::new, |time| format!(" · {}", format::moment(time)));
         let about = format!(" · {} · {}{time}", many(source.rows, "row", "rows"), format::bytes(source.bytes));
         // The path gives way on one line as far as its file can still be told, else it has a line of its own.
         let cells = usize::from(body.width.saturating_sub(2));

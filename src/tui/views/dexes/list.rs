@@ -28,8 +28,8 @@ impl Fields for Dexes {
     type Row<'a> = (&'a DexSummary, f64);
 
     const FIELDS: &'static [D] = &[
-        D::text("name", "name", [8, 11], 255, |dex| (&dex.0.name).into()).searched().plain().grows(),
-        D::text("dexId", "id", [10, 18], 200, |dex| (&dex.0.dex_id).into())
+        D::text("name", "name", [14, 14], 255, |dex| versioned(dex.0).into()).searched().plain().grows(),
+        D::text("dexId", "id", [18, 18], 90, |dex| (&dex.0.dex_id).into())
             .cell(|dex, _| Cell::new(dex.0.dex_id.clone(), Role::Dim))
             .aliases(&["id", "dex"])
             .searched()
@@ -54,10 +54,8 @@ impl Fields for Dexes {
     const STANDARD: Option<Order> = Some(Order::falling("volume24h"));
 
     fn fit(column: &mut Column, width: u16) {
-        match column.key {
-            "name" if width < 60 => column.ideal = 12,
-            "bar" => fit_bar(column, if width >= 104 { (width - 92).min(24) } else { 0 }),
-            _ => {}
+        if column.key == "bar" {
+            fit_bar(column, if width >= 104 { (width - 92).min(24) } else { 0 });
         }
     }
 
@@ -100,6 +98,15 @@ impl Fields for Pools {
 
     fn json((pool, _): Self::Row<'_>) -> Json {
         serde_json::to_value(pool).unwrap_or_default()
+    }
+}
+
+/// `Uniswap v3`: those of one name are told apart by the version that ends the id.
+pub(super) fn versioned(dex: &DexSummary) -> String {
+    let version = dex.dex_id.rsplit('-').next().filter(|last| last.starts_with('v') && last.len() > 1);
+    match version.filter(|version| version[1..].chars().all(|c| c.is_ascii_digit()) && !dex.name.to_lowercase().ends_with(*version)) {
+        Some(version) => format!("{} {version}", dex.name),
+        None => dex.name.clone(),
     }
 }
 

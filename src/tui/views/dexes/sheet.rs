@@ -52,5 +52,9 @@ pub(super) fn draw(detail: &DexDetail, buffer: &mut Buffer, area: Rect, context:
 
 /// `0.3 %`, or `stable 0.01 %` for a tier that has a name.
 fn tier(tier: &FeeTier) -> String {
-    if tier.tier.contains('%') { tier.tier.clone() } else { format!("{} {}", tier.tier, format::share(tier.fee)) }
+    if let Some(percent) = tier.tier.strip_suffix('%') {
+        format!("{} %", percent.trim_end())
+    } else {
+        format!("{} {}", tier.tier, format::share(tier.fee))
+    }
 }

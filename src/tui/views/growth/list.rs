@@ -71,14 +71,14 @@ impl Fields for Ranking {
             .unfiltered()
             .member(""),
         F::text("symbol", "symbol", [6, 10], 255, |row| (&row.entry.symbol).into()).searched(),
-        F::text("name", "name", [8, 24], 150, |row| (&row.entry.name).into()).searched().grows(),
+        F::text("name", "name", [14, 24], 185, |row| (&row.entry.name).into()).searched().grows(),
         F::text("chain", "chain", [7, 8], 145, |row| shared(*row, "chain")).of(ColumnKind::Chain).aliases(&["chains"]).member("chains"),
         F::figure("holders_growth", "growth", 10, 250, |row| row.entry.holders_growth.into())
             .aliases(&["growth"])
             .cell(|row, look| Cell::new(change(Some(row.entry.holders_growth), look.ascii), roles(row.entry).1))
             .unit("%")
             .decimal(),
-        F::picture("bar", "", 10, 180, |row, look| {
+        F::picture("bar", "", 8, 180, |row, look| {
             let share = if row.most > 0.0 { row.entry.holders_growth.abs() / row.most } else { 0.0 };
             Cell::new(low_bar(share, look.cells, look.ascii), roles(row.entry).1)
         }),
@@ -126,7 +126,7 @@ impl Fields for Ranking {
 
     fn fit(column: &mut Column, width: u16) {
         let (bar, spark) = match width {
-            ..100 => (10, 12),
+            ..100 => (8, 12),
             100..160 => (20, 24),
             _ => (36, 60),
         };

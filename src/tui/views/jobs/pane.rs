@@ -37,6 +37,9 @@ impl JobsView {
     }
 
     fn split(&self, area: Rect) -> (Rect, Rect) {
+        if self.list.is_empty() {
+            return (area, Rect::default());
+        }
         if area.width >= WIDE {
             let width = (area.width * 48 / 100).min(90);
             let right = Rect { x: area.x + width + 2, width: area.width - width - 2, ..area };
@@ -146,7 +149,7 @@ impl JobsView {
         }
         let mut x = put(buffer, area, 0, y, &job.job_id, theme.text());
         if let Some(time) = jobs::created(&job.job_id) {
-            x += put(buffer, area, x, y, &format!("  started {time}"), theme.dim());
+            x += put(buffer, area, x, y, &format!("  started {}", format::moment(time)), theme.dim());
         }
         let read = format!("  {} of {} read", format::count(job.tokens_used), many(rows::tokens(job).len() as u64, "token", "tokens"));
         if usize::from(area.width.saturating_sub(x)) >= text::width(&read) {
@@ -155,7 +158,7 @@ impl JobsView {
         if let Some(problem) = &self.desk.problem {
             put(buffer, area, 0, y + 1, &problem.detail, theme.style(Role::Warning));
         } else {
-            put(buffer, area, 0, y + 1, "⏎ report   → tasks   x terminate", theme.dim());
+            put(buffer, area, 0, y + 1, "Enter report   → tasks   x terminate", theme.dim());
         }
     }
 }

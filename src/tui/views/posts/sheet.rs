@@ -50,7 +50,7 @@ pub(super) fn draw(post: &Post, buffer: &mut Buffer, area: Rect, context: &Conte
 fn facts(post: &Post, context: &Context<'_>) -> [(&'static str, String); 7] {
     let age = format::age(context.now.0.saturating_sub(post.published_at.0));
     [
-        ("published", format!("{} UTC, {age} ago", post.published_at.minute_text())),
+        ("published", format!("{}, {age} ago", format::moment(post.published_at))),
         ("author", post.author.clone().unwrap_or_else(|| MISSING.to_owned())),
         ("platform", post.place().unwrap_or(MISSING).to_owned()),
         ("impressions", exact(post.impressions)),

@@ -39,15 +39,16 @@ pub(super) fn holders(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> 
         }
     }
     let nakamoto = metrics.nakamoto.map_or_else(|| MISSING.to_owned(), |holders| holders.to_string());
-    lines.push(
-        Line::default()
-            .at(LEFT, "holders needed for 51 %", Role::Dim)
-            .at(LABEL, nakamoto, Role::Text)
-            .then(LABEL, 4, "HHI", Role::Dim)
-            .then(LABEL, 1, format::human(Some(metrics.hhi)), Role::Text)
-            .then(LABEL, 4, "Gini", Role::Dim)
-            .then(LABEL, 1, format::human(Some(metrics.gini)), Role::Text),
-    );
+    let mut line = Line::default().at(LEFT, "holders needed for 51 %", Role::Dim).at(LABEL, nakamoto, Role::Text);
+    for (name, figure) in [("HHI", metrics.hhi), ("Gini", metrics.gini)] {
+        let figure = format::human(Some(figure));
+        // A figure that has no room stands on the next line.
+        if usize::from(line.end()) + 5 + name.len() + figure.len() > usize::from(look.width.saturating_sub(1)) {
+            lines.push(std::mem::take(&mut line));
+        }
+        line = line.then(LABEL, 4, name, Role::Dim).then(LABEL, 1, figure, Role::Text);
+    }
+    lines.push(line);
     for (i, holder) in metrics.largest.iter().take(NAMED).enumerate() {
         let line = Line::of(Entry::Holder(i));
         let role = if holder.role.is_some() { Role::Warning } else { Role::AccentSoft };
@@ -116,7 +117,7 @@ fn chart(metrics: &HolderMetrics, look: &Look<'_>) -> Vec<Line> {
         if row + 1 == CHART_ROWS {
             line = line.right(format::share(Some(top)), Role::Dim);
         } else if row == 0 {
-            line = line.right(format!("1…{}", shown.len()), Role::Dim);
+            line = line.right(format!("1 to {}", shown.len()), Role::Dim);
         }
         lines.push(line);
     }

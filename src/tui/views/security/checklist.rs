@@ -46,15 +46,15 @@ pub(super) fn anomaly(answer: &SecurityInference, code: AnomalyCode) -> Option<&
     answer.anomaly_detection.part(code.part()).evidence.as_ref()?.iter().find(|anomaly| anomaly.code == code)
 }
 
-/// All checks by question.
+/// All checks by question; those where something was found come first.
 pub(super) fn lines(answer: &SecurityInference, look: &Look<'_>) -> Vec<Line> {
     let checks = answer.checks.as_deref().unwrap_or_default();
     let mut lines = Vec::new();
-    for group in Group::ALL {
-        let own: Vec<&Check> = checks.iter().filter(|check| check.group == group).collect();
-        if own.is_empty() {
-            continue;
-        }
+    let own = |group: Group| checks.iter().filter(move |check| check.group == group);
+    let mut groups: Vec<(Group, Vec<&Check>)> =
+        Group::ALL.into_iter().map(|group| (group, own(group).collect())).filter(|(_, own): &(_, Vec<_>)| !own.is_empty()).collect();
+    groups.sort_by_key(|(_, own)| !own.iter().any(|check| check.state == CheckState::Found));
+    for (group, own) in groups {
         lines.push(Line::rule(group.title(), counts(&own)));
         for check in own {
             push(check, anomaly(answer, check.code), look, &mut lines);

@@ -117,6 +117,8 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
 /// From here on a tax is a warning, and from here on it is bad.
 const TAX_NOTABLE: f64 = 0.005;
 const TAX_BAD: f64 = 0.1;
+/// From this width on the line says how they came about.
+const TAX_WORDS: u16 = 60;
 
 /// What a purchase, a sale and a transfer cost, as measured by executing them.
 fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -124,7 +126,8 @@ fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     let execution = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref());
     let taxes = execution.and_then(|execution| execution.taxes).unwrap_or_default();
     let Taxes { buy, sell, transfer } = taxes;
-    let mut x = put(buffer, area, 0, 0, "measured tax", theme.dim()) + 2;
+    let title = if area.width < TAX_WORDS { "tax" } else { "measured tax" };
+    let mut x = put(buffer, area, 0, 0, title, theme.dim()) + 2;
     for (name, tax) in [("buy", buy), ("sell", sell), ("transfer", transfer)] {
         let role = match tax {
             None => Role::Dim,
@@ -141,7 +144,9 @@ fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
         Some((Some(stands), Some(word))) => format!("trading: {}; {}", gaps::trading(word), gaps::standing(stands)),
         Some(_) => "nothing was traded".to_owned(),
     };
-    put(buffer, area, x, 0, &note, theme.dim());
+    if usize::from(area.width.saturating_sub(x)) >= text::width(&note) || area.width >= TAX_WORDS {
+        put(buffer, area, x, 0, &note, theme.dim());
+    }
 }
 
 /// A part's bar with its figure at the right: how anomalous it is, out of 100.

@@ -3,20 +3,27 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Pane, SavedPlan, YieldView};
+use super::{Pane, SavedPlan, YieldView, inner};
 use crate::{
     question::yields::answer::{Allocation, YieldPlan},
     tui::{
-        format, text,
+        format,
+        list::Frame,
+        text,
         theme::Role,
         view::Context,
-        views::{many, parts::low_bar},
+        views::{
+            many,
+            parts::{low_bar, role_of},
+        },
         widgets::{panel::Panel, put, put_right},
     },
 };
 
 /// From here on the panes stand beside each other.
 const WIDE: u16 = 120;
+/// Rows of the selected row's facts, with their title.
+const SELECTED_ROWS: u16 = 12;
 
 /// What an alternative is called.
 const NAMES: &[(&str, &str)] = &[
@@ -81,10 +88,93 @@ pub(super) fn summary(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, level: 
 }
 
 impl YieldView {
+    /// Comparison, allocation, steps; where there is room for one thing only, the table after them.
+    pub(super) fn next_pane(&mut self) {
+        if self.narrow && !self.instead {
+            (self.pane, self.instead) = (Pane::Comparison, true);
+            return;
+        }
+        (self.pane, self.instead) = match self.pane {
+            Pane::Comparison => (Pane::Allocation, self.instead),
+            Pane::Allocation => (Pane::Steps, self.instead),
+            Pane::Steps => (Pane::Comparison, false),
+        };
+    }
+
+    pub(super) fn draw_plan(&mut self, buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_>) {
+        summary(buffer, area, plan, self.risk.word(), context);
+        let below = Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(2), ..area };
+        let below = inner(below);
+        let panes = match below.height {
+            ..10 => 0,
+            10..24 => 7,
+            height => height / 2,
+        };
+        self.narrow = panes == 0;
+        // Where nothing was placed the steps say why.
+        let pane = if plan.strategies.is_empty() { Pane::Steps } else { self.pane };
+        if self.narrow && (self.instead || plan.strategies.is_empty()) {
+            return self.draw_pane(buffer, below, pane, plan, context);
+        }
+        let rows = (plan.strategies.len() as u16 + 2).max(4);
+        let table = Rect { height: (below.height - panes).min(rows), ..below };
+        // In line with what stands above it.
+        let inset = Rect { x: table.x + 1.min(table.width), width: table.width.saturating_sub(2), ..table };
+        let frame = Frame::new(inset, "nothing can be placed within these limits: the steps below say why");
+        self.list.draw(buffer, frame, context, |place| plan.strategies.get(place));
+        let rest = Rect { y: table.bottom(), height: below.bottom() - table.bottom(), ..below };
+        // Under panes that are longer than what they say: the row that is selected.
+        let said = plan.steps.len().max(plan.alternatives.iter().flatten().count() + 1 + self.saved.len()) as u16 + 2;
+        let spare = if below.width >= WIDE { rest.height.saturating_sub(said) } else { 0 };
+        let (rest, under) = if panes > 0 && spare >= SELECTED_ROWS {
+            (Rect { height: said, ..rest }, Rect { y: rest.y + said, height: spare, ..rest })
+        } else {
+            (rest, Rect::default())
+        };
+        self.draw_selected(buffer, under, plan, context);
+        if panes > 0 {
+            self.draw_panes(buffer, rest, pane, plan, context);
+        } else if rest.height > 0 {
+            put(buffer, Rect { y: rest.bottom() - 1, height: 1, ..rest }, 1, 0, "n compared, allocation, steps", context.theme.dim());
+        }
+    }
+
+    /// The selected row whole, and the candles of its token.
+    fn draw_selected(&mut self, buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_>) {
+        let left = Rect { width: area.width * 45 / 100, ..area };
+        let right = Rect { x: left.right(), width: area.width - left.width, ..area };
+        self.price.draw(buffer, right, context);
+        let selected = self.list.selected().and_then(|place| plan.strategies.get(place));
+        let Some(row) = selected.filter(|_| !area.is_empty()) else { return };
+        let missing = || format::MISSING.to_owned();
+        let percent = |value: Option<f64>| value.map_or_else(missing, |value| format!("{} %", format::fixed(value, 4)));
+        let dollars = |value: Option<f64>| value.map_or_else(missing, |value| format!("{} USD", usd(value)));
+        let facts = [
+            ("protocol", row.protocol.clone().unwrap_or_else(missing)),
+            ("chain", row.chain.to_string()),
+            ("token", row.token.address.to_string()),
+            ("pool", row.pool_id.clone().unwrap_or_else(missing)),
+            ("amount", row.tokens.clone().unwrap_or_else(missing)),
+            ("value", dollars(row.value_usd)),
+            ("share", format::share(row.share)),
+            ("net APY", percent(Some(row.apy))),
+            ("quoted APY", percent(row.quoted_apy)),
+            ("pool's TVL", dollars(Some(row.tvl))),
+            ("risk", row.risk_score.map_or_else(missing, |score| format!("{} of 100", format::fixed(score, 0)))),
+        ];
+        let title = format!("{} {}", row.protocol.as_deref().unwrap_or("pool"), row.token.symbol.as_deref().unwrap_or_default());
+        let panel = Panel { note: "y copies the pool", ascii: context.ascii, ..Panel::new(&title) };
+        let body = panel.render(Rect { width: left.width.saturating_sub(2), ..left }, buffer, context.theme);
+        for (y, (word, value)) in facts.iter().enumerate() {
+            put(buffer, body, 1, y as u16, word, context.theme.dim());
+            put(buffer, body, 14, y as u16, value, context.theme.style(role_of(value)));
+        }
+    }
+
     /// The panes under the table: all of them where there is room, else the one that was chosen.
-    pub(super) fn draw_panes(&self, buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_>) {
+    pub(super) fn draw_panes(&self, buffer: &mut Buffer, area: Rect, pane: Pane, plan: &YieldPlan, context: &Context<'_>) {
         if area.width < WIDE {
-            return self.draw_pane(buffer, area, self.pane, plan, context);
+            return self.draw_pane(buffer, area, pane, plan, context);
         }
         let (left, middle) = (area.width * 45 / 100, area.width * 23 / 100);
         let mut x = area.x;
@@ -95,7 +185,7 @@ impl YieldView {
         }
     }
 
-    fn draw_pane(&self, buffer: &mut Buffer, area: Rect, pane: Pane, plan: &YieldPlan, context: &Context<'_>) {
+    pub(super) fn draw_pane(&self, buffer: &mut Buffer, area: Rect, pane: Pane, plan: &YieldPlan, context: &Context<'_>) {
         let (title, note) = match pane {
             Pane::Comparison => ("compared", "risk · net yield/yr · more than this plan"),
             Pane::Allocation => ("allocation", "share of what is placed"),

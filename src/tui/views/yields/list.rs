@@ -27,7 +27,8 @@ impl Fields for Strategies {
         F::text("symbol", "token", [5, 8], 240, |row| (&row.token.symbol).into()),
         F::figure("amount", "amount", 18, 120, |row| row.value_usd.into())
             .cell(|row, _| row.tokens.as_ref().map_or_else(Cell::missing, |tokens| Cell::new(shortened(tokens), Role::Dim)))
-            .unsorted(),
+            .unsorted()
+            .decimal(),
         F::figure("value", "value", 10, 230, |row| row.value_usd.into()).cell(|row, _| Cell::figure(two(row.value_usd))).unit("USD"),
         F::picture("share", "share", 10, 130, |row, look| {
             Cell::new(low_bar(row.share.unwrap_or_default(), look.cells, look.ascii), Role::Accent)

@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     dataset::{Dataset, sample},
+    question::yields::YieldPlan,
     tui::views::fixture::Stage,
 };
 
@@ -50,6 +51,20 @@ fn any_size_can_be_drawn() {
         stage.draw(&mut view, 80, 20);
         stage.draw_in_odd_sizes(&mut view);
     }
+}
+
+#[test]
+fn where_there_is_room_for_one_thing_the_panes_are_reached_by_key() {
+    let (mut stage, mut view) = stage();
+    view.set_filter("12.5 WETH, 250k USDC", &stage.context()).expect("a wallet");
+    for says in ["PROTOCOL", "compared", "allocation", "steps", "PROTOCOL"] {
+        let text = stage.text(&mut view, 60, 12);
+        assert!(text.contains(says), "{says}\n{text}");
+        stage.act(&mut view, Action::Compare);
+    }
+    stage.text(&mut view, 60, 12);
+    stage.act(&mut view, Action::Back);
+    assert!(stage.text(&mut view, 60, 12).contains("PROTOCOL"), "Esc brings the table back");
 }
 
 #[test]

@@ -70,6 +70,18 @@ pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<Wallet, String> {
     Ok(Wallet::Typed { amounts, min_apy })
 }
 
+/// What a wallet calls the token: its symbol, with its chain where another is the largest of that symbol, or its address.
+pub(super) fn name_of(token: &Address, snapshot: &Snapshot) -> String {
+    let known = snapshot.dataset.token(token);
+    let symbol = known.and_then(|known| known.row.symbol.clone()).filter(|symbol| !symbol.contains([' ', ',', ';', '@']));
+    let chains = known.map_or(&[][..], |known| &known.chains);
+    let names = symbol
+        .into_iter()
+        .flat_map(|symbol| std::iter::once(symbol.clone()).chain(chains.iter().map(move |chain| format!("{symbol}@{chain}"))));
+    let is_it = |name: &String| named(name, snapshot).is_ok_and(|found| found.row.token_address == *token);
+    names.into_iter().find(is_it).unwrap_or_else(|| token.to_string())
+}
+
 /// The token of an address, or the largest of a symbol, on a chain if one is given behind `@`.
 fn named<'a>(name: &str, snapshot: &'a Snapshot) -> Result<&'a Token, String> {
     let unknown = || format!("`{name}`: no such token in the data; a symbol, SYMBOL@chain or an address is expected");
@@ -118,6 +130,10 @@ mod tests {
             }
             Wallet::Request(question) => Err(format!("{:?}", question.risk_level)),
         };
+        for (token, name) in [(1, "USDC"), (2, "USDC@base"), (3, "WETH")] {
+            let address = Address::asked(&format!("0x{token:040x}")).expect("an address");
+            assert_eq!(name_of(&address, &snapshot), name);
+        }
         let one = |token: u8, amount: &str| Ok(vec![(token, amount.to_owned())]);
         assert_eq!(amounts(""), Ok(Vec::new()));
         assert_eq!(amounts("1.5 WETH"), one(3, "1500000000000000000"));

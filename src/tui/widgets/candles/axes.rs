@@ -92,7 +92,18 @@ fn close_text(price: f64, ticks: &[f64]) -> String {
     let shown = usual.split_once('.').map_or(0, |(_, after)| after.len());
     let wanted = decimals(step(ticks));
     let fine = format::fixed(price, wanted);
-    if price.abs() < 1e6 && wanted > shown && fine.len() <= LABEL { fine } else { usual }
+    if price.abs() < 1e6 && wanted > shown && fine.len() <= LABEL { fine } else { fitting(price, usual) }
+}
+
+/// A price as everywhere, where the axis has room for it; else in three digits, with a unit or a power of ten.
+pub(super) fn price_text(price: Option<f64>) -> String {
+    price.map_or_else(|| format::MISSING.to_owned(), |known| fitting(known, format::price(price)))
+}
+
+/// The figure as it is, or as short as the axis needs it.
+pub(super) fn fitting(value: f64, usual: String) -> String {
+    let shorter = [usual, format::human(Some(value)), format!("{value:.2e}")];
+    shorter.into_iter().find(|text| text::width(text) <= LABEL).unwrap_or_else(|| format!("{value:.0e}"))
 }
 
 fn put_axis(layout: &ChartLayout, buf: &mut Buffer, y: u16, glyph: &str, style: Style) {
@@ -261,5 +272,21 @@ mod tests {
     fn the_last_close_is_as_fine_as_its_axis() {
         assert_eq!(close_text(1.000_036, &[1.000_02, 1.000_04]), "1.00004");
         assert_eq!(close_text(14.309, &[14.0, 14.5]), "14.31");
+        assert_eq!(close_text(0.000_003_124, &[0.000_003, 0.000_004]), "3.12e-6");
+    }
+
+    #[test]
+    fn a_label_is_whole_whatever_the_price() {
+        for (price, says) in [
+            (59_870.0, "59,870.00"),
+            (123_456.7, "123k"),
+            (0.000_010_7, "0.0000107"),
+            (0.000_003_124, "3.12e-6"),
+            (-0.000_003_124, "-3.12e-6"),
+            (9.99e-120, "9.99e-120"),
+            (-9.99e-120, "-1e-119"),
+        ] {
+            assert_eq!(price_text(Some(price)), says);
+        }
     }
 }

@@ -147,7 +147,7 @@ fn axis(
     let marked = if pane.guides.len() > 1 { &pane.guides[..] } else { &ends[..] };
     for value in marked {
         if let Some(y) = row(*value) {
-            axes::label(layout, buf, y, &format::human(Some(*value)), theme.dim());
+            axes::label(layout, buf, y, &axes::fitting(*value, format::human(Some(*value))), theme.dim());
         }
     }
 }

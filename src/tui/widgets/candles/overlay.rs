@@ -69,7 +69,7 @@ pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffe
             dot(buf, x, y, if data.ascii { '-' } else { '┄' }, style);
         }
         if layout.plot.x > layout.area.x {
-            axes::label(layout, buf, y, &format::price(Some(level.price)), style);
+            axes::label(layout, buf, y, &axes::price_text(Some(level.price)), style);
         }
         let width = text::width(level.label) as u16;
         // Before the level where there is room, else over its end or under it.
@@ -216,7 +216,7 @@ pub(super) fn crosshair(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Bu
             dot(buf, x, y, if data.ascii { '-' } else { '┈' }, theme.dim());
         }
         if plot.x > layout.area.x {
-            axes::label(layout, buf, y, &format::price(price), tag);
+            axes::label(layout, buf, y, &axes::price_text(price), tag);
         }
     }
     let Some(x) = layout.x_of(crosshair.candle) else { return };
@@ -235,7 +235,7 @@ pub(super) fn crosshair(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Bu
 pub(super) fn time_tag(data: &ChartData<'_>, layout: &ChartLayout) -> Option<(u16, String)> {
     let candle = data.crosshair?.candle;
     let x = layout.x_of(candle)?;
-    let label = format!(" {} ", Time(data.candles.timestamp[candle]).minute_text().trim_end_matches(" 00:00"));
+    let label = format!(" {} ", format::candle_time(Time(data.candles.timestamp[candle])));
     let width = text::width(&label) as u16;
     let last = layout.labels.right().checked_sub(width).filter(|last| *last >= layout.labels.x)?;
     (!layout.labels.is_empty()).then(|| (x.saturating_sub(width / 2).clamp(layout.labels.x, last), label))

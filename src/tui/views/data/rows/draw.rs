@@ -157,10 +157,13 @@ impl Rows {
         let theme = context.theme;
         let Some((row, column)) = self.selected() else { return };
         let place = format!("column {} of {} · row {}", self.column + 1, self.columns.len(), format::count(row as u64 + 1));
-        let value = cells::exact(&cells::value(&self.grid, column.name, row));
+        let value = cells::value(&self.grid, column.name, row);
         let room = area.width.saturating_sub(text::width(&place) as u16 + 2);
         let left = Rect { width: room, ..area };
         let mut x = put(buffer, left, 0, 0, column.name, theme.accent());
+        let short = || cells::cell(&value, column.kind).short;
+        let exact = Some(cells::exact(&value)).filter(|exact| text::width(exact) + usize::from(x) + 2 <= usize::from(room));
+        let value = exact.or_else(short).unwrap_or_else(|| cells::exact(&value));
         x += 2 + put(buffer, left, x + 2, 0, &value, theme.text());
         if x + 6 < room {
             put(buffer, left, x + 2, 0, column.meaning, theme.style(Role::Dim));

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::Value;
 
+use super::cells::{self, CellValue};
 use crate::{
+    dataset::schema::Kind as ColumnKind,
     deck::pending::Coming,
     question::{
         snapshot::Snapshot,
@@ -23,6 +25,7 @@ use crate::{
         widgets::{
             panel::{self, Panel},
             put, put_right,
+            table::Cell,
         },
     },
 };
@@ -104,22 +107,33 @@ impl Verb {
     }
 }
 
-/// A value of JSON as a person reads it.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => format::MISSING.to_owned(),
-        Value::String(text) => text::clean(text).into_owned(),
+/// A value of JSON as it stands in the rows of its column.
+fn shown(value: &Value) -> Cell {
+    let read = match value {
+        Value::Null => CellValue::Missing,
+        Value::String(text) => CellValue::Text(text.clone()),
         Value::Number(number) => number
-            .as_f64()
-            .filter(|_| !number.is_i64() && !number.is_u64())
-            .map_or_else(|| number.to_string(), |float| format::exact(Some(float))),
-        other => other.to_string(),
-    }
+            .as_i64()
+            .map_or_else(|| number.as_f64().map_or_else(|| CellValue::Text(number.to_string()), CellValue::Float), CellValue::Integer),
+        other => CellValue::Text(other.to_string()),
+    };
+    cells::cell(&read, ColumnKind::Text)
 }
 
-/// Where a bin begins: a figure in a few digits, since its place is a division's.
-fn edge_of(value: &Value) -> String {
-    value.as_f64().map_or_else(|| shown(value), |edge| format::human(Some(edge)))
+/// Figures under each other, each in at most so many cells: in fewer digits, all of them, where one has no room.
+fn in_one_style(values: &[&Value], room: usize) -> Vec<String> {
+    let cells: Vec<Cell> = values.iter().map(|value| shown(value)).collect();
+    let mut texts: Vec<String> = cells.iter().map(Cell::plain).map(std::borrow::Cow::into_owned).collect();
+    if texts.iter().any(|text| text::width(text) > room) {
+        let short = |(cell, text): (Cell, String)| cell.short.unwrap_or(text);
+        texts = cells.into_iter().zip(texts).map(short).collect();
+    }
+    if values.iter().all(|value| value.is_number() || value.is_null()) {
+        format::align_decimals(&mut texts);
+        let widest = texts.iter().map(|text| text::width(text)).max().unwrap_or(0);
+        texts = texts.iter().map(|text| text::fit(text, widest, text::Align::Right)).collect();
+    }
+    texts.into_iter().map(|text| text::truncate(text.trim_end(), room).into_owned()).collect()
 }
 
 fn summary(rows: u64, missing: u64, distinct: u64) -> String {
@@ -136,7 +150,7 @@ fn counts(counts: &Counts, buffer: &mut Buffer, area: Rect, context: &Context<'_
     let bar = width.saturating_sub(name + 24);
     for (nth, value) in counts.counts.iter().take(rows).enumerate() {
         let y = nth as u16 + 2;
-        put(buffer, area, 0, y, &text::truncate(&shown(&value.value), name), theme.text());
+        put(buffer, area, 0, y, &text::truncate(&shown(&value.value).plain(), name), theme.text());
         let slot = Rect { width: (name + 12) as u16, ..area };
         put_right(buffer, slot, y, &format::count(value.count), theme.text());
         put_right(buffer, Rect { width: (name + 21) as u16, ..area }, y, &format!("{:.1} %", value.share * 100.0), theme.dim());
@@ -150,35 +164,60 @@ fn counts(counts: &Counts, buffer: &mut Buffer, area: Rect, context: &Context<'_
 
 fn description(description: &Description, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
-    let figures = [
+    let counted = [
         ("type", description.kind.to_owned()),
         ("count", format::count(description.rows - description.missing.min(description.rows))),
         ("missing", format::count(description.missing)),
         ("distinct", format::count(description.distinct)),
-        ("min", shown(&description.min)),
-        ("25 %", shown(&description.quartile_1)),
-        ("median", shown(&description.median)),
-        ("75 %", shown(&description.quartile_3)),
-        ("max", shown(&description.max)),
-        ("mean", shown(&description.mean)),
     ];
-    for (nth, (word, value)) in figures.iter().enumerate() {
-        let y = nth as u16;
-        put(buffer, area, 0, y, word, theme.dim());
-        let room = usize::from(area.width.saturating_sub(10)).max(1);
-        put(buffer, area, 10, y, &text::truncate(value, room), if value == format::MISSING { theme.dim() } else { theme.text() });
+    let measured = [
+        ("min", &description.min),
+        ("25 %", &description.quartile_1),
+        ("median", &description.median),
+        ("75 %", &description.quartile_3),
+        ("max", &description.max),
+        ("mean", &description.mean),
+    ];
+    let room = usize::from(area.width.saturating_sub(10)).max(1);
+    let texts = in_one_style(&measured.map(|(_, value)| value), room);
+    let figures = counted.into_iter().chain(measured.iter().map(|(word, _)| *word).zip(texts));
+    let mut start = 0;
+    for (word, value) in figures {
+        put(buffer, area, 0, start, word, theme.dim());
+        let style = if value.trim() == format::MISSING { theme.dim() } else { theme.text() };
+        put(buffer, area, 10, start, &value, style);
+        start += 1;
     }
+    start += 1;
     let most = description.histogram.iter().map(|bin| bin.count).max().unwrap_or(0).max(1) as f64;
-    let start = figures.len() as u16 + 1;
-    let edge = if description.histogram.iter().any(|bin| bin.from.is_string()) { 24_usize } else { 10 }.min(usize::from(area.width) / 2);
+    let edges: Vec<&Value> = description.histogram.iter().map(|bin| &bin.from).collect();
+    let edges = in_one_style(&edges, if edges.iter().any(|edge| edge.is_string()) { 24 } else { 12 }.min(usize::from(area.width) / 2));
+    let edge = edges.iter().map(|text| text::width(text)).max().unwrap_or(0);
     let bar = usize::from(area.width).saturating_sub(edge + 12);
-    for (nth, bin) in description.histogram.iter().enumerate() {
+    for (nth, (bin, from)) in description.histogram.iter().zip(&edges).enumerate() {
         let y = start + nth as u16;
         if y >= area.height {
             break;
         }
-        put(buffer, area, 0, y, &text::truncate(&edge_of(&bin.from), edge), theme.dim());
+        put(buffer, area, 0, y, from, theme.dim());
         put(buffer, area, edge as u16 + 1, y, &low_bar(bin.count as f64 / most, bar, context.ascii), theme.style(Role::AccentSoft));
         put_right(buffer, area, y, &format::count(bin.count), theme.dim());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_figures_of_a_column_have_one_style() {
+        let all = [json!(6), json!(1_234_567), json!(18.5), Value::Null];
+        let all: Vec<&Value> = all.iter().collect();
+        assert_eq!(in_one_style(&all, 20), ["        6", "1,234,567", "       18.5", "        –"]);
+        assert_eq!(in_one_style(&all, 8), [" 6", " 1.23M", "18.5", " –"].map(str::to_owned));
+        let texts = [json!("AAVE"), json!("a name that is too long")];
+        assert_eq!(in_one_style(&texts.iter().collect::<Vec<_>>(), 10), ["AAVE", "a name th…"]);
     }
 }

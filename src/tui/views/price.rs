@@ -1,0 +1,80 @@
+//! The daily candles of one token, in room that a short list leaves. Zoom, lines and patterns are the Chart view's.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::parts::symbol_of;
+use crate::{
+    analysis::frames::CandleVec,
+    dataset::address::Address,
+    question::candles::{Candle, CandlesQuestion},
+    tui::{
+        view::{Asked, Context},
+        widgets::{
+            candles::{ChartData, render},
+            panel::{self, Panel},
+            progress,
+        },
+    },
+};
+
+/// Rows that a chart needs to say something.
+const ROWS_MIN: u16 = 10;
+/// Candles asked for: more than any screen shows.
+const CANDLES_ASKED: u64 = 500;
+
+#[derive(Default)]
+pub(super) struct Price {
+    asked: Asked<CandlesQuestion>,
+    token: Option<Address>,
+    /// There was room for it when the view was drawn last.
+    wanted: bool,
+}
+
+impl Price {
+    /// Nothing is asked while there is no room for it.
+    pub(super) fn refresh(&mut self, token: Option<Address>, context: &Context<'_>) {
+        if self.token != token {
+            self.token = token;
+            self.asked.clear();
+        }
+        if let Some(token) = token.filter(|_| self.wanted) {
+            let question = CandlesQuestion { token_address: token, timeframe: "1d", from: None, to: None, limit: CANDLES_ASKED };
+            self.asked.refresh(question, context);
+        }
+    }
+
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let wanted = area.height >= ROWS_MIN;
+        if wanted && !self.wanted {
+            // It is asked for at the next look.
+            (context.wake)();
+        }
+        self.wanted = wanted;
+        let Some(token) = self.token.filter(|_| wanted) else { return };
+        let title = format!("{} · 1d", symbol_of(context, &token));
+        let progress = self.asked.progress().map(|_| None);
+        let rule = Panel { note: "3 opens the chart", progress, ascii: context.ascii, ..Panel::new(&title) };
+        let body = rule.render(area, buffer, context.theme);
+        if let Some(problem) = &self.asked.problem {
+            return panel::failure(body, buffer, context.theme, &problem.detail);
+        }
+        let Some(known) = &self.asked.answer else { return progress::skeleton(body, buffer, context.theme, context.ascii) };
+        let candles = by_column(&known.answer.candles);
+        let all = candles.as_candles();
+        let shown = ChartData::capacity(body, 1, 0).min(all.len());
+        render(&ChartData { ascii: context.ascii, ..ChartData::new(all.part(all.len() - shown..all.len())) }, body, buffer, context.theme);
+    }
+}
+
+/// Candles as a chart takes them; what is missing is no number.
+pub(super) fn by_column(candles: &[Candle]) -> CandleVec {
+    let column = |figure: fn(&Candle) -> Option<f64>| candles.iter().map(|candle| figure(candle).unwrap_or(f64::NAN)).collect();
+    CandleVec {
+        timestamp: candles.iter().map(|candle| candle.timestamp.0).collect(),
+        open: column(|candle| candle.open),
+        high: column(|candle| candle.high),
+        low: column(|candle| candle.low),
+        close: column(|candle| candle.close),
+        volume: column(|candle| candle.volume),
+    }
+}
