@@ -5,7 +5,7 @@ mod svg;
 
 use crate::{
     analysis::{
-        patterns::{Direction, Pattern, Segment},
+        patterns::{Direction, Pattern, PatternDetail, Segment},
         trendlines::{LineType, TrendlineAnswer},
     },
     dataset::time::Time,
@@ -107,12 +107,13 @@ impl Chart {
             .collect();
         let mut levels = vec![Mark { kind: Kind::Close, label: "close", price: last.close }];
         if let Some((card, detail)) = card.and_then(|card| Some((card, card.detail.as_ref()?))) {
-            let start = place(&bars, detail.start_time).map(|place| place as f64 - card.start_index as f64);
+            let start = start_of(&bars, card, detail);
             strokes.extend(start.into_iter().flat_map(|start| detail.boundary.iter().map(move |segment| edge(segment, start))));
             levels.push(Mark { kind: Kind::Target, label: "target", price: detail.target_price });
             levels.push(Mark { kind: Kind::Stop, label: "stop", price: detail.stop_price });
             let way = if detail.direction == Direction::Up { "up" } else { "down" };
-            caption += &format!(", with the boundary of the {}, pointing {way}", super::words::shown(card.name.word()).to_lowercase());
+            let with = if start.is_some() { "the boundary" } else { "the target and stop" };
+            caption += &format!(", with {with} of the {}, pointing {way}", super::words::shown(card.name.word()).to_lowercase());
         }
         for (kind, label) in [(Kind::Support, "support"), (Kind::Resistance, "resistance")] {
             let line = strokes.iter().find(|stroke| stroke.kind == kind);
@@ -138,6 +139,12 @@ fn bar(candle: &Candle) -> Option<Bar> {
 /// Where the candle of that time stands.
 fn place(bars: &[Bar], time: Time) -> Option<usize> {
     bars.binary_search_by_key(&time.0, |bar| bar.time.0).ok()
+}
+
+/// The place of the frame's oldest candle; none where the pattern has candles that are not drawn, so that its boundary would be off.
+fn start_of(bars: &[Bar], card: &Pattern, detail: &PatternDetail) -> Option<f64> {
+    let (from, to) = (place(bars, detail.start_time)?, place(bars, detail.end_time)?);
+    (to.checked_sub(from)? == card.end_index.checked_sub(card.start_index)?).then_some(from as f64 - card.start_index as f64)
 }
 
 /// `start`: the place of the frame's oldest candle.

@@ -351,10 +351,10 @@ pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result
             let near = filter::nearest_column(column, columns).unwrap_or_default();
             refused(format!("names `{}`, which is no column here: the nearest is `{near}`", clip(column)))
         })?;
-        if orders.iter().any(|order| order.column == known) {
-            return Err(refused(format!("names `{known}` more than once")));
+        // Named again, a column decides nothing more.
+        if !orders.iter().any(|order| order.column == known) {
+            orders.push(Order { column: known, descending });
         }
-        orders.push(Order { column: known, descending });
     }
     if orders.len() > SORTS_MAX {
         return Err(refused(format!("has {} columns", orders.len())));

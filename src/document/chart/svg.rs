@@ -78,7 +78,8 @@ impl Field {
 
     /// Round prices of the scale: steps of 1, 2 or 5; over a wide range those figures of every power of ten.
     fn prices(&self) -> Vec<f64> {
-        let (low, high) = (self.low.exp(), self.high.exp());
+        // The smallest prices a cell can hold are zero again on their way through the logarithm.
+        let (low, high) = (self.low.exp().max(f64::MIN_POSITIVE), self.high.exp());
         let power = |value: f64| 10f64.powf(value.log10().floor());
         let rounds = |base: f64| [1.0, 2.0, 5.0, 10.0].map(|by| by * base);
         if high / low > 8.0 {

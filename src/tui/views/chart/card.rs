@@ -10,6 +10,7 @@ use crate::{
         trendlines::{TrendlineAnswer, trend::TrendMeasure},
     },
     dataset::time::Time,
+    error::Problem,
     question::track_record::TrackRecord,
     tui::{
         format, text,
@@ -41,8 +42,8 @@ pub(super) struct Card<'a> {
     pub trendline: Option<&'a TrendlineAnswer>,
     /// The reasons too.
     pub explained: bool,
-    /// What became of the token's earlier patterns of this name; none while that is not known.
-    pub record: Option<&'a TrackRecord>,
+    /// What became of the token's patterns that ended; none while that is not known.
+    pub record: Option<Result<&'a TrackRecord, &'a Problem>>,
 }
 
 /// Rows that the card of a pattern takes with its reasons under it.
@@ -127,16 +128,24 @@ impl Card<'_> {
     /// `57 % of 14`, beside what any entry came to.
     fn record(&self, roomy: bool) -> Row {
         let plain = |figure: &str, says: String| ("record", figure.to_owned(), says, Role::Dim);
-        let Some(record) = self.record else {
-            let says = if self.explained { "following earlier ones" } else { "Enter: earlier ones" };
-            return plain(format::MISSING, says.to_owned());
+        if self.pattern.detail.as_ref().is_some_and(|detail| detail.status.is_over()) {
+            // It would count itself, and those after it.
+            return plain(format::MISSING, "of open ones; R: all".to_owned());
+        }
+        let record = match self.record {
+            Some(Ok(record)) => record,
+            Some(Err(problem)) => return plain(format::MISSING, problem.detail.clone()),
+            None => {
+                let says = if self.explained { "following earlier ones" } else { "Enter: earlier ones" };
+                return plain(format::MISSING, says.to_owned());
+            }
         };
         let of_name = record.patterns.iter().find(|known| known.name == self.pattern.name);
         let Some((known, target)) = of_name.and_then(|known| Some((known, known.target?))) else {
             return plain("none", "no earlier one ended".to_owned());
         };
         let percent = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
-        let any = known.random_target.map_or_else(String::new, |any| format!("any entry {}", percent(any)));
+        let any = known.random_target.map_or_else(String::new, |any| format!("any {}{}", if roomy { "entry " } else { "" }, percent(any)));
         let says = if roomy { format!("met their target; {any}") } else { any };
         plain(&format!("{} of {}", percent(target), known.count), says)
     }

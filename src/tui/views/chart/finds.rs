@@ -273,7 +273,8 @@ impl Finds {
         let about = |told: &TrackRecord| {
             asked.is_some_and(|asked| (asked.contract_address, asked.timeframe) == (told.contract_address, told.timeframe))
         };
-        let record = self.told.answer.as_ref().map(|known| &known.answer).filter(|told| about(told));
+        let told = self.told.answer.as_ref().map(|known| &known.answer).filter(|told| about(told));
+        let record = told.map(Ok).or(self.told.problem.as_ref().map(Err));
         Card { pattern, as_of: answer.as_of, trendline, explained: self.explained(), record }.draw(buffer, area, context);
     }
 
