@@ -213,6 +213,7 @@ impl Shared {
         }
     }
 
+    /// Looks at the alerts, and tells listeners of what fired.
     fn watch(&self) {
         let mut watch = Watch::default();
         while !self.stopping() {

@@ -105,4 +105,14 @@ mod tests {
         }
         assert_eq!(holding("price>2", Some("0x9")).map_err(|problem| problem.code), Err(Code::TokenNotFound));
     }
+
+    #[test]
+    fn candles_without_a_pattern_are_no_missing_value() {
+        let snapshot = crate::question::fields::tests::snapshot();
+        for condition in ["pattern:bull_flag", "pattern!=double_top pattern:bull_flag"] {
+            let wanted = Holding { condition: condition.to_owned(), token: None };
+            let held = wanted.find(&snapshot, &Progress::default());
+            assert_eq!(held, Ok(Held { holds: vec![], unknown: vec![sample::address("0x2")] }), "0x2 has no candles");
+        }
+    }
 }
