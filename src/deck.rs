@@ -81,8 +81,8 @@ pub enum DeckEvent {
     Said(String),
     /// A job changed; with its id.
     JobUpdated(String),
-    /// An alert fired; with its number, and what it says to the person.
-    AlertFired { fired_id: u64, says: String },
+    /// Alerts fired, or what was told was missed: which ones `Jobs::news` knows.
+    AlertsFired,
 }
 
 /// Answers, each remembered under its canonical request.

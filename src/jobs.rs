@@ -9,6 +9,7 @@ mod owner;
 mod report;
 mod request;
 mod store;
+mod watch;
 mod worker;
 
 use std::{path::Path, sync::Arc, time::Duration};
@@ -17,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::{
-    alerts::{ALERTS_MAX, Alert, AlertBody, AlertList, FiredAlert},
+    alerts::{ALERTS_MAX, Alert, AlertBody, AlertList, FiredAlert, Heard},
     ask::token_report,
     id::created,
     list::{JobList, JobsWanted},

@@ -18,7 +18,7 @@ use tokio::sync::{
 use super::{Api, datasets::Stale, routes::Shape};
 use crate::{
     deck::DeckEvent,
-    jobs::{FiredAlert, Job},
+    jobs::{FiredAlert, Heard, Job},
 };
 
 /// Events that are kept for clients that come back.
@@ -132,6 +132,9 @@ impl EventLog {
 
 /// Writes down what the deck tells, until the deck or the server is gone.
 pub(super) async fn write_down(api: Arc<Api>, mut told: Receiver<DeckEvent>) {
+    // What fired right before the program ended last time is told first.
+    let heard = Arc::default();
+    write_down_alerts(&api, &heard).await;
     loop {
         match told.recv().await {
             Ok(DeckEvent::Reloaded(generation)) => api.events.add(RELOADED, &Reloaded { generation }),
@@ -146,15 +149,11 @@ pub(super) async fn write_down(api: Arc<Api>, mut told: Receiver<DeckEvent>) {
                     api.events.add(JOB, &job);
                 }
             }
-            Ok(DeckEvent::AlertFired { fired_id, .. }) => {
-                let Some(jobs) = api.jobs.as_ref().map(Arc::clone) else { continue };
-                if let Ok(Ok(Some(fired))) = tokio::task::spawn_blocking(move || jobs.fired_alert(fired_id)).await {
-                    api.events.add(FIRED, &fired);
-                }
-            }
+            Ok(DeckEvent::AlertsFired) => write_down_alerts(&api, &heard).await,
             Ok(DeckEvent::Said(_)) => {}
-            // What was missed cannot be told any more; that the data may have changed can.
+            // What was missed cannot be told any more; that the data may have changed can, and the store has what fired.
             Err(RecvError::Lagged(_)) => {
+                write_down_alerts(&api, &heard).await;
                 if let Ok(snapshot) = api.deck.snapshot() {
                     api.events.add(RELOADED, &Reloaded { generation: snapshot.generation });
                 }
@@ -162,6 +161,23 @@ pub(super) async fn write_down(api: Arc<Api>, mut told: Receiver<DeckEvent>) {
             Err(RecvError::Closed) => return,
         }
     }
+}
+
+/// What fired and was not written down yet.
+async fn write_down_alerts(api: &Arc<Api>, heard: &Arc<Mutex<Heard>>) {
+    let (api, heard) = (Arc::clone(api), Arc::clone(heard));
+    let write = move || {
+        let Some(jobs) = &api.jobs else { return };
+        let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = jobs.news(&mut heard, |fired| {
+            tracing::info!("alert: {}", fired.says());
+            api.events.add(FIRED, &fired);
+        });
+        if let Err(problem) = told {
+            tracing::warn!("what fired cannot be told: {}", problem.detail);
+        }
+    };
+    tokio::task::spawn_blocking(write).await.ok();
 }
 
 /// JSON has no line breaks of its own, so `data` is one line.

@@ -12,8 +12,9 @@ use super::{
 };
 use crate::{
     dataset::{address::Address, time::Time},
+    document::format::many,
     error::Problem,
-    jobs::{Alert as Up, AlertBody, AlertList},
+    jobs::{Alert as Up, AlertBody, AlertList, FiredAlert},
 };
 
 /// Of those that fired, the latest that are printed.
@@ -68,7 +69,8 @@ pub(super) fn run(args: &Alert) -> Outcome {
             let kept = kept_jobs(&program.config).map_err(Failure::Bad)?;
             let wish = AlertBody { token_address: *token, condition: condition.trim().to_owned() };
             let alert = kept.add_alert(&program.deck, &wish).map_err(failed)?;
-            let already = if alert.holds > 0 { format!(", holds for {} already", tokens(alert.holds)) } else { String::new() };
+            let already =
+                if alert.holds > 0 { format!(", holds for {} already", many(alert.holds, "token", "tokens")) } else { String::new() };
             print(printable(&format!("{}{already}", alert.alert_id)).as_bytes())?;
             print(b"\n")
         }
@@ -81,14 +83,10 @@ pub(super) fn run(args: &Alert) -> Outcome {
 }
 
 fn listed(list: &AlertList) -> String {
-    let about = |token: Option<&Address>, symbol: Option<&String>| {
-        symbol.cloned().or_else(|| token.map(ToString::to_string)).unwrap_or_else(|| "any token".to_owned())
-    };
     let row = |alert: &Up| {
         let fired = alert.last_fired_at.map_or_else(|| "-".to_owned(), Time::minute_text);
         let stands = alert.problem.clone().unwrap_or_else(|| if alert.holds > 0 { "holds".to_owned() } else { "waits".to_owned() });
-        let name = about(alert.token_address.as_ref(), alert.symbol.as_ref());
-        vec![alert.alert_id.clone(), name, alert.condition.clone(), alert.fired.to_string(), fired, stands]
+        vec![alert.alert_id.clone(), alert.about(), alert.condition.clone(), alert.fired.to_string(), fired, stands]
     };
     let rows: Vec<_> = list.alerts.iter().map(row).collect();
     let mut text = String::new();
@@ -96,19 +94,11 @@ fn listed(list: &AlertList) -> String {
         text += &aligned_to_the_end(&["alert_id", "about", "condition", "fired", "last fired", "stands"], &rows);
         text += "\n";
     }
-    let fired = |fired: &crate::jobs::FiredAlert| {
-        let name = about(Some(&fired.token_address), fired.symbol.as_ref());
-        vec![fired.fired_at.minute_text(), name, fired.condition.clone()]
-    };
+    let fired = |fired: &FiredAlert| vec![fired.fired_at.minute_text(), fired.about(), fired.condition.clone()];
     let rows: Vec<_> = list.fired.iter().map(fired).collect();
     if !rows.is_empty() {
         text += &aligned_to_the_end(&["fired, UTC", "token", "condition"], &rows);
         text += "\n";
     }
-    let count = if list.alerts.len() == 1 { "1 alert".to_owned() } else { format!("{} alerts", list.alerts.len()) };
-    format!("{text}{count}\n")
-}
-
-fn tokens(count: u64) -> String {
-    if count == 1 { "1 token".to_owned() } else { format!("{count} tokens") }
+    format!("{text}{}\n", many(list.alerts.len() as u64, "alert", "alerts"))
 }

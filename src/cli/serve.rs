@@ -121,8 +121,7 @@ async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>, deck: &De
             Ok(DeckEvent::LoadFailed(reason)) if deck.snapshot().is_err() => return reason,
             Ok(DeckEvent::LoadFailed(reason)) => tracing::warn!("the data before stay: {reason}"),
             Ok(DeckEvent::Said(text)) => tracing::info!("{text}"),
-            Ok(DeckEvent::AlertFired { says, .. }) => tracing::info!("alert: {says}"),
-            Ok(DeckEvent::JobUpdated(_)) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Ok(DeckEvent::AlertsFired | DeckEvent::JobUpdated(_)) | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
         }
     }

@@ -2,7 +2,11 @@
 //! before and holds now. What held and what fired are written in one step, so that nothing fires twice and nothing is lost, however
 //! the program ends.
 
-use std::{collections::HashSet, path::Path, time::SystemTime};
+use std::{
+    collections::HashMap,
+    path::{Component, Path, PathBuf},
+    time::SystemTime,
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,18 +14,18 @@ use serde_json::json;
 
 use super::{
     Jobs, KeptJobs,
-    store::{NewAlert, Store, Watched},
+    store::{NewAlert, Store},
 };
 use crate::{
     dataset::{address::Address, time::Time},
-    deck::{Deck, DeckEvent, fetch},
+    deck::{Deck, fetch},
     error::{Code, Problem, Result},
     question::{
         filter::TEXT_CHARS_MAX,
         json::{invalid, members, pointer, text, well_formed},
         parameter::{EXAMPLE_TOKEN, clip},
         progress::Progress,
-        search::holding::Holding,
+        search::holding::{Held, Holding},
         snapshot::Snapshot,
     },
 };
@@ -29,7 +33,7 @@ use crate::{
 /// Alerts of one dataset.
 pub const ALERTS_MAX: usize = 1_000;
 /// Tokens that one alert may hold for: one that holds for more tells nothing.
-const HOLDING_MAX: usize = 5_000;
+pub(super) const HOLDING_MAX: usize = 5_000;
 
 /// A condition that is looked at with each new generation of the data.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -65,6 +69,33 @@ pub struct FiredAlert {
     /// When the data were looked at.
     pub fired_at: Time,
 }
+
+impl Alert {
+    /// Whom it is about, in a word.
+    pub fn about(&self) -> String {
+        about(self.symbol.as_deref(), self.token_address.as_ref())
+    }
+}
+
+impl FiredAlert {
+    /// Whom it fired for, in a word.
+    pub fn about(&self) -> String {
+        about(self.symbol.as_deref(), Some(&self.token_address))
+    }
+
+    /// What a person is told.
+    pub fn says(&self) -> String {
+        format!("{}: {}", self.about(), self.condition)
+    }
+}
+
+fn about(symbol: Option<&str>, token: Option<&Address>) -> String {
+    symbol.map(str::to_owned).or_else(|| token.map(Address::short)).unwrap_or_else(|| "any token".to_owned())
+}
+
+/// Up to which one somebody who listens has heard what fired, by dataset. At first that is what people were told before the program began.
+#[derive(Debug, Default)]
+pub struct Heard(HashMap<String, u64>);
 
 /// The alerts of the dataset, and what fired.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
@@ -132,14 +163,31 @@ impl Jobs {
 
     /// The alerts of the dataset that is open, and the `limit` latest that fired.
     pub fn alerts(&self, limit: u64) -> Result<AlertList> {
-        let shared = self.workers.shared();
-        let folder = shared.deck.snapshot().map_or_else(|_| shared.deck.folder(), |snapshot| snapshot.dataset.folder.clone());
-        shared.store.alerts(&dataset(&folder), limit)
+        self.workers.shared().store.alerts(&self.dataset(), limit)
     }
 
-    pub fn fired_alert(&self, fired_id: u64) -> Result<Option<FiredAlert>> {
-        let fired = self.workers.shared().store.fired_after(fired_id.saturating_sub(1))?;
-        Ok(fired.into_iter().next().filter(|fired| fired.fired_id == fired_id))
+    /// Hands over what fired on the dataset that is open and was not heard yet, the oldest first. What was handed over counts as told: no
+    /// program announces it again after a restart.
+    pub fn news(&self, heard: &mut Heard, mut hear: impl FnMut(FiredAlert)) -> Result<()> {
+        let shared = self.workers.shared();
+        let dataset = self.dataset();
+        let mut last = match heard.0.get(&dataset) {
+            Some(last) => *last,
+            None => shared.told_before(&dataset)?,
+        };
+        loop {
+            let page = shared.store.fired_after(&dataset, last)?;
+            let Some(newest) = page.last().map(|fired| fired.fired_id) else { return Ok(()) };
+            page.into_iter().for_each(&mut hear);
+            last = newest;
+            heard.0.insert(dataset.clone(), last);
+            shared.store.tell(&dataset, last)?;
+        }
+    }
+
+    fn dataset(&self) -> String {
+        let deck = &self.workers.shared().deck;
+        dataset(&deck.snapshot().map_or_else(|_| deck.folder(), |snapshot| snapshot.dataset.folder.clone()))
     }
 }
 
@@ -166,7 +214,7 @@ pub(super) fn no_alert(id: &str) -> Problem {
 /// Puts an alert into the store. What holds already does not fire: it has to stop holding first.
 fn add(store: &Store, deck: &Deck, wish: &AlertBody) -> Result<Alert> {
     let snapshot = deck.whole_snapshot()?;
-    let held = holding(deck, &snapshot, wish, &Progress::default()).map_err(|problem| match problem.code {
+    let held = held(deck, &snapshot, wish, &Progress::default()).map_err(|problem| match problem.code {
         // It came in a body, where what is wrong is named by its pointer.
         Code::InvalidParameter => invalid("/condition", problem.detail.trim_start_matches("`condition`: ").trim_end_matches('.')),
         Code::TokenNotFound => invalid("/token_address", problem.detail.trim_end_matches('.')),
@@ -174,71 +222,71 @@ fn add(store: &Store, deck: &Deck, wish: &AlertBody) -> Result<Alert> {
     })?;
     let symbol = wish.token_address.and_then(|token| symbol(&snapshot, &token));
     let (condition, token) = (wish.condition.clone(), wish.token_address);
-    store.add_alert(&NewAlert { dataset: dataset(&snapshot.dataset.folder), token, symbol, condition, held, at: now() })
+    let dataset = dataset(&snapshot.dataset.folder);
+    store.add_alert(&NewAlert { dataset, token, symbol, condition, held: held.holds, digest: *snapshot.digest(), at: now() })
 }
 
-/// The tokens that meet it now.
-fn holding(deck: &Deck, snapshot: &Snapshot, wish: &AlertBody, progress: &Progress) -> Result<Vec<Address>> {
+/// The tokens that meet it now, and those of which that is not known.
+pub(super) fn held(deck: &Deck, snapshot: &Snapshot, wish: &AlertBody, progress: &Progress) -> Result<Held> {
     if let Some(token) = &wish.token_address {
         fetch(snapshot, std::slice::from_ref(token), progress)?;
     }
     let wanted = Holding { condition: wish.condition.clone(), token: wish.token_address };
     let found = deck.find_in(snapshot, &wanted, progress)?;
-    if found.len() > HOLDING_MAX {
-        let detail = format!("`condition` holds for {} tokens, which tells nothing: narrow it to at most {HOLDING_MAX}.", found.len());
+    let count = found.holds.len();
+    if count > HOLDING_MAX {
+        let detail = format!("`condition` holds for {count} tokens, which tells nothing: narrow it to at most {HOLDING_MAX}.");
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     Ok(found)
 }
 
-fn symbol(snapshot: &Snapshot, token: &Address) -> Option<String> {
+pub(super) fn symbol(snapshot: &Snapshot, token: &Address) -> Option<String> {
     snapshot.dataset.token(token)?.row.symbol.as_deref().map(clip)
 }
 
-/// The folder by which alerts of one dataset are told from those of another.
-fn dataset(folder: &Path) -> String {
-    folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).to_string_lossy().into_owned()
+/// The folder by which alerts of one dataset are told from those of another: as it was given, from the root. Links are not followed,
+/// and the disk is not asked: a link that is turned, or a folder that is gone for a moment, stays the same dataset.
+pub(super) fn dataset(folder: &Path) -> String {
+    let mut whole = PathBuf::new();
+    for part in std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()).components() {
+        match part {
+            Component::ParentDir => drop(whole.pop()),
+            part => whole.push(part),
+        }
+    }
+    whole.to_string_lossy().into_owned()
 }
 
-fn now() -> Time {
+pub(super) fn now() -> Time {
     Time(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64))
 }
 
-/// Looks at every alert of the dataset; false when it was told to stop in between.
-pub(super) fn look(store: &Store, deck: &Deck, snapshot: &Snapshot, progress: &Progress) -> Result<bool> {
-    for watched in store.watched(&dataset(&snapshot.dataset.folder))? {
-        if progress.cancelled() {
-            return Ok(false);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dataset_goes_by_its_folder_as_it_was_given() {
+        let here = std::env::current_dir().expect("a folder");
+        for (given, whole) in
+            [("/data/current", "/data/current"), ("/data/current/", "/data/current"), ("/data/./x/../current", "/data/current")]
+        {
+            assert_eq!(dataset(Path::new(given)), whole);
         }
-        look_at(store, deck, snapshot, &watched, progress)?;
+        assert_eq!(dataset(Path::new("market")), here.join("market").to_string_lossy());
     }
-    Ok(true)
-}
 
-fn look_at(store: &Store, deck: &Deck, snapshot: &Snapshot, watched: &Watched, progress: &Progress) -> Result<()> {
-    let wish = AlertBody { token_address: watched.token, condition: watched.condition.clone() };
-    let holds = match holding(deck, snapshot, &wish, &progress.quiet()) {
-        Ok(holds) => holds,
-        Err(problem) if problem.code == Code::Cancelled => return Ok(()),
-        // What cannot be looked at has not stopped holding.
-        Err(problem) => return store.not_checked(&watched.id, &problem.detail, now()),
-    };
-    let before: HashSet<Address> = watched.held.iter().copied().collect();
-    let fired: Vec<(Address, Option<String>)> =
-        holds.iter().filter(|token| !before.contains(*token)).map(|token| (*token, symbol(snapshot, token))).collect();
-    // A token that is not in the data has not stopped holding either.
-    let gone = watched.held.iter().filter(|token| snapshot.dataset.token(token).is_none());
-    let held: Vec<Address> = holds.iter().chain(gone).copied().collect();
-    store.checked(watched, &held, &fired, now())
-}
-
-/// Tells listeners of what fired after `last`; the last one told.
-pub(super) fn tell(store: &Store, deck: &Deck, last: u64) -> u64 {
-    let fired = store.fired_after(last).unwrap_or_default();
-    let last = fired.last().map_or(last, |fired| fired.fired_id);
-    for fired in fired {
-        let name = fired.symbol.clone().unwrap_or_else(|| fired.token_address.short());
-        deck.tell(DeckEvent::AlertFired { fired_id: fired.fired_id, says: format!("{name}: {}", fired.condition) });
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_is_turned_is_the_same_dataset() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let link = folder.path().join("current");
+        for day in ["monday", "tuesday"] {
+            std::fs::create_dir(folder.path().join(day)).expect("a folder");
+            std::fs::remove_file(&link).ok();
+            std::os::unix::fs::symlink(folder.path().join(day), &link).expect("a link");
+            assert_eq!(dataset(&link), link.to_string_lossy());
+        }
     }
-    last
 }

@@ -16,7 +16,7 @@ use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
 pub use self::history::Purge;
 pub(super) use self::{
-    alerts::{NewAlert, Watched},
+    alerts::{Checked, NewAlert, Watched},
     history::Limits,
     read::task_id,
 };

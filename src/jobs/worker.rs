@@ -12,10 +12,11 @@ use std::{
 };
 
 use super::{
-    Analysis, Job, JobOptions, TaskStatus, alerts,
+    Analysis, Job, JobOptions, TaskStatus,
     ask::ask,
     owner::Owner,
     store::{Claimed, Place, Store, task_id},
+    watch::Watch,
 };
 use crate::{
     dataset::address::Address,
@@ -43,6 +44,8 @@ pub(super) struct Shared {
     open: AtomicUsize,
     /// Ends a look at the alerts.
     looking: Progress,
+    /// What people were told of what fired before the program began, by dataset.
+    told_before: Mutex<HashMap<String, u64>>,
     /// The task each running job is at.
     live: Mutex<HashMap<String, Live>>,
     /// How often `ring` was called.
@@ -70,7 +73,6 @@ impl std::fmt::Debug for Workers {
 impl Workers {
     pub(super) fn start(store: Store, deck: Arc<Deck>, options: JobOptions, owner: Owner) -> std::result::Result<Self, String> {
         let last = store.last_change().map_err(|problem| problem.detail)?;
-        let last_fired = store.last_fired().map_err(|problem| problem.detail)?;
         if owner.is_owner() {
             store.requeue(None).map_err(|problem| problem.detail)?;
         }
@@ -82,6 +84,7 @@ impl Workers {
             owner,
             stopping: AtomicBool::new(false),
             looking: Progress::default(),
+            told_before: Mutex::default(),
             live: Mutex::default(),
             bell: Mutex::default(),
             rung: Condvar::new(),
@@ -90,7 +93,7 @@ impl Workers {
         let workers = Self { shared: Arc::clone(&shared), threads: Mutex::default() };
         workers.spawn("jobs".to_owned(), move || shared.tell(last))?;
         let shared = Arc::clone(&workers.shared);
-        workers.spawn("alerts".to_owned(), move || shared.watch(last_fired))?;
+        workers.spawn("alerts".to_owned(), move || shared.watch())?;
         for i in 0..workers.shared.options.workers.min(WORKERS_MAX) {
             let shared = Arc::clone(&workers.shared);
             workers.spawn(format!("job-{i}"), move || shared.work())?;
@@ -210,22 +213,26 @@ impl Shared {
         }
     }
 
-    /// Looks at the alerts with each generation, where this program runs the jobs, and tells listeners of what fired, whoever looked.
-    fn watch(&self, mut last: u64) {
-        let mut looked_at = 0;
+    /// Looks at the alerts, and tells listeners of what fired.
+    fn watch(&self) {
+        let mut watch = Watch::default();
         while !self.stopping() {
             let seen = *lock(&self.bell);
-            // Who takes over looks afresh: what was looked at before counts by what it left in the store.
-            let whole = self.deck.whole_snapshot().ok().filter(|_| self.owner.is_owner());
-            let new = whole.filter(|snapshot| snapshot.generation != looked_at);
-            if let Some(snapshot) = new
-                && alerts::look(&self.store, &self.deck, &snapshot, &self.looking) == Ok(true)
-            {
-                looked_at = snapshot.generation;
-            }
-            last = alerts::tell(&self.store, &self.deck, last);
+            watch.turn(self, &self.looking);
             self.wait(seen, LOOK);
         }
+    }
+
+    /// Up to which one people were told of what fired on the dataset when this program first asked. All its listeners begin there,
+    /// whichever of them is the first to be told more.
+    pub(super) fn told_before(&self, dataset: &str) -> Result<u64> {
+        let mut before = lock(&self.told_before);
+        if let Some(told) = before.get(dataset) {
+            return Ok(*told);
+        }
+        let told = self.store.told(dataset)?;
+        before.insert(dataset.to_owned(), told);
+        Ok(told)
     }
 
     fn cancel_what_others_ended(&self) {

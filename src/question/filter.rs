@@ -142,6 +142,23 @@ impl Filter {
     }
 }
 
+impl Filter {
+    /// As `matches`, but a missing value is told from one that meets no condition: none where it hangs on a missing value whether the
+    /// row holds.
+    pub fn judge<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>) -> Option<bool> {
+        let met = |term: &Term| match term {
+            Term::Word { word, exact } => {
+                let values: Vec<_> = self.searched.iter().map(|column| field(column)).collect();
+                let any = values.iter().flatten().any(|value| found(value, word, *exact));
+                if any || values.iter().all(Option::is_some) { Some(any) } else { None }
+            }
+            Term::Compare { column, operator, wanted, .. } => field(column).map(|value| compare(&value, *operator, wanted)),
+        };
+        let all: Vec<Option<bool>> = self.terms.iter().map(met).collect();
+        if all.contains(&Some(false)) { Some(false) } else { all.iter().all(Option::is_some).then_some(true) }
+    }
+}
+
 /// What the values of some rows lie between.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Range {

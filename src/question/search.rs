@@ -162,6 +162,7 @@ impl SearchQuestion {
             }
         }
         work_out(&mut found, &slow, &sort, snapshot, progress)?;
+        found.retain(|(_, row)| slow.matches(|column| row.field(column)));
         let ties = |(rank_a, a): &Hit<'a>, (rank_b, b): &Hit<'a>| {
             let by_rank = || rank_a.cmp(rank_b).then_with(|| descending(a.token.market_cap, b.token.market_cap));
             let unsorted = if sort.is_empty() { by_rank() } else { Ordering::Equal };
@@ -172,7 +173,7 @@ impl SearchQuestion {
     }
 }
 
-/// Works out of every row the figures that tell which are found and in which order, and keeps those that are found.
+/// Works out of every row the figures that tell which are found and in which order.
 fn work_out(found: &mut Vec<Hit<'_>>, slow: &Filter, sort: &[Order], snapshot: &Snapshot, progress: &Progress) -> Result<()> {
     let named = |field: &&str| slow.names(field) || sort.iter().any(|order| order.column == *field);
     let judged_by: Vec<&'static str> = WORKED_OUT.iter().copied().filter(|field| named(field)).collect();
@@ -182,9 +183,7 @@ fn work_out(found: &mut Vec<Hit<'_>>, slow: &Filter, sort: &[Order], snapshot: &
     parallel::each(found, progress, |(_, row)| {
         row.figures = Some(Cow::Owned(fields::figures(snapshot, row.token.token_address, &judged_by, &progress.quiet())?));
         Ok(())
-    })?;
-    found.retain(|(_, row)| slow.matches(|column| row.field(column)));
-    Ok(())
+    })
 }
 
 /// A chain that is neither known nor in the data is a mistake to name, not an empty answer.

@@ -88,6 +88,11 @@ impl Snapshot {
         }
     }
 
+    /// Hash of all that shapes answers: the same data, settings and program have the same.
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
     /// The strong entity tag of the answer to the canonical request, quotes included.
     pub fn etag(&self, canonical: &str) -> String {
         let mut hash = Sha256::new();

@@ -262,7 +262,7 @@ impl App {
             }
             DeckEvent::LoadFailed(reason) => self.load_failed(&reason),
             DeckEvent::Said(text) => self.say(text, false),
-            DeckEvent::AlertFired { says, .. } => self.alert_fired(&says),
+            DeckEvent::AlertsFired => self.read_alerts(),
             DeckEvent::JobUpdated(_) => {}
         }
         self.look_again();

@@ -122,7 +122,8 @@ impl Events {
             loop {
                 let event = match news.blocking_recv() {
                     Ok(event) => Event::Deck(event),
-                    Err(RecvError::Lagged(_)) => Event::Wake,
+                    // Of what was missed only alerts would be missed for good.
+                    Err(RecvError::Lagged(_)) => Event::Deck(DeckEvent::AlertsFired),
                     Err(RecvError::Closed) => break,
                 };
                 if sender.send(event).is_err() {

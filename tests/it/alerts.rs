@@ -12,7 +12,7 @@ use tokendeck::{
     dataset::address::Address,
     deck::{Deck, DeckEvent, DeckOptions},
     error::{Code, Problem},
-    jobs::{Alert, AlertBody, AlertList, JobOptions, Jobs, KeptJobs},
+    jobs::{Alert, AlertBody, AlertList, Heard, JobOptions, Jobs, KeptJobs},
 };
 
 const A: &str = "0x000000000000000000000000000000000000000a";
@@ -80,6 +80,69 @@ impl Bench {
     }
 }
 
+/// What is told of what fired, in the order of the alphabet.
+fn told(jobs: &Jobs, heard: &mut Heard) -> Vec<String> {
+    let mut says = Vec::new();
+    jobs.news(heard, |fired| says.push(fired.says())).unwrap();
+    says.sort();
+    says
+}
+
+#[test]
+fn what_fired_right_before_the_end_is_told_after_the_restart() {
+    let bench = Bench::new(&[(A, "A", 10.0)]);
+    let id = bench.jobs.add_alert(&wish(Some(A), "price>20")).unwrap().alert_id;
+    assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
+    let Bench { deck, jobs, state, .. } = &bench;
+    jobs.stop();
+    let restarted = || Jobs::open(state.path(), Arc::clone(deck), JobOptions::default()).unwrap();
+    assert_eq!(told(&restarted(), &mut Heard::default()), ["A: price>20"], "nobody was told before");
+    assert_eq!(told(&restarted(), &mut Heard::default()), [""; 0]);
+}
+
+#[test]
+fn each_of_two_programs_looks_at_its_own_dataset() {
+    let (one, two) = (Bench::new(&[(A, "A", 10.0)]), Bench::new(&[(A, "A", 10.0)]));
+    let jobs = Jobs::open(one.state.path(), Arc::clone(&two.deck), JobOptions::default()).unwrap();
+    assert!(!jobs.runs_here(), "the other program runs the jobs");
+    jobs.add_alert(&wish(Some(A), "price>20")).unwrap();
+    write(two.data.path(), &[(A, "A", 30.0)]);
+    two.deck.load().unwrap();
+    until("it fires", || jobs.alerts(9).unwrap().fired.first().map(tokendeck::jobs::FiredAlert::says));
+    assert_eq!(one.list(), AlertList::default());
+    assert_eq!((told(&one.jobs, &mut Heard::default()), told(&jobs, &mut Heard::default()).len()), (vec![], 1));
+}
+
+#[test]
+fn two_programs_on_one_dataset_fire_once() {
+    let bench = Bench::new(&[(A, "A", 10.0)]);
+    let deck = Deck::new(bench.data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+    deck.load().unwrap();
+    let other = Jobs::open(bench.state.path(), Arc::clone(&deck), JobOptions::default()).unwrap();
+    let mut events = deck.listen();
+    let id = bench.jobs.add_alert(&wish(None, "price>20")).unwrap().alert_id;
+    let round = Duration::from_millis(700);
+    std::thread::sleep(round);
+    assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
+    until("the other one hears of it", || (events.try_recv() == Ok(DeckEvent::AlertsFired)).then_some(()));
+    std::thread::sleep(round);
+    assert_eq!((bench.alert(&id).fired, bench.alert(&id).holds), (1, 1), "the older data of the other change nothing");
+    deck.load().unwrap();
+    std::thread::sleep(round);
+    assert_eq!((bench.alert(&id).fired, bench.alert(&id).holds), (1, 1));
+    assert_eq!((told(&other, &mut Heard::default()).len(), told(&bench.jobs, &mut Heard::default()).len()), (1, 1));
+}
+
+#[test]
+fn a_value_that_is_missing_for_once_has_not_stopped_holding() {
+    let bench = Bench::new(&[(A, "A", 10.0)]);
+    let id = bench.jobs.add_alert(&wish(None, "price>20")).unwrap().alert_id;
+    assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
+    assert_eq!(bench.load(&[(A, "A", f64::NAN)], &id).holds, 0, "it is not known to hold");
+    let back = bench.load(&[(A, "A", 30.0)], &id);
+    assert_eq!((back.fired, back.holds), (1, 1));
+}
+
 #[test]
 fn an_alert_fires_when_its_condition_comes_to_hold() {
     let bench = Bench::new(&[(A, "A", 10.0), (B, "B", 50.0)]);
@@ -94,12 +157,12 @@ fn an_alert_fires_when_its_condition_comes_to_hold() {
     assert_eq!((now.holds, now.fired), (1, 1));
     until("both fired", || (bench.list().fired.len() == 2).then_some(()));
     assert!(bench.list().fired.iter().all(|fired| fired.token_address == address(A)));
-    let said = until("it is told", || match events.try_recv() {
-        Ok(DeckEvent::AlertFired { fired_id, says }) => Some((fired_id, says)),
-        _ => None,
-    });
-    assert_eq!(said.1, "A: price>20");
-    assert_eq!(bench.jobs.fired_alert(said.0).unwrap().unwrap().alert_id, one.alert_id);
+    until("it is told", || (events.try_recv() == Ok(DeckEvent::AlertsFired)).then_some(()));
+    let mut heard = Heard::default();
+    let says = ["A: price > 20 chain:eth", "A: price>20"];
+    assert_eq!(told(&bench.jobs, &mut heard), says);
+    assert_eq!(told(&bench.jobs, &mut heard), [""; 0], "once");
+    assert_eq!(told(&bench.jobs, &mut Heard::default()), says, "each listener hears it");
 
     // It holds still; the token goes and comes back; it stops holding; it comes to hold again.
     assert_eq!(bench.load(&[(A, "A", 31.0), (B, "B", 50.0)], id).fired, 1);

@@ -12,12 +12,15 @@ use crate::{
     },
 };
 
-/// What fired is kept so many times; beyond it the oldest are dropped.
-const FIRED_MAX: i64 = 10_000;
+/// What an alert fired is kept so many times; beyond it the oldest that were told are dropped.
+const FIRED_MAX: u32 = 1_000;
+/// What removed alerts fired is kept so many times altogether.
+const FIRED_BY_REMOVED_MAX: u32 = 10_000;
 /// Told at once to who follows.
 const FIRED_AT_ONCE: i64 = 1_000;
 
-/// `held`: the tokens that met the condition at the last look, 20 bytes each.
+/// `held`: the tokens of which none fires unless it stops holding first, 20 bytes each; `holds`: how many met the condition at the last
+/// look; `digest`: the data it was looked at in. `told`: up to which one people were told of what fired.
 pub(super) const SCHEMA: &str = "
     CREATE TABLE alert (
         alert_id TEXT PRIMARY KEY,
@@ -28,7 +31,11 @@ pub(super) const SCHEMA: &str = "
         created_at INTEGER NOT NULL,
         checked_at INTEGER NOT NULL,
         problem TEXT,
-        held BLOB NOT NULL
+        held BLOB NOT NULL,
+        holds INTEGER NOT NULL DEFAULT 0,
+        digest BLOB NOT NULL DEFAULT x'',
+        fired_count INTEGER NOT NULL DEFAULT 0,
+        last_fired_at INTEGER
     ) WITHOUT ROWID;
     CREATE INDEX alert_by_dataset ON alert (dataset, alert_id);
     CREATE TABLE fired (
@@ -41,11 +48,34 @@ pub(super) const SCHEMA: &str = "
         fired_at INTEGER NOT NULL
     );
     CREATE INDEX fired_by_alert ON fired (alert_id);
+    CREATE INDEX fired_by_dataset ON fired (dataset);
+    CREATE TABLE told (
+        dataset TEXT PRIMARY KEY,
+        fired_id INTEGER NOT NULL
+    ) WITHOUT ROWID;
+";
+
+/// From the version that counted what fired in its rows, and did not keep what was told: all of it was.
+pub(super) const FROM_COUNTED: &str = "
+    ALTER TABLE alert ADD COLUMN holds INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE alert ADD COLUMN digest BLOB NOT NULL DEFAULT x'';
+    ALTER TABLE alert ADD COLUMN fired_count INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE alert ADD COLUMN last_fired_at INTEGER;
+    UPDATE alert SET holds = length(held) / 20,
+        fired_count = (SELECT count(*) FROM fired WHERE fired.alert_id = alert.alert_id),
+        last_fired_at = (SELECT max(fired_at) FROM fired WHERE fired.alert_id = alert.alert_id);
+    CREATE INDEX fired_by_dataset ON fired (dataset);
+    CREATE TABLE told (
+        dataset TEXT PRIMARY KEY,
+        fired_id INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    INSERT INTO told SELECT dataset, max(fired_id) FROM fired GROUP BY dataset;
 ";
 
 /// Fails to compile where a table or a column is missing.
 pub(super) const PROBE: &str = "SELECT alert.alert_id, alert.dataset, alert.token_address, alert.symbol, alert.condition, created_at,
-    checked_at, problem, held, fired_id, fired_at FROM alert JOIN fired USING (alert_id) LIMIT 1";
+    checked_at, problem, held, holds, digest, fired_count, last_fired_at, fired.fired_id, fired_at, told.fired_id
+    FROM alert JOIN fired USING (alert_id) JOIN told ON told.dataset = alert.dataset LIMIT 1";
 
 /// An alert to be.
 #[derive(Debug)]
@@ -55,6 +85,8 @@ pub(in crate::jobs) struct NewAlert {
     pub(in crate::jobs) symbol: Option<String>,
     pub(in crate::jobs) condition: String,
     pub(in crate::jobs) held: Vec<Address>,
+    /// Of the data they held in.
+    pub(in crate::jobs) digest: [u8; 32],
     pub(in crate::jobs) at: Time,
 }
 
@@ -68,9 +100,21 @@ pub(in crate::jobs) struct Watched {
     pub(in crate::jobs) held: Vec<Address>,
 }
 
-const ALERT: &str = "SELECT alert_id, token_address, symbol, condition, created_at, checked_at, problem, length(held) / 20,
-    (SELECT count(*) FROM fired WHERE fired.alert_id = alert.alert_id),
-    (SELECT max(fired_at) FROM fired WHERE fired.alert_id = alert.alert_id) FROM alert";
+/// What a look found.
+#[derive(Debug)]
+pub(in crate::jobs) struct Checked {
+    /// Those that do not fire unless they stop holding first.
+    pub(in crate::jobs) held: Vec<Address>,
+    /// How many met the condition.
+    pub(in crate::jobs) holds: usize,
+    /// With their symbols.
+    pub(in crate::jobs) fired: Vec<(Address, Option<String>)>,
+    pub(in crate::jobs) digest: [u8; 32],
+    pub(in crate::jobs) at: Time,
+}
+
+const ALERT: &str = "SELECT alert_id, token_address, symbol, condition, created_at, checked_at, problem, holds, fired_count, last_fired_at
+    FROM alert";
 const FIRED: &str = "SELECT fired_id, alert_id, token_address, symbol, condition, fired_at FROM fired";
 
 impl Store {
@@ -94,17 +138,38 @@ impl Store {
                 .map_err(|_| Problem::new(Code::Busy, "The system has no random numbers to give right now: ask again in a moment."))?;
             let id = id.replacen("j_", "a_", 1);
             tx.execute(
-                "INSERT INTO alert (alert_id, dataset, token_address, symbol, condition, created_at, checked_at, held)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)",
-                params![id, new.dataset, token, new.symbol, new.condition, new.at.0, bytes(&new.held)],
+                "INSERT INTO alert (alert_id, dataset, token_address, symbol, condition, created_at, checked_at, held, holds, digest)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9)",
+                params![
+                    id,
+                    new.dataset,
+                    token,
+                    new.symbol,
+                    new.condition,
+                    new.at.0,
+                    bytes(&new.held),
+                    new.held.len() as i64,
+                    new.digest.as_slice()
+                ],
             )?;
             one(tx, &id)
         })
     }
 
-    /// Takes it out; what it fired stays.
+    /// Takes it out; what it fired stays, the latest of it.
     pub(in crate::jobs) fn remove_alert(&self, id: &str) -> Result<()> {
-        let removed = self.write(Sync::BeforeReturning, |tx| Ok(tx.execute("DELETE FROM alert WHERE alert_id = ?", [id])?))?;
+        let removed = self.write(Sync::BeforeReturning, |tx| {
+            let removed = tx.execute("DELETE FROM alert WHERE alert_id = ?", [id])?;
+            let by_removed = "alert_id NOT IN (SELECT alert_id FROM alert)";
+            tx.execute(
+                &format!(
+                    "DELETE FROM fired WHERE {by_removed} AND fired_id <= {TOLD} AND fired_id <=
+                     (SELECT fired_id FROM fired WHERE {by_removed} ORDER BY fired_id DESC LIMIT 1 OFFSET {FIRED_BY_REMOVED_MAX})"
+                ),
+                [],
+            )?;
+            Ok(removed)
+        })?;
         if removed == 0 { Err(no_alert(id)) } else { Ok(()) }
     }
 
@@ -118,63 +183,98 @@ impl Store {
         Ok(AlertList { alerts, fired })
     }
 
-    pub(in crate::jobs) fn watched(&self, dataset: &str) -> Result<Vec<Watched>> {
+    /// The alerts of the dataset, and whether they were looked at last in these data.
+    pub(in crate::jobs) fn looked_at(&self, dataset: &str, digest: &[u8; 32]) -> Result<Vec<(String, bool)>> {
         let reader = self.reader();
-        let mut rows = reader.prepare_cached("SELECT alert_id, dataset, token_address, condition, held FROM alert WHERE dataset = ?")?;
-        let rows = rows.query_map([dataset], |row| {
-            let held = row.get_ref(4)?.as_blob()?.chunks_exact(20).filter_map(|bytes| Some(Address(bytes.try_into().ok()?)));
-            Ok(Watched { id: row.get(0)?, dataset: row.get(1)?, token: row.get(2)?, condition: row.get(3)?, held: held.collect() })
-        })?;
+        let mut rows = reader.prepare_cached("SELECT alert_id, digest = ? FROM alert WHERE dataset = ?")?;
+        let rows = rows.query_map(params![digest.as_slice(), dataset], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Keeps what a look found: what holds now, and what fired by it. Nothing of an alert that was taken out meanwhile, or that
-    /// another program looked at.
-    pub(in crate::jobs) fn checked(
-        &self,
-        watched: &Watched,
-        held: &[Address],
-        fired: &[(Address, Option<String>)],
-        at: Time,
-    ) -> Result<()> {
-        let sync = if fired.is_empty() { Sync::Sometime } else { Sync::BeforeReturning };
+    /// The alert with what it held for; none where it was taken out.
+    pub(in crate::jobs) fn watched(&self, id: &str) -> Result<Option<Watched>> {
+        let reader = self.reader();
+        let mut rows = reader.prepare_cached("SELECT alert_id, dataset, token_address, condition, held FROM alert WHERE alert_id = ?")?;
+        let watched = rows.query_row([id], |row| {
+            let held = row.get_ref(4)?.as_blob()?.chunks_exact(20).filter_map(|bytes| Some(Address(bytes.try_into().ok()?)));
+            Ok(Watched { id: row.get(0)?, dataset: row.get(1)?, token: row.get(2)?, condition: row.get(3)?, held: held.collect() })
+        });
+        Ok(watched.optional()?)
+    }
+
+    /// Keeps what a look found: what holds now, and what fired by it. Nothing, and false, of an alert that was taken out meanwhile, or
+    /// that another program looked at.
+    pub(in crate::jobs) fn checked(&self, watched: &Watched, found: &Checked) -> Result<bool> {
+        let sync = if found.fired.is_empty() { Sync::Sometime } else { Sync::BeforeReturning };
         self.write(sync, |tx| {
-            let keep = "UPDATE alert SET held = ?, checked_at = ?, problem = NULL WHERE alert_id = ? AND held = ?";
-            if tx.execute(keep, params![bytes(held), at.0, watched.id, bytes(&watched.held)])? == 0 {
-                return Ok(());
+            let keep = "UPDATE alert SET held = ?, holds = ?, digest = ?, checked_at = ?, problem = NULL WHERE alert_id = ? AND held = ?";
+            let (held, before) = (bytes(&found.held), bytes(&watched.held));
+            let kept = params![held, found.holds as i64, found.digest.as_slice(), found.at.0, watched.id, before];
+            if tx.execute(keep, kept)? == 0 {
+                return Ok(false);
+            }
+            if found.fired.is_empty() {
+                return Ok(true);
             }
             let mut row = tx.prepare_cached(
                 "INSERT INTO fired (alert_id, dataset, token_address, symbol, condition, fired_at) VALUES (?, ?, ?, ?, ?, ?)",
             )?;
-            for (token, symbol) in fired {
-                row.execute(params![watched.id, watched.dataset, token.to_string(), symbol, watched.condition, at.0])?;
+            for (token, symbol) in &found.fired {
+                row.execute(params![watched.id, watched.dataset, token.to_string(), symbol, watched.condition, found.at.0])?;
             }
-            if !fired.is_empty() {
-                tx.execute("DELETE FROM fired WHERE fired_id <= (SELECT max(fired_id) FROM fired) - ?", [FIRED_MAX])?;
-            }
-            Ok(())
+            let count = "UPDATE alert SET fired_count = fired_count + ?, last_fired_at = ? WHERE alert_id = ?";
+            tx.execute(count, params![found.fired.len() as i64, found.at.0, watched.id])?;
+            tx.execute(
+                &format!(
+                    "DELETE FROM fired WHERE alert_id = ?1 AND fired_id <= {TOLD} AND fired_id <=
+                     (SELECT fired_id FROM fired WHERE alert_id = ?1 ORDER BY fired_id DESC LIMIT 1 OFFSET {FIRED_MAX})"
+                ),
+                [&watched.id],
+            )?;
+            Ok(true)
         })
     }
 
-    /// Says why it could not be looked at.
-    pub(in crate::jobs) fn not_checked(&self, id: &str, why: &str, at: Time) -> Result<()> {
-        let keep = "UPDATE alert SET problem = ?, checked_at = ? WHERE alert_id = ?";
-        self.write(Sync::Sometime, |tx| Ok(tx.execute(keep, params![why, at.0, id]).map(drop)?))
+    /// Says why it could not be looked at; with the digest of the data where it need not be tried in them again.
+    pub(in crate::jobs) fn not_checked(&self, id: &str, why: &str, digest: Option<&[u8; 32]>, at: Time) -> Result<()> {
+        let keep = "UPDATE alert SET problem = ?, checked_at = ?, digest = coalesce(?, digest) WHERE alert_id = ?";
+        let digest = digest.map(<[u8; 32]>::as_slice);
+        self.write(Sync::Sometime, |tx| Ok(tx.execute(keep, params![why, at.0, digest, id]).map(drop)?))
     }
 
-    /// What fired after this one, the oldest first.
-    pub(in crate::jobs) fn fired_after(&self, last: u64) -> Result<Vec<FiredAlert>> {
+    /// What fired of the dataset after this one, the oldest first: a page of it.
+    pub(in crate::jobs) fn fired_after(&self, dataset: &str, last: u64) -> Result<Vec<FiredAlert>> {
         let reader = self.reader();
-        let mut rows = reader.prepare_cached(&format!("{FIRED} WHERE fired_id > ? ORDER BY fired_id LIMIT {FIRED_AT_ONCE}"))?;
-        let rows = rows.query_map([i64::try_from(last).unwrap_or(i64::MAX)], fired_alert)?;
+        let mut rows =
+            reader.prepare_cached(&format!("{FIRED} WHERE dataset = ? AND fired_id > ? ORDER BY fired_id LIMIT {FIRED_AT_ONCE}"))?;
+        let rows = rows.query_map(params![dataset, i64::try_from(last).unwrap_or(i64::MAX)], fired_alert)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    pub(in crate::jobs) fn last_fired(&self) -> Result<u64> {
-        let last: i64 = self.reader().query_row("SELECT coalesce(max(fired_id), 0) FROM fired", [], |row| row.get(0))?;
-        Ok(last as u64)
+    /// The last that fired of the dataset.
+    pub(in crate::jobs) fn last_fired(&self, dataset: &str) -> Result<u64> {
+        self.number("SELECT coalesce(max(fired_id), 0) FROM fired WHERE dataset = ?", dataset)
+    }
+
+    /// The last that people were told of.
+    pub(in crate::jobs) fn told(&self, dataset: &str) -> Result<u64> {
+        self.number("SELECT coalesce(max(fired_id), 0) FROM told WHERE dataset = ?", dataset)
+    }
+
+    fn number(&self, query: &str, dataset: &str) -> Result<u64> {
+        let number: i64 = self.reader().prepare_cached(query)?.query_row([dataset], |row| row.get(0))?;
+        Ok(number as u64)
+    }
+
+    /// People were told of everything up to this one.
+    pub(in crate::jobs) fn tell(&self, dataset: &str, last: u64) -> Result<()> {
+        let keep = "INSERT INTO told VALUES (?, ?) ON CONFLICT DO UPDATE SET fired_id = max(fired_id, excluded.fired_id)";
+        self.write(Sync::Sometime, |tx| Ok(tx.execute(keep, params![dataset, last as i64]).map(drop)?))
     }
 }
+
+/// In a query of `fired`: the last of its dataset that people were told of.
+const TOLD: &str = "coalesce((SELECT told.fired_id FROM told WHERE told.dataset = fired.dataset), 0)";
 
 fn bytes(tokens: &[Address]) -> Vec<u8> {
     tokens.iter().flat_map(|token| token.0).collect()
@@ -220,41 +320,77 @@ mod tests {
 
     fn new(condition: &str, held: &[Address]) -> NewAlert {
         let (condition, held) = (condition.to_owned(), held.to_vec());
-        NewAlert { dataset: "d".to_owned(), token: None, symbol: None, condition, held, at: Time(1) }
+        NewAlert { dataset: "d".to_owned(), token: None, symbol: None, condition, held, digest: [1; 32], at: Time(1) }
+    }
+
+    fn found(held: &[Address], fired: &[Address], at: i64) -> Checked {
+        let fired = fired.iter().map(|token| (*token, None)).collect();
+        Checked { held: held.to_vec(), holds: held.len(), fired, digest: [2; 32], at: Time(at) }
+    }
+
+    fn store() -> (Store, tempfile::TempDir) {
+        let folder = tempfile::tempdir().expect("a folder");
+        (Store::open(&folder.path().join("jobs.sqlite"), true, LIMITS).expect("a store").0, folder)
     }
 
     #[test]
     fn a_look_is_kept_whole_and_counts_once() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = Store::open(&folder.path().join("jobs.sqlite"), true, LIMITS).expect("a store").0;
+        let (store, _folder) = store();
         let made = store.add_alert(&new("price>2", &[A])).expect("an alert");
         assert_eq!((made.holds, made.fired, made.alert_id.len()), (1, 0, 28));
         assert_eq!(store.add_alert(&new("price>2", &[])).map(|again| again.alert_id), Ok(made.alert_id.clone()), "the same one");
-        let watched = store.watched("d").expect("alerts").remove(0);
-        store.checked(&watched, &[A, B], &[(B, Some("B".to_owned()))], Time(5)).expect("kept");
+        let looked_at = |digest: u8| store.looked_at("d", &[digest; 32]).map(|alerts| alerts[0].1);
+        assert_eq!((looked_at(1), looked_at(2)), (Ok(true), Ok(false)), "in the data it was made in");
+        assert_eq!(store.looked_at("e", &[1; 32]), Ok(vec![]));
+        let watched = store.watched(&made.alert_id).expect("a store").expect("an alert");
+        assert_eq!(store.checked(&watched, &found(&[A, B], &[B], 5)), Ok(true));
+        assert_eq!((looked_at(1), looked_at(2)), (Ok(false), Ok(true)));
         // Who looked at what held before, beside another look, changes nothing.
-        store.checked(&watched, &[A, B], &[(B, None)], Time(6)).expect("nothing");
+        assert_eq!(store.checked(&watched, &found(&[A, B], &[B], 6)), Ok(false));
         let list = store.alerts("d", 10).expect("a list");
         assert_eq!(list.fired.len(), 1);
         assert_eq!((list.alerts[0].holds, list.alerts[0].fired, list.alerts[0].last_fired_at), (2, 1, Some(Time(5))));
-        assert_eq!(store.fired_after(0).map(|fired| fired.len()), Ok(1));
-        assert_eq!(store.last_fired(), Ok(list.fired[0].fired_id));
-        store.not_checked(&made.alert_id, "gone", Time(7)).expect("kept");
+        assert_eq!(store.fired_after("d", 0).map(|fired| fired.len()), Ok(1));
+        assert_eq!(store.fired_after("e", 0), Ok(vec![]), "another dataset's");
+        assert_eq!((store.last_fired("d"), store.last_fired("e")), (Ok(list.fired[0].fired_id), Ok(0)));
+        store.not_checked(&made.alert_id, "gone", None, Time(7)).expect("kept");
         let told = store.alerts("d", 0).expect("a list");
         assert_eq!((told.alerts[0].problem.as_deref(), told.alerts[0].holds, told.fired.len()), (Some("gone"), 2, 0));
-        assert!(store.watched("e").expect("none").is_empty() && store.alerts("e", 9).expect("none").alerts.is_empty());
+        assert!(store.alerts("e", 9).expect("none").alerts.is_empty());
         assert_eq!(store.remove_alert(&made.alert_id), Ok(()));
         assert_eq!(store.remove_alert(&made.alert_id).map_err(|problem| problem.code), Err(Code::AlertNotFound));
         assert_eq!(store.alerts("d", 9).expect("a list").fired.len(), 1, "what fired stays");
     }
 
     #[test]
+    fn what_fired_is_dropped_only_once_it_was_told_and_counted_still() {
+        let (store, _folder) = store();
+        let id = store.add_alert(&new("price>2", &[])).expect("an alert").alert_id;
+        let many: Vec<Address> =
+            (0..1_500_u16).map(|i| Address([&i.to_be_bytes()[..], &[0; 18]].concat().try_into().expect("20"))).collect();
+        let fire = |held: &[Address], fired: &[Address]| {
+            let watched = store.watched(&id).expect("a store").expect("an alert");
+            store.checked(&watched, &found(held, fired, 5)).expect("kept");
+        };
+        let rows = || store.alerts("d", 10_000).expect("a list").fired.len();
+        fire(&many, &many);
+        assert_eq!(rows(), 1_500, "nobody was told");
+        assert_eq!(store.fired_after("d", 0).map(|page| page.len()), Ok(1_000), "a page");
+        store.tell("d", store.last_fired("d").expect("a number")).expect("kept");
+        store.tell("d", 3).expect("kept");
+        assert_eq!(store.told("d"), store.last_fired("d"), "what was told stays told");
+        fire(&[A], &[A]);
+        let list = store.alerts("d", 10_000).expect("a list");
+        assert_eq!((list.fired.len(), list.alerts[0].fired), (1_000, 1_501));
+    }
+
+    #[test]
     fn there_are_only_so_many() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = Store::open(&folder.path().join("jobs.sqlite"), true, LIMITS).expect("a store").0;
+        let (store, _folder) = store();
         store
             .write(Sync::Sometime, |tx| {
-                let mut row = tx.prepare("INSERT INTO alert VALUES (?, 'd', NULL, NULL, ?, 0, 0, NULL, x'')")?;
+                let add = "INSERT INTO alert (alert_id, dataset, condition, created_at, checked_at, held) VALUES (?, 'd', ?, 0, 0, x'')";
+                let mut row = tx.prepare(add)?;
                 (0..ALERTS_MAX).try_for_each(|i| row.execute(params![format!("a_{i}"), format!("price>{i}")]).map(drop))?;
                 Ok(())
             })

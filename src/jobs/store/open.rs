@@ -15,10 +15,12 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const WAL_TRIES: u32 = 100;
 
 /// The schema, and the number it goes by in `user_version`.
-const VERSION: i64 = 3;
-/// Earlier versions: findings that are not compressed, which are still read; a store without alerts.
+const VERSION: i64 = 4;
+/// Earlier versions: findings that are not compressed, which are still read; a store without alerts; one that counts in its rows how
+/// often an alert fired.
 const PLAIN_FINDINGS: i64 = 1;
 const NO_ALERTS: i64 = 2;
+const COUNTED: i64 = 3;
 const SCHEMA: &str = "
     CREATE TABLE job (
         job_id TEXT PRIMARY KEY,
@@ -116,6 +118,10 @@ fn connect(path: &Path, judge: bool, limits: Limits) -> Result<Store, Failure> {
             transaction.execute_batch(alerts::SCHEMA)?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
+        COUNTED => {
+            transaction.execute_batch(alerts::FROM_COUNTED)?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
+        }
         VERSION => {}
         newer => {
             let reason = format!("it has version {newer} and this program knows version {VERSION}: use the newer program, or move it away");
@@ -177,6 +183,24 @@ mod tests {
         let reason = open(&path, true, LIMITS).expect_err("it is refused");
         assert!(reason.contains(&format!("version {}", VERSION + 1)), "{reason}");
         assert!(path.exists());
+    }
+
+    #[test]
+    fn a_store_that_counted_in_its_rows_is_carried_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("jobs.sqlite");
+        drop(open(&path, true, LIMITS).expect("a store"));
+        let before =
+            "DROP TABLE told; DROP INDEX fired_by_dataset; ALTER TABLE alert DROP COLUMN holds; ALTER TABLE alert DROP COLUMN digest;
+            ALTER TABLE alert DROP COLUMN fired_count; ALTER TABLE alert DROP COLUMN last_fired_at;
+            INSERT INTO alert VALUES ('a_1', 'd', NULL, NULL, 'price>2', 1, 1, NULL, zeroblob(40));
+            INSERT INTO fired VALUES (7, 'a_1', 'd', '0x0000000000000000000000000000000000000000', NULL, 'price>2', 5);
+            PRAGMA user_version = 3";
+        Connection::open(&path).and_then(|c| c.execute_batch(before)).expect("an earlier store");
+        let (store, notice) = open(&path, true, LIMITS).expect("a store");
+        let alert = &store.alerts("d", 0).expect("a list").alerts[0];
+        assert_eq!((notice, alert.holds, alert.fired, alert.last_fired_at.map(|at| at.0)), (None, 2, 1, Some(5)));
+        assert_eq!(store.told("d"), Ok(7));
     }
 
     #[test]

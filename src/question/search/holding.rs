@@ -11,7 +11,7 @@ use crate::{
     question::{Find, filter::Filter, known_token, parameter, progress::Progress, snapshot::Snapshot},
 };
 
-/// The tokens that meet the conditions, of all or this one.
+/// Which tokens meet the conditions, of all or this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holding {
     pub condition: String,
@@ -30,11 +30,18 @@ impl Holding {
     }
 }
 
-impl Find for Holding {
-    /// In the order of the dataset.
-    type Found = Vec<Address>;
+/// The tokens that do not fail the conditions, in the order of the dataset.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Held {
+    pub holds: Vec<Address>,
+    /// A value is missing on which it hangs whether they hold: the column is empty there, or its table cannot be read.
+    pub unknown: Vec<Address>,
+}
 
-    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<Address>> {
+impl Find for Holding {
+    type Found = Held;
+
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Held> {
         let filter = self.filter(snapshot)?;
         let all = &snapshot.market.tokens;
         let tokens = match &self.token {
@@ -45,10 +52,25 @@ impl Find for Holding {
             }
         };
         let (slow, quick) = filter.split(is_worked_out);
-        let rows = tokens.iter().map(TokenRow::plain).filter(|row| quick.matches(|column| row.field(column)));
-        let mut found: Vec<Hit<'_>> = rows.map(|row| (0, row)).collect();
+        let (mut found, mut held): (Vec<Hit<'_>>, Held) = Default::default();
+        for row in tokens.iter().map(TokenRow::plain) {
+            match quick.judge(|column| row.field(column)) {
+                Some(true) => found.push((0, row)),
+                Some(false) => {}
+                None => held.unknown.push(row.token.token_address),
+            }
+        }
         work_out(&mut found, &slow, &[], snapshot, progress)?;
-        Ok(found.into_iter().map(|(_, row)| row.token.token_address).collect())
+        for (_, row) in &found {
+            // Where candles show no pattern, that is known.
+            let no_pattern = slow.names("best_pattern") && row.token.last_candle.is_some() && row.field("best_pattern").is_none();
+            match slow.judge(|column| row.field(column)).or(no_pattern.then_some(false)) {
+                Some(true) => held.holds.push(row.token.token_address),
+                Some(false) => {}
+                None => held.unknown.push(row.token.token_address),
+            }
+        }
+        Ok(held)
     }
 }
 
@@ -63,8 +85,15 @@ mod tests {
         let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
         let holding = |condition: &str, token: Option<&str>| {
             let wanted = Holding { condition: condition.to_owned(), token: token.map(sample::address) };
-            wanted.find(&snapshot, &Progress::default()).map(|tokens| tokens.len())
+            wanted.find(&snapshot, &Progress::default()).map(|held| held.holds.len())
         };
+        let unknown = |condition: &str| {
+            let wanted = Holding { condition: condition.to_owned(), token: None };
+            wanted.find(&snapshot, &Progress::default()).map(|held| held.unknown)
+        };
+        let third = vec![sample::address("0x3")];
+        assert_eq!((unknown("price>20"), unknown("price>20 symbol:x")), (Ok(third), Ok(vec![])));
+        assert_eq!(unknown("trend:uptrend").map(|tokens| tokens.len()), Ok(3), "there are no candles to tell it by");
         assert_eq!((holding("price>20", None), holding("price<20", None), holding("price>1 symbol:a", None)), (Ok(1), Ok(1), Ok(1)));
         assert_eq!(
             (holding("price>20", Some("0x2")), holding("price>20", Some("0x1")), holding("price<9", Some("0x3"))),
@@ -75,5 +104,15 @@ mod tests {
             assert_eq!(holding(wrong, None).map_err(|problem| problem.code), Err(Code::InvalidParameter), "{wrong}");
         }
         assert_eq!(holding("price>2", Some("0x9")).map_err(|problem| problem.code), Err(Code::TokenNotFound));
+    }
+
+    #[test]
+    fn candles_without_a_pattern_are_no_missing_value() {
+        let snapshot = crate::question::fields::tests::snapshot();
+        for condition in ["pattern:bull_flag", "pattern!=double_top pattern:bull_flag"] {
+            let wanted = Holding { condition: condition.to_owned(), token: None };
+            let held = wanted.find(&snapshot, &Progress::default());
+            assert_eq!(held, Ok(Held { holds: vec![], unknown: vec![sample::address("0x2")] }), "0x2 has no candles");
+        }
     }
 }

@@ -1,14 +1,18 @@
 //! Alerts in the dashboard: the dialog that puts them up and takes them out, the marks in rows, the bell. The store lies on disk, so
 //! it is asked off the drawing thread.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use super::App;
 use crate::{
     dataset::address::Address,
     error::Result,
-    jobs::{AlertBody, AlertList, Jobs},
+    jobs::{AlertBody, AlertList, FiredAlert, Heard, Jobs},
     tui::{
+        format::count,
         overlay::{
             Overlay,
             alerts::{AboutToken, AlertsDialog},
@@ -31,24 +35,57 @@ pub(super) struct Alerts {
     pub(super) marks: HashMap<Address, AlertMark>,
     /// What fired up to this one was looked at in the dialog.
     seen: Option<u64>,
-    task: Option<Task<Read>>,
+    reading: Option<Task<Read>>,
+    /// There was more to read while it was read.
+    again: bool,
+    /// Changes of the store that are under way; each gives what to say of it.
+    orders: Vec<Task<String>>,
+    heard: Arc<Mutex<Heard>>,
     /// The store was asked for once.
     asked: bool,
 }
 
-/// What an order of the store gave: the list, and what is said of it.
-type Read = (AlertList, Option<String>);
+/// What the store has.
+struct Read {
+    list: AlertList,
+    /// How many fired that were not heard yet, and the first of them.
+    news: u64,
+    first: Option<FiredAlert>,
+}
+
+impl Read {
+    fn new(jobs: &Jobs, heard: &Mutex<Heard>) -> Result<Self> {
+        let (mut news, mut first) = (0, None);
+        let list = jobs.alerts(FIRED)?;
+        let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = jobs.news(&mut heard, |fired| {
+            news += 1;
+            first.get_or_insert(fired);
+        });
+        // What was handed over before the store failed is not handed over again.
+        told.or_else(|problem| if news > 0 { Ok(()) } else { Err(problem) })?;
+        let list = if news > 0 { jobs.alerts(FIRED).unwrap_or(list) } else { list };
+        Ok(Self { list, news, first })
+    }
+}
 
 impl App {
-    /// Asks the store; `order` changes it first and says what it did.
-    fn ask_alerts(&mut self, order: impl FnOnce(&Jobs) -> Result<Option<String>> + Send + 'static) -> bool {
-        let Some(jobs) = self.setup.jobs.as_ref().map(Arc::clone) else { return false };
+    /// Reads them: another dataset stands, or some fired.
+    pub(super) fn read_alerts(&mut self) {
+        let Some(jobs) = self.setup.jobs.as_ref().map(Arc::clone) else { return };
         self.alerts.asked = true;
-        self.alerts.task = Some(Task::start(&self.wake, move |_| {
-            let said = order(&jobs)?;
-            Ok((jobs.alerts(FIRED)?, said))
-        }));
-        true
+        // One that runs is not dropped: what it reads counts as heard.
+        self.alerts.again = self.alerts.reading.is_some();
+        if !self.alerts.again {
+            let heard = Arc::clone(&self.alerts.heard);
+            self.alerts.reading = Some(Task::start(&self.wake, move |_| Read::new(&jobs, &heard)));
+        }
+    }
+
+    /// Changes the store; `order` says what it did.
+    fn order_alerts(&mut self, order: impl FnOnce(&Jobs) -> Result<String> + Send + 'static) {
+        let Some(jobs) = self.setup.jobs.as_ref().map(Arc::clone) else { return };
+        self.alerts.orders.push(Task::start(&self.wake, move |_| order(&jobs)));
     }
 
     /// Takes what came.
@@ -56,28 +93,51 @@ impl App {
         if !self.alerts.asked && self.snapshot.is_some() {
             self.read_alerts();
         }
-        match task::take(&mut self.alerts.task) {
-            None => {}
-            Some(Err(problem)) => {
-                if let Some(Overlay::Alerts(dialog)) = &mut self.overlay {
-                    dialog.refuse(problem.detail);
-                } else {
-                    self.say(problem.detail, true);
+        let mut ended = Vec::new();
+        self.alerts.orders.retain_mut(|order| order.poll().map(|outcome| ended.push(outcome)).is_none());
+        for outcome in ended {
+            self.alert_ordered(outcome);
+        }
+        match task::take(&mut self.alerts.reading) {
+            None => return,
+            Some(Err(problem)) => self.say(problem.detail, true),
+            Some(Ok(read)) => self.alerts_read(read),
+        }
+        if self.alerts.again {
+            self.read_alerts();
+        }
+    }
+
+    fn alert_ordered(&mut self, outcome: Result<String>) {
+        match (outcome, &mut self.overlay) {
+            (Err(problem), Some(Overlay::Alerts(dialog))) => return dialog.refuse(problem.detail),
+            (Err(problem), _) => return self.say(problem.detail, true),
+            (Ok(said), overlay) => {
+                if let Some(Overlay::Alerts(dialog)) = overlay {
+                    dialog.done();
                 }
+                self.say(said, false);
             }
-            Some(Ok((list, said))) => {
-                let newest = list.fired.first().map_or(0, |fired| fired.fired_id);
-                // What fired before the dashboard was opened is in the log, and is no news.
-                self.alerts.seen.get_or_insert(newest);
-                if let Some(Overlay::Alerts(dialog)) = &mut self.overlay {
-                    self.alerts.seen = Some(newest);
-                    dialog.show(list.clone(), said.is_some());
-                }
-                self.alerts.list = list;
-                self.mark_alerts();
-                if let Some(said) = said {
-                    self.say(said, false);
-                }
+        }
+        self.read_alerts();
+    }
+
+    /// What fired is said and heard once, however many they are, and marked in each row.
+    fn alerts_read(&mut self, read: Read) {
+        let newest = read.list.fired.first().map_or(0, |fired| fired.fired_id);
+        // What people were told before the dashboard was opened is in the log, and is no news.
+        self.alerts.seen.get_or_insert(read.first.as_ref().map_or(newest, |first| first.fired_id - 1));
+        if let Some(Overlay::Alerts(dialog)) = &mut self.overlay {
+            self.alerts.seen = Some(newest);
+            dialog.show(read.list.clone());
+        }
+        self.alerts.list = read.list;
+        self.mark_alerts();
+        if let Some(first) = read.first {
+            let more = if read.news > 1 { format!(", and {} more", count(read.news - 1)) } else { String::new() };
+            self.say(format!("alert: {}{more}", first.says()), true);
+            if self.setup.look.bell {
+                self.after_frame.push(BELL);
             }
         }
     }
@@ -88,11 +148,6 @@ impl App {
         let up = list.alerts.iter().filter_map(|alert| alert.token_address);
         let marks = up.map(|token| (token, AlertMark::Up)).chain(new.map(|fired| (fired.token_address, AlertMark::Fired)));
         self.alerts.marks = marks.collect();
-    }
-
-    /// Reads them again: another dataset stands, or one fired.
-    pub(super) fn read_alerts(&mut self) {
-        self.ask_alerts(|_| Ok(None));
     }
 
     pub(super) fn open_alerts(&mut self) {
@@ -109,28 +164,19 @@ impl App {
     }
 
     pub(super) fn add_alert(&mut self, wish: AlertBody) {
-        self.ask_alerts(move |jobs| {
+        self.order_alerts(move |jobs| {
             let alert = jobs.add_alert(&wish)?;
             let already = match (alert.holds, alert.token_address) {
                 (0, _) => String::new(),
                 (_, Some(_)) => "; it holds already, and fires when it comes to hold again".to_owned(),
                 (count, None) => format!("; it holds for {count} already, and fires for others"),
             };
-            Ok(Some(format!("alert `{}` is up{already}", alert.condition)))
+            Ok(format!("alert `{}` is up{already}", alert.condition))
         });
     }
 
     pub(super) fn remove_alert(&mut self, id: String) {
-        self.ask_alerts(move |jobs| jobs.remove_alert(&id).map(|()| Some("alert removed".to_owned())));
-    }
-
-    /// One fired: said, heard, and marked in its row.
-    pub(super) fn alert_fired(&mut self, says: &str) {
-        self.say(format!("alert: {says}"), true);
-        if self.setup.look.bell {
-            self.after_frame.push(BELL);
-        }
-        self.read_alerts();
+        self.order_alerts(move |jobs| jobs.remove_alert(&id).map(|()| "alert removed".to_owned()));
     }
 }
 

@@ -47,13 +47,15 @@ impl AlertsDialog {
         Self { about, all, input: Input::default(), list, selected: 0, problem: None, waiting: false }
     }
 
-    /// The alerts as they are now; after an order was carried out the line is for the next one.
-    pub fn show(&mut self, list: AlertList, done: bool) {
-        (self.list, self.waiting) = (list, false);
+    /// The alerts as they are now.
+    pub fn show(&mut self, list: AlertList) {
+        self.list = list;
         self.selected = self.selected.min(self.list.alerts.len().saturating_sub(1));
-        if done {
-            (self.input, self.problem) = (Input::default(), None);
-        }
+    }
+
+    /// An order was carried out: the line is for the next one.
+    pub fn done(&mut self) {
+        (self.input, self.problem, self.waiting) = (Input::default(), None, false);
     }
 
     pub fn refuse(&mut self, why: String) {
@@ -140,7 +142,7 @@ impl AlertsDialog {
             let place = Rect { y: area.y + (row - first) as u16, height: 1, ..area };
             let style = if row == self.selected { theme.style(Role::Selection) } else { base };
             buffer.set_style(place, style);
-            let used = line(buffer, place, 0, 0, &text::fit(&name(alert), NAME + 1, text::Align::Left), theme.text().patch(style));
+            let used = line(buffer, place, 0, 0, &text::fit(&alert.about(), NAME + 1, text::Align::Left), theme.text().patch(style));
             let end = used + line(buffer, place, 0, used, &alert.condition, theme.text().patch(style));
             let (says, role) = stands(alert);
             line(buffer, place, 0, end.max(46) + 2, &says, theme.style(role).patch(style));
@@ -148,14 +150,6 @@ impl AlertsDialog {
         if self.list.alerts.is_empty() {
             line(buffer, area, 0, 0, "no alert is up", theme.dim().patch(base));
         }
-    }
-}
-
-fn name(alert: &Alert) -> String {
-    match (&alert.symbol, &alert.token_address) {
-        (Some(symbol), _) => symbol.clone(),
-        (None, Some(token)) => token.short(),
-        (None, None) => "any token".to_owned(),
     }
 }
 
@@ -178,8 +172,7 @@ fn times(count: u64) -> String {
 }
 
 fn told(fired: &FiredAlert) -> String {
-    let name = fired.symbol.clone().unwrap_or_else(|| fired.token_address.short());
-    format!("{}  {}{}", Time::minute_text(fired.fired_at), text::fit(&name, NAME + 1, text::Align::Left), fired.condition)
+    format!("{}  {}{}", Time::minute_text(fired.fired_at), text::fit(&fired.about(), NAME + 1, text::Align::Left), fired.condition)
 }
 
 #[cfg(test)]
@@ -202,7 +195,9 @@ mod tests {
         dialog.refuse("no column `pric`".to_owned());
         press(&mut dialog, KeyCode::Tab);
         assert_eq!(press(&mut dialog, KeyCode::Enter), wish(None));
-        dialog.show(AlertList::default(), true);
+        dialog.show(AlertList::default());
+        assert_eq!(press(&mut dialog, KeyCode::Enter), Outcome::Stay, "the order is on its way still");
+        dialog.done();
         assert_eq!(press(&mut dialog, KeyCode::Delete), Outcome::Stay);
         assert_eq!(press(&mut dialog, KeyCode::Enter), Outcome::Close);
         for (width, height) in [(0, 0), (1, 1), (20, 5), (80, 24), (200, 60)] {
