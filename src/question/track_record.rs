@@ -170,7 +170,8 @@ impl TrackRecordQuestion {
         let told: Vec<Arc<Told>> = tokens().filter_map(|token| snapshot.records.get(token, self.timeframe)).collect();
         let total = tokens().count();
         if told.len() < total {
-            let detail = format!("The patterns of {} of {total} tokens have been followed so far: the answer comes once all are.", told.len());
+            let detail =
+                format!("The patterns of {} of {total} tokens have been followed so far: the answer comes once all are.", told.len());
             return Err(Problem::new(Code::Loading, detail));
         }
         Ok(told)
