@@ -78,7 +78,8 @@ pub(super) fn indicators(default: &'static str) -> Value {
 /// What conditions look like; the values that a column takes are those that it can be compared with.
 fn pattern(columns: &[FilterColumn]) -> String {
     const ANY: &str = ":|=|!=|>=|<=|>|<";
-    const WORD: &str = "[^\\s\":=<>!][^\\s\"]*|\"[^\"]*\"";
+    // What ends a word here; U+0085 ends one for us and is no space to every reader of patterns.
+    const WORD: &str = "[^\\s\\u0085\":=<>!][^\\s\\u0085\"]*|\"[^\"]*\"";
     let time = format!("{YEAR}(-(0[1-9]|1[0-2]))?|{}", day());
     let of_kind = |kinds: &[ColumnKind], signs: &str, value: &str| {
         let named = columns.iter().filter(|column| kinds.contains(&column.kind));
