@@ -29,6 +29,7 @@ pub mod schema;
 pub mod source;
 mod text_runs;
 pub mod time;
+pub(crate) mod wall_clock;
 pub mod watch;
 pub mod within;
 pub mod yields;

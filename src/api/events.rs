@@ -4,7 +4,6 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use bytes::Bytes;
@@ -17,6 +16,7 @@ use tokio::sync::{
 
 use super::{Api, datasets::Stale, routes::Shape};
 use crate::{
+    dataset::wall_clock::now,
     deck::DeckEvent,
     jobs::{FiredAlert, Heard, Job},
 };
@@ -90,7 +90,7 @@ struct Kept {
 impl EventLog {
     /// Ids are times in milliseconds, so they count up over restarts too.
     pub(super) fn new() -> Self {
-        let now = now();
+        let now = now().0.unsigned_abs();
         Self { kept: Mutex::new(Kept { whole_after: now, pieces: VecDeque::new() }), newest: watch::Sender::new(now) }
     }
 
@@ -119,7 +119,7 @@ impl EventLog {
 
     fn add(&self, kind: &str, data: &impl Serialize) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = now().max(*self.newest.borrow() + 1);
+        let id = now().0.unsigned_abs().max(*self.newest.borrow() + 1);
         kept.pieces.push_back((id, piece(Some(id), kind, data)));
         if kept.pieces.len() > KEPT
             && let Some((gone, _)) = kept.pieces.pop_front()
@@ -185,10 +185,6 @@ fn piece(id: Option<u64>, kind: &str, data: &impl Serialize) -> Bytes {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     let data = serde_json::to_string(data).unwrap_or_else(|_| "null".into());
     format!("{id}event: {kind}\ndata: {data}\n\n").into()
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
 #[cfg(test)]

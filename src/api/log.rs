@@ -6,10 +6,13 @@ use std::{
     collections::VecDeque,
     fmt,
     sync::{Mutex, OnceLock, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
-use crate::dataset::time::{SECOND_MS, Time};
+use crate::dataset::{
+    time::{SECOND_MS, Time},
+    wall_clock,
+};
 
 /// How many requests are kept.
 pub const KEPT: usize = 500;
@@ -68,7 +71,7 @@ struct Ring {
 
 impl RequestLog {
     pub(super) fn add(&self, entry: &Entry<'_>) {
-        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
+        let Time(time) = wall_clock::now();
         if let Some(sink) = self.sink.get() {
             let mut line = LINE.take();
             line.write(time, entry);

@@ -1,10 +1,7 @@
 //! `tokendeck jobs`: the deep analyses that are kept. They are started from the terminal or over the API; here they are listed and
 //! removed.
 
-use std::{
-    path::PathBuf,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
@@ -14,7 +11,7 @@ use super::{
     table::aligned_to_the_end,
 };
 use crate::{
-    dataset::time::Time,
+    dataset::{time::Time, wall_clock::now},
     error::Problem,
     jobs::{Job, Purge, created},
 };
@@ -61,7 +58,7 @@ pub(super) fn run(args: &Jobs) -> Outcome {
         Some(Command::Purge { id, days }) => {
             let which = match (id, days) {
                 (Some(id), _) => Purge::One(id.clone()),
-                (None, Some(days)) => Purge::Before(Time(now() - i64::from(*days) * DAY_MS)),
+                (None, Some(days)) => Purge::Before(Time(now().0 - i64::from(*days) * DAY_MS)),
                 (None, None) => Purge::All,
             };
             let removed = jobs.purge(&which).map_err(failed)?;
@@ -71,10 +68,6 @@ pub(super) fn run(args: &Jobs) -> Outcome {
             print(format!("removed {}\n", count(removed)).as_bytes())
         }
     }
-}
-
-fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 
 fn listed((total, jobs): &(u64, Vec<Job>)) -> String {

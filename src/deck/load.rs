@@ -15,6 +15,7 @@ use crate::{
         load::{LoadError, asks, load_as},
         progress::{Cancelled, Progress},
         time::Time,
+        wall_clock::now,
         watch::{Ends, FileStamps},
     },
     question::snapshot::Snapshot,
@@ -259,11 +260,6 @@ impl Deck {
     fn load_lock(&self) -> std::sync::MutexGuard<'_, LoadState> {
         self.load.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn now() -> Time {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    Time(since.map_or(0, |since| since.as_millis() as i64))
 }
 
 struct Reporter<'a>(&'a Deck);

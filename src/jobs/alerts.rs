@@ -5,7 +5,6 @@
 use std::{
     collections::HashMap,
     path::{Component, Path, PathBuf},
-    time::SystemTime,
 };
 
 use schemars::JsonSchema;
@@ -17,7 +16,7 @@ use super::{
     store::{NewAlert, Store},
 };
 use crate::{
-    dataset::{address::Address, time::Time},
+    dataset::{address::Address, time::Time, wall_clock::now},
     deck::{Deck, fetch},
     error::{Code, Problem, Result},
     question::{
@@ -256,10 +255,6 @@ pub(super) fn dataset(folder: &Path) -> String {
         }
     }
     whole.to_string_lossy().into_owned()
-}
-
-pub(super) fn now() -> Time {
-    Time(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64))
 }
 
 #[cfg(test)]

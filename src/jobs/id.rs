@@ -1,40 +1,52 @@
-//! Job ids: `j_`, then 26 digits of Crockford's base 32: 48 bits of time, 80 random ones. They sort by time, can't be guessed and
+//! Ids of jobs (`j_`) and alerts (`a_`): the letter, then 26 digits of Crockford's base 32: 48 bits of time, 80 random ones. They sort by time, can't be guessed and
 //! need no escaping in a path.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::dataset::time::Time;
+use crate::{
+    dataset::time::Time,
+    error::{Code, Problem, Result},
+};
 
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const RANDOM_BITS: u32 = 80;
 
-/// An id that sorts after `last`, even within a millisecond or when the clock was set back.
-pub(super) fn new(last: Option<&str>) -> Result<String, getrandom::Error> {
+/// What an id begins with.
+pub(super) const JOB: &str = "j_";
+pub(super) const ALERT: &str = "a_";
+
+/// An id that sorts after `last` of the same kind, even within a millisecond or when the clock was set back.
+pub(super) fn new(kind: &str, last: Option<&str>) -> Result<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_millis());
-    let after_last = last.and_then(created).map_or(0, |time| time.0 as u128 + 1);
+    let after_last = last.and_then(|last| created_at(kind, last)).map_or(0, |time| time.0 as u128 + 1);
     let mut random = [0u8; 16];
-    getrandom::fill(&mut random[6..])?;
+    getrandom::fill(&mut random[6..])
+        .map_err(|_| Problem::new(Code::Busy, "The system has no random numbers to give right now: ask again in a moment."))?;
     let time = now.max(after_last) & ((1 << 48) - 1);
-    Ok(written(time << RANDOM_BITS | u128::from_be_bytes(random)))
+    Ok(written(kind, time << RANDOM_BITS | u128::from_be_bytes(random)))
 }
 
 /// The id before which every job was created before `time`.
 pub(super) fn first_at(time: Time) -> String {
-    written((time.0.max(0) as u128) << RANDOM_BITS)
+    written(JOB, (time.0.max(0) as u128) << RANDOM_BITS)
 }
 
-fn written(mut bits: u128) -> String {
+fn written(kind: &str, mut bits: u128) -> String {
     let mut digits = [0u8; 26];
     for digit in digits.iter_mut().rev() {
         *digit = DIGITS[(bits & 31) as usize];
         bits >>= 5;
     }
-    digits.iter().fold(String::from("j_"), |id, digit| id + char::from(*digit).encode_utf8(&mut [0; 4]))
+    digits.iter().fold(kind.to_owned(), |id, digit| id + char::from(*digit).encode_utf8(&mut [0; 4]))
 }
 
 /// When the job with this id was created; `None` when it is no job id.
 pub fn created(id: &str) -> Option<Time> {
-    let digits = id.strip_prefix("j_").filter(|digits| digits.len() == 26)?;
+    created_at(JOB, id)
+}
+
+fn created_at(kind: &str, id: &str) -> Option<Time> {
+    let digits = id.strip_prefix(kind).filter(|digits| digits.len() == 26)?;
     let mut bits = 0u128;
     for digit in digits.bytes() {
         bits = bits << 5 | DIGITS.iter().position(|known| *known == digit)? as u128;
@@ -48,10 +60,10 @@ mod tests {
 
     #[test]
     fn ids_sort_by_creation_and_say_when_it_was() {
-        let first = new(None).expect("random bytes");
+        let first = new(JOB, None).expect("random bytes");
         let mut ids = vec![first];
         for i in 0..100 {
-            ids.push(new(Some(&ids[i])).expect("random bytes"));
+            ids.push(new(JOB, Some(&ids[i])).expect("random bytes"));
         }
         assert!(ids.is_sorted_by(|a, b| a < b && a.len() == 28 && a.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')));
         let age = created(&ids[100]).expect("an id").0 - created(&ids[0]).expect("an id").0;

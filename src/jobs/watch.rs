@@ -7,12 +7,12 @@ use std::{
 };
 
 use super::{
-    alerts::{AlertBody, HOLDING_MAX, dataset, held, now, symbol},
+    alerts::{AlertBody, HOLDING_MAX, dataset, held, symbol},
     store::{Checked, Watched},
     worker::Shared,
 };
 use crate::{
-    dataset::address::Address,
+    dataset::{address::Address, wall_clock::now},
     deck::DeckEvent,
     error::{Code, Problem, Result},
     question::{progress::Progress, search::holding::Held, snapshot::Snapshot},

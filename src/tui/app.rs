@@ -58,6 +58,24 @@ pub struct Setup {
     pub warnings: Vec<String>,
 }
 
+#[cfg(test)]
+impl Setup {
+    /// Over the deck, with everything else as plain as it gets.
+    fn plain(deck: Arc<Deck>) -> Self {
+        Self {
+            deck,
+            jobs: None,
+            api: Arc::new(super::view::NoApi),
+            start_api: false,
+            keymap: Keymap::default(),
+            look: Look { theme: Theme::default(), ascii: false, bell: true, options: super::theme::Options::default(), fixed: true },
+            clock: wall_clock,
+            demo_folder: None,
+            warnings: Vec::new(),
+        }
+    }
+}
+
 /// How things look.
 #[derive(Debug, Clone)]
 pub struct Look {

@@ -9,7 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use glob::{MatchOptions, Pattern};
@@ -30,6 +30,7 @@ use crate::{
             partition,
         },
         time::Time,
+        wall_clock::now,
     },
     wire::{Fault, Object, Place, Wire, amount},
 };
@@ -248,7 +249,7 @@ pub(super) fn remember(context: &Context<'_>, manifest: &TableManifest, located:
     let Some(record) = record_of(context, manifest).filter(|_| located.offline.is_none()) else { return };
     let objects: Vec<Object> = objects(&located.files).cloned().collect();
     let answers = answers(&located.files).cloned().collect();
-    let Ok(text) = serde_json::to_vec(&Listed { at: now(), left_out: located.left_out, objects, answers }) else { return };
+    let Ok(text) = serde_json::to_vec(&Listed { at: now().0, left_out: located.left_out, objects, answers }) else { return };
     let beside = record.with_extension("new");
     let write = || {
         fs::create_dir_all(record.parent().unwrap_or(Path::new(".")))?;
@@ -286,10 +287,6 @@ pub(super) fn old(file: &str, then: Time, why: &str) -> Finding {
     // Nobody sees by the rows that they are old.
     let (severity, file, reason) = (Severity::Warning, file.to_owned(), format!("is what it was at {then}: {why}"));
     Finding { severity, file, row: None, column: None, value: None, reason }
-}
-
-pub(super) fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 
 /// Where a load of objects stands, for the thread beside it.

@@ -133,10 +133,7 @@ impl Store {
                 return Err(Problem::new(Code::InvalidValue, detail));
             }
             let last: Option<String> = tx.query_row("SELECT max(alert_id) FROM alert", [], |row| row.get(0))?;
-            let last = last.map(|last| last.replacen("a_", "j_", 1));
-            let id = id::new(last.as_deref())
-                .map_err(|_| Problem::new(Code::Busy, "The system has no random numbers to give right now: ask again in a moment."))?;
-            let id = id.replacen("j_", "a_", 1);
+            let id = id::new(id::ALERT, last.as_deref())?;
             tx.execute(
                 "INSERT INTO alert (alert_id, dataset, token_address, symbol, condition, created_at, checked_at, held, holds, digest)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9)",

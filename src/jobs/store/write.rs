@@ -17,8 +17,7 @@ impl Store {
                 return Err(Problem::new(Code::Busy, format!("{waiting} jobs are waiting already: start this one again later.")));
             }
             let last: Option<String> = tx.query_row("SELECT max(job_id) FROM job", [], |row| row.get(0))?;
-            let id = id::new(last.as_deref())
-                .map_err(|_| Problem::new(Code::Busy, "The system has no random numbers to give right now: ask again in a moment."))?;
+            let id = id::new(id::JOB, last.as_deref())?;
             self.insert_rows(tx, &id, tokens)?;
             read::job(tx, &id)?.ok_or_else(|| no_job(&id))
         })

@@ -192,15 +192,7 @@ mod tests {
         dataset::sample,
         deck::{Deck, DeckEvent, DeckOptions},
         jobs::JobOptions,
-        tui::{
-            app::{Look, Setup, wall_clock},
-            event::Event,
-            keymap::Keymap,
-            picture,
-            theme::{Options, Theme},
-            view::NoApi,
-            views,
-        },
+        tui::{app::Setup, event::Event, picture, views},
     };
 
     struct Bench {
@@ -215,17 +207,7 @@ mod tests {
             let events = deck.listen();
             let state = tempfile::tempdir().expect("a folder");
             let jobs = Jobs::open(state.path(), Arc::clone(&deck), JobOptions::default()).expect("a store");
-            let setup = Setup {
-                deck,
-                jobs: Some(jobs),
-                api: Arc::new(NoApi),
-                start_api: false,
-                keymap: Keymap::default(),
-                look: Look { theme: Theme::default(), ascii: false, bell: true, options: Options::default(), fixed: true },
-                clock: wall_clock,
-                demo_folder: None,
-                warnings: Vec::new(),
-            };
+            let setup = Setup { jobs: Some(jobs), ..Setup::plain(deck) };
             Self { app: App::new(setup, views::all(), Arc::new(|| ())), events, _state: state }
         }
 

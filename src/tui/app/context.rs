@@ -1,10 +1,8 @@
 //! Making the `Context` that a view looks at, and lending the view out beside it.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use super::App;
 use crate::{
-    dataset::time::Time,
+    dataset::{time::Time, wall_clock},
     tui::{
         keymap::ViewId,
         view::{Context, View},
@@ -35,5 +33,5 @@ impl App {
 
 /// The clock of a dashboard that a person looks at. Ages on screen are the only thing it is asked for.
 pub fn wall_clock() -> Time {
-    Time(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64))
+    wall_clock::now()
 }

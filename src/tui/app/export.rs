@@ -146,11 +146,10 @@ mod tests {
         dataset::export::{Frames, Rows},
         deck::{Deck, DeckOptions},
         tui::{
-            app::{Look, Setup, wall_clock},
+            app::Setup,
             event::Event,
-            keymap::{Action, Keymap, ViewId},
-            theme::{Options, Theme},
-            view::{Context, Effect, Export, NoApi, View},
+            keymap::{Action, ViewId},
+            view::{Context, Effect, Export, View},
         },
     };
 
@@ -206,17 +205,8 @@ mod tests {
 
     impl Bench {
         fn new(rows: usize, stretch: Duration) -> Self {
-            let setup = Setup {
-                deck: Deck::new(&PathBuf::from("/data/market"), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap(),
-                jobs: None,
-                api: Arc::new(NoApi),
-                start_api: false,
-                keymap: Keymap::default(),
-                look: Look { theme: Theme::default(), ascii: false, bell: true, options: Options::default(), fixed: true },
-                clock: wall_clock,
-                demo_folder: None,
-                warnings: Vec::new(),
-            };
+            let setup =
+                Setup::plain(Deck::new(&PathBuf::from("/data/market"), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap());
             let (sender, woken) = mpsc::channel();
             let wake = Arc::new(move || sender.send(()).unwrap_or_default());
             Self { app: App::new(setup, vec![Box::new(Slow { rows, stretch })], wake), woken, folder: tempfile::tempdir().unwrap() }

@@ -157,12 +157,12 @@ mod tests {
         dataset::address::Address,
         deck::{Deck, DeckOptions},
         tui::{
-            app::{Look, Setup, wall_clock},
+            app::Setup,
             event::Event,
-            keymap::{Action, Keymap, ViewId},
+            keymap::{Action, ViewId},
             overlay::Command,
-            theme::{Options, Theme},
-            view::{Context, Effect, NoApi, View},
+            theme::Theme,
+            view::{Context, Effect, View},
         },
     };
 
@@ -192,17 +192,7 @@ mod tests {
     impl Bench {
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
-            let setup = Setup {
-                deck: Deck::new(folder.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap(),
-                jobs: None,
-                api: Arc::new(NoApi),
-                start_api: false,
-                keymap: Keymap::default(),
-                look: Look { theme: Theme::default(), ascii: false, bell: true, options: Options::default(), fixed: true },
-                clock: wall_clock,
-                demo_folder: None,
-                warnings: Vec::new(),
-            };
+            let setup = Setup::plain(Deck::new(folder.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap());
             let (sender, woken) = mpsc::channel();
             let wake = Arc::new(move || sender.send(()).unwrap_or_default());
             Self { app: App::new(setup, vec![Box::new(Blank)], wake), woken, folder }

@@ -9,15 +9,7 @@ use super::*;
 use crate::{
     dataset::{Dataset, sample},
     deck::{Deck, DeckEvent, DeckOptions},
-    tui::{
-        app::{Look, Setup, wall_clock},
-        event::Event,
-        keymap::Keymap,
-        picture,
-        theme::{Options, Theme},
-        view::NoApi,
-        views,
-    },
+    tui::{app::Setup, event::Event, picture, views},
 };
 
 const LARGEST: &str = "0x1";
@@ -48,17 +40,8 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        let setup = Setup {
-            deck: Deck::new(std::path::Path::new("market"), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck"),
-            jobs: None,
-            api: Arc::new(NoApi),
-            start_api: false,
-            keymap: Keymap::default(),
-            look: Look { theme: Theme::default(), ascii: false, bell: true, options: Options::default(), fixed: true },
-            clock: wall_clock,
-            demo_folder: None,
-            warnings: Vec::new(),
-        };
+        let setup =
+            Setup::plain(Deck::new(std::path::Path::new("market"), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck"));
         Self { app: App::new(setup, views::all(), Arc::new(|| ())) }
     }
 

@@ -10,7 +10,7 @@ use super::{
     super::rows::{keep, place_of, whole},
     Context, Known, Looked, TableManifest, TableSchema, elsewhere,
 };
-use crate::dataset::{cache::Key, time::Time};
+use crate::dataset::{cache::Key, time::Time, wall_clock};
 
 /// All but the candles, which stand behind it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ impl Known {
         let name = Self::name(context, schema, manifest);
         let Some(place) = place_of(context, &name.each_ref().map(String::as_str)) else { return };
         let Self { looked, rows, notes, mark, recent } = self;
-        let record = Record { at: elsewhere::now(), looked: looked.clone(), rows: *rows, notes: notes.clone(), mark: *mark };
+        let record = Record { at: wall_clock::now().0, looked: looked.clone(), rows: *rows, notes: notes.clone(), mark: *mark };
         let write = || -> Result<(), String> {
             let mut bytes = serde_json::to_vec(&record).map_err(|error| error.to_string())?;
             bytes.push(b'\n');
