@@ -200,6 +200,10 @@ impl Index {
         if ordered(index.starts()) && ordered(index.run_starts()) { Ok(index) } else { Err(damaged()) }
     }
 
+    pub(super) fn is_truncated(&self) -> bool {
+        self.map.is_truncated()
+    }
+
     /// Numbers that were written in this machine's order; none where the file cannot hold them.
     fn numbers<T: bytemuck::AnyBitPattern>(&self, section: &Range<usize>) -> &[T] {
         self.map.bytes().get(section.clone()).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok()).unwrap_or_default()
