@@ -117,7 +117,7 @@ pub struct Table {
     pub state: TableState,
     /// Where it turned out unusable, if in one place.
     pub fault: Option<Spot>,
-    pub sources: Vec<Source>,
+    pub sources: Vec<TableFile>,
     pub findings: Findings,
     /// What was noted of its rows, to be judged beside other tables.
     pub observed: Vec<Observed>,
@@ -151,7 +151,7 @@ pub struct Spot {
 
 /// A file that rows came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Source {
+pub struct TableFile {
     /// Relative to the dataset's folder where it lies in it.
     pub file: String,
     pub bytes: u64,

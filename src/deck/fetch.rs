@@ -4,7 +4,7 @@ use crate::{
     dataset::{
         address::Address,
         candles::shelf::Unfetched,
-        progress::{Cancelled, Progress as Watch},
+        progress::{Cancelled, LoadProgress},
     },
     error::{Code, Problem, Result},
     question::{progress::Progress, snapshot::Snapshot},
@@ -13,7 +13,7 @@ use crate::{
 /// The asker, as a load is watched.
 struct Asker<'a>(&'a Progress);
 
-impl Watch for Asker<'_> {
+impl LoadProgress for Asker<'_> {
     fn step(&self, _: &str, _: u64, _: u64) -> std::result::Result<(), Cancelled> {
         if self.0.cancelled() { Err(Cancelled) } else { Ok(()) }
     }

@@ -19,7 +19,7 @@ use crate::dataset::{
     Table,
     address::Address,
     cache::LargeTable,
-    progress::Progress,
+    progress::LoadProgress,
     time::{DAY_MS, HOUR_MS},
 };
 
@@ -44,7 +44,7 @@ pub enum Unfetched {
 
 /// Fetches the rows of a token.
 pub(crate) trait Fetch: Send + Sync + fmt::Debug {
-    fn fetch(&self, token: &Address, progress: &dyn Progress) -> Result<Table, Unfetched>;
+    fn fetch(&self, token: &Address, progress: &dyn LoadProgress) -> Result<Table, Unfetched>;
 }
 
 /// A token's candles, once they are here: as they came, and as they are read.
@@ -125,7 +125,7 @@ impl Shelf {
     }
 
     /// Fetches the token's candles, unless they are here; of several who ask at once one does.
-    pub fn fetch(&self, token: &Address, progress: &dyn Progress) -> Result<(), Unfetched> {
+    pub fn fetch(&self, token: &Address, progress: &dyn LoadProgress) -> Result<(), Unfetched> {
         let Some(slot) = self.slots.get(token) else { return Ok(()) };
         let _fetching = loop {
             match slot.fetching.try_lock() {

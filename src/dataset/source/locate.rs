@@ -12,7 +12,7 @@ use glob::{MatchOptions, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::format_of;
-use crate::wire::{Object, Place};
+use crate::wire::{Object, UrlPattern};
 
 const MAX_DEPTH: usize = 32;
 pub(crate) const MAX_ENTRIES: usize = 200_000;
@@ -129,7 +129,7 @@ pub(crate) fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<Found>, Str
 }
 
 fn one_path(folder: &Path, spelled: &str) -> Result<Vec<Found>, String> {
-    if Place::is_url(spelled) {
+    if UrlPattern::is_url(spelled) {
         return Err(format!("`{spelled}` lies elsewhere, and only files here are taken"));
     }
     let path = folder.join(spelled);

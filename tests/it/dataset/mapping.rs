@@ -8,7 +8,7 @@ use tokendeck::dataset::{
     address::Address,
     findings::Severity,
     load::{LoadError, load},
-    progress::{Cancelled, Progress, Silent},
+    progress::{Cancelled, LoadProgress, Silent},
 };
 
 use super::{ETH, TOKENS, UNI, findings, folder, load_files, table};
@@ -184,7 +184,7 @@ fn loops_of_links_and_pipes_end() {
 /// Ends the load at a step.
 struct EndAt(AtomicU64);
 
-impl Progress for EndAt {
+impl LoadProgress for EndAt {
     fn step(&self, _: &str, done: u64, total: u64) -> Result<(), Cancelled> {
         assert!(done <= total);
         if self.0.fetch_sub(1, Ordering::Relaxed) == 0 { Err(Cancelled) } else { Ok(()) }

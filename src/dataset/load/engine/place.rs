@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     dataset::{
-        Source, Table, TableState,
+        Table, TableFile, TableState,
         address::Address,
         cache::CacheOptions,
         candles::{
@@ -38,7 +38,7 @@ use crate::{
         },
         manifest::{Asked, Keep, Manifest, TableManifest},
         order,
-        progress::{Cancelled, Progress},
+        progress::{Cancelled, LoadProgress},
         schema::TableSchema,
         source::{arrow_stream, forward::Forward, locate::Answer},
         time::DAY_MS,
@@ -108,7 +108,7 @@ pub(in crate::dataset::load) fn in_place(
     let Known { looked, rows, notes, mark, recent } = known;
     let file = name_of(asked);
     let mut table = Table::absent(schema);
-    table.sources = vec![Source { file: file.clone(), bytes: 0, modified: None, rows }];
+    table.sources = vec![TableFile { file: file.clone(), bytes: 0, modified: None, rows }];
     table.elsewhere = Some(Elsewhere { sources: vec![asked.source.clone()], as_of: old.as_ref().map(|(then, _)| *then), unreached: false });
     table.frame = table::empty(schema)?;
     table.state = TableState::Loaded;
@@ -192,7 +192,7 @@ fn spelt(mut described: Vec<Theirs>, bound: &[Bound<'_>], odd: bool) -> Vec<Thei
 }
 
 impl Fetch for InPlace {
-    fn fetch(&self, token: &Address, progress: &dyn Progress) -> Result<Table, Unfetched> {
+    fn fetch(&self, token: &Address, progress: &dyn LoadProgress) -> Result<Table, Unfetched> {
         let mut manifest = self.manifest.clone();
         let name = self.schema.name;
         if let Some(table) = manifest.tables.get_mut(name) {

@@ -6,7 +6,7 @@ use polars::prelude::DataFrame;
 
 use super::{Reading, Stop, stamp};
 use crate::dataset::{
-    Source, Spot,
+    Spot, TableFile,
     cache::FileEnd,
     coerce,
     load::{
@@ -86,7 +86,7 @@ impl Reading<'_> {
         from: &ReadState,
     ) -> Result<(), Stop> {
         let before = stamp(file)?;
-        let source = Source { file: file.name.clone(), bytes: before.0, modified: before.1, rows: 0 };
+        let source = TableFile { file: file.name.clone(), bytes: before.0, modified: before.1, rows: 0 };
         put(&mut self.table.sources, at, source);
         put(&mut self.hashes, at, [0; 32]);
         self.step(false, self.done)?;

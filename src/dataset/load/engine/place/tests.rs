@@ -16,7 +16,7 @@ use crate::{
             sound,
         },
         load::{engine::sum::NEVER, table},
-        progress::Progress,
+        progress::LoadProgress,
         sample,
         schema::{self, TableSchema},
         time::{DAY_MS, HOUR_MS},
@@ -85,7 +85,7 @@ fn local(sum: &Sum, all: &Series) -> Vec<Row> {
 struct Nobody;
 
 impl Fetch for Nobody {
-    fn fetch(&self, _: &Address, _: &dyn Progress) -> Result<Table, Unfetched> {
+    fn fetch(&self, _: &Address, _: &dyn LoadProgress) -> Result<Table, Unfetched> {
         Err(Unfetched::Unavailable("nobody is there".to_owned()))
     }
 }
