@@ -27,11 +27,11 @@ pub enum Rows {
     /// At hand: one JSON value a cell.
     Values(Vec<Vec<Value>>),
     /// Made as they are wanted.
-    Frames(Box<dyn Frames>),
+    Frames(Box<dyn RowBatches>),
 }
 
 /// Rows that are made a stretch at a time, of typed columns in the order they are written.
-pub trait Frames: Send {
+pub trait RowBatches: Send {
     fn count(&self) -> usize;
     /// Some of the rows; the error says why they cannot be had.
     fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String>;
@@ -78,7 +78,7 @@ impl Rows {
     }
 }
 
-impl Frames for DataFrame {
+impl RowBatches for DataFrame {
     fn count(&self) -> usize {
         self.height()
     }
@@ -235,7 +235,7 @@ mod tests {
     /// Numbers and texts, over the end of stretches and row groups.
     struct Numbers(usize);
 
-    impl Frames for Numbers {
+    impl RowBatches for Numbers {
         fn count(&self) -> usize {
             self.0
         }
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn an_export_that_is_stopped_or_fails_leaves_nothing() {
         struct Broken;
-        impl Frames for Broken {
+        impl RowBatches for Broken {
             fn count(&self) -> usize {
                 2 * STRETCH
             }

@@ -4,13 +4,13 @@
 pub(in crate::dataset) mod bind;
 pub(in crate::dataset) mod blocks;
 mod column;
+mod cross_checks;
 mod elsewhere;
 pub(in crate::dataset) mod engine;
 pub(crate) mod file;
 pub(crate) mod fill;
 mod gather;
 pub(crate) mod identity;
-mod judge;
 mod keep;
 mod manners;
 pub(in crate::dataset) mod others;
@@ -251,7 +251,7 @@ fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<Loaded>) 
     dataset.synthetic = manifest.synthetic;
     folder.clone_into(&mut dataset.folder);
     dataset.identity = identity;
-    judge::judge(&mut dataset);
+    cross_checks::run(&mut dataset);
     dataset
 }
 

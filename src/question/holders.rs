@@ -23,7 +23,7 @@ use crate::{
     dataset::{
         Dataset,
         address::Address,
-        export::Frames,
+        export::RowBatches,
         rows::{HolderCountRow, HolderRow},
         time::Day,
     },
@@ -155,7 +155,7 @@ struct HolderFrames {
     members: Vec<&'static str>,
 }
 
-impl Frames for HolderFrames {
+impl RowBatches for HolderFrames {
     fn count(&self) -> usize {
         self.rows.len()
     }

@@ -25,7 +25,7 @@ use crate::{
         source::{
             format_of,
             kept::{self, Kept, name_of},
-            locate::{self, Answer, Found, MAX_FILES},
+            locate::{self, Answer, LocatedFile, MAX_FILES},
             object::{PART, RemoteFile, Watch},
             partition,
         },
@@ -51,7 +51,7 @@ pub struct Elsewhere {
 
 /// The files of a table, those elsewhere as they were listed.
 pub(super) struct Located {
-    pub(super) files: Vec<Found>,
+    pub(super) files: Vec<LocatedFile>,
     /// Objects that `where` leaves out by the names of their folders.
     pub(super) left_out: usize,
     /// When they were listed, where that was not now.
@@ -143,7 +143,7 @@ pub(super) fn locate(context: &Context<'_>, schema: &'static TableSchema, manife
         let found = if UrlPattern::is_url(spelled) {
             let (objects, left_out) = list(context, schema, manifest, spelled)?;
             located.left_out += left_out;
-            objects.into_iter().map(Found::elsewhere).collect()
+            objects.into_iter().map(LocatedFile::elsewhere).collect()
         } else {
             locate::by_path(context.folder, std::slice::from_ref(spelled))?
         };
@@ -164,7 +164,7 @@ pub(super) fn locate(context: &Context<'_>, schema: &'static TableSchema, manife
 }
 
 /// Bytes of the files elsewhere that are not here; none of a table that was brought into the cache.
-fn missing(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[Found]) -> u64 {
+fn missing(context: &Context<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[LocatedFile]) -> u64 {
     if super::gather::place(context, schema, manifest, files).is_some_and(|placed| placed.place.is_there()) {
         return 0;
     }
@@ -173,18 +173,18 @@ fn missing(context: &Context<'_>, schema: &'static TableSchema, manifest: &Table
 }
 
 /// Says what is about to be fetched.
-fn tell(context: &Context<'_>, schema: &TableSchema, files: &[Found], missing: u64) {
+fn tell(context: &Context<'_>, schema: &TableSchema, files: &[LocatedFile], missing: u64) {
     let count = objects(files).count();
     let requests = missing.div_ceil(PART) + count as u64;
     let (files, amount) = (if count == 1 { "file" } else { "files" }, amount(missing));
     context.progress.fetching(&format!("`{}`: {count} {files} elsewhere, up to {amount} to fetch, about {requests} requests", schema.name));
 }
 
-pub(super) fn objects(files: &[Found]) -> impl Iterator<Item = &Object> {
+pub(super) fn objects(files: &[LocatedFile]) -> impl Iterator<Item = &Object> {
     files.iter().filter_map(|file| file.object.as_ref())
 }
 
-pub(super) fn answers(files: &[Found]) -> impl Iterator<Item = &Answer> {
+pub(super) fn answers(files: &[LocatedFile]) -> impl Iterator<Item = &Answer> {
     files.iter().filter_map(|file| file.answer.as_deref())
 }
 
@@ -272,8 +272,8 @@ pub(super) fn recall(context: &Context<'_>, manifest: &TableManifest, why: Strin
     let mut files = if here.is_empty() { Vec::new() } else { locate::by_path(context.folder, &here).ok()? };
     // Of the state that is asked for, it is no older than what else is here.
     let is_old = !context.looked.is_some_and(|looked| listed.answers.iter().all(|answer| looked.is_of(answer)));
-    files.extend(listed.objects.into_iter().map(Found::elsewhere));
-    files.extend(listed.answers.into_iter().map(Found::answered));
+    files.extend(listed.objects.into_iter().map(LocatedFile::elsewhere));
+    files.extend(listed.answers.into_iter().map(LocatedFile::answered));
     Some(Located { files, left_out: listed.left_out, as_of: is_old.then_some(Time(listed.at)), offline: Some(Fault::Unavailable(why)) })
 }
 

@@ -143,7 +143,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        dataset::export::{Frames, Rows},
+        dataset::export::{RowBatches, Rows},
         deck::{Deck, DeckOptions},
         tui::{
             app::Setup,
@@ -159,7 +159,7 @@ mod tests {
         stretch: Duration,
     }
 
-    impl Frames for Slow {
+    impl RowBatches for Slow {
         fn count(&self) -> usize {
             self.rows
         }
