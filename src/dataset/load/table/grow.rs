@@ -55,7 +55,7 @@ impl Reading<'_> {
             let state = match change {
                 Change::None => continue,
                 Change::New => ReadState::default(),
-                Change::Grown => match self.read_end(at, &files[at]) {
+                Change::Grown => match self.continue_file(at, &files[at]) {
                     Some(state) => state,
                     None => return Ok(None),
                 },
@@ -89,7 +89,7 @@ impl Reading<'_> {
     }
 
     /// What was learnt of the file, which is taken out of what stands, as it is told anew.
-    fn read_end(&mut self, at: usize, file: &LocatedFile) -> Option<ReadState> {
+    fn continue_file(&mut self, at: usize, file: &LocatedFile) -> Option<ReadState> {
         let end = std::mem::take(self.ends.get_mut(at)?);
         let learnt = serde_json::from_value(end.learnt).ok()?;
         self.table.rows_bad = self.table.rows_bad.saturating_sub(end.rows_bad);
