@@ -118,7 +118,8 @@ pub struct List<L: Fields> {
     filter_text: String,
     /// The columns that the data have beyond the table of fields.
     own: Vec<Field<L>>,
-    owned: bool,
+    /// The generation of the data that they are of.
+    owned: Option<u64>,
     /// The columns that nothing in the data has a value for.
     absent: Vec<&'static str>,
     layout: Layout,
@@ -142,7 +143,7 @@ impl<L: Fields> Default for List<L> {
             filter: Filter::default(),
             filter_text: String::new(),
             own: Vec::new(),
-            owned: false,
+            owned: None,
             absent: Vec::new(),
             layout: Self::standard_layout(),
             column: None,
@@ -327,14 +328,19 @@ impl<L: Fields> List<L> {
         self.is_shown(key) && !self.absent.contains(&key)
     }
 
-    /// Takes the columns that the data have beyond the table of fields, and with them what was kept of an earlier run.
-    pub fn set_own(&mut self, own: Vec<Field<L>>) {
-        (self.own, self.owned) = (own, true);
+    /// Takes the columns that a generation of the data has beyond the table of fields, and with the first what was kept of an earlier
+    /// run; false where they are known.
+    pub fn set_own(&mut self, generation: u64, own: impl FnOnce() -> Vec<Field<L>>) -> bool {
+        if self.owned == Some(generation) {
+            return false;
+        }
+        (self.own, self.owned) = (own(), Some(generation));
         if let Some(kept) = self.kept.take()
             && self.filter_text.is_empty()
         {
             self.restore_now(&kept);
         }
+        true
     }
 
     /// Every column that can be shown, in order: its key and title, and whether it is shown.

@@ -105,7 +105,7 @@ impl Rows {
         let grid = Grid::of(table);
         let columns = columns::of(table);
         let mut list = List::default();
-        list.set_own(columns.iter().map(field).collect());
+        list.set_own(snapshot.generation, || columns.iter().map(field).collect());
         list.set_count(grid.height());
         Self {
             schema: table.schema,
@@ -128,7 +128,7 @@ impl Rows {
     pub(super) fn renewed(&mut self, table: &DataTable, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
         let mut rows = Self::new(table, snapshot);
         rows.list = std::mem::take(&mut self.list);
-        rows.list.set_own(rows.columns.iter().map(field).collect());
+        rows.list.set_own(snapshot.generation, || rows.columns.iter().map(field).collect());
         rows.list.set_count(rows.grid.height());
         rows.ask(context);
         rows
