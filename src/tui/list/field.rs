@@ -4,7 +4,7 @@ use super::Fields;
 use crate::{
     dataset::time::{Day, Time},
     question::{
-        filter::{ColumnKind, FieldValue},
+        filter::{ColumnKind, FieldValue, FilterColumn},
         list::Key,
     },
     tui::{
@@ -156,7 +156,12 @@ impl<L: Fields> Field<L> {
     }
 
     pub fn show(&self, row: Row<'_, L>, look: &Look) -> Cell {
-        self.cell.map_or_else(|| L::value(row, self.column.key).cell(), |cell| cell(row, look))
+        self.cell.map_or_else(|| L::cell(row, self.column.key), |cell| cell(row, look))
+    }
+
+    /// What a filter names it by; none where it is not filtered by.
+    pub(super) fn filter_column(&self) -> Option<FilterColumn> {
+        Some(FilterColumn { searched: self.searched, ..FilterColumn::new(self.column.key, self.kind?, self.aliases) })
     }
 
     pub(super) fn sort_key(&self, row: Row<'_, L>) -> Option<Key> {
@@ -165,7 +170,7 @@ impl<L: Fields> Field<L> {
 }
 
 impl Value<'_> {
-    fn cell(self) -> Cell {
+    pub(super) fn cell(self) -> Cell {
         let Some(value) = self.0 else { return Cell::missing() };
         match value {
             FieldValue::Number(number) => Cell::number(number),

@@ -72,7 +72,7 @@ impl<L: Fields> Listing for List<L> {
     fn restore(&mut self, kept: &Json) {
         self.restore_now(kept);
         // It may name columns of the data, which are not there yet.
-        self.kept = (L::CELLS && !self.owned).then(|| kept.clone());
+        self.kept = (L::CELLS && self.owned.is_none()).then(|| kept.clone());
     }
 }
 

@@ -4,7 +4,7 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use super::card::{self, Card};
+use super::card::{self, Card, Part};
 use crate::{
     analysis::{
         patterns::{Family, Pattern, PatternsAnswer},
@@ -37,6 +37,8 @@ const BELOW_HEIGHT: u16 = 34;
 const BELOW_ROWS: u16 = 8;
 /// Rows of the list at least while reasons stand below it.
 const LIST_ROWS: u16 = 5;
+/// Rows from which the card stands below the list.
+const CARD_BELOW: u16 = 20;
 /// Rows left to the chart where the card takes the rest; where there are fewer the card stands alone.
 const CHART_ROWS: u16 = 7;
 
@@ -66,6 +68,8 @@ pub(super) enum Look {
     Zoomed,
     /// And what made its confidence is said.
     Explained,
+    /// That alone, where it had no room beside the figures.
+    Reasons,
 }
 
 pub(super) struct Finds {
@@ -84,6 +88,8 @@ pub(super) struct Finds {
     beside: bool,
     /// The list was drawn, not only its line.
     on_screen: bool,
+    /// The reasons had no room when the card was drawn last.
+    cut: bool,
     pub(super) look: Look,
 }
 
@@ -99,6 +105,7 @@ impl Default for Finds {
             rows: Cursor::default(),
             beside: false,
             on_screen: false,
+            cut: false,
             look: Look::Latest,
         }
     }
@@ -164,12 +171,16 @@ impl Finds {
 
     /// What made its confidence is said.
     pub(super) fn explained(&self) -> bool {
-        self.look == Look::Explained
+        self.look >= Look::Explained
     }
 
-    /// Zooms to the chosen one and says why it is so sure; the second time no more.
+    /// Zooms to the chosen one and says why it is so sure, on a page of its own where there is no room beside; then no more.
     pub(super) fn explain(&mut self) {
-        self.look = if self.explained() { Look::Zoomed } else { Look::Explained };
+        self.look = match self.look {
+            Look::Latest | Look::Zoomed => Look::Explained,
+            Look::Explained if self.cut => Look::Reasons,
+            Look::Explained | Look::Reasons => Look::Zoomed,
+        };
     }
 
     pub(super) fn toggle_family(&mut self, action: Action) {
@@ -230,7 +241,7 @@ impl Finds {
             put(buffer, area, 1, 0, &self.line(usize::from(area.width.saturating_sub(2)), context), context.theme.dim());
             return;
         }
-        if self.explained() && !self.beside && self.chosen().is_some() {
+        if self.explained() && self.chosen().is_some() && (!self.beside || area.height <= CARD_BELOW) {
             self.on_screen = false;
             self.draw_card(buffer, area, trendline, context);
             return;
@@ -245,7 +256,7 @@ impl Finds {
             return;
         }
         // Where there is room, the card of the chosen one stands right below the list.
-        let more = body.height >= 20 && !self.listed.is_empty();
+        let more = body.height >= CARD_BELOW && !self.listed.is_empty();
         let card = self.chosen().filter(|_| self.explained()).map_or(card::ROWS + 1, |chosen| card::rows(chosen, trendline));
         let most = body.height.saturating_sub(card).max(LIST_ROWS);
         let list = if more { (self.listed.len() as u16).saturating_add(2).min(most) } else { body.height };
@@ -267,7 +278,7 @@ impl Finds {
         }
     }
 
-    fn draw_card(&self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
+    fn draw_card(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
         let Some((pattern, answer)) = self.chosen().zip(self.answer()) else { return };
         let asked = self.asked.question();
         let about = |told: &TrackRecord| {
@@ -275,7 +286,14 @@ impl Finds {
         };
         let told = self.told.answer.as_ref().map(|known| &known.answer).filter(|told| about(told));
         let record = told.map(Ok).or(self.told.problem.as_ref().map(Err));
-        Card { pattern, as_of: answer.as_of, trendline, explained: self.explained(), record }.draw(buffer, area, context);
+        let part = match self.look {
+            Look::Latest | Look::Zoomed => Part::Figures,
+            Look::Explained => Part::Whole,
+            Look::Reasons => Part::Reasons,
+        };
+        let card = Card { pattern, as_of: answer.as_of, trendline, part, record };
+        card.draw(buffer, area, context);
+        self.cut = !card.has_room(area);
     }
 
     /// `patterns`, or `patterns · no flags, channels`.
