@@ -125,7 +125,7 @@ pub struct Table {
     pub elsewhere: Option<load::Elsewhere>,
     /// One of its files was written to while it was read, which is why it could not be used.
     pub moved: bool,
-    /// Rows that were set aside.
+    /// Rows that were rejected.
     pub rows_bad: u64,
     /// How long it took to load, milliseconds.
     pub load_ms: u64,

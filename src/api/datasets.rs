@@ -47,7 +47,7 @@ struct DatasetTable {
     /// Why it is unusable.
     reason: Option<String>,
     rows: u64,
-    /// Rows that were set aside.
+    /// Rows that were rejected.
     rows_bad: u64,
     /// Milliseconds it took to load.
     load_ms: u64,

@@ -2,12 +2,12 @@
 //! sorting, filtering, which columns are shown, files, copying and what is kept between runs come from it. A new column is one row.
 
 mod cells;
+mod columns;
 mod cursor;
 mod field;
 mod file;
 mod layout;
 mod listing;
-mod scroll;
 mod sorting;
 
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -101,9 +101,6 @@ pub trait Fields: Sized + 'static {
         row.get(member).cloned().unwrap_or_default()
     }
 }
-
-/// Cells that the mark of the order takes behind a title.
-const MARK: u16 = 2;
 
 /// In what was kept: it is the whole of a screen, and what it does not name is as at first.
 pub const SCREEN: &str = "screen";
@@ -405,10 +402,6 @@ impl<L: Fields> List<L> {
     }
 }
 
-/// Under this width columns that are shown only when asked for come before those that always are, by so much.
-const NARROW: u16 = 80;
-const ASKED_FOR: u8 = 50;
-
 /// What comes of it on screen.
 impl<L: Fields> List<L> {
     /// Draws the rows; `row` gives the one at a place.
@@ -445,51 +438,5 @@ impl<L: Fields> List<L> {
         let table = Table { row: &cells, ..table };
         self.cursor.draw(&table, buffer, frame.area, context.theme);
         self.mark_cell(buffer, frame.area, context);
-    }
-
-    /// The columns as they are drawn, those that are scrolled past left out.
-    fn on_screen_columns(&mut self, width: u16) -> (Vec<Field<L>>, Vec<Column>) {
-        let columns = self.screen_columns(width);
-        let mut both: Vec<(Field<L>, Column)> = self.shown().into_iter().copied().zip(columns).collect();
-        if L::SCROLLS {
-            self.scroll(&mut both, width);
-        }
-        both.into_iter().unzip()
-    }
-
-    /// How many columns stay, whatever the width.
-    fn frozen(&self) -> usize {
-        self.layout.frozen.max(usize::from(L::SCROLLS))
-    }
-
-    /// Where it is narrow those that are frozen stay, then the one with the selected cell, then those that the person sorted by.
-    fn screen_columns(&self, width: u16) -> Vec<Column> {
-        let fields = self.shown();
-        let selected = self.column().and_then(|key| fields.iter().position(|field| field.column.key == key));
-        let sorted = |key: &str| self.sorting.is_chosen() && self.sorting.keys().iter().any(|order| order.column == key);
-        let fitted = |(nth, field): (usize, &&Field<L>)| {
-            let mut column = field.column;
-            L::fit(&mut column, width);
-            if self.sorting.keys().iter().any(|order| order.column == column.key) {
-                // The mark of the order does not cut the title.
-                column.min = column.min.max(column.title_width() + MARK);
-            }
-            column = column.widened(self.layout.wider_by(column.key));
-            if field.optional && width < NARROW {
-                // What was asked for is seen, and not only where there is room beside everything else.
-                column.priority = column.priority.saturating_add(ASKED_FOR).min(252);
-            }
-            // Where columns scroll it is on screen already, and none is to change its width as one goes along.
-            if selected == Some(nth) && !L::SCROLLS {
-                column.priority = 254;
-            }
-            if nth < self.frozen() {
-                column.priority = 255;
-            } else if sorted(column.key) {
-                column.priority = column.priority.max(253);
-            }
-            column
-        };
-        fields.iter().enumerate().map(fitted).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! The table that stands: which files it has, what an import adds to it and where. The person's own files are never written: what is
+//! The existing table: which files it has, what an import adds to it and where. The person's own files are never written: what is
 //! imported into a table that has some stands beside them, in a file of its own that `dataset.toml` names.
 
 use std::{

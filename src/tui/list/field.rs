@@ -62,6 +62,8 @@ pub struct Field<L: Fields> {
     pub(super) shown: bool,
     /// On screen and in files only when it is asked for.
     pub(super) optional: bool,
+    /// Newer than choices of columns that do not tell what there was to choose from.
+    pub(super) recent: bool,
     /// The member of the row's JSON that is written to files; empty for none.
     pub(super) member: &'static str,
 }
@@ -89,7 +91,20 @@ macro_rules! setters {
 impl<L: Fields> Field<L> {
     const fn new(column: Column, kind: Option<ColumnKind>, falls: Option<bool>, value: for<'a> fn(Row<'a, L>) -> Value<'a>) -> Self {
         let member = column.key;
-        Self { column, value, cell: None, rank: None, kind, aliases: &[], searched: false, falls, shown: true, optional: false, member }
+        Self {
+            column,
+            value,
+            cell: None,
+            rank: None,
+            kind,
+            aliases: &[],
+            searched: false,
+            falls,
+            shown: true,
+            optional: false,
+            recent: false,
+            member,
+        }
     }
 
     /// A column of text of so many cells, at least and ideally.
@@ -146,6 +161,7 @@ impl<L: Fields> Field<L> {
         smallest_first() |field| field.falls = Some(false);
         unsorted() |field| field.falls = None;
         optional() |field| field.optional = true;
+        recent() |field| field.recent = true;
         /// The member of the row's JSON, where it is not called as the field; empty for what is not written.
         member(member: &'static str) |field| field.member = member;
         /// Words of the filter are not marked in it.

@@ -215,7 +215,7 @@ fn times_of_another_way_of_writing_are_one_finding_with_the_line_that_reads_them
         found[0],
         format!(
             "Error candles.csv timestamp `01.02.2022`: 28 times are written as `01.02.2022`: write {line} under [tables.candles] in \
-             dataset.toml; until then their rows are set aside"
+             dataset.toml; until then their rows are rejected"
         )
     );
     assert_eq!(found.iter().filter(|found| found.starts_with("Error")).count(), 1, "{found:?}");

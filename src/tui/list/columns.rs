@@ -1,13 +1,66 @@
-//! Which columns are on screen where a list scrolls sideways: the frozen ones, then as many of the others as fit with the selected among them.
+//! Which columns of a list are drawn: where it is narrow the ones that matter least go, or are scrolled past with the selected one in view.
 
 use std::ops::Range;
 
 use super::{Field, Fields, List, cells::BAR};
 use crate::tui::widgets::table::{Column, ColumnAlign, GAP};
 
+/// Cells that the mark of the order takes behind a title.
+const MARK: u16 = 2;
+
+/// Under this width columns that are shown only when asked for come before those that always are, by so much.
+const NARROW: u16 = 80;
+const ASKED_FOR: u8 = 50;
+
 impl<L: Fields> List<L> {
+    /// The columns as they are drawn, those that are scrolled past left out.
+    pub(super) fn on_screen_columns(&mut self, width: u16) -> (Vec<Field<L>>, Vec<Column>) {
+        let columns = self.screen_columns(width);
+        let mut both: Vec<(Field<L>, Column)> = self.shown().into_iter().copied().zip(columns).collect();
+        if L::SCROLLS {
+            self.scroll(&mut both, width);
+        }
+        both.into_iter().unzip()
+    }
+
+    /// How many columns stay, whatever the width.
+    fn frozen(&self) -> usize {
+        self.layout.frozen.max(usize::from(L::SCROLLS))
+    }
+
+    /// Where it is narrow those that are frozen stay, then the one with the selected cell, then those that the person sorted by.
+    fn screen_columns(&self, width: u16) -> Vec<Column> {
+        let fields = self.shown();
+        let selected = self.column().and_then(|key| fields.iter().position(|field| field.column.key == key));
+        let sorted = |key: &str| self.sorting.is_chosen() && self.sorting.keys().iter().any(|order| order.column == key);
+        let fitted = |(nth, field): (usize, &&Field<L>)| {
+            let mut column = field.column;
+            L::fit(&mut column, width);
+            if self.sorting.keys().iter().any(|order| order.column == column.key) {
+                // The mark of the order does not cut the title.
+                column.min = column.min.max(column.title_width() + MARK);
+            }
+            column = column.widened(self.layout.wider_by(column.key));
+            if field.optional && width < NARROW {
+                // What was asked for is seen, and not only where there is room beside everything else.
+                column.priority = column.priority.saturating_add(ASKED_FOR).min(252);
+            }
+            // Where columns scroll it is on screen already, and none is to change its width as one goes along.
+            if selected == Some(nth) && !L::SCROLLS {
+                column.priority = 254;
+            }
+            if nth < self.frozen() {
+                column.priority = 255;
+            } else if sorted(column.key) {
+                column.priority = column.priority.max(253);
+            }
+            column
+        };
+        fields.iter().enumerate().map(fitted).collect()
+    }
+
     /// Leaves out those that are scrolled past.
-    pub(super) fn scroll(&mut self, columns: &mut Vec<(Field<L>, Column)>, width: u16) {
+    fn scroll(&mut self, columns: &mut Vec<(Field<L>, Column)>, width: u16) {
         let least: Vec<u16> = columns.iter().map(|(_, column)| column.least()).collect();
         let selected = self.column().and_then(|key| columns.iter().position(|(field, _)| field.column.key == key)).unwrap_or(0);
         let frozen = self.frozen().min(columns.len());
