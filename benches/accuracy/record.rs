@@ -58,6 +58,7 @@ fn daily(dataset: &Dataset) -> impl Iterator<Item = (Address, CandleVec)> + '_ {
     dataset.tokens().iter().filter_map(|token| {
         let address = token.row.token_address;
         let series = dataset.candles().of(&address);
+        let series = series.series();
         Some((address, CandleVec::sound(&frame(&series, Interval::DAY)?.as_candles())))
     })
 }

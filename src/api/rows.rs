@@ -147,7 +147,7 @@ impl<Q: Tabular> Find for RowsOf<Q> {
     type Found = Tabled;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tabled> {
-        fetch(snapshot, &self.question.wants(snapshot), progress)?;
+        let _here = fetch(snapshot, &self.question.wants_of(snapshot, self.whole), progress)?;
         self.question.tabled(&self.snapshot, self.whole, progress)
     }
 }

@@ -27,7 +27,7 @@ pub enum Rows {
     /// At hand: one JSON value a cell.
     Values(Vec<Vec<Value>>),
     /// Made as they are wanted.
-    Frames(Box<dyn RowBatches>),
+    RowBatches(Box<dyn RowBatches>),
 }
 
 /// Rows that are made a stretch at a time, of typed columns in the order they are written.

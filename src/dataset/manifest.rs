@@ -337,7 +337,7 @@ mod tests {
             ),
             (
                 "[tables.posts]\nsource = 'w'\ntable = 'x'\nread = 'in place'",
-                "dataset.toml, line 4: `read` must be \"bring\": in place are candles alone",
+                "dataset.toml, line 4: `read` must be \"bring\": in place are candles and holders alone",
             ),
             (
                 "[tables.candles]\nsource = 'w'\ntable = 'x'\nread = 'there'",

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{Question, progress::Progress, snapshot::Snapshot};
 use crate::{
-    dataset::export::RowBatches,
+    dataset::{export::RowBatches, shelf::Want},
     error::{Code, Problem, Result},
 };
 
@@ -21,6 +21,12 @@ use crate::{
 pub trait Tabular: Question {
     /// The rows of the page, or with `whole` all from where it begins; types as the schema has them.
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled>;
+
+    /// As `wants`, for the page or for all.
+    fn wants_of(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
+        let _ = whole;
+        self.wants(snapshot)
+    }
 }
 
 /// A list as a table. Its rows may be read from the generation stretch by stretch.

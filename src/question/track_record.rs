@@ -28,7 +28,7 @@ use crate::{
             returns::{RankedToken, ReturnRecord, SignalReturn, after_growth, after_trends, growth_records, trend_records},
         },
     },
-    dataset::{address::Address, candles::Interval, time::Time},
+    dataset::{address::Address, candles::Interval, shelf::Want, time::Time},
     error::{Code, Problem, Result},
 };
 
@@ -103,8 +103,8 @@ impl Question for TrackRecordQuestion {
         true
     }
 
-    fn wants(&self, _: &Snapshot) -> Vec<Address> {
-        vec![self.contract_address]
+    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+        vec![Want::Chart(self.contract_address)]
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
@@ -144,7 +144,7 @@ impl TrackRecordQuestion {
     /// Those of every token; a problem that says how far it is while some are missing.
     fn all(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<Arc<Told>>> {
         let tokens = || snapshot.market.tokens.iter().map(|token| token.token_address);
-        if let Some(shelf) = snapshot.dataset.shelf().filter(|shelf| tokens().any(|token| shelf.lacks(&token))) {
+        if let Some(shelf) = snapshot.dataset.shelf("candles").filter(|shelf| tokens().any(|token| shelf.lacks(&Want::Chart(token)))) {
             let detail =
                 format!("The candles of all tokens are needed and stay at `{}`: say read = \"bring\" in dataset.toml.", shelf.source);
             return Err(Problem::new(Code::SourceUnavailable, detail));
@@ -195,7 +195,8 @@ impl TrackRecordQuestion {
 
     /// Those that can be believed.
     fn candles(&self, snapshot: &Snapshot, token: &Address) -> CandleVec {
-        let series = snapshot.dataset.candles().of(token);
+        let candles = snapshot.dataset.candles().of(token);
+        let series = candles.series();
         frame(&series, interval(self.timeframe)).map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default()
     }
 }

@@ -3,8 +3,10 @@
 
 pub(crate) mod in_place;
 mod real;
+mod real_sums;
 mod server;
 mod stands;
+mod sums;
 
 use std::{
     fs,

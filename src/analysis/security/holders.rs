@@ -3,9 +3,11 @@
 
 mod liquidity;
 mod spread;
+mod wanted;
 
 pub use self::liquidity::{LpFeatures, lp_risk};
 use self::spread::Spread;
+pub use self::wanted::wanted;
 use super::{
     Anomaly, AnomalyCode, Evidence, EvidenceRow, HolderMetrics, Part,
     facts::{Facts, Role},
@@ -22,7 +24,7 @@ const INSIDE_MIN: f64 = 0.05;
 const INSIDE_FULL: f64 = 0.5;
 const INSIDE: &str = "balances of creator and owner";
 const FEW: f64 = 50.0;
-const GINI_COUNT_MIN: usize = 100;
+const GINI_COUNT_MIN: u64 = 100;
 const GINI_MIN: f64 = 0.98;
 /// The largest holders among whom look-alikes are sought, how many make a group, and how near equal is.
 const SYBIL_TOP: usize = 100;
@@ -104,18 +106,18 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
         );
         lacking.saw(AnomalyCode::NakamotoLow, sentence);
     }
-    let sentence = format!("the Gini coefficient of {} holders is {:.4} (holders)", spread.shares.len(), metrics.gini);
+    let sentence = format!("the Gini coefficient of {} holders is {:.4} (holders)", spread.count(), metrics.gini);
     if spread.truncated {
         lacking.note(Need::AllHolders, &[AnomalyCode::GiniExtreme]);
-    } else if spread.shares.len() >= GINI_COUNT_MIN && metrics.gini >= GINI_MIN {
+    } else if spread.count() >= GINI_COUNT_MIN && metrics.gini >= GINI_MIN {
         let strength = 0.5 + (metrics.gini - GINI_MIN) / (1.0 - GINI_MIN) / 2.0;
         found.push(Anomaly::new(AnomalyCode::GiniExtreme, strength, sentence).figure("gini", metrics.gini).evidence(rows(10)));
-    } else if spread.shares.len() >= GINI_COUNT_MIN {
+    } else if spread.count() >= GINI_COUNT_MIN {
         lacking.saw(AnomalyCode::GiniExtreme, sentence);
     } else {
         lacking.unsure(
             AnomalyCode::GiniExtreme,
-            format!("holders: {} free holders are too few for it: it takes {GINI_COUNT_MIN}", spread.shares.len()),
+            format!("holders: {} free holders are too few for it: it takes {GINI_COUNT_MIN}", spread.count()),
         );
     }
     found
@@ -131,7 +133,7 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option
         lacking.note(Need::Creator, &[code]);
         return None;
     }
-    let own: Vec<_> = spread.shares.iter().filter(|(address, _)| facts.insider(address)).collect();
+    let own = spread.of(|address| facts.insider(address));
     let share: f64 = own.iter().map(|(_, share)| share).sum();
     let sentence = format!("creator and owner hold {} of {} (holders)", percent(share), spread.whole);
     lacking.saw(code, &*sentence);

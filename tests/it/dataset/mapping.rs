@@ -49,7 +49,7 @@ fn values_where_set_and_formats_are_followed() {
         "Error k/deep/er/y.csv:2 timestamp `13/13/2024`: expected a time written as %m/%d/%Y; the row is rejected"
     );
     assert!(findings(candles).contains(&"Note k/x.csv: `where` leaves out 1 of 2 rows".to_owned()), "{:?}", findings(candles));
-    assert_eq!(dataset.candles().of(&address(UNI))[0].1.volume, [7.0, 7.0]);
+    assert_eq!(dataset.candles().of(&address(UNI)).series()[0].1.volume, [7.0, 7.0]);
 }
 
 #[test]
