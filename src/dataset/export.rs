@@ -27,7 +27,7 @@ pub enum Rows {
     /// At hand: one JSON value a cell.
     Values(Vec<Vec<Value>>),
     /// Made as they are wanted.
-    RowBatches(Box<dyn RowBatches>),
+    Batches(Box<dyn RowBatches>),
 }
 
 /// Rows that are made a stretch at a time, of typed columns in the order they are written.
@@ -53,7 +53,7 @@ impl Rows {
     pub fn count(&self) -> usize {
         match self {
             Self::Values(rows) => rows.len(),
-            Self::Frames(frames) => frames.count(),
+            Self::Batches(batches) => batches.count(),
         }
     }
 
@@ -73,7 +73,7 @@ impl Rows {
     fn stretch(&self, rows: Range<usize>) -> Result<Stretch<'_>, String> {
         match self {
             Self::Values(all) => Ok(Stretch::Values(&all[rows])),
-            Self::Frames(frames) => frames.frame(rows).map(Stretch::Frame),
+            Self::Batches(batches) => batches.frame(rows).map(Stretch::Frame),
         }
     }
 }
@@ -152,7 +152,7 @@ pub fn pour<W: Write + Send + 'static>(out: W, form: Form, columns: &[String], r
     let whole;
     let rows = match rows {
         Rows::Values(values) if form.is_typed() => {
-            whole = Rows::Frames(Box::new(typed(columns, values).map_err(failed)?));
+            whole = Rows::Batches(Box::new(typed(columns, values).map_err(failed)?));
             &whole
         }
         rows => rows,
@@ -283,7 +283,7 @@ mod tests {
     fn many_rows_are_written_stretch_by_stretch_and_come_back_the_same() {
         use polars::prelude::{IpcStreamReader, ParquetReader, SerReader};
         let folder = tempfile::tempdir().unwrap();
-        let rows = Rows::Frames(Box::new(Numbers(GROUP + STRETCH + 5)));
+        let rows = Rows::Batches(Box::new(Numbers(GROUP + STRETCH + 5)));
         let whole = Numbers(0).frame(0..rows.count()).unwrap();
         let path = |ending: &str| folder.path().join(format!("t.{ending}"));
         for ending in Form::FILES.map(Form::ending) {
@@ -333,13 +333,13 @@ mod tests {
             let path = folder.path().join(format!("t.{ending}"));
             // At once, in the middle, and when all is written but has no name yet.
             for stop_at in [0, STRETCH as u64, 2 * STRETCH as u64] {
-                let rows = Rows::Frames(Box::new(Numbers(2 * STRETCH)));
+                let rows = Rows::Batches(Box::new(Numbers(2 * STRETCH)));
                 assert_eq!(write(&path, &columns, &rows, false, &mut |done| done < stop_at), Err(Unwritten::Stopped), "{ending} {stop_at}");
             }
-            let damaged = write(&path, &columns, &Rows::Frames(Box::new(Broken)), false, &mut |_| true);
+            let damaged = write(&path, &columns, &Rows::Batches(Box::new(Broken)), false, &mut |_| true);
             assert_eq!(damaged, Err(Unwritten::Failed(format!("`{}`: the table is damaged", path.display()))));
             if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
-                let rows = Rows::Frames(Box::new(Numbers(STRETCH)));
+                let rows = Rows::Batches(Box::new(Numbers(STRETCH)));
                 let outcome = fill(&full, form, &columns, &rows, &mut |_| true);
                 assert!(matches!(&outcome, Err(Unwritten::Failed(reason)) if reason.contains("No space left")), "{ending}: {outcome:?}");
             }

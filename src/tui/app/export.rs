@@ -192,7 +192,7 @@ mod tests {
                 columns: vec!["number".to_owned()],
                 count: Some(rows),
                 selected: None,
-                rows: Box::new(move |_| Ok(Rows::Frames(Box::new(Self { rows, stretch })))),
+                rows: Box::new(move |_| Ok(Rows::Batches(Box::new(Self { rows, stretch })))),
             })
         }
     }
