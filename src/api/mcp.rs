@@ -40,7 +40,7 @@ use super::{
 };
 use crate::{
     error::{Code, Problem, Result},
-    question::filter::nearest,
+    question::{filter::nearest, parameter::clip},
 };
 
 const INSTRUCTIONS: &str = "Figures of crypto tokens, worked out from the dataset on this machine alone; nothing is looked up elsewhere. \
@@ -52,7 +52,7 @@ pub(super) fn answer(call: &Call<'_>, body: &[u8]) -> Answered {
     let mut headers = call.headers.cloned().unwrap_or_default();
     guard::check_origin(call.api, &headers)?;
     // The guard has judged the host. Answers are JSON whatever a client would take besides.
-    headers.entry(HOST).or_insert(HeaderValue::from_static("localhost"));
+    headers.insert(HOST, HeaderValue::from_static("localhost"));
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let (api, body) = (Arc::clone(call.api), Bytes::copy_from_slice(body));
@@ -159,7 +159,7 @@ impl ServerHandler for Tools {
     ) -> std::result::Result<CallToolResponse, ErrorData> {
         let Some(tool) = TOOLS.iter().find(|tool| tool.name() == call.name) else {
             let near = nearest(&call.name, TOOLS.iter().map(Tool::name)).unwrap_or_default();
-            return Err(ErrorData::invalid_params(format!("Unknown tool `{}`: did you mean `{near}`?", call.name), None));
+            return Err(ErrorData::invalid_params(format!("Unknown tool `{}`: did you mean `{near}`?", clip(&call.name)), None));
         };
         let answering = async {
             self.wait_for_data().await;

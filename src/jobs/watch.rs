@@ -45,7 +45,8 @@ impl Watch {
         if snapshot.generation != self.generation {
             *self = Self { generation: snapshot.generation, announced: std::mem::take(&mut self.announced), ..Self::default() };
         }
-        if self.again.is_some_and(|again| Instant::now() < again) {
+        // What comes is looked at then.
+        if shared.deck.is_loading() || self.again.is_some_and(|again| Instant::now() < again) {
             return;
         }
         let all = self.check_alerts(shared, &snapshot, progress);
