@@ -269,8 +269,7 @@ impl Deck {
         let lacks = |snapshot: &Snapshot| snapshot.dataset.stays_anywhere() && fetch::lacks(snapshot, &question.wants(snapshot));
         let heavy = question.heavy() || self.snapshot().is_ok_and(|snapshot| lacks(&snapshot));
         if !self.lane(heavy).enter() {
-            let busy = Problem::new(Code::Busy, format!("{} questions are waiting already: ask again in a moment.", self.options.queue));
-            sender.send(Err(busy)).ok();
+            sender.send(Err(self.busy())).ok();
             wake();
             return pending;
         }
@@ -284,6 +283,27 @@ impl Deck {
             deck.tidy();
         });
         pending
+    }
+
+    fn busy(&self) -> Problem {
+        Problem::new(Code::Busy, format!("{} questions are waiting already: ask again in a moment.", self.options.queue))
+    }
+
+    /// Does what takes long and is more than one question, in the lane of those that do. Drop the result to cancel.
+    pub fn work<T: Send + 'static>(self: &Arc<Self>, work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static) -> Coming<T> {
+        let (sender, progress, coming) = Coming::new();
+        if !self.heavy.enter() {
+            sender.send(Err(self.busy())).ok();
+            return coming;
+        }
+        let deck = Arc::clone(self);
+        self.heavy.pool.spawn(move || {
+            let done = off_the_pool(|| progress.step(0, 0).and_then(|()| work(&deck, &progress)));
+            deck.heavy.leave();
+            sender.send(done).ok();
+            deck.tidy();
+        });
+        coming
     }
 
     /// Gives memory back that work before now has left free, unless that was done a moment ago.
