@@ -272,6 +272,7 @@ fn large(c: &mut Criterion) {
             dataset
                 .candles()
                 .of(next.next().expect("it never ends"))
+                .series()
                 .iter()
                 .map(|(_, candles)| candles.close.iter().sum::<f64>())
                 .sum::<f64>()

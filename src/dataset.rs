@@ -11,6 +11,7 @@ mod coerce;
 pub mod export;
 pub mod findings;
 pub mod grid;
+pub mod holding;
 pub mod import;
 pub mod invariants;
 pub mod load;
@@ -26,6 +27,7 @@ pub mod runs;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod schema;
+pub mod shelf;
 pub mod source;
 mod text_runs;
 pub mod time;
@@ -43,7 +45,7 @@ use self::{
     address::Address,
     by_token::ByToken,
     cache::LargeTable,
-    candles::{CandleTable, Shelf},
+    candles::CandleTable,
     chain::Chain,
     findings::Findings,
     invariants::series::Observed,
@@ -53,6 +55,7 @@ use self::{
     },
     runs::Runs,
     schema::{TABLES, TableSchema},
+    shelf::Shelf,
     time::Time,
 };
 
@@ -117,7 +120,7 @@ pub struct Table {
     pub state: TableState,
     /// Where it turned out unusable, if in one place.
     pub fault: Option<Spot>,
-    pub sources: Vec<Source>,
+    pub sources: Vec<TableFile>,
     pub findings: Findings,
     /// What was noted of its rows, to be judged beside other tables.
     pub observed: Vec<Observed>,
@@ -151,7 +154,7 @@ pub struct Spot {
 
 /// A file that rows came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Source {
+pub struct TableFile {
     /// Relative to the dataset's folder where it lies in it.
     pub file: String,
     pub bytes: u64,
@@ -328,6 +331,11 @@ impl Dataset {
         &self.candles
     }
 
+    /// Every label, by address.
+    pub fn labels(&self) -> impl Iterator<Item = LabelRow> {
+        self.labels.all().part(0..usize::MAX).into_iter()
+    }
+
     pub fn labels_of(&self, address: &Address) -> &[LabelRow] {
         self.labels.slice(address)
     }
@@ -402,12 +410,7 @@ impl Dataset {
     /// Whether a large table was found damaged since it was loaded: what was answered from it is not to be trusted.
     pub fn is_damaged(&self) -> bool {
         let large = || self.tables.iter().filter_map(|table| table.large.as_ref()).any(|large| large.is_damaged());
-        large() || self.shelf().is_some_and(Shelf::is_damaged)
-    }
-
-    /// The candles that stay where they are, if they do.
-    pub fn shelf(&self) -> Option<&Shelf> {
-        if let CandleTable::InPlace(shelf) = &self.candles { Some(shelf) } else { None }
+        large() || self.tables.iter().filter_map(|table| table.shelf.as_ref()).any(|shelf| shelf.is_damaged())
     }
 
     pub fn has(&self, name: &str) -> bool {

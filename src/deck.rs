@@ -239,7 +239,7 @@ impl Deck {
         if let Some(known) = self.remembered::<Q>(key.0, &key.1) {
             return Ok(known);
         }
-        fetch(snapshot, &question.wants(snapshot), progress)?;
+        let _here = fetch(snapshot, &question.wants(snapshot), progress)?;
         let etag = snapshot.etag(&question.target());
         // A defect in one analysis must not take the program with it.
         let answer = catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
@@ -266,9 +266,7 @@ impl Deck {
     pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> Pending<Q::Answer> {
         let (sender, progress, pending) = Coming::new();
         // What has to be fetched first is waited for beside the quick ones.
-        let lacks = |snapshot: &Snapshot| {
-            snapshot.dataset.shelf().is_some_and(|shelf| question.wants(snapshot).iter().any(|token| shelf.lacks(token)))
-        };
+        let lacks = |snapshot: &Snapshot| snapshot.dataset.stays_anywhere() && fetch::lacks(snapshot, &question.wants(snapshot));
         let heavy = question.heavy() || self.snapshot().is_ok_and(|snapshot| lacks(&snapshot));
         if !self.lane(heavy).enter() {
             let busy = Problem::new(Code::Busy, format!("{} questions are waiting already: ask again in a moment.", self.options.queue));

@@ -35,7 +35,7 @@ use serde::Serialize;
 
 use self::{paging::Paging, progress::Progress, request::Request, snapshot::Snapshot};
 use crate::{
-    dataset::{Token, address::Address},
+    dataset::{Token, address::Address, shelf::Want},
     error::{Code, Problem, Result},
 };
 
@@ -56,8 +56,8 @@ pub trait Question: Request {
         None
     }
 
-    /// The tokens whose candles the answer reads one by one: where those stay elsewhere, they are fetched before.
-    fn wants(&self, snapshot: &Snapshot) -> Vec<Address> {
+    /// What the answer reads of tables whose rows may stay elsewhere: there it is fetched before.
+    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
         let _ = snapshot;
         Vec::new()
     }

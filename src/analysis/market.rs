@@ -15,10 +15,7 @@ use super::{
 use crate::dataset::{
     Dataset, Token,
     address::Address,
-    candles::{
-        Candles, Interval,
-        shelf::{HISTORY_DAYS, RECENT_DAYS},
-    },
+    candles::{Candles, HISTORY_DAYS, Interval, RECENT_DAYS, TokenCandles},
     cell::CellValue,
     chain::Chain,
     time::{DAY_MS, HOUR_MS, Time},
@@ -227,7 +224,8 @@ fn summary(dataset: &Dataset, place: usize, token: &Token) -> TokenSummary {
     // What the figures need lies in the last days as a rule; of a large table no more is read then.
     let (recent, cut) = dataset.candles().recent(&address, RECENT_MS);
     let closes = daily_closes(&recent, cut);
-    let series = if cut && closes.len() < HISTORY_DAYS { dataset.candles().of(&address) } else { recent };
+    let whole = (cut && closes.len() < HISTORY_DAYS).then(|| dataset.candles().of(&address));
+    let series = whole.as_ref().map_or(recent, TokenCandles::series);
     TokenSummary {
         token_address: address,
         symbol: token.row.symbol.clone(),
@@ -262,8 +260,8 @@ pub fn price(dataset: &Dataset, token: &Token) -> Option<f64> {
 fn holders(dataset: &Dataset, token: &Token) -> Option<i64> {
     let address = &token.row.token_address;
     token.row.holders.or_else(|| dataset.holder_counts_of(address).iter().rev().find_map(|count| count.holders)).or_else(|| {
-        let count = dataset.holders_of(address).balances().filter(|(_, balance)| balance.is_some_and(|b| b > 0.0)).count();
-        (count > 0).then_some(count as i64)
+        let count = dataset.holders_held(address);
+        i64::try_from(count).ok().filter(|count| *count > 0)
     })
 }
 

@@ -148,12 +148,12 @@ fn top_posts(posts: &RowsOf<'_, Post>) -> Vec<Post> {
 
 fn smart_followers(dataset: &Dataset, token: &Token, price: Option<f64>, thresholds: Thresholds) -> SmartFollowerDistribution {
     let address = &token.row.token_address;
-    let (kols, holders) = (dataset.kols_of(address), dataset.holders_of(address));
+    let (kols, holders) = (dataset.kols_of(address), dataset.holding_of(address, address));
     let (Some(price), false, false) = (price, kols.is_empty(), holders.is_empty()) else {
         return SmartFollowerDistribution::default();
     };
     let (mut whale, mut medium, mut small) = (0, 0, 0);
-    for (holder, balance) in holders.balances() {
+    for (holder, balance) in holders.known() {
         // `kols` is ordered by address within a token.
         if kols.binary_search_by(|kol| kol.kol_address.cmp(&holder)).is_err() {
             continue;
@@ -170,16 +170,16 @@ fn smart_followers(dataset: &Dataset, token: &Token, price: Option<f64>, thresho
 
 /// Top ten and fifty of the holders outside burn addresses, over the supply that is not burned (else over what they hold together).
 pub fn holders_distribution(dataset: &Dataset, token: &Token) -> HoldersDistribution {
-    let holders = dataset.holders_of(&token.row.token_address);
+    let holders = dataset.holding_of(&token.row.token_address, &token.row.token_address);
     // The table keeps a token's holders largest first.
     let (mut kept, mut burned): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
-    for (holder, balance) in holders.balances() {
+    for (holder, balance) in holders.rows() {
         let burns = nobodys(&holder) || dataset.is_labelled(&holder, "burn");
         if burns { &mut burned } else { &mut kept }.extend(balance.filter(|balance| *balance > 0.0));
     }
     let burned: f64 = burned.iter().sum();
     let supply = token.row.total_supply.map(|supply| supply - burned).filter(|supply| *supply > 0.0);
-    let whole = supply.unwrap_or_else(|| kept.iter().sum());
+    let whole = supply.unwrap_or_else(|| kept.iter().sum::<f64>() + holders.rest().sum);
     if kept.is_empty() || !whole.is_finite() || whole <= 0.0 {
         return HoldersDistribution::default();
     }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    dataset::{Dataset, Source, Table, TableState, findings::FindingCount, time::Time, within::file_in},
+    dataset::{Dataset, Table, TableFile, TableState, findings::FindingCount, time::Time, within::file_in},
     deck::load::Failure,
     question::snapshot::Snapshot,
 };
@@ -103,7 +103,7 @@ fn describe_table(dataset: &Dataset, table: &Table) -> DatasetTable {
         reason: without_folder(&dataset.folder, &count.reason),
         ..count.clone()
     });
-    let source = |source: &Source| DatasetSource {
+    let source = |source: &TableFile| DatasetSource {
         file: dataset.name_of(&source.file),
         bytes: source.bytes,
         modified: source.modified,

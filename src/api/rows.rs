@@ -147,7 +147,7 @@ impl<Q: Tabular> Find for RowsOf<Q> {
     type Found = Tabled;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tabled> {
-        fetch(snapshot, &self.question.wants(snapshot), progress)?;
+        let _here = fetch(snapshot, &self.question.wants_of(snapshot, self.whole), progress)?;
         self.question.tabled(&self.snapshot, self.whole, progress)
     }
 }
@@ -177,7 +177,7 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row:
         } else {
             Body::Rows(written(time, permit, move |sending| {
                 let out = Coding::around(coding, Pieces { sending: sending.clone(), gathered: BytesMut::new() })?;
-                let rows = Rows::Frames(tabled.rows);
+                let rows = Rows::Batches(tabled.rows);
                 let poured = export::pour(out, form, &tabled.columns, &rows, &mut |_| !sending.is_closed());
                 deck.check(&snapshot).ok();
                 poured

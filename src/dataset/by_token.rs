@@ -82,6 +82,13 @@ enum Held<'a, T> {
     Large(&'a LargeTable, Range<usize>),
 }
 
+impl<'a, T> RowsOf<'a, T> {
+    /// Rows that are in memory.
+    pub fn over(rows: &'a [T]) -> Self {
+        Self(Held::Memory(rows))
+    }
+}
+
 impl<'a, T: FromFrame + Clone> RowsOf<'a, T> {
     pub fn len(&self) -> usize {
         match &self.0 {

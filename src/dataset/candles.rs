@@ -1,20 +1,25 @@
 //! Candles as struct-of-arrays slices, and the intervals they come in. A token's rows are a slice of the ordered table, whatever
 //! the table is made of: vectors in memory, or a mapped file. Resampling is the analysis's.
 
-pub mod shelf;
-
 use std::{collections::HashMap, fmt, ops::Range, sync::Arc};
 
 use polars::prelude::{ChunkFull, ChunkedArray, DataFrame, DataType, Float64Chunked, Int64Chunked, PolarsNumericType};
 
-pub use self::shelf::Shelf;
 use super::{
     Table,
     address::Address,
     cache::LargeTable,
+    shelf::{Fetched, Shelf, Want},
     text_runs::pairs,
     time::{DAY_MS, HOUR_MS, MINUTE_MS, Time},
 };
+
+/// Days of candles that are here of what stays elsewhere, before the last of each interval.
+pub const RECENT_DAYS: i64 = 40;
+/// Daily closes that the market's figures look at.
+pub const HISTORY_DAYS: usize = 30;
+/// How far back, in milliseconds, the market's figures look for a price to compare the last one with.
+pub(crate) const CHANGES: [i64; 4] = [HOUR_MS, DAY_MS, 7 * DAY_MS, 30 * DAY_MS];
 
 /// One token's candles of one interval, oldest first. All slices have one length.
 #[derive(Debug, Clone, Copy, Default)]
@@ -127,8 +132,36 @@ impl fmt::Display for Interval {
 pub enum CandleTable {
     Memory(Box<HeldCandles>),
     Large(Arc<LargeTable>),
-    /// They stay where they are: here are the last of each token, and all of those tokens that were asked for.
+    /// They stay where they are: here are the last of each token, and the charts of those tokens that were asked for.
     InPlace(Arc<Shelf>),
+}
+
+/// A token's candles, held for as long as somebody looks at them.
+#[derive(Debug)]
+pub enum TokenCandles<'a> {
+    Here(Vec<(Interval, Candles<'a>)>),
+    /// `Fetched::Chart`.
+    Fetched(Arc<Fetched>),
+}
+
+impl Default for TokenCandles<'_> {
+    fn default() -> Self {
+        Self::Here(Vec::new())
+    }
+}
+
+impl TokenCandles<'_> {
+    /// The series of each interval, the finest first.
+    pub fn series(&self) -> Vec<(Interval, Candles<'_>)> {
+        match self {
+            Self::Here(series) => series.clone(),
+            Self::Fetched(fetched) => fetched.series(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.series().is_empty()
+    }
 }
 
 /// Candles in memory, ordered by (token, interval, time).
@@ -161,12 +194,12 @@ impl CandleTable {
         }
     }
 
-    /// The token's candles, finest interval first; empty without any.
-    pub fn of(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
+    /// The token's candles; empty without any, and where they stay elsewhere and were not fetched.
+    pub fn of(&self, token: &Address) -> TokenCandles<'_> {
         if let Self::InPlace(shelf) = self {
-            return shelf.of(token);
+            return shelf.get(&Want::Chart(*token)).map_or_else(TokenCandles::default, TokenCandles::Fetched);
         }
-        self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect()
+        TokenCandles::Here(self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect())
     }
 
     /// As `of`, of each interval the last candles alone, that start less than `span` milliseconds before its last; and whether that is
@@ -175,7 +208,7 @@ impl CandleTable {
         let mut cut = false;
         // Of what stays where it is, those are here that tell the same.
         if let Self::InPlace(shelf) = self {
-            return shelf.recent(token, span);
+            return shelf.recent().map_or_else(Default::default, |recent| recent.recent(token, span));
         }
         let recent = self.runs(token).into_iter().map(|(interval, rows)| {
             // As many as there can be at this interval, with room for some that lie closer.
@@ -188,6 +221,12 @@ impl CandleTable {
         });
         let recent = recent.collect();
         (recent, cut)
+    }
+
+    /// Where they are those of one token.
+    pub(super) fn one(&self) -> Vec<(Interval, Candles<'_>)> {
+        let token = self.tokens().into_iter().next();
+        token.map_or_else(Vec::new, |token| self.runs(&token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect())
     }
 
     fn runs(&self, token: &Address) -> Vec<(Interval, Range<usize>)> {
@@ -214,8 +253,8 @@ impl CandleTable {
     pub fn latest_close(&self, token: &Address) -> Option<(Time, f64)> {
         let (recent, cut) = self.recent(token, DAY_MS);
         let all = || match self {
-            Self::InPlace(shelf) => shelf.known(token),
-            _ => self.of(token),
+            Self::InPlace(shelf) => shelf.recent().map_or_else(Vec::new, |recent| recent.of(token)),
+            _ => self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect(),
         };
         latest_close(&recent).or_else(|| if cut { latest_close(&all()) } else { None })
     }
@@ -257,7 +296,7 @@ fn latest_close(series: &[(Interval, Candles<'_>)]) -> Option<(Time, f64)> {
 
 impl HeldCandles {
     /// From a canonical frame: ordered, `interval` filled, no empty cell but in `volume`.
-    fn new(frame: &DataFrame) -> Self {
+    pub(crate) fn new(frame: &DataFrame) -> Self {
         let floats = |name: &str| {
             let column = frame.column(name).ok().and_then(|column| column.f64().ok());
             match column.map(|column| column.rechunk().into_owned()) {
@@ -279,6 +318,40 @@ impl HeldCandles {
         };
         table.index(frame);
         table
+    }
+
+    pub(super) fn tokens(&self) -> impl Iterator<Item = Address> {
+        self.index.keys().copied()
+    }
+
+    fn of(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
+        self.index.get(token).into_iter().flatten().map(|(interval, rows)| (*interval, self.slice(rows.clone()))).collect()
+    }
+
+    /// Where they are those of one token.
+    pub(super) fn series(&self) -> Vec<(Interval, Candles<'_>)> {
+        self.tokens().next().map_or_else(Vec::new, |token| self.of(&token))
+    }
+
+    /// About how much memory they take.
+    pub(super) fn bytes(&self) -> u64 {
+        6 * 8 * self.timestamp.len() as u64
+    }
+
+    /// See `CandleTable::recent`. Of candles picked for the market's figures, those of as long a time as these look at stand for all.
+    fn recent(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {
+        let mut known = self.of(token);
+        if span >= RECENT_DAYS * DAY_MS {
+            return (known, false);
+        }
+        let mut cut = false;
+        for (_, candles) in &mut known {
+            let last = candles.timestamp.last().copied().unwrap_or_default();
+            let first = candles.timestamp.partition_point(|&time| time <= last.saturating_sub(span));
+            cut |= first > 0;
+            *candles = candles.part(first..candles.len());
+        }
+        (known, cut)
     }
 
     fn index(&mut self, frame: &DataFrame) {

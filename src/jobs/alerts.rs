@@ -16,11 +16,12 @@ use super::{
     store::{NewAlert, Store},
 };
 use crate::{
-    dataset::{address::Address, time::Time, wall_clock::now},
+    dataset::{address::Address, shelf::Want, time::Time, wall_clock::now},
     deck::{Deck, fetch},
     error::{Code, Problem, Result},
     question::{
         filter::TEXT_CHARS_MAX,
+        holders::balances_wanted,
         json::{invalid, members, pointer, text, well_formed},
         parameter::{EXAMPLE_TOKEN, clip},
         progress::Progress,
@@ -227,9 +228,12 @@ fn add(store: &Store, deck: &Deck, wish: &AlertBody) -> Result<Alert> {
 
 /// The tokens that meet it now, and those of which that is not known.
 pub(super) fn held(deck: &Deck, snapshot: &Snapshot, wish: &AlertBody, progress: &Progress) -> Result<Held> {
+    let mut wants = Vec::new();
     if let Some(token) = &wish.token_address {
-        fetch(snapshot, std::slice::from_ref(token), progress)?;
+        wants.push(Want::Chart(*token));
+        wants.extend(balances_wanted(snapshot, token));
     }
+    let _here = fetch(snapshot, &wants, progress)?;
     let wanted = Holding { condition: wish.condition.clone(), token: wish.token_address };
     let found = deck.find_in(snapshot, &wanted, progress)?;
     let count = found.holds.len();

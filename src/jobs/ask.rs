@@ -51,7 +51,7 @@ pub(super) fn ask(deck: &Deck, snapshot: &Snapshot, analysis: Analysis, address:
             ending(deck, snapshot, &DexListQuestion { contract_address, explain: false }, progress).without(empty, "pool")
         }
         Analysis::Holders => {
-            let empty = snapshot.dataset.holders_of(&address).is_empty();
+            let empty = snapshot.dataset.holders_listed(&address) == 0;
             ending(deck, snapshot, &HoldersQuestion::first(token_address), progress).without(empty, "holder")
         }
     }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{
     Question,
     candles::{CandlesQuestion, TokenCandles},
+    holders::balances_wanted,
     parallel,
     parameter::{EXPLAIN, Parameter, ParameterKind, parameter},
     patterns::TIMEFRAMES,
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::{
     analysis::{security::SecurityInference, token::TokenDetail},
-    dataset::{address::Address, time::Time},
+    dataset::{address::Address, shelf::Want, time::Time},
     error::{Code, Problem, ProblemBody, Result},
 };
 
@@ -124,6 +125,10 @@ impl Question for TokenBatchQuestion {
     const SUMMARY: &'static str = "Detailed information for many tokens.";
     const NEEDS: &'static [&'static str] = TokenQuestion::NEEDS;
 
+    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
+        self.addresses.iter().flat_map(|token| balances_wanted(snapshot, token)).collect()
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
         batch(&self.addresses, progress, |token_address| TokenQuestion { token_address }.answer(snapshot, &progress.quiet()))
     }
@@ -135,8 +140,8 @@ impl Question for CandleBatchQuestion {
     const SUMMARY: &'static str = "Candles of many tokens, 100,000 in all.";
     const NEEDS: &'static [&'static str] = CandlesQuestion::NEEDS;
 
-    fn wants(&self, _: &Snapshot) -> Vec<Address> {
-        self.addresses.clone()
+    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+        self.addresses.iter().copied().map(Want::Chart).collect()
     }
 
     /// Of a whole market's candles it is slow work.
@@ -172,6 +177,10 @@ impl Question for SecurityBatchQuestion {
     const NAME: &'static str = "security_batch";
     const SUMMARY: &'static str = "Security inference for many tokens; as NDJSON a line for each, as they are done.";
     const NEEDS: &'static [&'static str] = SecurityQuestion::NEEDS;
+
+    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
+        self.addresses.iter().flat_map(|token| balances_wanted(snapshot, token)).collect()
+    }
 
     fn heavy(&self) -> bool {
         true

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     analysis::frames,
-    dataset::{address::Address, candles::Interval, time::Time},
+    dataset::{address::Address, candles::Interval, shelf::Want, time::Time},
     error::Result,
 };
 
@@ -77,8 +77,8 @@ impl Question for CandlesQuestion {
     const SUMMARY: &'static str = "A token's candles: stored, or resampled from finer ones.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self, _: &Snapshot) -> Vec<Address> {
-        vec![self.token_address]
+    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+        vec![Want::Chart(self.token_address)]
     }
 
     fn paging(&self, answer: &TokenCandles) -> Option<Paging> {
@@ -88,7 +88,8 @@ impl Question for CandlesQuestion {
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenCandles> {
         known_token(snapshot, &self.token_address)?;
         require_candles(snapshot, &self.token_address)?;
-        let series = snapshot.dataset.candles().of(&self.token_address);
+        let candles = snapshot.dataset.candles().of(&self.token_address);
+        let series = candles.series();
         let frame = frames::frame(&series, interval(self.timeframe));
         let (mut candles, mut cut) = (Vec::new(), false);
         if let Some(frame) = &frame {

@@ -18,7 +18,7 @@ use crate::{
         compare::{Points, correlation, points, side_by_side},
         frames,
     },
-    dataset::{address::Address, candles::Interval, time::Time},
+    dataset::{address::Address, candles::Interval, shelf::Want, time::Time},
     error::{Code, Problem, Result},
 };
 
@@ -89,8 +89,8 @@ impl Question for CompareQuestion {
     const SUMMARY: &'static str = "Some tokens in percent from a common start, and the correlations of their daily returns.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self, _: &Snapshot) -> Vec<Address> {
-        self.addresses.clone()
+    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+        self.addresses.iter().copied().map(Want::Chart).collect()
     }
 
     fn heavy(&self) -> bool {
@@ -112,7 +112,8 @@ impl Question for CompareQuestion {
             progress.step(i as u64, addresses.len() as u64)?;
             known_token(snapshot, address)?;
             require_candles(snapshot, address)?;
-            let stored = snapshot.dataset.candles().of(address);
+            let candles = snapshot.dataset.candles().of(address);
+            let stored = candles.series();
             let frame = |to: Interval, from: Option<Time>, until: Option<Time>| {
                 let frame = frames::frame(&stored, to);
                 frame.map_or_else(Vec::new, |frame| points(&frame.as_candles(), from.map(|time| time.0), until.map(|time| time.0)))

@@ -47,6 +47,9 @@ pub const WORKED_OUT: &[&str] = FIELDS.split_at(9).1;
 /// Those that are read off a token's candles.
 pub const CHARTED: &[&str] = &["trend", "best_pattern", "recommendedAction", "rsi_14", "from_52w_high"];
 
+/// Those that security inference gives.
+pub const INFERRED: &[&str] = &["securityScore", "recommendation"];
+
 /// The figures named by `fields` (of `FIELDS`) for one token.
 pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &Progress) -> Result<Figures> {
     let mut figures = Figures::default();
@@ -61,10 +64,11 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     }
     let by_patterns = wants("best_pattern") || wants("recommendedAction");
     let by_indicators = wants("rsi_14") || wants("from_52w_high");
-    if (by_patterns || by_indicators) && snapshot.dataset.shelf().is_some() {
+    if (by_patterns || by_indicators) && snapshot.dataset.shelf("candles").is_some() {
         if_there(require_candles(snapshot, &token))?;
     }
-    let series = snapshot.dataset.candles().of(&token);
+    let candles = snapshot.dataset.candles().of(&token);
+    let series = candles.series();
     let frame = if by_patterns || by_indicators { frames::frame(&series, Interval::DAY) } else { None };
     if by_indicators {
         // What a price did long ago is no news.
@@ -86,7 +90,7 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
             figures.recommended_action = Some(Added(daily.map(|answer| answer.recommended_action)));
         }
     }
-    if wants("securityScore") || wants("recommendation") {
+    if INFERRED.iter().any(|field| wants(field)) {
         let told = if_there(SecurityQuestion::in_short(snapshot, token, progress))?;
         figures.security_score = wants("securityScore").then_some(Added(told.map(|told| told.score)));
         figures.recommendation = wants("recommendation").then_some(Added(told.map(|told| told.word)));

@@ -20,14 +20,16 @@ use super::{
     tabular::{Tabled, Tabular, frame, members},
 };
 use crate::{
+    analysis::security::holders::wanted,
     dataset::{
-        Dataset,
+        Dataset, RowsOf,
         address::Address,
-        export::Frames,
+        export::RowBatches,
         rows::{HolderCountRow, HolderRow},
+        shelf::{Shelf, Want},
         time::Day,
     },
-    error::Result,
+    error::{Code, Problem, Result},
 };
 
 const LIMIT: Parameter = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Rows a page.");
@@ -78,12 +80,15 @@ impl Question for HoldersQuestion {
         Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
     }
 
+    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
+        self.wants_of(snapshot, false)
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Holders> {
         known_token(snapshot, &self.token_address)?;
         let dataset = &snapshot.dataset;
-        let rows = dataset.holders_of(&self.token_address);
         let (total, page) = match self.kept(dataset, progress)? {
-            None => (rows.len(), rows.part(page_range(self.page, self.limit))),
+            None => (dataset.holders_listed(&self.token_address) as usize, self.plain_page(dataset)?),
             Some(kept) => (kept.len(), page_of(kept.into_iter(), self.page, self.limit).collect()),
         };
         let holders = page.iter().map(|row| Holder::of(row, dataset));
@@ -101,10 +106,11 @@ impl Question for HoldersQuestion {
 impl HoldersQuestion {
     /// The rows that are kept, in their order; none where that is all of them as they stand.
     fn kept(&self, dataset: &Dataset, progress: &Progress) -> Result<Option<Vec<HolderRow>>> {
-        if self.filter.is_empty() && self.sort.is_empty() {
+        if self.is_plain() {
             return Ok(None);
         }
-        let rows = dataset.holders_of(&self.token_address);
+        let all = self.all_there(dataset)?;
+        let rows = all.as_ref().map_or_else(|| dataset.holders_of(&self.token_address), |all| RowsOf::over(all));
         let mut kept = Vec::new();
         for (i, row) in rows.iter().enumerate() {
             if i % 16_384 == 0 {
@@ -116,6 +122,48 @@ impl HoldersQuestion {
         }
         put_in_order(&mut kept, &self.sort, |row, column| field(row, dataset, column).and_then(Key::of), |_, _| Ordering::Equal);
         Ok(Some(kept))
+    }
+
+    /// All rows as they stand.
+    fn is_plain(&self) -> bool {
+        self.filter.is_empty() && self.sort.is_empty()
+    }
+
+    /// The page of all rows as they stand.
+    fn plain_page(&self, dataset: &Dataset) -> Result<Vec<HolderRow>> {
+        let Some(shelf) = dataset.shelf("holders") else {
+            return Ok(dataset.holders_of(&self.token_address).part(page_range(self.page, self.limit)));
+        };
+        match self.page_there(shelf) {
+            None => Ok(Vec::new()),
+            Some(page) => shelf.get(&page).map(|page| page.holders()).ok_or_else(|| not_here(shelf, &self.token_address)),
+        }
+    }
+
+    /// The page of rows that stay elsewhere, if there are any on it.
+    fn page_there(&self, shelf: &Shelf) -> Option<Want> {
+        let (from, listed) = (page_range(self.page, self.limit).start as u64, shelf.listed(&self.token_address)?.rows);
+        let page = Want::Page { table: "holders", token: self.token_address, from, count: self.limit.min(listed.saturating_sub(from)) };
+        (from < listed).then_some(page)
+    }
+
+    /// All rows of the token, where they stay elsewhere.
+    fn all_there(&self, dataset: &Dataset) -> Result<Option<Vec<HolderRow>>> {
+        let Some(shelf) = dataset.shelf("holders") else { return Ok(None) };
+        let listed = shelf.listed(&self.token_address).unwrap_or_default().rows;
+        if listed == 0 {
+            return Ok(Some(Vec::new()));
+        }
+        if listed > FETCHED_MAX {
+            let detail = format!(
+                "The {listed} holders of `{}` stay at `{}`: pages in their own order come from there; to filter and to sort them, and to have all \
+                 at once, there may be {FETCHED_MAX}, or say read = \"bring\" in dataset.toml.",
+                self.token_address, shelf.source
+            );
+            return Err(Problem::new(Code::SourceUnavailable, detail));
+        }
+        let rows = shelf.get(&Want::Rows { table: "holders", token: self.token_address });
+        rows.map(|rows| Some(rows.holders())).ok_or_else(|| not_here(shelf, &self.token_address))
     }
 
     /// The first page of all.
@@ -134,14 +182,51 @@ impl Holder {
 impl Tabular for HoldersQuestion {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
         let dataset = &snapshot.dataset;
-        let kept = self.kept(dataset, progress)?;
+        let mut kept = self.kept(dataset, progress)?;
+        let stays = dataset.shelf("holders").is_some();
+        if kept.is_none() && stays {
+            kept = if whole { self.all_there(dataset)? } else { Some(self.plain_page(dataset)?) };
+        }
+        let is_page = stays && self.is_plain() && !whole;
         let count = kept.as_ref().map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
-        let page = if whole { 0..count } else { page_range(self.page, self.limit) };
+        let page = if whole || is_page { 0..count } else { page_range(self.page, self.limit) };
         let rows = page.start.min(count)..page.end.min(count);
         let members = members(Holder::MEMBERS, &self.only);
         let holders = HolderFrames { snapshot: Arc::clone(snapshot), token: self.token_address, kept, rows, members: members.clone() };
         Ok(Tabled::frames(Box::new(holders), &members))
     }
+
+    fn wants_of(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
+        let Some(shelf) = snapshot.dataset.shelf("holders") else { return Vec::new() };
+        if self.is_plain() && !whole {
+            return self.page_there(shelf).into_iter().collect();
+        }
+        let few = shelf.listed(&self.token_address).is_some_and(|listed| listed.rows <= FETCHED_MAX);
+        few.then_some(Want::Rows { table: "holders", token: self.token_address }).into_iter().collect()
+    }
+}
+
+/// Holders of a token that are fetched at once, a few seconds of work: more are read page by page alone.
+const FETCHED_MAX: u64 = 100_000;
+
+/// What a token's balances are needed for, where they stay elsewhere.
+pub fn balances_wanted(snapshot: &Snapshot, token: &Address) -> Vec<Want> {
+    snapshot.dataset.token(token).map_or_else(Vec::new, |token| wanted(&snapshot.dataset, token))
+}
+
+/// The problem that a token's balances stay elsewhere and were not fetched.
+pub(super) fn require_balances(snapshot: &Snapshot, token: &Address) -> Result<()> {
+    let Some(shelf) = snapshot.dataset.shelf("holders") else { return Ok(()) };
+    if balances_wanted(snapshot, token).iter().any(|want| shelf.lacks(want)) { Err(not_here(shelf, token)) } else { Ok(()) }
+}
+
+fn not_here(shelf: &Shelf, token: &Address) -> Problem {
+    let detail = format!(
+        "The holders of `{token}` stay at `{}` and are not here: ask for the token itself, at /tokens/{token}, or say read = \"bring\" in \
+         dataset.toml.",
+        shelf.source
+    );
+    Problem::new(Code::SourceUnavailable, detail)
 }
 
 /// A token's holders, read as they are written.
@@ -155,7 +240,7 @@ struct HolderFrames {
     members: Vec<&'static str>,
 }
 
-impl Frames for HolderFrames {
+impl RowBatches for HolderFrames {
     fn count(&self) -> usize {
         self.rows.len()
     }

@@ -23,7 +23,7 @@ use crate::{
         frames::{self, CandleVec},
         indicators::Indicator,
     },
-    dataset::{address::Address, time::Time},
+    dataset::{address::Address, shelf::Want, time::Time},
     error::{Code, Problem, Result},
 };
 
@@ -79,8 +79,8 @@ impl Question for IndicatorsQuestion {
     const SUMMARY: &'static str = "Technical indicators of a token, candle by candle.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self, _: &Snapshot) -> Vec<Address> {
-        vec![self.contract_address]
+    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+        vec![Want::Chart(self.contract_address)]
     }
 
     fn paging(&self, answer: &TokenIndicators) -> Option<Paging> {
@@ -90,7 +90,8 @@ impl Question for IndicatorsQuestion {
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TokenIndicators> {
         known_token(snapshot, &self.contract_address)?;
         require_candles(snapshot, &self.contract_address)?;
-        let series = snapshot.dataset.candles().of(&self.contract_address);
+        let candles = snapshot.dataset.candles().of(&self.contract_address);
+        let series = candles.series();
         let frame = frames::frame(&series, interval(self.timeframe));
         let sound = frame.as_ref().map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default();
         let all = sound.as_candles();

@@ -14,7 +14,7 @@ use crate::{
         frames,
         patterns::{PatternsAnswer, patterns},
     },
-    dataset::address::Address,
+    dataset::{address::Address, shelf::Want},
     error::{Code, Problem, Result},
 };
 
@@ -35,14 +35,15 @@ impl Question for PatternsQuestion {
     const SUMMARY: &'static str = "Chart-pattern detection.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self, _: &Snapshot) -> Vec<Address> {
-        vec![self.contract_address]
+    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+        vec![Want::Chart(self.contract_address)]
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<PatternsAnswer> {
         known_token(snapshot, &self.contract_address)?;
         require_candles(snapshot, &self.contract_address)?;
-        let series = snapshot.dataset.candles().of(&self.contract_address);
+        let candles = snapshot.dataset.candles().of(&self.contract_address);
+        let series = candles.series();
         let frame = frames::frame(&series, interval(self.timeframe));
         progress.step(1, 2)?;
         Ok(frame.map_or_else(PatternsAnswer::empty, |frame| patterns(&frame.as_candles(), self.explain)))
@@ -51,7 +52,7 @@ impl Question for PatternsQuestion {
 
 /// The problem that the token has no candle at all.
 pub(super) fn require_candles(snapshot: &Snapshot, token: &Address) -> Result<()> {
-    if let Some(shelf) = snapshot.dataset.shelf().filter(|shelf| shelf.lacks(token)) {
+    if let Some(shelf) = snapshot.dataset.shelf("candles").filter(|shelf| shelf.lacks(&Want::Chart(*token))) {
         let detail = format!(
             "The candles of `{token}` stay at `{}` and are not here: ask for them first, at /tokens/{token}/candles, or say read = \"bring\" \
              in dataset.toml.",

@@ -11,8 +11,9 @@ use serde::Serialize;
 use self::row::{TokenRow, is_worked_out};
 use super::{
     Question,
-    fields::{self, CHARTED, FIELDS, WORKED_OUT},
+    fields::{self, CHARTED, FIELDS, INFERRED, WORKED_OUT},
     filter::Filter,
+    holders::balances_wanted,
     list::{Key, Listed, Order, Rows, only, put_in_order, sort},
     paging::Paging,
     parallel,
@@ -25,7 +26,7 @@ use super::{
 };
 use crate::{
     analysis::{market::TokenSummary, token::descending},
-    dataset::{address::Address, chain::Chain},
+    dataset::{address::Address, chain::Chain, shelf::Want},
     error::{Code, Problem, Result},
 };
 
@@ -74,7 +75,7 @@ impl Question for SearchQuestion {
     }
 
     fn heavy(&self) -> bool {
-        let slow = |field: &&str| ["securityScore", "recommendation"].contains(field);
+        let slow = |field: &&str| INFERRED.contains(field);
         let worked_out = TokenSummary::COLUMNS.iter().filter(|column| is_worked_out(column.name));
         let mut names = worked_out.flat_map(|column| column.aliases.iter().copied().chain([column.name]));
         let texts = [self.conditions.as_deref(), self.sort.as_deref()].map(|text| text.unwrap_or_default().to_lowercase());
@@ -82,12 +83,17 @@ impl Question for SearchQuestion {
     }
 
     /// Those of the page, where its figures are read off their candles. To put all tokens in order by such a figure is refused.
-    fn wants(&self, snapshot: &Snapshot) -> Vec<Address> {
-        if snapshot.dataset.shelf().is_none() || self.limit > FETCHED_MAX || !self.wanted().iter().any(|field| CHARTED.contains(field)) {
+    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
+        let named = |fields: &[&str]| self.wanted().iter().any(|field| fields.contains(field));
+        let (charts, security) = (named(CHARTED), named(INFERRED));
+        if !snapshot.dataset.stays_anywhere() || self.limit > FETCHED_MAX || !(charts || security) {
             return Vec::new();
         }
         let found = self.found(snapshot, &Progress::default()).unwrap_or_default();
-        page_of(found.into_iter(), self.page, self.limit).map(|(_, row)| row.token.token_address).collect()
+        let tokens = page_of(found.into_iter(), self.page, self.limit).map(|(_, row)| row.token.token_address);
+        let chart = |token: Address| charts.then_some(Want::Chart(token));
+        let balances = |token: Address| if security { balances_wanted(snapshot, &token) } else { Vec::new() };
+        tokens.flat_map(|token| chart(token).into_iter().chain(balances(token))).collect()
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {

@@ -5,7 +5,9 @@ pub mod memory;
 
 use self::memory::InShort;
 use super::{
-    Question, known_token,
+    Question,
+    holders::{balances_wanted, require_balances},
+    known_token,
     parameter::{CONTRACT, EXPLAIN},
     progress::Progress,
     request::request,
@@ -13,7 +15,7 @@ use super::{
 };
 use crate::{
     analysis::security::{SecurityInference, facts::called_scam, infer},
-    dataset::address::Address,
+    dataset::{address::Address, shelf::Want},
     error::{Code, Problem, Result},
 };
 
@@ -33,8 +35,13 @@ impl Question for SecurityQuestion {
         true
     }
 
+    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
+        balances_wanted(snapshot, &self.contract_address)
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<SecurityInference> {
         let token = known_token(snapshot, &self.contract_address)?;
+        require_balances(snapshot, &self.contract_address)?;
         let dataset = &snapshot.dataset;
         if !infer::has_data(dataset, &self.contract_address) {
             let known =

@@ -26,7 +26,7 @@ use super::{
     tabular::{Tabled, Tabular},
 };
 use crate::{
-    dataset::{Table, address::Address, export, schema::TABLES},
+    dataset::{Table, export, schema::TABLES, shelf::Want},
     error::{Code, Problem, Result},
 };
 
@@ -156,7 +156,7 @@ impl Question for TableQuestion {
         self.conditions.is_some() || self.sort.is_some()
     }
 
-    fn wants(&self, snapshot: &Snapshot) -> Vec<Address> {
+    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
         Asked::wants(self, snapshot)
     }
 

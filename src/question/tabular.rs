@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{Question, progress::Progress, snapshot::Snapshot};
 use crate::{
-    dataset::export::Frames,
+    dataset::{export::RowBatches, shelf::Want},
     error::{Code, Problem, Result},
 };
 
@@ -21,12 +21,18 @@ use crate::{
 pub trait Tabular: Question {
     /// The rows of the page, or with `whole` all from where it begins; types as the schema has them.
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled>;
+
+    /// As `wants`, for the page or for all.
+    fn wants_of(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
+        let _ = whole;
+        self.wants(snapshot)
+    }
 }
 
 /// A list as a table. Its rows may be read from the generation stretch by stretch.
 pub struct Tabled {
     pub columns: Vec<String>,
-    pub rows: Box<dyn Frames>,
+    pub rows: Box<dyn RowBatches>,
     /// The cursor of the page after this one.
     pub next: Option<String>,
 }
@@ -38,7 +44,7 @@ impl Tabled {
     }
 
     /// Rows that are made as they are wanted.
-    pub(super) fn frames(rows: Box<dyn Frames>, members: &[&'static str]) -> Self {
+    pub(super) fn frames(rows: Box<dyn RowBatches>, members: &[&'static str]) -> Self {
         Self { columns: members.iter().map(ToString::to_string).collect(), rows, next: None }
     }
 }

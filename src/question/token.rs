@@ -1,9 +1,17 @@
 //! The question behind GET /tokens/{token_address}.
 
-use super::{Question, known_token, parameter::TOKEN, progress::Progress, request::request, snapshot::Snapshot};
+use super::{
+    Question,
+    holders::{balances_wanted, require_balances},
+    known_token,
+    parameter::TOKEN,
+    progress::Progress,
+    request::request,
+    snapshot::Snapshot,
+};
 use crate::{
     analysis::token::{Thresholds, TokenDetail, detail},
-    dataset::address::Address,
+    dataset::{address::Address, shelf::Want},
     error::{Code, Problem, Result},
 };
 
@@ -19,8 +27,13 @@ impl Question for TokenQuestion {
     const SUMMARY: &'static str = "Detailed information for a token.";
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders"];
 
+    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
+        balances_wanted(snapshot, &self.token_address)
+    }
+
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenDetail> {
         let token = known_token(snapshot, &self.token_address)?;
+        require_balances(snapshot, &self.token_address)?;
         let settings = &snapshot.settings;
         let thresholds = Thresholds {
             whale_usd: settings.whale_usd,

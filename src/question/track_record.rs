@@ -25,10 +25,10 @@ use crate::{
         patterns::market::Model,
         track_record::{
             PatternRecord, REPLAYED, Signal, records, replay,
-            returns::{Held, ReturnRecord, Said, after_growth, after_trends, growth_records, trend_records},
+            returns::{RankedToken, ReturnRecord, SignalReturn, after_growth, after_trends, growth_records, trend_records},
         },
     },
-    dataset::{address::Address, candles::Interval, time::Time},
+    dataset::{address::Address, candles::Interval, shelf::Want, time::Time},
     error::{Code, Problem, Result},
 };
 
@@ -78,7 +78,7 @@ pub struct RecordMemory {
 struct Told {
     as_of: Option<Time>,
     signals: Box<[Signal]>,
-    trends: Box<[Said]>,
+    trends: Box<[SignalReturn]>,
 }
 
 impl RecordMemory {
@@ -103,8 +103,8 @@ impl Question for TrackRecordQuestion {
         true
     }
 
-    fn wants(&self, _: &Snapshot) -> Vec<Address> {
-        vec![self.contract_address]
+    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+        vec![Want::Chart(self.contract_address)]
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
@@ -115,7 +115,7 @@ impl Question for TrackRecordQuestion {
             require_candles(snapshot, &self.contract_address)?;
             vec![self.token(snapshot, progress)?]
         };
-        let trends: Vec<Said> = told.iter().flat_map(|told| told.trends.iter().copied()).collect();
+        let trends: Vec<SignalReturn> = told.iter().flat_map(|told| told.trends.iter().copied()).collect();
         let ranked = self.scope == "all" && interval(self.timeframe) == Interval::DAY;
         let signals: Vec<Signal> = told.iter().flat_map(|told| told.signals.iter().copied()).collect();
         Ok(TrackRecord {
@@ -144,7 +144,7 @@ impl TrackRecordQuestion {
     /// Those of every token; a problem that says how far it is while some are missing.
     fn all(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<Arc<Told>>> {
         let tokens = || snapshot.market.tokens.iter().map(|token| token.token_address);
-        if let Some(shelf) = snapshot.dataset.shelf().filter(|shelf| tokens().any(|token| shelf.lacks(&token))) {
+        if let Some(shelf) = snapshot.dataset.shelf("candles").filter(|shelf| tokens().any(|token| shelf.lacks(&Want::Chart(token)))) {
             let detail =
                 format!("The candles of all tokens are needed and stay at `{}`: say read = \"bring\" in dataset.toml.", shelf.source);
             return Err(Problem::new(Code::SourceUnavailable, detail));
@@ -189,13 +189,14 @@ impl TrackRecordQuestion {
                 counted.push((counts, self.candles(snapshot, &token.token_address)));
             }
         }
-        let held: Vec<Held> = counted.iter().map(|(counts, days)| Held { counts, days: days.as_candles() }).collect();
+        let held: Vec<RankedToken> = counted.iter().map(|(counts, days)| RankedToken { counts, days: days.as_candles() }).collect();
         Ok(snapshot.records.growth.get_or_init(|| growth_records(&after_growth(&held))).clone())
     }
 
     /// Those that can be believed.
     fn candles(&self, snapshot: &Snapshot, token: &Address) -> CandleVec {
-        let series = snapshot.dataset.candles().of(token);
+        let candles = snapshot.dataset.candles().of(token);
+        let series = candles.series();
         frame(&series, interval(self.timeframe)).map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default()
     }
 }

@@ -15,7 +15,7 @@ use crate::{
         frames,
         trendlines::{TrendlineAnswer, trendlines},
     },
-    dataset::address::Address,
+    dataset::{address::Address, shelf::Want},
     error::Result,
 };
 
@@ -45,14 +45,15 @@ impl Question for TrendlineQuestion {
     const SUMMARY: &'static str = "Trendline analysis: regression, support, resistance, and the trend.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self, _: &Snapshot) -> Vec<Address> {
-        vec![self.contract_address]
+    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+        vec![Want::Chart(self.contract_address)]
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrendlineAnswer> {
         known_token(snapshot, &self.contract_address)?;
         require_candles(snapshot, &self.contract_address)?;
-        let series = snapshot.dataset.candles().of(&self.contract_address);
+        let candles = snapshot.dataset.candles().of(&self.contract_address);
+        let series = candles.series();
         let frame = match self.timeframe {
             Some(timeframe) => frames::frame(&series, interval(timeframe)),
             None => frames::base(&series).map(|(_, frame)| frame),

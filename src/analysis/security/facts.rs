@@ -219,6 +219,11 @@ impl<'a> Facts<'a> {
         Self { dataset, token, address, contract, creator, owner, pools, telling, quoted, roles }
     }
 
+    /// Addresses that have a role whatever their labels say.
+    pub fn named(&self) -> impl Iterator<Item = Address> {
+        self.roles.keys().copied()
+    }
+
     pub fn role(&self, address: &Address) -> Role {
         if let Some(role) = self.roles.get(address) {
             return *role;

@@ -3,9 +3,11 @@
 
 mod liquidity;
 mod spread;
+mod wanted;
 
 pub use self::liquidity::{LpFeatures, lp_risk};
 use self::spread::Spread;
+pub use self::wanted::wanted;
 use super::{
     Anomaly, AnomalyCode, Evidence, EvidenceRow, HolderMetrics, Part,
     facts::{Facts, Role},
@@ -22,7 +24,7 @@ const INSIDE_MIN: f64 = 0.05;
 const INSIDE_FULL: f64 = 0.5;
 const INSIDE: &str = "balances of creator and owner";
 const FEW: f64 = 50.0;
-const GINI_COUNT_MIN: usize = 100;
+const GINI_COUNT_MIN: u64 = 100;
 const GINI_MIN: f64 = 0.98;
 /// The largest holders among whom look-alikes are sought, how many make a group, and how near equal is.
 const SYBIL_TOP: usize = 100;
@@ -34,7 +36,7 @@ const ALIKE: &str = "holders that look like one";
 
 /// What the holders show.
 #[derive(Debug, Default)]
-pub struct Holders {
+pub struct HolderFindings {
     /// No holders are given.
     pub blind: bool,
     pub anomalies: Vec<Anomaly>,
@@ -44,20 +46,20 @@ pub struct Holders {
 }
 
 /// Examines the token's holders. What the transactions showed helps with pools and terms of locks.
-pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> Holders {
+pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> HolderFindings {
     let mut lacking = Lacking::default();
     let spread = Spread::new(facts);
     let mut anomalies = liquidity::tests(facts, transactions, &mut lacking);
     let Some(spread) = spread else {
         let own = AnomalyCode::of(Part::Holders).filter(|code| !matches!(code, AnomalyCode::LpUnlocked | AnomalyCode::LpCreator));
         lacking.note(Need::Holders, &own.collect::<Vec<_>>());
-        return Holders { blind: anomalies.is_empty(), anomalies, lacking, metrics: None };
+        return HolderFindings { blind: anomalies.is_empty(), anomalies, lacking, metrics: None };
     };
     let metrics = spread.metrics(facts);
     anomalies.extend(concentration(&metrics, &spread, &mut lacking));
     let others = [insiders(facts, &spread, &mut lacking), sybil(facts, &spread, &mut lacking), few(&spread, &mut lacking)];
     anomalies.extend(others.into_iter().flatten());
-    Holders { blind: false, anomalies, lacking, metrics: Some(metrics) }
+    HolderFindings { blind: false, anomalies, lacking, metrics: Some(metrics) }
 }
 
 /// Four measures of one thing; the score takes the worst of them.
@@ -104,18 +106,18 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
         );
         lacking.saw(AnomalyCode::NakamotoLow, sentence);
     }
-    let sentence = format!("the Gini coefficient of {} holders is {:.4} (holders)", spread.shares.len(), metrics.gini);
+    let sentence = format!("the Gini coefficient of {} holders is {:.4} (holders)", spread.count(), metrics.gini);
     if spread.truncated {
         lacking.note(Need::AllHolders, &[AnomalyCode::GiniExtreme]);
-    } else if spread.shares.len() >= GINI_COUNT_MIN && metrics.gini >= GINI_MIN {
+    } else if spread.count() >= GINI_COUNT_MIN && metrics.gini >= GINI_MIN {
         let strength = 0.5 + (metrics.gini - GINI_MIN) / (1.0 - GINI_MIN) / 2.0;
         found.push(Anomaly::new(AnomalyCode::GiniExtreme, strength, sentence).figure("gini", metrics.gini).evidence(rows(10)));
-    } else if spread.shares.len() >= GINI_COUNT_MIN {
+    } else if spread.count() >= GINI_COUNT_MIN {
         lacking.saw(AnomalyCode::GiniExtreme, sentence);
     } else {
         lacking.unsure(
             AnomalyCode::GiniExtreme,
-            format!("holders: {} free holders are too few for it: it takes {GINI_COUNT_MIN}", spread.shares.len()),
+            format!("holders: {} free holders are too few for it: it takes {GINI_COUNT_MIN}", spread.count()),
         );
     }
     found
@@ -131,7 +133,7 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option
         lacking.note(Need::Creator, &[code]);
         return None;
     }
-    let own: Vec<_> = spread.shares.iter().filter(|(address, _)| facts.insider(address)).collect();
+    let own = spread.of(|address| facts.insider(address));
     let share: f64 = own.iter().map(|(_, share)| share).sum();
     let sentence = format!("creator and owner hold {} of {} (holders)", percent(share), spread.whole);
     lacking.saw(code, &*sentence);

@@ -7,8 +7,8 @@ use super::{
     facts::Facts,
     holders,
     missing::{Lacking, Need},
-    resemblance::{self, Traits},
-    score::{self, Known},
+    resemblance::{self, CodeTraits},
+    score::{self, KnownInputs},
     similarity::bytes,
     transactions,
 };
@@ -32,7 +32,7 @@ const HOLDERS_ASKED: usize = 5;
 
 /// Whether the token has anything that security can be inferred from.
 pub fn has_data(dataset: &Dataset, token: &Address) -> bool {
-    dataset.contracts().count(token) > 0 || dataset.transfers().count(token) > 0 || !dataset.holders_of(token).is_empty()
+    dataset.contracts().count(token) > 0 || dataset.transfers().count(token) > 0 || dataset.holders_listed(token) > 0
 }
 
 /// Infers. `traits_of` executes a known scam's code, as `traits` does, and may remember.
@@ -41,7 +41,7 @@ pub fn infer(
     token: &Token,
     corpus: &Corpus,
     explain: bool,
-    traits_of: &dyn Fn(&Address, &[u8]) -> Traits,
+    traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits,
     watch: &dyn Watch,
 ) -> Result<SecurityInference> {
     let facts = Facts::new(dataset, token);
@@ -67,11 +67,11 @@ pub fn infer(
     }
     watch.step(total, total)?;
 
-    let known = Known {
+    let known = KnownInputs {
         code: code.is_some(),
         executed: report.told,
         transfers: dataset.transfers().count(&facts.address) > 0,
-        holders: !dataset.holders_of(&facts.address).is_empty(),
+        holders: dataset.holders_listed(&facts.address) > 0,
     };
     let mut codes = report.anomalies.clone();
     codes.extend(resembles.anomalies);
@@ -123,7 +123,8 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
             || labels.iter().any(|row| SHARED_LABELS.iter().any(|word| row.label.eq_ignore_ascii_case(word)))
     };
     // Whoever holds most, pools and lockers too: their balances stand in a whole snapshot.
-    let holders: Vec<Address> = facts.dataset.holders_of(&facts.address).iter().take(HOLDERS_ASKED).map(|row| row.holder_address).collect();
+    let holders: Vec<Address> =
+        facts.dataset.holding_of(&facts.address, &facts.address).rows().take(HOLDERS_ASKED).map(|(holder, _)| holder).collect();
     let storage_of = |address: &Address| {
         let row = facts.dataset.contracts().first(address)?;
         storage_slots(&row.storage?).ok()
@@ -152,15 +153,15 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
 }
 
 /// A known scam's traits, found with less effort than a token's own.
-pub fn traits(code: &[u8], cancelled: &dyn Fn() -> bool) -> Traits {
+pub fn traits(code: &[u8], cancelled: &dyn Fn() -> bool) -> CodeTraits {
     let whole = Budget::default();
     let budget = Budget { calls: whole.calls / 8, work: whole.work / 12, ..whole };
     traits_from(&code::inspect(&CodeInput { runtime: code, has_source: true, ..CodeInput::default() }, &budget, cancelled))
 }
 
-fn traits_from(report: &CodeReport) -> Traits {
+fn traits_from(report: &CodeReport) -> CodeTraits {
     let codes = report.anomalies.iter().map(|anomaly| anomaly.code).filter(|code| *code != AnomalyCode::Unverified).collect();
-    Traits { codes, selectors: report.selectors.clone() }
+    CodeTraits { codes, selectors: report.selectors.clone() }
 }
 
 /// `["address","uint256"]`, or the same without brackets and quotes.

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::dataset::schema::TableSchema;
 
-/// The table whose rows may stay where they are.
-const IN_PLACE: &str = "candles";
+/// The tables whose rows may stay where they are.
+const IN_PLACE: [&str; 2] = ["candles", "holders"];
 
 /// Members that do not go with `source`.
 const OF_FILES: [&str; 3] = ["path", "header", "skip"];
@@ -46,10 +46,13 @@ pub(super) fn read(walk: &Walk<'_>, schema: &TableSchema, members: &Members<'_>)
     let last = last.map_or(Ok(false), |last| walk.boolean(last))?;
     let in_place = match read.map(|read| walk.text(read)).transpose()?.as_deref() {
         None | Some("bring") => false,
-        Some("in place") if schema.name == IN_PLACE => true,
+        Some("in place") if IN_PLACE.contains(&schema.name) => true,
         Some(word) => {
-            let must =
-                if word == "in place" { "must be \"bring\": in place are candles alone" } else { "must be \"bring\" or \"in place\"" };
+            let must = if word == "in place" {
+                "must be \"bring\": in place are candles and holders alone"
+            } else {
+                "must be \"bring\" or \"in place\""
+            };
             return Err(read.map_or_else(String::new, |read| walk.error(read, must)));
         }
     };

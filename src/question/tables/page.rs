@@ -1,6 +1,6 @@
 //! The page of a table that a request asks for, and the cursor that leads to the next one. Which rows in which order is `order`'s.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use super::{
     TableQuestion, columns, loaded_table,
@@ -10,9 +10,9 @@ use super::{
 use crate::{
     dataset::{
         Table,
-        address::Address,
         cache::Places,
         grid::{Grid, Ordered},
+        shelf::Want,
     },
     error::{Code, Problem, Result},
     question::{parameter, progress::Progress, request::Request, snapshot::Snapshot},
@@ -25,15 +25,17 @@ const FIRST_MIN: usize = 1_000;
 
 /// A request, read beside the data it asks.
 pub(super) struct Asked<'a> {
-    pub(super) table: &'a Table,
+    pub(super) table: Cow<'a, Table>,
     snapshot: &'a Snapshot,
     grid: Grid,
     columns: Vec<&'static str>,
     wanted: Wanted,
     /// What names the rows and their order: the same for every page.
     key: String,
-    /// Of a table whose rows stay where they are: the token that the page is of, and `table` has its rows.
+    /// Of a table whose rows stay where they are: the token that the page is of, and `table` has its rows, those of the page alone where
+    /// these come as they stand.
     whose: Option<Whose<'a>>,
+    want: Option<Want>,
     /// Where the page begins: of rows that are filtered on the way the place of its first, else how many are before it.
     start: usize,
 }
@@ -55,32 +57,36 @@ impl<'a> Asked<'a> {
         let key = TableQuestion { columns: None, cursor: None, limit: 0, ..question.clone() }.target();
         let cursor = question.cursor.as_ref().map(|cursor| Cursor::read(cursor, snapshot, &key)).transpose()?;
         let Cursor { place, token } = cursor.unwrap_or_default();
-        let whose = whole.shelf.as_deref().and_then(|shelf| Whose::of(shelf, &filter, token));
-        let table = whose.as_ref().and_then(Whose::rows).unwrap_or(whole);
+        let whose = whole.shelf.as_deref().and_then(|shelf| Whose::of(shelf, whole.schema.name, &filter, token));
+        let wanted = Wanted { table: whole.schema, filter, sort };
+        let want = whose.as_ref().map(|whose| whose.want(&wanted, place, question.limit));
+        let here = whose.as_ref().zip(want.as_ref()).and_then(|(whose, want)| whose.rows(whole, want));
+        let table = here.map_or(Cow::Borrowed(whole), Cow::Owned);
         Ok(Self {
+            grid: Grid::of(&table),
             table,
+            want,
             snapshot,
-            grid: Grid::of(table),
             columns: columns::chosen(question.columns.as_deref(), &columns)?,
-            wanted: Wanted { table: table.schema, filter, sort },
+            wanted,
             key,
             whose,
             start: place,
         })
     }
 
-    /// The token whose rows a page needs, where they stay elsewhere.
-    pub(super) fn wants(question: &TableQuestion, snapshot: &Snapshot) -> Vec<Address> {
+    /// What a page needs of rows that stay elsewhere.
+    pub(super) fn wants(question: &TableQuestion, snapshot: &Snapshot) -> Vec<Want> {
         // What is wrong with the request is told with its answer.
         let asked = Asked::read(question, snapshot).ok().filter(|asked| asked.all_at_hand(false).is_ok());
-        asked.and_then(|asked| asked.whose).map(|whose| whose.token()).into_iter().collect()
+        asked.and_then(|asked| asked.want).into_iter().collect()
     }
 
     /// A page of a table that stays where it is comes as the rows stand; in another order, or `whole`, come those of one token alone.
     fn all_at_hand(&self, whole: bool) -> Result<()> {
         let is_many = self.whose.as_ref().is_some_and(Whose::is_one_of_many);
         let Some(shelf) = self.whose.as_ref().filter(|_| is_many && (whole || !self.wanted.sort.is_empty())) else { return Ok(()) };
-        Err(Problem::new(Code::SourceUnavailable, shelf.refusal(self.table.schema.name)))
+        Err(Problem::new(Code::SourceUnavailable, shelf.refusal()))
     }
 
     /// Up to `limit` rows.
@@ -95,8 +101,13 @@ impl<'a> Asked<'a> {
 
     fn page_of_rows(&self, limit: u64, progress: &Progress) -> Result<Page> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        if let (Some(whose), Some(Want::Page { .. })) = (&self.whose, &self.want) {
+            let (end, total) = (self.start.saturating_add(limit), whose.count());
+            let next = (end < total).then(|| self.cursor(end));
+            return Ok(Page { rows: self.rows(Shown::all(self.grid.height()).places, 0..limit), total: Some(total as u64), next });
+        }
         if self.is_filtered_on_the_way() {
-            let mut rows = self.wanted.next(self.table, &self.grid, self.start, limit.saturating_add(1), progress)?;
+            let mut rows = self.wanted.next(&self.table, &self.grid, self.start, limit.saturating_add(1), progress)?;
             let next = rows.get(limit).map(|place| self.cursor(*place as usize));
             rows.truncate(limit);
             // All of them were seen where they are few.
@@ -144,7 +155,7 @@ impl<'a> Asked<'a> {
             Some(Shown { places, of: None }) => return Ok(Shown { places, of: None }),
             Some(shown) if shown.places.len() >= end => return Ok(shown),
             Some(Shown { of: Some(kept), .. }) => kept,
-            None => self.wanted.kept(self.table, &self.grid, progress)?,
+            None => self.wanted.kept(&self.table, &self.grid, progress)?,
         };
         let count = Some(end.max(FIRST_MIN).next_power_of_two()).filter(|_| end <= FIRST_MAX);
         let shown = self.wanted.ordered(&self.grid, kept, count, progress)?;

@@ -1,8 +1,16 @@
-//! Pages of a table whose rows stay where they are: each is of one token, whose rows are fetched for it.
+//! Pages of a table whose rows stay where they are: each is of one token, whose rows are fetched for it. As the rows stand those of the
+//! page alone are fetched; for another order, or to find rows among them, all of the token.
 
 use crate::{
-    dataset::{Table, address::Address, candles::Shelf},
-    question::filter::{FieldValue, Filter},
+    dataset::{
+        Table, TableState,
+        address::Address,
+        shelf::{Fetched, Shelf, Want},
+    },
+    question::{
+        filter::{FieldValue, Filter},
+        tables::order::Wanted,
+    },
 };
 
 /// The column that names the token.
@@ -11,6 +19,7 @@ const TOKEN: &str = "token_address";
 /// The token that a page is of.
 pub(super) struct Whose<'a> {
     shelf: &'a Shelf,
+    table: &'static str,
     /// Its place among all, in the order of the table.
     pub(super) at: usize,
     /// The next one that the filter keeps, and whether there is one before.
@@ -20,7 +29,7 @@ pub(super) struct Whose<'a> {
 
 impl<'a> Whose<'a> {
     /// The first token from a place on that the filter keeps; none where there is none.
-    pub(super) fn of(shelf: &'a Shelf, filter: &Filter, from: usize) -> Option<Self> {
+    pub(super) fn of(shelf: &'a Shelf, table: &'static str, filter: &Filter, from: usize) -> Option<Self> {
         let (of_tokens, _) = filter.split(|column| column == TOKEN);
         let keeps = |at: &usize| {
             let text = shelf.tokens().get(*at).map(Address::to_string).unwrap_or_default();
@@ -28,16 +37,36 @@ impl<'a> Whose<'a> {
         };
         let mut kept = (from..shelf.tokens().len()).filter(keeps);
         let at = kept.next()?;
-        Some(Self { shelf, at, after: kept.next(), before: (0..at).any(|at| keeps(&at)) })
+        Some(Self { shelf, table, at, after: kept.next(), before: (0..at).any(|at| keeps(&at)) })
     }
 
     pub(super) fn token(&self) -> Address {
         self.shelf.tokens().get(self.at).copied().unwrap_or_default()
     }
 
-    /// Its rows; none before they were fetched.
-    pub(super) fn rows(&self) -> Option<&'a Table> {
-        self.shelf.rows_of(&self.token())
+    /// How many rows it has.
+    pub(super) fn count(&self) -> usize {
+        usize::try_from(self.shelf.count(&self.token())).unwrap_or(usize::MAX)
+    }
+
+    /// What has to be fetched for a page that begins at a place among the token's rows.
+    pub(super) fn want(&self, wanted: &Wanted, place: usize, limit: u64) -> Want {
+        let (table, token) = (self.table, self.token());
+        let (_, others) = wanted.filter.split(|column| column == TOKEN);
+        if wanted.sort.is_empty() && others.is_empty() {
+            let left = self.count().saturating_sub(place) as u64;
+            return Want::Page { table, token, from: place as u64, count: limit.min(left) };
+        }
+        Want::Rows { table, token }
+    }
+
+    /// The rows that were fetched, as a table of their own; none before.
+    pub(super) fn rows(&self, whole: &Table, want: &Want) -> Option<Table> {
+        match &*self.shelf.get(want)? {
+            Fetched::Rows(table, _) => Some((**table).clone()),
+            Fetched::Page { rows, .. } => Some(Table { frame: rows.clone(), state: TableState::Loaded, ..Table::absent(whole.schema) }),
+            Fetched::Chart(_) | Fetched::Balances { .. } => None,
+        }
     }
 
     /// The place of the next token that the filter keeps.
@@ -51,10 +80,11 @@ impl<'a> Whose<'a> {
     }
 
     /// What to say to one who asks for rows of several tokens at once.
-    pub(super) fn refusal(&self, table: &str) -> String {
+    pub(super) fn refusal(&self) -> String {
         format!(
-            "The rows of `{table}` stay at `{}` and come token by token: name one, as in where={TOKEN}={}, or take pages in their own order; \
+            "The rows of `{}` stay at `{}` and come token by token: name one, as in where={TOKEN}={}, or take pages in their own order; \
              read = \"bring\" in dataset.toml brings all.",
+            self.table,
             self.shelf.source,
             self.token()
         )

@@ -145,7 +145,7 @@ impl View for PostsView {
             selected: self.post().map(|post| List::<Posts>::written(PostRow { post, context }, &columns)),
             rows: Box::new(move |progress| {
                 let (places, _) = question.places(&snapshot, None, progress)?;
-                Ok(export::Rows::Frames(Box::new(Ordered::new(grid, places, columns))))
+                Ok(export::Rows::Batches(Box::new(Ordered::new(grid, places, columns))))
             }),
         })
     }

@@ -24,7 +24,7 @@ use super::{Impatient, TOKENS, UNI, source, wire_of};
 /// One at a time: the tests make tables of the same names.
 static TURN: Mutex<()> = Mutex::new(());
 
-fn turn() -> MutexGuard<'static, ()> {
+pub(super) fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -32,7 +32,7 @@ fn address(variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| panic!("{variable} is the address of an engine"))
 }
 
-fn engine() -> String {
+pub(super) fn engine() -> String {
     address("TOKENDECK_CLICKHOUSE")
 }
 
@@ -48,20 +48,20 @@ fn second() -> String {
     format!("{host}:{}", port.parse::<u16>().unwrap() + 1)
 }
 
-fn tell(url: &str, sql: &str) -> String {
+pub(super) fn tell(url: &str, sql: &str) -> String {
     let mut answer = ureq::post(url).config().http_status_as_error(false).build().send(sql).unwrap();
     let (status, text) = (answer.status(), answer.body_mut().read_to_string().unwrap());
     assert_eq!(status, 200, "{sql}: {text}");
     text
 }
 
-fn make(url: &str, name: &str, columns: &str, engine: &str) {
+pub(super) fn make(url: &str, name: &str, columns: &str, engine: &str) {
     tell(url, "CREATE DATABASE IF NOT EXISTS deck_test");
     tell(url, &format!("DROP TABLE IF EXISTS deck_test.{name}"));
     tell(url, &format!("CREATE TABLE deck_test.{name} ({columns}) ENGINE = {engine}"));
 }
 
-fn wire(url: &str) -> Arc<Wire> {
+pub(super) fn wire(url: &str) -> Arc<Wire> {
     wire_of(vec![Source { timeout_seconds: 60, ..source(url) }], Consent::Always)
 }
 

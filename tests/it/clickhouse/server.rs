@@ -13,7 +13,9 @@ use std::{
     time::Duration,
 };
 
-use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, IpcStreamWriter, SerWriter as _, Series};
+use polars::prelude::{BooleanChunked, DataFrame, IpcStreamWriter, SerWriter as _};
+
+use super::sums;
 
 /// What is wrong with the next rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -157,30 +159,6 @@ fn asked(rows: &Rows, sql: &str) -> Rows {
     Rows { frame: rows.frame.filter(&mask).unwrap(), ..rows.clone() }
 }
 
-/// What a sum over candles gives: each of them by itself, which is more than is asked for and tells the same.
-fn sums(candles: &DataFrame) -> DataFrame {
-    let count = candles.height();
-    let whole = |name: &str, from: &str, kind: &DataType| candles.column(from).unwrap().cast(kind).unwrap().with_name(name.into());
-    let lists = |name: &str, from: &str, kind: &DataType| {
-        let all = whole(name, from, kind).take_materialized_series();
-        Column::new(name.into(), (0..count as i64).map(|row| all.slice(row, 1)).collect::<Vec<Series>>())
-    };
-    let time = if candles.column("ts").is_ok() { "ts" } else { "timestamp" };
-    let columns = vec![
-        whole("token_address", "token_address", &DataType::String),
-        whole("interval", "interval", &DataType::String),
-        whole("first", time, &DataType::Int64),
-        whole("newest", time, &DataType::Int64),
-        Column::new("cut".into(), vec![0_u8; count]),
-        lists("timestamp", time, &DataType::Int64),
-        lists("close", "close", &DataType::Float64),
-        lists("volume", "volume", &DataType::Float64),
-        Column::new("written".into(), vec![Series::new_empty("".into(), &DataType::String); count]),
-        Column::new("rows".into(), vec![count as u64; count]),
-    ];
-    DataFrame::new(count, columns).unwrap()
-}
-
 fn fail(out: &mut TcpStream, status: u16, code: u32) -> Option<()> {
     let text = format!("Code: {code}. DB::Exception: something with a host 10.1.2.3. (NAME) (version 23.8.1.1)");
     let head = format!("HTTP/1.1 {status} X\r\nX-ClickHouse-Exception-Code: {code}\r\nContent-Length: {}\r\n\r\n{text}", text.len());
@@ -239,7 +217,11 @@ fn rows(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
     let trouble = shared.trouble.lock().unwrap().pop().unwrap_or(Trouble::None);
     let tables = shared.tables.lock().unwrap().clone();
     let (_, table) = tables.iter().find(|(name, _)| sql.contains(&format!("`{name}`")))?;
-    let table = if sql.contains("count() OVER ()") { Rows { frame: sums(&table.frame), ..table.clone() } } else { asked(table, sql) };
+    let own = asked(table, sql);
+    let table = match sums::of(&own.frame, sql) {
+        Some(frame) => Rows { frame, ..own },
+        None => own,
+    };
     // The columns that are asked for, by the names they are given.
     let asked: Vec<&str> = sql.split(" FROM (").next()?.split(" AS `").skip(1).filter_map(|part| part.split('`').next()).collect();
     let frame = if asked.is_empty() { table.frame.clone() } else { table.frame.select(asked).ok()? };

@@ -8,7 +8,7 @@ use tokendeck::dataset::{
     address::Address,
     findings::Severity,
     load::{LoadError, load},
-    progress::{Cancelled, Progress, Silent},
+    progress::{Cancelled, LoadProgress, Silent},
 };
 
 use super::{ETH, TOKENS, UNI, findings, folder, load_files, table};
@@ -49,7 +49,7 @@ fn values_where_set_and_formats_are_followed() {
         "Error k/deep/er/y.csv:2 timestamp `13/13/2024`: expected a time written as %m/%d/%Y; the row is rejected"
     );
     assert!(findings(candles).contains(&"Note k/x.csv: `where` leaves out 1 of 2 rows".to_owned()), "{:?}", findings(candles));
-    assert_eq!(dataset.candles().of(&address(UNI))[0].1.volume, [7.0, 7.0]);
+    assert_eq!(dataset.candles().of(&address(UNI)).series()[0].1.volume, [7.0, 7.0]);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn loops_of_links_and_pipes_end() {
 /// Ends the load at a step.
 struct EndAt(AtomicU64);
 
-impl Progress for EndAt {
+impl LoadProgress for EndAt {
     fn step(&self, _: &str, done: u64, total: u64) -> Result<(), Cancelled> {
         assert!(done <= total);
         if self.0.fetch_sub(1, Ordering::Relaxed) == 0 { Err(Cancelled) } else { Ok(()) }

@@ -12,6 +12,7 @@ fn volumes(volumes: &[&str], toml: &str) -> (Vec<f64>, Vec<String>) {
     }
     let dataset = load_files(&[("candles.csv", text.as_bytes()), ("dataset.toml", toml.as_bytes())]).expect("loads");
     let series = dataset.candles().of(&Address::parse(UNI).unwrap());
+    let series = series.series();
     (series[0].1.volume.to_vec(), findings(table(&dataset, "candles")))
 }
 

@@ -50,6 +50,7 @@ fn the_real_figures_arrive_unchanged() {
     let Some(dataset) = real() else { return };
     let uni = Address::parse(UNI).expect("an address");
     let candles = dataset.candles().of(&uni);
+    let candles = candles.series();
     let sizes: Vec<_> = candles.iter().map(|(interval, candles)| (*interval, candles.len(), candles.close.last().copied())).collect();
     assert_eq!(sizes, [(Interval::HOUR, 23_988, Some(7.473)), (Interval::DAY, 1_445, Some(7.7))]);
     assert_eq!(candles[1].1.timestamp.last(), Some(&1_762_992_000_000));

@@ -40,6 +40,7 @@ fn judged(dataset: &Dataset, what: &str) {
     assert_eq!((candles.height(), candles.rows_bad), (60, 0), "{what}");
     let token = Address::parse(UNI).unwrap();
     let series = dataset.candles().of(&token);
+    let series = series.series();
     let valid: Vec<usize> = (0..60).filter(|i| !series[0].1.valid(*i)).collect();
     assert_eq!(valid, [10, 20, 30], "{what}");
     assert!(series[0].1.volume[40].is_nan(), "{what}");

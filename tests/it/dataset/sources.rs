@@ -15,6 +15,7 @@ fn a_file_without_a_header_is_read_by_number() {
     let dataset =
         load_files(&[("candles.csv", b"from an exchange\n1704067200,1,3,2,2.5,7\n"), ("dataset.toml", toml.as_bytes())]).expect("loads");
     let series = dataset.candles().of(&Address::parse(UNI).unwrap());
+    let series = series.series();
     let candles = &series[0].1;
     assert_eq!((candles.open[0], candles.high[0], candles.low[0], candles.close[0], candles.volume[0]), (2.0, 3.0, 1.0, 2.5, 7.0));
 }
@@ -36,6 +37,7 @@ fn folders_named_key_and_value_are_columns() {
     let dataset = load_files(&[(&uni, candles), (&eth, candles), ("dataset.toml", toml)]).expect("loads");
     for (token, interval) in [(UNI, "1d"), (ETH, "1h")] {
         let series = dataset.candles().of(&Address::parse(token).unwrap());
+        let series = series.series();
         assert_eq!(
             series.iter().map(|(interval, candles)| (interval.to_string(), candles.len())).collect::<Vec<_>>(),
             [(interval.to_owned(), 1)]
@@ -67,7 +69,7 @@ fn a_coin_has_an_address_without_a_contract() {
         load_files(&[("tokens.csv", tokens.as_bytes()), ("candles.csv", candles), ("dataset.toml", toml.as_bytes())]).expect("loads");
     assert_eq!(dataset.tokens()[0].row.token_address, Address::coin("BTC"));
     assert_eq!(dataset.tokens()[0].chains[0].id(), None);
-    assert_eq!(dataset.candles().of(&Address::coin("BTC")).len(), 1);
+    assert_eq!(dataset.candles().of(&Address::coin("BTC")).series().len(), 1);
 }
 
 /// The values of transfers under a rule, and what was said.
@@ -109,12 +111,12 @@ fn transfers_come_in_whole_tokens_scaled_or_through_doubles() {
 fn volumes_in_usd_are_divided_by_the_price() {
     let text = format!("token_address,timestamp,open,high,low,close,volume_usd\n{UNI},2024-01-01,2,3,1,2,100\n{UNI},2024-01-02,2,3,1,2,\n");
     let dataset = load_files(&[("candles.csv", text.as_bytes())]).expect("loads");
-    assert_eq!(dataset.candles().of(&Address::parse(UNI).unwrap())[0].1.volume[0], 50.0);
+    assert_eq!(dataset.candles().of(&Address::parse(UNI).unwrap()).series()[0].1.volume[0], 50.0);
     let found = findings(table(&dataset, "candles"));
     assert_eq!(found, ["Note candles.csv volume: `volume_usd` is in USD, as its name says, and is divided by each candle's price"]);
     let toml = "[tables.candles.columns]\nvolume = { from = 'volume_usd', unit = 'usd' }\n";
     let dataset = load_files(&[("candles.csv", text.as_bytes()), ("dataset.toml", toml.as_bytes())]).expect("loads");
-    assert_eq!(dataset.candles().of(&Address::parse(UNI).unwrap())[0].1.volume[0], 50.0);
+    assert_eq!(dataset.candles().of(&Address::parse(UNI).unwrap()).series()[0].1.volume[0], 50.0);
 }
 
 #[test]

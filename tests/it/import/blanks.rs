@@ -108,7 +108,7 @@ fn the_symbol_of_a_coin_is_not_taken_for_a_token_that_bears_it() {
     let coin = tokendeck::dataset::address::Address::coin("ETH");
     assert!(says.contains("coin:ETH"), "{says}");
     let dataset = desk.clean();
-    assert_eq!((dataset.candles().of(&coin).len(), dataset.candles().of(&address(&bridged)).len()), (1, 0));
+    assert_eq!((dataset.candles().of(&coin).series().len(), dataset.candles().of(&address(&bridged)).series().len()), (1, 0));
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn a_volume_beside_what_only_sources_in_dollars_give_is_no_number_of_tokens() {
         desk.write("data/dataset.toml", said);
         desk.write("data/candles.csv", &text);
         let dataset = desk.dataset();
-        assert!((dataset.candles().of(&address(UNI))[0].1.volume[4] - expected).abs() < 1e-9, "{said}");
+        assert!((dataset.candles().of(&address(UNI)).series()[0].1.volume[4] - expected).abs() < 1e-9, "{said}");
         let reasons: Vec<&str> = dataset.table("candles").unwrap().findings.counts().iter().map(|count| count.reason.as_str()).collect();
         assert_eq!(
             reasons.iter().any(|reason| reason.starts_with("`Volume` is read as USD") && reason.contains("`Adj Close`")),

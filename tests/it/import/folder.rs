@@ -43,8 +43,8 @@ fn the_persons_own_files_and_lines_stay() {
     assert!(edited.contains("path = [\"prices.csv\", \"imported/candles.parquet\"]"), "{edited}");
     assert!(edited.contains("[tables.tokens]\npath = [\"tokens.csv\", \"imported/tokens.parquet\"]"), "{edited}");
     let dataset = desk.dataset();
-    assert_eq!((dataset.tokens().len(), dataset.candles().of(&address(UNI))[0].1.len()), (3, 3));
-    assert_eq!(dataset.candles().of(&address(UNI))[0].1.volume[1], 800.0);
+    assert_eq!((dataset.tokens().len(), dataset.candles().of(&address(UNI)).series()[0].1.len()), (3, 3));
+    assert_eq!(dataset.candles().of(&address(UNI)).series()[0].1.volume[1], 800.0);
     let before = files(&desk.data());
     desk.imports(&["UNIUSDT-1d.csv", "list.csv"]);
     assert_eq!(files(&desk.data()), before);
@@ -148,7 +148,8 @@ fn whenever_it_is_killed_what_is_there_is_whole() {
         child.kill().unwrap();
         child.wait().unwrap();
         let dataset = load(&desk.data(), &Silent).unwrap();
-        let candles = dataset.candles().of(&address(UNI))[0].1;
+        let held = dataset.candles().of(&address(UNI));
+        let candles = held.series()[0].1;
         assert_eq!(candles.len(), 120_000);
         let now = candles.close[0] as u64;
         assert!(candles.close.iter().all(|price| *price as u64 == now), "two imports in one table");

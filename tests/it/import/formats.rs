@@ -163,6 +163,7 @@ fn every_format_is_known_by_what_it_holds() {
 /// The three days that all files of candles begin with.
 fn candles_are_as_they_were(dataset: &Dataset, format: &str) {
     let candles = dataset.candles().of(&address(UNI));
+    let candles = candles.series();
     assert_eq!((candles.len(), candles[0].0), (1, Interval::DAY), "{format}");
     let candles = candles[0].1;
     assert_eq!(candles.timestamp[..3], [1_690_675_200_000, 1_690_761_600_000, 1_690_848_000_000], "{format}");
@@ -217,6 +218,7 @@ fn tokens_in_one_file_are_told_apart_and_thousands_are_divided() {
     desk.write("1000PEPEUSDT.csv", "timestamp,open,high,low,close,volume,turnover\n1690675200000,0.005,0.006,0.004,0.005,7,1\n");
     desk.imports(&["1000PEPEUSDT.csv"]);
     let dataset = desk.clean();
-    let candles = dataset.candles().of(&address(PEPE))[0].1;
+    let held = dataset.candles().of(&address(PEPE));
+    let candles = held.series()[0].1;
     assert_eq!((candles.close[0], candles.volume[0]), (0.000_005, 7000.0));
 }

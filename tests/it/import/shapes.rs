@@ -54,6 +54,7 @@ fn csv(header: &str, order: &str, separator: &str) -> String {
 /// Whether the volume is the same, or money by the price.
 fn held(name: &str, dataset: &Dataset, in_money: bool) {
     let found = dataset.candles().of(&address(UNI));
+    let found = found.series();
     let found = found.first().unwrap_or_else(|| panic!("{name}: no candles")).1;
     assert_eq!(found.len(), 60, "{name}");
     for (i, row) in candles().iter().enumerate() {
@@ -137,7 +138,7 @@ fn text_of_sixteen_bits_and_times_that_are_ends_arrive_as_they_are_meant() {
         desk.write(name, bytes);
         desk.imports(&[name, "--token", UNI]);
         held(name, &desk.dataset(), false);
-        assert_eq!(desk.dataset().candles().of(&address(UNI))[0].1.timestamp[0], 1_690_675_200_000, "{name}");
+        assert_eq!(desk.dataset().candles().of(&address(UNI)).series()[0].1.timestamp[0], 1_690_675_200_000, "{name}");
     }
 }
 
@@ -284,7 +285,7 @@ fn rows_of_several_series_are_never_mixed() {
     let desk = Desk::new();
     desk.write("both.csv", both("symbol"));
     assert_eq!(taken(&desk.imports(&["both.csv"]), 0, "candles")[0], 120);
-    assert_eq!(desk.dataset().candles().of(&address(UNI))[0].1.close[0], candles()[0][4]);
+    assert_eq!(desk.dataset().candles().of(&address(UNI)).series()[0].1.close[0], candles()[0][4]);
     let desk = Desk::empty();
     desk.write("both.csv", both("exchange"));
     let reason = desk.refuses(&["both.csv", "--token", UNI]);
@@ -320,6 +321,7 @@ fn a_series_that_appears_late_in_a_file_refuses_that_file_alone() {
     assert!(file("fine.csv")["refused"].is_null(), "{report:#}");
     let dataset = desk.dataset();
     let candles = dataset.candles().of(&address(UNI));
+    let candles = candles.series();
     assert_eq!((candles.len(), candles[0].1.close.len(), candles[0].1.close[0]), (1, 300, 5.0), "no row of the other is there");
 }
 
@@ -351,7 +353,7 @@ fn lists_of_one_shape_in_one_text_are_never_one_of_them_in_silence() {
         assert_eq!(taken(&desk.imports(&[name]), 0, "candles")[0], 24, "{name}");
         let dataset = desk.dataset();
         for (token, price) in [(UNI, 7.0), (PEPE, 3.0)] {
-            assert_eq!(dataset.candles().of(&address(token))[0].1.close, closes(price), "{name}");
+            assert_eq!(dataset.candles().of(&address(token)).series()[0].1.close, closes(price), "{name}");
         }
     }
     // Of others one says which is meant.
@@ -360,7 +362,7 @@ fn lists_of_one_shape_in_one_text_are_never_one_of_them_in_silence() {
     let reason = desk.refuses(&["two.json", "--token", UNI]);
     assert!(reason.contains("`list` has `candles`, `extreme`") && reason.contains("--pick list="), "{reason}");
     assert_eq!(taken(&desk.imports(&["two.json", "--token", UNI, "--pick", "list=extreme"]), 0, "candles")[0], 12);
-    assert_eq!(desk.dataset().candles().of(&address(UNI))[0].1.close, closes(3.0));
+    assert_eq!(desk.dataset().candles().of(&address(UNI)).series()[0].1.close, closes(3.0));
     let token =
         |digit: &str| json!([{"chainId": 1, "address": format!("0x{}", digit.repeat(40)), "symbol": "A", "name": "A", "decimals": 18}]);
     desk.write("tokens.json", json!({"name": "x", "tokens": token("5"), "removed": token("6")}).to_string());

@@ -126,7 +126,8 @@ fn rows_that_cannot_be_read_are_set_aside_with_their_place() {
         "{reasons:?}"
     );
     let dataset = desk.clean();
-    let candles = dataset.candles().of(&address(UNI))[0].1;
+    let held = dataset.candles().of(&address(UNI));
+    let candles = held.series()[0].1;
     assert_eq!((candles.close, candles.timestamp.len()), (&[5.5, 7.0][..], 2));
 }
 
@@ -170,7 +171,7 @@ fn times_in_every_unit_are_one_time() {
         desk.write("UNI-USD.csv", format!("{header},open,high,low,close\n{time},5,6,4,5.5\n"));
         desk.imports(&["UNI-USD.csv"]);
         let dataset = desk.clean();
-        assert_eq!(dataset.candles().of(&address(UNI))[0].1.timestamp, [expected], "{time}");
+        assert_eq!(dataset.candles().of(&address(UNI)).series()[0].1.timestamp, [expected], "{time}");
     }
 }
 
@@ -184,7 +185,8 @@ fn a_candle_is_put_where_it_begins_though_its_end_is_called_its_time() {
         desk.write("UNI-USD.csv", text);
         desk.imports(&["UNI-USD.csv"]);
         let dataset = desk.clean();
-        let (read, candles) = &dataset.candles().of(&address(UNI))[0];
+        let held = dataset.candles().of(&address(UNI));
+        let (read, candles) = &held.series()[0];
         assert_eq!((read.to_string().as_str(), candles.timestamp), (interval, &[1_696_436_700_000][..]), "{length}");
     }
 }

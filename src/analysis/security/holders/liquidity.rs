@@ -89,9 +89,10 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
 fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
     let mut held = Held::default();
     let locks = facts.dataset.locks_of(pool);
-    for holder in facts.dataset.holders_of(pool).iter() {
-        let Some(balance) = holder.balance.filter(|balance| balance.is_finite() && *balance > 0.0) else { continue };
-        let address = &holder.holder_address;
+    let holding = facts.dataset.holding_of(pool, &facts.address);
+    for (address, balance) in holding.rows() {
+        let Some(balance) = balance.filter(|balance| balance.is_finite() && *balance > 0.0) else { continue };
+        let address = &address;
         held.total += balance;
         if Some(*address) == facts.creator {
             held.creator += balance;
@@ -136,6 +137,10 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
             });
         }
     }
+    // None of the rest is locked: who may be is told one by one.
+    held.total += holding.rest().sum;
+    held.free += holding.rest().sum;
+    held.creator += holding.behind().iter().filter(|(address, _)| Some(*address) == facts.creator).map(|(_, balance)| balance).sum::<f64>();
     held
 }
 

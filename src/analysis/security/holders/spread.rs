@@ -6,33 +6,41 @@ use super::super::{
     HolderMetrics, HolderShare, LARGEST_MAX, LeftOut,
     facts::{Facts, Role},
 };
-use crate::{analysis::token::holders_distribution, dataset::address::Address};
+use crate::{
+    analysis::token::holders_distribution,
+    dataset::{address::Address, holding::Rest},
+};
 
 #[derive(Debug)]
 pub(super) struct Spread {
     /// Who counts, and their share of the supply that is not burned; largest first.
     pub(super) shares: Vec<(Address, f64)>,
+    /// Shares of some who are among the rest.
+    behind: Vec<(Address, f64)>,
+    /// The shares of those who are not told one by one.
+    rest: Rest,
     left_out: BTreeMap<Role, (u64, f64)>,
     /// What the shares are shares of.
     pub(super) whole: &'static str,
     /// The table holds fewer holders than the token is said to have.
     pub(super) truncated: bool,
-    /// Holders that count, or as many as the token is said to have.
+    /// HolderFindings that count, or as many as the token is said to have.
     pub(super) known_count: u64,
 }
 
 impl Spread {
     /// None without a holder that has something.
     pub(super) fn new(facts: &Facts<'_>) -> Option<Self> {
-        let rows = facts.dataset.holders_of(&facts.address);
-        let mut held: Vec<(Address, f64)> = Vec::with_capacity(rows.len());
+        let holding = facts.dataset.holding_of(&facts.address, &facts.address);
+        let rest = holding.rest();
+        let mut held: Vec<(Address, f64)> = Vec::new();
         let mut left: BTreeMap<Role, (u64, f64)> = BTreeMap::new();
         let mut all = 0.0;
-        for row in rows.iter() {
-            let Some(balance) = row.balance.filter(|balance| balance.is_finite() && *balance > 0.0) else { continue };
+        for (holder, balance) in holding.rows() {
+            let Some(balance) = balance.filter(|balance| balance.is_finite() && *balance > 0.0) else { continue };
             all += balance;
-            match facts.role(&row.holder_address) {
-                Role::Trader => held.push((row.holder_address, balance)),
+            match facts.role(&holder) {
+                Role::Trader => held.push((holder, balance)),
                 // A router is a contract like any other when it holds for itself; it never does for long.
                 role => {
                     let sum = left.entry(role).or_default();
@@ -40,6 +48,7 @@ impl Spread {
                 }
             }
         }
+        all += rest.sum;
         if all <= 0.0 || !all.is_finite() {
             return None;
         }
@@ -49,14 +58,27 @@ impl Spread {
         let total = known.unwrap_or(all);
         let supply = if total - burned > 0.0 { total - burned } else { all };
         let said = facts.token.row.holders.and_then(|holders| u64::try_from(holders).ok());
-        let listed = held.len() as u64;
+        let listed = held.len() as u64 + rest.count;
+        let share = |(address, balance): (Address, f64)| (address, balance / supply);
         Some(Self {
-            shares: held.into_iter().map(|(address, balance)| (address, balance / supply)).collect(),
+            shares: held.into_iter().map(share).collect(),
+            behind: holding.behind().iter().copied().map(share).collect(),
+            rest: Rest { sum: rest.sum / supply, squares: rest.squares / supply / supply, ranked: rest.ranked / supply, ..rest },
             left_out: left.into_iter().map(|(role, (count, sum))| (role, (count, sum / total))).collect(),
             whole: if known.is_some() { "the supply" } else { "the balances listed, as the total supply is not known" },
-            truncated: said.is_some_and(|said| said as f64 > rows.len() as f64 * 1.1),
+            truncated: said.is_some_and(|said| said as f64 > holding.listed() as f64 * 1.1),
             known_count: said.map_or(listed, |said| said.max(listed)),
         })
+    }
+
+    /// Who counts, told one by one or not.
+    pub(super) fn count(&self) -> u64 {
+        self.shares.len() as u64 + self.rest.count
+    }
+
+    /// The shares of these, wherever they stand.
+    pub(super) fn of(&self, wanted: impl Fn(&Address) -> bool) -> Vec<(Address, f64)> {
+        self.shares.iter().chain(&self.behind).filter(|(address, _)| wanted(address)).copied().collect()
     }
 
     fn top(&self, n: usize) -> f64 {
@@ -67,12 +89,12 @@ impl Spread {
         let largest = self.shares.iter().take(LARGEST_MAX);
         let all = holders_distribution(facts.dataset, facts.token);
         HolderMetrics {
-            count: self.shares.len() as u64,
+            count: self.count(),
             top10: all.top_10_holders,
             top50: all.top_50_holders,
             top10_free: self.top(10),
             top50_free: self.top(50),
-            hhi: self.shares.iter().map(|(_, share)| share * share).sum(),
+            hhi: self.shares.iter().map(|(_, share)| share * share).sum::<f64>() + self.rest.squares,
             nakamoto: self.nakamoto(),
             gini: self.gini(),
             largest: largest.map(|(address, share)| HolderShare { address: *address, share: *share, role: facts.title(address) }).collect(),
@@ -94,17 +116,18 @@ impl Spread {
                 sum > 0.5
             })
             .map(|i| i as u64 + 1)
+            .or(self.rest.majority)
     }
 
     /// Of the balances, by their ranks: 0 when all are equal, towards 1 when one has all.
     fn gini(&self) -> f64 {
-        let n = self.shares.len() as f64;
-        let sum: f64 = self.shares.iter().map(|(_, share)| share).sum();
+        let n = self.count() as f64;
+        let sum = self.shares.iter().map(|(_, share)| share).sum::<f64>() + self.rest.sum;
         if sum <= 0.0 {
             return 0.0;
         }
         // Largest first: the smallest has rank 1.
-        let ranked: f64 = self.shares.iter().enumerate().map(|(i, (_, share))| (n - i as f64) * share).sum();
+        let ranked: f64 = self.shares.iter().enumerate().map(|(i, (_, share))| (n - i as f64) * share).sum::<f64>() + self.rest.ranked;
         (2.0 * ranked / (n * sum) - (n + 1.0) / n).clamp(0.0, 1.0)
     }
 }
@@ -116,7 +139,15 @@ mod tests {
     fn spread(balances: &[f64]) -> Spread {
         let sum: f64 = balances.iter().sum();
         let shares = balances.iter().enumerate().map(|(i, balance)| (Address([i as u8; 20]), balance / sum)).collect();
-        Spread { shares, left_out: BTreeMap::new(), whole: "the supply", truncated: false, known_count: balances.len() as u64 }
+        Spread {
+            shares,
+            left_out: BTreeMap::new(),
+            behind: Vec::new(),
+            rest: Rest::default(),
+            whole: "the supply",
+            truncated: false,
+            known_count: balances.len() as u64,
+        }
     }
 
     #[test]

@@ -33,9 +33,13 @@ pub(super) fn tests(seen: &mut Seen<'_>) -> Vec<Anomaly> {
 /// The replayed balances against the holder table: over the addresses that the table names.
 fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::BalanceMismatch;
-    let holders = seen.facts.dataset.holders_of(&seen.facts.address);
+    let holders = seen.facts.dataset.holding_of(&seen.facts.address, &seen.facts.address);
     if holders.is_empty() {
         seen.lacking.note(Need::Holders, &[code]);
+        return None;
+    }
+    if holders.rest().count > 0 {
+        seen.lacking.note(Need::AllHolders, &[code]);
         return None;
     }
     if !seen.ledger.complete {
@@ -46,23 +50,23 @@ fn mismatch(seen: &mut Seen<'_>) -> Option<Anomaly> {
     let supply = seen.supply(code)?;
     let (mut rows, mut replays): (Vec<EvidenceRow>, Vec<EvidenceRow>) = (Vec::new(), Vec::new());
     let (mut sum, mut worst) = (0.0, 0.0);
-    for holder in holders.iter() {
-        let Some(balance) = holder.balance else { continue };
+    for (holder, balance) in holders.rows() {
+        let Some(balance) = balance else { continue };
         // Zero is where tokens come from and go to: its balance is not replayed.
-        if holder.holder_address.0 == [0; 20] {
+        if holder.0 == [0; 20] {
             continue;
         }
-        let replayed = seen.ledger.find(&holder.holder_address).map_or(0.0, |wallet| wallet.balance);
+        let replayed = seen.ledger.find(&holder).map_or(0.0, |wallet| wallet.balance);
         let share = (replayed - balance * unit).abs() / supply;
         sum += share;
         worst = f64::max(worst, share);
         if replays.len() < EVIDENCE_ROWS_MAX {
             let note = Some(format!("{:.2} by the transfers", replayed / unit));
-            let address = Some(holder.holder_address);
+            let address = Some(holder);
             replays.push(EvidenceRow { table: "holders", address, amount: Some(balance), note, ..EvidenceRow::default() });
         }
         if share > MISMATCH_MIN && rows.len() < EVIDENCE_ROWS_MAX {
-            let address = Some(holder.holder_address);
+            let address = Some(holder);
             rows.push(EvidenceRow { table: "holders", address, amount: Some(balance), share: Some(share), ..EvidenceRow::default() });
         }
     }

@@ -1,49 +1,37 @@
-//! Candles that stay at the engine: what is looked up and summed when the generation is made, and the rows of a token when they are asked
-//! for, of the same state.
+//! A table that stays at the engine: what is looked up and summed when the generation is made, and how it is kept. What is asked for
+//! later, of the same state, is `later`'s.
 
 mod known;
+mod later;
 
-use std::{
-    collections::{HashMap, HashSet},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::sync::Arc;
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, ListChunked, NamedFrom as _, Series, TimeUnit, TimeZone};
+use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use self::later::Later;
 use super::{
     Asking, Context, name_of, ours,
-    rows::SAID_MAX,
-    spelt::is_odd,
     sql::{Spelt, Theirs},
-    sum::{GIVES, ROWS_MAX, Sum},
+    sum::{Sum, holders, market},
 };
 use crate::{
     dataset::{
-        Source, Table, TableState,
-        address::Address,
-        cache::CacheOptions,
-        candles::{
-            Interval, Shelf,
-            shelf::{Fetch, HISTORY_DAYS, Unfetched},
-        },
+        Table, TableFile, TableState,
+        candles::HeldCandles,
         findings::{Finding, Severity},
         load::{
-            Blocks,
             bind::{Bound, bind},
             elsewhere::{self, Elsewhere, Pulse},
             table::{self, Stop},
         },
-        manifest::{Asked, Keep, Manifest, TableManifest},
-        order,
-        progress::{Cancelled, Progress},
+        manifest::{Asked, TableManifest},
         schema::TableSchema,
-        source::{arrow_stream, forward::Forward, locate::Answer},
-        time::DAY_MS,
+        shelf::{self, Shelf},
+        source::locate::Answer,
     },
-    wire::{Fault, Wire},
+    wire::Fault,
 };
 
 /// What is known of a table whose rows stay where they are, for as long as a generation stands.
@@ -63,17 +51,6 @@ impl Looked {
     }
 }
 
-/// One who fetches the rows of a token.
-#[derive(Debug)]
-struct InPlace {
-    folder: PathBuf,
-    manifest: Manifest,
-    cache: CacheOptions,
-    wire: Arc<Wire>,
-    looked: Looked,
-    schema: &'static TableSchema,
-}
-
 /// What is here of a table that stays where it is.
 struct Known {
     looked: Looked,
@@ -81,8 +58,8 @@ struct Known {
     /// What a person has to know of it.
     notes: Vec<String>,
     mark: [u8; 32],
-    /// The candles that the market's figures need.
-    recent: DataFrame,
+    /// The candles that the market's figures need, or how many holders each token has.
+    sums: DataFrame,
 }
 
 /// The table: what is summed up of it, and who fetches the rest. Whatever is wrong there, it is what it was last time.
@@ -105,10 +82,11 @@ pub(in crate::dataset::load) fn in_place(
             (known, Some((then, why)))
         }
     };
-    let Known { looked, rows, notes, mark, recent } = known;
+    let known_here = known.of_table(schema)?;
+    let Known { looked, rows, notes, mark, .. } = known;
     let file = name_of(asked);
     let mut table = Table::absent(schema);
-    table.sources = vec![Source { file: file.clone(), bytes: 0, modified: None, rows }];
+    table.sources = vec![TableFile { file: file.clone(), bytes: 0, modified: None, rows }];
     table.elsewhere = Some(Elsewhere { sources: vec![asked.source.clone()], as_of: old.as_ref().map(|(then, _)| *then), unreached: false });
     table.frame = table::empty(schema)?;
     table.state = TableState::Loaded;
@@ -118,15 +96,8 @@ pub(in crate::dataset::load) fn in_place(
     for reason in notes {
         table.findings.add(Finding { severity: Severity::Note, file: file.clone(), row: None, column: None, value: None, reason });
     }
-    let place = InPlace {
-        folder: context.folder.to_owned(),
-        manifest: context.manifest.clone(),
-        cache: context.cache.clone(),
-        wire: Arc::clone(wire),
-        looked,
-        schema,
-    };
-    table.shelf = Some(Arc::new(Shelf::new(rows, asked.source.clone(), &recent, Box::new(place))));
+    let later = Later::new(context, schema, Arc::clone(wire), looked, mark);
+    table.shelf = Some(Arc::new(Shelf::new(rows, asked.source.clone(), known_here, Box::new(later))));
     Ok((table, mark))
 }
 
@@ -154,22 +125,17 @@ impl Known {
             )));
         }
         let counted = asking.count(&picked, &bound, &conditions)?;
-        let base = asking.candles(&picked, &bound, &counted.conditions)?;
-        let mut sums = asking.sum(&Sum::Recent, &base, pulse)?;
-        let short = short(&sums);
-        if !short.is_empty() {
-            let all = asking.sum(&Sum::Whole(short.clone()), &base, pulse)?;
-            sums.retain(|row| !short.contains(&row.token));
-            sums.extend(all);
-        }
-        let odd = sums.iter().any(|row| row.odd);
+        let base = asking.base(&picked, &bound, &counted.conditions)?;
+        let (sums, odd) =
+            if schema.name == "holders" { asking.listed(&base, counted.rows, pulse)? } else { asking.market(&base, pulse)? };
         let mut mark = Sha256::new();
         for part in [&base, &counted.rows.to_string(), &counted.checksum, &asking.engine.source().url] {
             mark.update((part.len() as u64).to_le_bytes());
             mark.update(part);
         }
         let stays = format!(
-            "its {} rows stay at `{}`: a token's are fetched, and judged, when somebody looks at it; what is wrong in the others nobody has seen",
+            "its {} rows stay at `{}`: what an answer needs of a token is worked out there when somebody looks at it; what is wrong in rows \
+             that nobody looked at nobody has seen",
             super::grouped(counted.rows),
             asked.source
         );
@@ -178,216 +144,87 @@ impl Known {
             rows: counted.rows,
             notes: counted.notes.into_iter().chain([stays]).collect(),
             mark: mark.finalize().into(),
-            recent: frame(&sums, schema)?,
+            sums,
         })
+    }
+
+    /// As the shelf has it.
+    fn of_table(&self, schema: &TableSchema) -> Result<shelf::Known, Stop> {
+        if schema.name != "holders" {
+            let known = market::counts(&self.sums).map(|counts| shelf::Known::Candles(HeldCandles::new(&self.sums), counts));
+            return known.ok_or_else(unread);
+        }
+        holders::of_frame(&self.sums).map(shelf::Known::Holders).ok_or_else(unread)
+    }
+}
+
+fn unread() -> Stop {
+    Stop::Unusable("what was kept of it cannot be read: load again".to_owned())
+}
+
+impl Asking<'_> {
+    /// The candles that the market's figures need, and whether tokens are written oddly.
+    fn market(&self, base: &str, pulse: &Pulse) -> Result<(DataFrame, bool), Stop> {
+        let ask = |sum: &Sum| {
+            let frames = self.sum(sum, base, pulse)?;
+            if let Some(coin) = frames.iter().find_map(market::coin) {
+                return Err(self.coins(&coin));
+            }
+            let rows: Option<Vec<Vec<market::Row>>> = frames.iter().map(market::read).collect();
+            rows.map(|rows| rows.concat()).ok_or_else(|| self.unread())
+        };
+        let mut rows = ask(&Sum::Market)?;
+        let short = market::short(&rows);
+        if !short.is_empty() {
+            let all = ask(&Sum::WholeMarket(short.clone()))?;
+            rows.retain(|row| !short.contains(&row.token));
+            rows.extend(all);
+        }
+        Ok((market::frame(&rows, self.schema)?, rows.iter().any(|row| row.odd)))
+    }
+
+    /// How many holders each token has, and whether tokens are written oddly.
+    fn listed(&self, base: &str, rows: u64, pulse: &Pulse) -> Result<(DataFrame, bool), Stop> {
+        let frames = self.sum(&Sum::Listed, base, pulse)?;
+        if let Some(coin) = frames.iter().find_map(market::coin) {
+            return Err(self.coins(&coin));
+        }
+        let (listed, faults) = holders::read_listed(&frames).ok_or_else(|| self.unread())?;
+        let why = match faults {
+            holders::Faults { again: 1.., .. } => Some(format!(
+                "{} of its rows are of holders that come twice: say final = true, or a `query` with one row for each holder",
+                super::grouped(faults.again)
+            )),
+            holders::Faults { odd: 1.., .. } => Some(format!(
+                "{} of its rows are of holders that are no addresses: leave them out with a `query`",
+                super::grouped(faults.odd)
+            )),
+            _ => None,
+        };
+        if let Some(why) = why {
+            return Err(Stop::Unusable(format!("`{}` cannot stay in place: {why}; or say read = \"bring\"", self.name)));
+        }
+        let came: u64 = listed.values().map(|listed| listed.rows).sum();
+        if came > rows {
+            return Err(elsewhere::said(&self.name, Fault::Unavailable("changed while it was counted: load again".to_owned())));
+        }
+        Ok((holders::frame(&listed).ok_or_else(|| self.unread())?, faults.spelt))
+    }
+
+    /// A token's rows are asked for by its address, and a coin is written in ways that nobody here knows.
+    fn coins(&self, coin: &str) -> Stop {
+        let name = &self.name;
+        Stop::Unusable(format!("`{name}` cannot stay in place: it has coins without a contract, as `{coin}`; say read = \"bring\""))
     }
 }
 
 /// The columns, of which the tokens' is known to be written oddly, if it is.
 fn spelt(mut described: Vec<Theirs>, bound: &[Bound<'_>], odd: bool) -> Vec<Theirs> {
-    for column in described.iter_mut().filter(|column| odd && ours(column, bound).is_some_and(|bound| bound.column.name == GIVES[0])) {
+    for column in described.iter_mut().filter(|column| odd && ours(column, bound).is_some_and(|bound| bound.column.name == "token_address"))
+    {
         column.spelt = Spelt::Odd;
     }
     described
-}
-
-impl Fetch for InPlace {
-    fn fetch(&self, token: &Address, progress: &dyn Progress) -> Result<Table, Unfetched> {
-        let mut manifest = self.manifest.clone();
-        let name = self.schema.name;
-        if let Some(table) = manifest.tables.get_mut(name) {
-            if let Some(asked) = &mut table.engine {
-                asked.in_place = false;
-            }
-            table.keep = vec![("token_address".to_owned(), Keep::OneOf(vec![token.to_string()]))];
-        }
-        let context = Context {
-            folder: &self.folder,
-            manifest: &manifest,
-            progress,
-            cache: &self.cache,
-            wire: Some(&self.wire),
-            growing: false,
-            decimals: HashMap::new(),
-            blocks: Blocks::default(),
-            tokens: std::iter::once(*token).collect(),
-            looked: Some(&self.looked),
-        };
-        let (table, _) = table::load(&context, self.schema).map_err(|Cancelled| Unfetched::Cancelled)?;
-        self.wire.settle();
-        let then = table.elsewhere.as_ref().and_then(|elsewhere| elsewhere.as_of);
-        match (&table.state, then) {
-            (TableState::Loaded, None) => Ok(table),
-            // Of an earlier generation, most likely.
-            (TableState::Loaded, Some(then)) => {
-                let old = table.findings.kept().iter().find(|finding| finding.severity == Severity::Warning && finding.row.is_none());
-                let told = old.map_or_else(|| format!("is of {then}"), |old| old.reason.clone());
-                Err(Unfetched::Unavailable(format!("what is here of them {told}")))
-            }
-            (TableState::Unusable(reason), _) => Err(Unfetched::Unavailable(reason.clone())),
-            (TableState::Absent, _) => Err(Unfetched::Unavailable("nothing is there any more".to_owned())),
-        }
-    }
-}
-
-/// What a sum gives of a token and an interval.
-#[derive(Debug, Clone, PartialEq)]
-struct Row {
-    token: Address,
-    interval: Interval,
-    /// When the first and the last of the candles start that were looked at, whether they can be believed or not.
-    first: i64,
-    newest: i64,
-    /// There are older candles than those that were looked at.
-    cut: bool,
-    /// Time, close and volume of candles that can be believed, by time.
-    candles: Vec<(i64, f64, f64)>,
-    /// The token is written in a way by which its rows are not found.
-    odd: bool,
-}
-
-impl Asking<'_> {
-    /// What a sum gives.
-    fn sum(&self, sum: &Sum, base: &str, pulse: &Pulse) -> Result<Vec<Row>, Stop> {
-        let watch = Arc::clone(&pulse.watch);
-        let stopped = move || watch.stopped.load(std::sync::atomic::Ordering::Acquire);
-        let refused = |fault: Fault| elsewhere::said(&self.name, fault);
-        let stream = self.engine.sum(&sum.sql(base), Arc::new(stopped)).map_err(refused)?;
-        let said = stream.said();
-        let forward = Arc::new(Forward::new(Box::new(stream)));
-        let odd = |reason: String| {
-            // The server may say why at the end.
-            forward.drain(SAID_MAX).ok();
-            refused(
-                said.fault()
-                    .or_else(|| said.last_words())
-                    .unwrap_or_else(|| Fault::Unavailable(format!("is answered with sums that cannot be read: the answer {reason}"))),
-            )
-        };
-        let mut batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _)).map_err(odd)?;
-        let (mut rows, mut came, mut counted) = (Vec::new(), 0, 0);
-        while let Some(batch) = batches.next_batch().map_err(odd)? {
-            let frame = DataFrame::new(batch.height, batch.columns).map_err(|error| odd(error.to_string()))?;
-            came += frame.height() as u64;
-            counted = total(&frame).unwrap_or(counted);
-            if counted > ROWS_MAX {
-                let [counted, most] = [counted, ROWS_MAX].map(super::grouped);
-                return Err(Stop::Unusable(format!(
-                    "`{}` cannot stay in place: it has candles of {counted} tokens and intervals, and of {most} they are held; name fewer with \
-                     `where` in dataset.toml, or say read = \"bring\"",
-                    self.name
-                )));
-            }
-            if let Some(coin) = coin(&frame) {
-                // A token's rows are asked for by its address, and a coin is written in ways that nobody here knows.
-                return Err(Stop::Unusable(format!(
-                    "`{}` cannot stay in place: it has coins without a contract, as `{coin}`; say read = \"bring\"",
-                    self.name
-                )));
-            }
-            rows.extend(read(&frame).ok_or_else(|| odd("has other columns".to_owned()))?);
-        }
-        match forward.drain(SAID_MAX) {
-            Ok(0) if came == counted => Ok(rows),
-            Ok(0) => Err(refused(said.last_words().unwrap_or_else(|| super::fewer(came, counted)))),
-            _ => Err(odd("goes on behind its end".to_owned())),
-        }
-    }
-}
-
-/// A coin among the tokens.
-fn coin(frame: &DataFrame) -> Option<String> {
-    let tokens = frame.column(GIVES[0]).ok()?.cast(&DataType::String).ok()?;
-    let is_coin = |token: &&str| Address::parse(token.trim()).is_none() && Address::or_coin(token.trim()).is_some();
-    tokens.str().ok()?.iter().flatten().find(is_coin).map(str::to_owned)
-}
-
-/// How many rows there are in all, as each of them says.
-fn total(frame: &DataFrame) -> Option<u64> {
-    let [.., total] = GIVES;
-    frame.column(total).ok()?.cast(&DataType::UInt64).ok()?.u64().ok()?.get(0)
-}
-
-fn read(frame: &DataFrame) -> Option<Vec<Row>> {
-    let column = |name: &str, kind: DataType| frame.column(name).ok()?.cast(&kind).ok();
-    let list = |name: &str, kind: DataType| column(name, DataType::List(Box::new(kind)));
-    let [token, interval, first, newest, cut, timestamp, close, volume, written, _] = GIVES;
-    let (tokens, intervals) = (column(token, DataType::String)?, column(interval, DataType::String)?);
-    let (first, newest, cut) = (column(first, DataType::Int64)?, column(newest, DataType::Int64)?, column(cut, DataType::Int64)?);
-    let (times, written) = (list(timestamp, DataType::Int64)?, list(written, DataType::String)?);
-    let (closes, volumes) = (list(close, DataType::Float64)?, list(volume, DataType::Float64)?);
-    let (tokens, intervals, first, newest, cut) =
-        (tokens.str().ok()?, intervals.str().ok()?, first.i64().ok()?, newest.i64().ok()?, cut.i64().ok()?);
-    let (times, written, closes, volumes) = (times.list().ok()?, written.list().ok()?, closes.list().ok()?, volumes.list().ok()?);
-    let floats = |list: &ListChunked, row: usize| {
-        let series = list.get_as_series(row)?;
-        Some(series.f64().ok()?.iter().map(|value| value.unwrap_or(f64::NAN)).collect::<Vec<f64>>())
-    };
-    let row = |i: usize| {
-        let (token, interval) = (tokens.get(i)?, Interval::parse(intervals.get(i)?.trim()));
-        // A row without a token or an interval is none here either.
-        let Some((token, interval)) = Address::or_coin(token.trim()).zip(interval) else { return Some(None) };
-        let at: Vec<i64> = times.get_as_series(i)?.i64().ok()?.iter().collect::<Option<_>>()?;
-        let (closes, volumes) = (floats(closes, i)?, floats(volumes, i)?);
-        if at.len() != closes.len() || at.len() != volumes.len() || !at.is_sorted() {
-            return None;
-        }
-        let written = written.get_as_series(i)?;
-        let odd = written.str().ok()?.iter().flatten().any(is_odd);
-        let candles = at.into_iter().zip(closes).zip(volumes).map(|((time, close), volume)| (time, close, volume)).collect();
-        Some(Some(Row { token, interval, first: first.get(i)?, newest: newest.get(i)?, cut: cut.get(i)? == 1, candles, odd }))
-    };
-    let rows: Option<Vec<Option<Row>>> = (0..frame.height()).map(row).collect();
-    Some(rows?.into_iter().flatten().collect())
-}
-
-/// Tokens whose last days do not tell enough: daily closes may be missing that older candles have.
-fn short(rows: &[Row]) -> Vec<Address> {
-    let mut days: HashMap<Address, HashMap<i64, usize>> = HashMap::new();
-    let mut cut: Vec<Address> = rows.iter().filter(|row| row.cut).map(|row| row.token).collect();
-    cut.sort_unstable();
-    cut.dedup();
-    for row in rows {
-        let own: HashSet<i64> = row.candles.iter().map(|(time, ..)| time.div_euclid(DAY_MS)).collect();
-        // Two ways to write an interval are one.
-        let days = days.entry(row.token).or_default().entry(row.interval.0).or_default();
-        *days = own.len().max(*days);
-    }
-    let enough = |token: &Address| {
-        let own: Vec<(i64, usize)> = days.get(token).into_iter().flatten().map(|(interval, days)| (*interval, *days)).collect();
-        let daily = own.iter().find(|(interval, _)| *interval == DAY_MS);
-        let finer = own.iter().filter(|(interval, _)| (1..DAY_MS).contains(interval) && DAY_MS % interval == 0).max();
-        daily.or(finer).is_some_and(|(_, days)| *days >= HISTORY_DAYS)
-    };
-    cut.retain(|token| !enough(token));
-    cut
-}
-
-/// The rows as a table of candles. Of those that cannot be believed the first and the last are told, which say how far a series reaches.
-fn frame(rows: &[Row], schema: &'static TableSchema) -> Result<DataFrame, Stop> {
-    let mut candles: Vec<(Address, Interval, i64, f64, f64)> = Vec::new();
-    for row in rows {
-        let known = |time: i64| row.candles.iter().any(|(own, ..)| *own == time);
-        let unsound = [row.first, row.newest].into_iter().filter(|time| !known(*time)).map(|time| (time, 0.0, f64::NAN));
-        candles
-            .extend(row.candles.iter().copied().chain(unsound).map(|(time, close, volume)| (row.token, row.interval, time, close, volume)));
-    }
-    candles.sort_by_key(|(token, interval, time, ..)| (*token, *interval, *time));
-    candles.dedup_by_key(|(token, interval, time, ..)| (*token, *interval, *time));
-    let texts = |name: &str, text: &dyn Fn(usize) -> String| Series::new(name.into(), (0..candles.len()).map(text).collect::<Vec<_>>());
-    let floats = |name: &str, float: &dyn Fn(usize) -> f64| Series::new(name.into(), (0..candles.len()).map(float).collect::<Vec<_>>());
-    let times = Series::new("timestamp".into(), candles.iter().map(|(_, _, time, ..)| *time).collect::<Vec<_>>());
-    let kind = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).unwrap_or_default());
-    let mut columns: Vec<Column> = vec![
-        texts("token_address", &|i| candles[i].0.to_string()).into_column(),
-        times.cast(&kind).map_err(|error| error.to_string())?.into_column(),
-    ];
-    // What they opened at, and how high and low they were, no figure of the market says.
-    columns.extend(["open", "high", "low", "close"].map(|name| floats(name, &|i| candles[i].3).into_column()));
-    columns.push(floats("volume", &|i| candles[i].4).into_column());
-    columns.push(texts("interval", &|i| candles[i].1.to_string()).into_column());
-    let frame = DataFrame::new(candles.len(), columns).map_err(|error| error.to_string())?;
-    order::sorted(schema.order, frame).map_err(|error| Stop::Unusable(error.to_string()))
 }
 
 #[cfg(test)]

@@ -305,7 +305,7 @@ impl Rows {
             rows: Box::new(move |progress| {
                 let found = order.map_or_else(|| deck.find_in(&snapshot, &wanted, progress), Ok)?;
                 let places = deck.find_in(&snapshot, &Whole { wanted, found }, progress)?.places;
-                Ok(export::Rows::Frames(Box::new(Ordered::new(grid, places, columns))))
+                Ok(export::Rows::Batches(Box::new(Ordered::new(grid, places, columns))))
             }),
         }
     }

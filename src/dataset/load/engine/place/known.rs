@@ -1,5 +1,4 @@
-//! What is known of a table that stays where it is, kept for when nobody answers: what was described, and the candles of the market's
-//! figures. With it the rows of a token that were fetched before are found again.
+//! What is known of a table that stays where it is, kept for when nobody answers: what was described, and what was summed up. With it the rows of a token that were fetched before are found again.
 
 use std::io::{Cursor, Read as _};
 
@@ -12,7 +11,7 @@ use super::{
 };
 use crate::dataset::{cache::Key, time::Time, wall_clock};
 
-/// All but the candles, which stand behind it.
+/// All but the sums, which stand behind it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     at: i64,
@@ -33,12 +32,12 @@ impl Known {
     pub(super) fn keep(&self, context: &Context<'_>, schema: &TableSchema, manifest: &TableManifest) {
         let name = Self::name(context, schema, manifest);
         let Some(place) = place_of(context, &name.each_ref().map(String::as_str)) else { return };
-        let Self { looked, rows, notes, mark, recent } = self;
+        let Self { looked, rows, notes, mark, sums } = self;
         let record = Record { at: wall_clock::now().0, looked: looked.clone(), rows: *rows, notes: notes.clone(), mark: *mark };
         let write = || -> Result<(), String> {
             let mut bytes = serde_json::to_vec(&record).map_err(|error| error.to_string())?;
             bytes.push(b'\n');
-            IpcStreamWriter::new(&mut bytes).finish(&mut recent.clone()).map_err(|error| error.to_string())?;
+            IpcStreamWriter::new(&mut bytes).finish(&mut sums.clone()).map_err(|error| error.to_string())?;
             keep(&place, &bytes).map_err(|error| error.to_string())
         };
         if let Err(error) = write() {
@@ -54,7 +53,7 @@ impl Known {
         whole(&place)?.read_to_end(&mut bytes).ok()?;
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
         let Record { at, looked, rows, notes, mark } = serde_json::from_slice(&bytes[..end]).ok()?;
-        let recent = IpcStreamReader::new(Cursor::new(&bytes[end + 1..])).finish().ok()?;
-        Some((Self { looked, rows, notes, mark, recent }, Time(at)))
+        let sums = IpcStreamReader::new(Cursor::new(&bytes[end + 1..])).finish().ok()?;
+        Some((Self { looked, rows, notes, mark, sums }, Time(at)))
     }
 }

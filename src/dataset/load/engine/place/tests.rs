@@ -1,24 +1,28 @@
-//! The sums over rows in memory, and that they tell of a market what all of its candles tell.
+//! The sums over rows in memory, and that they tell of a market, of a chart and of a token's holders what all rows tell.
 
 use std::collections::BTreeMap;
 
 use polars::prelude::{DataFrame, NamedFrom as _, Series as Values};
 
-use super::{Fetch, Row, Shelf, Sum, Unfetched, coin, frame, short};
+mod balances;
+mod chart;
+
+use super::{
+    Shelf, Sum,
+    market::{NEVER, Row, coin, counts, frame, short},
+    shelf::Known,
+};
 use crate::{
     analysis::market::Market,
     dataset::{
         Dataset, Table, TableState,
         address::Address,
-        candles::{
-            Interval,
-            shelf::{CHANGES, RECENT_DAYS},
-            sound,
-        },
-        load::{engine::sum::NEVER, table},
-        progress::Progress,
+        candles::{CHANGES, HeldCandles, Interval, RECENT_DAYS, sound},
+        load::table,
+        progress::LoadProgress,
         sample,
         schema::{self, TableSchema},
+        shelf::{Fetch, Fetched, Unfetched, Want},
         time::{DAY_MS, HOUR_MS},
     },
 };
@@ -32,13 +36,13 @@ fn local(sum: &Sum, all: &Series) -> Vec<Row> {
     let span = RECENT_DAYS * DAY_MS;
     let mut rows = Vec::new();
     for ((token, interval), candles) in all {
-        if let Sum::Whole(tokens) = sum
+        if let Sum::WholeMarket(tokens) = sum
             && !tokens.contains(token)
         {
             continue;
         }
         let (Some(oldest), Some(newest)) = (candles.iter().map(|row| row.0).min(), candles.iter().map(|row| row.0).max()) else { continue };
-        let there: Vec<&Candle> = candles.iter().filter(|candle| *sum != Sum::Recent || candle.0 > newest - span).collect();
+        let there: Vec<&Candle> = candles.iter().filter(|candle| !matches!(sum, Sum::Market) || candle.0 > newest - span).collect();
         let sounds: Vec<(i64, f64, f64)> = there
             .iter()
             .filter(|(_, [open, high, low, close])| sound(*open, *high, *low, *close))
@@ -52,6 +56,7 @@ fn local(sum: &Sum, all: &Series) -> Vec<Row> {
             newest,
             cut: oldest <= newest - span,
             candles: sounds,
+            count: candles.len() as u64,
             odd: false,
         });
     }
@@ -85,7 +90,7 @@ fn local(sum: &Sum, all: &Series) -> Vec<Row> {
 struct Nobody;
 
 impl Fetch for Nobody {
-    fn fetch(&self, _: &Address, _: &dyn Progress) -> Result<Table, Unfetched> {
+    fn fetch(&self, _: &Want, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
         Err(Unfetched::Unavailable("nobody is there".to_owned()))
     }
 }
@@ -166,14 +171,17 @@ fn sums_tell_of_a_market_what_its_candles_tell() {
         let tokens_of = format!("token_address,symbol,name,chain\n{}", names.join("\n"));
         let candles_of = format!("token_address,interval,timestamp,open,high,low,close,volume\n{}", lines.join("\n"));
         let whole = sample::dataset(&[("tokens", &tokens_of), ("candles", &candles_of)]);
-        let mut sums = local(&Sum::Recent, &all);
+        let mut sums = local(&Sum::Market, &all);
         let few = short(&sums);
         long += usize::from(!few.is_empty());
         shorter += usize::from(few.is_empty());
         sums.retain(|row| !few.contains(&row.token));
-        sums.extend(local(&Sum::Whole(few), &all));
+        sums.extend(local(&Sum::WholeMarket(few), &all));
         let Ok(recent) = frame(&sums, schema) else { panic!("no frame") };
-        let shelf = Shelf::new(lines.len() as u64, "there".to_owned(), &recent, Box::new(Nobody));
+        let counts = counts(&recent).expect("counts");
+        assert_eq!(counts.values().sum::<u64>(), lines.len() as u64);
+        let known = Known::Candles(HeldCandles::new(&recent), counts);
+        let shelf = Shelf::new(lines.len() as u64, "there".to_owned(), known, Box::new(Nobody));
         let Ok(empty) = table::empty(schema) else { panic!("no frame") };
         let candles = Table { shelf: Some(shelf.into()), frame: empty, ..loaded(schema) };
         let known = Table { frame: whole.table("tokens").expect("tokens").frame.clone(), ..loaded(tokens) };

@@ -1,0 +1,195 @@
+//! What is asked for later of a table that stays at the engine: sums over one token, and its rows. Each is of the state that the
+//! generation was made of, else it is none.
+
+use std::{
+    collections::HashMap,
+    io::{Cursor, Read as _},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use polars::prelude::{DataFrame, IpcStreamReader, IpcStreamWriter, SerReader as _, SerWriter as _};
+
+use super::{
+    super::{
+        Asking,
+        rows::{keep, place_of, whole},
+        sum::{Sum, chart, holders, page},
+    },
+    Context, Looked,
+};
+use crate::{
+    dataset::{
+        Table, TableState,
+        address::Address,
+        cache::CacheOptions,
+        findings::Severity,
+        load::{
+            Blocks,
+            bind::bind,
+            elsewhere::{self, Pulse},
+            table::{self, Stop},
+        },
+        manifest::{Keep, Manifest},
+        progress::{Cancelled, LoadProgress},
+        schema::TableSchema,
+        shelf::{Fetch, Fetched, Unfetched, Want},
+        source::kept,
+    },
+    wire::{Fault, Wire},
+};
+
+/// One who asks later.
+#[derive(Debug)]
+pub(super) struct Later {
+    folder: PathBuf,
+    manifest: Manifest,
+    cache: CacheOptions,
+    wire: Arc<Wire>,
+    looked: Looked,
+    schema: &'static TableSchema,
+    /// What the generation's state is known by.
+    mark: String,
+}
+
+impl Later {
+    pub(super) fn new(context: &Context<'_>, schema: &'static TableSchema, wire: Arc<Wire>, looked: Looked, mark: [u8; 32]) -> Self {
+        Self {
+            folder: context.folder.to_owned(),
+            manifest: context.manifest.clone(),
+            cache: context.cache.clone(),
+            wire,
+            looked,
+            schema,
+            mark: const_hex::encode(mark),
+        }
+    }
+
+    /// With what a token's rows are asked for.
+    fn as_asked<T>(&self, token: &Address, progress: &dyn LoadProgress, ask: impl FnOnce(&Context<'_>) -> T) -> T {
+        let mut manifest = self.manifest.clone();
+        if let Some(table) = manifest.tables.get_mut(self.schema.name) {
+            if let Some(asked) = &mut table.engine {
+                asked.in_place = false;
+            }
+            table.keep = vec![("token_address".to_owned(), Keep::OneOf(vec![token.to_string()]))];
+        }
+        let context = Context {
+            folder: &self.folder,
+            manifest: &manifest,
+            progress,
+            cache: &self.cache,
+            wire: Some(&self.wire),
+            growing: false,
+            decimals: HashMap::new(),
+            blocks: Blocks::default(),
+            tokens: std::iter::once(*token).collect(),
+            looked: Some(&self.looked),
+        };
+        ask(&context)
+    }
+
+    /// All rows of the token, read and judged as those that are brought.
+    fn rows(&self, token: &Address, progress: &dyn LoadProgress) -> Result<Table, Unfetched> {
+        let loaded = self.as_asked(token, progress, |context| table::load(context, self.schema));
+        let (table, _) = loaded.map_err(|Cancelled| Unfetched::Cancelled)?;
+        let then = table.elsewhere.as_ref().and_then(|elsewhere| elsewhere.as_of);
+        match (&table.state, then) {
+            (TableState::Loaded, None) => Ok(table),
+            // Of an earlier generation, most likely.
+            (TableState::Loaded, Some(then)) => {
+                let old = table.findings.kept().iter().find(|finding| finding.severity == Severity::Warning && finding.row.is_none());
+                let told = old.map_or_else(|| format!("is of {then}"), |old| old.reason.clone());
+                Err(Unfetched::Unavailable(format!("what is here of them {told}")))
+            }
+            (TableState::Unusable(reason), _) => Err(Unfetched::Unavailable(reason.clone())),
+            (TableState::Absent, _) => Err(Unfetched::Unavailable("nothing is there any more".to_owned())),
+        }
+    }
+
+    /// What a sum over the token's rows gives; what was asked before is kept on disk, if it is worth that.
+    fn sum(&self, sum: &Sum, token: &Address, progress: &dyn LoadProgress) -> Result<Vec<DataFrame>, Unfetched> {
+        let pulse = Pulse::default();
+        let outcome = self.as_asked(token, progress, |context| {
+            elsewhere::attended(progress, self.schema.name, &pulse, || self.ask(context, sum, &pulse))
+        });
+        outcome.map_err(|stop| match stop {
+            Stop::Cancelled => Unfetched::Cancelled,
+            Stop::Elsewhere(_, Fault::Stopped) => Unfetched::Cancelled,
+            Stop::Elsewhere(name, fault) => Unfetched::Unavailable(format!("`{name}` {fault}")),
+            Stop::Unusable(reason) => Unfetched::Unavailable(reason),
+            Stop::Moved | Stop::Damaged | Stop::Ready(_) => Unfetched::Unavailable("it changed meanwhile: load again".to_owned()),
+        })
+    }
+
+    fn ask(&self, context: &Context<'_>, sum: &Sum, pulse: &Pulse) -> Result<Vec<DataFrame>, Stop> {
+        let manifest = &context.manifest.tables[self.schema.name];
+        let Some(asked) = &manifest.engine else { return Err(Stop::Moved) };
+        let asking = Asking::new(context, self.schema, manifest, asked)?;
+        let (described, picked) = asking.described()?;
+        let names: Vec<String> = described.iter().map(|column| column.name.clone()).collect();
+        let bound = bind(self.schema, manifest, &names)?;
+        let mut conditions = asking.conditions(&picked, &bound);
+        if conditions.is_empty() {
+            return Err(Stop::Unusable(format!("`{}` cannot be asked for one token: say read = \"bring\"", asking.name)));
+        }
+        conditions.extend(self.looked.until.iter().cloned());
+        let base = asking.base(&picked, &bound, &conditions)?;
+        let worth = !matches!(sum, Sum::Page { .. });
+        let place = place_of(context, &[&self.mark, &sum.sql(&base)]).filter(|_| worth);
+        let here = place.as_deref().and_then(whole).and_then(|mut file| {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).ok()?;
+            IpcStreamReader::new(Cursor::new(bytes)).finish().ok()
+        });
+        if let Some(frame) = here {
+            return Ok(vec![frame]);
+        }
+        let frames = asking.sum(sum, &base, pulse)?;
+        let mut all = frames.iter().cloned();
+        let joined = all.next().and_then(|first| all.try_fold(first, |all, next| all.vstack(&next)).ok());
+        if let (Some(place), Some(mut joined)) = (place, joined) {
+            let mut bytes = Vec::new();
+            let written = IpcStreamWriter::new(&mut bytes).finish(&mut joined).map_err(|error| error.to_string());
+            if let Err(error) = written.and_then(|()| keep(&place, &bytes).map_err(|error| error.to_string())) {
+                tracing::warn!("what was asked of `{}` cannot be kept, and is asked again: {error}", self.schema.name);
+            }
+            if let Some(cache) = context.cache.folder.as_deref() {
+                kept::evict(cache, context.cache.size_max / 4);
+            }
+        }
+        Ok(frames)
+    }
+
+    /// What came is no answer to what was asked.
+    fn unread(&self) -> Unfetched {
+        Unfetched::Unavailable(format!("it is answered with sums over `{}` that cannot be read", self.schema.name))
+    }
+}
+
+impl Fetch for Later {
+    fn fetch(&self, want: &Want, progress: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
+        let fetched = match want {
+            Want::Rows { token, .. } => self.rows(token, progress).map(Fetched::rows),
+            Want::Chart(token) => {
+                let frames = self.sum(&Sum::Chart, token, progress)?;
+                match chart::read(&frames, token).filter(|_| !frames.is_empty()).ok_or_else(|| self.unread())? {
+                    Ok(candles) => Ok(Fetched::Chart(candles)),
+                    Err(chart::Again) => self.rows(token, progress).map(Fetched::rows),
+                }
+            }
+            Want::Page { token, from, count, table } => {
+                let frames = self.sum(&Sum::Page { table, from: *from, count: *count }, token, progress)?;
+                let (rows, state) = page::read(frames, self.schema).ok_or_else(|| self.unread())?;
+                Ok(Fetched::Page { rows, state })
+            }
+            Want::Balances { token, apart, .. } => {
+                let frames = self.sum(&Sum::Balances(Arc::clone(apart)), token, progress)?;
+                let (balances, mark) = holders::read_balances(&frames).ok_or_else(|| self.unread())?;
+                Ok(Fetched::Balances { balances, mark })
+            }
+        };
+        self.wire.settle();
+        fetched
+    }
+}

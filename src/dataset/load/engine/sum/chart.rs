@@ -1,0 +1,67 @@
+//! The candles of a token as its charts need them. No chart is finer than an hour: of the intervals that make whole hours the coarsest
+//! alone is looked at, so these come by the hour, made there as `frames::resample` makes them here; all others come as they are.
+
+use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
+
+use crate::dataset::{
+    address::Address,
+    candles::{HeldCandles, Interval},
+    time::HOUR_MS,
+};
+
+/// The columns of a candle.
+const PRICES: [&str; 5] = ["open", "high", "low", "close", "volume"];
+
+/// Over candles of one token as `base` gives them. A candle that can be believed has its prices around one another, see `candles::sound`;
+/// unknown volumes count for nothing.
+pub(super) fn sql(base: &str) -> String {
+    let once = format!(
+        "SELECT ms, ts, any(o) AS po, any(h) AS ph, any(l) AS pl, any(c) AS pc, any(v) AS pv, count() AS seen FROM {base} WHERE ms > 0 \
+         GROUP BY ms, ts"
+    );
+    let marked = format!(
+        "SELECT *, ms < {HOUR_MS} AND {HOUR_MS} % ms = 0 AS fine, toInt64(if(fine, floor(ts / {HOUR_MS}) * {HOUR_MS}, ts)) AS at, \
+         NOT fine OR (pl > 0 AND pl <= po AND pl <= pc AND po <= ph AND pc <= ph) AS ok FROM ({once})"
+    );
+    format!(
+        "SELECT ms, at AS timestamp, argMinIf(po, ts, ok) AS open, maxIf(ph, ok) AS high, minIf(pl, ok) AS low, argMaxIf(pc, ts, ok) AS close, \
+         if(countIf(ok AND isFinite(pv)) = 0, nan, sumKahanIf(pv, ok AND isFinite(pv))) AS volume, sum(seen) - count() AS again \
+         FROM ({marked}) GROUP BY ms, at ORDER BY ms, at"
+    )
+}
+
+/// The candles of an answer; none where some come twice, of which it cannot be said here which is right.
+pub(in super::super) fn read(frames: &[DataFrame], token: &Address) -> Option<Result<HeldCandles, Again>> {
+    let mut times: Vec<i64> = Vec::new();
+    let mut lengths: Vec<i64> = Vec::new();
+    let mut prices: [Vec<f64>; 5] = Default::default();
+    for frame in frames {
+        let whole = |name: &str| frame.column(name).ok()?.cast(&DataType::Int64).ok();
+        let (length, time, again) = (whole("ms")?, whole("timestamp")?, whole("again")?);
+        if again.i64().ok()?.iter().any(|again| again != Some(0)) {
+            return Some(Err(Again));
+        }
+        lengths.extend(length.i64().ok()?.iter().flatten());
+        times.extend(time.i64().ok()?.iter().flatten());
+        for (name, values) in PRICES.iter().zip(&mut prices) {
+            let column = frame.column(name).ok()?.cast(&DataType::Float64).ok()?;
+            values.extend(column.f64().ok()?.iter().map(|value| value.unwrap_or(f64::NAN)));
+        }
+    }
+    let count = times.len();
+    if lengths.len() != count || prices.iter().any(|values| values.len() != count) || !lengths.iter().zip(&times).is_sorted() {
+        return None;
+    }
+    let intervals: Vec<String> = lengths.iter().map(|length| Interval(*length).to_string()).collect();
+    let mut columns = vec![
+        Series::new("token_address".into(), vec![token.to_string(); count]).into_column(),
+        Series::new("interval".into(), intervals).into_column(),
+        Series::new("timestamp".into(), times).into_column(),
+    ];
+    columns.extend(PRICES.iter().zip(prices).map(|(name, values)| Series::new((*name).into(), values).into_column()));
+    DataFrame::new(count, columns).ok().map(|frame| Ok(HeldCandles::new(&frame)))
+}
+
+/// Some candles come twice.
+#[derive(Debug)]
+pub(in super::super) struct Again;

@@ -1,0 +1,163 @@
+//! Holders: how many each token has, and what all balances of one token come to. The largest come row by row, and so do those of
+//! addresses that are set apart; of the rest come sums. Which measures these make is the analyses'.
+
+use std::collections::HashMap;
+
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
+
+use super::super::{spelt::is_odd, sql};
+use crate::dataset::{
+    address::Address,
+    holding::{Apart, Balances, Listed, Rest},
+};
+
+/// The largest that come row by row: more than any measure names.
+const LARGEST: u64 = 1_000;
+
+/// What the rows of a token are known by: the same for the same rows in any order.
+pub(super) const MARK: &str = "sum(cityHash64(holder, ifNull(b, nan)))";
+
+/// Of each token its rows, those that have something, how many holders come twice or are no addresses, and how it is written.
+pub(super) fn listed_sql(base: &str) -> String {
+    format!(
+        "SELECT token AS token_address, count() AS listed, countIf(b > 0) AS held, {MARK} AS mark, count() - uniqExact(holder) AS again, \
+         countIf(NOT match(holder, '^0x[0-9a-f]{{40}}$')) AS odd, groupUniqArrayIf(3)(raw, raw != token) AS written FROM {base} \
+         GROUP BY token"
+    )
+}
+
+/// What stands in the way of reading holders where they are.
+#[derive(Debug, Default)]
+pub(in super::super) struct Faults {
+    /// Rows of holders that come twice, and rows whose holder is no address.
+    pub(in super::super) again: u64,
+    pub(in super::super) odd: u64,
+    /// Tokens are written in a way by which their rows are not found.
+    pub(in super::super) spelt: bool,
+}
+
+/// The counts of an answer as a frame of plain numbers, which is kept.
+pub(in super::super) fn read_listed(frames: &[DataFrame]) -> Option<(HashMap<Address, Listed>, Faults)> {
+    let (mut listed, mut faults) = (HashMap::new(), Faults::default());
+    for frame in frames {
+        let numbers = |name: &str| frame.column(name).ok()?.cast(&DataType::UInt64).ok();
+        let tokens = frame.column("token_address").ok()?.cast(&DataType::String).ok()?;
+        let (tokens, rows, held, mark) = (tokens.str().ok()?, numbers("listed")?, numbers("held")?, numbers("mark")?);
+        let (rows, held, mark) = (rows.u64().ok()?, held.u64().ok()?, mark.u64().ok()?);
+        for i in 0..frame.height() {
+            let one = Listed { rows: rows.get(i)?, held: held.get(i)?, mark: mark.get(i)? };
+            // Rows without a token are none here either.
+            if let Some(token) = Address::parse(tokens.get(i)?) {
+                listed.insert(token, one);
+            }
+        }
+        let sum = |column: Option<Column>| column.and_then(|column| column.u64().ok()?.iter().flatten().reduce(u64::saturating_add));
+        faults.again += sum(numbers("again"))?;
+        faults.odd += sum(numbers("odd"))?;
+        let written = frame.column("written").ok()?.cast(&DataType::List(Box::new(DataType::String))).ok()?;
+        let written = written.list().ok()?;
+        for i in 0..frame.height() {
+            faults.spelt |= written.get_as_series(i)?.str().ok()?.iter().flatten().any(is_odd);
+        }
+    }
+    Some((listed, faults))
+}
+
+/// The counts as a frame, and back.
+pub(in super::super) fn frame(listed: &HashMap<Address, Listed>) -> Option<DataFrame> {
+    let mut all: Vec<(&Address, &Listed)> = listed.iter().collect();
+    all.sort_by_key(|(token, _)| **token);
+    let numbers = |name: &str, number: &dyn Fn(&Listed) -> u64| {
+        Series::new(name.into(), all.iter().map(|(_, listed)| number(listed)).collect::<Vec<_>>()).into_column()
+    };
+    let tokens: Vec<String> = all.iter().map(|(token, _)| token.to_string()).collect();
+    let columns = vec![
+        Series::new("token_address".into(), tokens).into_column(),
+        numbers("listed", &|listed| listed.rows),
+        numbers("held", &|listed| listed.held),
+        numbers("mark", &|listed| listed.mark),
+    ];
+    DataFrame::new(all.len(), columns).ok()
+}
+
+pub(in super::super) fn of_frame(frame: &DataFrame) -> Option<HashMap<Address, Listed>> {
+    let mut whole = frame.clone();
+    whole.with_column(Series::new("again".into(), vec![0_u64; frame.height()]).into_column()).ok()?;
+    whole.with_column(Series::new("odd".into(), vec![0_u64; frame.height()]).into_column()).ok()?;
+    let none = vec![Series::new_empty("".into(), &DataType::String); frame.height()];
+    whole.with_column(Column::new("written".into(), none)).ok()?;
+    read_listed(&[whole]).map(|(listed, _)| listed)
+}
+
+/// Addresses that nobody has the key of, as `facts::nobodys` knows them.
+const NOBODYS: &str = "(startsWith(holder, '0xdead0000000000000000') OR holder IN ('0x0000000000000000000000000000000000000000', \
+                       '0x0000000000000000000000000000000000000001', '0x000000000000000000000000000000000000dead'))";
+
+fn is_one_of(addresses: &[Address]) -> String {
+    let texts: Vec<String> = addresses.iter().map(|address| sql::text(&address.to_string())).collect();
+    if texts.is_empty() { "0".to_owned() } else { format!("holder IN ({})", texts.join(", ")) }
+}
+
+/// Of one token, over holders as `base` gives them. `free` are those that have something and are not set apart.
+pub(super) fn balances_sql(base: &str, apart: &Apart) -> String {
+    let (named, burned, watched) = (is_one_of(&apart.named), is_one_of(&apart.burned), is_one_of(&apart.watched));
+    let supply = apart.supply.filter(|supply| supply.is_finite()).unwrap_or(0.0);
+    let placed = format!(
+        "SELECT holder, b, {named} OR {NOBODYS} AS own, {burned} OR ({NOBODYS} AND NOT ({named})) AS gone, {watched} AS seen, \
+         row_number() OVER (PARTITION BY own ORDER BY isNull(b), b DESC, holder) AS place, NOT own AND b > 0 AS free, \
+         ifNull(NOT own AND place > {LARGEST} AND b > 0, 0) AS behind FROM {base}"
+    );
+    let summed = format!(
+        "SELECT holder, b, own OR place <= {LARGEST} AS told, seen, behind, place, free, count() OVER () AS listed, {MARK} OVER () AS mark, \
+         countIf(behind) OVER () AS rest_count, sumKahan(if(b > 0, b, 0)) OVER () AS every, sumKahan(if(gone AND b > 0, b, 0)) OVER () AS burned, \
+         sum(if(free, b, 0)) OVER (PARTITION BY own ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS until FROM ({placed})"
+    );
+    let halved = format!(
+        "SELECT *, if({supply:?} >= every * 0.999, {supply:?}, every) AS total, if(total - burned > 0, total - burned, every) / 2 AS half \
+         FROM ({summed})"
+    );
+    let all = format!(
+        "SELECT holder AS holder_address, b AS balance, told, seen, behind, listed, mark, rest_count, \
+         sumKahan(if(behind, b, 0)) OVER () AS rest_sum, sumKahan(if(behind, b * b, 0)) OVER () AS rest_squares, \
+         sumKahan(if(behind, b * (rest_count - (place - {LARGEST} - 1)), 0)) OVER () AS rest_ranked, \
+         countIf(free AND until <= half) OVER () AS within, countIf(free) OVER () AS frees FROM ({halved})"
+    );
+    format!("SELECT * FROM ({all}) WHERE told OR (seen AND behind)")
+}
+
+/// The balances of an answer, and what their rows are known by.
+pub(in super::super) fn read_balances(frames: &[DataFrame]) -> Option<(Balances, u64)> {
+    let (mut balances, mut mark) = (Balances::default(), 0);
+    for frame in frames {
+        let whole = |name: &str| frame.column(name).ok()?.cast(&DataType::UInt64).ok();
+        let float = |name: &str| frame.column(name).ok()?.cast(&DataType::Float64).ok();
+        let first = |name: &str| whole(name)?.u64().ok()?.get(0);
+        let sum = |name: &str| float(name)?.f64().ok()?.get(0);
+        mark = first("mark")?;
+        balances.listed = first("listed")?;
+        let (within, frees) = (first("within")?, first("frees")?);
+        balances.rest = Rest {
+            count: first("rest_count")?,
+            sum: sum("rest_sum")?,
+            squares: sum("rest_squares")?,
+            ranked: sum("rest_ranked")?,
+            majority: (within < frees).then_some(within + 1),
+        };
+        let holders = frame.column("holder_address").ok()?.cast(&DataType::String).ok()?;
+        let (amounts, told) = (float("balance")?, whole("told")?);
+        let (holders, amounts, told) = (holders.str().ok()?, amounts.f64().ok()?, told.u64().ok()?);
+        for i in 0..frame.height() {
+            let (holder, balance) = (Address::parse(holders.get(i)?)?, amounts.get(i));
+            if told.get(i)? == 1 {
+                balances.rows.push((holder, balance));
+            } else {
+                balances.behind.push((holder, balance?));
+            }
+        }
+    }
+    // In the order of the table: the largest first, those without a balance last.
+    let key = |balance: Option<f64>| balance.unwrap_or(f64::NEG_INFINITY);
+    balances.rows.sort_by(|a, b| key(b.1).total_cmp(&key(a.1)).then(a.0.cmp(&b.0)));
+    balances.behind.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    Some((balances, mark))
+}

@@ -1,0 +1,206 @@
+//! What the market's figures are made of: of each token and interval some of its candles, and no others. These are, of those that can be
+//! believed, all of the last day, the last of each day, and those on either side of the marks that the last price is compared with.
+
+use std::collections::{HashMap, HashSet};
+
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn, ListChunked, NamedFrom as _, Series, TimeUnit, TimeZone};
+
+use super::super::{spelt::is_odd, sql};
+use crate::dataset::{
+    address::Address,
+    candles::{CHANGES, HISTORY_DAYS, Interval, RECENT_DAYS},
+    load::table::Stop,
+    order,
+    schema::TableSchema,
+    text_runs::pairs,
+    time::DAY_MS,
+};
+
+/// The names of what comes of each token and interval: when the first and the last of its candles start that were looked at, whether there
+/// are older ones, the candles as three lists, how the token is written where not in small letters, and
+/// how many candles there are.
+const GIVES: [&str; 10] = ["token_address", "interval", "first", "newest", "cut", "timestamp", "close", "volume", "written", "count"];
+
+/// The most tokens and intervals.
+pub(in super::super) const ROWS_MAX: u64 = 1_000_000;
+
+/// Before and behind every time there is.
+pub(in super::super) const NEVER: i64 = 4_000_000_000_000_000;
+
+/// Over candles as `base` gives them: of all tokens those of the last days, or of some tokens all.
+pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
+    let span = RECENT_DAYS * DAY_MS;
+    let (some, recent) = match tokens {
+        None => (String::new(), format!(" WHERE ts > hi - {span}")),
+        Some(tokens) => {
+            let tokens: Vec<String> = tokens.iter().map(|token| sql::text(&token.to_string())).collect();
+            (format!(" WHERE token IN ({})", tokens.join(", ")), String::new())
+        }
+    };
+    let base = format!("(SELECT * FROM {base}{some})");
+    let series = format!(
+        "SELECT token, frame, any(ms) AS ms, any(hi) AS newest, any(lo) AS oldest, any(n) AS count, min(ts) AS first, \
+         groupUniqArrayIf(3)(raw, raw != token) AS written, \
+         arraySort(x -> x.1, groupArrayIf((ts, c, v), l > 0 AND l <= o AND l <= c AND o <= h AND c <= h)) AS k FROM {base} AS b \
+         INNER JOIN (SELECT token, frame, max(ts) AS hi, min(ts) AS lo, count() AS n FROM {base} GROUP BY token, frame) AS g \
+         USING (token, frame){recent} GROUP BY token, frame"
+    );
+    // The price is the last close of the series that ends last, of two the finer.
+    let ends = format!(
+        "SELECT *, argMax(tuple(if(empty(k), -{NEVER}, tupleElement(k[-1], 1)) + ms), tuple(newest, -ms)) OVER (PARTITION BY token) AS own \
+         FROM ({series}) WHERE ms > 0"
+    );
+    let marks = CHANGES.map(|span| {
+        let (at, mark) = (|time: &str| format!("{time} + ms"), format!("own.1 - {span}"));
+        let [this, before, after] = ["x.1", "p", "n"].map(at);
+        format!("({this} < {mark} AND {after} >= {mark}) OR ({this} >= {mark} AND {before} < {mark})")
+    });
+    let kept = format!(
+        "arrayFilter((x, p, n) -> x.1 >= newest + ms - {DAY_MS} OR intDiv(x.1, {DAY_MS}) != intDiv(n, {DAY_MS}) OR {}, k, \
+         arrayResize(arrayPushFront(arrayMap(x -> x.1, arrayPopBack(k)), toInt64(-{NEVER})), length(k)), \
+         arrayResize(arrayPushBack(arrayMap(x -> x.1, arrayPopFront(k)), toInt64({NEVER})), length(k)))",
+        marks.join(" OR ")
+    );
+    format!(
+        "SELECT token AS token_address, frame AS interval, first, newest, toUInt8(oldest <= newest - {span}) AS cut, \
+         arrayMap(x -> x.1, kept) AS timestamp, arrayMap(x -> x.2, kept) AS close, arrayMap(x -> x.3, kept) AS volume, written, count FROM (SELECT *, {kept} AS kept FROM ({ends}))"
+    )
+}
+
+/// What a sum gives of a token and an interval.
+#[derive(Debug, Clone, PartialEq)]
+pub(in super::super) struct Row {
+    pub(in super::super) token: Address,
+    pub(in super::super) interval: Interval,
+    /// When the first and the last of the candles start that were looked at, whether they can be believed or not.
+    pub(in super::super) first: i64,
+    pub(in super::super) newest: i64,
+    /// There are older candles than those that were looked at.
+    pub(in super::super) cut: bool,
+    /// Time, close and volume of candles that can be believed, by time.
+    pub(in super::super) candles: Vec<(i64, f64, f64)>,
+    /// How many candles there are.
+    pub(in super::super) count: u64,
+    /// The token is written in a way by which its rows are not found.
+    pub(in super::super) odd: bool,
+}
+
+/// A coin among the tokens.
+pub(in super::super) fn coin(frame: &DataFrame) -> Option<String> {
+    let tokens = frame.column("token_address").ok()?.cast(&DataType::String).ok()?;
+    let is_coin = |token: &&str| Address::parse(token.trim()).is_none() && Address::or_coin(token.trim()).is_some();
+    tokens.str().ok()?.iter().flatten().find(is_coin).map(str::to_owned)
+}
+
+/// The rows of an answer.
+pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
+    let column = |name: &str, kind: DataType| frame.column(name).ok()?.cast(&kind).ok();
+    let list = |name: &str, kind: DataType| column(name, DataType::List(Box::new(kind)));
+    let [token, interval, first, newest, cut, timestamp, close, volume, written, count] = GIVES;
+    let (tokens, intervals) = (column(token, DataType::String)?, column(interval, DataType::String)?);
+    let (first, newest, cut) = (column(first, DataType::Int64)?, column(newest, DataType::Int64)?, column(cut, DataType::Int64)?);
+    let counts = column(count, DataType::UInt64)?;
+    let counts = counts.u64().ok()?;
+    let (times, written) = (list(timestamp, DataType::Int64)?, list(written, DataType::String)?);
+    let (closes, volumes) = (list(close, DataType::Float64)?, list(volume, DataType::Float64)?);
+    let (tokens, intervals, first, newest, cut) =
+        (tokens.str().ok()?, intervals.str().ok()?, first.i64().ok()?, newest.i64().ok()?, cut.i64().ok()?);
+    let (times, written, closes, volumes) = (times.list().ok()?, written.list().ok()?, closes.list().ok()?, volumes.list().ok()?);
+    let floats = |list: &ListChunked, row: usize| {
+        let series = list.get_as_series(row)?;
+        Some(series.f64().ok()?.iter().map(|value| value.unwrap_or(f64::NAN)).collect::<Vec<f64>>())
+    };
+    let row = |i: usize| {
+        let (token, interval) = (tokens.get(i)?, Interval::parse(intervals.get(i)?.trim()));
+        // A row without a token or an interval is none here either.
+        let Some((token, interval)) = Address::or_coin(token.trim()).zip(interval) else { return Some(None) };
+        let at: Vec<i64> = times.get_as_series(i)?.i64().ok()?.iter().collect::<Option<_>>()?;
+        let (closes, volumes) = (floats(closes, i)?, floats(volumes, i)?);
+        if at.len() != closes.len() || at.len() != volumes.len() || !at.is_sorted() {
+            return None;
+        }
+        let written = written.get_as_series(i)?;
+        let odd = written.str().ok()?.iter().flatten().any(is_odd);
+        let candles = at.into_iter().zip(closes).zip(volumes).map(|((time, close), volume)| (time, close, volume)).collect();
+        Some(Some(Row {
+            token,
+            interval,
+            first: first.get(i)?,
+            newest: newest.get(i)?,
+            cut: cut.get(i)? == 1,
+            candles,
+            count: counts.get(i)?,
+            odd,
+        }))
+    };
+    let rows: Option<Vec<Option<Row>>> = (0..frame.height()).map(row).collect();
+    Some(rows?.into_iter().flatten().collect())
+}
+
+/// Tokens whose last days do not tell enough: daily closes may be missing that older candles have.
+pub(in super::super) fn short(rows: &[Row]) -> Vec<Address> {
+    let mut days: HashMap<Address, HashMap<i64, usize>> = HashMap::new();
+    let mut cut: Vec<Address> = rows.iter().filter(|row| row.cut).map(|row| row.token).collect();
+    cut.sort_unstable();
+    cut.dedup();
+    for row in rows {
+        let own: HashSet<i64> = row.candles.iter().map(|(time, ..)| time.div_euclid(DAY_MS)).collect();
+        // Two ways to write an interval are one.
+        let days = days.entry(row.token).or_default().entry(row.interval.0).or_default();
+        *days = own.len().max(*days);
+    }
+    let enough = |token: &Address| {
+        let own: Vec<(i64, usize)> = days.get(token).into_iter().flatten().map(|(interval, days)| (*interval, *days)).collect();
+        let daily = own.iter().find(|(interval, _)| *interval == DAY_MS);
+        let finer = own.iter().filter(|(interval, _)| (1..DAY_MS).contains(interval) && DAY_MS % interval == 0).max();
+        daily.or(finer).is_some_and(|(_, days)| *days >= HISTORY_DAYS)
+    };
+    cut.retain(|token| !enough(token));
+    cut
+}
+
+/// The column that says how many candles of its token and interval there are.
+const COUNT: &str = "count";
+
+/// How many candles each token has, of a frame that `frame` made.
+pub(in super::super) fn counts(frame: &DataFrame) -> Option<HashMap<Address, u64>> {
+    let text = |name: &str| Some(frame.column(name).ok()?.str().ok()?.rechunk().into_owned());
+    let (tokens, intervals, count) = (text("token_address")?, text("interval")?, frame.column(COUNT).ok()?.u64().ok()?);
+    let mut counts: HashMap<Address, u64> = HashMap::new();
+    for (rows, token, _) in pairs(&tokens, &intervals) {
+        *counts.entry(Address::parse(token?)?).or_default() += count.get(rows.start)?;
+    }
+    Some(counts)
+}
+
+/// The rows as a table of candles. Of those that cannot be believed the first and the last are told, which say how far a series reaches.
+pub(in super::super) fn frame(rows: &[Row], schema: &'static TableSchema) -> Result<DataFrame, Stop> {
+    let mut candles: Vec<(Address, Interval, i64, f64, f64)> = Vec::new();
+    let mut counts: HashMap<(Address, Interval), u64> = HashMap::new();
+    for row in rows {
+        // Two ways to write an interval are one.
+        *counts.entry((row.token, row.interval)).or_default() += row.count;
+        let known = |time: i64| row.candles.iter().any(|(own, ..)| *own == time);
+        let unsound = [row.first, row.newest].into_iter().filter(|time| !known(*time)).map(|time| (time, 0.0, f64::NAN));
+        candles
+            .extend(row.candles.iter().copied().chain(unsound).map(|(time, close, volume)| (row.token, row.interval, time, close, volume)));
+    }
+    candles.sort_by_key(|(token, interval, time, ..)| (*token, *interval, *time));
+    candles.dedup_by_key(|(token, interval, time, ..)| (*token, *interval, *time));
+    let texts = |name: &str, text: &dyn Fn(usize) -> String| Series::new(name.into(), (0..candles.len()).map(text).collect::<Vec<_>>());
+    let floats = |name: &str, float: &dyn Fn(usize) -> f64| Series::new(name.into(), (0..candles.len()).map(float).collect::<Vec<_>>());
+    let times = Series::new("timestamp".into(), candles.iter().map(|(_, _, time, ..)| *time).collect::<Vec<_>>());
+    let kind = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).unwrap_or_default());
+    let mut columns: Vec<Column> = vec![
+        texts("token_address", &|i| candles[i].0.to_string()).into_column(),
+        times.cast(&kind).map_err(|error| error.to_string())?.into_column(),
+    ];
+    // What they opened at, and how high and low they were, no figure of the market says.
+    columns.extend(["open", "high", "low", "close"].map(|name| floats(name, &|i| candles[i].3).into_column()));
+    columns.push(floats("volume", &|i| candles[i].4).into_column());
+    columns.push(texts("interval", &|i| candles[i].1.to_string()).into_column());
+    let count = |(token, interval, ..): &(Address, Interval, i64, f64, f64)| counts.get(&(*token, *interval)).copied().unwrap_or_default();
+    columns.push(Series::new(COUNT.into(), candles.iter().map(count).collect::<Vec<_>>()).into_column());
+    let frame = DataFrame::new(candles.len(), columns).map_err(|error| error.to_string())?;
+    order::sorted(schema.order, frame).map_err(|error| Stop::Unusable(error.to_string()))
+}

@@ -1,0 +1,60 @@
+//! Some rows of a token in the order of the table, as the table has them.
+
+use polars::prelude::{DataFrame, DataType, Float64Chunked, IntoColumn as _, TimeUnit, TimeZone};
+
+use super::holders::MARK;
+use crate::dataset::{load::table, schema::TableSchema};
+
+/// An interval as `Interval` shows it.
+const WORD: &str = "multiIf(ms % 604800000 = 0, concat(toString(intDiv(ms, 604800000)), 'w'), ms % 86400000 = 0, \
+                    concat(toString(intDiv(ms, 86400000)), 'd'), ms % 3600000 = 0, concat(toString(intDiv(ms, 3600000)), 'h'), \
+                    ms % 60000 = 0, concat(toString(intDiv(ms, 60000)), 'm'), concat(toString(intDiv(ms, 1000)), 's'))";
+
+/// Over rows of one token as `base` gives them. `listed` and `mark` tell what all of them are, so that pages of two states are seen.
+pub(super) fn sql(base: &str, table: &str, from: u64, count: u64) -> String {
+    if table == "holders" {
+        return format!(
+            "SELECT token AS token_address, holder AS holder_address, b AS balance, count() OVER () AS listed, {MARK} OVER () AS mark \
+             FROM {base} ORDER BY isNull(b), b DESC, holder LIMIT {count} OFFSET {from}"
+        );
+    }
+    format!(
+        "SELECT token AS token_address, {WORD} AS interval, ts AS timestamp, o AS open, h AS high, l AS low, c AS close, v AS volume \
+         FROM {base} WHERE ms > 0 ORDER BY interval, timestamp LIMIT {count} OFFSET {from}"
+    )
+}
+
+/// The rows of an answer as canonical columns, and how many rows the token has and what they are known by, where the answer says so.
+pub(in super::super) fn read(frames: Vec<DataFrame>, schema: &'static TableSchema) -> Option<(DataFrame, Option<(u64, u64)>)> {
+    if frames.is_empty() {
+        return table::empty(schema).ok().map(|rows| (rows, None));
+    }
+    let mut all: Option<DataFrame> = None;
+    for frame in frames {
+        match &mut all {
+            Some(all) => _ = all.vstack_mut(&frame).ok()?,
+            None => all = Some(frame),
+        }
+    }
+    let all = all?;
+    let number = |name: &str| all.column(name).ok()?.cast(&DataType::UInt64).ok()?.u64().ok()?.get(0);
+    let state = number("listed").zip(number("mark"));
+    let time = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).ok()?);
+    let columns = schema.columns.iter().filter_map(|column| {
+        let theirs = all.column(column.name).ok()?;
+        match column.name {
+            "timestamp" => theirs.cast(&DataType::Int64).ok()?.cast(&time).ok(),
+            "token_address" | "holder_address" | "interval" => theirs.cast(&DataType::String).ok(),
+            // What is not known is an empty cell.
+            _ => {
+                let floats = theirs.cast(&DataType::Float64).ok()?;
+                let known = floats.f64().ok()?.iter().map(|value| value.filter(|value| value.is_finite()));
+                Some(known.collect::<Float64Chunked>().with_name(column.name.into()).into_column())
+            }
+        }
+    });
+    let columns: Vec<_> = columns.collect();
+    let mut frame = DataFrame::new(all.height(), columns).ok()?;
+    frame.rechunk_mut();
+    Some((frame, state))
+}

@@ -1,0 +1,425 @@
+//! What is here of a table that stays where it is: from the start what the market's figures need of it, and beside that what was fetched
+//! for a question, the least recently used going first once it takes too much memory. A generation never changes: what is fetched later
+//! is of the same state. How it is fetched is the engine's.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use polars::prelude::DataFrame;
+
+use super::{
+    Dataset, Table,
+    address::Address,
+    candles::{CandleTable, Candles, HeldCandles, Interval},
+    holding::{Apart, Balances, Listed},
+    progress::LoadProgress,
+    rows::{FromFrame as _, HolderRow},
+};
+
+/// Memory for what was fetched, as much as for remembered answers: the charts of some hundred tokens. What one question needs is there
+/// for as long as it is answered, however large.
+const BYTES_MAX: u64 = 48 << 20;
+/// What is counted of rows that the cache has, of which only the index is in memory.
+const MAPPED: u64 = 64 << 10;
+/// How often one who waits for another's fetching looks whether it is still wanted.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Something that an answer needs and that stays elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Want {
+    /// A token's candles for its chart: of those finer than an hour that make whole hours, the coarsest by the hour.
+    Chart(Address),
+    /// All rows of a token.
+    Rows { table: &'static str, token: Address },
+    /// Some rows of a token, in the order of the table, from a place among them on.
+    Page { table: &'static str, token: Address, from: u64, count: u64 },
+    /// What all balances of a token come to, for what is asked about the token `about`: its own, or those of its liquidity.
+    Balances { token: Address, about: Address, apart: Arc<Apart> },
+}
+
+impl Want {
+    /// The table that it is of.
+    pub fn table(&self) -> &'static str {
+        match self {
+            Self::Chart(_) => "candles",
+            Self::Balances { .. } => "holders",
+            Self::Rows { table, .. } | Self::Page { table, .. } => table,
+        }
+    }
+
+    /// The token that it is of.
+    pub fn token(&self) -> Address {
+        match self {
+            Self::Chart(token) | Self::Rows { token, .. } | Self::Page { token, .. } | Self::Balances { token, .. } => *token,
+        }
+    }
+
+    fn balances(token: Address, about: Address) -> Self {
+        Self::Balances { token, about, apart: Arc::default() }
+    }
+
+    /// Somebody who pages through a table asks for the page once.
+    fn is_passing(&self) -> bool {
+        matches!(self, Self::Page { .. })
+    }
+}
+
+/// Why something is not here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unfetched {
+    Cancelled,
+    /// In words for the person.
+    Unavailable(String),
+}
+
+/// Something that was fetched.
+#[derive(Debug)]
+pub enum Fetched {
+    Chart(HeldCandles),
+    Rows(Box<Table>, CandleTable),
+    /// How many rows the token has and what they are known by, where that is told.
+    Page {
+        rows: DataFrame,
+        state: Option<(u64, u64)>,
+    },
+    /// With what the rows are known by.
+    Balances {
+        balances: Balances,
+        mark: u64,
+    },
+}
+
+impl Fetched {
+    pub(crate) fn rows(table: Table) -> Self {
+        let candles = if table.schema.name == "candles" { CandleTable::new(&table) } else { CandleTable::default() };
+        Self::Rows(Box::new(table), candles)
+    }
+
+    /// About how much memory it takes.
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Chart(candles) => candles.bytes(),
+            // As columns, and candles as slices of them.
+            Self::Rows(table, _) if table.large.is_some() => MAPPED,
+            Self::Rows(table, _) => 2 * table.frame.estimated_size() as u64,
+            Self::Page { rows, .. } => rows.estimated_size() as u64,
+            Self::Balances { balances, .. } => balances.bytes(),
+        }
+    }
+
+    /// Its rows of holders.
+    pub fn holders(&self) -> Vec<HolderRow> {
+        match self {
+            Self::Page { rows, .. } => HolderRow::rows(rows),
+            Self::Rows(table, _) => match &table.large {
+                Some(large) => HolderRow::rows(&large.stretch(0..large.height(), Some(HolderRow::COLUMNS))),
+                None => HolderRow::rows(&table.frame),
+            },
+            Self::Chart(_) | Self::Balances { .. } => Vec::new(),
+        }
+    }
+
+    pub(super) fn series(&self) -> Vec<(Interval, Candles<'_>)> {
+        match self {
+            Self::Chart(candles) => candles.series(),
+            Self::Rows(_, candles) => candles.one(),
+            Self::Page { .. } | Self::Balances { .. } => Vec::new(),
+        }
+    }
+
+    fn is_damaged(&self) -> bool {
+        matches!(self, Self::Rows(table, _) if table.large.as_ref().is_some_and(|large| large.is_damaged()))
+    }
+}
+
+/// Fetches what is wanted.
+pub(crate) trait Fetch: Send + Sync + fmt::Debug {
+    fn fetch(&self, want: &Want, progress: &dyn LoadProgress) -> Result<Fetched, Unfetched>;
+}
+
+/// What is here from the start.
+#[derive(Debug)]
+pub(crate) enum Known {
+    /// Of each token and interval those candles that the market's figures need, and how many each token has.
+    Candles(HeldCandles, HashMap<Address, u64>),
+    /// How many holders each token has.
+    Holders(HashMap<Address, Listed>),
+}
+
+/// One thing that was fetched: held, or there for as long as somebody else holds it.
+#[derive(Debug)]
+struct Entry {
+    held: Option<Arc<Fetched>>,
+    there: Weak<Fetched>,
+    bytes: u64,
+    used: u64,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    entries: HashMap<Want, Entry>,
+    bytes: u64,
+    /// Counts up with every use.
+    now: u64,
+}
+
+/// A table that stays where it is, as far as it is here.
+#[derive(Debug)]
+pub struct Shelf {
+    /// Rows that there are.
+    pub rows: u64,
+    /// What the person calls the source.
+    pub source: String,
+    known: Known,
+    /// Every token that has rows, in the order of the table.
+    tokens: Vec<Address>,
+    held: Mutex<Held>,
+    bytes_max: u64,
+    /// What is on its way.
+    fetching: Mutex<HashSet<Want>>,
+    fetch: Box<dyn Fetch>,
+}
+
+impl Shelf {
+    pub(crate) fn new(rows: u64, source: String, known: Known, fetch: Box<dyn Fetch>) -> Self {
+        let mut tokens: Vec<Address> = match &known {
+            Known::Candles(recent, _) => recent.tokens().collect(),
+            Known::Holders(listed) => listed.keys().copied().collect(),
+        };
+        tokens.sort_unstable();
+        Self { rows, source, known, tokens, held: Mutex::default(), bytes_max: BYTES_MAX, fetching: Mutex::default(), fetch }
+    }
+
+    /// Every token that has rows, in the order of the table.
+    pub fn tokens(&self) -> &[Address] {
+        &self.tokens
+    }
+
+    /// The candles that are here from the start.
+    pub(super) fn recent(&self) -> Option<&HeldCandles> {
+        if let Known::Candles(recent, _) = &self.known { Some(recent) } else { None }
+    }
+
+    /// How many holders the token has.
+    pub fn listed(&self, token: &Address) -> Option<Listed> {
+        if let Known::Holders(listed) = &self.known { listed.get(token).copied() } else { None }
+    }
+
+    /// How many rows the token has.
+    pub fn count(&self, token: &Address) -> u64 {
+        match &self.known {
+            Known::Candles(_, counts) => counts.get(token).copied().unwrap_or_default(),
+            Known::Holders(listed) => listed.get(token).map_or(0, |listed| listed.rows),
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was fetched of it, if it is still here.
+    pub fn get(&self, want: &Want) -> Option<Arc<Fetched>> {
+        let mut held = self.held();
+        held.now += 1;
+        let now = held.now;
+        let entry = held.entries.get_mut(want)?;
+        entry.used = now;
+        entry.there.upgrade()
+    }
+
+    /// What all balances of a token come to, if that was fetched.
+    pub(super) fn balances(&self, token: &Address, about: &Address) -> Option<Arc<Fetched>> {
+        self.get(&Want::balances(*token, *about))
+    }
+
+    /// Whether it would have to be fetched; there is nothing of other tokens.
+    pub fn lacks(&self, want: &Want) -> bool {
+        self.has(&want.token()) && self.get(want).is_none()
+    }
+
+    pub fn has(&self, token: &Address) -> bool {
+        self.tokens.binary_search(token).is_ok()
+    }
+
+    /// Fetches it unless it is here; of several who ask at once one does. It is here for as long as what is given back.
+    pub fn fetch(&self, want: &Want, progress: &dyn LoadProgress) -> Result<Option<Arc<Fetched>>, Unfetched> {
+        if !self.has(&want.token()) {
+            return Ok(None);
+        }
+        let _turn = loop {
+            if let Some(fetched) = self.get(want) {
+                return Ok(Some(fetched));
+            }
+            match Turn::of(&self.fetching, want) {
+                Some(turn) => break turn,
+                None => {
+                    progress.step(want.table(), 0, 0).map_err(|_| Unfetched::Cancelled)?;
+                    std::thread::sleep(LOOK);
+                }
+            }
+        };
+        // Whoever had the turn may have brought it meanwhile.
+        if let Some(fetched) = self.get(want) {
+            return Ok(Some(fetched));
+        }
+        let fetched = Arc::new(self.fetch.fetch(want, progress)?);
+        if !self.is_of_this_state(want, &fetched) {
+            return Err(Unfetched::Unavailable("it has changed since the data were loaded: load again".to_owned()));
+        }
+        self.keep(want.clone(), &fetched);
+        Ok(Some(fetched))
+    }
+
+    /// Whether as many rows tell of it as there were, with the same content, where that is known.
+    fn is_of_this_state(&self, want: &Want, fetched: &Fetched) -> bool {
+        let Some(listed) = self.listed(&want.token()) else { return true };
+        match fetched {
+            Fetched::Rows(table, _) => table.height() as u64 + table.rows_bad == listed.rows,
+            Fetched::Page { state, .. } => state.is_none_or(|state| state == (listed.rows, listed.mark)),
+            Fetched::Balances { balances, mark } => (balances.listed, *mark) == (listed.rows, listed.mark),
+            Fetched::Chart(_) => true,
+        }
+    }
+
+    fn keep(&self, key: Want, fetched: &Arc<Fetched>) {
+        let mut held = self.held();
+        held.now += 1;
+        let (used, bytes) = (held.now, fetched.bytes());
+        let keeps = !key.is_passing() && bytes <= self.bytes_max;
+        held.bytes += if keeps { bytes } else { 0 };
+        held.entries.insert(key, Entry { held: keeps.then(|| Arc::clone(fetched)), there: Arc::downgrade(fetched), bytes, used });
+        while held.bytes > self.bytes_max {
+            let oldest = held.entries.values_mut().filter(|entry| entry.held.is_some()).min_by_key(|entry| entry.used);
+            let Some(oldest) = oldest else { break };
+            let bytes = oldest.bytes;
+            oldest.held = None;
+            held.bytes -= bytes;
+        }
+        held.entries.retain(|_, entry| entry.there.strong_count() > 0);
+    }
+
+    /// Whether what is here of some token is damaged on disk.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.held().entries.values().filter_map(|entry| entry.there.upgrade()).any(|fetched| fetched.is_damaged())
+    }
+}
+
+impl Dataset {
+    /// What is here of the table, if it stays where it is.
+    pub fn shelf(&self, table: &str) -> Option<&Arc<Shelf>> {
+        self.table(table)?.shelf.as_ref()
+    }
+
+    /// Whether rows of any table stay where they are.
+    pub fn stays_anywhere(&self) -> bool {
+        self.tables.iter().any(|table| table.shelf.is_some())
+    }
+}
+
+/// The turn to fetch something, given up when it is dropped.
+struct Turn<'a> {
+    fetching: &'a Mutex<HashSet<Want>>,
+    want: Want,
+}
+
+impl<'a> Turn<'a> {
+    fn of(fetching: &'a Mutex<HashSet<Want>>, want: &Want) -> Option<Self> {
+        let is_free = fetching.lock().unwrap_or_else(PoisonError::into_inner).insert(want.clone());
+        is_free.then(|| Self { fetching, want: want.clone() })
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.fetching.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.want);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use polars::prelude::{NamedFrom as _, Series};
+
+    use super::*;
+    use crate::dataset::progress::Silent;
+
+    /// Gives a kilobyte of each token, and counts.
+    #[derive(Debug, Default)]
+    struct Kilobytes(Arc<AtomicUsize>);
+
+    impl Fetch for Kilobytes {
+        fn fetch(&self, want: &Want, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
+            self.0.fetch_add(1, Ordering::AcqRel);
+            let balances = vec![(want.token(), Some(1.0)); 1_024 / size_of::<(Address, Option<f64>)>()];
+            if let Want::Balances { .. } = want {
+                return Ok(Fetched::Balances { balances: Balances { rows: balances, ..Balances::default() }, mark: 0 });
+            }
+            let column = Series::new("balance".into(), vec![1.0; 128]);
+            let rows = DataFrame::new(128, vec![column.into()]).map_err(|error| Unfetched::Unavailable(error.to_string()))?;
+            Ok(Fetched::Page { rows, state: None })
+        }
+    }
+
+    fn address(nth: u8) -> Address {
+        Address([nth; 20])
+    }
+
+    fn shelf(bytes_max: u64) -> (Shelf, Arc<AtomicUsize>) {
+        let fetch = Kilobytes::default();
+        let count = Arc::clone(&fetch.0);
+        let known = Known::Holders((0..100).map(|nth| (address(nth), Listed::default())).collect());
+        let shelf = Shelf::new(100, "there".to_owned(), known, Box::new(fetch));
+        (Shelf { bytes_max, ..shelf }, count)
+    }
+
+    fn want(nth: u8) -> Want {
+        Want::balances(address(nth), address(nth))
+    }
+
+    #[test]
+    fn what_is_fetched_takes_no_more_memory_than_it_may_and_the_least_used_goes_first() {
+        let (shelf, count) = shelf(4 << 10);
+        for nth in 0..100 {
+            shelf.fetch(&want(nth), &Silent).expect("fetched");
+            // The first one is used all the time.
+            assert!(shelf.get(&want(0)).is_some(), "{nth}");
+            assert!(shelf.held().bytes <= 4 << 10);
+        }
+        assert_eq!(count.load(Ordering::Acquire), 100);
+        let here = |nth: &u8| shelf.get(&want(*nth)).is_some();
+        assert_eq!((0..100).filter(here).collect::<Vec<u8>>(), [0, 97, 98, 99]);
+        shelf.fetch(&want(50), &Silent).expect("fetched");
+        shelf.fetch(&want(50), &Silent).expect("here");
+        assert_eq!((count.load(Ordering::Acquire), here(&0), here(&98)), (101, false, true));
+    }
+
+    #[test]
+    fn what_a_question_holds_is_there_for_as_long_and_pages_are_gone_after_it() {
+        let (shelf, count) = shelf(2 << 10);
+        let fetched: Vec<_> = (0..20).map(|nth| shelf.fetch(&want(nth), &Silent).expect("fetched")).collect();
+        assert!((0..20).all(|nth| shelf.get(&want(nth)).is_some()), "a question that needs them all has them all");
+        drop(fetched);
+        assert_eq!((0..20).filter(|nth| shelf.get(&want(*nth)).is_some()).count(), 2);
+        for from in 0..50 {
+            let page = Want::Page { table: "holders", token: address(1), from, count: 128 };
+            let held = shelf.fetch(&page, &Silent).expect("fetched");
+            assert!(shelf.get(&page).is_some());
+            drop(held);
+            assert!(shelf.get(&page).is_none(), "{from}");
+        }
+        assert_eq!((count.load(Ordering::Acquire), shelf.held().entries.len() < 25), (70, true));
+        // Larger than all that may be held: there for the one who asked.
+        let (shelf, _) = self::shelf(100);
+        let held = shelf.fetch(&want(1), &Silent).expect("fetched");
+        assert!(shelf.get(&want(1)).is_some());
+        drop(held);
+        assert_eq!((shelf.get(&want(1)).is_none(), shelf.held().bytes), (true, 0));
+        // Nobody is asked of a token without rows.
+        assert!(shelf.fetch(&want(200), &Silent).expect("nothing").is_none() && !shelf.lacks(&want(200)));
+    }
+}

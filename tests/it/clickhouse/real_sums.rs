@@ -1,0 +1,211 @@
+//! Sums against real engines, over 500 random tokens: what is worked out there, on one node and on two, makes the answers that the rows
+//! make once they are brought. Run as `real` is.
+
+use std::{fmt::Write as _, fs, sync::Arc};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokendeck::{
+    api::Api,
+    dataset::{cache::CacheOptions, load::load_as, progress::Silent},
+};
+
+use super::{
+    in_place::{ask, standing},
+    real::{engine, make, tell, turn, wire},
+};
+
+const TOKENS: u64 = 500;
+/// Tokens with more holders than are told one by one.
+const LARGE_EVERY: u64 = 50;
+
+fn token(nth: u64) -> String {
+    format!("0x{:040x}", nth * 7_919 + 1)
+}
+
+fn holder(token: u64, nth: u64) -> String {
+    format!("0x{:040x}", 0x00ab_0000_0000 + token * 100_000 + nth)
+}
+
+fn near(a: f64, b: f64) -> bool {
+    a == b || (a - b).abs() <= 1e-12 * a.abs().max(1e-3)
+}
+
+/// Equal, figures to 1e-12, in sentences too.
+fn same(a: &Value, b: &Value, at: &str) {
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) => {
+            assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>(), "{at}");
+            a.iter().zip(b.values()).for_each(|((key, a), b)| same(a, b, &format!("{at}/{key}")));
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            assert_eq!(a.len(), b.len(), "{at}");
+            a.iter().zip(b).for_each(|(a, b)| same(a, b, at));
+        }
+        (Value::Number(x), Value::Number(y)) => {
+            assert!(near(x.as_f64().unwrap(), y.as_f64().unwrap()), "{at}: {x} {y}");
+        }
+        (Value::String(x), Value::String(y)) => {
+            let is_near =
+                |(x, y): (&str, &str)| x == y || x.parse::<f64>().ok().zip(y.parse::<f64>().ok()).is_some_and(|(x, y)| near(x, y));
+            assert!(x.split(' ').count() == y.split(' ').count() && x.split(' ').zip(y.split(' ')).all(is_near), "{at}: {x} {y}");
+        }
+        _ => assert_eq!(a, b, "{at}"),
+    }
+}
+
+/// Candles of each token in some intervals, with gaps, prices that nobody believes and volumes that nobody knows; holders, few and many.
+fn fill(url: &str) {
+    let columns = "token_address String, timestamp DateTime, open Float64, high Float64, low Float64, close Float64, volume Nullable(Float64), \
+                   interval LowCardinality(String)";
+    make(url, "sums_candles", columns, "MergeTree ORDER BY (token_address, interval, timestamp)");
+    let address = |number: &str| format!("concat('0x', lower(leftPad(hex({number}), 40, '0')))");
+    for (interval, seconds, rows) in [
+        ("1m", 60, 3_000),
+        ("5m", 300, 3_000),
+        ("7m", 420, 500),
+        ("30m", 1_800, 2_000),
+        ("1h", 3_600, 2_000),
+        ("4h", 14_400, 500),
+        ("1d", 86_400, 200),
+    ] {
+        tell(
+            url,
+            &format!(
+                "INSERT INTO deck_test.sums_candles SELECT {}, toDateTime(1700006400 + (cityHash64(t) % 90) * 3600 + i * {seconds}), c, \
+                 if(h % 17 = 0, c / 2, c + 1), if(h % 31 = 0, 0, c / 3), c, if(h % 5 = 0, NULL, h / 3), '{interval}' FROM (SELECT \
+                 intDiv(number, {rows}) AS t, number % {rows} AS i, cityHash64(number, '{interval}') % 1000 AS h, 1 + h / 7 AS c \
+                 FROM numbers({})) WHERE cityHash64(t, '{interval}') % 3 = 0 AND i < cityHash64(t, '{interval}', 1) % {rows} AND h % 9 > 0",
+                address("t * 7919 + 1"),
+                rows * TOKENS
+            ),
+        );
+    }
+    make(
+        url,
+        "sums_holders",
+        "token_address String, holder_address String, balance Nullable(Float64)",
+        "MergeTree ORDER BY (token_address, holder_address)",
+    );
+    tell(
+        url,
+        &format!(
+            "INSERT INTO deck_test.sums_holders SELECT {}, {}, if(h % 19 = 0, NULL, if(h % 13 = 0, 0, if(t % 7 = 0, 12.5, pow(h / 1000000, 6) * 1e9))) \
+             FROM (SELECT intDiv(number, 2500) AS t, number % 2500 AS i, cityHash64(number) % 1000000 AS h FROM numbers({})) \
+             WHERE i < if(t % {LARGE_EVERY} = 0, 2500, 1 + cityHash64(t) % 300)",
+            address("t * 7919 + 1"),
+            address("734439407616 + t * 100000 + i"),
+            TOKENS * 2_500
+        ),
+    );
+}
+
+/// What stands beside the two tables in files.
+fn write(folder: &TempDir, manifest: &str) {
+    let mut tokens = "token_address,symbol,name,chain,price,total_supply\n".to_owned();
+    let mut labels = "address,label\n".to_owned();
+    let mut kols = "token_address,kol_address,handle,followers,engagement_rate\n".to_owned();
+    let mut contracts = "token_address,chain,creator,owner\n".to_owned();
+    for nth in 0..TOKENS {
+        let supply = ["", "1000000000000", "5000"][nth as usize % 3];
+        writeln!(tokens, "{},T{nth},Token {nth},eth,{},{supply}", token(nth), if nth % 2 == 0 { "3" } else { "" }).unwrap();
+        writeln!(contracts, "{},eth,{},{}", token(nth), holder(nth, 3), holder(nth, nth % 5 * 400)).unwrap();
+        for i in 0..8 {
+            let label = ["burn", "exchange", "pool", "locker", "whale", "bridge"][(nth + i) as usize % 6];
+            writeln!(labels, "{},{label}", holder(nth, i * (1 + nth % 40))).unwrap();
+            writeln!(kols, "{},{},h{i},1000,0.1", token(nth), holder(nth, i * (2 + nth % 150))).unwrap();
+        }
+    }
+    for (name, text) in [("tokens", tokens), ("labels", labels), ("kols", kols), ("contracts", contracts)] {
+        fs::write(folder.path().join(format!("{name}.csv")), text).unwrap();
+    }
+    fs::write(folder.path().join("dataset.toml"), manifest).unwrap();
+}
+
+struct Standing {
+    api: Arc<Api>,
+    _folders: [TempDir; 2],
+}
+
+fn stand(url: &str, manifest: &str) -> Standing {
+    let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(&folder, manifest);
+    let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 200_000, ..CacheOptions::default() };
+    let dataset = load_as(folder.path(), &options, Some(&wire(url)), &Silent, None, false).unwrap();
+    for name in ["candles", "holders"] {
+        let table = dataset.table(name).unwrap();
+        assert!(table.loaded() && table.height() > 100_000, "{:?} {}", table.state, table.height());
+    }
+    Standing { api: standing(folder.path(), dataset), _folders: [folder, cache] }
+}
+
+fn manifest(candles: &str, holders: &str, read: &str) -> String {
+    let table = |name: &str, from: &str| format!("[tables.{name}]\nsource = 'warehouse'\n{from}\nread = '{read}'\n");
+    table("candles", candles) + &table("holders", holders)
+}
+
+fn questions(nth: u64) -> Vec<String> {
+    let token = token(nth);
+    let candles = ["1h", "4h", "1d", "1w"].map(|frame| format!("/tokens/{token}/candles?timeframe={frame}&limit=5000"));
+    let mut all = vec![
+        format!("/tokens/{token}"),
+        format!("/{token}/security/inference?explain=true"),
+        format!("/technical/{token}/trendline"),
+        format!("/tokens/{token}/holders?limit=20"),
+        format!("/tokens/{token}/holders?limit=20&page=3"),
+        format!("/tokens/{token}/holders?limit=20&page=100"),
+        format!("/tables/holders?where=token_address={token}&limit=30"),
+        format!("/tables/candles?where=token_address={token}&limit=30"),
+    ];
+    if nth.is_multiple_of(10) {
+        all.push(format!("/tokens/{token}/holders?limit=20&sort=balance"));
+        all.push(format!("/tokens/{token}/holders?limit=20&where=balance%3E100"));
+        all.push(format!("/tables/holders?where=token_address={token}%20balance%3E10&limit=30&sort=holder_address"));
+    }
+    all.extend(candles);
+    all
+}
+
+/// The answer without the cursor of the next page, which names the data.
+fn answer(api: &Arc<Api>, question: &str) -> (u16, Value) {
+    let (status, body) = ask(api, question);
+    let mut value: Value = serde_json::from_str(&body).unwrap();
+    if let Some(next) = value.get_mut("next").filter(|next| next.is_string()) {
+        *next = Value::Bool(true);
+    }
+    (status, value)
+}
+
+#[test]
+#[ignore = "needs a real engine"]
+fn what_is_summed_there_on_one_node_and_on_two_gives_the_answers_of_rows_that_are_brought() {
+    let (_turn, url) = (turn(), engine());
+    fill(&url);
+    let plain = |name: &str| format!("table = 'deck_test.sums_{name}'");
+    // Each of the two has the rows of its number, and they are put together as those of two servers.
+    let halves = |name: &str, key: &str| {
+        format!(
+            "query = \"SELECT * FROM remote('127.0.0.1,127.0.0.1', deck_test.sums_{name}) WHERE cityHash64({key}) % 2 = shardNum() - 1\""
+        )
+    };
+    let brought = stand(&url, &manifest(&plain("candles"), &plain("holders"), "bring"));
+    let one = stand(&url, &manifest(&plain("candles"), &plain("holders"), "in place"));
+    let (candles, holders) = (halves("candles", "token_address, timestamp"), halves("holders", "holder_address"));
+    let two = stand(&url, &manifest(&candles, &holders, "in place"));
+    let mut answered = 0;
+    for (name, there, every) in [("one", &one, 1), ("two", &two, 4)] {
+        let list = "/tokens?limit=250&page=2";
+        same(&answer(&brought.api, list).1, &answer(&there.api, list).1, name);
+        for nth in (0..TOKENS).step_by(every) {
+            for question in questions(nth) {
+                let (expected, found) = (answer(&brought.api, &question), answer(&there.api, &question));
+                assert_eq!(expected.0, found.0, "{name}: {question} {} {}", expected.1, found.1);
+                if expected.0 == 200 {
+                    answered += 1;
+                    same(&expected.1, &found.1, &format!("{name}: {question}"));
+                }
+            }
+        }
+    }
+    assert!(answered > 5_000, "{answered}");
+}
