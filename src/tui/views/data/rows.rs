@@ -1,6 +1,7 @@
 //! The rows of one table: a cell is selected, the first column stays, the others scroll. Filter and order are made off the drawing
 //! thread; only what is on screen is read.
 
+mod away;
 mod draw;
 mod inspect;
 mod verb;
@@ -12,11 +13,14 @@ use std::sync::Arc;
 use super::{super::many, Kept, cells};
 use crate::{
     dataset::{
-        Table as DataTable, export,
+        Table as DataTable,
+        cell::CellValue,
+        export,
         grid::{Grid, Ordered},
         schema::{Column, Kind, TableSchema},
     },
     deck::pending::Coming,
+    error::{Code, Problem},
     question::{
         filter::{self, Filter, FilterColumn},
         parameter::encode,
@@ -64,6 +68,8 @@ pub(super) struct Rows {
     /// The next order on its way, and what it will be.
     next: Option<(Coming<Shown>, Wanted)>,
     problem: Option<String>,
+    /// Of a table that stays at its source.
+    away: Option<away::Away>,
     cursor: Cursor,
     /// How much wider columns were made.
     layout: Layout,
@@ -81,6 +87,8 @@ impl Rows {
     pub(super) fn new(table: &DataTable, snapshot: &Arc<Snapshot>) -> Self {
         let grid = Grid::of(table);
         let columns = columns::of(table);
+        let away = away::Away::of(table);
+        let height = table.shelf.as_ref().map_or_else(|| grid.height(), |shelf| usize::try_from(shelf.total()).unwrap_or(usize::MAX));
         Self {
             schema: table.schema,
             generation: snapshot.generation,
@@ -88,10 +96,11 @@ impl Rows {
             columns,
             shown: Wanted::all(table.schema),
             filter_text: String::new(),
-            order: Shown::all(grid.height()),
+            order: Shown::all(height),
             grid,
+            away,
             next: None,
-            problem: in_place(table),
+            problem: None,
             cursor: Cursor::default(),
             layout: Layout::default(),
             column: 0,
@@ -148,7 +157,7 @@ impl Rows {
     fn ask(&mut self, wanted: Wanted, context: &Context<'_>) {
         self.problem = None;
         if wanted.is_all() {
-            (self.shown, self.order, self.next) = (wanted, Shown::all(self.grid.height()), None);
+            (self.shown, self.order, self.next) = (wanted, Shown::all(self.height()), None);
             return;
         }
         let wake = Wake::clone(context.wake);
@@ -158,6 +167,7 @@ impl Rows {
     /// Takes the order that has come.
     pub(super) fn refresh(&mut self, context: &Context<'_>) {
         self.follow(context);
+        self.take_rows();
         let Some((coming, wanted)) = &mut self.next else { return };
         let Some(outcome) = coming.poll_now() else { return };
         match outcome {
@@ -211,7 +221,7 @@ impl Rows {
 
     #[cfg(test)]
     pub(super) fn is_under_way(&self) -> bool {
-        self.next.is_some()
+        self.next.is_some() || self.away.as_ref().is_some_and(away::Away::is_under_way)
     }
 
     #[cfg(test)]
@@ -219,7 +229,12 @@ impl Rows {
         self.order.of.is_some()
     }
 
-    /// The place in the frame of a row on screen.
+    /// A cell of a row of the table; missing while it is on its way.
+    fn value(&self, column: &str, row: usize) -> CellValue {
+        self.in_grid(row).map_or(CellValue::Missing, |row| cells::value(&self.grid, column, row))
+    }
+
+    /// The place in the table of a row on screen.
     fn row(&self, shown: usize) -> Option<usize> {
         self.order.places.get(shown)
     }
@@ -284,7 +299,7 @@ impl Rows {
 
     fn copy(&self) -> Effect {
         match self.selected() {
-            Some((row, column)) => Effect::Copy(cells::plain(&cells::value(&self.grid, column.name, row)), column.name),
+            Some((row, column)) => Effect::Copy(cells::plain(&self.value(column.name, row)), column.name),
             None => Effect::Nothing,
         }
     }
@@ -292,7 +307,7 @@ impl Rows {
     /// The link of the row, if the table has links.
     fn open_link(&self) -> Effect {
         let row = self.row(self.cursor.state.selected);
-        match row.map(|row| cells::plain(&cells::value(&self.grid, "link", row))) {
+        match row.map(|row| cells::plain(&self.value("link", row))) {
             Some(link) if !link.is_empty() => Effect::OpenLink(link),
             _ => Effect::Say("no link in this row".to_owned()),
         }
@@ -326,13 +341,17 @@ impl Rows {
         let columns: Vec<&'static str> = self.columns.iter().map(|column| column.name).collect();
         let wanted = self.wanted().clone();
         let order = (wanted == self.shown).then(|| self.order.clone());
-        let cells = |row| self.columns.iter().map(|column| cells::json(&cells::value(&self.grid, column.name, row))).collect();
+        let cells = |row| self.columns.iter().map(|column| cells::json(&self.value(column.name, row))).collect();
+        let stays = self.snapshot.dataset.table(self.schema.name).and_then(in_place);
         Export {
             name: self.schema.name.to_owned(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
             count: (wanted.filter == self.shown.filter).then(|| self.order.total()),
             selected: self.row(self.cursor.state.selected).map(cells),
             rows: Box::new(move |progress| {
+                if let Some(detail) = stays {
+                    return Err(Problem::new(Code::SourceUnavailable, detail));
+                }
                 let found = order.map_or_else(|| deck.find_in(&snapshot, &wanted, progress), Ok)?;
                 let places = deck.find_in(&snapshot, &Whole { wanted, found }, progress)?.places;
                 Ok(export::Rows::Frames(Box::new(Ordered::new(grid, places, columns))))
@@ -360,11 +379,11 @@ impl Rows {
 
     /// `1,204 of 64,000 rows`.
     fn note(&self) -> String {
-        let all = many(self.grid.height() as u64, "row", "rows");
+        let all = many(self.height() as u64, "row", "rows");
         let (shown, total) = (format::count(self.count() as u64), format::count(self.order.total() as u64));
         match self.order.total() {
             _ if self.order.of.is_some() => format!("the first {shown} of {total} rows in order"),
-            count if count != self.grid.height() => format!("{total} of {all}"),
+            count if count != self.height() => format!("{total} of {all}"),
             _ => all,
         }
     }

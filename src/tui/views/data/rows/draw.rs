@@ -2,7 +2,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Rows, cells, inspect};
+use super::{Rows, away, cells, inspect};
 use crate::tui::{
     format, text,
     theme::Role,
@@ -39,7 +39,9 @@ impl Rows {
         if let Some(verb) = &self.verb {
             return verb.draw(buffer, right, context);
         }
-        if let (Some(inspector), Some(row)) = (&mut self.inspector, self.order.places.get(self.cursor.state.selected)) {
+        let selected = self.order.places.get(self.cursor.state.selected);
+        let selected = selected.map(|row| self.in_grid(row).unwrap_or(usize::MAX));
+        if let (Some(inspector), Some(row)) = (&mut self.inspector, selected) {
             let place = inspect::Place { grid: &self.grid, columns: &self.columns, row, table: self.schema.name };
             inspector.field = self.column;
             inspector.draw(buffer, right, &place, context);
@@ -70,8 +72,10 @@ impl Rows {
         let columns = self.screen_columns();
         let (grid, places, count) = (&self.grid, &self.order.places, self.count());
         let shown: Vec<_> = self.drawn.iter().map(|&place| self.columns[place]).collect();
+        let here = away::Away::here(self.away.as_ref(), grid);
         let row = |row: usize| -> Vec<Cell> {
             let Some(row) = places.get(row) else { return Vec::new() };
+            let Some(row) = here(row) else { return vec![Cell::new("…", Role::Dim); shown.len()] };
             shown.iter().map(|column| cells::cell(&cells::value(grid, column.name, row), column.kind)).collect()
         };
         let words: Vec<&str> = self.shown.filter.words().collect();
@@ -79,6 +83,7 @@ impl Rows {
         let (sort, ascii) = (super::sorting_of(&self.shown).marks(&columns), context.ascii);
         let table = Table { sort, words: &words, empty, ascii, ..Table::new(&columns, count, &row) };
         self.cursor.draw(&table, buffer, table_area, theme);
+        self.look_further(context);
         self.mark_cell(buffer, table_area, context);
         if line > 0 {
             self.draw_line(buffer, Rect { y: body.bottom() - 1, height: 1, ..body }, context);
@@ -157,7 +162,7 @@ impl Rows {
         let theme = context.theme;
         let Some((row, column)) = self.selected() else { return };
         let place = format!("column {} of {} · row {}", self.column + 1, self.columns.len(), format::count(row as u64 + 1));
-        let value = cells::value(&self.grid, column.name, row);
+        let value = self.value(column.name, row);
         let room = area.width.saturating_sub(text::width(&place) as u16 + 2);
         let left = Rect { width: room, ..area };
         let mut x = put(buffer, left, 0, 0, column.name, theme.accent());
