@@ -126,6 +126,19 @@ fn at(terminal: &Terminal, text: &str) -> (usize, usize) {
 }
 
 #[test]
+fn the_smallest_screen_names_the_token_offers_help_and_says_what_keys_do_in_whole_sentences() {
+    let home = Home::new();
+    home.write("config/tokendeck/config.toml", "[api]\nlisten = '127.0.0.1:0'\n[terminal]\nascii = true\n");
+    let terminal = home.open();
+    terminal.resize(60, 16);
+    let line = |screen: &vt100::Screen, nth: usize| screen.contents().lines().nth(nth).unwrap_or_default().to_owned();
+    terminal.until("the token and the API in the header", |screen| line(screen, 0).contains("USDT   * api"));
+    terminal.until("help in the footer", |screen| line(screen, 15).contains("Enter open") && line(screen, 15).contains("? help"));
+    terminal.keys("?/filter_like\x1b[B");
+    terminal.see("choose the cell.");
+}
+
+#[test]
 fn conflicts_of_keys_are_said_whole_in_the_help() {
     let home = Home::new();
     home.write("config/tokendeck/config.toml", "[api]\nlisten = '127.0.0.1:0'\n[terminal.keys]\nexport = 'y'\nstar = 'r'\n");
