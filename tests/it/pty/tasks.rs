@@ -111,9 +111,11 @@ fn the_mouse_presses_keys_of_the_footer_and_shows_what_a_row_can_do() {
     terminal.see("WBTC is on the watchlist");
     // What the line under the filter offers is pressed too, and rows have their actions after it.
     terminal.keys("/wbtc");
+    terminal.see("/ wbtc");
     click(0, "Esc cancel");
     terminal.see_no("Esc cancel");
-    click(2, "WBTC ");
+    // The detail beside the list names the token too.
+    click(2, "WBTC  ");
     terminal.see("actions · Tokens");
 }
 
